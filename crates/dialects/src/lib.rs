@@ -1,0 +1,182 @@
+//! The wire protocols as pure state machines: frames in, calls out; events in, frames out.
+//!
+//! No sockets, no clock, no randomness: time and caller come in with [`Cx`], everything a dialect
+//! wants done goes out as an [`Action`]. `server` owns the socket and the engine and joins the two.
+
+use std::path::PathBuf;
+
+use vocabulary::{
+    Call, Caller, Event, Notice, Refusal, Reply, Seq, ThreadCard, ThreadId, Timestamp,
+};
+
+pub mod cowork;
+
+/// One WebSocket text message.
+pub type Frame = String;
+
+/// One client protocol, as seen from one connection.
+pub trait Dialect: Send {
+    /// How this connection wants events spelled.
+    fn variant(&self) -> Variant;
+    /// The socket is open.
+    fn opened(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello);
+    /// The client said something.
+    fn heard(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str);
+    /// The engine answered a `Call` or a `Listen`.
+    fn replied(
+        &mut self,
+        cx: &Cx<'_>,
+        out: &mut Vec<Action>,
+        tag: Tag,
+        outcome: Result<Reply, Refusal>,
+    );
+    /// A thread this connection listens to told something.
+    fn told(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>);
+    /// A list this connection watches changed, or the server is about to stop.
+    fn noticed(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice);
+    /// A `WakeAt` came due.
+    fn woke(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
+    /// The client is gone; frames sent now reach nobody, calls are still made.
+    fn gone(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
+    /// Whether each call waits for the answer to the one before.
+    fn calls_in_order(&self) -> bool {
+        true
+    }
+}
+
+/// What a dialect may know of the moment.
+pub struct Cx<'a> {
+    pub now: Timestamp,
+    pub caller: &'a Caller,
+}
+
+/// What the upgrade told about the connection.
+#[derive(Clone, Debug, Default)]
+pub struct Hello {
+    /// Unique among all connections.
+    pub connection: String,
+    pub query: Vec<(String, String)>,
+    /// The directory the server was started for.
+    pub directory: PathBuf,
+    /// Where the server keeps its data.
+    pub home: PathBuf,
+    /// What the server was configured to say, where a dialect has a choice.
+    pub raw_parts: bool,
+}
+
+impl Hello {
+    pub fn query(&self, name: &str) -> Option<&str> {
+        self.query
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+/// Matches a reply to the call it answers; the dialect chooses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tag(pub u64);
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// This connection's own frame.
+    Send(Frame),
+    /// The event just told, as everyone of this variant hears it.
+    Shared,
+    Call {
+        tag: Tag,
+        call: Call,
+    },
+    /// Answered with `Reply::Listening`; deliveries start right behind it.
+    Listen {
+        tag: Tag,
+        thread: ThreadId,
+        from: From,
+    },
+    Unlisten(ThreadId),
+    /// Hear notices of the caller's tenant.
+    Watch,
+    WakeAt(Timestamp),
+    Close(Reason),
+}
+
+/// From where a listener wants to hear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    Head,
+    After(Seq),
+}
+
+/// Why a socket is closed: a WebSocket close code and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    pub code: u16,
+    pub text: String,
+}
+
+impl Reason {
+    pub const NORMAL: u16 = 1000;
+    pub const GOING_AWAY: u16 = 1001;
+    pub const POLICY: u16 = 1008;
+    pub const TRY_AGAIN_LATER: u16 = 1013;
+
+    pub fn new(code: u16, text: impl Into<String>) -> Self {
+        Self {
+            code,
+            text: text.into(),
+        }
+    }
+
+    pub fn too_slow() -> Self {
+        Self::new(
+            Self::TRY_AGAIN_LATER,
+            "client reads too slowly; connect again to resume",
+        )
+    }
+}
+
+/// What a listener hears of one thread.
+#[derive(Clone, Copy)]
+pub struct Delivery<'a> {
+    pub card: &'a ThreadCard,
+    pub what: Heard<'a>,
+}
+
+#[derive(Clone, Copy)]
+pub enum Heard<'a> {
+    /// Read back from the log.
+    Replay(&'a Event),
+    Live(&'a Event),
+    /// Nothing in `after < seq <= to` can be told any more.
+    Gap {
+        after: Seq,
+        to: Seq,
+    },
+    /// The replay is over; live events follow.
+    CaughtUp {
+        head: Seq,
+    },
+}
+
+/// How an event is spelled. Connections of one variant share the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    Cowork,
+    CoworkRaw,
+}
+
+impl Variant {
+    pub const COUNT: usize = 2;
+
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Spells one event. Stateless: the same event gives the same frames to everyone, at any time.
+pub fn tell(variant: Variant, card: &ThreadCard, event: &Event) -> Vec<Frame> {
+    match variant {
+        Variant::Cowork => cowork::tell::tell(card, event, cowork::tell::Raw::Leave),
+        Variant::CoworkRaw => cowork::tell::tell(card, event, cowork::tell::Raw::Include),
+    }
+}

@@ -1,0 +1,1 @@
+//! Runs threads: sessions, turns, asks; the only owner of state.

@@ -1,0 +1,1 @@
+//! Sockets, HTTP, configuration, shutdown; joins dialects to the engine; the dragoman binary.

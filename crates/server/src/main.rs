@@ -1,0 +1,2 @@
+//! dragoman
+fn main() {}

@@ -1,0 +1,191 @@
+//! Keeps the log, the threads and the settings: one trait, memory and SQLite.
+//!
+//! A store knows nothing of turns or models. It keeps, per thread, an append-only log of durable
+//! events, one small state row, and a projection of transcript entries that only points into the
+//! log; all of them are written in one transaction per append, or not at all.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use thiserror::Error;
+use vocabulary::{ItemId, Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp};
+
+pub mod faulty;
+pub mod memory;
+pub mod sqlite;
+pub mod story;
+
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StoreError {
+    /// Another live process has the thread awake.
+    #[error("this thread is awake in another process ({owner})")]
+    Held { owner: String },
+    /// The lease was lost to another process: whatever this one holds in memory is void.
+    #[error("the lease on this thread was lost")]
+    Fenced,
+    /// Somebody appended what this writer has not seen.
+    #[error("the log stands at {found}, not at {expected}")]
+    OutOfStep { expected: Seq, found: Seq },
+    #[error("there is no such thread")]
+    UnknownThread,
+    /// Another thread has this client-made id already.
+    #[error("this id is taken")]
+    Taken,
+    #[error("the disk is full")]
+    Full,
+    #[error("the store failed: {0}")]
+    Failed(String),
+}
+
+/// The right to append to one thread, until somebody with a higher number takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    pub thread: ThreadId,
+    pub fence: u64,
+}
+
+/// What one append writes, all of it or nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    /// The thread's list row, where it changed. The first batch of a thread must have it.
+    pub thread: Option<Thread>,
+    /// In order of `seq`, each above everything in the log.
+    pub events: Vec<StoredEvent>,
+    /// Which of `events` are entries of the transcript.
+    pub entries: Vec<EntryRow>,
+    /// The engine's state row after this batch.
+    pub state: Bytes,
+    /// Whether the thread needs looking after when its process dies: a turn is running.
+    pub unfinished: bool,
+    /// No number up to here may ever be given again.
+    pub high_water: Seq,
+    pub receipts: Vec<Receipt>,
+    /// Items whose drafts are no longer needed.
+    pub drafts_done: Vec<ItemId>,
+}
+
+/// A durable event, serialised once by the engine and never again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEvent {
+    pub seq: Seq,
+    pub at: Timestamp,
+    pub payload: Bytes,
+}
+
+/// A transcript entry: a pointer into the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryRow {
+    pub ordinal: u64,
+    pub message: u64,
+    pub seq: Seq,
+}
+
+/// Proof that a client's request was accepted once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// What kind of id it is, e.g. `message` or `turn`.
+    pub kind: &'static str,
+    pub client_id: String,
+    /// Hash of the request's body.
+    pub hash: [u8; 32],
+    /// What was answered.
+    pub answer: String,
+}
+
+/// What waking a thread needs. The log itself is not read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    pub thread: Thread,
+    pub state: Bytes,
+    /// The last durable event.
+    pub last_seq: Seq,
+    pub high_water: Seq,
+    pub drafts: Vec<Draft>,
+}
+
+/// Text of an item that has not finished, kept while it streams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    pub item: ItemId,
+    /// The engine's own description of the item; only the first piece's counts.
+    pub about: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThreadPage {
+    pub threads: Vec<Thread>,
+    pub next: Option<String>,
+}
+
+/// Numbers that are unique in the whole home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    Ask,
+}
+
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Takes a thread for this process. Taking what this process already has gives a new fence.
+    /// A thread that is not in the store yet can be leased too.
+    async fn acquire(&self, thread: ThreadId) -> Result<Lease>;
+    async fn release(&self, lease: Lease) -> Result<()>;
+
+    /// Writes a batch durably. `expected` is the last durable seq the writer knows of.
+    async fn append(&self, lease: Lease, expected: Seq, batch: Batch) -> Result<()>;
+    /// Adds text to an item's draft; durable when it returns. Pieces join in the order given.
+    async fn draft(&self, lease: Lease, draft: Draft) -> Result<()>;
+    /// Forgets a thread and everything of it. `false`: there was none.
+    async fn delete(&self, lease: Lease) -> Result<bool>;
+
+    async fn load(&self, thread: ThreadId) -> Result<Option<Loaded>>;
+    /// Durable events with `after < seq`, oldest first, at most `limit`.
+    async fn events(&self, thread: ThreadId, after: Seq, limit: u32) -> Result<Vec<StoredEvent>>;
+    /// The last `limit` durable events with `seq <= upto`, oldest first.
+    async fn events_before(
+        &self,
+        thread: ThreadId,
+        upto: Seq,
+        limit: u32,
+    ) -> Result<Vec<StoredEvent>>;
+    /// Entries with `from <= ordinal` whose message is in `messages`, in order of `ordinal`, at most `limit`.
+    async fn entries(
+        &self,
+        thread: ThreadId,
+        from: u64,
+        messages: std::ops::Range<u64>,
+        limit: u32,
+    ) -> Result<Vec<(EntryRow, StoredEvent)>>;
+    async fn receipt(
+        &self,
+        thread: ThreadId,
+        kind: &'static str,
+        client_id: &str,
+    ) -> Result<Option<Receipt>>;
+
+    /// Threads of a tenant, newest `updated_at` first, then by id.
+    async fn threads(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage>;
+    async fn thread(&self, thread: ThreadId) -> Result<Option<Thread>>;
+    async fn thread_by_client_id(
+        &self,
+        tenant: &TenantId,
+        client_id: &str,
+    ) -> Result<Option<ThreadId>>;
+    /// Threads whose last batch said `unfinished` and that no live process has awake.
+    async fn unfinished(&self) -> Result<Vec<ThreadId>>;
+
+    /// Takes `count` numbers for good; gives the first. Numbers start at 1.
+    async fn reserve(&self, counter: Counter, count: u64) -> Result<u64>;
+
+    /// Small settings by name, e.g. the library's revision.
+    async fn setting(&self, tenant: &TenantId, name: &str) -> Result<Option<String>>;
+    async fn set_setting(&self, tenant: &TenantId, name: &str, value: &str) -> Result<()>;
+
+    /// Whether calls can be answered.
+    async fn ready(&self) -> Result<()>;
+}
+
+pub type SharedStore = Arc<dyn Store>;

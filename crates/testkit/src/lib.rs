@@ -1,0 +1,1 @@
+//! Scenarios, transcripts, a WebSocket client and scratch homes for tests.

@@ -1,0 +1,164 @@
+//! What the agent can do: one file per built-in tool, and the judgement of a command's risk.
+//!
+//! A tool knows neither threads nor clients. What it needs of the world comes with [`ToolCx`].
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// A built-in tool: what the model is told about it, what it would do, and doing it.
+#[async_trait]
+pub trait Tool: Send + Sync + 'static {
+    fn name(&self) -> &'static str;
+    /// For the model; the first line is also for people.
+    fn description(&self) -> &'static str;
+    /// JSON Schema of the input.
+    fn parameters(&self) -> Value;
+    fn class(&self) -> Class;
+    /// Whether a person must allow this input before it runs. Bad input is judged harmless here:
+    /// `run` refuses it without any effect.
+    fn judge(&self, scope: &Scope, input: &Value) -> Judgement;
+    /// Runs it. Cancelling is prompt and leaves no process behind.
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure>;
+}
+
+/// What kind of work a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Command,
+    FileRead,
+    FileChange,
+    Question,
+    Plan,
+    Other,
+}
+
+impl Class {
+    /// Whether running it changes the world, so that it must never happen twice.
+    pub fn has_effect(self) -> bool {
+        match self {
+            Class::Command | Class::FileChange | Class::Other => true,
+            Class::FileRead | Class::Question | Class::Plan => false,
+        }
+    }
+}
+
+/// Where the agent may read and write.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The workspace; commands run here and relative paths start here.
+    pub directory: PathBuf,
+    /// Further directories that are open to it.
+    pub extra: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Runs without asking.
+    Allow,
+    Ask {
+        command: String,
+        dangerous: bool,
+        risk: Risk,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Risk {
+    DangerousPattern,
+    ShellControlOperator,
+    ManualReview,
+    FileRead,
+    OutsideScope,
+}
+
+/// What a running tool may use.
+pub struct ToolCx {
+    pub scope: Scope,
+    pub cancel: CancellationToken,
+    pub host: Arc<dyn Host>,
+}
+
+/// The agent's side of a tool: what only it can do.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// Shows output as it comes.
+    async fn output(&self, stream: Stream, text: String);
+    /// Puts questions before a person. `None`: the turn was cancelled.
+    async fn ask(&self, questions: Vec<Question>) -> Option<Vec<QuestionAnswer>>;
+    async fn set_plan(&self, steps: Vec<PlanStep>);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub header: Option<String>,
+    pub question: String,
+    pub options: Vec<(String, Option<String>)>,
+    pub multi_select: bool,
+}
+
+/// Answers to one question, in the order asked; empty means skipped.
+pub type QuestionAnswer = Vec<String>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanStep {
+    pub content: String,
+    pub status: PlanStatus,
+    pub active_form: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    Text(String),
+    Command {
+        stdout: String,
+        stderr: String,
+        exit_code: i32,
+        duration_ms: u64,
+    },
+    Files {
+        summary: String,
+        changes: Vec<Change>,
+    },
+    Json(Value),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Relative to the workspace where it lies inside it.
+    pub path: String,
+    pub kind: ChangeKind,
+    /// Unified diff; for a new file its content.
+    pub diff: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    Add,
+    Update,
+    Delete,
+}
+
+/// Why a tool did not do it; the model reads the text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    Error(String),
+    /// It was cancelled; what it had done by then.
+    Cancelled(Output),
+}

@@ -1,0 +1,114 @@
+//! Asks and answers: the agent waits for a person.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AskId, ItemId, TurnId};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    pub id: AskId,
+    pub turn: TurnId,
+    /// The tool call that waits.
+    pub item: ItemId,
+    /// The provider's id of that call.
+    pub call_id: String,
+    pub tool: String,
+    pub kind: AskKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskKind {
+    Approval(Approval),
+    /// One to four questions; answers may come one by one.
+    Questions(Vec<Question>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The shell command, or one line that says what would happen (`edit src/main.rs`).
+    pub command: String,
+    pub dangerous: bool,
+    pub risk: RiskCode,
+}
+
+/// Why a command is, or is not, put before a person (seed 000's `ApprovalRiskCode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RiskCode {
+    SafeAutoApproved,
+    MatchesDangerousPattern,
+    ContainsShellControlOperator,
+    RequiresManualReview,
+    FileReadCommandRequiresReview,
+    OutsideAllowedScope,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Unique within its ask.
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    pub question: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<QuestionOption>,
+    #[serde(default)]
+    pub multi_select: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionOption {
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// What a person says to an ask.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    Approval(ApprovalAnswer),
+    /// Answers by question id. The ask closes when every question has one.
+    Questions(BTreeMap<String, Vec<String>>),
+    /// The person does not want to answer; every open question counts as skipped.
+    Dismissed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalAnswer {
+    Once,
+    /// And the same command again without asking, as long as this thread lives.
+    ForSession,
+    Deny,
+    /// Deny, and end the turn.
+    DenyAndCancel,
+}
+
+/// How an ask came to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Closing {
+    Answered(Answer),
+    /// The turn was cancelled.
+    Cancelled,
+    /// Whoever asked is gone; says why.
+    Lost {
+        why: String,
+    },
+}
+
+impl Closing {
+    /// Whether this grants what an approval asked for.
+    pub fn approved(&self) -> bool {
+        matches!(
+            self,
+            Closing::Answered(Answer::Approval(
+                ApprovalAnswer::Once | ApprovalAnswer::ForSession
+            ))
+        )
+    }
+}

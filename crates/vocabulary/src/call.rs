@@ -1,0 +1,167 @@
+//! Calls: what a client can want of the engine.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::{Answer, AskId, Cause, ModelRef, Seq, TenantId, ThreadId, TurnId, WorkspaceId};
+
+/// Who calls. The connection learns it from the server's authentication, never from a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub tenant: TenantId,
+    pub member: String,
+    pub role: Role,
+}
+
+impl Caller {
+    /// A lone user on their own machine.
+    pub fn local() -> Self {
+        Self {
+            tenant: TenantId::new("local"),
+            member: "owner".to_owned(),
+            role: Role::Owner,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Owner,
+    Admin,
+    BillingAdmin,
+    Member,
+    Viewer,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// Threads of the caller's tenant, newest first.
+    ListThreads(ThreadQuery),
+    CreateThread(NewThread),
+    /// Forgets a thread for good. One that somebody listens to is refused unless `even_if_open`.
+    DeleteThread {
+        thread: ThreadId,
+        even_if_open: bool,
+    },
+    ChangeThread {
+        thread: ThreadId,
+        changes: Changes,
+    },
+
+    StartTurn(StartTurn),
+    /// No turn running is no error.
+    CancelTurn {
+        thread: ThreadId,
+        turn: Option<TurnId>,
+    },
+    AnswerAsk {
+        thread: ThreadId,
+        ask: AskId,
+        answer: Answer,
+    },
+    ResetThread {
+        thread: ThreadId,
+    },
+    /// Lets the runtime go. A running turn is cancelled only when no one else listens.
+    CloseThread {
+        thread: ThreadId,
+    },
+
+    /// A page of the transcript by message: a user's, or one answer of the model with its calls,
+    /// or the results of those calls.
+    ReadMessages {
+        thread: ThreadId,
+        offset: u64,
+        limit: u64,
+    },
+    /// A page of the log: durable events after a position.
+    ReadEvents {
+        thread: ThreadId,
+        after: Seq,
+        limit: u32,
+    },
+
+    GetCatalog,
+    GetProviderStatus,
+    ListTools,
+    GetMcpServers {
+        thread: ThreadId,
+    },
+    GetCheckpoints {
+        thread: ThreadId,
+    },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadQuery {
+    pub archived: bool,
+    pub workspace: Option<WorkspaceId>,
+    /// `None`: all of them.
+    pub limit: Option<u32>,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewThread {
+    /// The same id again names the same thread.
+    pub client_id: Option<String>,
+    pub workspace: Option<WorkspaceId>,
+    /// The server's own directory when absent.
+    pub directory: Option<PathBuf>,
+    pub title: Option<String>,
+    pub changes: Changes,
+    pub labels: BTreeMap<String, String>,
+    /// Keep it from now on, rather than from the first thing that happens in it.
+    pub keep: bool,
+}
+
+/// A patch of what an owner may set: absent fields stay as they are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    pub title: Option<String>,
+    pub archived: Option<bool>,
+    pub model: Option<ModelRef>,
+    pub auto_approve: Option<bool>,
+    pub tools: Option<bool>,
+    pub max_steps: Option<u32>,
+    pub sub_agent_model: Option<String>,
+    pub observability: Option<bool>,
+    pub mcp: Option<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartTurn {
+    pub thread: ThreadId,
+    pub text: String,
+    pub display: Option<String>,
+    pub cause: Cause,
+    /// Told back in the echo; the same id and text again are answered again, not run again.
+    pub client_message_id: Option<String>,
+    /// Becomes the turn's id.
+    pub client_turn_id: Option<String>,
+}
+
+impl Call {
+    /// The thread a call is for; calls without one go to the library.
+    pub fn thread(&self) -> Option<ThreadId> {
+        match self {
+            Call::DeleteThread { thread, .. }
+            | Call::ChangeThread { thread, .. }
+            | Call::StartTurn(StartTurn { thread, .. })
+            | Call::CancelTurn { thread, .. }
+            | Call::AnswerAsk { thread, .. }
+            | Call::ResetThread { thread }
+            | Call::CloseThread { thread }
+            | Call::ReadMessages { thread, .. }
+            | Call::ReadEvents { thread, .. }
+            | Call::GetMcpServers { thread }
+            | Call::GetCheckpoints { thread } => Some(*thread),
+            Call::ListThreads(_)
+            | Call::CreateThread(_)
+            | Call::GetCatalog
+            | Call::GetProviderStatus
+            | Call::ListTools => None,
+        }
+    }
+}

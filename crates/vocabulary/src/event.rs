@@ -1,0 +1,313 @@
+//! Events: numbered facts about one thread, in the past tense.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Ask, AskId, AskKind, Cause, Closing, Item, ItemId, ModelRef, OutputStream, PlanStep, Question,
+    ReasoningKind, Seq, Status, StatusReason, StopReason, Thread, ThreadSettings, Timestamp, Title,
+    ToolCall, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
+};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    pub seq: Seq,
+    pub at: Timestamp,
+    pub fact: Fact,
+}
+
+/// Where a fact stands in its turn, so that a translator needs no memory of what went before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamTag {
+    pub turn: TurnId,
+    pub model: Arc<ModelRef>,
+    /// The model request within the turn, from 1.
+    pub step: u32,
+    /// The number of the first stream part this fact makes, contiguous within the turn, from 0.
+    pub part: u32,
+}
+
+/// What begins to grow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Opening {
+    Text,
+    Reasoning(ReasoningKind),
+    ToolInput { call_id: String, name: String },
+}
+
+/// In what an item grows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Growth {
+    Text,
+    Reasoning(ReasoningKind),
+    ToolInput { call_id: Arc<str> },
+    Output(OutputStream),
+}
+
+/// What happened. `durable` says which facts the log keeps; the others only take a number.
+/// `content` is the position of a block within its step's answer, from 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact {
+    ThreadCreated {
+        thread: Box<Thread>,
+    },
+    TitleChanged {
+        title: Title,
+    },
+    SettingsChanged {
+        settings: ThreadSettings,
+    },
+    ArchivedChanged {
+        archived: bool,
+    },
+    /// The conversation starts anew; what was said before stays in the log only.
+    ThreadReset,
+    StatusChanged {
+        status: Status,
+        reason: StatusReason,
+    },
+
+    TurnStarted {
+        turn: TurnId,
+        cause: Cause,
+        input: UserInput,
+        model: Arc<ModelRef>,
+    },
+    TurnFinished {
+        turn: TurnId,
+        outcome: TurnOutcome,
+        /// All the agent's text of the turn, blocks joined by blank lines.
+        text: String,
+        /// For live listeners; the log has it in the items.
+        #[serde(skip)]
+        reasoning: Vec<(ReasoningKind, String)>,
+        usage: Option<Usage>,
+        model: Arc<ModelRef>,
+    },
+
+    StepStarted {
+        tag: StreamTag,
+    },
+    StepFinished {
+        tag: StreamTag,
+        reason: StopReason,
+        usage: Usage,
+    },
+    StepFailed {
+        tag: StreamTag,
+        reason: StopReason,
+        error: String,
+    },
+
+    ItemStarted {
+        tag: StreamTag,
+        item: ItemId,
+        content: u32,
+        opening: Opening,
+    },
+    ItemGrew {
+        tag: StreamTag,
+        item: ItemId,
+        content: u32,
+        growth: Growth,
+        delta: String,
+    },
+    ItemFinished {
+        tag: StreamTag,
+        item: ItemId,
+        content: u32,
+        body: Item,
+    },
+
+    ToolPlanned {
+        tag: StreamTag,
+        content: u32,
+        call: ToolCall,
+    },
+    /// The turn has come to this call; a person may still have to allow it.
+    ToolReached {
+        tag: StreamTag,
+        call: ToolCall,
+    },
+    /// Committed before the call has any effect.
+    ToolStarted {
+        tag: StreamTag,
+        item: ItemId,
+    },
+    ToolFinished {
+        tag: StreamTag,
+        call: ToolCallRef,
+        outcome: ToolOutcome,
+    },
+
+    AskOpened {
+        tag: StreamTag,
+        ask: Ask,
+    },
+    /// One of several questions was answered; `next` is what is asked now.
+    AskProgressed {
+        tag: StreamTag,
+        ask: AskId,
+        answers: BTreeMap<String, Vec<String>>,
+        next: Question,
+    },
+    AskClosed {
+        tag: StreamTag,
+        ask: Ask,
+        closing: Closing,
+    },
+
+    PlanChanged {
+        turn: Option<TurnId>,
+        steps: Vec<PlanStep>,
+    },
+    /// A line for people who watch.
+    Logged {
+        line: String,
+    },
+    /// Something the provider sent that has no meaning for us.
+    RawReceived {
+        tag: StreamTag,
+        value: Value,
+    },
+}
+
+/// Which call a result belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCallRef {
+    pub item: ItemId,
+    pub call_id: String,
+    pub name: String,
+    pub class: crate::ToolClass,
+}
+
+impl From<&ToolCall> for ToolCallRef {
+    fn from(call: &ToolCall) -> Self {
+        Self {
+            item: call.item.clone(),
+            call_id: call.call_id.clone(),
+            name: call.name.clone(),
+            class: call.class,
+        }
+    }
+}
+
+impl Fact {
+    /// Whether the log keeps it. This is the one place where that is decided.
+    pub fn durable(&self) -> bool {
+        match self {
+            Fact::ThreadCreated { .. }
+            | Fact::TitleChanged { .. }
+            | Fact::SettingsChanged { .. }
+            | Fact::ArchivedChanged { .. }
+            | Fact::ThreadReset
+            | Fact::TurnStarted { .. }
+            | Fact::TurnFinished { .. }
+            | Fact::StepFinished { .. }
+            | Fact::StepFailed { .. }
+            | Fact::ItemFinished { .. }
+            | Fact::ToolPlanned { .. }
+            | Fact::ToolStarted { .. }
+            | Fact::ToolFinished { .. }
+            | Fact::AskOpened { .. }
+            | Fact::AskProgressed { .. }
+            | Fact::AskClosed { .. }
+            | Fact::PlanChanged { .. } => true,
+            Fact::StatusChanged { .. }
+            | Fact::StepStarted { .. }
+            | Fact::ItemStarted { .. }
+            | Fact::ItemGrew { .. }
+            | Fact::ToolReached { .. }
+            | Fact::Logged { .. }
+            | Fact::RawReceived { .. } => false,
+        }
+    }
+
+    /// How many numbered stream parts this fact makes: see `StreamTag::part`.
+    pub fn parts(&self) -> u32 {
+        match self {
+            Fact::StepStarted { .. }
+            | Fact::StepFinished { .. }
+            | Fact::StepFailed { .. }
+            | Fact::ToolPlanned { .. } => 2,
+            Fact::ItemStarted { .. } | Fact::ItemFinished { .. } | Fact::RawReceived { .. } => 1,
+            Fact::ItemGrew { growth, .. } => match growth {
+                Growth::Text | Growth::Reasoning(_) | Growth::ToolInput { .. } => 1,
+                Growth::Output(_) => 0,
+            },
+            Fact::AskOpened { ask, .. } => u32::from(matches!(ask.kind, AskKind::Approval(_))),
+            Fact::AskClosed { ask, closing, .. } => match (&ask.kind, closing) {
+                (AskKind::Approval(_), Closing::Answered(_)) => u32::from(!closing.approved()),
+                (AskKind::Approval(_), Closing::Cancelled | Closing::Lost { .. })
+                | (AskKind::Questions(_), _) => 0,
+            },
+            Fact::ToolFinished { outcome, .. } => match outcome {
+                ToolOutcome::NotRun { .. } => 0,
+                ToolOutcome::Succeeded(_)
+                | ToolOutcome::Failed { .. }
+                | ToolOutcome::Denied(_)
+                | ToolOutcome::Interrupted(_) => 1,
+            },
+            Fact::ThreadCreated { .. }
+            | Fact::TitleChanged { .. }
+            | Fact::SettingsChanged { .. }
+            | Fact::ArchivedChanged { .. }
+            | Fact::ThreadReset
+            | Fact::StatusChanged { .. }
+            | Fact::TurnStarted { .. }
+            | Fact::TurnFinished { .. }
+            | Fact::ToolReached { .. }
+            | Fact::ToolStarted { .. }
+            | Fact::AskProgressed { .. }
+            | Fact::PlanChanged { .. }
+            | Fact::Logged { .. } => 0,
+        }
+    }
+
+    /// The tag to number, where the fact has one.
+    pub fn tag_mut(&mut self) -> Option<&mut StreamTag> {
+        match self {
+            Fact::StepStarted { tag }
+            | Fact::StepFinished { tag, .. }
+            | Fact::StepFailed { tag, .. }
+            | Fact::ItemStarted { tag, .. }
+            | Fact::ItemGrew { tag, .. }
+            | Fact::ItemFinished { tag, .. }
+            | Fact::ToolPlanned { tag, .. }
+            | Fact::ToolReached { tag, .. }
+            | Fact::ToolStarted { tag, .. }
+            | Fact::ToolFinished { tag, .. }
+            | Fact::AskOpened { tag, .. }
+            | Fact::AskProgressed { tag, .. }
+            | Fact::AskClosed { tag, .. }
+            | Fact::RawReceived { tag, .. } => Some(tag),
+            Fact::ThreadCreated { .. }
+            | Fact::TitleChanged { .. }
+            | Fact::SettingsChanged { .. }
+            | Fact::ArchivedChanged { .. }
+            | Fact::ThreadReset
+            | Fact::StatusChanged { .. }
+            | Fact::TurnStarted { .. }
+            | Fact::TurnFinished { .. }
+            | Fact::PlanChanged { .. }
+            | Fact::Logged { .. } => None,
+        }
+    }
+
+    /// Whether the fact is an entry of the transcript, and so of its paged projection.
+    pub fn is_entry(&self) -> bool {
+        matches!(
+            self,
+            Fact::TurnStarted { .. }
+                | Fact::ItemFinished { .. }
+                | Fact::ToolPlanned { .. }
+                | Fact::ToolFinished { .. }
+        )
+    }
+}

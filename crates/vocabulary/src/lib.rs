@@ -1,0 +1,44 @@
+//! The nouns of Dragoman: plain data that crosses between dialects and engine.
+//!
+//! A client makes a [`Call`] and gets a [`Reply`] or a [`Refusal`]. A session tells [`Event`]s.
+//! When the agent needs a person it opens an [`Ask`] and waits for the [`Answer`].
+//! Nothing here does IO, and nothing here is ever serialised to a client: the dialects spell
+//! these words in their own way. The serde derives serve the log only.
+
+mod ask;
+mod call;
+mod catalog;
+mod event;
+mod ids;
+mod item;
+mod notice;
+mod refusal;
+mod reply;
+mod status;
+mod thread;
+mod turn;
+
+pub use ask::{
+    Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Question, QuestionOption, RiskCode,
+};
+pub use call::{Call, Caller, Changes, NewThread, Role, StartTurn, ThreadQuery};
+pub use catalog::{
+    AuthMethod, Catalog, CatalogProvider, McpFile, McpLayer, McpSnapshot, ProviderStatus,
+};
+pub use event::{Event, Fact, Growth, Opening, StreamTag, ToolCallRef};
+pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
+pub use item::{
+    FileChange, FileChangeKind, Item, OutputStream, PlanStep, PlanStepStatus, ReasoningKind,
+    ToolCall, ToolClass, ToolOutcome, ToolOutput,
+};
+pub use notice::Notice;
+pub use refusal::{Refusal, Why};
+pub use reply::{Entry, Reply};
+pub use status::{IllegalTransition, Status, StatusReason};
+pub use thread::{
+    LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard, ThreadSettings, ThreadView,
+    Title, TitleSource,
+};
+pub use turn::{
+    Cause, ModelRef, StopReason, TurnError, TurnErrorKind, TurnOutcome, Usage, UserInput,
+};

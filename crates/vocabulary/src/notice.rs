@@ -1,0 +1,27 @@
+//! Notices: unnumbered hints that a list changed.
+
+use crate::{Thread, ThreadId};
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    ThreadAdded {
+        revision: u64,
+        thread: Box<Thread>,
+    },
+    ThreadChanged {
+        revision: u64,
+        thread: Box<Thread>,
+    },
+    ThreadRemoved {
+        revision: u64,
+        thread: ThreadId,
+    },
+    /// Some notices were missed: read the list again.
+    Reload {
+        revision: u64,
+    },
+    /// The server is about to go; the last thing a connection hears.
+    ShuttingDown {
+        reason: &'static str,
+    },
+}

@@ -1,0 +1,70 @@
+//! Refusals: a typed no.
+
+use thiserror::Error;
+
+use crate::ThreadId;
+
+/// Why a call did not happen, and a sentence for people. A refused call changed nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct Refusal {
+    pub why: Why,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A turn is running.
+    Busy,
+    UnknownThread,
+    UnknownAsk,
+    AlreadyAnswered,
+    /// A field is not what it should be.
+    Invalid {
+        field: &'static str,
+    },
+    /// The answer was empty; the ask stays open.
+    BlankAnswer,
+    /// Somebody listens to what should be deleted.
+    InUse,
+    NoRunningTurn,
+    /// The same client id with another body.
+    Conflict,
+    Forbidden,
+    Unauthenticated,
+    /// Another process has this thread awake.
+    OwnedElsewhere,
+    NotAvailable,
+    ShuttingDown,
+    /// The store could not keep it: a full disk, a lost database.
+    Storage,
+    Internal,
+}
+
+impl Refusal {
+    pub fn new(why: Why, message: impl Into<String>) -> Self {
+        Self {
+            why,
+            message: message.into(),
+        }
+    }
+
+    pub fn busy() -> Self {
+        Self::new(Why::Busy, "Agent is busy")
+    }
+
+    pub fn unknown_thread(thread: ThreadId) -> Self {
+        Self::new(Why::UnknownThread, format!("there is no thread {thread}"))
+    }
+
+    pub fn invalid(field: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Why::Invalid { field }, message)
+    }
+
+    pub fn shutting_down() -> Self {
+        Self::new(
+            Why::ShuttingDown,
+            "the server is shutting down; connect again in a moment",
+        )
+    }
+}

@@ -1,0 +1,46 @@
+//! Replies: what a call gets when it is not refused.
+
+use crate::{Catalog, Event, McpSnapshot, ProviderStatus, Thread, ThreadCard, ThreadView, TurnId};
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    Done,
+    Thread(Box<Thread>),
+    /// The answer to a wish to listen.
+    Listening(Box<ThreadView>),
+    Threads {
+        threads: Vec<Thread>,
+        next: Option<String>,
+    },
+    /// A turn started, or had been started before by the same client id.
+    Turn {
+        turn: TurnId,
+        again: bool,
+    },
+    Messages {
+        entries: Vec<Entry>,
+        total: u64,
+        offset: u64,
+        limit: u64,
+    },
+    Events {
+        card: Box<ThreadCard>,
+        events: Vec<Event>,
+        more: bool,
+    },
+    Catalog(Box<Catalog>),
+    ProviderStatus(Vec<ProviderStatus>),
+    /// Names and first lines of their descriptions, sorted.
+    Tools(Vec<(String, String)>),
+    McpServers(McpSnapshot),
+}
+
+/// One entry of the transcript, with the message it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its place in the transcript.
+    pub ordinal: u64,
+    /// The number of its message, from 0 since the last reset.
+    pub message: u64,
+    pub event: Event,
+}

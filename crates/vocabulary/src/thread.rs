@@ -1,0 +1,168 @@
+//! Threads: conversations that are kept, as lists and joiners see them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Ask, Event, ItemId, ModelRef, PlanStep, ReasoningKind, Seq, Status, StreamTag, TenantId,
+    ThreadId, Timestamp, ToolClass, TurnId, UserInput, WorkspaceId,
+};
+
+/// What never changes about a thread: enough to spell any of its events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadCard {
+    pub id: ThreadId,
+    pub tenant: TenantId,
+    pub workspace: WorkspaceId,
+    /// Where its commands run.
+    pub directory: PathBuf,
+    /// The id a client made up for it, kept as given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    pub created_at: Timestamp,
+}
+
+/// A thread as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    pub card: ThreadCard,
+    pub title: Title,
+    pub settings: ThreadSettings,
+    pub status: Status,
+    pub archived: bool,
+    pub updated_at: Timestamp,
+    /// When a turn last started or ended; never, for a thread without turns.
+    pub active_at: Option<Timestamp>,
+    pub message_count: u64,
+    /// The first words the user said.
+    pub preview: String,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Title {
+    /// Empty while nobody has named the thread; each dialect has its own word for that.
+    pub text: String,
+    pub source: TitleSource,
+    /// The model that made it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl Default for Title {
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            source: TitleSource::Default,
+            model: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TitleSource {
+    Default,
+    Heuristic,
+    Model,
+    Manual,
+}
+
+/// What a thread's owner may set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadSettings {
+    pub model: ModelRef,
+    /// Run everything without asking.
+    pub auto_approve: bool,
+    /// Chat only when false.
+    pub tools: bool,
+    pub max_steps: u32,
+    /// Empty: the thread's own model.
+    pub sub_agent_model: String,
+    pub observability: bool,
+    pub mcp: bool,
+}
+
+/// Everything someone who joins needs to draw the thread, taken at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadView {
+    pub thread: Thread,
+    /// Everything up to here is in this view; the listener hears what comes after.
+    pub head: Seq,
+    pub turn: Option<RunningTurn>,
+    pub asks: Vec<OpenAsk>,
+    pub plan: Vec<PlanStep>,
+    /// Whether it was woken from the store for this.
+    pub woken: bool,
+    /// Whether anything of it is in the store yet.
+    pub kept: bool,
+    /// Who listens, this listener not counted.
+    pub listeners: usize,
+}
+
+/// A turn that has not come to rest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunningTurn {
+    pub turn: TurnId,
+    pub started_at: Timestamp,
+    pub input: UserInput,
+    /// The text of the agent's finished messages of this turn, in order.
+    pub text: Vec<String>,
+    pub reasoning: Vec<(ReasoningKind, String)>,
+    pub calls: Vec<PlannedCall>,
+    /// What is being written right now.
+    pub live: Vec<LiveItem>,
+    /// The durable events of this turn so far, oldest first.
+    pub events: Vec<Event>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedCall {
+    pub item: ItemId,
+    pub call_id: String,
+    pub name: String,
+    pub class: ToolClass,
+    pub started: bool,
+    pub finished: bool,
+}
+
+/// An item that is still growing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LiveItem {
+    Text {
+        item: ItemId,
+        content: u32,
+        text: String,
+    },
+    Reasoning {
+        item: ItemId,
+        content: u32,
+        kind: ReasoningKind,
+        text: String,
+    },
+    ToolInput {
+        item: ItemId,
+        call_id: String,
+        name: String,
+        json: String,
+    },
+    Output {
+        item: ItemId,
+        text: String,
+    },
+}
+
+/// An ask that waits, with the place it has in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenAsk {
+    pub ask: Ask,
+    pub seq: Seq,
+    pub at: Timestamp,
+    pub tag: StreamTag,
+    /// Answers that came one by one.
+    #[serde(default)]
+    pub answers: BTreeMap<String, Vec<String>>,
+}
