@@ -11,10 +11,14 @@ use bytes::Bytes;
 use thiserror::Error;
 use vocabulary::{ItemId, Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp};
 
+mod check;
+mod cursor;
 pub mod faulty;
 pub mod memory;
 pub mod sqlite;
 pub mod story;
+#[cfg(test)]
+mod tests;
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -31,9 +35,15 @@ pub enum StoreError {
     OutOfStep { expected: Seq, found: Seq },
     #[error("there is no such thread")]
     UnknownThread,
-    /// Another thread has this client-made id already.
+    /// Another thread, or another request, has this client-made id already.
     #[error("this id is taken")]
     Taken,
+    /// A list was asked to go on from a place that this store never named.
+    #[error("this cursor is not one of ours; start the list again without it")]
+    BadCursor,
+    /// The file at this place belongs to another program; it was not touched.
+    #[error("the database belongs to another program: {0}")]
+    Foreign(String),
     #[error("the disk is full")]
     Full,
     #[error("the store failed: {0}")]
@@ -125,6 +135,15 @@ pub struct ThreadPage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
     Ask,
+}
+
+impl Counter {
+    /// Under which name a store keeps it; never to be changed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Counter::Ask => "ask",
+        }
+    }
 }
 
 #[async_trait]

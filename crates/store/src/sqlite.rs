@@ -1,1 +1,210 @@
-//! Placeholder.
+//! The store in one SQLite file: the default, for one machine with any number of processes.
+//!
+//! All writing goes through one thread that commits in groups ([`writer`]); reading has its own
+//! few connections ([`reader`]); who may write to which thread is decided by leases ([`leases`]).
+
+mod append;
+mod leases;
+mod listing;
+mod open;
+mod queries;
+mod reader;
+mod writer;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rusqlite::ErrorCode;
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
+
+use crate::{
+    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Result, Store, StoreError,
+    StoredEvent, ThreadPage,
+};
+use leases::Owner;
+use reader::Readers;
+use writer::Writer;
+
+/// One process's hold on a database file.
+pub struct SqliteStore {
+    // In this order: the writer's connection closes last and tidies the files up.
+    readers: Readers,
+    writer: Writer,
+    owner: Arc<Owner>,
+}
+
+impl SqliteStore {
+    /// Opens the database, making it where there is none. `label` says to other processes who
+    /// this one is, e.g. `pid 123, ws://127.0.0.1:7337`.
+    pub fn open(path: &Path, label: &str) -> Result<SqliteStore> {
+        let opened = open::open(path, label)?;
+        Ok(Self {
+            readers: Readers::new(path),
+            writer: Writer::start(opened.connection, opened.lock)?,
+            owner: Arc::new(opened.owner),
+        })
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::Full,
+            Some(ErrorCode::NotADatabase) => {
+                StoreError::Foreign("it is not a SQLite file".to_owned())
+            }
+            _ => StoreError::Failed(error.to_string()),
+        }
+    }
+}
+
+/// SQLite's integers are signed; a number that does not fit was never given by us.
+fn signed(number: u64) -> Result<i64> {
+    i64::try_from(number).map_err(|_| StoreError::Failed(format!("{number} is out of range")))
+}
+
+/// As a bound of a search: what does not fit is beyond everything.
+fn bound(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn acquire(&self, thread: ThreadId) -> Result<Lease> {
+        let owner = self.owner.clone();
+        self.writer
+            .run(move |db| leases::acquire(db, &owner, thread))
+            .await
+    }
+
+    async fn release(&self, lease: Lease) -> Result<()> {
+        self.writer.run(move |db| leases::release(db, lease)).await
+    }
+
+    async fn append(&self, lease: Lease, expected: Seq, batch: Batch) -> Result<()> {
+        let owner = self.owner.clone();
+        self.writer
+            .run(move |db| append::append(db, &owner, lease, expected, &batch))
+            .await
+    }
+
+    async fn draft(&self, lease: Lease, draft: Draft) -> Result<()> {
+        let owner = self.owner.clone();
+        self.writer
+            .run(move |db| append::draft(db, &owner, lease, &draft))
+            .await
+    }
+
+    async fn delete(&self, lease: Lease) -> Result<bool> {
+        let owner = self.owner.clone();
+        self.writer
+            .run(move |db| append::delete(db, &owner, lease))
+            .await
+    }
+
+    async fn load(&self, thread: ThreadId) -> Result<Option<Loaded>> {
+        self.readers.run(move |db| queries::load(db, thread)).await
+    }
+
+    async fn events(&self, thread: ThreadId, after: Seq, limit: u32) -> Result<Vec<StoredEvent>> {
+        self.readers
+            .run(move |db| queries::events(db, thread, after, limit))
+            .await
+    }
+
+    async fn events_before(
+        &self,
+        thread: ThreadId,
+        upto: Seq,
+        limit: u32,
+    ) -> Result<Vec<StoredEvent>> {
+        self.readers
+            .run(move |db| queries::events_before(db, thread, upto, limit))
+            .await
+    }
+
+    async fn entries(
+        &self,
+        thread: ThreadId,
+        from: u64,
+        messages: Range<u64>,
+        limit: u32,
+    ) -> Result<Vec<(EntryRow, StoredEvent)>> {
+        self.readers
+            .run(move |db| queries::entries(db, thread, from, messages, limit))
+            .await
+    }
+
+    async fn receipt(
+        &self,
+        thread: ThreadId,
+        kind: &'static str,
+        client_id: &str,
+    ) -> Result<Option<Receipt>> {
+        let client_id = client_id.to_owned();
+        self.readers
+            .run(move |db| queries::receipt(db, thread, kind, client_id))
+            .await
+    }
+
+    async fn threads(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage> {
+        let (tenant, query) = (tenant.clone(), query.clone());
+        self.readers
+            .run(move |db| listing::threads(db, &tenant, &query))
+            .await
+    }
+
+    async fn thread(&self, thread: ThreadId) -> Result<Option<Thread>> {
+        self.readers
+            .run(move |db| listing::thread(db, thread))
+            .await
+    }
+
+    async fn thread_by_client_id(
+        &self,
+        tenant: &TenantId,
+        client_id: &str,
+    ) -> Result<Option<ThreadId>> {
+        let (tenant, client_id) = (tenant.clone(), client_id.to_owned());
+        self.readers
+            .run(move |db| listing::by_client_id(db, &tenant, &client_id))
+            .await
+    }
+
+    async fn unfinished(&self) -> Result<Vec<ThreadId>> {
+        let owner = self.owner.clone();
+        self.readers
+            .run(move |db| leases::unfinished(db, &owner))
+            .await
+    }
+
+    async fn reserve(&self, counter: Counter, count: u64) -> Result<u64> {
+        self.writer
+            .run(move |db| {
+                let last = append::count_up(db, counter.name(), count)?;
+                Ok(last - count + 1)
+            })
+            .await
+    }
+
+    async fn setting(&self, tenant: &TenantId, name: &str) -> Result<Option<String>> {
+        let (tenant, name) = (tenant.clone(), name.to_owned());
+        self.readers
+            .run(move |db| queries::setting(db, &tenant, &name))
+            .await
+    }
+
+    async fn set_setting(&self, tenant: &TenantId, name: &str, value: &str) -> Result<()> {
+        let (tenant, name, value) = (tenant.clone(), name.to_owned(), value.to_owned());
+        self.writer
+            .run(move |db| append::set_setting(db, &tenant, &name, &value))
+            .await
+    }
+
+    async fn ready(&self) -> Result<()> {
+        self.writer.run(|_| Ok(())).await?;
+        self.readers.run(queries::ready).await
+    }
+}

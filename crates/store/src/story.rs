@@ -1,1 +1,34 @@
-//! Placeholder.
+//! The one story that every store must be able to tell, whatever it keeps its rows in.
+//!
+//! `open` starts a process on the same world each time it is called; dropping the store ends
+//! that process. The chapters build on each other's world but not on each other's threads.
+
+mod leases;
+mod lists;
+mod log;
+mod props;
+
+use crate::SharedStore;
+
+pub use props::{a_batch, a_thread, an_entry, an_event};
+
+/// Panics where the store does not behave.
+pub async fn tell(open: impl Fn() -> SharedStore) {
+    log::a_thread_is_kept_from_its_first_batch(&open()).await;
+    log::a_log_is_read_in_pages(&open()).await;
+    log::entries_are_found_by_place_and_by_message(&open()).await;
+    log::a_batch_that_is_refused_changes_nothing(&open()).await;
+    log::receipts_answer_a_repeated_request(&open()).await;
+    log::drafts_grow_until_their_item_is_done(&open()).await;
+    log::a_deleted_thread_leaves_nothing(&open()).await;
+
+    lists::threads_are_listed_newest_first(&open()).await;
+    lists::pages_stay_in_place_while_threads_come(&open()).await;
+    lists::a_client_id_names_one_thread_of_its_tenant(&open()).await;
+    lists::settings_and_counters_outlive_the_process(&open).await;
+
+    leases::a_thread_is_awake_in_one_process_only(&open).await;
+    leases::an_older_lease_can_no_longer_write(&open).await;
+    leases::everything_is_there_after_a_restart(&open).await;
+    leases::unfinished_threads_are_found_when_nobody_has_them(&open).await;
+}

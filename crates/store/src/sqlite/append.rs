@@ -1,0 +1,206 @@
+//! What the writer's jobs do: append, draft, delete, count, set.
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use vocabulary::{Seq, TenantId, Thread, ThreadId};
+
+use super::leases::{Owner, check_fence};
+use super::{queries, signed};
+use crate::check::Head;
+use crate::{Batch, Draft, Lease, Receipt, Result, StoreError};
+
+pub(super) fn append(
+    db: &Connection,
+    owner: &Owner,
+    lease: Lease,
+    expected: Seq,
+    batch: &Batch,
+) -> Result<()> {
+    check_fence(db, owner, lease)?;
+    let known = head(db, lease.thread)?;
+    let (number, head) = known.unzip();
+    let head = head.unwrap_or_default().after(lease, expected, batch)?;
+    let number = match (number, &batch.thread) {
+        (None, None) => return Err(StoreError::UnknownThread),
+        (None, Some(thread)) => insert_thread(db, thread)?,
+        (Some(number), None) => number,
+        (Some(number), Some(thread)) => {
+            update_thread(db, number, thread)?;
+            number
+        }
+    };
+    insert_events(db, number, batch)?;
+    insert_entries(db, number, batch)?;
+    for receipt in &batch.receipts {
+        insert_receipt(db, number, receipt)?;
+    }
+    for item in &batch.drafts_done {
+        db.prepare_cached("DELETE FROM drafts WHERE thread = ?1 AND item = ?2")?
+            .execute(params![number, item.as_str()])?;
+    }
+    write_state(db, number, head, batch)
+}
+
+/// The thread's number and how its log stands; `None` for one that is not stored.
+fn head(db: &Connection, thread: ThreadId) -> Result<Option<(i64, Head)>> {
+    let mut head = db.prepare_cached(
+        "SELECT number, last_seq, high_water FROM threads
+         JOIN thread_state ON thread = number WHERE id = ?1",
+    )?;
+    let found = head.query_row([thread.to_string()], |row| {
+        let head = Head {
+            last_seq: Seq(queries::unsigned(row, 1)?),
+            high_water: Seq(queries::unsigned(row, 2)?),
+        };
+        Ok((row.get(0)?, head))
+    });
+    Ok(found.optional()?)
+}
+
+fn summary(thread: &Thread) -> Result<String> {
+    serde_json::to_string(thread).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+fn insert_thread(db: &Connection, thread: &Thread) -> Result<i64> {
+    let mut insert = db.prepare_cached(
+        "INSERT INTO threads (id, tenant, workspace, client_id, updated_at, archived, summary)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    let card = &thread.card;
+    let number = insert.insert(params![
+        card.id.to_string(),
+        card.tenant.as_str(),
+        card.workspace.as_str(),
+        card.client_id,
+        thread.updated_at.millis(),
+        thread.archived,
+        summary(thread)?,
+    ]);
+    number.map_err(taken)
+}
+
+/// The card never changes, so its columns and their indexes are left alone.
+fn update_thread(db: &Connection, number: i64, thread: &Thread) -> Result<()> {
+    let mut update = db.prepare_cached(
+        "UPDATE threads SET updated_at = ?2, archived = ?3, summary = ?4 WHERE number = ?1",
+    )?;
+    let updated_at = thread.updated_at.millis();
+    update.execute(params![
+        number,
+        updated_at,
+        thread.archived,
+        summary(thread)?
+    ])?;
+    Ok(())
+}
+
+fn insert_events(db: &Connection, number: i64, batch: &Batch) -> Result<()> {
+    let mut insert =
+        db.prepare_cached("INSERT INTO events (thread, seq, at, payload) VALUES (?1, ?2, ?3, ?4)")?;
+    for event in &batch.events {
+        let (seq, at) = (signed(event.seq.0)?, event.at.millis());
+        insert.execute(params![number, seq, at, &event.payload[..]])?;
+    }
+    Ok(())
+}
+
+fn insert_entries(db: &Connection, number: i64, batch: &Batch) -> Result<()> {
+    let mut insert = db.prepare_cached(
+        "INSERT INTO entries (thread, ordinal, message, seq) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for row in &batch.entries {
+        let (ordinal, message) = (signed(row.ordinal)?, signed(row.message)?);
+        insert.execute(params![number, ordinal, message, signed(row.seq.0)?])?;
+    }
+    Ok(())
+}
+
+fn insert_receipt(db: &Connection, number: i64, receipt: &Receipt) -> Result<()> {
+    let mut insert = db.prepare_cached(
+        "INSERT INTO receipts (thread, kind, client_id, hash, answer) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    let inserted = insert.execute(params![
+        number,
+        receipt.kind,
+        receipt.client_id,
+        receipt.hash,
+        receipt.answer
+    ]);
+    inserted.map(drop).map_err(taken)
+}
+
+/// In these two tables only an id that a client made up can be there twice.
+fn taken(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation) => StoreError::Taken,
+        _ => error.into(),
+    }
+}
+
+fn write_state(db: &Connection, number: i64, head: Head, batch: &Batch) -> Result<()> {
+    let mut write = db.prepare_cached(
+        "INSERT INTO thread_state (thread, last_seq, high_water, unfinished, state)
+         VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (thread) DO UPDATE SET last_seq = excluded.last_seq,
+             high_water = excluded.high_water, unfinished = excluded.unfinished,
+             state = excluded.state",
+    )?;
+    write.execute(params![
+        number,
+        signed(head.last_seq.0)?,
+        signed(head.high_water.0)?,
+        batch.unfinished,
+        &batch.state[..],
+    ])?;
+    Ok(())
+}
+
+pub(super) fn draft(db: &Connection, owner: &Owner, lease: Lease, draft: &Draft) -> Result<()> {
+    check_fence(db, owner, lease)?;
+    let Some((number, _)) = head(db, lease.thread)? else {
+        return Err(StoreError::UnknownThread);
+    };
+    let mut insert = db.prepare_cached(
+        "INSERT INTO drafts (thread, piece, item, about, text)
+         SELECT ?1, coalesce(max(piece), 0) + 1, ?2, ?3, ?4 FROM drafts WHERE thread = ?1",
+    )?;
+    insert.execute(params![
+        number,
+        draft.item.as_str(),
+        draft.about,
+        draft.text
+    ])?;
+    Ok(())
+}
+
+/// Everything that points to the thread's number goes with it. The lease stays until released.
+pub(super) fn delete(db: &Connection, owner: &Owner, lease: Lease) -> Result<bool> {
+    check_fence(db, owner, lease)?;
+    let mut delete = db.prepare_cached("DELETE FROM threads WHERE id = ?1")?;
+    Ok(delete.execute([lease.thread.to_string()])? > 0)
+}
+
+/// Gives the last of `count` numbers that are taken for good.
+pub(super) fn count_up(db: &Connection, name: &str, count: u64) -> Result<u64> {
+    let mut count_up = db.prepare_cached(
+        "INSERT INTO counters (name, last) VALUES (?1, ?2)
+         ON CONFLICT (name) DO UPDATE SET last = last + excluded.last RETURNING last",
+    )?;
+    let last = count_up.query_row(params![name, signed(count)?], |row| {
+        queries::unsigned(row, 0)
+    });
+    Ok(last?)
+}
+
+pub(super) fn set_setting(
+    db: &Connection,
+    tenant: &TenantId,
+    name: &str,
+    value: &str,
+) -> Result<()> {
+    let mut set = db.prepare_cached(
+        "INSERT INTO settings (tenant, name, value) VALUES (?1, ?2, ?3)
+         ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value",
+    )?;
+    set.execute([tenant.as_str(), name, value])?;
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! The thread list: pages by index, whatever the number of threads.
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use vocabulary::{TenantId, Thread, ThreadId, ThreadQuery};
+
+use super::queries;
+use crate::cursor::Cursor;
+use crate::{Result, ThreadPage};
+
+/// `archived` is the index's second column, so each kind is one walk along the index.
+const UNARCHIVED: &str = "
+    SELECT updated_at, id, summary FROM threads
+    WHERE tenant = ?1 AND archived = 0
+        AND updated_at <= ?2 AND (updated_at < ?2 OR id > ?3)
+        AND (?4 IS NULL OR workspace = ?4)
+    ORDER BY updated_at DESC, id LIMIT ?5";
+
+/// Two walks, merged; neither is sorted.
+const ALL: &str = "
+    SELECT updated_at, id, summary FROM threads
+    WHERE tenant = ?1 AND archived = 0
+        AND updated_at <= ?2 AND (updated_at < ?2 OR id > ?3)
+        AND (?4 IS NULL OR workspace = ?4)
+    UNION ALL
+    SELECT updated_at, id, summary FROM threads
+    WHERE tenant = ?1 AND archived = 1
+        AND updated_at <= ?2 AND (updated_at < ?2 OR id > ?3)
+        AND (?4 IS NULL OR workspace = ?4)
+    ORDER BY updated_at DESC, id LIMIT ?5";
+
+/// SQLite's word for no limit.
+const NO_LIMIT: i64 = -1;
+
+pub(super) fn threads(
+    db: &Connection,
+    tenant: &TenantId,
+    query: &ThreadQuery,
+) -> Result<ThreadPage> {
+    let after = query.cursor.as_deref().map(Cursor::parse).transpose()?;
+    let (updated_at, id) = match after {
+        Some(after) => (after.updated_at.millis(), after.id.to_string()),
+        None => (i64::MAX, String::new()),
+    };
+    let workspace = query.workspace.as_ref().map(|id| id.as_str());
+    // One more than wanted tells whether there is a next page.
+    let limit = query.limit.map_or(NO_LIMIT, |limit| i64::from(limit) + 1);
+    let mut list = db.prepare_cached(if query.archived { ALL } else { UNARCHIVED })?;
+    let found = list.query_map(
+        params![tenant.as_str(), updated_at, id, workspace, limit],
+        |row| summary(row, 2),
+    )?;
+    let mut threads: Vec<Thread> = found.collect::<rusqlite::Result<_>>()?;
+    let wanted = query.limit.map_or(usize::MAX, |limit| limit as usize);
+    let more = threads.len() > wanted;
+    threads.truncate(wanted);
+    let last = threads.last().filter(|_| more);
+    Ok(ThreadPage {
+        next: last.map(|thread| Cursor::of(thread).text()),
+        threads,
+    })
+}
+
+fn summary(row: &Row<'_>, column: usize) -> rusqlite::Result<Thread> {
+    let text = row.get_ref(column)?.as_str()?;
+    serde_json::from_str(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+    })
+}
+
+pub(super) fn thread(db: &Connection, id: ThreadId) -> Result<Option<Thread>> {
+    let mut thread = db.prepare_cached("SELECT summary FROM threads WHERE id = ?1")?;
+    let found = thread.query_row([id.to_string()], |row| summary(row, 0));
+    Ok(found.optional()?)
+}
+
+pub(super) fn by_client_id(
+    db: &Connection,
+    tenant: &TenantId,
+    client_id: &str,
+) -> Result<Option<ThreadId>> {
+    let mut thread =
+        db.prepare_cached("SELECT id FROM threads WHERE tenant = ?1 AND client_id = ?2")?;
+    let found = thread.query_row([tenant.as_str(), client_id], |row| {
+        queries::thread_id(row, 0)
+    });
+    Ok(found.optional()?)
+}

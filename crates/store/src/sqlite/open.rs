@@ -1,0 +1,139 @@
+//! Opens the database file: makes sure it is ours, gives it its shape, enters this process.
+
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::leases::{self, Owner};
+use crate::{Result, StoreError};
+
+mod embedded {
+    refinery::embed_migrations!("migrations/sqlite");
+}
+
+/// `Drag` in ASCII: says in the file's header that it is ours.
+pub(super) const APPLICATION_ID: i32 = 0x4472_6167;
+/// Small pages, because most commits change a few bytes on each of a few pages, and every page
+/// that changed is written whole. Measured by the example `amplification`.
+const PAGE_BYTES: u32 = 1024;
+/// How much log may gather before it is moved into the database file. Pages that change with
+/// every commit are moved once per round, so longer rounds write less.
+const CHECKPOINT_BYTES: u32 = 8 * 1024 * 1024;
+/// A write-ahead log that grew beyond this behind a slow reader is cut back afterwards.
+const LOG_BYTES_KEPT: u32 = 2 * CHECKPOINT_BYTES;
+/// How long to wait for another process's transaction; they take milliseconds.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
+const HEADER_BYTES: usize = 100;
+const HEADER_MAGIC: &[u8] = b"SQLite format 3\0";
+const HEADER_APPLICATION_ID: std::ops::Range<usize> = 68..72;
+
+pub(super) struct Opened {
+    pub connection: Connection,
+    pub owner: Owner,
+    /// Says to other processes that this one lives; to be kept as long as it can write.
+    pub lock: File,
+}
+
+pub(super) fn open(path: &Path, label: &str) -> Result<Opened> {
+    let owners = owners_directory(path)?;
+    // One process opens at a time: migrations and the clearing of dead owners race nobody.
+    let gate = leases::lock_file(&owners.join("gate.lock")).map_err(io_failed)?;
+    gate.lock().map_err(io_failed)?;
+
+    prepare_file(path)?;
+    let mut connection = Connection::open(path)?;
+    configure(&connection)?;
+    embedded::migrations::runner()
+        .run(&mut connection)
+        .map_err(|error| StoreError::Failed(format!("cannot migrate the database: {error}")))?;
+    let (owner, lock) = Owner::enter(&mut connection, owners, label)?;
+    Ok(Opened {
+        connection,
+        owner,
+        lock,
+    })
+}
+
+pub(super) fn io_failed(error: io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::StorageFull => StoreError::Full,
+        _ => StoreError::Failed(error.to_string()),
+    }
+}
+
+fn owners_directory(path: &Path) -> Result<PathBuf> {
+    let home = path.parent().unwrap_or(Path::new("."));
+    let owners = home.join("owners");
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(DIRECTORY_MODE);
+    builder.create(&owners).map_err(io_failed)?;
+    Ok(owners)
+}
+
+/// Makes the file, or makes sure that it is ours. SQLite gives its side files the same mode.
+fn prepare_file(path: &Path) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let mut file = options.mode(FILE_MODE).open(path).map_err(io_failed)?;
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    let mut start = Read::by_ref(&mut file).take(HEADER_BYTES as u64);
+    start.read_to_end(&mut header).map_err(io_failed)?;
+    check_header(&header)?;
+    file.set_permissions(Permissions::from_mode(FILE_MODE))
+        .map_err(io_failed)?;
+    if header.is_empty() {
+        // The name must last as long as what will be acknowledged inside it.
+        let home = File::open(path.parent().unwrap_or(Path::new("."))).map_err(io_failed)?;
+        home.sync_all().map_err(io_failed)?;
+    }
+    Ok(())
+}
+
+/// Reads the bytes themselves: opening another program's database with SQLite could change it.
+fn check_header(header: &[u8]) -> Result<()> {
+    if header.is_empty() {
+        return Ok(());
+    }
+    if header.len() < HEADER_BYTES || !header.starts_with(HEADER_MAGIC) {
+        return Err(StoreError::Foreign("it is not a SQLite file".to_owned()));
+    }
+    let found = &header[HEADER_APPLICATION_ID];
+    if found != APPLICATION_ID.to_be_bytes() {
+        let id = found
+            .iter()
+            .fold(0_u32, |id, byte| (id << 8) | u32::from(*byte));
+        return Err(StoreError::Foreign(format!(
+            "its application id is {id:#x}"
+        )));
+    }
+    Ok(())
+}
+
+fn configure(connection: &Connection) -> Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    let set = |name: &str, value: &dyn rusqlite::ToSql| connection.pragma_update(None, name, value);
+    let application_id: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if application_id != APPLICATION_ID {
+        // Before the log mode, so that it stands in the file's own header from the start.
+        set("page_size", &PAGE_BYTES)?;
+        set("application_id", &APPLICATION_ID)?;
+    }
+    set("journal_mode", &"WAL")?;
+    set("synchronous", &"FULL")?;
+    set("foreign_keys", &true)?;
+    // What a savepoint would undo is kept in memory, not in yet another file.
+    set("temp_store", &"MEMORY")?;
+    set("journal_size_limit", &LOG_BYTES_KEPT)?;
+    let page_bytes: u32 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    set("wal_autocheckpoint", &(CHECKPOINT_BYTES / page_bytes))?;
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Reads of one thread: its state, its log, its entries, its receipts.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use vocabulary::{ItemId, Seq, TenantId, ThreadId, Timestamp};
+
+use super::{bound, listing};
+use crate::{Draft, EntryRow, Loaded, Receipt, Result, StoredEvent};
+
+pub(super) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get(column).map(i64::cast_unsigned)
+}
+
+pub(super) fn thread_id(row: &Row<'_>, column: usize) -> rusqlite::Result<ThreadId> {
+    let text = row.get_ref(column)?.as_str()?;
+    ThreadId::parse(text).ok_or_else(|| {
+        let error = format!("{text:?} is not a thread id");
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
+    })
+}
+
+fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Bytes> {
+    Ok(Bytes::copy_from_slice(row.get_ref(column)?.as_blob()?))
+}
+
+/// From three columns: seq, at, payload.
+fn event(row: &Row<'_>, first: usize) -> rusqlite::Result<StoredEvent> {
+    Ok(StoredEvent {
+        seq: Seq(unsigned(row, first)?),
+        at: Timestamp(row.get(first + 1)?),
+        payload: bytes(row, first + 2)?,
+    })
+}
+
+pub(super) fn load(db: &Connection, id: ThreadId) -> Result<Option<Loaded>> {
+    let Some(thread) = listing::thread(db, id)? else {
+        return Ok(None);
+    };
+    let mut state = db.prepare_cached(
+        "SELECT state, last_seq, high_water FROM thread_state
+         WHERE thread = (SELECT number FROM threads WHERE id = ?1)",
+    )?;
+    let drafts = drafts(db, id)?;
+    let loaded = state.query_row([id.to_string()], |row| {
+        Ok(Loaded {
+            thread,
+            state: bytes(row, 0)?,
+            last_seq: Seq(unsigned(row, 1)?),
+            high_water: Seq(unsigned(row, 2)?),
+            drafts,
+        })
+    })?;
+    Ok(Some(loaded))
+}
+
+fn drafts(db: &Connection, id: ThreadId) -> Result<Vec<Draft>> {
+    let mut pieces = db.prepare_cached(
+        "SELECT item, about, text FROM drafts
+         WHERE thread = (SELECT number FROM threads WHERE id = ?1) ORDER BY piece",
+    )?;
+    let mut pieces = pieces.query([id.to_string()])?;
+    let mut drafts: Vec<Draft> = Vec::new();
+    while let Some(piece) = pieces.next()? {
+        let item = piece.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+        let text = piece.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+        match drafts.iter_mut().find(|draft| draft.item.as_str() == item) {
+            Some(draft) => draft.text.push_str(text),
+            None => drafts.push(Draft {
+                item: ItemId::new(item),
+                about: piece.get(1)?,
+                text: text.to_owned(),
+            }),
+        }
+    }
+    Ok(drafts)
+}
+
+pub(super) fn events(
+    db: &Connection,
+    id: ThreadId,
+    after: Seq,
+    limit: u32,
+) -> Result<Vec<StoredEvent>> {
+    let mut events = db.prepare_cached(
+        "SELECT seq, at, payload FROM events
+         WHERE thread = (SELECT number FROM threads WHERE id = ?1) AND seq > ?2
+         ORDER BY seq LIMIT ?3",
+    )?;
+    let found = events.query_map(params![id.to_string(), bound(after.0), limit], |row| {
+        event(row, 0)
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn events_before(
+    db: &Connection,
+    id: ThreadId,
+    upto: Seq,
+    limit: u32,
+) -> Result<Vec<StoredEvent>> {
+    let mut events = db.prepare_cached(
+        "SELECT seq, at, payload FROM events
+         WHERE thread = (SELECT number FROM threads WHERE id = ?1) AND seq <= ?2
+         ORDER BY seq DESC LIMIT ?3",
+    )?;
+    let found = events.query_map(params![id.to_string(), bound(upto.0), limit], |row| {
+        event(row, 0)
+    })?;
+    let mut found: Vec<StoredEvent> = found.collect::<rusqlite::Result<_>>()?;
+    found.reverse();
+    Ok(found)
+}
+
+/// Entries are walked by place and picked by message: for a reader who wants all that follows.
+const ENTRIES_BY_ORDINAL: &str = "
+    SELECT ordinal, message, entries.seq, at, payload FROM entries
+    CROSS JOIN events ON events.thread = entries.thread AND events.seq = entries.seq
+    WHERE entries.thread = (SELECT number FROM threads WHERE id = ?1)
+        AND ordinal >= ?2 AND +message >= ?3 AND +message < ?4
+    ORDER BY ordinal LIMIT ?5";
+
+/// Entries are found by message: a page in the middle of a long transcript costs what it holds.
+/// The inner query sorts pointers only, and payloads are read for those that are wanted.
+const ENTRIES_BY_MESSAGE: &str = "
+    SELECT ordinal, message, events.seq, at, payload FROM (
+        SELECT thread, ordinal, message, seq FROM entries INDEXED BY entries_by_message
+        WHERE thread = (SELECT number FROM threads WHERE id = ?1)
+            AND message >= ?3 AND message < ?4 AND ordinal >= ?2
+        ORDER BY ordinal LIMIT ?5
+    ) AS page
+    CROSS JOIN events ON events.thread = page.thread AND events.seq = page.seq
+    ORDER BY ordinal";
+
+pub(super) fn entries(
+    db: &Connection,
+    id: ThreadId,
+    from: u64,
+    messages: Range<u64>,
+    limit: u32,
+) -> Result<Vec<(EntryRow, StoredEvent)>> {
+    let sql = match bound(messages.end) {
+        i64::MAX => ENTRIES_BY_ORDINAL,
+        _ => ENTRIES_BY_MESSAGE,
+    };
+    let mut entries = db.prepare_cached(sql)?;
+    let (start, end) = (bound(messages.start), bound(messages.end));
+    let wanted = params![id.to_string(), bound(from), start, end, limit];
+    let found = entries.query_map(wanted, |row| {
+        let event = event(row, 2)?;
+        let entry = EntryRow {
+            ordinal: unsigned(row, 0)?,
+            message: unsigned(row, 1)?,
+            seq: event.seq,
+        };
+        Ok((entry, event))
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn receipt(
+    db: &Connection,
+    id: ThreadId,
+    kind: &'static str,
+    client_id: String,
+) -> Result<Option<Receipt>> {
+    let mut receipt = db.prepare_cached(
+        "SELECT hash, answer FROM receipts
+         WHERE thread = (SELECT number FROM threads WHERE id = ?1) AND kind = ?2
+            AND client_id = ?3",
+    )?;
+    let found = receipt.query_row(params![id.to_string(), kind, client_id], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    });
+    Ok(found.optional()?.map(|(hash, answer)| Receipt {
+        kind,
+        client_id,
+        hash,
+        answer,
+    }))
+}
+
+pub(super) fn setting(db: &Connection, tenant: &TenantId, name: &str) -> Result<Option<String>> {
+    let mut setting =
+        db.prepare_cached("SELECT value FROM settings WHERE tenant = ?1 AND name = ?2")?;
+    let value = setting.query_row([tenant.as_str(), name], |row| row.get(0));
+    Ok(value.optional()?)
+}
+
+pub(super) fn ready(db: &Connection) -> Result<()> {
+    db.prepare_cached("SELECT count(*) FROM owners")?
+        .query_row([], |_| Ok(()))?;
+    Ok(())
+}

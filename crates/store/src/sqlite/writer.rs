@@ -1,0 +1,159 @@
+//! The one thread that writes, and its group commit.
+//!
+//! Whatever waits is done in one transaction and made durable by one flush; only then is anyone
+//! answered. Each job has a savepoint of its own, so that one which fails undoes only itself.
+
+use std::fs::File;
+use std::thread::{self, JoinHandle};
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::open::io_failed;
+use crate::{Result, StoreError};
+
+/// How many jobs may wait; more callers wait for a place.
+const QUEUE_LENGTH: usize = 1024;
+/// How many jobs share one commit at most.
+const GROUP_LENGTH: usize = 256;
+
+pub(super) struct Writer {
+    /// `None` only while dropping.
+    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// `lock` is kept exactly as long as this thread can write.
+    pub(super) fn start(connection: Connection, lock: File) -> Result<Writer> {
+        let (jobs, waiting) = mpsc::channel(QUEUE_LENGTH);
+        let work = move || {
+            write(&connection, waiting);
+            drop(connection);
+            drop(lock);
+        };
+        let thread = thread::Builder::new().name("store-writer".to_owned());
+        Ok(Writer {
+            jobs: Some(jobs),
+            thread: Some(thread.spawn(work).map_err(io_failed)?),
+        })
+    }
+
+    /// Does `work` in a transaction; what it returns is durable when this returns.
+    pub(super) async fn run<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Work {
+            work: Some(work),
+            outcome: None,
+            reply,
+        });
+        let jobs = self.jobs.as_ref().ok_or_else(stopped)?;
+        jobs.send(job).await.map_err(|_| stopped())?;
+        answer.await.map_err(|_| stopped())?
+    }
+}
+
+impl Drop for Writer {
+    /// Waits for the thread, so that the leases of a dropped store are free.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's writer had panicked");
+        }
+    }
+}
+
+fn stopped() -> StoreError {
+    StoreError::Failed("the writer has stopped; restart the server".to_owned())
+}
+
+/// One caller's wish.
+trait Job: Send {
+    /// Whether it did what it should; else what it wrote must be undone.
+    fn run(&mut self, db: &Connection) -> bool;
+    fn answer(self: Box<Self>, committed: &Result<()>);
+}
+
+struct Work<T, F> {
+    work: Option<F>,
+    outcome: Option<Result<T>>,
+    reply: oneshot::Sender<Result<T>>,
+}
+
+impl<T, F> Job for Work<T, F>
+where
+    T: Send,
+    F: FnOnce(&Connection) -> Result<T> + Send,
+{
+    fn run(&mut self, db: &Connection) -> bool {
+        self.outcome = self.work.take().map(|work| work(db));
+        matches!(self.outcome, Some(Ok(_)))
+    }
+
+    fn answer(self: Box<Self>, committed: &Result<()>) {
+        let answer = match (self.outcome, committed) {
+            (Some(Err(own)), _) => Err(own),
+            (_, Err(shared)) => Err(shared.clone()),
+            (Some(Ok(done)), Ok(())) => Ok(done),
+            (None, Ok(())) => Err(stopped()),
+        };
+        // Whoever asked may have gone away meanwhile; what was written stays written.
+        let _ = self.reply.send(answer);
+    }
+}
+
+fn write(db: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+    while let Some(first) = waiting.blocking_recv() {
+        let mut group = vec![first];
+        while group.len() < GROUP_LENGTH
+            && let Ok(next) = waiting.try_recv()
+        {
+            group.push(next);
+        }
+        let committed = commit(db, &mut group);
+        if let Err(error) = &committed {
+            tracing::error!(%error, jobs = group.len(), "a group could not be committed");
+        }
+        for job in group {
+            job.answer(&committed);
+        }
+    }
+}
+
+fn commit(db: &Connection, group: &mut [Box<dyn Job>]) -> Result<()> {
+    execute(db, "BEGIN IMMEDIATE")?;
+    let done = group
+        .iter_mut()
+        .try_for_each(|job| run_alone(db, job.as_mut()))
+        .and_then(|()| execute(db, "COMMIT"));
+    if done.is_err() && !db.is_autocommit() {
+        execute(db, "ROLLBACK")?;
+    }
+    done
+}
+
+/// Fails only when the whole transaction is lost.
+fn run_alone(db: &Connection, job: &mut dyn Job) -> Result<()> {
+    execute(db, "SAVEPOINT job")?;
+    if !job.run(db) {
+        if db.is_autocommit() {
+            // A full disk or a broken one: SQLite has undone the whole group.
+            return Err(StoreError::Failed(
+                "another write failed and took this one with it; try again".to_owned(),
+            ));
+        }
+        execute(db, "ROLLBACK TO job")?;
+    }
+    execute(db, "RELEASE job")
+}
+
+fn execute(db: &Connection, sql: &str) -> Result<()> {
+    db.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Chapters about what a home keeps beside its logs: the list, client ids, settings, counters.
+
+use vocabulary::{TenantId, Thread, ThreadQuery, Timestamp, WorkspaceId};
+
+use super::log::created;
+use super::props::a_thread;
+use crate::{Counter, SharedStore, StoreError, ThreadPage};
+
+fn of_tenant(tenant: &str, number: u64) -> Thread {
+    let mut thread = a_thread(number);
+    thread.card.tenant = TenantId::new(tenant);
+    thread
+}
+
+fn millis(page: &ThreadPage) -> Vec<i64> {
+    let times = page.threads.iter().map(|thread| thread.updated_at.millis());
+    times.collect()
+}
+
+pub(super) async fn threads_are_listed_newest_first(store: &SharedStore) {
+    let tenant = TenantId::new("lister");
+    for (number, archived, workspace) in [
+        (201, false, "home"),
+        (202, true, "home"),
+        (203, false, "work"),
+        (204, true, "work"),
+    ] {
+        let mut thread = of_tenant("lister", number);
+        thread.archived = archived;
+        thread.card.workspace = WorkspaceId::new(workspace);
+        created(store, &thread, &[1]).await;
+    }
+    created(store, &of_tenant("someone else", 205), &[1]).await;
+
+    let unarchived = ThreadQuery::default();
+    let all = ThreadQuery {
+        archived: true,
+        ..ThreadQuery::default()
+    };
+    let at_work = ThreadQuery {
+        workspace: Some(WorkspaceId::new("work")),
+        ..all.clone()
+    };
+    for (query, expected) in [
+        (&unarchived, vec![203, 201]),
+        (&all, vec![204, 203, 202, 201]),
+        (&at_work, vec![204, 203]),
+    ] {
+        let page = store.threads(&tenant, query).await.expect("lists");
+        assert_eq!(millis(&page), expected, "{query:?}");
+        assert_eq!(page.next, None, "without a limit there is one page");
+    }
+    let nobody = TenantId::new("nobody");
+    let page = store.threads(&nobody, &all).await;
+    assert_eq!(page, Ok(ThreadPage::default()));
+}
+
+pub(super) async fn pages_stay_in_place_while_threads_come(store: &SharedStore) {
+    let tenant = TenantId::new("pager");
+    for number in 211..=215 {
+        let mut thread = of_tenant("pager", number);
+        // The last three are equally old: the id decides.
+        thread.updated_at = Timestamp(i64::from(number > 212));
+        thread.archived = number == 214;
+        created(store, &thread, &[1]).await;
+    }
+    let mut query = ThreadQuery {
+        archived: true,
+        limit: Some(2),
+        ..ThreadQuery::default()
+    };
+    let mut seen = Vec::new();
+    let mut newcomer = 216;
+    loop {
+        let page = store.threads(&tenant, &query).await.expect("lists");
+        assert!(page.threads.len() <= 2);
+        seen.extend(page.threads.iter().map(|thread| thread.card.id));
+        let Some(next) = page.next else { break };
+        query.cursor = Some(next);
+        created(store, &of_tenant("pager", newcomer), &[1]).await;
+        newcomer += 1;
+    }
+    let expected = [213, 214, 215, 211, 212].map(|number| a_thread(number).card.id);
+    assert_eq!(seen, expected);
+
+    query.cursor = Some("page two, please".to_owned());
+    let refused = store.threads(&tenant, &query).await;
+    assert_eq!(refused, Err(StoreError::BadCursor));
+}
+
+pub(super) async fn a_client_id_names_one_thread_of_its_tenant(store: &SharedStore) {
+    let named = |tenant: &str, number| {
+        let mut thread = of_tenant(tenant, number);
+        thread.card.client_id = Some("my-thread".to_owned());
+        thread
+    };
+    let first = named("one", 221);
+    created(store, &first, &[1]).await;
+    let elsewhere = named("two", 222);
+    created(store, &elsewhere, &[1]).await;
+
+    let late = named("one", 223);
+    let lease = store.acquire(late.card.id).await.expect("it is free");
+    let batch = crate::Batch {
+        thread: Some(late.clone()),
+        ..super::a_batch(&[1])
+    };
+    let taken = store.append(lease, vocabulary::Seq::ZERO, batch).await;
+    assert_eq!(taken, Err(StoreError::Taken));
+    assert_eq!(store.load(late.card.id).await, Ok(None));
+
+    for (tenant, id) in [
+        ("one", Some(first.card.id)),
+        ("two", Some(elsewhere.card.id)),
+        ("three", None),
+    ] {
+        let tenant = TenantId::new(tenant);
+        let found = store.thread_by_client_id(&tenant, "my-thread").await;
+        assert_eq!(found, Ok(id));
+    }
+}
+
+pub(super) async fn settings_and_counters_outlive_the_process(open: &impl Fn() -> SharedStore) {
+    let (one, two) = (TenantId::new("one"), TenantId::new("two"));
+    let store = open();
+    assert_eq!(store.setting(&one, "revision").await, Ok(None));
+    for value in ["6", "7"] {
+        let set = store.set_setting(&one, "revision", value).await;
+        set.expect("kept");
+    }
+    assert_eq!(store.reserve(Counter::Ask, 1).await, Ok(1));
+    assert_eq!(store.reserve(Counter::Ask, 10).await, Ok(2));
+    drop(store);
+
+    let store = open();
+    let kept = store.setting(&one, "revision").await;
+    assert_eq!(kept, Ok(Some("7".to_owned())));
+    assert_eq!(store.setting(&two, "revision").await, Ok(None));
+    assert_eq!(store.reserve(Counter::Ask, 1).await, Ok(12));
+    // Two processes never get the same number.
+    assert_eq!(open().reserve(Counter::Ask, 5).await, Ok(13));
+    assert_eq!(store.reserve(Counter::Ask, 1).await, Ok(18));
+}
