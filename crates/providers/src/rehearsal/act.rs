@@ -1,0 +1,107 @@
+//! What the rehearsal model can do within one answer; scripts and demonstrations are made of it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{ProviderError, Usage};
+
+/// One thing done within an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Act {
+    /// A block that grows by the deltas of `source`, `gap` apart.
+    Write {
+        kind: Kind,
+        source: Source,
+        gap: Duration,
+    },
+    Call {
+        name: String,
+        input: Value,
+    },
+    Raw(Value),
+    Pause(Duration),
+    /// Keeps the stream open until it is dropped.
+    Hold,
+    Fail(ProviderError),
+    /// Replaces the usage that is told at the end.
+    Usage(Usage),
+}
+
+impl Act {
+    /// A block that is written as fast as it is read.
+    pub fn write(kind: Kind, source: Source) -> Act {
+        Act::Write {
+            kind,
+            source,
+            gap: Duration::ZERO,
+        }
+    }
+}
+
+/// What kind of block is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Reasoning,
+    Summary,
+}
+
+/// Where the deltas of a block come from. Made one by one, so that a long stream costs no memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Source {
+    /// Each word with the whitespace behind it.
+    Words(String),
+    /// The same text and a blank, so many times.
+    Repeat { times: u64, text: String },
+    /// `w0 w1 w2 …`, so many.
+    Numbered { total: u64 },
+}
+
+impl Source {
+    /// The delta at `cursor`, which moves on. The meaning of the cursor is the source's own.
+    pub fn next(&self, cursor: &mut u64) -> Option<String> {
+        match self {
+            Source::Words(text) => {
+                let rest = text.get(usize::try_from(*cursor).ok()?..)?;
+                let word = first_word(rest)?;
+                *cursor += word.len() as u64;
+                Some(word.to_owned())
+            }
+            Source::Repeat { times, text } => {
+                step(cursor, *times)?;
+                let mut delta = String::with_capacity(text.len() + 1);
+                delta.push_str(text);
+                delta.push(' ');
+                Some(delta)
+            }
+            Source::Numbered { total } => {
+                let number = step(cursor, *total)?;
+                Some(format!("w{number} "))
+            }
+        }
+    }
+}
+
+/// The place before the step, if there is one left.
+fn step(cursor: &mut u64, total: u64) -> Option<u64> {
+    let before = *cursor;
+    (before < total).then(|| {
+        *cursor += 1;
+        before
+    })
+}
+
+/// The first word with the whitespace in front of it (only a text that starts so) and behind it.
+fn first_word(text: &str) -> Option<&str> {
+    if text.is_empty() {
+        return None;
+    }
+    let blanks = |from: usize| text[from..].find(|c: char| !c.is_whitespace());
+    let start = blanks(0).unwrap_or(text.len());
+    let end = text[start..]
+        .find(char::is_whitespace)
+        .map_or(text.len(), |at| start + at);
+    let next = blanks(end).map_or(text.len(), |at| end + at);
+    Some(&text[..next])
+}

@@ -1,0 +1,278 @@
+//! Turns the acts of an answer into a stream of parts, one at a time and as fast as it is read.
+
+use std::time::Duration;
+
+use futures_util::stream::{BoxStream, StreamExt, unfold};
+use serde_json::Value;
+
+use super::Place;
+use super::act::{Act, Kind, Source};
+use crate::{Block, Message, Part, ProviderError, Request, Stop, Usage};
+
+/// After so many parts without a wait, other tasks get their turn.
+const PARTS_PER_BREATH: u32 = 128;
+
+/// Plays the acts.
+pub(super) fn perform(
+    place: &Place<'_>,
+    request: &Request,
+    acts: Vec<Act>,
+) -> BoxStream<'static, Result<Part, ProviderError>> {
+    let performance = Performance {
+        acts: acts.into_iter(),
+        doing: Doing::Nothing,
+        blocks: 0,
+        calls: 0,
+        call_id_prefix: format!("call_{}_{}_", place.turn, place.step + 1),
+        usage: Usage {
+            input_tokens: words_of(request),
+            ..Usage::default()
+        },
+        usage_override: None,
+        since_breath: 0,
+    };
+    unfold(performance, Performance::next_part).boxed()
+}
+
+struct Performance {
+    acts: std::vec::IntoIter<Act>,
+    doing: Doing,
+    /// How many blocks were begun.
+    blocks: u32,
+    calls: u32,
+    call_id_prefix: String,
+    usage: Usage,
+    usage_override: Option<Usage>,
+    since_breath: u32,
+}
+
+/// What is under way between two parts.
+enum Doing {
+    Nothing,
+    Writing {
+        kind: Kind,
+        source: Source,
+        gap: Duration,
+        cursor: u64,
+    },
+    Calling {
+        call_id: String,
+        name: String,
+        input: Value,
+        /// The deltas still to tell, the last one first.
+        deltas: Vec<String>,
+    },
+    Ended,
+}
+
+/// What comes next: a part, or something to wait for first.
+enum Cue {
+    Part(Part),
+    PartAfter(Duration, Part),
+    Wait(Duration),
+    Hold,
+    Fail(ProviderError),
+    End,
+}
+
+impl Performance {
+    async fn next_part(mut self) -> Option<(Result<Part, ProviderError>, Performance)> {
+        self.breathe().await;
+        loop {
+            match self.next_cue() {
+                Cue::Part(part) => return Some((Ok(part), self)),
+                Cue::PartAfter(gap, part) => {
+                    tokio::time::sleep(gap).await;
+                    return Some((Ok(part), self));
+                }
+                Cue::Wait(duration) => tokio::time::sleep(duration).await,
+                Cue::Hold => std::future::pending().await,
+                Cue::Fail(error) => {
+                    self.doing = Doing::Ended;
+                    return Some((Err(error), self));
+                }
+                Cue::End => return None,
+            }
+        }
+    }
+
+    async fn breathe(&mut self) {
+        self.since_breath += 1;
+        if self.since_breath >= PARTS_PER_BREATH {
+            self.since_breath = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn next_cue(&mut self) -> Cue {
+        match &mut self.doing {
+            Doing::Nothing => self.begin(),
+            Doing::Writing { .. } => self.write_on(),
+            Doing::Calling { .. } => self.call_on(),
+            Doing::Ended => Cue::End,
+        }
+    }
+
+    fn begin(&mut self) -> Cue {
+        match self.acts.next() {
+            Some(Act::Write { kind, source, gap }) => {
+                self.doing = Doing::Writing {
+                    kind,
+                    source,
+                    gap,
+                    cursor: 0,
+                };
+                let block = self.begin_block();
+                Cue::Part(start_of(kind, block))
+            }
+            Some(Act::Call { name, input }) => self.begin_call(name, input),
+            Some(Act::Raw(value)) => Cue::Part(Part::Raw(value)),
+            Some(Act::Pause(duration)) => Cue::Wait(duration),
+            Some(Act::Hold) => Cue::Hold,
+            Some(Act::Fail(error)) => Cue::Fail(error),
+            Some(Act::Usage(usage)) => {
+                self.usage_override = Some(usage);
+                self.begin()
+            }
+            None => {
+                self.doing = Doing::Ended;
+                Cue::Part(self.finish())
+            }
+        }
+    }
+
+    fn begin_block(&mut self) -> u32 {
+        self.blocks += 1;
+        self.blocks - 1
+    }
+
+    fn begin_call(&mut self, name: String, input: Value) -> Cue {
+        let json = input.to_string();
+        self.usage.output_tokens += words_in(&json);
+        self.calls += 1;
+        let call_id = format!("{}{}", self.call_id_prefix, self.calls);
+        let block = self.begin_block();
+        let start = Part::ToolInputStart {
+            block,
+            call_id: call_id.clone(),
+            name: name.clone(),
+        };
+        let (first, second) = json.split_at(json.floor_char_boundary(json.len().div_ceil(2)));
+        self.doing = Doing::Calling {
+            call_id,
+            name,
+            input,
+            deltas: vec![second.to_owned(), first.to_owned()],
+        };
+        Cue::Part(start)
+    }
+
+    fn write_on(&mut self) -> Cue {
+        let block = self.blocks - 1;
+        let Doing::Writing {
+            kind,
+            source,
+            gap,
+            cursor,
+        } = &mut self.doing
+        else {
+            return Cue::End;
+        };
+        let kind = *kind;
+        let first = *cursor == 0;
+        let Some(text) = source.next(cursor) else {
+            self.doing = Doing::Nothing;
+            return Cue::Part(end_of(kind, block));
+        };
+        self.usage.output_tokens += words_in(&text);
+        let delta = delta_of(kind, block, text);
+        if first || gap.is_zero() {
+            Cue::Part(delta)
+        } else {
+            Cue::PartAfter(*gap, delta)
+        }
+    }
+
+    fn call_on(&mut self) -> Cue {
+        let block = self.blocks - 1;
+        if let Doing::Calling { deltas, .. } = &mut self.doing
+            && let Some(json) = deltas.pop()
+        {
+            return Cue::Part(Part::ToolInputDelta { block, json });
+        }
+        match std::mem::replace(&mut self.doing, Doing::Nothing) {
+            Doing::Calling {
+                call_id,
+                name,
+                input,
+                ..
+            } => Cue::Part(Part::ToolCall {
+                block,
+                call_id,
+                name,
+                input,
+            }),
+            Doing::Nothing | Doing::Writing { .. } | Doing::Ended => Cue::End,
+        }
+    }
+
+    fn finish(&self) -> Part {
+        Part::Finish {
+            stop: if self.calls > 0 {
+                Stop::ToolUse
+            } else {
+                Stop::Stop
+            },
+            usage: self.usage_override.unwrap_or(self.usage),
+        }
+    }
+}
+
+fn start_of(kind: Kind, block: u32) -> Part {
+    match kind {
+        Kind::Text => Part::TextStart { block },
+        Kind::Reasoning => Part::ReasoningStart {
+            block,
+            summary: false,
+        },
+        Kind::Summary => Part::ReasoningStart {
+            block,
+            summary: true,
+        },
+    }
+}
+
+fn delta_of(kind: Kind, block: u32, text: String) -> Part {
+    match kind {
+        Kind::Text => Part::TextDelta { block, text },
+        Kind::Reasoning | Kind::Summary => Part::ReasoningDelta { block, text },
+    }
+}
+
+fn end_of(kind: Kind, block: u32) -> Part {
+    match kind {
+        Kind::Text => Part::TextEnd { block },
+        Kind::Reasoning | Kind::Summary => Part::ReasoningEnd { block },
+    }
+}
+
+fn words_in(text: &str) -> u64 {
+    text.split_whitespace().count() as u64
+}
+
+/// The rehearsal model's tokens are words: easy to check by hand.
+fn words_of(request: &Request) -> u64 {
+    let of_message = |message: &Message| match message {
+        Message::User(text) => words_in(text),
+        Message::Assistant(blocks) => blocks.iter().map(words_of_block).sum(),
+        Message::ToolResults(results) => results.iter().map(|result| words_in(&result.text)).sum(),
+    };
+    words_in(&request.system) + request.messages.iter().map(of_message).sum::<u64>()
+}
+
+fn words_of_block(block: &Block) -> u64 {
+    match block {
+        Block::Text(text) | Block::Reasoning(text) => words_in(text),
+        Block::ToolCall { input, .. } => words_in(&input.to_string()),
+    }
+}

@@ -1,0 +1,270 @@
+//! Scripts of the rehearsal model: a line format that people write by hand.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::Place;
+use super::act::{Act, Kind, Source};
+use crate::{ProviderError, Usage};
+
+/// The most that `repeat` may ask for.
+pub const REPEAT_MAX: u64 = 10_000_000;
+/// The longest `pause`.
+pub const PAUSE_MAX: Duration = Duration::from_secs(3600);
+/// How much of an offending line an error shows.
+const FOUND_CHARS_MAX: usize = 60;
+
+const VERBS: &str =
+    "turn, next, think, summary, say, call, repeat, raw, pause, hold, fail or usage";
+
+/// What the rehearsal model answers, turn by turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Script {
+    turns: Vec<Turn>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Turn {
+    /// `turn *`: answers every further user message.
+    every: bool,
+    /// The answer to the user message, then the answers to tool results.
+    steps: Vec<Vec<Act>>,
+}
+
+/// Why a text is not a script.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: found `{found}`, expected {expected}")]
+pub struct ScriptError {
+    /// From 1.
+    pub line: usize,
+    pub found: String,
+    pub expected: String,
+}
+
+impl Script {
+    /// Reads a script; `docs/rehearsal.md` describes the format.
+    pub fn parse(text: &str) -> Result<Script, ScriptError> {
+        let mut script = Script::default();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            script.add(line).map_err(|expected| ScriptError {
+                line: index + 1,
+                found: shorten(line),
+                expected,
+            })?;
+        }
+        Ok(script)
+    }
+
+    /// Adds a line, or says what was expected in its place.
+    fn add(&mut self, line: &str) -> Result<(), String> {
+        let (verb, rest) = split_word(line);
+        match verb {
+            "turn" => self.add_turn(rest),
+            "next" => {
+                if !rest.is_empty() {
+                    return Err("`next` alone on its line".to_owned());
+                }
+                let turn = self
+                    .turns
+                    .last_mut()
+                    .ok_or("`turn` before any other line")?;
+                turn.steps.push(Vec::new());
+                Ok(())
+            }
+            _ => {
+                let act = parse_act(verb, rest)?;
+                let turn = self
+                    .turns
+                    .last_mut()
+                    .ok_or("`turn` before any other line")?;
+                let step = turn
+                    .steps
+                    .last_mut()
+                    .ok_or("`turn` before any other line")?;
+                step.push(act);
+                Ok(())
+            }
+        }
+    }
+
+    fn add_turn(&mut self, note: &str) -> Result<(), String> {
+        if self.turns.last().is_some_and(|turn| turn.every) {
+            return Err("no turn after `turn *`, which answers every further message".to_owned());
+        }
+        self.turns.push(Turn {
+            every: note == "*",
+            steps: vec![Vec::new()],
+        });
+        Ok(())
+    }
+
+    /// What the script has for this place, with the texts filled in.
+    pub(super) fn acts(&self, place: &Place<'_>) -> Option<Vec<Act>> {
+        let turn = self
+            .turns
+            .get(place.turn - 1)
+            .or_else(|| self.turns.last().filter(|turn| turn.every))?;
+        let step = turn.steps.get(place.step)?;
+        Some(step.iter().map(|act| fill(act, place)).collect())
+    }
+}
+
+/// Reads the line of one verb, or says what was expected.
+fn parse_act(verb: &str, rest: &str) -> Result<Act, String> {
+    match verb {
+        "think" => parse_text(rest, "think").map(|text| words(Kind::Reasoning, text)),
+        "summary" => parse_text(rest, "summary").map(|text| words(Kind::Summary, text)),
+        "say" => parse_text(rest, "say").map(|text| words(Kind::Text, text)),
+        "call" => parse_call(rest),
+        "repeat" => parse_repeat(rest),
+        "raw" => serde_json::from_str(rest)
+            .map(Act::Raw)
+            .map_err(|error| format!("JSON after `raw` ({error})")),
+        "pause" => parse_pause(rest),
+        "hold" if rest.is_empty() => Ok(Act::Hold),
+        "hold" => Err("`hold` alone on its line".to_owned()),
+        "fail" => parse_fail(rest),
+        "usage" => parse_usage(rest),
+        _ => Err(VERBS.to_owned()),
+    }
+}
+
+fn words(kind: Kind, text: String) -> Act {
+    Act::write(kind, Source::Words(text))
+}
+
+fn parse_text(rest: &str, verb: &str) -> Result<String, String> {
+    if rest.is_empty() {
+        return Err(format!("a text after `{verb}`"));
+    }
+    Ok(unescape(rest))
+}
+
+fn parse_call(rest: &str) -> Result<Act, String> {
+    let (name, json) = split_word(rest);
+    if name.is_empty() || name.starts_with('{') {
+        return Err("`call NAME {json}`".to_owned());
+    }
+    let input: Value = serde_json::from_str(json)
+        .map_err(|error| format!("a JSON object after `call {name}` ({error})"))?;
+    if !input.is_object() {
+        return Err(format!("a JSON object after `call {name}`"));
+    }
+    Ok(Act::Call {
+        name: name.to_owned(),
+        input,
+    })
+}
+
+fn parse_repeat(rest: &str) -> Result<Act, String> {
+    let (times, text) = split_word(rest);
+    let times = times
+        .parse()
+        .ok()
+        .filter(|times| (1..=REPEAT_MAX).contains(times));
+    match times {
+        Some(times) if !text.is_empty() => Ok(Act::write(
+            Kind::Text,
+            Source::Repeat {
+                times,
+                text: unescape(text),
+            },
+        )),
+        _ => Err(format!("`repeat N TEXT` with N from 1 to {REPEAT_MAX}")),
+    }
+}
+
+fn parse_pause(rest: &str) -> Result<Act, String> {
+    let millis = rest.strip_suffix("ms").map(|number| (number, 1));
+    let seconds = rest.strip_suffix('s').map(|number| (number, 1000));
+    millis
+        .or(seconds)
+        .and_then(|(number, unit)| number.parse::<u64>().ok()?.checked_mul(unit))
+        .map(Duration::from_millis)
+        .filter(|pause| *pause <= PAUSE_MAX)
+        .map(Act::Pause)
+        .ok_or_else(|| {
+            let most = PAUSE_MAX.as_secs();
+            format!("`pause 200ms` or `pause 2s`, at most {most}s")
+        })
+}
+
+fn parse_fail(rest: &str) -> Result<Act, String> {
+    let (first, text) = split_word(rest);
+    let (status, text) = match first.parse::<u16>() {
+        Ok(status @ 100..=599) => (Some(status), text),
+        _ => (None, rest),
+    };
+    if text.is_empty() {
+        return Err("`fail TEXT` or `fail STATUS TEXT`".to_owned());
+    }
+    let message = unescape(text);
+    Ok(Act::Fail(ProviderError { status, message }))
+}
+
+fn parse_usage(rest: &str) -> Result<Act, String> {
+    let (input, output) = split_word(rest);
+    match (input.parse(), output.parse()) {
+        (Ok(input_tokens), Ok(output_tokens)) => Ok(Act::Usage(Usage {
+            input_tokens,
+            output_tokens,
+            cached_tokens: 0,
+        })),
+        _ => Err("`usage IN OUT`, two whole numbers".to_owned()),
+    }
+}
+
+/// The act with `{user}` and `{result}` filled in.
+fn fill(act: &Act, place: &Place<'_>) -> Act {
+    let mut act = act.clone();
+    match &mut act {
+        Act::Write { source, .. } => match source {
+            Source::Words(text) | Source::Repeat { text, .. } => *text = place.fill(text),
+            Source::Numbered { .. } => {}
+        },
+        Act::Fail(error) => error.message = place.fill(&error.message),
+        Act::Call { .. } | Act::Raw(_) | Act::Pause(_) | Act::Hold | Act::Usage(_) => {}
+    }
+    act
+}
+
+fn split_word(line: &str) -> (&str, &str) {
+    match line.split_once(char::is_whitespace) {
+        Some((word, rest)) => (word, rest.trim_start()),
+        None => (line, ""),
+    }
+}
+
+/// `\n` is a line break and `\\` a backslash; any other backslash stands for itself.
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, characters.peek()) {
+            ('\\', Some('n')) => {
+                characters.next();
+                plain.push('\n');
+            }
+            ('\\', Some('\\')) => {
+                characters.next();
+                plain.push('\\');
+            }
+            _ => plain.push(character),
+        }
+    }
+    plain
+}
+
+fn shorten(line: &str) -> String {
+    let mut short: String = line.chars().take(FOUND_CHARS_MAX).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    short
+}
