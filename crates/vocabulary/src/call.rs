@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::{Answer, AskId, Cause, ModelRef, Seq, TenantId, ThreadId, TurnId, WorkspaceId};
+use crate::{
+    Answer, AskId, Cause, Changed, ModelRef, Seq, TenantId, ThreadId, TurnId, WorkspaceId,
+};
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +130,24 @@ pub struct Changes {
     pub sub_agent_model: Option<String>,
     pub observability: Option<bool>,
     pub mcp: Option<bool>,
+}
+
+impl Changes {
+    /// The settings this names, as `Fact::SettingsChanged` lists them.
+    pub fn settings_named(&self) -> Vec<Changed> {
+        [
+            (self.model.is_some(), Changed::Model),
+            (self.auto_approve.is_some(), Changed::AutoApprove),
+            (self.tools.is_some(), Changed::Tools),
+            (self.max_steps.is_some(), Changed::MaxSteps),
+            (self.sub_agent_model.is_some(), Changed::SubAgentModel),
+            (self.observability.is_some(), Changed::Observability),
+            (self.mcp.is_some(), Changed::Mcp),
+        ]
+        .into_iter()
+        .filter_map(|(named, setting)| named.then_some(setting))
+        .collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Ask, AskId, AskKind, Cause, Closing, Item, ItemId, ModelRef, OutputStream, PlanStep, Question,
-    ReasoningKind, Seq, Status, StatusReason, StopReason, Thread, ThreadSettings, Timestamp, Title,
-    ToolCall, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
+    Ask, AskId, AskKind, Cause, Changed, Closing, Item, ItemId, ModelRef, OutputStream, PlanStep,
+    Question, ReasoningKind, Seq, Status, StatusReason, StopReason, Thread, ThreadSettings,
+    Timestamp, Title, ToolCall, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -59,9 +59,15 @@ pub enum Fact {
     },
     TitleChanged {
         title: Title,
+        /// What the thread uses at that moment: a title is shown beside it.
+        model: ModelRef,
     },
     SettingsChanged {
         settings: ThreadSettings,
+        /// Every setting the call named, even where it is equal to before: who set it is answered.
+        changed: Vec<Changed>,
+        /// The title at that moment: a model is shown beside it.
+        title: Title,
     },
     ArchivedChanged {
         archived: bool,
@@ -156,6 +162,8 @@ pub enum Fact {
         ask: AskId,
         answers: BTreeMap<String, Vec<String>>,
         next: Question,
+        /// The place of `next` among the ask's questions, from 0.
+        position: u32,
     },
     AskClosed {
         tag: StreamTag,

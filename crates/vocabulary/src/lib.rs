@@ -36,8 +36,8 @@ pub use refusal::{Refusal, Why};
 pub use reply::{Entry, Reply};
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use thread::{
-    LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard, ThreadSettings, ThreadView,
-    Title, TitleSource,
+    Changed, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard, ThreadSettings,
+    ThreadView, Title, TitleSource,
 };
 pub use turn::{
     Cause, ModelRef, StopReason, TurnError, TurnErrorKind, TurnOutcome, Usage, UserInput,

@@ -86,6 +86,19 @@ pub struct ThreadSettings {
     pub mcp: bool,
 }
 
+/// One of the `ThreadSettings`, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Changed {
+    Model,
+    AutoApprove,
+    Tools,
+    MaxSteps,
+    SubAgentModel,
+    Observability,
+    Mcp,
+}
+
 /// Everything someone who joins needs to draw the thread, taken at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadView {
