@@ -170,7 +170,9 @@ pub trait Store: Send + Sync + 'static {
         upto: Seq,
         limit: u32,
     ) -> Result<Vec<StoredEvent>>;
-    /// Entries with `from <= ordinal` whose message is in `messages`, in order of `ordinal`, at most `limit`.
+    /// Entries with `from <= ordinal` whose message is in `messages`, in order of `ordinal`, at
+    /// most `limit`. From `from` on, messages never go down as ordinals rise: pass the place of
+    /// the last reset, after which they count from 0 again.
     async fn entries(
         &self,
         thread: ThreadId,

@@ -24,6 +24,7 @@ use crate::{
     StoredEvent, ThreadPage,
 };
 use leases::Owner;
+pub use open::APPLICATION_ID;
 use reader::Readers;
 use writer::Writer;
 
@@ -45,6 +46,22 @@ impl SqliteStore {
             writer: Writer::start(opened.connection, opened.lock)?,
             owner: Arc::new(opened.owner),
         })
+    }
+}
+
+#[cfg(test)]
+impl SqliteStore {
+    /// Plays a full disk.
+    pub(crate) async fn limit_pages(&self, pages: u32) -> Result<()> {
+        let limit = move |db: &rusqlite::Connection| {
+            db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+            Ok(())
+        };
+        self.writer.run(limit).await
+    }
+
+    pub(crate) async fn panic_in_the_writer(&self) -> Result<()> {
+        self.writer.run(|_| panic!("as the test wants it")).await
     }
 }
 

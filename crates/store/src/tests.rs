@@ -1,5 +1,8 @@
 //! The story on every backend, and what only some backends can do.
 
+mod property;
+mod sqlite;
+
 use std::sync::Arc;
 
 use vocabulary::Seq;

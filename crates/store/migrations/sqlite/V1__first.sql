@@ -24,6 +24,8 @@ CREATE TABLE events (
 ) STRICT;
 CREATE UNIQUE INDEX events_by_seq ON events (thread, seq);
 
+-- Messages have no index of their own: within a transcript they rise with the ordinals, so a
+-- message is found by halving.
 CREATE TABLE entries (
     thread  INTEGER NOT NULL REFERENCES threads (number) ON DELETE CASCADE,
     ordinal INTEGER NOT NULL,
@@ -31,14 +33,16 @@ CREATE TABLE entries (
     seq     INTEGER NOT NULL,
     PRIMARY KEY (thread, ordinal)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX entries_by_message ON entries (thread, message);
 
+-- Rewritten with every append. The state is padded, so that the row keeps its length and is
+-- changed where it stands instead of moving to other pages; `state_bytes` is its true length.
 CREATE TABLE thread_state (
-    thread     INTEGER PRIMARY KEY REFERENCES threads (number) ON DELETE CASCADE,
-    last_seq   INTEGER NOT NULL,
-    high_water INTEGER NOT NULL,
-    unfinished INTEGER NOT NULL,
-    state      BLOB    NOT NULL
+    thread      INTEGER PRIMARY KEY REFERENCES threads (number) ON DELETE CASCADE,
+    last_seq    INTEGER NOT NULL,
+    high_water  INTEGER NOT NULL,
+    unfinished  INTEGER NOT NULL,
+    state_bytes INTEGER NOT NULL,
+    state       BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX threads_unfinished ON thread_state (thread) WHERE unfinished = 1;
 

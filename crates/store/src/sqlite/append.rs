@@ -8,6 +8,9 @@ use super::{queries, signed};
 use crate::check::Head;
 use crate::{Batch, Draft, Lease, Receipt, Result, StoreError};
 
+/// States are padded to a multiple of this; see the table.
+const STATE_STEP_BYTES: usize = 512;
+
 pub(super) fn append(
     db: &Connection,
     owner: &Owner,
@@ -138,19 +141,26 @@ fn taken(error: rusqlite::Error) -> StoreError {
 
 fn write_state(db: &Connection, number: i64, head: Head, batch: &Batch) -> Result<()> {
     let mut write = db.prepare_cached(
-        "INSERT INTO thread_state (thread, last_seq, high_water, unfinished, state)
-         VALUES (?1, ?2, ?3, ?4, ?5)
+        "INSERT INTO thread_state (thread, last_seq, high_water, state_bytes, state, unfinished)
+         VALUES (?1, ?2, ?3, ?4, ?5, 0)
          ON CONFLICT (thread) DO UPDATE SET last_seq = excluded.last_seq,
-             high_water = excluded.high_water, unfinished = excluded.unfinished,
+             high_water = excluded.high_water, state_bytes = excluded.state_bytes,
              state = excluded.state",
     )?;
+    let mut state = batch.state.to_vec();
+    state.resize(state.len().next_multiple_of(STATE_STEP_BYTES), 0);
     write.execute(params![
         number,
         signed(head.last_seq.0)?,
         signed(head.high_water.0)?,
-        batch.unfinished,
-        &batch.state[..],
+        signed(batch.state.len() as u64)?,
+        state,
     ])?;
+    // Apart from the rest: naming the column writes its index, changed or not.
+    db.prepare_cached(
+        "UPDATE thread_state SET unfinished = ?2 WHERE thread = ?1 AND unfinished <> ?2",
+    )?
+    .execute(params![number, batch.unfinished])?;
     Ok(())
 }
 

@@ -16,7 +16,7 @@ mod embedded {
 }
 
 /// `Drag` in ASCII: says in the file's header that it is ours.
-pub(super) const APPLICATION_ID: i32 = 0x4472_6167;
+pub const APPLICATION_ID: i32 = 0x4472_6167;
 /// Small pages, because most commits change a few bytes on each of a few pages, and every page
 /// that changed is written whole. Measured by the example `amplification`.
 const PAGE_BYTES: u32 = 1024;

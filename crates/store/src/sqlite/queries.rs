@@ -40,14 +40,16 @@ pub(super) fn load(db: &Connection, id: ThreadId) -> Result<Option<Loaded>> {
         return Ok(None);
     };
     let mut state = db.prepare_cached(
-        "SELECT state, last_seq, high_water FROM thread_state
+        "SELECT state, last_seq, high_water, state_bytes FROM thread_state
          WHERE thread = (SELECT number FROM threads WHERE id = ?1)",
     )?;
     let drafts = drafts(db, id)?;
     let loaded = state.query_row([id.to_string()], |row| {
+        let mut state = bytes(row, 0)?;
+        state.truncate(row.get::<_, u32>(3)? as usize);
         Ok(Loaded {
             thread,
-            state: bytes(row, 0)?,
+            state,
             last_seq: Seq(unsigned(row, 1)?),
             high_water: Seq(unsigned(row, 2)?),
             drafts,
@@ -114,26 +116,6 @@ pub(super) fn events_before(
     Ok(found)
 }
 
-/// Entries are walked by place and picked by message: for a reader who wants all that follows.
-const ENTRIES_BY_ORDINAL: &str = "
-    SELECT ordinal, message, entries.seq, at, payload FROM entries
-    CROSS JOIN events ON events.thread = entries.thread AND events.seq = entries.seq
-    WHERE entries.thread = (SELECT number FROM threads WHERE id = ?1)
-        AND ordinal >= ?2 AND +message >= ?3 AND +message < ?4
-    ORDER BY ordinal LIMIT ?5";
-
-/// Entries are found by message: a page in the middle of a long transcript costs what it holds.
-/// The inner query sorts pointers only, and payloads are read for those that are wanted.
-const ENTRIES_BY_MESSAGE: &str = "
-    SELECT ordinal, message, events.seq, at, payload FROM (
-        SELECT thread, ordinal, message, seq FROM entries INDEXED BY entries_by_message
-        WHERE thread = (SELECT number FROM threads WHERE id = ?1)
-            AND message >= ?3 AND message < ?4 AND ordinal >= ?2
-        ORDER BY ordinal LIMIT ?5
-    ) AS page
-    CROSS JOIN events ON events.thread = page.thread AND events.seq = page.seq
-    ORDER BY ordinal";
-
 pub(super) fn entries(
     db: &Connection,
     id: ThreadId,
@@ -141,23 +123,61 @@ pub(super) fn entries(
     messages: Range<u64>,
     limit: u32,
 ) -> Result<Vec<(EntryRow, StoredEvent)>> {
-    let sql = match bound(messages.end) {
-        i64::MAX => ENTRIES_BY_ORDINAL,
-        _ => ENTRIES_BY_MESSAGE,
+    let Some(first) = first_of_message(db, id, bound(from), bound(messages.start))? else {
+        return Ok(Vec::new());
     };
-    let mut entries = db.prepare_cached(sql)?;
-    let (start, end) = (bound(messages.start), bound(messages.end));
-    let wanted = params![id.to_string(), bound(from), start, end, limit];
-    let found = entries.query_map(wanted, |row| {
+    let mut entries = db.prepare_cached(
+        "SELECT ordinal, message, entries.seq, at, payload FROM entries
+         CROSS JOIN events ON events.thread = entries.thread AND events.seq = entries.seq
+         WHERE entries.thread = (SELECT number FROM threads WHERE id = ?1) AND ordinal >= ?2
+         ORDER BY ordinal LIMIT ?3",
+    )?;
+    let mut rows = entries.query(params![id.to_string(), first, limit])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let message = unsigned(row, 1)?;
+        if message >= messages.end {
+            break;
+        }
         let event = event(row, 2)?;
         let entry = EntryRow {
             ordinal: unsigned(row, 0)?,
-            message: unsigned(row, 1)?,
+            message,
             seq: event.seq,
         };
-        Ok((entry, event))
-    })?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+        found.push((entry, event));
+    }
+    Ok(found)
+}
+
+/// The first ordinal from `from` on whose message is `message` or later, found by halving.
+fn first_of_message(db: &Connection, id: ThreadId, from: i64, message: i64) -> Result<Option<i64>> {
+    let mut next = db.prepare_cached(
+        "SELECT ordinal, message FROM entries
+         WHERE thread = (SELECT number FROM threads WHERE id = ?1) AND ordinal >= ?2
+         ORDER BY ordinal LIMIT 1",
+    )?;
+    let mut last = db.prepare_cached(
+        "SELECT max(ordinal) FROM entries
+         WHERE thread = (SELECT number FROM threads WHERE id = ?1)",
+    )?;
+    let thread = id.to_string();
+    let Some(last): Option<i64> = last.query_row([&thread], |row| row.get(0))? else {
+        return Ok(None);
+    };
+    let (mut low, mut high) = (from, last.saturating_add(1));
+    while low < high {
+        let middle = low.midpoint(high);
+        let (ordinal, found): (i64, i64) = next.query_row(params![thread, middle], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        if found < message {
+            low = ordinal + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Ok((low <= last).then_some(low))
 }
 
 pub(super) fn receipt(
