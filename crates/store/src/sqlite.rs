@@ -42,7 +42,7 @@ impl SqliteStore {
     pub fn open(path: &Path, label: &str) -> Result<SqliteStore> {
         let opened = open::open(path, label)?;
         Ok(Self {
-            readers: Readers::new(path),
+            readers: Readers::new(&opened.path),
             writer: Writer::start(opened.connection, opened.lock)?,
             owner: Arc::new(opened.owner),
         })

@@ -28,6 +28,9 @@ const LOG_BYTES_KEPT: u32 = 2 * CHECKPOINT_BYTES;
 /// How long to wait for another process's transaction; they take milliseconds.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// More than there are different statements, so that each is prepared once.
+pub(super) const STATEMENTS_KEPT: usize = 64;
+
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
@@ -36,6 +39,8 @@ const HEADER_MAGIC: &[u8] = b"SQLite format 3\0";
 const HEADER_APPLICATION_ID: std::ops::Range<usize> = 68..72;
 
 pub(super) struct Opened {
+    /// Where the file really is.
+    pub path: PathBuf,
     pub connection: Connection,
     pub owner: Owner,
     /// Says to other processes that this one lives; to be kept as long as it can write.
@@ -43,19 +48,24 @@ pub(super) struct Opened {
 }
 
 pub(super) fn open(path: &Path, label: &str) -> Result<Opened> {
-    let owners = owners_directory(path)?;
+    let path = place(path)?;
+    let home = path.parent().unwrap_or(Path::new("/"));
+    let owners = home.join("owners");
+    make_directory(&owners)?;
     // One process opens at a time: migrations and the clearing of dead owners race nobody.
     let gate = leases::lock_file(&owners.join("gate.lock")).map_err(io_failed)?;
     gate.lock().map_err(io_failed)?;
 
-    prepare_file(path)?;
-    let mut connection = Connection::open(path)?;
+    claim(&path, home)?;
+    let mut connection = Connection::open(&path)?;
     configure(&connection)?;
     embedded::migrations::runner()
+        .set_grouped(true)
         .run(&mut connection)
         .map_err(|error| StoreError::Failed(format!("cannot migrate the database: {error}")))?;
     let (owner, lock) = Owner::enter(&mut connection, owners, label)?;
     Ok(Opened {
+        path,
         connection,
         owner,
         lock,
@@ -69,29 +79,36 @@ pub(super) fn io_failed(error: io::Error) -> StoreError {
     }
 }
 
-fn owners_directory(path: &Path) -> Result<PathBuf> {
-    let home = path.parent().unwrap_or(Path::new("."));
-    let owners = home.join("owners");
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(DIRECTORY_MODE);
-    builder.create(&owners).map_err(io_failed)?;
-    Ok(owners)
+/// Makes the file where there is none and finds its true place: processes that come by different
+/// links must meet at the same locks.
+fn place(path: &Path) -> Result<PathBuf> {
+    if let Some(home) = path.parent().filter(|home| *home != Path::new("")) {
+        make_directory(home)?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    options.mode(FILE_MODE).open(path).map_err(io_failed)?;
+    path.canonicalize().map_err(io_failed)
 }
 
-/// Makes the file, or makes sure that it is ours. SQLite gives its side files the same mode.
-fn prepare_file(path: &Path) -> Result<()> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    let mut file = options.mode(FILE_MODE).open(path).map_err(io_failed)?;
+fn make_directory(path: &Path) -> Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(DIRECTORY_MODE);
+    builder.create(path).map_err(io_failed)
+}
+
+/// Makes sure that the file is ours alone. SQLite gives its side files the same mode.
+fn claim(path: &Path, home: &Path) -> Result<()> {
+    let file = File::open(path).map_err(io_failed)?;
     let mut header = Vec::with_capacity(HEADER_BYTES);
-    let mut start = Read::by_ref(&mut file).take(HEADER_BYTES as u64);
+    let mut start = Read::take(&file, HEADER_BYTES as u64);
     start.read_to_end(&mut header).map_err(io_failed)?;
     check_header(&header)?;
     file.set_permissions(Permissions::from_mode(FILE_MODE))
         .map_err(io_failed)?;
     if header.is_empty() {
         // The name must last as long as what will be acknowledged inside it.
-        let home = File::open(path.parent().unwrap_or(Path::new("."))).map_err(io_failed)?;
+        let home = File::open(home).map_err(io_failed)?;
         home.sync_all().map_err(io_failed)?;
     }
     Ok(())
@@ -119,6 +136,7 @@ fn check_header(header: &[u8]) -> Result<()> {
 
 fn configure(connection: &Connection) -> Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     let set = |name: &str, value: &dyn rusqlite::ToSql| connection.pragma_update(None, name, value);
     let application_id: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;

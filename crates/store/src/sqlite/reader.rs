@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
 
-use super::open::BUSY_TIMEOUT;
+use super::open::{BUSY_TIMEOUT, STATEMENTS_KEPT};
 use crate::{Result, StoreError};
 
 /// How many reads run at once; SQLite's reads are short.
@@ -68,6 +68,7 @@ fn connect(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     Ok(connection)

@@ -10,7 +10,7 @@ use crate::{Batch, Draft, Lease, Result, Store, StoreError};
 
 const THREADS: u64 = 3;
 const STEPS_MAX: usize = 40;
-const CASES: u32 = 24;
+const CASES: u32 = 12;
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -174,6 +174,19 @@ async fn a_killed_process_frees_its_threads_at_once() {
     appended.expect("all that was acknowledged is there");
 }
 
+#[tokio::test]
+async fn whoever_comes_by_a_link_meets_the_same_owner() {
+    let (home, path) = scratch();
+    let store = open(&path);
+    let lease = created(&store, 1).await;
+    let elsewhere = home.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("made");
+    let link = elsewhere.join("link.db");
+    std::os::unix::fs::symlink(&path, &link).expect("linked");
+    let held = open(&link).acquire(lease.thread).await;
+    assert!(matches!(held, Err(StoreError::Held { .. })), "{held:?}");
+}
+
 /// Not a test: what the test above starts and kills.
 #[tokio::test]
 #[ignore = "run by a_killed_process_frees_its_threads_at_once"]
