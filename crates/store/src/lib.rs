@@ -151,13 +151,14 @@ pub trait Store: Send + Sync + 'static {
     /// Takes a thread for this process. Taking what this process already has gives a new fence.
     /// A thread that is not in the store yet can be leased too.
     async fn acquire(&self, thread: ThreadId) -> Result<Lease>;
+    /// Gives a thread back. A lease that was lost already is no error.
     async fn release(&self, lease: Lease) -> Result<()>;
 
     /// Writes a batch durably. `expected` is the last durable seq the writer knows of.
     async fn append(&self, lease: Lease, expected: Seq, batch: Batch) -> Result<()>;
     /// Adds text to an item's draft; durable when it returns. Pieces join in the order given.
     async fn draft(&self, lease: Lease, draft: Draft) -> Result<()>;
-    /// Forgets a thread and everything of it. `false`: there was none.
+    /// Forgets a thread and everything of it but the lease. `false`: there was none.
     async fn delete(&self, lease: Lease) -> Result<bool>;
 
     async fn load(&self, thread: ThreadId) -> Result<Option<Loaded>>;

@@ -128,6 +128,22 @@ async fn one_who_fails_does_not_hurt_the_others_in_its_group() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_write_side_by_side() {
+    let (_home, path) = scratch();
+    let write = async |store: SqliteStore, number: u64| {
+        let lease = created(&store, number).await;
+        for seq in 2..=50 {
+            let append = store.append(lease, Seq(seq - 1), a_batch(&[seq])).await;
+            append.expect("the other's transactions are waited for");
+        }
+        store.events(lease.thread, Seq(0), 100).await
+    };
+    let (left, right) = tokio::join!(write(open(&path), 1), write(open(&path), 2));
+    assert_eq!(left.expect("reads").len(), 50);
+    assert_eq!(right.expect("reads").len(), 50);
+}
+
 #[tokio::test]
 async fn a_panic_in_the_writer_is_an_error_for_its_callers() {
     let (_home, path) = scratch();
