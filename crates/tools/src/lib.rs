@@ -9,6 +9,24 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+mod ask;
+mod bash;
+mod change;
+mod edit;
+mod input;
+pub mod path;
+mod read;
+pub mod risk;
+mod shell;
+mod todo_write;
+mod toolbox;
+mod write;
+
+pub use toolbox::Toolbox;
+
+#[cfg(test)]
+mod scratch;
+
 /// A built-in tool: what the model is told about it, what it would do, and doing it.
 #[async_trait]
 pub trait Tool: Send + Sync + 'static {

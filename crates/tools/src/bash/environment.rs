@@ -1,0 +1,71 @@
+//! What a command knows of the server's environment: all but its secrets.
+
+use std::ffi::OsStr;
+
+use tokio::process::Command;
+
+/// Endings of the names of variables that are likely secrets.
+const SECRET_ENDINGS: &[&str] = &[
+    "API_KEY",
+    "APIKEY",
+    "_TOKEN",
+    "ACCESS_KEY",
+    "PRIVATE_KEY",
+    "_PAT",
+];
+/// Words that make a variable a likely secret wherever they stand in its name.
+const SECRET_WORDS: &[&str] = &["SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+
+/// Sets what a command needs and removes what it must not have.
+pub(super) fn prepare(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if is_secret(&name) {
+            command.env_remove(name);
+        }
+    }
+    command
+        // A file that bash would run first.
+        .env_remove("BASH_ENV")
+        // There is nobody to type a password.
+        .env("GIT_TERMINAL_PROMPT", "0")
+        // Files of the workspace that look like a repository are none: its configuration could
+        // make a harmless git command run any program.
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "safe.bareRepository")
+        .env("GIT_CONFIG_VALUE_0", "explicit");
+}
+
+fn is_secret(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_uppercase();
+    name == "TOKEN"
+        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_their_names() {
+        for name in [
+            "OPENAI_API_KEY",
+            "GITHUB_TOKEN",
+            "my_secret",
+            "AWS_SECRET_ACCESS_KEY",
+            "PGPASSWORD",
+            "PASSWORD_FILE",
+        ] {
+            assert!(is_secret(OsStr::new(name)), "{name}");
+        }
+        for name in [
+            "PATH",
+            "HOME",
+            "TOKENIZERS_PARALLELISM",
+            "SSH_AUTH_SOCK",
+            "KEYBOARD",
+        ] {
+            assert!(!is_secret(OsStr::new(name)), "{name}");
+        }
+    }
+}

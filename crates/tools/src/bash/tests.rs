@@ -1,0 +1,196 @@
+//! Tests of `bash` with real processes. Nothing sleeps: each wait is for an event.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use super::*;
+use crate::scratch::{Scratch, Witness};
+
+/// Long enough for a busy machine; only a failing test waits it out.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Ran {
+    stdout: String,
+    stderr: String,
+    exit_code: i32,
+}
+
+fn ran(output: Output) -> Ran {
+    match output {
+        Output::Command {
+            stdout,
+            stderr,
+            exit_code,
+            ..
+        } => Ran {
+            stdout,
+            stderr,
+            exit_code,
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn bash(scratch: &Scratch, command: &str) -> Ran {
+    let run = scratch.run(&Bash { time_max: TIME_MAX }, json!({"command": command}));
+    ran(tokio::time::timeout(PATIENCE, run).await.unwrap().unwrap())
+}
+
+/// Waits until the process is gone; a zombie is gone too.
+async fn wait_until_gone(pid: &str) {
+    let gone = async {
+        loop {
+            match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+                Ok(stat) if !stat.contains(") Z ") => tokio::task::yield_now().await,
+                _ => return,
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone)
+        .await
+        .expect("the process is gone");
+}
+
+#[tokio::test]
+async fn a_command_tells_its_output_and_exit_code() {
+    let scratch = Scratch::new();
+    let ran = bash(&scratch, "pwd; echo oh >&2; cat; exit 3").await;
+    let directory = std::fs::canonicalize(scratch.path("")).unwrap();
+    assert_eq!(ran.stdout.trim(), directory.to_str().unwrap());
+    assert_eq!(ran.stderr, "oh\n");
+    assert_eq!(ran.exit_code, 3);
+    let killed = bash(&scratch, "kill -9 $$").await;
+    assert_eq!(killed.exit_code, 137);
+}
+
+#[tokio::test]
+async fn output_is_shown_as_it_comes() {
+    let (scratch, host) = (Scratch::new(), Arc::new(Witness::default()));
+    let cx = scratch.cx(&host);
+    // The command goes on only after its first line was seen.
+    let command = "mkfifo go; echo first; read line < go; echo second";
+    let tool = Bash::default();
+    let run = tool.run(&cx, json!({"command": command}));
+    let watch = async {
+        host.wait_for(|text| text == "first\n").await;
+        std::fs::write(scratch.path("go"), "on\n").unwrap();
+    };
+    let both = async { tokio::join!(run, watch) };
+    let (output, ()) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+    assert_eq!(ran(output.unwrap()).stdout, "first\nsecond\n");
+    assert_eq!(host.heard(Stream::Stdout), "first\nsecond\n");
+}
+
+#[tokio::test]
+async fn long_output_is_cut_with_a_note() {
+    let scratch = Scratch::new();
+    let ran = bash(
+        &scratch,
+        "head -c 40000 /dev/zero | tr '\\0' x; head -c 10001 /dev/zero | tr '\\0' y >&2",
+    )
+    .await;
+    assert!(ran.stdout.ends_with("x\n[10000 more characters were cut]"));
+    assert!(ran.stderr.ends_with("y\n[1 more characters were cut]"));
+}
+
+#[tokio::test]
+async fn cancelling_ends_the_whole_group() {
+    for trap in ["", "trap '' TERM;"] {
+        let (scratch, host) = (Scratch::new(), Arc::new(Witness::default()));
+        let cx = scratch.cx(&host);
+        // The grandchild is not waited for by anybody but the pipe.
+        let command = format!("{trap} (sleep 1000 & echo $!; wait) & echo $$; wait; wait");
+        let tool = Bash::default();
+        let run = tool.run(&cx, json!({"command": command}));
+        let cancel = async {
+            let heard = host.wait_for(|text| text.lines().count() == 2).await;
+            cx.cancel.cancel();
+            heard
+        };
+        let both = async { tokio::join!(run, cancel) };
+        let (outcome, pids) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+        let Err(Failure::Cancelled(output)) = outcome else {
+            panic!("{outcome:?}");
+        };
+        let ran = ran(output);
+        assert_eq!(ran.exit_code, 130);
+        assert!(ran.stderr.ends_with("Command aborted."), "{}", ran.stderr);
+        for pid in pids.lines() {
+            wait_until_gone(pid).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_run_ends_the_whole_group() {
+    let (scratch, host) = (Scratch::new(), Arc::new(Witness::default()));
+    let cx = scratch.cx(&host);
+    let tool = Bash::default();
+    let run = tool.run(&cx, json!({"command": "sleep 1000 & echo $!; wait"}));
+    let pid = tokio::select! {
+        output = run => panic!("{output:?}"),
+        pid = host.wait_for(|text| text.ends_with('\n')) => pid,
+    };
+    wait_until_gone(pid.trim()).await;
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_ended_with_a_word() {
+    let scratch = Scratch::new();
+    let tool = Bash {
+        time_max: Duration::from_millis(50),
+    };
+    let output = scratch.run(&tool, json!({"command": "echo begun; sleep 1000"}));
+    let ran = ran(tokio::time::timeout(PATIENCE, output)
+        .await
+        .unwrap()
+        .unwrap());
+    assert_eq!(ran.exit_code, 124);
+    assert!(
+        ran.stderr
+            .starts_with("Command stopped: it ran longer than 0.05 seconds.")
+    );
+}
+
+#[tokio::test]
+async fn a_background_process_that_holds_the_output_is_not_waited_for() {
+    let scratch = Scratch::new();
+    let ran = bash(&scratch, "sleep 1000 & echo $!").await;
+    assert_eq!(ran.exit_code, 0);
+    // It runs on, as its user meant it to; the test cleans up.
+    let pid = ran.stdout.trim();
+    assert!(std::path::Path::new(&format!("/proc/{pid}")).exists());
+    bash(&scratch, &format!("kill {pid}")).await;
+    wait_until_gone(pid).await;
+}
+
+#[tokio::test]
+async fn bad_input_is_judged_harmless_and_refused() {
+    let scratch = Scratch::new();
+    let table = [
+        (json!({}), "bash: \"command\" must be a text, got nothing"),
+        (
+            json!({"command": "  "}),
+            "bash: \"command\" must be a text that is not empty",
+        ),
+        (
+            json!({"command": "a\0b"}),
+            "bash: \"command\" must be a text without NUL",
+        ),
+    ];
+    let tool = Bash::default();
+    for (input, expected) in table {
+        assert_eq!(tool.judge(&scratch.scope(), &input), Judgement::Allow);
+        let message = scratch.refusal(&tool, input).await;
+        assert!(message.contains(expected), "{message}");
+    }
+    let judgement = tool.judge(&scratch.scope(), &json!({"command": "touch rehearsal.txt"}));
+    assert!(matches!(
+        judgement,
+        Judgement::Ask {
+            dangerous: false,
+            ..
+        }
+    ));
+}
