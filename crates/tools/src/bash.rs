@@ -3,35 +3,31 @@
 
 mod capture;
 mod environment;
+mod group;
 
 use std::os::unix::process::ExitStatusExt;
-use std::pin::Pin;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::input::Fields;
-use crate::{Class, Failure, Host, Judgement, Output, Scope, Stream, Tool, ToolCx, risk};
+use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, risk};
 use capture::Capture;
+use group::Group;
 
 const COMMAND_CHARS_MAX: usize = 100_000;
 const STDOUT_CHARS_MAX: usize = 30_000;
 const STDERR_CHARS_MAX: usize = 10_000;
 /// A command that runs longer is ended.
 const TIME_MAX: Duration = Duration::from_secs(600);
-/// Between the polite signal and the one that cannot be refused.
-const TERMINATE_GRACE: Duration = Duration::from_millis(500);
-/// How long output is awaited after the shell has ended; a background process may hold it for ever.
-const OUTPUT_GRACE: Duration = Duration::from_millis(300);
-const READ_BYTES: usize = 16 * 1024;
-const SIGTERM: i32 = 15;
 /// What shells answer for a command that was interrupted, and `timeout` for one that took too long.
 const EXIT_CANCELLED: i32 = 130;
 const EXIT_TIMED_OUT: i32 = 124;
+const ABORTED: &str = "Command aborted.";
+const OUTPUT_HELD: &str = "[a process in the background still holds the output; what it writes \
+    from now on is lost]";
 
 pub(crate) struct Bash {
     time_max: Duration,
@@ -79,8 +75,16 @@ impl Tool for Bash {
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
         let command = parse(&input)?;
-        let mut group = Group::spawn(&cx.scope, command)?;
-        run(cx, &mut group, self.time_max).await
+        if cx.cancel.is_cancelled() {
+            return Err(Failure::Cancelled(Output::Command {
+                stdout: String::new(),
+                stderr: ABORTED.to_owned(),
+                exit_code: EXIT_CANCELLED,
+                duration_ms: 0,
+            }));
+        }
+        let group = Group::spawn(&cx.scope, command)?;
+        run(cx, group, self.time_max).await
     }
 }
 
@@ -100,55 +104,53 @@ enum End {
     TimedOut,
 }
 
-async fn run(cx: &ToolCx, group: &mut Group, time_max: Duration) -> Result<Output, Failure> {
+async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output, Failure> {
     let begun = Instant::now();
     let mut stdout = Capture::new(STDOUT_CHARS_MAX);
     let mut stderr = Capture::new(STDERR_CHARS_MAX);
-    let (out, err) = (group.child.stdout().take(), group.child.stderr().take());
-    let host = cx.host.as_ref();
-    let end = {
-        let pumping = async {
-            tokio::join!(
-                pump(out, host, Stream::Stdout, &mut stdout),
-                pump(err, host, Stream::Stderr, &mut stderr),
-            );
-        };
-        let mut pumping = Pumping::new(Box::pin(pumping));
+    let (end, output_held) = {
+        let mut pumping = group.pump(cx.host.as_ref(), &mut stdout, &mut stderr);
         let end = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => End::Cancelled,
             () = tokio::time::sleep(time_max) => End::TimedOut,
             status = group.follow(&mut pumping) => End::Exited(status),
         };
-        if !matches!(end, End::Exited(_)) {
-            group.stop(&mut pumping).await;
+        match end {
+            End::Exited(Ok(_)) => group.let_go(),
+            End::Exited(Err(_)) | End::Cancelled | End::TimedOut => group.stop(&mut pumping).await,
         }
-        end
+        (end, !pumping.is_over())
     };
-    group.done = true;
-    let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let output = |exit_code: i32, note: Option<String>| Output::Command {
+    let (exit_code, note) = match &end {
+        End::Exited(Ok(status)) => {
+            let note = output_held.then(|| OUTPUT_HELD.to_owned());
+            (exit_code(*status), note)
+        }
+        End::Exited(Err(error)) => {
+            return Err(Failure::Error(format!("bash: lost the command: {error}")));
+        }
+        End::Cancelled => (EXIT_CANCELLED, Some(ABORTED.to_owned())),
+        End::TimedOut => (EXIT_TIMED_OUT, Some(timed_out(time_max))),
+    };
+    let output = Output::Command {
         stdout: stdout.into_text(),
         stderr: with_note(stderr.into_text(), note),
         exit_code,
-        duration_ms,
+        duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     match end {
-        End::Exited(Ok(status)) => Ok(output(exit_code(status), None)),
-        End::Exited(Err(error)) => Err(Failure::Error(format!("bash: lost the command: {error}"))),
-        End::Cancelled => {
-            let note = Some("Command aborted.".to_owned());
-            Err(Failure::Cancelled(output(EXIT_CANCELLED, note)))
-        }
-        End::TimedOut => {
-            let note = format!(
-                "Command stopped: it ran longer than {} seconds. Do less at once, or start it in \
-                 the background with its output in a file.",
-                time_max.as_secs_f32()
-            );
-            Ok(output(EXIT_TIMED_OUT, Some(note)))
-        }
+        End::Cancelled => Err(Failure::Cancelled(output)),
+        End::Exited(_) | End::TimedOut => Ok(output),
     }
+}
+
+fn timed_out(time_max: Duration) -> String {
+    format!(
+        "Command stopped: it ran longer than {} seconds. Do less at once, or start it in the \
+         background with its output in a file.",
+        time_max.as_secs_f32()
+    )
 }
 
 fn with_note(mut text: String, note: Option<String>) -> String {
@@ -167,113 +169,6 @@ fn exit_code(status: ExitStatus) -> i32 {
         .code()
         .or_else(|| status.signal().map(|signal| 128 + signal))
         .unwrap_or(1)
-}
-
-/// Reads one pipe to its end.
-async fn pump(
-    pipe: Option<impl AsyncRead + Unpin>,
-    host: &dyn Host,
-    stream: Stream,
-    capture: &mut Capture,
-) {
-    let Some(mut pipe) = pipe else { return };
-    let mut buffer = vec![0; READ_BYTES];
-    while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
-        let live = capture.push(&buffer[..length]);
-        if !live.is_empty() {
-            host.output(stream, live).await;
-        }
-    }
-    let live = capture.finish();
-    if !live.is_empty() {
-        host.output(stream, live).await;
-    }
-}
-
-/// The reading of both pipes, which may be gone on with until it is over.
-struct Pumping<'a> {
-    future: Pin<Box<dyn Future<Output = ()> + Send + 'a>>,
-    over: bool,
-}
-
-impl<'a> Pumping<'a> {
-    fn new(future: Pin<Box<dyn Future<Output = ()> + Send + 'a>>) -> Pumping<'a> {
-        Pumping {
-            future,
-            over: false,
-        }
-    }
-
-    async fn go_on(&mut self) {
-        if !self.over {
-            self.future.as_mut().await;
-            self.over = true;
-        }
-    }
-}
-
-/// The shell and all it started, as far as they stayed in its process group.
-struct Group {
-    child: Box<dyn ChildWrapper>,
-    done: bool,
-}
-
-impl Group {
-    /// Starts `bash -c`. Not a login shell: that would run the user's profile, which is slow, differs
-    /// from machine to machine, and may bring back the secrets that the environment was freed of.
-    fn spawn(scope: &Scope, command: &str) -> Result<Group, Failure> {
-        let mut wrap = CommandWrap::with_new("bash", |bash| {
-            bash.arg("-c")
-                .arg(command)
-                .current_dir(&scope.directory)
-                .stdin(Stdio::null())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped());
-            environment::prepare(bash);
-        });
-        let child = wrap
-            .wrap(ProcessGroup::leader())
-            .spawn()
-            .map_err(|error| Failure::Error(format!("bash: cannot start: {error}")))?;
-        Ok(Group { child, done: false })
-    }
-
-    /// Waits for the shell to end, and shortly for output that is still on its way.
-    ///
-    /// Only the shell is waited for: what it left in the background may run on.
-    async fn follow(&mut self, pumping: &mut Pumping<'_>) -> std::io::Result<ExitStatus> {
-        let shell = self.child.inner_mut();
-        let status = tokio::select! {
-            status = shell.wait() => Some(status),
-            () = pumping.go_on() => None,
-        };
-        // The output may be closed long before the shell ends.
-        let status = match status {
-            Some(status) => status?,
-            None => shell.wait().await?,
-        };
-        let _ = tokio::time::timeout(OUTPUT_GRACE, pumping.go_on()).await;
-        Ok(status)
-    }
-
-    /// Ends the whole group: politely, then for certain.
-    async fn stop(&mut self, pumping: &mut Pumping<'_>) {
-        // Errors mean that nobody is left to be told.
-        let _ = self.child.signal(SIGTERM);
-        let _ = tokio::time::timeout(TERMINATE_GRACE, self.follow(pumping)).await;
-        let _ = self.child.start_kill();
-        let _ = self.child.inner_mut().wait().await;
-        let _ = tokio::time::timeout(OUTPUT_GRACE, pumping.go_on()).await;
-    }
-}
-
-/// When the run itself is dropped there is no time for politeness.
-impl Drop for Group {
-    fn drop(&mut self) {
-        if !self.done {
-            let _ = self.child.start_kill();
-        }
-    }
 }
 
 #[cfg(test)]

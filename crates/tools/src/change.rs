@@ -44,6 +44,10 @@ pub(crate) fn replace(
                 "{tool}: {given} is not a plain file"
             )));
         }
+        // A rename would not mind, but whoever made the file so did.
+        Ok(metadata) if metadata.permissions().readonly() => {
+            return Err(Failure::Error(format!("{tool}: {given} is read-only")));
+        }
         Ok(metadata) => Some(metadata.permissions()),
         Err(_) => None,
     };

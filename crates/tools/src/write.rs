@@ -75,6 +75,7 @@ fn write(scope: &Scope, input: &Value) -> Result<Output, Failure> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -124,13 +125,13 @@ mod tests {
         assert_eq!(mode & 0o777, 0o750);
     }
 
-    use std::fs::Permissions;
-
     #[tokio::test]
     async fn what_cannot_be_written_is_refused_and_nothing_happens() {
         let (scratch, other) = (Scratch::new(), Scratch::new());
         std::fs::create_dir(scratch.path("dir")).unwrap();
         std::os::unix::fs::symlink(other.path("x"), scratch.path("link")).unwrap();
+        std::fs::write(scratch.path("fixed"), "").unwrap();
+        std::fs::set_permissions(scratch.path("fixed"), Permissions::from_mode(0o444)).unwrap();
         let table = [
             (
                 json!({"content": ""}),
@@ -170,6 +171,11 @@ mod tests {
             let message = scratch.refusal(&Write, input).await;
             assert!(message.contains(expected), "{message}");
         }
+        let input = json!({"filePath": "fixed", "content": "x"});
+        assert_eq!(
+            scratch.refusal(&Write, input).await,
+            "write: fixed is read-only"
+        );
         let long = "x".repeat(CONTENT_CHARS_MAX + 1);
         let message = scratch
             .refusal(&Write, json!({"filePath": "a", "content": long}))

@@ -1,6 +1,6 @@
 //! What a command knows of the server's environment: all but its secrets.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use tokio::process::Command;
 
@@ -16,9 +16,9 @@ const SECRET_ENDINGS: &[&str] = &[
 /// Words that make a variable a likely secret wherever they stand in its name.
 const SECRET_WORDS: &[&str] = &["SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
-/// Sets what a command needs and removes what it must not have.
-pub(super) fn prepare(command: &mut Command) {
-    for (name, _) in std::env::vars_os() {
+/// Sets what a command needs and, of the variables it would inherit, removes the secret ones.
+pub(super) fn prepare(command: &mut Command, inherited: impl Iterator<Item = OsString>) {
+    for name in inherited {
         if is_secret(&name) {
             command.env_remove(name);
         }
@@ -45,6 +45,22 @@ fn is_secret(name: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_inherits_no_secret() {
+        let mut command = Command::new("true");
+        let inherited = ["PATH", "OPENAI_API_KEY"].map(OsString::from);
+        prepare(&mut command, inherited.into_iter());
+        let change = |wanted: &str| {
+            let mut changes = command.as_std().get_envs();
+            changes.find(|(name, _)| *name == wanted)
+        };
+        assert_eq!(change("PATH"), None);
+        assert_eq!(
+            change("OPENAI_API_KEY"),
+            Some((OsStr::new("OPENAI_API_KEY"), None))
+        );
+    }
 
     #[test]
     fn secrets_are_known_by_their_names() {

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::Stream;
 use crate::scratch::{Scratch, Witness};
 
 /// Long enough for a busy machine; only a failing test waits it out.
@@ -123,6 +124,36 @@ async fn cancelling_ends_the_whole_group() {
 }
 
 #[tokio::test]
+async fn what_is_cancelled_before_it_starts_never_starts() {
+    let scratch = Scratch::new();
+    let cx = scratch.cx(&Arc::default());
+    cx.cancel.cancel();
+    let outcome = Bash::default()
+        .run(&cx, json!({"command": "touch made"}))
+        .await;
+    let Err(Failure::Cancelled(output)) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(ran(output).stderr, "Command aborted.");
+    assert!(!scratch.path("made").exists());
+}
+
+/// `git status` runs without asking, and `write` can make all these files.
+#[tokio::test]
+async fn files_that_look_like_a_repository_run_nothing() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("objects")).unwrap();
+    std::fs::create_dir(scratch.path("refs")).unwrap();
+    std::fs::write(scratch.path("HEAD"), "ref: refs/heads/main\n").unwrap();
+    let config = "[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\n\
+                  fsmonitor = \"touch made; false\"\n";
+    std::fs::write(scratch.path("config"), config).unwrap();
+    let ran = bash(&scratch, "git status").await;
+    assert_ne!(ran.exit_code, 0, "{}", ran.stdout);
+    assert!(!scratch.path("made").exists());
+}
+
+#[tokio::test]
 async fn dropping_the_run_ends_the_whole_group() {
     let (scratch, host) = (Scratch::new(), Arc::new(Witness::default()));
     let cx = scratch.cx(&host);
@@ -158,6 +189,11 @@ async fn a_background_process_that_holds_the_output_is_not_waited_for() {
     let scratch = Scratch::new();
     let ran = bash(&scratch, "sleep 1000 & echo $!").await;
     assert_eq!(ran.exit_code, 0);
+    assert!(
+        ran.stderr.contains("still holds the output"),
+        "{}",
+        ran.stderr
+    );
     // It runs on, as its user meant it to; the test cleans up.
     let pid = ran.stdout.trim();
     assert!(std::path::Path::new(&format!("/proc/{pid}")).exists());
