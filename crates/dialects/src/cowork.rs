@@ -1,3 +1,229 @@
 //! The cowork dialect: agent-coworker's WebSocket protocol, version 7.0.
+//!
+//! A connection is one session: it opens one or resumes one, and hears of no other. Sessions
+//! outlive their sockets, so nothing happens to one when a client is gone.
 
+use vocabulary::{Call, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
+
+use self::calls::{Calls, Waiting};
+use self::session::Session;
+use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
+
+mod act;
+mod answer;
+pub mod asks;
+mod calls;
+mod connect;
+pub mod hear;
+pub mod history;
+pub mod names;
+mod offer;
+mod refuse;
+mod session;
+mod show;
 pub mod tell;
+pub mod wire;
+
+#[cfg(test)]
+mod tests;
+
+/// A client that resumes may speak before it is greeted; this much of it is kept.
+const EARLY_FRAMES_MAX: usize = 64;
+const EARLY_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// One connection of a cowork client.
+pub struct Cowork {
+    variant: Variant,
+    calls: Calls,
+    stage: Stage,
+}
+
+enum Stage {
+    /// The session is not known yet; what is heard meanwhile waits.
+    Opening {
+        asked: Option<ThreadId>,
+        early: Vec<String>,
+    },
+    Open(Box<Session>),
+    /// A close was sent; nothing is heard any more.
+    Closed,
+}
+
+impl Default for Cowork {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Cowork {
+    pub fn new() -> Self {
+        Self {
+            variant: Variant::Cowork,
+            calls: Calls::default(),
+            stage: Stage::Opening {
+                asked: None,
+                early: Vec::new(),
+            },
+        }
+    }
+
+    fn create(&mut self, out: &mut Vec<Action>) {
+        let call = Call::CreateThread(NewThread::default());
+        self.calls.make(out, Waiting::Creation, call);
+    }
+
+    fn close(&mut self, out: &mut Vec<Action>, reason: Reason) {
+        self.stage = Stage::Closed;
+        out.push(Action::Close(reason));
+    }
+
+    /// An answer that came before the session was known.
+    fn opening(
+        &mut self,
+        cx: &Cx<'_>,
+        out: &mut Vec<Action>,
+        waiting: &Waiting,
+        outcome: Result<Reply, Refusal>,
+    ) {
+        match outcome {
+            Ok(Reply::Thread(thread)) => {
+                self.calls.listen(out, Waiting::Listening, thread.card.id);
+            }
+            Ok(Reply::Listening(view)) => {
+                self.open(cx, out, *view, matches!(waiting, Waiting::Resumption));
+            }
+            Err(refusal) => {
+                let resumes = matches!(waiting, Waiting::Resumption);
+                if resumes && refusal.why == Why::UnknownThread {
+                    return self.create(out);
+                }
+                self.refuse(out, &refusal);
+            }
+            Ok(
+                Reply::Done
+                | Reply::Threads { .. }
+                | Reply::Turn { .. }
+                | Reply::Messages { .. }
+                | Reply::Events { .. }
+                | Reply::Catalog(_)
+                | Reply::ProviderStatus(_)
+                | Reply::Tools(_)
+                | Reply::McpServers(_),
+            ) => {
+                let message = "the session could not be opened; connect again";
+                self.refuse(out, &Refusal::new(Why::Internal, message));
+            }
+        }
+    }
+
+    fn open(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, view: ThreadView, resumed: bool) {
+        let mut session = Session::new(&view);
+        session.greet(cx, out, &mut self.calls, &view, resumed);
+        let opening = std::mem::replace(&mut self.stage, Stage::Open(Box::new(session)));
+        if let Stage::Opening { early, .. } = opening {
+            for frame in early {
+                self.heard(cx, out, &frame);
+            }
+        }
+    }
+
+    /// There is no session to speak with.
+    fn refuse(&mut self, out: &mut Vec<Action>, refusal: &Refusal) {
+        let asked = match &self.stage {
+            Stage::Opening { asked, .. } => asked.map(|thread| thread.to_string()),
+            Stage::Open(_) | Stage::Closed => None,
+        };
+        let session = asked.unwrap_or_default();
+        out.push(Action::Send(refuse::refusal_frame(&session, refusal)));
+        let message = refusal.message.clone();
+        self.close(out, Reason::new(Reason::TRY_AGAIN_LATER, message));
+    }
+}
+
+impl Dialect for Cowork {
+    fn variant(&self) -> Variant {
+        self.variant
+    }
+
+    fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
+        if hello.raw_parts {
+            self.variant = Variant::CoworkRaw;
+        }
+        let resume = hello.query("resumeSessionId").map(str::trim);
+        let Some(thread) = resume.and_then(ThreadId::parse) else {
+            return self.create(out);
+        };
+        if let Stage::Opening { asked, .. } = &mut self.stage {
+            *asked = Some(thread);
+        }
+        self.calls.listen(out, Waiting::Resumption, thread);
+    }
+
+    fn heard(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
+        match &mut self.stage {
+            Stage::Opening { early, .. } => {
+                let bytes: usize = early.iter().map(String::len).sum();
+                if early.len() < EARLY_FRAMES_MAX && bytes + frame.len() <= EARLY_BYTES_MAX {
+                    early.push(frame.to_owned());
+                } else {
+                    let text = "too much was sent before the session was open";
+                    self.close(out, Reason::new(Reason::POLICY, text));
+                }
+            }
+            Stage::Open(session) => session.heard(out, &mut self.calls, frame),
+            Stage::Closed => {}
+        }
+    }
+
+    fn replied(
+        &mut self,
+        cx: &Cx<'_>,
+        out: &mut Vec<Action>,
+        tag: Tag,
+        outcome: Result<Reply, Refusal>,
+    ) {
+        let Some(waiting) = self.calls.take(tag) else {
+            return;
+        };
+        match &mut self.stage {
+            Stage::Opening { .. } => self.opening(cx, out, &waiting, outcome),
+            Stage::Open(session) => session.answered(out, waiting, outcome),
+            Stage::Closed => {}
+        }
+    }
+
+    fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
+        let Stage::Open(session) = &mut self.stage else {
+            return;
+        };
+        match delivery.what {
+            Heard::Live(event) => session.told(out, &mut self.calls, event),
+            // A client of this protocol cannot be told of a hole; it can resume.
+            Heard::Gap { .. } => self.close(out, Reason::too_slow()),
+            // Listening from the head, nothing is read back.
+            Heard::Replay(_) | Heard::CaughtUp { .. } => {}
+        }
+    }
+
+    fn noticed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
+        match notice {
+            Notice::ShuttingDown { reason } => {
+                self.close(out, Reason::new(Reason::GOING_AWAY, *reason));
+            }
+            Notice::ThreadAdded { .. }
+            | Notice::ThreadChanged { .. }
+            | Notice::ThreadRemoved { .. }
+            | Notice::Reload { .. } => {}
+        }
+    }
+
+    fn woke(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>) {
+        if let Stage::Open(session) = &mut self.stage {
+            session.stop_waiting(out);
+        }
+    }
+
+    fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {
+        self.stage = Stage::Closed;
+    }
+}

@@ -1,8 +1,16 @@
-//! Events as cowork frames.
+//! Events as cowork frames: stateless, the same for everyone, at any time.
 
-use vocabulary::{Event, ThreadCard};
+use vocabulary::{Event, Fact, ThreadCard};
 
+use self::chunks::Chunks;
 use crate::Frame;
+
+pub mod chunks;
+mod prompts;
+mod stream;
+mod thread;
+pub mod tools;
+pub mod turn;
 
 /// Whether stream chunks carry their `rawPart`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +19,93 @@ pub enum Raw {
     Include,
 }
 
-pub fn tell(_card: &ThreadCard, _event: &Event, _raw: Raw) -> Vec<Frame> {
-    Vec::new()
+/// Whose event it is, and when it happened.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    session: &'a str,
+    card: &'a ThreadCard,
+    event: &'a Event,
+}
+
+pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
+    let mut buffer = [0; 36];
+    let session: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
+    let chunks = |tag| Chunks::new(session, tag, raw);
+    let told = Told {
+        session,
+        card,
+        event,
+    };
+    match &event.fact {
+        Fact::ItemGrew {
+            tag,
+            content,
+            growth,
+            delta,
+            ..
+        } => stream::grew(chunks(tag), *content, growth, delta),
+
+        Fact::TitleChanged { title, model } => thread::title_changed(told, title, model),
+        Fact::SettingsChanged {
+            settings,
+            changed,
+            title,
+        } => thread::settings_changed(told, settings, changed, title),
+        Fact::ThreadReset => thread::reset(session),
+        Fact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
+        Fact::Logged { line } => vec![tools::log(session, line)],
+
+        Fact::TurnStarted {
+            turn, cause, input, ..
+        } => turn::started(session, turn, *cause, input),
+        Fact::TurnFinished {
+            turn,
+            outcome,
+            text,
+            reasoning,
+            usage,
+            ..
+        } => {
+            let said = turn::Said {
+                text,
+                reasoning,
+                usage: *usage,
+            };
+            turn::finished(session, turn, outcome, said)
+        }
+
+        Fact::StepStarted { tag } => stream::step_started(chunks(tag)),
+        Fact::StepFinished { tag, reason, usage } => {
+            stream::step_finished(chunks(tag), *reason, *usage)
+        }
+        Fact::StepFailed { tag, reason, error } => stream::step_failed(chunks(tag), *reason, error),
+        Fact::ItemStarted {
+            tag,
+            content,
+            opening,
+            ..
+        } => stream::started(chunks(tag), *content, opening),
+        Fact::ItemFinished {
+            tag, content, body, ..
+        } => stream::finished(chunks(tag), *content, body),
+        Fact::RawReceived { tag, value } => stream::raw(chunks(tag), value),
+
+        Fact::ToolPlanned { tag, call, .. } => tools::planned(chunks(tag), call),
+        Fact::ToolReached { call, .. } => vec![tools::reached(session, call)],
+        Fact::ToolFinished { tag, call, outcome } => tools::finished(chunks(tag), call, outcome),
+
+        Fact::AskOpened { tag, ask } => prompts::opened(chunks(tag), ask),
+        Fact::AskProgressed {
+            ask,
+            next,
+            position,
+            ..
+        } => vec![prompts::next(session, *ask, *position, next)],
+        Fact::AskClosed { tag, ask, closing } => prompts::closed(chunks(tag), ask, closing),
+
+        Fact::ThreadCreated { .. }
+        | Fact::ArchivedChanged { .. }
+        | Fact::StatusChanged { .. }
+        | Fact::ToolStarted { .. } => Vec::new(),
+    }
 }

@@ -1,0 +1,268 @@
+//! Client messages as calls.
+
+use std::collections::BTreeMap;
+
+use vocabulary::{Answer, ApprovalAnswer, Call, Cause, Changes, StartTurn, ThreadId, ThreadQuery};
+
+use super::asks::{RequestId, ask_frame};
+use super::calls::{Calls, Waiting};
+use super::connect::Slot;
+use super::hear::{Hearing, repeated};
+use super::names::{parse, spell};
+use super::refuse::error_frame;
+use super::session::{Session, send};
+use super::show;
+use super::tell::tools::log;
+use super::wire::ServerEvent;
+use super::wire::client::{
+    ApprovalResponse, AskResponse, ClientMessage, ConfigPatch, DeleteSession, GetMessages,
+    SetModel, UserMessage,
+};
+use super::wire::session::{Pong, ServerErrorCode, ServerErrorSource, SessionDeleted};
+use crate::Action;
+
+/// What a client sends when the user passes over a question.
+const SKIPPED: &str = "[skipped]";
+const BLANK_ANSWER: &str = "Ask response cannot be empty. Reply with text or [skipped] to skip.";
+const MESSAGES_DEFAULT: f64 = 100.0;
+
+impl Session {
+    pub fn act(&mut self, out: &mut Vec<Action>, calls: &mut Calls, hearing: Hearing) {
+        let thread = self.thread();
+        let mut make = |waiting, call| calls.make(out, waiting, call);
+        match hearing.message {
+            ClientMessage::ClientHello(_) => {}
+            ClientMessage::UserMessage(said) => self.user_message(out, calls, said),
+            ClientMessage::AskResponse(said) => self.ask_response(out, calls, &said),
+            ClientMessage::ApprovalResponse(said) => self.approval_response(out, calls, &said),
+            ClientMessage::Cancel(_) => {
+                make(Waiting::Cancel, Call::CancelTurn { thread, turn: None });
+            }
+            ClientMessage::Reset(_) => make(Waiting::Told, Call::ResetThread { thread }),
+            ClientMessage::SetModel(set) => self.set_model(out, calls, &set),
+            ClientMessage::SetEnableMcp(set) => self.change(
+                out,
+                calls,
+                Changes {
+                    mcp: Some(set.enable_mcp),
+                    ..Changes::default()
+                },
+            ),
+            ClientMessage::SetSessionTitle(set) => self.change(
+                out,
+                calls,
+                Changes {
+                    title: Some(set.title.trim().to_owned()),
+                    ..Changes::default()
+                },
+            ),
+            ClientMessage::SetConfig(set) => self.set_config(out, calls, set.config),
+            ClientMessage::GetMessages(get) => make(Waiting::Messages, read_messages(thread, &get)),
+            ClientMessage::ListSessions(_) => {
+                make(Waiting::Sessions, Call::ListThreads(ThreadQuery::default()));
+            }
+            ClientMessage::DeleteSession(delete) => self.delete_session(out, calls, delete),
+            ClientMessage::SessionClose(_) => {
+                self.closing = true;
+                make(Waiting::Close, Call::CloseThread { thread });
+            }
+            ClientMessage::Ping(_) => {
+                let session_id = &self.id;
+                send(out, ServerEvent::Pong(Pong { session_id }).frame());
+            }
+            ClientMessage::ListTools(_) => make(Waiting::Tools, Call::ListTools),
+            ClientMessage::ProviderCatalogGet(_) => {
+                make(Waiting::Asked(Slot::ProviderCatalog), Call::GetCatalog);
+            }
+            ClientMessage::ProviderAuthMethodsGet(_) => {
+                make(Waiting::Asked(Slot::ProviderAuthMethods), Call::GetCatalog);
+            }
+            ClientMessage::RefreshProviderStatus(_) => make(
+                Waiting::Asked(Slot::ProviderStatus),
+                Call::GetProviderStatus,
+            ),
+            ClientMessage::McpServersGet(_) => make(
+                Waiting::Asked(Slot::McpServers),
+                Call::GetMcpServers { thread },
+            ),
+            ClientMessage::SessionBackupGet(_) => make(
+                Waiting::Asked(Slot::SessionBackupState),
+                Call::GetCheckpoints { thread },
+            ),
+            ClientMessage::ProviderAuthAuthorize(_)
+            | ClientMessage::ProviderAuthCallback(_)
+            | ClientMessage::ProviderAuthSetApiKey(_)
+            | ClientMessage::ListCommands(_)
+            | ClientMessage::ExecuteCommand(_)
+            | ClientMessage::ListSkills(_)
+            | ClientMessage::ReadSkill(_)
+            | ClientMessage::DisableSkill(_)
+            | ClientMessage::EnableSkill(_)
+            | ClientMessage::DeleteSkill(_)
+            | ClientMessage::McpServerUpsert(_)
+            | ClientMessage::McpServerDelete(_)
+            | ClientMessage::McpServerValidate(_)
+            | ClientMessage::McpServerAuthAuthorize(_)
+            | ClientMessage::McpServerAuthCallback(_)
+            | ClientMessage::McpServerAuthSetApiKey(_)
+            | ClientMessage::McpServersMigrateLegacy(_)
+            | ClientMessage::UploadFile(_)
+            | ClientMessage::SessionBackupCheckpoint(_)
+            | ClientMessage::SessionBackupRestore(_)
+            | ClientMessage::SessionBackupDeleteCheckpoint(_)
+            | ClientMessage::HarnessContextGet(_)
+            | ClientMessage::HarnessContextSet(_) => self.not_available(out, hearing.name),
+        }
+    }
+
+    fn not_available(&self, out: &mut Vec<Action>, name: &str) {
+        let message = format!("{name} is not available in this build yet");
+        let told_as = (ServerErrorCode::InternalError, ServerErrorSource::Session);
+        send(out, error_frame(&self.id, &message, told_as));
+    }
+
+    fn user_message(&self, out: &mut Vec<Action>, calls: &mut Calls, said: UserMessage) {
+        // An empty id names no message, and would make the next one look like this one again.
+        let client_message_id = said.client_message_id.filter(|id| !id.is_empty());
+        let waiting = Waiting::Turn {
+            text: said.text.clone(),
+            client_message_id: client_message_id.clone(),
+        };
+        let turn = StartTurn {
+            thread: self.thread(),
+            text: said.text,
+            display: None,
+            cause: Cause::UserMessage,
+            client_message_id,
+            client_turn_id: None,
+        };
+        calls.make(out, waiting, Call::StartTurn(turn));
+    }
+
+    fn ask_response(&self, out: &mut Vec<Action>, calls: &mut Calls, said: &AskResponse) {
+        let request = RequestId::parse(&said.request_id);
+        let question = request.and_then(|id| Some((id, self.asks.question(id)?)));
+        let Some((id, question)) = question else {
+            return send(out, self.unknown_request("ask_response", &said.request_id));
+        };
+        if said.answer.trim().is_empty() {
+            return self.blank_answer(out, id);
+        }
+        let answers = match said.answer.trim() {
+            SKIPPED => Vec::new(),
+            _ => vec![said.answer.clone()],
+        };
+        let call = Call::AnswerAsk {
+            thread: self.thread(),
+            ask: id.ask,
+            answer: Answer::Questions(BTreeMap::from([(question.id.clone(), answers)])),
+        };
+        calls.make(out, Waiting::AskResponse(id), call);
+    }
+
+    /// Says so, and asks the same again.
+    pub fn blank_answer(&self, out: &mut Vec<Action>, id: RequestId) {
+        let told_as = (
+            ServerErrorCode::ValidationFailed,
+            ServerErrorSource::Session,
+        );
+        send(out, error_frame(&self.id, BLANK_ANSWER, told_as));
+        if let Some(question) = self.asks.question(id) {
+            send(out, ask_frame(&self.id, id, question));
+        }
+    }
+
+    fn approval_response(&self, out: &mut Vec<Action>, calls: &mut Calls, said: &ApprovalResponse) {
+        let id = RequestId::parse(&said.request_id)
+            .filter(|id| id.position == 0 && !self.asks.asks_questions(id.ask));
+        let Some(id) = id else {
+            return send(
+                out,
+                self.unknown_request("approval_response", &said.request_id),
+            );
+        };
+        let answer = match said.approved {
+            true => ApprovalAnswer::Once,
+            false => ApprovalAnswer::Deny,
+        };
+        let call = Call::AnswerAsk {
+            thread: self.thread(),
+            ask: id.ask,
+            answer: Answer::Approval(answer),
+        };
+        calls.make(out, Waiting::ApprovalResponse(id), call);
+    }
+
+    /// Answers to nothing get a log line and no more.
+    pub fn unknown_request(&self, name: &str, request: &str) -> crate::Frame {
+        let request = repeated(request);
+        let line = format!("[warn] {name} for unknown requestId: {request}");
+        log(&self.id, &line)
+    }
+
+    fn set_model(&self, out: &mut Vec<Action>, calls: &mut Calls, set: &SetModel) {
+        let provider = set.provider.unwrap_or(spell(&self.settings.model).0);
+        let changes = Changes {
+            model: Some(parse(provider, &set.model)),
+            ..Changes::default()
+        };
+        self.change(out, calls, changes);
+    }
+
+    fn set_config(&self, out: &mut Vec<Action>, calls: &mut Calls, patch: ConfigPatch) {
+        let changes = Changes {
+            auto_approve: patch.yolo,
+            observability: patch.observability_enabled,
+            sub_agent_model: patch.sub_agent_model,
+            max_steps: patch.max_steps.map(|steps| steps.floor() as u32),
+            ..Changes::default()
+        };
+        if changes == Changes::default() {
+            // Nothing to change is no event, but still a question.
+            return send(out, show::session_config(&self.id, &self.settings));
+        }
+        self.change(out, calls, changes);
+    }
+
+    fn change(&self, out: &mut Vec<Action>, calls: &mut Calls, changes: Changes) {
+        let thread = self.thread();
+        let call = Call::ChangeThread { thread, changes };
+        calls.make(out, Waiting::Told, call);
+    }
+
+    fn delete_session(&self, out: &mut Vec<Action>, calls: &mut Calls, delete: DeleteSession) {
+        let target = delete.target_session_id;
+        let Some(thread) = ThreadId::parse(&target) else {
+            return send(out, self.session_deleted(&target));
+        };
+        if thread == self.thread() {
+            let told_as = (
+                ServerErrorCode::ValidationFailed,
+                ServerErrorSource::Session,
+            );
+            let message = "Cannot delete the active session";
+            return send(out, error_frame(&self.id, message, told_as));
+        }
+        let call = Call::DeleteThread {
+            thread,
+            even_if_open: false,
+        };
+        calls.make(out, Waiting::Deletion { target }, call);
+    }
+
+    pub fn session_deleted(&self, target: &str) -> crate::Frame {
+        ServerEvent::SessionDeleted(SessionDeleted {
+            session_id: &self.id,
+            target_session_id: repeated(target),
+        })
+        .frame()
+    }
+}
+
+fn read_messages(thread: ThreadId, get: &GetMessages) -> Call {
+    Call::ReadMessages {
+        thread,
+        offset: get.offset.unwrap_or(0.0).floor() as u64,
+        limit: get.limit.unwrap_or(MESSAGES_DEFAULT).floor() as u64,
+    }
+}

@@ -1,0 +1,163 @@
+//! The ten events a connection starts with (seed heading "Connection Lifecycle").
+//!
+//! The first five are known at once. The other five are slots, filled by calls and sent in order;
+//! after a short while what is ready overtakes what is late, which follows when it comes. Asks that
+//! wait are told again right behind them.
+
+use std::collections::BTreeSet;
+
+use vocabulary::{AskId, AskKind, Call, Fact, ThreadView};
+
+use super::calls::{Calls, Waiting};
+use super::session::Session;
+use super::show;
+use super::wire::ServerEvent;
+use super::wire::session::{Capabilities, Resume, ServerHello};
+use crate::{Action, Cx, Frame};
+
+const PROTOCOL_VERSION: &str = "7.0";
+
+/// How long a ready event waits for a late one before it.
+const PATIENCE_MS: i64 = 250;
+
+/// The events that are asked for, in the order in which they are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    ProviderCatalog,
+    ProviderAuthMethods,
+    ProviderStatus,
+    McpServers,
+    SessionBackupState,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Empty,
+    Ready(Vec<Frame>),
+    Sent,
+}
+
+#[derive(Debug, Default)]
+pub struct Slots {
+    states: [State; 5],
+    overtaking: bool,
+    /// Asks to tell again behind the ten, until they were, or changed meanwhile.
+    replay: BTreeSet<AskId>,
+}
+
+impl Slots {
+    pub fn fill(&mut self, slot: Slot, frames: Vec<Frame>) {
+        self.states[slot as usize] = State::Ready(frames);
+    }
+
+    /// What may be sent now.
+    fn take_ready(&mut self) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        for state in &mut self.states {
+            match state {
+                State::Ready(ready) => {
+                    frames.append(ready);
+                    *state = State::Sent;
+                }
+                State::Sent => {}
+                State::Empty if self.overtaking => {}
+                State::Empty => break,
+            }
+        }
+        frames
+    }
+
+    fn past(&self) -> bool {
+        let sent = |state: &State| matches!(state, State::Sent);
+        self.overtaking || self.states.iter().all(sent)
+    }
+
+    /// A live event says more than the replay would.
+    pub fn follow(&mut self, fact: &Fact) {
+        if let Fact::AskProgressed { ask, .. } = fact {
+            self.replay.remove(ask);
+        } else if let Fact::AskClosed { ask, .. } = fact {
+            self.replay.remove(&ask.id);
+        }
+    }
+}
+
+impl Session {
+    /// The first five events, and the calls for the rest.
+    pub fn greet(
+        &mut self,
+        cx: &Cx<'_>,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        view: &ThreadView,
+        resumed: bool,
+    ) {
+        let thread = &view.thread;
+        let (id, card, settings) = (&self.id, &thread.card, &thread.settings);
+        let (title, updated) = (&thread.title, thread.updated_at);
+        let five = [
+            self.server_hello(view, resumed),
+            show::session_settings(id, settings),
+            show::session_config(id, settings),
+            show::session_info(id, card, title, &settings.model, updated),
+            show::observability_status(id, settings, cx.now),
+        ];
+        out.extend(five.map(Action::Send));
+        let thread = card.id;
+        for (slot, call) in [
+            // Its answer fills the auth methods too.
+            (Slot::ProviderCatalog, Call::GetCatalog),
+            (Slot::ProviderStatus, Call::GetProviderStatus),
+            (Slot::McpServers, Call::GetMcpServers { thread }),
+            (Slot::SessionBackupState, Call::GetCheckpoints { thread }),
+        ] {
+            calls.make(out, Waiting::Connect(slot), call);
+        }
+        out.push(Action::WakeAt(cx.now.plus_millis(PATIENCE_MS)));
+        self.slots.replay = view.asks.iter().map(|open| open.ask.id).collect();
+    }
+
+    fn server_hello(&self, view: &ThreadView, resumed: bool) -> Frame {
+        let waits = |wanted: fn(&AskKind) -> bool| view.asks.iter().any(|a| wanted(&a.ask.kind));
+        let resume = resumed.then(|| Resume {
+            is_resume: true,
+            resumed_from_storage: view.woken,
+            busy: view.turn.is_some(),
+            message_count: view.thread.message_count,
+            has_pending_ask: waits(|kind| matches!(kind, AskKind::Questions(_))),
+            has_pending_approval: waits(|kind| matches!(kind, AskKind::Approval(_))),
+        });
+        ServerEvent::ServerHello(ServerHello {
+            session_id: &self.id,
+            protocol_version: PROTOCOL_VERSION,
+            capabilities: Capabilities {
+                model_stream_chunk: "v1",
+            },
+            config: show::public_config(&self.card, &self.settings.model),
+            resume,
+        })
+        .frame()
+    }
+
+    /// A slot's event has come.
+    pub fn fill(&mut self, out: &mut Vec<Action>, slot: Slot, frames: Vec<Frame>) {
+        self.slots.fill(slot, frames);
+        self.send_ready(out);
+    }
+
+    /// The deadline: what is ready goes, whatever is still missing before it.
+    pub fn stop_waiting(&mut self, out: &mut Vec<Action>) {
+        self.slots.overtaking = true;
+        self.send_ready(out);
+    }
+
+    fn send_ready(&mut self, out: &mut Vec<Action>) {
+        out.extend(self.slots.take_ready().into_iter().map(Action::Send));
+        if self.slots.past() {
+            let asks = std::mem::take(&mut self.slots.replay);
+            let frames = self.asks.replay(&self.id, &asks);
+            out.extend(frames.into_iter().map(Action::Send));
+        }
+    }
+}

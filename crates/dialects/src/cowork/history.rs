@@ -1,0 +1,119 @@
+//! A page of the transcript as `messages`.
+
+use std::borrow::Cow;
+
+use vocabulary::{Entry, Fact, Item, ToolCall, ToolCallRef, ToolOutcome};
+
+use super::tell::tools::output;
+use super::wire::ServerEvent;
+use super::wire::session::{
+    AssistantContent, Messages, ModelMessage, ToolContent, ToolResultOutput,
+};
+use crate::Frame;
+
+/// Which slice of how many messages this is.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    pub total: u64,
+    pub offset: u64,
+    pub limit: u64,
+}
+
+pub fn messages(session: &str, entries: &[Entry], page: Page) -> Frame {
+    let messages = entries.chunk_by(|a, b| a.message == b.message);
+    ServerEvent::Messages(Messages {
+        session_id: session,
+        messages: messages.filter_map(message).collect(),
+        total: page.total,
+        offset: page.offset,
+        limit: page.limit,
+    })
+    .frame()
+}
+
+/// What an entry is within its message.
+enum Piece<'a> {
+    User(&'a str),
+    Assistant(AssistantContent<'a>),
+    Tool(ToolContent<'a>),
+}
+
+/// The entries of one message; the first says whose it is.
+fn message(entries: &[Entry]) -> Option<ModelMessage<'_>> {
+    let mut pieces = entries.iter().filter_map(|entry| piece(&entry.event.fact));
+    match pieces.next()? {
+        Piece::User(text) => Some(ModelMessage::User(text)),
+        Piece::Assistant(first) => {
+            let rest = pieces.filter_map(|piece| match piece {
+                Piece::Assistant(content) => Some(content),
+                Piece::User(_) | Piece::Tool(_) => None,
+            });
+            let content = std::iter::once(first).chain(rest).collect();
+            Some(ModelMessage::Assistant(content))
+        }
+        Piece::Tool(first) => {
+            let rest = pieces.filter_map(|piece| match piece {
+                Piece::Tool(content) => Some(content),
+                Piece::User(_) | Piece::Assistant(_) => None,
+            });
+            let content = std::iter::once(first).chain(rest).collect();
+            Some(ModelMessage::Tool(content))
+        }
+    }
+}
+
+fn piece(fact: &Fact) -> Option<Piece<'_>> {
+    match fact {
+        Fact::TurnStarted { input, .. } => Some(Piece::User(&input.text)),
+        Fact::ItemFinished { body, .. } => Some(Piece::Assistant(match body {
+            Item::AgentMessage { text, .. } => AssistantContent::Text { text },
+            Item::Reasoning { text, .. } => AssistantContent::Reasoning { text },
+        })),
+        Fact::ToolPlanned { call, .. } => Some(Piece::Assistant(tool_call(call))),
+        Fact::ToolFinished { call, outcome, .. } => Some(Piece::Tool(tool_result(call, outcome))),
+        Fact::ThreadCreated { .. }
+        | Fact::TitleChanged { .. }
+        | Fact::SettingsChanged { .. }
+        | Fact::ArchivedChanged { .. }
+        | Fact::ThreadReset
+        | Fact::StatusChanged { .. }
+        | Fact::TurnFinished { .. }
+        | Fact::StepStarted { .. }
+        | Fact::StepFinished { .. }
+        | Fact::StepFailed { .. }
+        | Fact::ItemStarted { .. }
+        | Fact::ItemGrew { .. }
+        | Fact::ToolReached { .. }
+        | Fact::ToolStarted { .. }
+        | Fact::AskOpened { .. }
+        | Fact::AskProgressed { .. }
+        | Fact::AskClosed { .. }
+        | Fact::PlanChanged { .. }
+        | Fact::Logged { .. }
+        | Fact::RawReceived { .. } => None,
+    }
+}
+
+fn tool_call(call: &ToolCall) -> AssistantContent<'_> {
+    AssistantContent::ToolCall {
+        tool_call_id: &call.call_id,
+        tool_name: &call.name,
+        input: &call.input,
+    }
+}
+
+fn tool_result<'a>(call: &'a ToolCallRef, outcome: &'a ToolOutcome) -> ToolContent<'a> {
+    let (value, is_error) = match outcome {
+        ToolOutcome::Succeeded(given)
+        | ToolOutcome::Denied(given)
+        | ToolOutcome::Interrupted(given) => (output(given).as_text(), false),
+        ToolOutcome::Failed { error } => (Cow::Borrowed(error.as_str()), true),
+        ToolOutcome::NotRun { why } => (Cow::Borrowed(why.as_str()), true),
+    };
+    ToolContent::ToolResult {
+        tool_call_id: &call.call_id,
+        tool_name: &call.name,
+        output: ToolResultOutput::Text { value },
+        is_error,
+    }
+}

@@ -1,0 +1,213 @@
+//! What the server offers, as frames: providers, sign-in methods, MCP files, checkpoints, tools.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use vocabulary::{
+    AuthMethod, Catalog, CatalogProvider, McpFile, McpLayer, McpSnapshot, ModelRef, ProviderStatus,
+    Refusal, ThreadCard,
+};
+
+use super::names::{ProviderName, spell, spell_parts};
+use super::wire::ServerEvent;
+use super::wire::backup::{
+    BackupReason, BackupStatus, OriginalSnapshot, SessionBackupPublicState, SessionBackupState,
+    SnapshotKind,
+};
+use super::wire::extras::{ToolInfo, Tools};
+use super::wire::mcp::{McpFileEntry, McpLegacy, McpLegacyFile, McpServers, McpSource};
+use super::wire::providers::{
+    AuthMode, AuthType, OauthMode, ProviderAuthMethod, ProviderAuthMethods, ProviderCatalog,
+    ProviderCatalogEntry, ProviderStatus as WireStatus, ProviderStatusEvent,
+};
+use crate::Frame;
+
+/// The four providers the protocol can name. Models of all others are listed under `openai`, which
+/// does not make `openai` itself connected.
+pub fn provider_catalog(session: &str, catalog: &Catalog, current: &ModelRef) -> Frame {
+    let all = entries(catalog);
+    let mut default: BTreeMap<_, _> = all
+        .iter()
+        .map(|entry| (entry.id, entry.default_model.clone()))
+        .collect();
+    let (provider, model) = spell(current);
+    default.insert(provider, Cow::Owned(model.to_string()));
+    let connected = catalog.providers.iter().filter(|entry| entry.connected);
+    ServerEvent::ProviderCatalog(ProviderCatalog {
+        session_id: session,
+        connected: connected
+            .filter_map(|entry| ProviderName::of(&entry.id))
+            .collect(),
+        all,
+        default,
+    })
+    .frame()
+}
+
+fn entries(catalog: &Catalog) -> Vec<ProviderCatalogEntry<'_>> {
+    let (named, others): (Vec<_>, Vec<_>) = catalog
+        .providers
+        .iter()
+        .partition(|entry| ProviderName::of(&entry.id).is_some());
+    let mut all: Vec<_> = named.into_iter().filter_map(entry).collect();
+    for other in others {
+        let spelled = |model| Cow::Owned(spell_parts(&other.id, model).1.to_string());
+        let at = all
+            .iter()
+            .position(|entry| entry.id == ProviderName::Openai);
+        let at = at.unwrap_or_else(|| {
+            all.push(ProviderCatalogEntry {
+                id: ProviderName::Openai,
+                name: "OpenAI",
+                models: Vec::new(),
+                default_model: spelled(&other.default_model),
+            });
+            all.len() - 1
+        });
+        all[at]
+            .models
+            .extend(other.models.iter().map(|model| spelled(model)));
+    }
+    all
+}
+
+fn entry(provider: &CatalogProvider) -> Option<ProviderCatalogEntry<'_>> {
+    Some(ProviderCatalogEntry {
+        id: ProviderName::of(&provider.id)?,
+        name: &provider.name,
+        models: provider.models.iter().map(Cow::from).collect(),
+        default_model: Cow::from(&provider.default_model),
+    })
+}
+
+pub fn provider_auth_methods(session: &str, catalog: &Catalog) -> Frame {
+    let methods = catalog.providers.iter().filter_map(|provider| {
+        let name = ProviderName::of(&provider.id)?;
+        Some((
+            name,
+            provider.auth_methods.iter().map(auth_method).collect(),
+        ))
+    });
+    ServerEvent::ProviderAuthMethods(ProviderAuthMethods {
+        session_id: session,
+        methods: methods.collect(),
+    })
+    .frame()
+}
+
+fn auth_method(method: &AuthMethod) -> ProviderAuthMethod<'_> {
+    let (id, kind, label, oauth_mode) = match method {
+        AuthMethod::ApiKey { id, label } => (id, AuthType::Api, label, None),
+        AuthMethod::OAuth { id, label } => (id, AuthType::Oauth, label, Some(OauthMode::Auto)),
+    };
+    ProviderAuthMethod {
+        id,
+        kind,
+        label,
+        oauth_mode,
+    }
+}
+
+pub fn provider_status(session: &str, statuses: &[ProviderStatus]) -> Frame {
+    ServerEvent::ProviderStatus(ProviderStatusEvent {
+        session_id: session,
+        providers: statuses.iter().filter_map(status).collect(),
+    })
+    .frame()
+}
+
+fn status(status: &ProviderStatus) -> Option<WireStatus<'_>> {
+    let provider = ProviderName::of(&status.provider)?;
+    let mode = match (status.authorized, provider) {
+        (false, _) => AuthMode::Missing,
+        (true, ProviderName::CodexCli) => AuthMode::Oauth,
+        (true, ProviderName::Google | ProviderName::Openai | ProviderName::Anthropic) => {
+            AuthMode::ApiKey
+        }
+    };
+    Some(WireStatus {
+        provider,
+        authorized: status.authorized,
+        verified: status.verified,
+        mode,
+        account: None,
+        message: &status.message,
+        checked_at: status.checked_at.iso(),
+        saved_api_key_masks: BTreeMap::new(),
+    })
+}
+
+pub fn mcp_servers(session: &str, snapshot: &McpSnapshot) -> Frame {
+    let mut files: Vec<_> = snapshot.files.iter().map(mcp_file).collect();
+    files.sort_by_key(|file| file.source);
+    ServerEvent::McpServers(McpServers {
+        session_id: session,
+        servers: Vec::new(),
+        legacy: McpLegacy {
+            workspace: legacy_file(&files, McpSource::WorkspaceLegacy),
+            user: legacy_file(&files, McpSource::UserLegacy),
+        },
+        files,
+        warnings: Vec::new(),
+    })
+    .frame()
+}
+
+fn mcp_file(file: &McpFile) -> McpFileEntry<'_> {
+    let (source, legacy) = match file.layer {
+        McpLayer::Workspace => (McpSource::Workspace, false),
+        McpLayer::User => (McpSource::User, false),
+        McpLayer::System => (McpSource::System, false),
+        McpLayer::WorkspaceLegacy => (McpSource::WorkspaceLegacy, true),
+        McpLayer::UserLegacy => (McpSource::UserLegacy, true),
+    };
+    McpFileEntry {
+        source,
+        path: file.path.to_string_lossy(),
+        exists: file.exists,
+        editable: source == McpSource::Workspace,
+        legacy,
+        parse_error: None,
+        server_count: 0,
+    }
+}
+
+fn legacy_file<'a>(files: &[McpFileEntry<'a>], source: McpSource) -> McpLegacyFile<'a> {
+    let file = files.iter().find(|file| file.source == source);
+    McpLegacyFile {
+        path: file.map_or(Cow::Borrowed(""), |file| file.path.clone()),
+        exists: file.is_some_and(|file| file.exists),
+    }
+}
+
+/// The state of checkpoints that cannot be had, and why.
+pub fn failed_backup(session: &str, card: &ThreadCard, refusal: &Refusal) -> Frame {
+    ServerEvent::SessionBackupState(SessionBackupState {
+        session_id: session,
+        reason: BackupReason::Requested,
+        backup: SessionBackupPublicState {
+            status: BackupStatus::Failed,
+            session_id: session,
+            working_directory: card.directory.to_string_lossy(),
+            backup_directory: None,
+            created_at: card.created_at.iso(),
+            original_snapshot: OriginalSnapshot {
+                kind: SnapshotKind::Pending,
+            },
+            checkpoints: Vec::new(),
+            failure_reason: Some(&refusal.message),
+        },
+    })
+    .frame()
+}
+
+pub fn tools(session: &str, tools: &[(String, String)]) -> Frame {
+    let tools = tools
+        .iter()
+        .map(|(name, description)| ToolInfo { name, description });
+    ServerEvent::Tools(Tools {
+        session_id: session,
+        tools: tools.collect(),
+    })
+    .frame()
+}

@@ -1,0 +1,60 @@
+//! Refusals and turn errors in this protocol's codes.
+
+use vocabulary::{Refusal, TurnError, TurnErrorKind, Why};
+
+use super::wire::ServerEvent;
+use super::wire::session::{Error, ServerErrorCode, ServerErrorSource};
+use crate::Frame;
+
+/// The one place where a refusal's reason becomes a code and a source.
+pub fn code(why: &Why) -> (ServerErrorCode, ServerErrorSource) {
+    match why {
+        Why::Busy | Why::OwnedElsewhere => (ServerErrorCode::Busy, ServerErrorSource::Session),
+        Why::UnknownThread => (ServerErrorCode::UnknownSession, ServerErrorSource::Session),
+        Why::UnknownAsk
+        | Why::AlreadyAnswered
+        | Why::Invalid { .. }
+        | Why::BlankAnswer
+        | Why::InUse
+        | Why::NoRunningTurn
+        | Why::Conflict => (
+            ServerErrorCode::ValidationFailed,
+            ServerErrorSource::Session,
+        ),
+        Why::Forbidden | Why::Unauthenticated => (
+            ServerErrorCode::PermissionDenied,
+            ServerErrorSource::Permissions,
+        ),
+        Why::NotAvailable | Why::ShuttingDown | Why::Storage | Why::Internal => {
+            (ServerErrorCode::InternalError, ServerErrorSource::Session)
+        }
+    }
+}
+
+pub fn refusal_frame(session: &str, refusal: &Refusal) -> Frame {
+    error_frame(session, &refusal.message, code(&refusal.why))
+}
+
+pub fn turn_error_frame(session: &str, error: &TurnError) -> Frame {
+    let told_as = match error.kind {
+        TurnErrorKind::Provider => (ServerErrorCode::ProviderError, ServerErrorSource::Provider),
+        TurnErrorKind::ServerRestart | TurnErrorKind::AgentLost | TurnErrorKind::Internal => {
+            (ServerErrorCode::InternalError, ServerErrorSource::Session)
+        }
+    };
+    error_frame(session, &error.message, told_as)
+}
+
+pub fn error_frame(
+    session: &str,
+    message: &str,
+    (code, source): (ServerErrorCode, ServerErrorSource),
+) -> Frame {
+    ServerEvent::Error(Error {
+        session_id: session,
+        message,
+        code,
+        source,
+    })
+    .frame()
+}

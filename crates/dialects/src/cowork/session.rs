@@ -1,0 +1,75 @@
+//! A connection's session, once it is known.
+
+use vocabulary::{Call, Changed, Event, Fact, ThreadCard, ThreadId, ThreadSettings, ThreadView};
+
+use super::asks::OpenAsks;
+use super::calls::{Calls, Waiting};
+use super::connect::{Slot, Slots};
+use super::hear;
+use super::refuse::error_frame;
+use super::wire::session::ServerErrorSource;
+use crate::{Action, Frame};
+
+pub struct Session {
+    /// The thread's id as frames spell it.
+    pub id: String,
+    pub card: ThreadCard,
+    pub settings: ThreadSettings,
+    pub asks: OpenAsks,
+    pub slots: Slots,
+    /// The client asked for the end: nothing it says after that counts.
+    pub closing: bool,
+}
+
+impl Session {
+    pub fn new(view: &ThreadView) -> Self {
+        let mut asks = OpenAsks::default();
+        view.asks.iter().for_each(|open| asks.remember(open));
+        Self {
+            id: view.thread.card.id.to_string(),
+            card: view.thread.card.clone(),
+            settings: view.thread.settings.clone(),
+            asks,
+            slots: Slots::default(),
+            closing: false,
+        }
+    }
+
+    pub fn thread(&self) -> ThreadId {
+        self.card.id
+    }
+
+    pub fn heard(&mut self, out: &mut Vec<Action>, calls: &mut Calls, frame: &str) {
+        if self.closing {
+            return;
+        }
+        match hear::hear(frame, &self.id) {
+            Ok(hearing) => self.act(out, calls, hearing),
+            Err(wrong) => {
+                let told_as = (wrong.code, ServerErrorSource::Protocol);
+                send(out, error_frame(&self.id, &wrong.message, told_as));
+            }
+        }
+    }
+
+    pub fn told(&mut self, out: &mut Vec<Action>, calls: &mut Calls, event: &Event) {
+        self.asks.follow(&event.fact);
+        self.slots.follow(&event.fact);
+        out.push(Action::Shared);
+        if let Fact::SettingsChanged {
+            settings, changed, ..
+        } = &event.fact
+        {
+            self.settings = settings.clone();
+            // The catalog shows the current selection, and only the engine has it.
+            if changed.contains(&Changed::Model) {
+                let waiting = Waiting::Asked(Slot::ProviderCatalog);
+                calls.make(out, waiting, Call::GetCatalog);
+            }
+        }
+    }
+}
+
+pub fn send(out: &mut Vec<Action>, frame: Frame) {
+    out.push(Action::Send(frame));
+}

@@ -1,0 +1,66 @@
+//! `model_stream_chunk` frames of one fact.
+
+use vocabulary::StreamTag;
+
+use super::Raw;
+use crate::Frame;
+use crate::cowork::names::spell;
+use crate::cowork::wire::conversation::ModelStreamChunk;
+use crate::cowork::wire::part::{Part, RawPart};
+use crate::cowork::wire::{self, ServerEvent, Shown};
+
+/// What the chunks of a fact have in common.
+#[derive(Clone, Copy)]
+pub struct Chunks<'a> {
+    pub session: &'a str,
+    pub tag: &'a StreamTag,
+    raw: Raw,
+}
+
+impl<'a> Chunks<'a> {
+    pub fn new(session: &'a str, tag: &'a StreamTag, raw: Raw) -> Self {
+        Self { session, tag, raw }
+    }
+
+    /// The fact's only or first part.
+    pub fn first(self, part: Part<'_>) -> Frame {
+        self.numbered(self.tag.part, part, 0)
+    }
+
+    /// The second of a fact that makes two.
+    pub fn second(self, part: Part<'_>) -> Frame {
+        self.numbered(self.tag.part.saturating_add(1), part, 0)
+    }
+
+    /// A part with a text of some size: written into memory taken once.
+    pub fn delta(self, part: Part<'_>, text_bytes: usize) -> Frame {
+        let payload_bytes = match self.raw {
+            Raw::Leave => text_bytes,
+            Raw::Include => 2 * text_bytes,
+        };
+        self.numbered(self.tag.part, part, payload_bytes)
+    }
+
+    fn numbered(self, index: u32, part: Part<'_>, payload_bytes: usize) -> Frame {
+        let (provider, model) = spell(&self.tag.model);
+        let part_type = part.part_type();
+        let raw_part = match self.raw {
+            Raw::Leave => None,
+            Raw::Include => Some(RawPart {
+                part_type,
+                part: part.clone(),
+            }),
+        };
+        let event = ServerEvent::ModelStreamChunk(ModelStreamChunk {
+            session_id: self.session,
+            turn_id: self.tag.turn.as_str(),
+            index,
+            provider,
+            model: Shown(model),
+            part_type,
+            part,
+            raw_part,
+        });
+        wire::frame(&event, payload_bytes)
+    }
+}

@@ -1,0 +1,49 @@
+//! Asks: the agent waits for a person.
+
+use vocabulary::{Ask, AskId, AskKind, Closing, Question};
+
+use super::chunks::Chunks;
+use crate::Frame;
+use crate::cowork::asks::{RequestId, approval_frame, ask_frame};
+use crate::cowork::wire::Shown;
+use crate::cowork::wire::part::Part;
+
+pub fn opened(chunks: Chunks<'_>, ask: &Ask) -> Vec<Frame> {
+    let id = RequestId::first(ask.id);
+    match &ask.kind {
+        AskKind::Approval(_) => {
+            let request = chunks.first(Part::ToolApprovalRequest {
+                approval_id: Shown(id),
+                tool_call_id: &ask.call_id,
+                tool_name: &ask.tool,
+            });
+            let approval = approval_frame(chunks.session, ask);
+            std::iter::once(request).chain(approval).collect()
+        }
+        AskKind::Questions(questions) => questions
+            .first()
+            .map(|question| ask_frame(chunks.session, id, question))
+            .into_iter()
+            .collect(),
+    }
+}
+
+pub fn next(session: &str, ask: AskId, position: u32, question: &Question) -> Frame {
+    ask_frame(session, RequestId { ask, position }, question)
+}
+
+/// Only a person's no is told: what follows a yes, or an answer, is told by the call itself.
+pub fn closed(chunks: Chunks<'_>, ask: &Ask, closing: &Closing) -> Vec<Frame> {
+    let denied = match (&ask.kind, closing) {
+        (AskKind::Approval(_), Closing::Answered(_)) => !closing.approved(),
+        (AskKind::Approval(_), Closing::Cancelled | Closing::Lost { .. })
+        | (AskKind::Questions(_), _) => false,
+    };
+    if !denied {
+        return Vec::new();
+    }
+    vec![chunks.first(Part::ToolOutputDenied {
+        tool_call_id: &ask.call_id,
+        tool_name: &ask.tool,
+    })]
+}

@@ -1,0 +1,136 @@
+//! What a model writes: steps, blocks, deltas.
+
+use serde_json::Value;
+use vocabulary::{Growth, Item, Opening, ReasoningKind, StopReason, Usage};
+
+use super::chunks::Chunks;
+use crate::Frame;
+use crate::cowork::names::spell;
+use crate::cowork::wire::Shown;
+use crate::cowork::wire::conversation::ReasoningMode;
+use crate::cowork::wire::part::{
+    ContentId, FinishReason, Part, Request, Response, Usage as WireUsage,
+};
+
+pub fn step_started(chunks: Chunks<'_>) -> Vec<Frame> {
+    let (provider, model) = spell(&chunks.tag.model);
+    let start_step = Part::StartStep {
+        step_number: chunks.tag.step,
+        request: Request {
+            model: Shown(model),
+            provider,
+        },
+    };
+    vec![chunks.first(start_step), chunks.second(Part::Start {})]
+}
+
+pub fn step_finished(chunks: Chunks<'_>, reason: StopReason, usage: Usage) -> Vec<Frame> {
+    let finish = Part::Finish {
+        finish_reason: finish_reason(reason),
+        total_usage: wire_usage(usage),
+    };
+    vec![
+        chunks.first(finish),
+        chunks.second(finish_step(chunks, finish_reason(reason), usage)),
+    ]
+}
+
+/// A step that was cut off: by a cancel, or by the provider.
+pub fn step_failed(chunks: Chunks<'_>, reason: StopReason, error: &str) -> Vec<Frame> {
+    let (part, reason) = match reason {
+        StopReason::Aborted => {
+            let reason = "cancelled";
+            (Part::Abort { reason }, FinishReason::Aborted)
+        }
+        StopReason::Error | StopReason::Stop | StopReason::ToolUse | StopReason::Length => {
+            (Part::Error { error }, FinishReason::Error)
+        }
+    };
+    vec![
+        chunks.first(part),
+        chunks.second(finish_step(chunks, reason, Usage::default())),
+    ]
+}
+
+fn finish_step<'a>(chunks: Chunks<'_>, reason: FinishReason, usage: Usage) -> Part<'a> {
+    Part::FinishStep {
+        step_number: chunks.tag.step,
+        response: Response {
+            stop_reason: reason,
+        },
+        usage: wire_usage(usage),
+        finish_reason: reason,
+    }
+}
+
+pub fn started(chunks: Chunks<'_>, content: u32, opening: &Opening) -> Vec<Frame> {
+    let id = Shown(ContentId(content));
+    vec![chunks.first(match opening {
+        Opening::Text => Part::TextStart { id },
+        Opening::Reasoning(kind) => Part::ReasoningStart {
+            id,
+            mode: reasoning_mode(*kind),
+        },
+        Opening::ToolInput { call_id, name } => Part::ToolInputStart {
+            id: call_id,
+            tool_name: name,
+        },
+    })]
+}
+
+/// The hot path: written from what the event holds, into memory taken once.
+pub fn grew(chunks: Chunks<'_>, content: u32, growth: &Growth, delta: &str) -> Vec<Frame> {
+    let id = Shown(ContentId(content));
+    let part = match growth {
+        Growth::Text => Part::TextDelta { id, text: delta },
+        Growth::Reasoning(kind) => Part::ReasoningDelta {
+            id,
+            mode: reasoning_mode(*kind),
+            text: delta,
+        },
+        Growth::ToolInput { call_id } => Part::ToolInputDelta { id: call_id, delta },
+        // A command's output is told when the call is over.
+        Growth::Output(_) => return Vec::new(),
+    };
+    vec![chunks.delta(part, delta.len())]
+}
+
+pub fn finished(chunks: Chunks<'_>, content: u32, body: &Item) -> Vec<Frame> {
+    let id = Shown(ContentId(content));
+    vec![chunks.first(match body {
+        Item::AgentMessage { .. } => Part::TextEnd { id },
+        Item::Reasoning { kind, .. } => Part::ReasoningEnd {
+            id,
+            mode: reasoning_mode(*kind),
+        },
+    })]
+}
+
+pub fn raw(chunks: Chunks<'_>, value: &Value) -> Vec<Frame> {
+    vec![chunks.first(Part::Raw { raw: value })]
+}
+
+pub fn reasoning_mode(kind: ReasoningKind) -> ReasoningMode {
+    match kind {
+        ReasoningKind::Reasoning => ReasoningMode::Reasoning,
+        ReasoningKind::Summary => ReasoningMode::Summary,
+    }
+}
+
+pub fn wire_usage(usage: Usage) -> WireUsage {
+    WireUsage {
+        prompt_tokens: usage.input_tokens,
+        completion_tokens: usage.output_tokens,
+        total_tokens: usage.total_tokens(),
+    }
+}
+
+fn finish_reason(reason: StopReason) -> FinishReason {
+    match reason {
+        StopReason::Stop => FinishReason::Stop,
+        StopReason::ToolUse => FinishReason::ToolUse,
+        StopReason::Length => FinishReason::Length,
+        StopReason::Aborted => FinishReason::Aborted,
+        StopReason::Error => FinishReason::Error,
+    }
+}

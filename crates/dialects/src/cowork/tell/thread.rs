@@ -1,0 +1,74 @@
+//! The thread itself: title, settings, plan, reset.
+
+use vocabulary::{Changed, ModelRef, PlanStep, PlanStepStatus, ThreadSettings, Title};
+
+use super::Told;
+use crate::Frame;
+use crate::cowork::show;
+use crate::cowork::wire::ServerEvent;
+use crate::cowork::wire::conversation::{ResetDone, TodoItem, TodoStatus, Todos};
+
+pub fn title_changed(told: Told<'_>, title: &Title, model: &ModelRef) -> Vec<Frame> {
+    vec![session_info(told, title, model)]
+}
+
+/// The answers to `set_model`, `set_enable_mcp` and `set_config`, told to all who listen. The
+/// catalog that follows a new model is each connection's own.
+pub fn settings_changed(
+    told: Told<'_>,
+    settings: &ThreadSettings,
+    changed: &[Changed],
+    title: &Title,
+) -> Vec<Frame> {
+    let named = |settings: &[Changed]| changed.iter().any(|setting| settings.contains(setting));
+    let mut frames = Vec::new();
+    if named(&[Changed::Model]) {
+        let model = &settings.model;
+        frames.push(show::config_updated(told.session, told.card, model));
+        frames.push(session_info(told, title, model));
+    }
+    if named(&[Changed::Mcp]) {
+        frames.push(show::session_settings(told.session, settings));
+    }
+    if named(&[
+        Changed::AutoApprove,
+        Changed::MaxSteps,
+        Changed::SubAgentModel,
+        Changed::Observability,
+    ]) {
+        frames.push(show::session_config(told.session, settings));
+    }
+    if named(&[Changed::Observability]) {
+        let status = show::observability_status(told.session, settings, told.event.at);
+        frames.push(status);
+    }
+    frames
+}
+
+fn session_info(told: Told<'_>, title: &Title, model: &ModelRef) -> Frame {
+    show::session_info(told.session, told.card, title, model, told.event.at)
+}
+
+pub fn reset(session: &str) -> Vec<Frame> {
+    let done = ServerEvent::ResetDone(ResetDone {
+        session_id: session,
+    });
+    vec![todos(session, &[]), done.frame()]
+}
+
+pub fn todos(session: &str, steps: &[PlanStep]) -> Frame {
+    let todos = steps.iter().map(|step| TodoItem {
+        content: &step.content,
+        status: match step.status {
+            PlanStepStatus::Pending => TodoStatus::Pending,
+            PlanStepStatus::InProgress => TodoStatus::InProgress,
+            PlanStepStatus::Completed => TodoStatus::Completed,
+        },
+        active_form: &step.active_form,
+    });
+    ServerEvent::Todos(Todos {
+        session_id: session,
+        todos: todos.collect(),
+    })
+    .frame()
+}

@@ -1,0 +1,96 @@
+//! Tool calls: planned, reached, finished; and log lines.
+
+use serde::Serialize;
+use vocabulary::{ToolCall, ToolCallRef, ToolOutcome, ToolOutput};
+
+use super::chunks::Chunks;
+use crate::Frame;
+use crate::cowork::wire::conversation::Log;
+use crate::cowork::wire::part::{Output, Part};
+use crate::cowork::wire::{self, ServerEvent};
+
+/// How much of a call's input or output a log line shows.
+const LOGGED_CHARS_MAX: usize = 4000;
+
+pub fn planned(chunks: Chunks<'_>, call: &ToolCall) -> Vec<Frame> {
+    let tool_call = Part::ToolCall {
+        tool_call_id: &call.call_id,
+        tool_name: &call.name,
+        input: &call.input,
+    };
+    vec![
+        chunks.first(Part::ToolInputEnd { id: &call.call_id }),
+        chunks.second(tool_call),
+    ]
+}
+
+pub fn reached(session: &str, call: &ToolCall) -> Frame {
+    log_json(session, "tool>", &call.name, &call.input)
+}
+
+pub fn finished(chunks: Chunks<'_>, call: &ToolCallRef, outcome: &ToolOutcome) -> Vec<Frame> {
+    let (tool_call_id, tool_name) = (call.call_id.as_str(), call.name.as_str());
+    let (shown, part) = match outcome {
+        ToolOutcome::Succeeded(given)
+        | ToolOutcome::Denied(given)
+        | ToolOutcome::Interrupted(given) => {
+            let output = output(given);
+            let part = Part::ToolResult {
+                tool_call_id,
+                tool_name,
+                output,
+            };
+            (output, part)
+        }
+        ToolOutcome::Failed { error } => {
+            let part = Part::ToolError {
+                tool_call_id,
+                tool_name,
+                error,
+            };
+            (Output::Failure { error }, part)
+        }
+        ToolOutcome::NotRun { .. } => return Vec::new(),
+    };
+    vec![
+        log_json(chunks.session, "tool<", tool_name, &shown),
+        chunks.first(part),
+    ]
+}
+
+/// What a tool gave back, in the shape this protocol's clients know.
+pub fn output(given: &ToolOutput) -> Output<'_> {
+    match given {
+        ToolOutput::Text(text) => Output::Text(text),
+        ToolOutput::Command {
+            stdout,
+            stderr,
+            exit_code,
+            ..
+        } => Output::Command {
+            stdout,
+            stderr,
+            exit_code: *exit_code,
+        },
+        ToolOutput::Files { summary, .. } => Output::Text(summary),
+        ToolOutput::Json(value) => Output::Json(value),
+    }
+}
+
+pub fn log(session: &str, line: &str) -> Frame {
+    ServerEvent::Log(Log {
+        session_id: session,
+        line,
+    })
+    .frame()
+}
+
+fn log_json(session: &str, arrow: &str, tool: &str, value: &impl Serialize) -> Frame {
+    let mut json = wire::frame(value, 0);
+    if let Some((end, _)) = json.char_indices().nth(LOGGED_CHARS_MAX) {
+        let cut = json[end..].chars().count();
+        json.truncate(end);
+        json.push_str(&format!("...[truncated {cut} chars]"));
+    }
+    log(session, &format!("{arrow} {tool} {json}"))
+}
