@@ -3,7 +3,7 @@
 //! A connection is one session: it opens one or resumes one, and hears of no other. Sessions
 //! outlive their sockets, so nothing happens to one when a client is gone.
 
-use vocabulary::{Call, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
+use vocabulary::{Call, Fact, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
 
 use self::calls::{Calls, Waiting};
 use self::session::Session;
@@ -197,6 +197,9 @@ impl Dialect for Cowork {
             return;
         };
         match delivery.what {
+            Heard::Live(event) if event.fact == Fact::ThreadClosed => {
+                self.close(out, Reason::new(Reason::NORMAL, "session closed"));
+            }
             Heard::Live(event) => session.told(out, &mut self.calls, event),
             // A client of this protocol cannot be told of a hole; it can resume.
             Heard::Gap { .. } => self.close(out, Reason::too_slow()),

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use vocabulary::{
-    Call, Caller, Event, Notice, Refusal, Reply, Seq, ThreadCard, ThreadId, Timestamp,
+    Audience, Call, Caller, Event, Notice, Refusal, Reply, Seq, ThreadCard, ThreadId, Timestamp,
 };
 
 pub mod cowork;
@@ -170,6 +170,13 @@ impl Variant {
 
     pub fn index(self) -> usize {
         self as usize
+    }
+
+    /// Which family of clients this is: they come and go together.
+    pub fn audience(self) -> Audience {
+        match self {
+            Variant::Cowork | Variant::CoworkRaw => Audience(0),
+        }
     }
 }
 

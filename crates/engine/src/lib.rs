@@ -1,1 +1,239 @@
 //! Runs threads: sessions, turns, asks; the only owner of state.
+//!
+//! [`Engine::call`] answers a [`Call`]; [`Engine::listen`] attaches a listener to a thread's events.
+//! The engine knows no socket and no client protocol.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use providers::Provider;
+use store::SharedStore;
+use tokio::sync::{broadcast, oneshot};
+use tools::Toolbox;
+use vocabulary::{
+    Audience, Call, Caller, ModelRef, Notice, Refusal, TenantId, Thread, ThreadCard, ThreadId,
+    ThreadView, Timestamp,
+};
+
+mod access;
+mod agents;
+mod ask_numbers;
+mod codec;
+mod library;
+pub mod limits;
+mod registry;
+mod session;
+mod titles;
+mod turn;
+
+pub use session::outbox::{Delivered, Ended, Listener, Slot};
+pub use session::state::{ThreadState, fold};
+pub use session::{ListenFrom, Outcome, Replied};
+
+use ask_numbers::AskNumbers;
+use limits::NOTICES_MAX;
+use registry::Registry;
+use session::Mail;
+
+/// What an engine is started with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where threads run that name no directory.
+    pub directory: PathBuf,
+    /// Where our data lies.
+    pub home: PathBuf,
+    /// New threads run everything without asking.
+    pub auto_approve: bool,
+    pub default_model: ModelRef,
+}
+
+/// What every part of the engine shares.
+pub struct Shared {
+    pub(crate) store: SharedStore,
+    pub(crate) providers: BTreeMap<String, Arc<dyn Provider>>,
+    pub(crate) tools: Toolbox,
+    pub(crate) config: Config,
+    pub(crate) registry: Registry,
+    pub(crate) ask_numbers: AskNumbers,
+    notices: broadcast::Sender<Arc<(TenantId, Notice)>>,
+    revision: AtomicU64,
+    stopping: AtomicBool,
+}
+
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+/// Hears the notices of one tenant.
+pub struct Watcher {
+    tenant: TenantId,
+    notices: broadcast::Receiver<Arc<(TenantId, Notice)>>,
+    shared: Arc<Shared>,
+}
+
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Timestamp(since.as_millis() as i64)
+}
+
+impl Engine {
+    pub fn new(
+        config: Config,
+        store: SharedStore,
+        providers: Vec<Arc<dyn Provider>>,
+        tools: Toolbox,
+    ) -> Self {
+        let providers = providers
+            .into_iter()
+            .map(|each| (each.id().to_owned(), each))
+            .collect();
+        let shared = Shared {
+            ask_numbers: AskNumbers::new(Arc::clone(&store)),
+            store,
+            providers,
+            tools,
+            config,
+            registry: Registry::default(),
+            notices: broadcast::channel(NOTICES_MAX).0,
+            // Grows over restarts without a write: no process changes a list a thousand times
+            // per millisecond.
+            revision: AtomicU64::new(now().0.unsigned_abs() * 1_000),
+            stopping: AtomicBool::new(false),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Answers a call, or refuses it and changes nothing.
+    pub async fn call(&self, caller: &Caller, call: Call) -> Outcome {
+        access::check(caller, &call)?;
+        if self.shared.stopping.load(Ordering::Relaxed) {
+            return Err(Refusal::shutting_down());
+        }
+        library::answer(&self.shared, caller, call).await
+    }
+
+    /// Attaches to a thread: a picture of it and everything that comes after.
+    pub async fn listen(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        audience: Audience,
+        from: ListenFrom,
+    ) -> Result<(ThreadView, Listener), Refusal> {
+        if self.shared.stopping.load(Ordering::Relaxed) {
+            return Err(Refusal::shutting_down());
+        }
+        library::attach(&self.shared, caller, thread, audience, from).await
+    }
+
+    pub fn watch(&self, caller: &Caller) -> Watcher {
+        Watcher {
+            tenant: caller.tenant.clone(),
+            notices: self.shared.notices.subscribe(),
+            shared: Arc::clone(&self.shared),
+        }
+    }
+
+    /// Closes the turns that a dead process left running, and picks up those that wait.
+    /// Threads are woken one after the other; each could also be woken by its first client.
+    pub async fn recover(&self) -> Result<usize, Refusal> {
+        let left = self
+            .shared
+            .store
+            .unfinished()
+            .await
+            .map_err(session::storage)?;
+        let mut recovered = 0;
+        for thread in left {
+            match self.shared.registry.wake(&self.shared, thread).await {
+                Ok(_) => recovered += 1,
+                Err(refusal) => tracing::warn!(%thread, error = %refusal, "not recovered"),
+            }
+        }
+        Ok(recovered)
+    }
+
+    /// Whether calls are answered.
+    pub async fn ready(&self) -> Result<(), Refusal> {
+        if self.shared.stopping.load(Ordering::Relaxed) {
+            return Err(Refusal::shutting_down());
+        }
+        self.shared.store.ready().await.map_err(session::storage)
+    }
+
+    /// No new turns; running ones get `grace`, then end as failed. Waiting ones stay as they are.
+    pub async fn stop(&self, grace: Duration) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        let mut waits = Vec::new();
+        for handle in self.shared.registry.awake() {
+            let (done, stopped) = oneshot::channel();
+            if handle.mail.send(Mail::Stop { grace, done }).await.is_ok() {
+                waits.push(stopped);
+            }
+        }
+        for stopped in waits {
+            // Ends by itself: every session has the deadline, and a closed channel is an end too.
+            let _ = stopped.await;
+        }
+    }
+}
+
+impl Shared {
+    fn notify(&self, tenant: TenantId, notice: Notice) {
+        // Nobody watching is fine.
+        let _ = self.notices.send(Arc::new((tenant, notice)));
+    }
+
+    fn next_revision(&self) -> u64 {
+        self.revision.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn thread_added(&self, thread: &Thread) {
+        let (revision, thread) = (self.next_revision(), Box::new(thread.clone()));
+        self.notify(
+            thread.card.tenant.clone(),
+            Notice::ThreadAdded { revision, thread },
+        );
+    }
+
+    pub(crate) fn thread_changed(&self, thread: &Thread) {
+        let (revision, thread) = (self.next_revision(), Box::new(thread.clone()));
+        self.notify(
+            thread.card.tenant.clone(),
+            Notice::ThreadChanged { revision, thread },
+        );
+    }
+
+    pub(crate) fn thread_removed(&self, card: &ThreadCard) {
+        let (revision, thread) = (self.next_revision(), card.id);
+        self.notify(
+            card.tenant.clone(),
+            Notice::ThreadRemoved { revision, thread },
+        );
+    }
+}
+
+impl Watcher {
+    /// The next notice of this tenant. Missed ones become one `Reload`.
+    pub async fn next(&mut self) -> Option<Notice> {
+        loop {
+            match self.notices.recv().await {
+                Ok(told) if told.0 == self.tenant => return Some(told.1.clone()),
+                Ok(_) => {}
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    let revision = self.shared.revision.load(Ordering::Relaxed);
+                    return Some(Notice::Reload { revision });
+                }
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+}

@@ -8,6 +8,7 @@ use futures_util::stream::BoxStream;
 use serde_json::Value;
 use thiserror::Error;
 
+pub mod catalog;
 pub mod rehearsal;
 
 /// What a model is asked.

@@ -1,1 +1,13 @@
-//! Sockets, HTTP, configuration, shutdown; joins dialects to the engine; the dragoman binary.
+//! Sockets, HTTP, configuration, shutdown; joins dialects to the engine.
+//!
+//! The only crate that sees both `dialects` and `engine`: a connection asks a dialect what to do
+//! with a frame, does it with the engine, and hands the answer back.
+
+pub mod assembly;
+pub mod cli;
+mod connection;
+mod http;
+pub mod limits;
+mod origin;
+
+pub use assembly::{Running, Settings, start};

@@ -3,7 +3,7 @@
 mod world;
 
 use std::ops::{Bound, Range};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -22,6 +22,13 @@ pub struct MemoryWorld(Arc<Mutex<World>>);
 impl MemoryWorld {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Every process opened so far counts as dead, even while its store is still held somewhere.
+    pub fn crash(&self) {
+        for owner in &mut self.0.lock().owners {
+            *owner = Weak::new();
+        }
     }
 
     /// Starts one more "process" on this world. Its leases are free once it is dropped.

@@ -35,6 +35,10 @@ pub enum Role {
     Viewer,
 }
 
+/// Which family of clients listens. The engine only compares them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Audience(pub u8);
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
     /// Threads of the caller's tenant, newest first.
@@ -64,9 +68,11 @@ pub enum Call {
     ResetThread {
         thread: ThreadId,
     },
-    /// Lets the runtime go. A running turn is cancelled only when no one else listens.
+    /// Lets the runtime go: everyone of the same audience leaves, unless another one listens too.
+    /// A running turn is cancelled only when no one else listens.
     CloseThread {
         thread: ThreadId,
+        audience: Audience,
     },
 
     /// A page of the transcript by message: a user's, or one answer of the model with its calls,
@@ -172,7 +178,7 @@ impl Call {
             | Call::CancelTurn { thread, .. }
             | Call::AnswerAsk { thread, .. }
             | Call::ResetThread { thread }
-            | Call::CloseThread { thread }
+            | Call::CloseThread { thread, .. }
             | Call::ReadMessages { thread, .. }
             | Call::ReadEvents { thread, .. }
             | Call::GetMcpServers { thread }

@@ -78,6 +78,8 @@ pub enum Fact {
         status: Status,
         reason: StatusReason,
     },
+    /// Its owner let it go: whoever listens in the closer's own protocol is to leave.
+    ThreadClosed,
 
     TurnStarted {
         turn: TurnId,
@@ -228,6 +230,7 @@ impl Fact {
             | Fact::AskClosed { .. }
             | Fact::PlanChanged { .. } => true,
             Fact::StatusChanged { .. }
+            | Fact::ThreadClosed
             | Fact::StepStarted { .. }
             | Fact::ItemStarted { .. }
             | Fact::ItemGrew { .. }
@@ -268,6 +271,7 @@ impl Fact {
             | Fact::ArchivedChanged { .. }
             | Fact::ThreadReset
             | Fact::StatusChanged { .. }
+            | Fact::ThreadClosed
             | Fact::TurnStarted { .. }
             | Fact::TurnFinished { .. }
             | Fact::ToolReached { .. }
@@ -301,6 +305,7 @@ impl Fact {
             | Fact::ArchivedChanged { .. }
             | Fact::ThreadReset
             | Fact::StatusChanged { .. }
+            | Fact::ThreadClosed
             | Fact::TurnStarted { .. }
             | Fact::TurnFinished { .. }
             | Fact::PlanChanged { .. }

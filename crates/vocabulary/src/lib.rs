@@ -21,7 +21,7 @@ mod turn;
 pub use ask::{
     Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Question, QuestionOption, RiskCode,
 };
-pub use call::{Call, Caller, Changes, NewThread, Role, StartTurn, ThreadQuery};
+pub use call::{Audience, Call, Caller, Changes, NewThread, Role, StartTurn, ThreadQuery};
 pub use catalog::{
     AuthMethod, Catalog, CatalogProvider, McpFile, McpLayer, McpSnapshot, ProviderStatus,
 };

@@ -19,7 +19,7 @@ use super::wire::client::{
     SetModel, UserMessage,
 };
 use super::wire::session::{Pong, ServerErrorCode, ServerErrorSource, SessionDeleted};
-use crate::Action;
+use crate::{Action, Variant};
 
 /// What a client sends when the user passes over a question.
 const SKIPPED: &str = "[skipped]";
@@ -64,7 +64,13 @@ impl Session {
             ClientMessage::DeleteSession(delete) => self.delete_session(out, calls, delete),
             ClientMessage::SessionClose(_) => {
                 self.closing = true;
-                make(Waiting::Close, Call::CloseThread { thread });
+                make(
+                    Waiting::Close,
+                    Call::CloseThread {
+                        thread,
+                        audience: Variant::Cowork.audience(),
+                    },
+                );
             }
             ClientMessage::Ping(_) => {
                 let session_id = &self.id;

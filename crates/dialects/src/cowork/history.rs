@@ -77,6 +77,7 @@ fn piece(fact: &Fact) -> Option<Piece<'_>> {
         | Fact::ArchivedChanged { .. }
         | Fact::ThreadReset
         | Fact::StatusChanged { .. }
+        | Fact::ThreadClosed
         | Fact::TurnFinished { .. }
         | Fact::StepStarted { .. }
         | Fact::StepFinished { .. }

@@ -106,6 +106,7 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
         Fact::ThreadCreated { .. }
         | Fact::ArchivedChanged { .. }
         | Fact::StatusChanged { .. }
+        | Fact::ThreadClosed
         | Fact::ToolStarted { .. } => Vec::new(),
     }
 }

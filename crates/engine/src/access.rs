@@ -1,0 +1,49 @@
+//! Who may do what: the one place that decides. A lone user is the owner and may do everything.
+
+use vocabulary::{Call, Caller, Refusal, Role, Why};
+
+/// What a call does to the world, as far as permission goes.
+enum Need {
+    Read,
+    Write,
+    Delete,
+}
+
+pub fn check(caller: &Caller, call: &Call) -> Result<(), Refusal> {
+    let allowed = match (caller.role, need(call)) {
+        (Role::Owner | Role::Admin, _) => true,
+        (Role::BillingAdmin | Role::Member, Need::Read | Need::Write) => true,
+        (Role::BillingAdmin | Role::Member, Need::Delete) => false,
+        (Role::Viewer, Need::Read) => true,
+        (Role::Viewer, Need::Write | Need::Delete) => false,
+    };
+    if allowed {
+        Ok(())
+    } else {
+        Err(Refusal::new(
+            Why::Forbidden,
+            "your role does not allow this; ask an owner",
+        ))
+    }
+}
+
+fn need(call: &Call) -> Need {
+    match call {
+        Call::ListThreads(_)
+        | Call::ReadMessages { .. }
+        | Call::ReadEvents { .. }
+        | Call::GetCatalog
+        | Call::GetProviderStatus
+        | Call::ListTools
+        | Call::GetMcpServers { .. }
+        | Call::GetCheckpoints { .. } => Need::Read,
+        Call::CreateThread(_)
+        | Call::ChangeThread { .. }
+        | Call::StartTurn(_)
+        | Call::CancelTurn { .. }
+        | Call::AnswerAsk { .. }
+        | Call::ResetThread { .. }
+        | Call::CloseThread { .. } => Need::Write,
+        Call::DeleteThread { .. } => Need::Delete,
+    }
+}

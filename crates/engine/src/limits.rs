@@ -1,0 +1,53 @@
+//! Every limit of the engine, in one place.
+
+use std::time::Duration;
+
+/// Events a thread keeps in memory for its listeners.
+pub const RING_EVENTS_MAX: usize = 65_536;
+/// Bytes of event text a thread keeps in memory for its listeners.
+pub const RING_BYTES_MAX: usize = 16 << 20;
+/// Events kept for a thread at rest.
+pub const RING_EVENTS_AT_REST: usize = 64;
+/// Calls waiting in a session's mailbox; further callers wait their turn.
+pub const MAILBOX_CALLS_MAX: usize = 64;
+/// Facts between a turn and its session; a faster model waits.
+pub const TURN_FACTS_MAX: usize = 1_024;
+/// Facts a session takes from its turn at once.
+pub const TURN_FACTS_PER_ROUND: usize = 256;
+/// How far ahead of the head numbers are reserved on disk.
+pub const HIGH_WATER_AHEAD: u64 = 65_536;
+/// When fewer reserved numbers than this are left, more are reserved.
+pub const HIGH_WATER_RENEW: u64 = 16_384;
+/// Durable events read back at once for a listener that lags or replays.
+pub const REPLAY_PAGE: u32 = 256;
+/// The longest user message.
+pub const INPUT_BYTES_MAX: usize = 1 << 20;
+pub const TITLE_CHARS_MAX: usize = 200;
+pub const PREVIEW_CHARS_MAX: usize = 200;
+pub const CLIENT_ID_CHARS_MAX: usize = 200;
+/// Commands remembered as allowed.
+pub const GRANTS_MAX: usize = 64;
+/// Output of a running command that a late joiner is shown.
+pub const LIVE_OUTPUT_BYTES_MAX: usize = 32 << 10;
+/// Messages one read may ask for.
+pub const MESSAGES_PER_READ_MAX: u64 = 10_000;
+pub const ENTRIES_PER_READ_MAX: u32 = 100_000;
+/// Durable events one read may ask for.
+pub const EVENTS_PER_READ_MAX: u32 = 1_000;
+/// Messages a model is shown of a long conversation, until there is compaction.
+pub const CONTEXT_MESSAGES_MAX: u64 = 2_000;
+pub const STEPS_DEFAULT: u32 = 100;
+pub const STEPS_MAX: u32 = 1_000;
+/// Ask numbers taken from the store at once.
+pub const ASK_NUMBERS_BLOCK: u64 = 16;
+/// Missed notices after which a watcher must read its list again.
+pub const NOTICES_MAX: usize = 1_024;
+
+/// How old partial text may be when the process dies.
+pub const DRAFT_EVERY: Duration = Duration::from_millis(700);
+/// A thread nobody listens to and that has nothing to do falls asleep after this.
+pub const SLEEP_AFTER: Duration = Duration::from_secs(300);
+/// A cancelled turn that has not wound up by then is ended by force.
+pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
+/// A model that says nothing for this long has failed.
+pub const MODEL_SILENCE_MAX: Duration = Duration::from_secs(300);

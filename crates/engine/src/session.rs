@@ -1,0 +1,399 @@
+//! A session: a thread that is awake. One task owns its state and handles one thing at a time.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::future::BoxFuture;
+use store::{SharedStore, StoreError};
+use tokio::sync::{mpsc, oneshot, watch};
+use vocabulary::{
+    AskId, Audience, Call, Closing, Fact, ItemId, Refusal, Reply, Seq, Status, StatusReason,
+    ThreadCard, ThreadView, Why,
+};
+
+use crate::limits::{RING_EVENTS_AT_REST, SLEEP_AFTER, TURN_FACTS_PER_ROUND};
+use crate::turn::{FromTurn, Permits};
+use crate::{Shared, now};
+
+mod asks;
+mod calls;
+pub mod live;
+pub mod outbox;
+mod recorder;
+pub mod state;
+mod turns;
+pub mod waking;
+
+use live::Live;
+use outbox::{Ended, Listener, Outbox};
+use recorder::{Append, Recorder};
+use state::ThreadState;
+use turns::TurnHandle;
+
+/// What reaches a session from outside.
+pub enum Mail {
+    Call {
+        call: Box<Call>,
+        reply: oneshot::Sender<Outcome>,
+    },
+    Attach {
+        audience: Audience,
+        from: ListenFrom,
+        reply: oneshot::Sender<Result<Attached, Refusal>>,
+    },
+    /// Where the transcript lies in the store.
+    Locate { reply: oneshot::Sender<Transcript> },
+    /// Come to rest: the server is stopping.
+    Stop {
+        grace: std::time::Duration,
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// A reply and the position before the call's own effects: events up to it go before the reply.
+#[derive(Debug)]
+pub struct Replied {
+    pub reply: Reply,
+    pub as_of: Seq,
+}
+
+pub type Outcome = Result<Replied, Refusal>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenFrom {
+    Head,
+    After(Seq),
+}
+
+pub struct Attached {
+    pub view: ThreadView,
+    pub listener: Listener,
+    /// The first event of the running turn.
+    pub turn_from: Option<Seq>,
+}
+
+pub struct Transcript {
+    pub from_ordinal: u64,
+    pub message_count: u64,
+}
+
+/// How the rest of the engine reaches a session.
+#[derive(Clone)]
+pub struct Handle {
+    pub mail: mpsc::Sender<Mail>,
+    pub card: Arc<ThreadCard>,
+    pub outbox: Arc<Outbox>,
+    pub status: watch::Receiver<Status>,
+}
+
+pub struct Session {
+    shared: Arc<Shared>,
+    store: SharedStore,
+    card: Arc<ThreadCard>,
+    state: ThreadState,
+    status: watch::Sender<Status>,
+    recorder: Recorder,
+    live: Live,
+    turn: Option<TurnHandle>,
+    permits: watch::Sender<Permits>,
+    /// Turns that wait for an answer.
+    waiters: HashMap<AskId, oneshot::Sender<Closing>>,
+    /// Asks of this turn that were answered before the turn came to wait for them.
+    early: HashMap<ItemId, Closing>,
+    closed_asks: std::collections::VecDeque<AskId>,
+    mail: mpsc::Receiver<Mail>,
+    appending: Option<BoxFuture<'static, Result<(), StoreError>>>,
+    list_row_sent: bool,
+    drafting: Option<BoxFuture<'static, Result<(), StoreError>>>,
+    drafted_at: Instant,
+    idle_since: Instant,
+    shrunk: bool,
+    /// Whether it came from the store, for the next listener to know.
+    woken: bool,
+    stopping: Option<Stopping>,
+    close_when_idle: bool,
+}
+
+struct Stopping {
+    deadline: Instant,
+    done: Vec<oneshot::Sender<()>>,
+}
+
+/// What a round of the loop came to.
+enum Flow {
+    On,
+    End(Ended),
+}
+
+impl Session {
+    /// Runs until the thread falls asleep, is deleted, or its store fails.
+    pub async fn run(mut self) {
+        let ended = loop {
+            match self.round().await {
+                Ok(Flow::On) => {}
+                Ok(Flow::End(ended)) => break ended,
+                Err(refusal) => {
+                    tracing::error!(thread = %self.card.id, error = %refusal, "session discarded");
+                    self.recorder.refuse_all(&refusal);
+                    break Ended::Failed;
+                }
+            }
+        };
+        self.end(ended).await;
+    }
+
+    async fn round(&mut self) -> Result<Flow, Refusal> {
+        let deadline = self.deadline();
+        let mut facts = Vec::new();
+        tokio::select! {
+            biased;
+            result = ready(&mut self.appending) => self.append_ended(result)?,
+            result = ready(&mut self.drafting) => {
+                self.drafting = None;
+                result.map_err(storage)?;
+            }
+            mail = self.mail.recv() => match mail {
+                Some(mail) => {
+                    if let Some(flow) = self.open_mail(mail).await? {
+                        return Ok(flow);
+                    }
+                }
+                None => return Ok(Flow::End(Ended::Asleep)),
+            },
+            count = receive(&mut self.turn, &mut facts) => self.take_in(count, facts)?,
+            () = self.recorder.outbox.left.notified() => self.idle_since = Instant::now(),
+            () = tokio::time::sleep_until(deadline.into()) => self.tick(),
+        }
+        self.settle()
+    }
+
+    /// Publishes, starts the next writes, and sees whether there is still something to do.
+    fn settle(&mut self) -> Result<Flow, Refusal> {
+        self.recorder.publish();
+        if self.appending.is_none()
+            && self.drafting.is_none()
+            && let Some(append) = self.recorder.next_append(&self.state)?
+        {
+            self.list_row_sent = append.has_list_row();
+            self.appending = Some(Box::pin(Append::run(append)));
+        }
+        if let Some(stopping) = &self.stopping
+            && self.recorder.is_clean()
+            && (self.turn.is_none() || self.state.thread.status == Status::Waiting)
+        {
+            tracing::debug!(waiters = stopping.done.len(), "session stops");
+            return Ok(Flow::End(Ended::Asleep));
+        }
+        Ok(if self.may_sleep() {
+            Flow::End(Ended::Asleep)
+        } else {
+            Flow::On
+        })
+    }
+
+    fn may_sleep(&self) -> bool {
+        let at_rest = self.turn.is_none()
+            && self.recorder.outbox.listeners() == 0
+            && self.mail.is_empty()
+            && self.appending.is_none()
+            && self.drafting.is_none();
+        let long_enough =
+            !self.recorder.kept || self.close_when_idle || self.idle_since.elapsed() >= SLEEP_AFTER;
+        at_rest && (self.recorder.is_clean() || !self.recorder.kept) && long_enough
+    }
+
+    fn append_ended(&mut self, result: Result<(), StoreError>) -> Result<(), Refusal> {
+        self.appending = None;
+        result.map_err(storage)?;
+        self.recorder.appended();
+        if std::mem::take(&mut self.list_row_sent) {
+            self.shared.thread_changed(&self.state.thread);
+        }
+        Ok(())
+    }
+
+    /// When the session must look at itself again, whatever comes.
+    fn deadline(&self) -> Instant {
+        let far = self.idle_since + SLEEP_AFTER;
+        let mut deadline = if self.turn.is_none() {
+            far
+        } else {
+            Instant::now() + SLEEP_AFTER
+        };
+        if self.drafting.is_none()
+            && let Some(save) = live::next_save(&self.live, self.drafted_at)
+        {
+            deadline = deadline.min(save);
+        }
+        if let Some(at) = self.turn.as_ref().and_then(|turn| turn.force_at) {
+            deadline = deadline.min(at);
+        }
+        if let Some(stopping) = &self.stopping {
+            deadline = deadline.min(stopping.deadline);
+        }
+        if self.turn.is_none() && !self.shrunk {
+            deadline = deadline.min(self.idle_since + turns::SHRINK_AFTER);
+        }
+        deadline.max(Instant::now())
+    }
+
+    fn tick(&mut self) {
+        let now = Instant::now();
+        if let Err(refusal) = self.force_overdue_turn(now) {
+            tracing::error!(thread = %self.card.id, error = %refusal, "turn could not be ended");
+        }
+        if self.drafting.is_none() && self.appending.is_none() {
+            self.save_draft(now);
+        }
+        if self.turn.is_none() && !self.shrunk && now >= self.idle_since + turns::SHRINK_AFTER {
+            self.recorder.outbox.shrink(RING_EVENTS_AT_REST);
+            self.shrunk = true;
+        }
+        if self.turn.is_none()
+            && self.recorder.outbox.listeners() > 0
+            && now >= self.idle_since + SLEEP_AFTER
+        {
+            // Somebody still listens: look again later, do not spin.
+            self.idle_since = now;
+        }
+    }
+
+    fn save_draft(&mut self, now: Instant) {
+        let (Some(lease), true) = (self.recorder.lease(), self.recorder.kept) else {
+            return;
+        };
+        if live::next_save(&self.live, self.drafted_at).is_none_or(|due| now < due) {
+            return;
+        }
+        match self.live.next_draft() {
+            Some(draft) => {
+                let store = Arc::clone(&self.store);
+                self.drafting = Some(Box::pin(async move { store.draft(lease, draft).await }));
+                // Another item may have text to save, too: only then wait for the next time.
+                if !self.live.has_unsaved_text() {
+                    self.drafted_at = now;
+                }
+            }
+            None => self.drafted_at = now,
+        }
+    }
+
+    async fn open_mail(&mut self, mail: Mail) -> Result<Option<Flow>, Refusal> {
+        self.idle_since = Instant::now();
+        match mail {
+            Mail::Call { call, reply } => return self.open_call(*call, reply).await,
+            Mail::Attach {
+                audience,
+                from,
+                reply,
+            } => self.attach(audience, from, reply),
+            Mail::Locate { reply } => {
+                let transcript = Transcript {
+                    from_ordinal: self.state.history_from,
+                    message_count: self.state.thread.message_count,
+                };
+                self.recorder.after_commit(move |committed| {
+                    if committed.is_ok() {
+                        let _ = reply.send(transcript);
+                    }
+                });
+            }
+            Mail::Stop { grace, done } => self.stop(grace, done),
+        }
+        Ok(None)
+    }
+
+    fn stop(&mut self, grace: std::time::Duration, done: oneshot::Sender<()>) {
+        let deadline = Instant::now() + grace;
+        let stopping = self.stopping.get_or_insert(Stopping {
+            deadline,
+            done: Vec::new(),
+        });
+        stopping.done.push(done);
+        if let Some(turn) = &mut self.turn {
+            turn.force_at.get_or_insert(deadline);
+        }
+    }
+
+    /// Numbers a fact, folds it, keeps it.
+    fn record(&mut self, mut fact: Fact) -> Result<Seq, Refusal> {
+        self.live.number(&mut fact);
+        self.live.follow(&fact);
+        let seq = self.recorder.record(&mut self.state, now(), fact)?;
+        self.status.send_if_modified(|status| {
+            let changed = *status != self.state.thread.status;
+            *status = self.state.thread.status;
+            changed
+        });
+        Ok(seq)
+    }
+
+    /// Tells the states passed through from `from`, after or before the fact that led there.
+    fn tell_status(
+        &mut self,
+        from: Status,
+        to: Status,
+        reason: StatusReason,
+    ) -> Result<(), Refusal> {
+        for status in from.path_to(to) {
+            self.record(Fact::StatusChanged { status, reason })?;
+        }
+        Ok(())
+    }
+
+    /// The last thing a session does: nobody can reach it any more when this is over.
+    async fn end(mut self, ended: Ended) {
+        // A turn that waits for an answer must see that none will come.
+        self.waiters.clear();
+        if let Some(turn) = self.turn.take() {
+            turn.abandon().await;
+        }
+        if let (Some(lease), true) = (self.recorder.lease(), ended != Ended::Deleted)
+            && let Err(error) = self.store.release(lease).await
+        {
+            tracing::warn!(thread = %self.card.id, %error, "lease not released");
+        }
+        self.shared
+            .registry
+            .forget(self.card.id, &self.recorder.outbox);
+        self.recorder.outbox.end(ended);
+        self.mail.close();
+        // Whoever wrote in the meantime sees the closed door and asks the registry again.
+        while self.mail.recv().await.is_some() {}
+        if let Some(stopping) = self.stopping {
+            for done in stopping.done {
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+pub(crate) fn storage(error: StoreError) -> Refusal {
+    let why = match error {
+        StoreError::Held { .. } | StoreError::Fenced => Why::OwnedElsewhere,
+        StoreError::UnknownThread => Why::UnknownThread,
+        StoreError::Taken => Why::Conflict,
+        StoreError::BadCursor => Why::Invalid { field: "cursor" },
+        StoreError::OutOfStep { .. }
+        | StoreError::Foreign(_)
+        | StoreError::Full
+        | StoreError::Failed(_) => Why::Storage,
+    };
+    Refusal::new(why, error.to_string())
+}
+
+/// Waits for a future that may not be there.
+async fn ready<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn receive(turn: &mut Option<TurnHandle>, facts: &mut Vec<FromTurn>) -> usize {
+    match turn {
+        Some(turn) => turn.facts.recv_many(facts, TURN_FACTS_PER_ROUND).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,196 @@
+//! Asks: opened by a turn, answered by anyone, closed once.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::oneshot;
+use vocabulary::{
+    Answer, ApprovalAnswer, Ask, AskId, AskKind, Closing, Fact, OpenAsk, Question, Refusal, Status,
+    StatusReason, StreamTag, Why,
+};
+
+use super::Session;
+
+/// Closed asks remembered, to tell "too late" from "never heard of".
+const CLOSED_ASKS_MAX: usize = 64;
+
+impl Session {
+    /// Opens an ask for a turn, or joins the one that is open for the same call.
+    pub(super) fn open_ask(
+        &mut self,
+        tag: StreamTag,
+        ask: Ask,
+        reply: oneshot::Sender<Closing>,
+    ) -> Result<(), Refusal> {
+        if let Some(closing) = self.early.remove(&ask.item) {
+            let _ = reply.send(closing);
+            return Ok(());
+        }
+        if self.turn.as_ref().is_some_and(|turn| turn.cancelled) {
+            let _ = reply.send(Closing::Cancelled);
+            return Ok(());
+        }
+        if let Some(open) = self
+            .state
+            .asks
+            .iter()
+            .find(|open| open.ask.item == ask.item)
+        {
+            self.waiters.insert(open.ask.id, reply);
+            return Ok(());
+        }
+        self.waiters.insert(ask.id, reply);
+        let from = self.state.thread.status;
+        self.record(Fact::AskOpened { tag, ask })?;
+        self.tell_status(from, Status::Waiting, StatusReason::AskOpened)
+    }
+
+    /// Takes a person's answer.
+    pub(super) fn answer(&mut self, id: AskId, answer: Answer) -> Result<(), Refusal> {
+        let Some(open) = self
+            .state
+            .asks
+            .iter()
+            .find(|open| open.ask.id == id)
+            .cloned()
+        else {
+            return Err(self.no_such_ask(id));
+        };
+        let cancels = answer == Answer::Approval(ApprovalAnswer::DenyAndCancel);
+        match judge(&open, answer)? {
+            Verdict::Closed(answer) => self.close_ask(open, Closing::Answered(answer))?,
+            Verdict::Progressed {
+                answers,
+                next,
+                position,
+            } => {
+                let tag = open.tag.clone();
+                self.record(Fact::AskProgressed {
+                    tag,
+                    ask: id,
+                    answers,
+                    next,
+                    position,
+                })?;
+            }
+        }
+        if cancels { self.cancel_turn() } else { Ok(()) }
+    }
+
+    fn no_such_ask(&self, id: AskId) -> Refusal {
+        if self.closed_asks.contains(&id) {
+            Refusal::new(
+                Why::AlreadyAnswered,
+                format!("ask {id} was answered already"),
+            )
+        } else {
+            Refusal::new(Why::UnknownAsk, format!("there is no open ask {id}"))
+        }
+    }
+
+    pub(super) fn close_all_asks(&mut self, closing: Closing) -> Result<(), Refusal> {
+        for open in self.state.asks.clone() {
+            self.close_ask(open, closing.clone())?;
+        }
+        Ok(())
+    }
+
+    fn close_ask(&mut self, open: OpenAsk, closing: Closing) -> Result<(), Refusal> {
+        let OpenAsk { ask, tag, .. } = open;
+        let (id, item) = (ask.id, ask.item.clone());
+        let from = self.state.thread.status;
+        self.record(Fact::AskClosed {
+            tag,
+            ask,
+            closing: closing.clone(),
+        })?;
+        self.permit();
+        self.tell_status(from, self.state.thread.status, StatusReason::AskClosed)?;
+        self.closed_asks.push_back(id);
+        if self.closed_asks.len() > CLOSED_ASKS_MAX {
+            self.closed_asks.pop_front();
+        }
+        match self.waiters.remove(&id) {
+            // The turn goes on once the answer is on disk.
+            Some(waiter) => self.recorder.after_commit(move |committed| {
+                if committed.is_ok() {
+                    let _ = waiter.send(closing);
+                }
+            }),
+            None => {
+                self.early.insert(item, closing);
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Verdict {
+    Closed(Answer),
+    Progressed {
+        answers: BTreeMap<String, Vec<String>>,
+        next: Question,
+        position: u32,
+    },
+}
+
+/// What an answer does to an open ask.
+fn judge(open: &OpenAsk, answer: Answer) -> Result<Verdict, Refusal> {
+    match (&open.ask.kind, answer) {
+        (AskKind::Approval(_), answer @ Answer::Approval(_)) => Ok(Verdict::Closed(answer)),
+        (AskKind::Approval(_), Answer::Dismissed) => {
+            Ok(Verdict::Closed(Answer::Approval(ApprovalAnswer::Deny)))
+        }
+        (AskKind::Approval(_), Answer::Questions(_)) => Err(Refusal::invalid(
+            "answer",
+            "this is an approval: answer yes or no",
+        )),
+        (AskKind::Questions(_), Answer::Approval(_)) => Err(Refusal::invalid(
+            "answer",
+            "this is a question: answer with text",
+        )),
+        (AskKind::Questions(questions), Answer::Dismissed) => {
+            let mut answers = open.answers.clone();
+            for question in questions {
+                answers.entry(question.id.clone()).or_default();
+            }
+            Ok(Verdict::Closed(Answer::Questions(answers)))
+        }
+        (AskKind::Questions(questions), Answer::Questions(given)) => {
+            judge_questions(open, questions, given)
+        }
+    }
+}
+
+fn judge_questions(
+    open: &OpenAsk,
+    questions: &[Question],
+    given: BTreeMap<String, Vec<String>>,
+) -> Result<Verdict, Refusal> {
+    let known = |id: &String| questions.iter().any(|question| question.id == *id);
+    if let Some(unknown) = given.keys().find(|id| !known(id)) {
+        return Err(Refusal::invalid(
+            "answers",
+            format!("there is no question {unknown:?} here"),
+        ));
+    }
+    if given.is_empty() || given.values().flatten().any(|text| text.trim().is_empty()) {
+        return Err(Refusal::new(
+            Why::BlankAnswer,
+            "Ask response cannot be empty. Reply with text or [skipped] to skip.",
+        ));
+    }
+    let mut answers = open.answers.clone();
+    answers.extend(given);
+    let next = questions
+        .iter()
+        .zip(0..)
+        .find(|(each, _)| !answers.contains_key(&each.id));
+    Ok(match next {
+        Some((next, position)) => Verdict::Progressed {
+            next: next.clone(),
+            position,
+            answers,
+        },
+        None => Verdict::Closed(Answer::Questions(answers)),
+    })
+}

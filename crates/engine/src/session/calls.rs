@@ -1,0 +1,387 @@
+//! The calls a session answers.
+
+use std::sync::Arc;
+
+use store::Receipt;
+use tokio::sync::oneshot;
+use vocabulary::{
+    Audience, Call, Changes, Fact, PlannedCall, Refusal, Reply, RunningTurn, Seq, StartTurn,
+    Status, StatusReason, ThreadSettings, ThreadView, Title, TitleSource, TurnId, UserInput, Why,
+};
+
+use super::outbox::Ended;
+use super::{Attached, Flow, ListenFrom, Outcome, Replied, Session, storage};
+use crate::limits::{CLIENT_ID_CHARS_MAX, INPUT_BYTES_MAX, STEPS_MAX, TITLE_CHARS_MAX};
+use crate::titles;
+use crate::turn::Start;
+
+impl Session {
+    /// Answers one call: a refusal at once, a reply when its effects are on disk.
+    pub(super) async fn open_call(
+        &mut self,
+        call: Call,
+        reply: oneshot::Sender<Outcome>,
+    ) -> Result<Option<Flow>, Refusal> {
+        let as_of = self.recorder.last();
+        let outcome = match call {
+            Call::DeleteThread { even_if_open, .. } => {
+                return self.delete(even_if_open, reply).await;
+            }
+            Call::StartTurn(start) => self.start_turn(start).await,
+            Call::ChangeThread { changes, .. } => self.change(changes).await,
+            Call::ResetThread { .. } => self.reset().await,
+            Call::CancelTurn { turn, .. } => self.cancel(turn),
+            Call::AnswerAsk { ask, answer, .. } => self.answer(ask, answer).map(|()| Reply::Done),
+            Call::CloseThread { audience, .. } => self.close(audience),
+            Call::ListThreads(_)
+            | Call::CreateThread(_)
+            | Call::ReadMessages { .. }
+            | Call::ReadEvents { .. }
+            | Call::GetCatalog
+            | Call::GetProviderStatus
+            | Call::ListTools
+            | Call::GetMcpServers { .. }
+            | Call::GetCheckpoints { .. } => Err(Refusal::new(
+                Why::Internal,
+                "this call is not for a session",
+            )),
+        };
+        match outcome {
+            Err(refusal) => {
+                let _ = reply.send(Err(refusal));
+            }
+            Ok(answer) => self.recorder.after_commit(move |committed| {
+                let _ = reply.send(committed.map(|()| Replied {
+                    reply: answer,
+                    as_of,
+                }));
+            }),
+        }
+        Ok(None)
+    }
+
+    /// From now on the thread is kept.
+    async fn keep(&mut self) -> Result<(), Refusal> {
+        if self.recorder.kept {
+            return Ok(());
+        }
+        let lease = self.store.acquire(self.card.id).await.map_err(storage)?;
+        self.recorder.set_lease(lease);
+        self.recorder.kept = true;
+        Ok(())
+    }
+
+    async fn start_turn(&mut self, start: StartTurn) -> Result<Reply, Refusal> {
+        check_input(&start)?;
+        if let Some(again) = self.answered_before(&start).await? {
+            return Ok(again);
+        }
+        if self.state.turn.is_some() {
+            return Err(Refusal::busy());
+        }
+        if self.stopping.is_some() {
+            return Err(Refusal::shutting_down());
+        }
+        self.keep().await?;
+        let turn = match &start.client_turn_id {
+            Some(id) => TurnId::new(id.as_str()),
+            None => TurnId::new(uuid::Uuid::now_v7().to_string()),
+        };
+        for receipt in receipts(&start, &turn) {
+            self.recorder.receipt(receipt);
+        }
+        let from = self.state.thread.status;
+        self.tell_status(from, Status::Running, StatusReason::TurnStarted)?;
+        let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
+        self.record(Fact::TurnStarted {
+            turn: turn.clone(),
+            cause: start.cause,
+            input: UserInput {
+                item: vocabulary::ItemId::new(uuid::Uuid::now_v7().to_string()),
+                text: start.text,
+                display: start.display,
+                client_id: start.client_message_id,
+            },
+            model: Arc::new(self.state.thread.settings.model.clone()),
+        })?;
+        if let (TitleSource::Default, Some(text)) = (self.state.thread.title.source, title) {
+            self.set_title(Title {
+                text,
+                source: TitleSource::Heuristic,
+                model: None,
+            })?;
+        }
+        self.permit();
+        self.run_turn(turn.clone(), Start::Fresh);
+        Ok(Reply::Turn { turn, again: false })
+    }
+
+    /// The answer a client had for the same ids, if it has asked before.
+    async fn answered_before(&mut self, start: &StartTurn) -> Result<Option<Reply>, Refusal> {
+        for receipt in receipts(start, &TurnId::new("")) {
+            let known = self
+                .store
+                .receipt(self.card.id, receipt.kind, &receipt.client_id)
+                .await
+                .map_err(storage)?;
+            match known {
+                Some(known) if known.hash == receipt.hash => {
+                    let turn = TurnId::new(known.answer.as_str());
+                    return Ok(Some(Reply::Turn { turn, again: true }));
+                }
+                Some(_) => {
+                    let id = &receipt.client_id;
+                    return Err(Refusal::new(
+                        Why::Conflict,
+                        format!("{id:?} was used for another message; give each its own id"),
+                    ));
+                }
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
+        let title = changes.title.as_deref().map(title_of).transpose()?;
+        let settings = changed_settings(&self.state.thread.settings, &changes)?;
+        self.keep().await?;
+        if let Some(title) = title {
+            self.set_title(title)?;
+        }
+        if let Some(settings) = settings {
+            let (changed, title) = (changes.settings_named(), self.state.thread.title.clone());
+            self.record(Fact::SettingsChanged {
+                settings,
+                changed,
+                title,
+            })?;
+            self.permit();
+        }
+        if let Some(archived) = changes.archived {
+            self.record(Fact::ArchivedChanged { archived })?;
+        }
+        Ok(Reply::Thread(Box::new(self.state.thread.clone())))
+    }
+
+    fn set_title(&mut self, title: Title) -> Result<(), Refusal> {
+        let model = self.state.thread.settings.model.clone();
+        self.record(Fact::TitleChanged { title, model }).map(|_| ())
+    }
+
+    async fn reset(&mut self) -> Result<Reply, Refusal> {
+        if self.state.turn.is_some() {
+            return Err(Refusal::busy());
+        }
+        self.keep().await?;
+        self.record(Fact::ThreadReset)?;
+        Ok(Reply::Done)
+    }
+
+    fn cancel(&mut self, turn: Option<TurnId>) -> Result<Reply, Refusal> {
+        let running = self.state.turn.as_ref().map(|running| &running.turn);
+        match (turn, running) {
+            (Some(wanted), Some(running)) if wanted != *running => Err(Refusal::new(
+                Why::NoRunningTurn,
+                format!("turn {wanted} is not running"),
+            )),
+            (Some(_), None) => Err(Refusal::new(Why::NoRunningTurn, "no turn is running")),
+            (Some(_), Some(_)) | (None, _) => self.cancel_turn().map(|()| Reply::Done),
+        }
+    }
+
+    fn close(&mut self, audience: Audience) -> Result<Reply, Refusal> {
+        if self.recorder.outbox.others_than(audience) {
+            return Ok(Reply::Done);
+        }
+        if self.recorder.outbox.listeners() <= 1 {
+            self.cancel_turn()?;
+        }
+        self.close_when_idle = true;
+        self.record(Fact::ThreadClosed)?;
+        Ok(Reply::Done)
+    }
+
+    async fn delete(
+        &mut self,
+        even_if_open: bool,
+        reply: oneshot::Sender<Outcome>,
+    ) -> Result<Option<Flow>, Refusal> {
+        if !even_if_open && self.recorder.outbox.listeners() > 0 {
+            let refusal = Refusal::new(Why::InUse, "somebody is connected to this session");
+            let _ = reply.send(Err(refusal));
+            return Ok(None);
+        }
+        self.waiters.clear();
+        if let Some(turn) = self.turn.take() {
+            turn.abandon().await;
+        }
+        // An append under way must land before the thread goes, or it would come after.
+        if let Some(appending) = self.appending.take() {
+            appending.await.map_err(storage)?;
+        }
+        if let (Some(lease), true) = (self.recorder.lease(), self.recorder.kept) {
+            self.store.delete(lease).await.map_err(storage)?;
+        }
+        let as_of = self.recorder.last();
+        self.shared.thread_removed(&self.card);
+        let _ = reply.send(Ok(Replied {
+            reply: Reply::Done,
+            as_of,
+        }));
+        Ok(Some(Flow::End(Ended::Deleted)))
+    }
+
+    pub(super) fn attach(
+        &mut self,
+        audience: Audience,
+        from: ListenFrom,
+        reply: oneshot::Sender<Result<Attached, Refusal>>,
+    ) {
+        let head = self.recorder.last();
+        let (cursor, replay_to) = match from {
+            ListenFrom::Head => (head, None),
+            ListenFrom::After(after) if after > head => {
+                let message = format!("position {after} is past the head, {head}");
+                let _ = reply.send(Err(Refusal::invalid("after", message)));
+                return;
+            }
+            ListenFrom::After(after) => (after, Some(head)),
+        };
+        self.close_when_idle = false;
+        let view = self.view(head);
+        let outbox = &self.recorder.outbox;
+        let listener = outbox.listen(Arc::clone(&self.store), audience, cursor, replay_to);
+        let turn_from = self.state.turn.as_ref().map(|turn| turn.started_seq);
+        self.recorder.after_commit(move |committed| {
+            let _ = reply.send(committed.map(|()| Attached {
+                view,
+                listener,
+                turn_from,
+            }));
+        });
+    }
+
+    fn view(&mut self, head: Seq) -> ThreadView {
+        ThreadView {
+            thread: self.state.thread.clone(),
+            head,
+            turn: self.running_turn(),
+            asks: self.state.asks.clone(),
+            plan: self.state.plan.clone(),
+            woken: std::mem::take(&mut self.woken),
+            kept: self.recorder.kept,
+            listeners: self.recorder.outbox.listeners(),
+        }
+    }
+
+    fn running_turn(&self) -> Option<RunningTurn> {
+        let turn = self.state.turn.as_ref()?;
+        Some(RunningTurn {
+            turn: turn.turn.clone(),
+            started_at: turn.started_at,
+            input: turn.input.clone(),
+            text: self.live.texts.clone(),
+            reasoning: self.live.reasoning.clone(),
+            calls: turn
+                .calls
+                .iter()
+                .map(|call| PlannedCall {
+                    item: call.item.clone(),
+                    call_id: call.call_id.clone(),
+                    name: call.name.clone(),
+                    class: call.class,
+                    started: call.started,
+                    finished: call.finished,
+                })
+                .collect(),
+            live: self.live.items(),
+            events: Vec::new(),
+        })
+    }
+}
+
+fn check_input(start: &StartTurn) -> Result<(), Refusal> {
+    if start.text.len() > INPUT_BYTES_MAX {
+        let message = format!("a message may have at most {INPUT_BYTES_MAX} bytes");
+        return Err(Refusal::invalid("text", message));
+    }
+    let ids = [
+        ("clientMessageId", &start.client_message_id),
+        ("clientTurnId", &start.client_turn_id),
+    ];
+    for (field, id) in ids {
+        if id
+            .as_ref()
+            .is_some_and(|id| id.chars().count() > CLIENT_ID_CHARS_MAX)
+        {
+            let message = format!("{field} may have at most {CLIENT_ID_CHARS_MAX} characters");
+            return Err(Refusal::invalid(field, message));
+        }
+    }
+    Ok(())
+}
+
+/// What proves that this turn was started, for each id the client gave.
+fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
+    let hash = *blake3::hash(start.text.as_bytes()).as_bytes();
+    let kinds = [
+        ("message", &start.client_message_id),
+        ("turn", &start.client_turn_id),
+    ];
+    kinds
+        .into_iter()
+        .filter_map(|(kind, id)| {
+            let (client_id, answer) = (id.clone()?, turn.to_string());
+            Some(Receipt {
+                kind,
+                client_id,
+                hash,
+                answer,
+            })
+        })
+        .collect()
+}
+
+fn title_of(text: &str) -> Result<Title, Refusal> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Refusal::invalid("title", "a title must not be empty"));
+    }
+    let text = text.chars().take(TITLE_CHARS_MAX).collect();
+    Ok(Title {
+        text,
+        source: TitleSource::Manual,
+        model: None,
+    })
+}
+
+/// The settings after a change; `None` when it names none of them.
+fn changed_settings(
+    settings: &ThreadSettings,
+    changes: &Changes,
+) -> Result<Option<ThreadSettings>, Refusal> {
+    if changes.settings_named().is_empty() {
+        return Ok(None);
+    }
+    if changes
+        .max_steps
+        .is_some_and(|steps| !(1..=STEPS_MAX).contains(&steps))
+    {
+        let message = format!("maxSteps must be from 1 to {STEPS_MAX}");
+        return Err(Refusal::invalid("maxSteps", message));
+    }
+    let was = settings.clone();
+    Ok(Some(ThreadSettings {
+        model: changes.model.clone().unwrap_or(was.model),
+        auto_approve: changes.auto_approve.unwrap_or(was.auto_approve),
+        tools: changes.tools.unwrap_or(was.tools),
+        max_steps: changes.max_steps.unwrap_or(was.max_steps),
+        sub_agent_model: changes
+            .sub_agent_model
+            .clone()
+            .unwrap_or(was.sub_agent_model),
+        observability: changes.observability.unwrap_or(was.observability),
+        mcp: changes.mcp.unwrap_or(was.mcp),
+    }))
+}

@@ -1,0 +1,317 @@
+//! What is being written right now, and what the running turn has written so far.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use store::Draft;
+use vocabulary::{
+    Event, Fact, Growth, Item, ItemId, LiveItem, ModelRef, Opening, ReasoningKind, StreamTag,
+    TurnId,
+};
+
+use crate::limits::LIVE_OUTPUT_BYTES_MAX;
+
+/// The part of a running turn that the state row does not hold: it is in the log, or in drafts.
+#[derive(Default)]
+pub struct Live {
+    pub next_part: u32,
+    pub texts: Vec<String>,
+    pub reasoning: Vec<(ReasoningKind, String)>,
+    items: Vec<Growing>,
+}
+
+struct Growing {
+    tag: StreamTag,
+    item: LiveItem,
+    /// How much of the text is in the drafts table.
+    saved: usize,
+}
+
+/// What a draft says about its item, so that it can be finished after a crash.
+#[derive(Serialize, Deserialize)]
+struct About {
+    turn: TurnId,
+    model: Arc<ModelRef>,
+    step: u32,
+    content: u32,
+    reasoning: Option<ReasoningKind>,
+}
+
+impl Live {
+    /// Gives a fact its place among the turn's stream parts.
+    pub fn number(&mut self, fact: &mut Fact) {
+        let parts = fact.parts();
+        if let Some(tag) = fact.tag_mut() {
+            tag.part = self.next_part;
+            self.next_part += parts;
+        }
+    }
+
+    /// Follows a numbered fact.
+    pub fn follow(&mut self, fact: &Fact) {
+        match fact {
+            Fact::ItemStarted {
+                tag,
+                item,
+                content,
+                opening,
+            } => self.items.push(Growing {
+                tag: tag.clone(),
+                item: opened(item, *content, opening),
+                saved: 0,
+            }),
+            Fact::ItemGrew {
+                tag,
+                item,
+                growth,
+                delta,
+                ..
+            } => self.grow(tag, item, growth, delta),
+            Fact::ItemFinished { item, body, .. } => {
+                self.end(item);
+                match body {
+                    Item::AgentMessage { text, .. } => self.texts.push(text.clone()),
+                    Item::Reasoning { kind, text, .. } => {
+                        self.reasoning.push((*kind, text.clone()));
+                    }
+                }
+            }
+            Fact::ToolPlanned { call, .. } => self.end(&call.item),
+            Fact::ToolFinished { call, .. } => self.end(&call.item),
+            Fact::StepFinished { .. } | Fact::StepFailed { .. } => {
+                // A tool input that never became a call is nothing.
+                self.items
+                    .retain(|growing| !matches!(growing.item, LiveItem::ToolInput { .. }));
+            }
+            Fact::ThreadCreated { .. }
+            | Fact::TitleChanged { .. }
+            | Fact::SettingsChanged { .. }
+            | Fact::ArchivedChanged { .. }
+            | Fact::ThreadReset
+            | Fact::StatusChanged { .. }
+            | Fact::ThreadClosed
+            | Fact::TurnStarted { .. }
+            | Fact::TurnFinished { .. }
+            | Fact::StepStarted { .. }
+            | Fact::ToolReached { .. }
+            | Fact::ToolStarted { .. }
+            | Fact::AskOpened { .. }
+            | Fact::AskProgressed { .. }
+            | Fact::AskClosed { .. }
+            | Fact::PlanChanged { .. }
+            | Fact::Logged { .. }
+            | Fact::RawReceived { .. } => {}
+        }
+    }
+
+    /// Follows a turn's events as the log has them, after a restart.
+    pub fn catch_up(&mut self, events: &[Event]) {
+        for event in events {
+            let mut fact = event.fact.clone();
+            if let Some(tag) = fact.tag_mut() {
+                self.next_part = self.next_part.max(tag.part + event.fact.parts());
+            }
+            self.follow(&event.fact);
+        }
+    }
+
+    fn grow(&mut self, tag: &StreamTag, item: &ItemId, growth: &Growth, delta: &str) {
+        if let Some(growing) = self.items.iter_mut().rev().find(|known| known.id() == item) {
+            match &mut growing.item {
+                LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => {
+                    text.push_str(delta);
+                }
+                LiveItem::ToolInput { json, .. } => json.push_str(delta),
+                LiveItem::Output { text, .. } => push_bounded(text, delta),
+            }
+        } else if let Growth::Output(_) = growth {
+            self.items.push(Growing {
+                tag: tag.clone(),
+                item: LiveItem::Output {
+                    item: item.clone(),
+                    text: delta.to_owned(),
+                },
+                saved: 0,
+            });
+        }
+    }
+
+    fn end(&mut self, item: &ItemId) {
+        self.items.retain(|growing| growing.id() != item);
+    }
+
+    pub fn items(&self) -> Vec<LiveItem> {
+        self.items
+            .iter()
+            .map(|growing| growing.item.clone())
+            .collect()
+    }
+
+    /// All the agent's text of the turn so far, finished or not.
+    pub fn text(&self) -> String {
+        self.texts.join("\n\n").trim().to_owned()
+    }
+
+    /// Facts that finish what is still growing, with the text it has.
+    pub fn cut_short(&self) -> Vec<Fact> {
+        self.items.iter().filter_map(Growing::cut_short).collect()
+    }
+
+    /// The next piece of text that is not in the drafts table yet.
+    pub fn next_draft(&mut self) -> Option<Draft> {
+        self.items.iter_mut().find_map(Growing::next_draft)
+    }
+
+    pub fn has_unsaved_text(&self) -> bool {
+        self.items.iter().any(|growing| {
+            growing
+                .text()
+                .is_some_and(|text| text.len() > growing.saved)
+        })
+    }
+}
+
+impl Growing {
+    fn id(&self) -> &ItemId {
+        match &self.item {
+            LiveItem::Text { item, .. }
+            | LiveItem::Reasoning { item, .. }
+            | LiveItem::ToolInput { item, .. }
+            | LiveItem::Output { item, .. } => item,
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match &self.item {
+            LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => Some(text),
+            LiveItem::ToolInput { .. } | LiveItem::Output { .. } => None,
+        }
+    }
+
+    fn cut_short(&self) -> Option<Fact> {
+        let (content, body) = match &self.item {
+            LiveItem::Text { content, text, .. } => (
+                *content,
+                Item::AgentMessage {
+                    text: text.clone(),
+                    partial: true,
+                },
+            ),
+            LiveItem::Reasoning {
+                content,
+                kind,
+                text,
+                ..
+            } => (
+                *content,
+                Item::Reasoning {
+                    kind: *kind,
+                    text: text.clone(),
+                    partial: true,
+                },
+            ),
+            LiveItem::ToolInput { .. } | LiveItem::Output { .. } => return None,
+        };
+        Some(Fact::ItemFinished {
+            tag: self.tag.clone(),
+            item: self.id().clone(),
+            content,
+            body,
+        })
+    }
+
+    fn next_draft(&mut self) -> Option<Draft> {
+        let text = self.text()?;
+        if text.len() <= self.saved {
+            return None;
+        }
+        let (content, reasoning) = match &self.item {
+            LiveItem::Text { content, .. } => (*content, None),
+            LiveItem::Reasoning { content, kind, .. } => (*content, Some(*kind)),
+            LiveItem::ToolInput { .. } | LiveItem::Output { .. } => return None,
+        };
+        let about = About {
+            turn: self.tag.turn.clone(),
+            model: Arc::clone(&self.tag.model),
+            step: self.tag.step,
+            content,
+            reasoning,
+        };
+        let draft = Draft {
+            item: self.id().clone(),
+            about: serde_json::to_string(&about).ok()?,
+            text: text[self.saved..].to_owned(),
+        };
+        self.saved = text.len();
+        Some(draft)
+    }
+}
+
+/// The item a draft was written for, as far as it came.
+pub fn from_draft(draft: &Draft) -> Option<Fact> {
+    let about: About = serde_json::from_str(&draft.about).ok()?;
+    let text = draft.text.clone();
+    Some(Fact::ItemFinished {
+        tag: StreamTag {
+            turn: about.turn,
+            model: about.model,
+            step: about.step,
+            part: 0,
+        },
+        item: draft.item.clone(),
+        content: about.content,
+        body: match about.reasoning {
+            None => Item::AgentMessage {
+                text,
+                partial: true,
+            },
+            Some(kind) => Item::Reasoning {
+                kind,
+                text,
+                partial: true,
+            },
+        },
+    })
+}
+
+fn opened(item: &ItemId, content: u32, opening: &Opening) -> LiveItem {
+    let (item, text) = (item.clone(), String::new());
+    match opening {
+        Opening::Text => LiveItem::Text {
+            item,
+            content,
+            text,
+        },
+        Opening::Reasoning(kind) => LiveItem::Reasoning {
+            item,
+            content,
+            kind: *kind,
+            text,
+        },
+        Opening::ToolInput { call_id, name } => LiveItem::ToolInput {
+            item,
+            call_id: call_id.clone(),
+            name: name.clone(),
+            json: text,
+        },
+    }
+}
+
+/// Appends, and forgets the oldest text past the limit.
+fn push_bounded(text: &mut String, delta: &str) {
+    text.push_str(delta);
+    if text.len() > LIVE_OUTPUT_BYTES_MAX {
+        let mut cut = text.len() - LIVE_OUTPUT_BYTES_MAX;
+        while !text.is_char_boundary(cut) {
+            cut += 1;
+        }
+        text.drain(..cut);
+    }
+}
+
+/// When drafts are next to be saved.
+pub fn next_save(live: &Live, last_save: Instant) -> Option<Instant> {
+    live.has_unsaved_text()
+        .then(|| last_save + crate::limits::DRAFT_EVERY)
+}

@@ -1,0 +1,326 @@
+//! The outbox: a shared ring of recent events with a visible head; every listener is a cursor.
+//!
+//! Nothing is queued per listener. A listener that falls behind the ring reads durable events back
+//! from the store and is told of the holes, so it never slows the session or another listener.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use store::SharedStore;
+use tokio::sync::{Notify, watch};
+use vocabulary::{Audience, Event, Refusal, Seq, ThreadCard, Why};
+
+use crate::codec;
+use crate::limits::{REPLAY_PAGE, RING_BYTES_MAX, RING_EVENTS_MAX};
+
+/// One event in the ring, with whatever its translators made of it, once for all listeners.
+pub struct Slot {
+    pub event: Event,
+    bytes: usize,
+    /// One place per spelling; the engine does not know what they are.
+    spelled: [OnceLock<Arc<dyn Any + Send + Sync>>; Slot::SPELLINGS],
+}
+
+impl Slot {
+    /// How many spellings a slot can hold.
+    pub const SPELLINGS: usize = 8;
+
+    fn new(event: Event, text_bytes: usize) -> Self {
+        Self {
+            event,
+            bytes: size_of::<Slot>() + text_bytes,
+            spelled: Default::default(),
+        }
+    }
+
+    /// The event in one spelling, made on first need.
+    pub fn spelled<T: Any + Send + Sync>(
+        &self,
+        spelling: usize,
+        make: impl FnOnce(&Event) -> T,
+    ) -> Option<Arc<T>> {
+        let place = self.spelled.get(spelling)?;
+        let made = place.get_or_init(|| Arc::new(make(&self.event)));
+        Arc::clone(made).downcast::<T>().ok()
+    }
+}
+
+#[derive(Default)]
+struct Ring {
+    slots: VecDeque<Arc<Slot>>,
+    bytes: usize,
+}
+
+/// How a session ended, for those who still listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Asleep,
+    Deleted,
+    /// The store failed; what was not committed did not happen.
+    Failed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Head {
+    visible: Seq,
+    ended: Option<Ended>,
+}
+
+pub struct Outbox {
+    pub card: Arc<ThreadCard>,
+    ring: Mutex<Ring>,
+    head: watch::Sender<Head>,
+    listeners: Mutex<Vec<(u64, Audience)>>,
+    /// Wakes the session when a listener leaves.
+    pub left: Notify,
+}
+
+impl Outbox {
+    pub fn new(card: Arc<ThreadCard>, head: Seq) -> Arc<Self> {
+        Arc::new(Self {
+            card,
+            ring: Mutex::default(),
+            head: watch::Sender::new(Head {
+                visible: head,
+                ended: None,
+            }),
+            listeners: Mutex::default(),
+            left: Notify::new(),
+        })
+    }
+
+    /// Adds events, each with the size of its text, numbered without holes. They are not visible yet.
+    pub fn push(&self, events: impl Iterator<Item = (Event, usize)>) {
+        let mut ring = self.ring.lock();
+        for (event, text_bytes) in events {
+            let slot = Arc::new(Slot::new(event, text_bytes));
+            ring.bytes += slot.bytes;
+            ring.slots.push_back(slot);
+        }
+        let visible = self.head.borrow().visible;
+        while ring.slots.len() > RING_EVENTS_MAX || ring.bytes > RING_BYTES_MAX {
+            match ring.slots.front() {
+                // What is not visible yet has been seen by nobody and must stay.
+                Some(slot) if slot.event.seq <= visible => ring.drop_oldest(),
+                _ => break,
+            }
+        }
+    }
+
+    /// Lets listeners see everything up to `visible`.
+    pub fn show(&self, visible: Seq) {
+        self.head.send_if_modified(|head| {
+            let grew = visible > head.visible;
+            head.visible = head.visible.max(visible);
+            grew
+        });
+    }
+
+    /// Gives memory back while nothing happens.
+    pub fn shrink(&self, keep: usize) {
+        let visible = self.head.borrow().visible;
+        let mut ring = self.ring.lock();
+        while ring.slots.len() > keep
+            && ring
+                .slots
+                .front()
+                .is_some_and(|slot| slot.event.seq <= visible)
+        {
+            ring.drop_oldest();
+        }
+        ring.slots.shrink_to_fit();
+    }
+
+    pub fn end(&self, ended: Ended) {
+        self.head.send_modify(|head| head.ended = Some(ended));
+    }
+
+    pub fn listeners(&self) -> usize {
+        self.listeners.lock().len()
+    }
+
+    /// Whether someone of another audience listens.
+    pub fn others_than(&self, audience: Audience) -> bool {
+        self.listeners
+            .lock()
+            .iter()
+            .any(|(_, each)| *each != audience)
+    }
+
+    /// A cursor behind `cursor`. If `replay_to` is given, the listener first hears the log up to it.
+    pub fn listen(
+        self: &Arc<Self>,
+        store: SharedStore,
+        audience: Audience,
+        cursor: Seq,
+        replay_to: Option<Seq>,
+    ) -> Listener {
+        let mut listeners = self.listeners.lock();
+        let number = listeners.last().map_or(1, |(number, _)| number + 1);
+        listeners.push((number, audience));
+        drop(listeners);
+        Listener {
+            number,
+            outbox: Arc::clone(self),
+            head: self.head.subscribe(),
+            store,
+            cursor,
+            replay_to,
+            joining: replay_to.is_some(),
+        }
+    }
+
+    fn take(&self, after: Seq, upto: Seq, most: usize) -> Taken {
+        let ring = self.ring.lock();
+        let Some(front) = ring.slots.front().map(|slot| slot.event.seq) else {
+            return Taken::Missed { upto };
+        };
+        if front > after.next() {
+            return Taken::Missed {
+                upto: Seq(front.0 - 1).min(upto),
+            };
+        }
+        let start = (after.0 + 1 - front.0) as usize;
+        let count = ((upto.0 - after.0) as usize).min(most);
+        Taken::Slots(ring.slots.range(start..start + count).cloned().collect())
+    }
+}
+
+impl Ring {
+    fn drop_oldest(&mut self) {
+        if let Some(slot) = self.slots.pop_front() {
+            self.bytes -= slot.bytes;
+        }
+    }
+}
+
+enum Taken {
+    Slots(Vec<Arc<Slot>>),
+    /// The ring no longer has what comes next, up to here.
+    Missed {
+        upto: Seq,
+    },
+}
+
+/// What a listener is given, in order: replayed events and gaps cover every number once.
+pub enum Delivered {
+    Live(Arc<Slot>),
+    Replay(Event),
+    Gap { after: Seq, to: Seq },
+    CaughtUp { head: Seq },
+    Ended(Ended),
+}
+
+/// One listener's place in a thread.
+pub struct Listener {
+    number: u64,
+    outbox: Arc<Outbox>,
+    head: watch::Receiver<Head>,
+    store: SharedStore,
+    cursor: Seq,
+    replay_to: Option<Seq>,
+    joining: bool,
+}
+
+impl Listener {
+    pub fn card(&self) -> &Arc<ThreadCard> {
+        &self.outbox.card
+    }
+
+    pub fn cursor(&self) -> Seq {
+        self.cursor
+    }
+
+    /// How many listen to the same thread.
+    pub fn listeners(&self) -> usize {
+        self.outbox.listeners()
+    }
+
+    /// Waits until there is something to hear, and gives at most about `most` of it.
+    /// Cancel-safe: nothing is taken before it is returned.
+    pub async fn next(&mut self, most: usize) -> Result<Vec<Delivered>, Refusal> {
+        loop {
+            if let Some(upto) = self.replay_to {
+                return self.replay(upto).await;
+            }
+            let head = *self.head.borrow_and_update();
+            if head.visible > self.cursor {
+                match self.outbox.take(self.cursor, head.visible, most) {
+                    Taken::Slots(slots) => {
+                        self.cursor = slots.last().map_or(self.cursor, |slot| slot.event.seq);
+                        return Ok(slots.into_iter().map(Delivered::Live).collect());
+                    }
+                    Taken::Missed { upto } => self.replay_to = Some(upto),
+                }
+            } else if let Some(ended) = head.ended {
+                return Ok(vec![Delivered::Ended(ended)]);
+            } else if self.head.changed().await.is_err() {
+                return Ok(vec![Delivered::Ended(Ended::Failed)]);
+            }
+        }
+    }
+
+    /// The next events that are ready, without waiting and not beyond `upto`.
+    pub fn ready(&mut self, upto: Seq, most: usize) -> Vec<Delivered> {
+        let visible = self.head.borrow().visible.min(upto);
+        if self.replay_to.is_some() || visible <= self.cursor {
+            return Vec::new();
+        }
+        match self.outbox.take(self.cursor, visible, most) {
+            Taken::Slots(slots) => {
+                self.cursor = slots.last().map_or(self.cursor, |slot| slot.event.seq);
+                slots.into_iter().map(Delivered::Live).collect()
+            }
+            Taken::Missed { .. } => Vec::new(),
+        }
+    }
+
+    async fn replay(&mut self, upto: Seq) -> Result<Vec<Delivered>, Refusal> {
+        let page = self
+            .store
+            .events(self.outbox.card.id, self.cursor, REPLAY_PAGE)
+            .await
+            .map_err(|error| Refusal::new(Why::Storage, error.to_string()))?;
+        let mut delivered = Vec::with_capacity(page.len() + 1);
+        let mut at = self.cursor;
+        let more = page.len() as u32 == REPLAY_PAGE;
+        for stored in page.iter().take_while(|stored| stored.seq <= upto) {
+            if stored.seq > at.next() {
+                delivered.push(Delivered::Gap {
+                    after: at,
+                    to: Seq(stored.seq.0 - 1),
+                });
+            }
+            delivered.push(Delivered::Replay(codec::decode(stored)?));
+            at = stored.seq;
+        }
+        let done = !more || page.last().is_some_and(|last| last.seq >= upto);
+        if done {
+            if at < upto {
+                delivered.push(Delivered::Gap {
+                    after: at,
+                    to: upto,
+                });
+                at = upto;
+            }
+            self.replay_to = None;
+            if std::mem::take(&mut self.joining) {
+                delivered.push(Delivered::CaughtUp { head: upto });
+            }
+        }
+        self.cursor = at;
+        Ok(delivered)
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.outbox
+            .listeners
+            .lock()
+            .retain(|(number, _)| *number != self.number);
+        self.outbox.left.notify_one();
+    }
+}

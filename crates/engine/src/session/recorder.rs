@@ -1,0 +1,276 @@
+//! The recorder: numbers facts, folds them, and gets the durable ones to disk, one append at a time.
+//!
+//! Numbers and folds at once, but shows listeners only what is committed: the visible head stops
+//! before the first durable event that is not on disk yet, and never passes the high-water mark
+//! that is. Replies and other after-effects wait behind the same head.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use store::{Batch, EntryRow, Lease, Receipt, SharedStore, StoreError, StoredEvent};
+use vocabulary::{Event, Fact, ItemId, Refusal, Seq, Timestamp, Why};
+
+use super::outbox::Outbox;
+use super::state::{ThreadState, changes_list_row};
+use crate::codec;
+use crate::limits::{HIGH_WATER_AHEAD, HIGH_WATER_RENEW};
+
+/// Something to do once everything up to a position is on disk, or to drop if that fails.
+type Deferred = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
+
+pub struct Recorder {
+    store: SharedStore,
+    pub outbox: Arc<Outbox>,
+    lease: Option<Lease>,
+    /// The last number given.
+    last: Seq,
+    /// The last durable event that is on disk.
+    committed: Seq,
+    appending: Option<Appending>,
+    /// Numbers up to here are reserved on disk; after the append under way, up to `high_water_next`.
+    high_water: Seq,
+    high_water_next: Seq,
+    pending: Pending,
+    fresh: Vec<(Event, usize)>,
+    deferred: VecDeque<(Seq, Deferred)>,
+    /// A thread that is not kept yet has everything pending and nothing on disk.
+    pub kept: bool,
+}
+
+#[derive(Default)]
+struct Pending {
+    list_row: bool,
+    events: Vec<StoredEvent>,
+    entries: Vec<EntryRow>,
+    receipts: Vec<Receipt>,
+    drafts_done: Vec<ItemId>,
+    renew: bool,
+}
+
+/// The durable events of the append under way.
+struct Appending {
+    first: Option<Seq>,
+    last: Seq,
+}
+
+/// An append on its way; `Recorder::appended` must hear how it ended.
+pub struct Append {
+    store: SharedStore,
+    lease: Lease,
+    expected: Seq,
+    batch: Batch,
+}
+
+impl Append {
+    pub fn has_list_row(&self) -> bool {
+        self.batch.thread.is_some()
+    }
+
+    pub async fn run(self) -> Result<(), StoreError> {
+        self.store
+            .append(self.lease, self.expected, self.batch)
+            .await
+    }
+}
+
+/// Where the log of a thread stands on disk.
+pub struct Standing {
+    pub lease: Option<Lease>,
+    pub last_seq: Seq,
+    pub high_water: Seq,
+    pub kept: bool,
+}
+
+impl Recorder {
+    /// Numbers start past the high-water mark: clients may have seen any number below it.
+    pub fn new(store: SharedStore, outbox: Arc<Outbox>, standing: Standing) -> Self {
+        Self {
+            store,
+            outbox,
+            lease: standing.lease,
+            last: standing.high_water.max(standing.last_seq),
+            committed: standing.last_seq,
+            appending: None,
+            high_water: standing.high_water,
+            high_water_next: standing.high_water,
+            pending: Pending::default(),
+            fresh: Vec::new(),
+            deferred: VecDeque::new(),
+            kept: standing.kept,
+        }
+    }
+
+    pub fn last(&self) -> Seq {
+        self.last
+    }
+
+    pub fn lease(&self) -> Option<Lease> {
+        self.lease
+    }
+
+    pub fn set_lease(&mut self, lease: Lease) {
+        self.lease = Some(lease);
+    }
+
+    /// Numbers a fact and folds it.
+    pub fn record(
+        &mut self,
+        state: &mut ThreadState,
+        at: Timestamp,
+        fact: Fact,
+    ) -> Result<Seq, Refusal> {
+        self.last = self.last.next();
+        let event = Event {
+            seq: self.last,
+            at,
+            fact,
+        };
+        let text_bytes = match event.fact.durable() {
+            true => self.keep(state, &event)?,
+            false => match &event.fact {
+                Fact::ItemGrew { delta, .. } => delta.len(),
+                // tidy: wildcard, because only deltas carry text of any size.
+                _ => 0,
+            },
+        };
+        self.fresh.push((event, text_bytes));
+        Ok(self.last)
+    }
+
+    fn keep(&mut self, state: &mut ThreadState, event: &Event) -> Result<usize, Refusal> {
+        let payload = codec::encode(&event.fact)?;
+        let text_bytes = payload.len();
+        self.pending.list_row |= changes_list_row(&event.fact);
+        self.pending.entries.extend(state.apply(event));
+        if let Fact::ItemFinished { item, .. } = &event.fact {
+            self.pending.drafts_done.push(item.clone());
+        }
+        self.pending.events.push(StoredEvent {
+            seq: event.seq,
+            at: event.at,
+            payload,
+        });
+        Ok(text_bytes)
+    }
+
+    pub fn receipt(&mut self, receipt: Receipt) {
+        self.pending.receipts.push(receipt);
+    }
+
+    pub fn forget_draft(&mut self, item: ItemId) {
+        self.pending.drafts_done.push(item);
+    }
+
+    /// Runs `then` once everything recorded so far is on disk.
+    pub fn after_commit(&mut self, then: impl FnOnce(Result<(), Refusal>) + Send + 'static) {
+        self.deferred.push_back((self.last, Box::new(then)));
+    }
+
+    /// Whether facts wait for the append under way to end.
+    pub fn is_clean(&self) -> bool {
+        self.appending.is_none() && self.pending.is_empty() && self.deferred.is_empty()
+    }
+
+    /// Hands fresh events to the ring and shows what may be seen. Call after each round of records.
+    pub fn publish(&mut self) {
+        if !self.fresh.is_empty() {
+            self.outbox.push(self.fresh.drain(..));
+        }
+        let left = self.high_water_next.0.saturating_sub(self.last.0);
+        self.pending.renew |= self.kept && left < HIGH_WATER_RENEW;
+        self.settle();
+    }
+
+    /// The next append, if there is something to write and none is under way.
+    pub fn next_append(&mut self, state: &ThreadState) -> Result<Option<Append>, Refusal> {
+        let Some(lease) = self.lease else {
+            return Ok(None);
+        };
+        if self.appending.is_some() || !self.kept || self.pending.is_empty() {
+            return Ok(None);
+        }
+        let pending = std::mem::take(&mut self.pending);
+        let state_row = serde_json::to_vec(state)
+            .map(Bytes::from)
+            .map_err(|error| {
+                Refusal::new(Why::Internal, format!("state cannot be written: {error}"))
+            })?;
+        self.high_water_next = Seq(self.last.0 + HIGH_WATER_AHEAD);
+        self.appending = Some(Appending {
+            first: pending.events.first().map(|event| event.seq),
+            last: pending
+                .events
+                .last()
+                .map_or(self.committed, |event| event.seq),
+        });
+        Ok(Some(Append {
+            store: Arc::clone(&self.store),
+            lease,
+            expected: self.committed,
+            batch: Batch {
+                thread: pending.list_row.then(|| state.thread.clone()),
+                events: pending.events,
+                entries: pending.entries,
+                state: state_row,
+                unfinished: state.turn.is_some(),
+                high_water: self.high_water_next,
+                receipts: pending.receipts,
+                drafts_done: pending.drafts_done,
+            },
+        }))
+    }
+
+    /// The append under way is on disk.
+    pub fn appended(&mut self) {
+        if let Some(appending) = self.appending.take() {
+            self.committed = appending.last;
+            self.high_water = self.high_water_next;
+        }
+        self.settle();
+    }
+
+    /// Everything that is not on disk did not happen: tells whoever waits.
+    pub fn refuse_all(&mut self, refusal: &Refusal) {
+        for (_, deferred) in self.deferred.drain(..) {
+            deferred(Err(refusal.clone()));
+        }
+    }
+
+    /// The last position listeners may see.
+    fn visible(&self) -> Seq {
+        if !self.kept {
+            return self.last;
+        }
+        let under_way = self
+            .appending
+            .as_ref()
+            .and_then(|appending| appending.first);
+        let waiting = self.pending.events.first().map(|event| event.seq);
+        let first_uncommitted = under_way.or(waiting);
+        let by_commit = first_uncommitted.map_or(self.last, |seq| Seq(seq.0 - 1));
+        by_commit.min(self.high_water)
+    }
+
+    /// Shows what may be seen, and does what waited for it: replies leave before the events behind
+    /// them become visible.
+    fn settle(&mut self) {
+        let visible = self.visible();
+        while self.deferred.front().is_some_and(|(at, _)| *at <= visible) {
+            if let Some((_, deferred)) = self.deferred.pop_front() {
+                deferred(Ok(()));
+            }
+        }
+        self.outbox.show(visible);
+    }
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.events.is_empty()
+            && self.receipts.is_empty()
+            && self.drafts_done.is_empty()
+            && !self.renew
+            && !self.list_row
+    }
+}

@@ -1,0 +1,323 @@
+//! What a session knows of its thread: the fold of the log, small enough to be written with every append.
+
+use serde::{Deserialize, Serialize};
+use store::{EntryRow, StoredEvent};
+use vocabulary::{
+    Answer, ApprovalAnswer, AskKind, Closing, Event, Fact, ItemId, OpenAsk, PlanStep, Refusal, Seq,
+    Status, StreamTag, Thread, Timestamp, ToolClass, TurnId, TurnOutcome, Usage, UserInput, Why,
+};
+
+use crate::codec;
+use crate::limits::{GRANTS_MAX, PREVIEW_CHARS_MAX};
+
+/// The state row. Its size does not grow with the conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadState {
+    pub thread: Thread,
+    pub turn: Option<TurnState>,
+    pub asks: Vec<OpenAsk>,
+    pub plan: Vec<PlanStep>,
+    /// Commands a person allowed for as long as this thread lives.
+    pub grants: Vec<String>,
+    /// The place of the next transcript entry.
+    pub next_ordinal: u64,
+    /// The transcript starts here; what stands before was reset away.
+    pub history_from: u64,
+    /// The message that the next entry may still belong to.
+    open_message: Option<(MessageRole, TurnId, u32)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnState {
+    pub turn: TurnId,
+    pub started_at: Timestamp,
+    pub started_seq: Seq,
+    pub input: UserInput,
+    pub model: std::sync::Arc<vocabulary::ModelRef>,
+    /// The last step that finished.
+    pub step: u32,
+    /// The calls of that step.
+    pub calls: Vec<CallState>,
+    pub usage: Option<Usage>,
+}
+
+/// A planned call: where the log has it, and how far it came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallState {
+    pub item: ItemId,
+    pub call_id: String,
+    pub name: String,
+    pub class: ToolClass,
+    pub step: u32,
+    pub seq: Seq,
+    pub started: bool,
+    pub finished: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum MessageRole {
+    Assistant,
+    Tool,
+}
+
+impl ThreadState {
+    /// A thread about which nothing has happened yet but its creation.
+    pub fn new(thread: Thread) -> Self {
+        Self {
+            thread,
+            turn: None,
+            asks: Vec::new(),
+            plan: Vec::new(),
+            grants: Vec::new(),
+            next_ordinal: 0,
+            history_from: 0,
+            open_message: None,
+        }
+    }
+
+    /// Takes one event in; gives its transcript entry where it makes one.
+    /// Ephemeral events change nothing: the fold of the log alone gives the state.
+    pub fn apply(&mut self, event: &Event) -> Option<EntryRow> {
+        let at = event.at;
+        match &event.fact {
+            Fact::ThreadCreated { thread } => *self = Self::new((**thread).clone()),
+            Fact::TitleChanged { title, .. } => {
+                self.thread.title = title.clone();
+                self.thread.updated_at = at;
+            }
+            Fact::SettingsChanged { settings, .. } => {
+                self.thread.settings = settings.clone();
+                self.thread.updated_at = at;
+            }
+            Fact::ArchivedChanged { archived } => {
+                self.thread.archived = *archived;
+                self.thread.updated_at = at;
+            }
+            Fact::ThreadReset => self.reset(at),
+            Fact::TurnStarted {
+                turn, input, model, ..
+            } => {
+                self.start_turn(event.seq, at, turn, input, model);
+            }
+            Fact::TurnFinished { outcome, .. } => self.finish_turn(at, outcome),
+            Fact::StepFinished { tag, usage, .. } => self.finish_step(tag, *usage),
+            Fact::StepFailed { tag, .. } => self.finish_step(tag, Usage::default()),
+            Fact::ToolPlanned { tag, call, .. } => self.plan_call(event.seq, tag, call),
+            Fact::ToolStarted { item, .. } => {
+                if let Some(call) = self.call_mut(item) {
+                    call.started = true;
+                }
+            }
+            Fact::ToolFinished { call, .. } => {
+                if let Some(call) = self.call_mut(&call.item) {
+                    call.finished = true;
+                }
+            }
+            Fact::AskOpened { tag, ask } => {
+                self.thread.status = Status::Waiting;
+                self.asks.push(OpenAsk {
+                    ask: ask.clone(),
+                    seq: event.seq,
+                    at,
+                    tag: tag.clone(),
+                    answers: Default::default(),
+                });
+            }
+            Fact::AskProgressed { ask, answers, .. } => {
+                if let Some(open) = self.asks.iter_mut().find(|open| open.ask.id == *ask) {
+                    open.answers = answers.clone();
+                }
+            }
+            Fact::AskClosed { ask, closing, .. } => self.close_ask(ask, closing),
+            Fact::PlanChanged { steps, .. } => self.plan = steps.clone(),
+            Fact::ItemFinished { .. } => {}
+            Fact::StatusChanged { .. }
+            | Fact::ThreadClosed
+            | Fact::StepStarted { .. }
+            | Fact::ItemStarted { .. }
+            | Fact::ItemGrew { .. }
+            | Fact::ToolReached { .. }
+            | Fact::Logged { .. }
+            | Fact::RawReceived { .. } => {}
+        }
+        self.enter(event)
+    }
+
+    /// Where an event stands in the transcript, if it is an entry of it.
+    fn enter(&mut self, event: &Event) -> Option<EntryRow> {
+        let role = match &event.fact {
+            Fact::TurnStarted { .. } => None,
+            Fact::ItemFinished { tag, .. } | Fact::ToolPlanned { tag, .. } => {
+                Some((MessageRole::Assistant, tag.turn.clone(), tag.step))
+            }
+            Fact::ToolFinished { tag, .. } => Some((MessageRole::Tool, tag.turn.clone(), tag.step)),
+            Fact::ThreadCreated { .. }
+            | Fact::TitleChanged { .. }
+            | Fact::SettingsChanged { .. }
+            | Fact::ArchivedChanged { .. }
+            | Fact::ThreadReset
+            | Fact::StatusChanged { .. }
+            | Fact::ThreadClosed
+            | Fact::TurnFinished { .. }
+            | Fact::StepStarted { .. }
+            | Fact::StepFinished { .. }
+            | Fact::StepFailed { .. }
+            | Fact::ItemStarted { .. }
+            | Fact::ItemGrew { .. }
+            | Fact::ToolReached { .. }
+            | Fact::ToolStarted { .. }
+            | Fact::AskOpened { .. }
+            | Fact::AskProgressed { .. }
+            | Fact::AskClosed { .. }
+            | Fact::PlanChanged { .. }
+            | Fact::Logged { .. }
+            | Fact::RawReceived { .. } => return None,
+        };
+        if role.is_none() || role != self.open_message {
+            self.thread.message_count += 1;
+            self.open_message = role;
+        }
+        let ordinal = self.next_ordinal;
+        self.next_ordinal += 1;
+        Some(EntryRow {
+            ordinal,
+            message: self.thread.message_count - 1,
+            seq: event.seq,
+        })
+    }
+
+    fn start_turn(
+        &mut self,
+        seq: Seq,
+        at: Timestamp,
+        turn: &TurnId,
+        input: &UserInput,
+        model: &std::sync::Arc<vocabulary::ModelRef>,
+    ) {
+        self.thread.status = Status::Running;
+        self.thread.updated_at = at;
+        self.thread.active_at = Some(at);
+        if self.thread.preview.is_empty() {
+            self.thread.preview = input
+                .shown()
+                .trim()
+                .chars()
+                .take(PREVIEW_CHARS_MAX)
+                .collect();
+        }
+        self.turn = Some(TurnState {
+            turn: turn.clone(),
+            started_at: at,
+            started_seq: seq,
+            input: input.clone(),
+            model: model.clone(),
+            step: 0,
+            calls: Vec::new(),
+            usage: None,
+        });
+    }
+
+    fn finish_turn(&mut self, at: Timestamp, outcome: &TurnOutcome) {
+        self.thread.status = match outcome {
+            TurnOutcome::Completed | TurnOutcome::Cancelled => Status::Ready,
+            TurnOutcome::Failed(_) => Status::Error,
+        };
+        self.thread.updated_at = at;
+        self.thread.active_at = Some(at);
+        self.turn = None;
+        self.asks.clear();
+        self.open_message = None;
+    }
+
+    fn finish_step(&mut self, tag: &StreamTag, usage: Usage) {
+        if let Some(turn) = &mut self.turn {
+            turn.step = tag.step;
+            turn.usage.get_or_insert_default().add(usage);
+        }
+    }
+
+    fn plan_call(&mut self, seq: Seq, tag: &StreamTag, call: &vocabulary::ToolCall) {
+        let Some(turn) = &mut self.turn else { return };
+        // Only the calls of the newest step matter: all earlier ones have ended.
+        turn.calls.retain(|known| known.step == tag.step);
+        turn.calls.push(CallState {
+            item: call.item.clone(),
+            call_id: call.call_id.clone(),
+            name: call.name.clone(),
+            class: call.class,
+            step: tag.step,
+            seq,
+            started: false,
+            finished: false,
+        });
+    }
+
+    fn call_mut(&mut self, item: &ItemId) -> Option<&mut CallState> {
+        self.turn
+            .as_mut()?
+            .calls
+            .iter_mut()
+            .find(|call| call.item == *item)
+    }
+
+    fn close_ask(&mut self, ask: &vocabulary::Ask, closing: &Closing) {
+        self.asks.retain(|open| open.ask.id != ask.id);
+        if self.asks.is_empty() && self.thread.status == Status::Waiting {
+            self.thread.status = Status::Running;
+        }
+        let for_session = matches!(
+            closing,
+            Closing::Answered(Answer::Approval(ApprovalAnswer::ForSession))
+        );
+        if let (true, AskKind::Approval(approval)) = (for_session, &ask.kind) {
+            self.grants.retain(|known| *known != approval.command);
+            self.grants.push(approval.command.clone());
+            if self.grants.len() > GRANTS_MAX {
+                self.grants.remove(0);
+            }
+        }
+    }
+
+    fn reset(&mut self, at: Timestamp) {
+        self.plan.clear();
+        self.history_from = self.next_ordinal;
+        self.open_message = None;
+        self.thread.message_count = 0;
+        self.thread.preview.clear();
+        self.thread.updated_at = at;
+    }
+}
+
+/// The state that a whole log folds to, and the entries it makes: what the rows must say.
+pub fn fold(log: &[StoredEvent]) -> Result<(ThreadState, Vec<EntryRow>), Refusal> {
+    let mut events = log.iter().map(codec::decode);
+    let first = events.next().transpose()?;
+    let Some(Fact::ThreadCreated { thread }) = first.map(|event| event.fact) else {
+        return Err(Refusal::new(
+            Why::Storage,
+            "a log begins with the thread's creation",
+        ));
+    };
+    let (mut state, mut entries) = (ThreadState::new(*thread), Vec::new());
+    for event in events {
+        entries.extend(state.apply(&event?));
+    }
+    Ok((state, entries))
+}
+
+/// Whether a fact changes the thread's row in the list. Counts alone do not: the row follows at
+/// the next turn boundary, and the state row has the exact number.
+pub fn changes_list_row(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::ThreadCreated { .. }
+            | Fact::TitleChanged { .. }
+            | Fact::SettingsChanged { .. }
+            | Fact::ArchivedChanged { .. }
+            | Fact::ThreadReset
+            | Fact::TurnStarted { .. }
+            | Fact::TurnFinished { .. }
+            | Fact::AskOpened { .. }
+            | Fact::AskClosed { .. }
+    )
+}

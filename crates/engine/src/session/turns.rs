@@ -1,0 +1,275 @@
+//! A session and its turn: starting it, following it, ending it in every way it can end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use vocabulary::{
+    Closing, Fact, Refusal, Status, StatusReason, StreamTag, ToolCallRef, ToolClass, ToolOutcome,
+    ToolOutput, TurnError, TurnErrorKind, TurnId, TurnOutcome,
+};
+
+use super::Session;
+use super::state::CallState;
+use crate::agents::{Agent, model::ModelAgent};
+use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
+use crate::turn::{FromTurn, History, Permits, Start, Turn, TurnEnd};
+
+/// A thread at rest gives its ring back after this.
+pub const SHRINK_AFTER: Duration = Duration::from_secs(10);
+/// How long an abandoned turn may take to let go of its processes.
+const ABANDON_GRACE: Duration = Duration::from_secs(2);
+
+/// A turn as its session holds it.
+pub struct TurnHandle {
+    pub cancel: CancellationToken,
+    pub facts: mpsc::Receiver<FromTurn>,
+    pub task: JoinHandle<()>,
+    /// When it is ended by force.
+    pub force_at: Option<Instant>,
+    /// Whether a person cancelled it.
+    pub cancelled: bool,
+}
+
+impl TurnHandle {
+    /// Lets the turn go without recording anything more of it; its processes end with it.
+    pub async fn abandon(self) {
+        self.cancel.cancel();
+        drop(self.facts);
+        let mut task = self.task;
+        if tokio::time::timeout(ABANDON_GRACE, &mut task)
+            .await
+            .is_err()
+        {
+            task.abort();
+        }
+    }
+}
+
+impl Session {
+    /// Sets the turn that the state names running.
+    pub(super) fn run_turn(&mut self, turn: TurnId, start: Start) {
+        let (to_session, facts) = mpsc::channel(TURN_FACTS_MAX);
+        let cancel = CancellationToken::new();
+        let model = match &self.state.turn {
+            Some(turn) => Arc::clone(&turn.model),
+            None => Arc::new(self.state.thread.settings.model.clone()),
+        };
+        let turn = Arc::new(Turn {
+            shared: Arc::clone(&self.shared),
+            card: Arc::clone(&self.card),
+            id: turn,
+            model,
+            history: History {
+                from_ordinal: self.state.history_from,
+                message_count: self.state.thread.message_count,
+            },
+            permits: self.permits.subscribe(),
+            cancel: cancel.clone(),
+            to_session: to_session.clone(),
+        });
+        let task = tokio::spawn(async move {
+            let end = ModelAgent.run(turn, start).await;
+            // A session that is gone needs no goodbye.
+            let _ = to_session.send(FromTurn::Ended(end)).await;
+        });
+        self.early.clear();
+        self.shrunk = false;
+        self.drafted_at = Instant::now();
+        self.turn = Some(TurnHandle {
+            cancel,
+            facts,
+            task,
+            force_at: None,
+            cancelled: false,
+        });
+    }
+
+    /// Takes in what the turn told. No facts at all: its task is gone without a word.
+    pub(super) fn take_in(&mut self, count: usize, told: Vec<FromTurn>) -> Result<(), Refusal> {
+        if count == 0 {
+            let message = "the agent stopped unexpectedly".to_owned();
+            let error = TurnError {
+                kind: TurnErrorKind::Internal,
+                message,
+            };
+            return self.end_turn_here(TurnOutcome::Failed(error), "the agent stopped");
+        }
+        for each in told {
+            match each {
+                FromTurn::Tell(fact) => {
+                    self.record(fact)?;
+                }
+                FromTurn::Commit(fact, done) => {
+                    self.record(fact)?;
+                    self.answer_when_on_disk(done);
+                }
+                FromTurn::Sync(done) => self.answer_when_on_disk(done),
+                FromTurn::Ask { tag, ask, reply } => self.open_ask(tag, ask, reply)?,
+                FromTurn::Ended(end) => {
+                    let outcome = match end {
+                        TurnEnd::Completed => TurnOutcome::Completed,
+                        TurnEnd::Cancelled => TurnOutcome::Cancelled,
+                        TurnEnd::Failed(error) => TurnOutcome::Failed(error),
+                    };
+                    self.finish_turn(outcome)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn answer_when_on_disk(&mut self, done: oneshot::Sender<()>) {
+        self.recorder.after_commit(move |committed| {
+            if committed.is_ok() {
+                let _ = done.send(());
+            }
+        });
+    }
+
+    /// Cancels the running turn; it winds up by itself, or is ended by force.
+    pub(super) fn cancel_turn(&mut self) -> Result<(), Refusal> {
+        let Some(turn) = &mut self.turn else {
+            return Ok(());
+        };
+        turn.cancelled = true;
+        turn.cancel.cancel();
+        turn.force_at
+            .get_or_insert_with(|| Instant::now() + CANCEL_GRACE);
+        self.close_all_asks(Closing::Cancelled)
+    }
+
+    /// Records the end of a turn that wound up by itself.
+    fn finish_turn(&mut self, outcome: TurnOutcome) -> Result<(), Refusal> {
+        let Some(running) = &self.state.turn else {
+            return Ok(());
+        };
+        let fact = Fact::TurnFinished {
+            turn: running.turn.clone(),
+            outcome: outcome.clone(),
+            text: self.live.text(),
+            reasoning: std::mem::take(&mut self.live.reasoning),
+            usage: running.usage,
+            model: Arc::clone(&running.model),
+        };
+        self.close_all_asks(Closing::Cancelled)?;
+        let from = self.state.thread.status;
+        self.record(fact)?;
+        let reason = match &outcome {
+            TurnOutcome::Completed => StatusReason::TurnComplete,
+            TurnOutcome::Cancelled => StatusReason::UserStopped,
+            TurnOutcome::Failed(error) if error.kind == TurnErrorKind::ServerRestart => {
+                StatusReason::ServerRestart
+            }
+            TurnOutcome::Failed(_) => StatusReason::TurnFailed,
+        };
+        self.tell_status(from, self.state.thread.status, reason)?;
+        self.turn = None;
+        self.live = Default::default();
+        self.early.clear();
+        self.idle_since = Instant::now();
+        Ok(())
+    }
+
+    /// Ends the turn in its stead: finishes what it was writing, ends its calls, records its end.
+    pub(super) fn end_turn_here(&mut self, outcome: TurnOutcome, why: &str) -> Result<(), Refusal> {
+        for fact in self.live.cut_short() {
+            self.record(fact)?;
+        }
+        let lost = Closing::Lost {
+            why: why.to_owned(),
+        };
+        self.close_all_asks(if outcome == TurnOutcome::Cancelled {
+            Closing::Cancelled
+        } else {
+            lost
+        })?;
+        for fact in self.unfinished_calls(why, |_| true) {
+            self.record(fact)?;
+        }
+        if let Some(turn) = &mut self.turn {
+            turn.cancel.cancel();
+            turn.task.abort();
+        }
+        self.finish_turn(outcome)
+    }
+
+    /// Ends for calls that will never end by themselves.
+    pub(super) fn unfinished_calls(
+        &self,
+        why: &str,
+        which: impl Fn(&CallState) -> bool,
+    ) -> Vec<Fact> {
+        let Some(turn) = &self.state.turn else {
+            return Vec::new();
+        };
+        let open = turn
+            .calls
+            .iter()
+            .filter(|call| !call.finished && which(call));
+        open.map(|call| Fact::ToolFinished {
+            tag: StreamTag {
+                turn: turn.turn.clone(),
+                model: Arc::clone(&turn.model),
+                step: call.step,
+                part: 0,
+            },
+            call: ToolCallRef {
+                item: call.item.clone(),
+                call_id: call.call_id.clone(),
+                name: call.name.clone(),
+                class: call.class,
+            },
+            outcome: interrupted(call, why),
+        })
+        .collect()
+    }
+
+    /// Ends a turn whose grace is over.
+    pub(super) fn force_overdue_turn(&mut self, now: Instant) -> Result<(), Refusal> {
+        let Some(turn) = &self.turn else {
+            return Ok(());
+        };
+        if turn.force_at.is_none_or(|at| now < at) {
+            return Ok(());
+        }
+        if turn.cancelled {
+            return self.end_turn_here(TurnOutcome::Cancelled, "the turn was cancelled");
+        }
+        // A turn that waits survives the stop; it is picked up when the thread wakes again.
+        if self.state.thread.status == Status::Waiting {
+            return Ok(());
+        }
+        let message = "the server stopped while this turn was running".to_owned();
+        let error = TurnError {
+            kind: TurnErrorKind::ServerRestart,
+            message,
+        };
+        self.end_turn_here(TurnOutcome::Failed(error), "the server stopped")
+    }
+
+    /// What the turn may do follows every change of settings and grants.
+    pub(super) fn permit(&self) {
+        self.permits.send_replace(Permits {
+            settings: self.state.thread.settings.clone(),
+            grants: self.state.grants.clone(),
+        });
+    }
+}
+
+fn interrupted(call: &CallState, why: &str) -> ToolOutcome {
+    match (call.started, call.class) {
+        (false, _) => ToolOutcome::NotRun {
+            why: format!("not run: {why}"),
+        },
+        (true, ToolClass::Command) => ToolOutcome::Interrupted(ToolOutput::Command {
+            stdout: String::new(),
+            stderr: format!("Command aborted: {why}."),
+            exit_code: 130,
+            duration_ms: 0,
+        }),
+        (true, _) => ToolOutcome::Interrupted(ToolOutput::Text(format!("interrupted: {why}"))),
+    }
+}

@@ -1,0 +1,199 @@
+//! How a session comes to be: born, or woken from the store with whatever its last process left.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use store::{Lease, Loaded};
+use tokio::sync::{mpsc, watch};
+use vocabulary::{
+    Event, Fact, Refusal, Seq, StreamTag, Thread, ToolCall, TurnError, TurnErrorKind, TurnOutcome,
+    Why,
+};
+
+use super::live::{Live, from_draft};
+use super::outbox::Outbox;
+use super::recorder::{Recorder, Standing};
+use super::state::ThreadState;
+use super::{Handle, Session, storage};
+use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
+use crate::turn::{Permits, Start};
+use crate::{Shared, codec};
+
+/// A new thread. Nothing of it is in the store before something happens in it, unless `keep`.
+pub async fn born(shared: &Arc<Shared>, thread: Thread, keep: bool) -> Result<Handle, Refusal> {
+    let id = thread.card.id;
+    let lease = match keep {
+        true => Some(shared.store.acquire(id).await.map_err(storage)?),
+        false => None,
+    };
+    let state = ThreadState::new(thread.clone());
+    let standing = Standing {
+        lease,
+        last_seq: Seq::ZERO,
+        high_water: Seq::ZERO,
+        kept: keep,
+    };
+    let (mut session, handle) = lay(shared, state, standing);
+    session.record(Fact::ThreadCreated {
+        thread: Box::new(thread),
+    })?;
+    session.settle()?;
+    tokio::spawn(session.run());
+    Ok(handle)
+}
+
+/// A thread from the store. A turn that waited is picked up; one that ran is closed.
+pub async fn woken(shared: &Arc<Shared>, lease: Lease, loaded: Loaded) -> Result<Handle, Refusal> {
+    let state: ThreadState = serde_json::from_slice(&loaded.state).map_err(|error| {
+        Refusal::new(
+            Why::Storage,
+            format!("the thread's state cannot be read: {error}"),
+        )
+    })?;
+    let standing = Standing {
+        lease: Some(lease),
+        last_seq: loaded.last_seq,
+        high_water: loaded.high_water,
+        kept: true,
+    };
+    let (mut session, handle) = lay(shared, state, standing);
+    session.woken = true;
+    session.recover(&loaded).await?;
+    session.settle()?;
+    tokio::spawn(session.run());
+    Ok(handle)
+}
+
+fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session, Handle) {
+    let card = Arc::new(state.thread.card.clone());
+    let head = standing.high_water.max(standing.last_seq);
+    let outbox = Outbox::new(Arc::clone(&card), head);
+    let (to_mail, mail) = mpsc::channel(MAILBOX_CALLS_MAX);
+    let status = watch::Sender::new(state.thread.status);
+    let handle = Handle {
+        mail: to_mail,
+        card: Arc::clone(&card),
+        outbox: Arc::clone(&outbox),
+        status: status.subscribe(),
+    };
+    let permits = watch::Sender::new(Permits {
+        settings: state.thread.settings.clone(),
+        grants: state.grants.clone(),
+    });
+    let store = Arc::clone(&shared.store);
+    let session = Session {
+        shared: Arc::clone(shared),
+        recorder: Recorder::new(Arc::clone(&store), outbox, standing),
+        store,
+        card,
+        state,
+        status,
+        live: Live::default(),
+        turn: None,
+        permits,
+        waiters: HashMap::new(),
+        early: HashMap::new(),
+        closed_asks: VecDeque::new(),
+        mail,
+        appending: None,
+        list_row_sent: false,
+        drafting: None,
+        drafted_at: Instant::now(),
+        idle_since: Instant::now(),
+        shrunk: true,
+        woken: false,
+        stopping: None,
+        close_when_idle: false,
+    };
+    (session, handle)
+}
+
+impl Session {
+    /// Looks after a turn that the last process left behind.
+    async fn recover(&mut self, loaded: &Loaded) -> Result<(), Refusal> {
+        let Some(turn) = self.state.turn.clone() else {
+            return self.drop_drafts(loaded);
+        };
+        let events = self.events_since(Seq(turn.started_seq.0 - 1)).await?;
+        self.live.catch_up(&events);
+        if !self.state.asks.is_empty() {
+            self.drop_drafts(loaded)?;
+            // A call that had started is never made again, even in a turn that goes on.
+            for fact in self.unfinished_calls("the server stopped", |call| call.started) {
+                self.record(fact)?;
+            }
+            let calls = self.calls_to_make(&events);
+            self.run_turn(
+                turn.turn,
+                Start::PickUp {
+                    step: turn.step,
+                    calls,
+                },
+            );
+            return Ok(());
+        }
+        for draft in &loaded.drafts {
+            match from_draft(draft) {
+                Some(fact) => {
+                    self.record(fact)?;
+                }
+                None => self.recorder.forget_draft(draft.item.clone()),
+            }
+        }
+        let message = "the server stopped while this turn was running".to_owned();
+        let error = TurnError {
+            kind: TurnErrorKind::ServerRestart,
+            message,
+        };
+        self.end_turn_here(TurnOutcome::Failed(error), "the server stopped")
+    }
+
+    fn drop_drafts(&mut self, loaded: &Loaded) -> Result<(), Refusal> {
+        for draft in &loaded.drafts {
+            self.recorder.forget_draft(draft.item.clone());
+        }
+        Ok(())
+    }
+
+    async fn events_since(&mut self, after: Seq) -> Result<Vec<Event>, Refusal> {
+        let mut events: Vec<Event> = Vec::new();
+        loop {
+            let after = events.last().map_or(after, |event| event.seq);
+            let page = self
+                .store
+                .events(self.card.id, after, REPLAY_PAGE)
+                .await
+                .map_err(storage)?;
+            let full = page.len() as u32 == REPLAY_PAGE;
+            for stored in &page {
+                events.push(codec::decode(stored)?);
+            }
+            if !full {
+                return Ok(events);
+            }
+        }
+    }
+
+    /// The planned calls that have not ended, with their inputs from the log.
+    fn calls_to_make(&self, events: &[Event]) -> Vec<(StreamTag, ToolCall)> {
+        let Some(turn) = &self.state.turn else {
+            return Vec::new();
+        };
+        let open = |call: &ToolCall| {
+            turn.calls
+                .iter()
+                .any(|known| known.item == call.item && !known.finished)
+        };
+        events
+            .iter()
+            .filter_map(|event| match &event.fact {
+                Fact::ToolPlanned { tag, call, .. } if open(call) => {
+                    Some((tag.clone(), call.clone()))
+                }
+                // tidy: wildcard, because only planned calls are looked for.
+                _ => None,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,49 @@
+//! Titles made from what the user first said.
+
+/// As long as a title may be before it is cut.
+const CHARS_MAX: usize = 50;
+
+/// The first line, without what ends a sentence, cut at a word where it is long.
+pub fn heuristic(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let line = line.trim_end_matches(['.', '!', '?', ' ']);
+    if line.is_empty() {
+        return None;
+    }
+    if line.chars().count() <= CHARS_MAX {
+        return Some(line.to_owned());
+    }
+    let cut: String = line.chars().take(CHARS_MAX - 1).collect();
+    let end = cut
+        .rfind(' ')
+        .filter(|end| *end > CHARS_MAX / 2)
+        .unwrap_or(cut.len());
+    Some(format!("{}…", cut[..end].trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::heuristic;
+
+    #[test]
+    fn a_title_is_the_first_line_without_its_full_stop() {
+        assert_eq!(heuristic("Hello there.").as_deref(), Some("Hello there"));
+        assert_eq!(
+            heuristic("\n  fix it!! \nplease").as_deref(),
+            Some("fix it")
+        );
+        assert_eq!(heuristic("  ?! "), None);
+        assert_eq!(heuristic(""), None);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_at_a_word() {
+        let title = heuristic(&"word ".repeat(40)).expect("a title");
+        assert!(
+            title.chars().count() <= 50 && title.ends_with("word…"),
+            "{title}"
+        );
+        let title = heuristic(&"ü".repeat(80)).expect("a title");
+        assert_eq!(title.chars().count(), 50);
+    }
+}

@@ -1,0 +1,152 @@
+//! A turn: from one user input to rest. It runs in its own task and only *tells* what happened;
+//! the session records.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use vocabulary::{
+    Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, StreamTag, ThreadCard, ThreadSettings,
+    ToolCall, TurnError, TurnId,
+};
+
+use crate::Shared;
+
+pub mod context;
+pub mod tooling;
+
+/// What a turn says to its session.
+pub enum FromTurn {
+    Tell(Fact),
+    /// Tell, and answer once it is on disk.
+    Commit(Fact, oneshot::Sender<()>),
+    /// Answer once everything told so far is on disk.
+    Sync(oneshot::Sender<()>),
+    /// Put this before a person. An ask for the same item that is already open is joined.
+    Ask {
+        tag: StreamTag,
+        ask: Ask,
+        reply: oneshot::Sender<Closing>,
+    },
+    Ended(TurnEnd),
+}
+
+/// How a turn came to rest, as its agent sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TurnEnd {
+    Completed,
+    Cancelled,
+    Failed(TurnError),
+}
+
+/// What the session lets a turn do right now; settings may change while it runs.
+#[derive(Clone, Debug)]
+pub struct Permits {
+    pub settings: ThreadSettings,
+    pub grants: Vec<String>,
+}
+
+/// Where the turn's history lies in the store.
+#[derive(Clone, Copy, Debug)]
+pub struct History {
+    pub from_ordinal: u64,
+    pub message_count: u64,
+}
+
+/// Where an agent takes a turn up.
+pub enum Start {
+    Fresh,
+    /// The process died while this turn waited: these calls of step `step` are still to be made.
+    PickUp {
+        step: u32,
+        calls: Vec<(StreamTag, ToolCall)>,
+    },
+}
+
+/// One running turn, as its agent sees it.
+pub struct Turn {
+    pub shared: Arc<Shared>,
+    pub card: Arc<ThreadCard>,
+    pub id: TurnId,
+    pub model: Arc<ModelRef>,
+    pub history: History,
+    pub permits: watch::Receiver<Permits>,
+    pub cancel: CancellationToken,
+    pub to_session: mpsc::Sender<FromTurn>,
+}
+
+/// The session is gone: nothing a turn does counts any more.
+#[derive(Debug)]
+pub struct SessionGone;
+
+impl Turn {
+    pub fn tag(&self, step: u32) -> StreamTag {
+        // The session numbers the parts.
+        StreamTag {
+            turn: self.id.clone(),
+            model: Arc::clone(&self.model),
+            step,
+            part: 0,
+        }
+    }
+
+    pub async fn tell(&self, fact: Fact) -> Result<(), SessionGone> {
+        self.to_session
+            .send(FromTurn::Tell(fact))
+            .await
+            .map_err(|_| SessionGone)
+    }
+
+    /// Returns when the fact is on disk.
+    pub async fn commit(&self, fact: Fact) -> Result<(), SessionGone> {
+        let (done, committed) = oneshot::channel();
+        self.to_session
+            .send(FromTurn::Commit(fact, done))
+            .await
+            .map_err(|_| SessionGone)?;
+        committed.await.map_err(|_| SessionGone)
+    }
+
+    /// Returns when everything recorded so far is on disk, so that the log can be read.
+    pub async fn sync(&self) -> Result<(), SessionGone> {
+        let (done, committed) = oneshot::channel();
+        self.to_session
+            .send(FromTurn::Sync(done))
+            .await
+            .map_err(|_| SessionGone)?;
+        committed.await.map_err(|_| SessionGone)
+    }
+
+    /// Opens an ask, or joins the one that is open for this call, and waits for its end.
+    pub async fn ask(
+        &self,
+        tag: StreamTag,
+        call: &ToolCall,
+        kind: AskKind,
+    ) -> Result<Closing, SessionGone> {
+        let id: AskId = self
+            .shared
+            .ask_numbers
+            .next()
+            .await
+            .map_err(|_| SessionGone)?;
+        let ask = Ask {
+            id,
+            turn: self.id.clone(),
+            item: call.item.clone(),
+            call_id: call.call_id.clone(),
+            tool: call.name.clone(),
+            kind,
+        };
+        let (reply, closing) = oneshot::channel();
+        self.to_session
+            .send(FromTurn::Ask { tag, ask, reply })
+            .await
+            .map_err(|_| SessionGone)?;
+        closing.await.map_err(|_| SessionGone)
+    }
+
+    pub fn new_item(&self) -> ItemId {
+        ItemId::new(uuid::Uuid::now_v7().to_string())
+    }
+}

@@ -1,0 +1,293 @@
+//! One tool call of a turn: reached, allowed or not, started on disk, run, finished.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tools::{Failure, Host, Judgement, Output, Scope, Tool, ToolCx};
+use vocabulary::{
+    Answer, Approval, AskKind, Closing, Fact, FileChange, FileChangeKind, Growth, OutputStream,
+    PlanStep, PlanStepStatus, Question, QuestionOption, RiskCode, StreamTag, ToolCall, ToolCallRef,
+    ToolClass, ToolOutcome, ToolOutput,
+};
+
+use super::{FromTurn, SessionGone, Turn};
+
+/// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
+pub async fn make(
+    turn: &Arc<Turn>,
+    tag: &StreamTag,
+    call: &ToolCall,
+) -> Result<Option<ToolOutcome>, SessionGone> {
+    turn.tell(Fact::ToolReached {
+        tag: tag.clone(),
+        call: call.clone(),
+    })
+    .await?;
+    let outcome = match turn.shared.tools.get(&call.name) {
+        Some(tool) => allowed_run(turn, tag, call, tool.as_ref()).await?,
+        None => ToolOutcome::Failed {
+            error: format!("there is no tool named {:?}", call.name),
+        },
+    };
+    turn.tell(Fact::ToolFinished {
+        tag: tag.clone(),
+        call: ToolCallRef::from(call),
+        outcome: outcome.clone(),
+    })
+    .await?;
+    Ok((!turn.cancel.is_cancelled()).then_some(outcome))
+}
+
+async fn allowed_run(
+    turn: &Arc<Turn>,
+    tag: &StreamTag,
+    call: &ToolCall,
+    tool: &dyn Tool,
+) -> Result<ToolOutcome, SessionGone> {
+    if turn.cancel.is_cancelled() {
+        return Ok(ToolOutcome::NotRun {
+            why: CANCELLED.to_owned(),
+        });
+    }
+    let scope = Scope {
+        directory: turn.card.directory.clone(),
+        extra: Vec::new(),
+    };
+    if let Some(outcome) = refused(turn, tag, call, tool, &scope).await? {
+        return Ok(outcome);
+    }
+    if tool.class().has_effect() {
+        turn.commit(Fact::ToolStarted {
+            tag: tag.clone(),
+            item: call.item.clone(),
+        })
+        .await?;
+    }
+    let host = CallHost {
+        turn: Arc::clone(turn),
+        tag: tag.clone(),
+        call: call.clone(),
+    };
+    let cx = ToolCx {
+        scope,
+        cancel: turn.cancel.clone(),
+        host: Arc::new(host),
+    };
+    Ok(match tool.run(&cx, call.input.clone()).await {
+        Ok(output) => ToolOutcome::Succeeded(output_of(output)),
+        Err(Failure::Error(error)) => ToolOutcome::Failed { error },
+        Err(Failure::Cancelled(_)) if !tool.class().has_effect() => ToolOutcome::NotRun {
+            why: CANCELLED.to_owned(),
+        },
+        Err(Failure::Cancelled(output)) => ToolOutcome::Interrupted(output_of(output)),
+    })
+}
+
+pub const CANCELLED: &str = "not run: the turn was cancelled";
+
+/// Asks a person where the call needs one; gives the outcome if it may not run.
+async fn refused(
+    turn: &Turn,
+    tag: &StreamTag,
+    call: &ToolCall,
+    tool: &dyn Tool,
+    scope: &Scope,
+) -> Result<Option<ToolOutcome>, SessionGone> {
+    let Judgement::Ask {
+        command,
+        dangerous,
+        risk,
+    } = tool.judge(scope, &call.input)
+    else {
+        return Ok(None);
+    };
+    let permitted = {
+        let permits = turn.permits.borrow();
+        permits.settings.auto_approve || permits.grants.contains(&command)
+    };
+    if permitted {
+        return Ok(None);
+    }
+    let kind = AskKind::Approval(Approval {
+        command,
+        dangerous,
+        risk: risk_code(risk),
+    });
+    let closing = turn.ask(tag.clone(), call, kind).await?;
+    if closing.approved() {
+        return Ok(None);
+    }
+    Ok(Some(match closing {
+        Closing::Answered(_) => ToolOutcome::Denied(denied(tool.class())),
+        Closing::Cancelled => ToolOutcome::NotRun {
+            why: CANCELLED.to_owned(),
+        },
+        Closing::Lost { why } => ToolOutcome::NotRun { why },
+    }))
+}
+
+fn denied(class: tools::Class) -> ToolOutput {
+    match class {
+        tools::Class::Command => ToolOutput::Command {
+            stdout: String::new(),
+            stderr: "User rejected this command.".to_owned(),
+            exit_code: 1,
+            duration_ms: 0,
+        },
+        tools::Class::FileRead
+        | tools::Class::FileChange
+        | tools::Class::Question
+        | tools::Class::Plan
+        | tools::Class::Other => ToolOutput::Text("User rejected this action.".to_owned()),
+    }
+}
+
+/// What a running tool can ask of its turn.
+struct CallHost {
+    turn: Arc<Turn>,
+    tag: StreamTag,
+    call: ToolCall,
+}
+
+#[async_trait]
+impl Host for CallHost {
+    async fn output(&self, stream: tools::Stream, text: String) {
+        let stream = match stream {
+            tools::Stream::Stdout => OutputStream::Stdout,
+            tools::Stream::Stderr => OutputStream::Stderr,
+        };
+        let fact = Fact::ItemGrew {
+            tag: self.tag.clone(),
+            item: self.call.item.clone(),
+            content: 0,
+            growth: Growth::Output(stream),
+            delta: text,
+        };
+        // A session that is gone ends the turn at its next step.
+        let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
+    }
+
+    async fn ask(&self, questions: Vec<tools::Question>) -> Option<Vec<tools::QuestionAnswer>> {
+        let questions: Vec<Question> = questions.into_iter().zip(1..).map(question).collect();
+        let ids: Vec<String> = questions.iter().map(|each| each.id.clone()).collect();
+        let kind = AskKind::Questions(questions);
+        match self
+            .turn
+            .ask(self.tag.clone(), &self.call, kind)
+            .await
+            .ok()?
+        {
+            Closing::Answered(Answer::Questions(mut answers)) => Some(
+                ids.iter()
+                    .map(|id| answers.remove(id).unwrap_or_default())
+                    .collect(),
+            ),
+            Closing::Answered(Answer::Dismissed | Answer::Approval(_)) => {
+                Some(ids.iter().map(|_| Vec::new()).collect())
+            }
+            Closing::Cancelled | Closing::Lost { .. } => None,
+        }
+    }
+
+    async fn set_plan(&self, steps: Vec<tools::PlanStep>) {
+        let steps = steps.into_iter().map(plan_step).collect();
+        let turn = Some(self.turn.id.clone());
+        let fact = Fact::PlanChanged { turn, steps };
+        // As above: a lost session is noticed at the next step.
+        let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
+    }
+}
+
+fn question((question, number): (tools::Question, u32)) -> Question {
+    Question {
+        id: format!("q{number}"),
+        header: question.header,
+        question: question.question,
+        options: question
+            .options
+            .into_iter()
+            .map(|(label, description)| QuestionOption { label, description })
+            .collect(),
+        multi_select: question.multi_select,
+    }
+}
+
+fn plan_step(step: tools::PlanStep) -> PlanStep {
+    PlanStep {
+        content: step.content,
+        status: match step.status {
+            tools::PlanStatus::Pending => PlanStepStatus::Pending,
+            tools::PlanStatus::InProgress => PlanStepStatus::InProgress,
+            tools::PlanStatus::Completed => PlanStepStatus::Completed,
+        },
+        active_form: step.active_form,
+    }
+}
+
+fn output_of(output: Output) -> ToolOutput {
+    match output {
+        Output::Text(text) => ToolOutput::Text(text),
+        Output::Command {
+            stdout,
+            stderr,
+            exit_code,
+            duration_ms,
+        } => ToolOutput::Command {
+            stdout,
+            stderr,
+            exit_code,
+            duration_ms,
+        },
+        Output::Files { summary, changes } => ToolOutput::Files {
+            summary,
+            changes: changes.into_iter().map(file_change).collect(),
+        },
+        Output::Json(value) => ToolOutput::Json(value),
+    }
+}
+
+fn file_change(change: tools::Change) -> FileChange {
+    FileChange {
+        path: change.path,
+        kind: match change.kind {
+            tools::ChangeKind::Add => FileChangeKind::Add,
+            tools::ChangeKind::Update => FileChangeKind::Update,
+            tools::ChangeKind::Delete => FileChangeKind::Delete,
+        },
+        diff: change.diff,
+    }
+}
+
+fn risk_code(risk: tools::Risk) -> RiskCode {
+    match risk {
+        tools::Risk::DangerousPattern => RiskCode::MatchesDangerousPattern,
+        tools::Risk::ShellControlOperator => RiskCode::ContainsShellControlOperator,
+        tools::Risk::ManualReview => RiskCode::RequiresManualReview,
+        tools::Risk::FileRead => RiskCode::FileReadCommandRequiresReview,
+        tools::Risk::OutsideScope => RiskCode::OutsideAllowedScope,
+    }
+}
+
+/// What kind of work a tool of this name does.
+pub fn class_of(tools: &tools::Toolbox, name: &str) -> ToolClass {
+    match tools.get(name).map(|tool| tool.class()) {
+        Some(tools::Class::Command) => ToolClass::Command,
+        Some(tools::Class::FileRead) => ToolClass::FileRead,
+        Some(tools::Class::FileChange) => ToolClass::FileChange,
+        Some(tools::Class::Question) => ToolClass::Question,
+        Some(tools::Class::Plan) => ToolClass::Plan,
+        Some(tools::Class::Other) | None => ToolClass::Other,
+    }
+}
+
+/// An input that is not an object cannot be shown or run; it becomes one that says so.
+pub fn object_input(input: Value) -> Value {
+    match input {
+        Value::Object(_) => input,
+        Value::Null => Value::Object(Default::default()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            serde_json::json!({ "value": input })
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Listening: late joiners, replays, gaps, laggards.
+
+use engine::ListenFrom;
+use proptest::prelude::*;
+use vocabulary::{Call, Changes, Fact, Reply, Seq, Why};
+
+use crate::house::{Ear, House, Told};
+
+#[tokio::test]
+async fn two_listeners_hear_the_same() {
+    let house = House::new("turn\n say a b c");
+    let thread = house.thread().await;
+    let (_, mut one) = house.listen(thread, ListenFrom::Head).await;
+    let (_, mut two) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "go").await.expect("a turn");
+    one.rest().await;
+    two.rest().await;
+    let upto = |ear: &Ear| {
+        let end = ear
+            .facts()
+            .iter()
+            .position(|fact| matches!(fact, Fact::TurnFinished { .. }));
+        ear.heard[..=end.expect("an end")].to_vec()
+    };
+    assert_eq!(upto(&one), upto(&two));
+}
+
+#[tokio::test]
+async fn a_late_joiner_sees_the_turn_so_far_and_the_rest_live() {
+    let house = House::new("turn\n call todoWrite {\"todos\":[]}\nnext\n say one two\n hold");
+    let thread = house.thread().await;
+    let (_, mut early) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "go").await.expect("a turn");
+    early
+        .fact(|fact| matches!(fact, Fact::ItemFinished { .. }))
+        .await;
+    let (view, mut late) = house.listen(thread, ListenFrom::Head).await;
+    let turn = view.turn.expect("a running turn");
+    assert_eq!(turn.text, ["one two"]);
+    assert!(matches!(turn.events[0].fact, Fact::TurnStarted { .. }));
+    house
+        .call(Call::CancelTurn { thread, turn: None })
+        .await
+        .expect("a cancel");
+    late.rest().await;
+}
+
+#[tokio::test]
+async fn a_cursor_past_the_head_is_refused() {
+    let house = House::new("");
+    let thread = house.thread().await;
+    let caller = vocabulary::Caller::local();
+    let from = ListenFrom::After(Seq(1_000_000_000));
+    let listening = house
+        .engine
+        .listen(&caller, thread, vocabulary::Audience(0), from)
+        .await;
+    let refusal = listening.err().expect("a refusal");
+    assert_eq!(refusal.why, Why::Invalid { field: "after" });
+}
+
+#[tokio::test]
+async fn a_laggard_is_told_of_the_gap_and_gets_every_durable_event() {
+    let house = House::new("turn\n repeat 70000 x");
+    let thread = house.thread().await;
+    let (_, mut quick) = house.listen(thread, ListenFrom::Head).await;
+    let (_, mut slow) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "go").await.expect("a turn");
+    quick.rest().await;
+    slow.rest().await;
+    assert!(
+        slow.heard
+            .iter()
+            .any(|told| matches!(told, Told::Gap { .. })),
+        "no gap"
+    );
+    let durable = |ear: &Ear| {
+        let facts = ear.facts().into_iter().filter(|fact| fact.durable());
+        facts.cloned().collect::<Vec<_>>().len()
+    };
+    assert_eq!(durable(&slow), durable(&quick));
+}
+
+/// Every number after the cursor is told once or lies in one gap.
+fn covers(heard: &[Told], after: Seq, head: Seq) {
+    let mut at = after;
+    for told in heard {
+        match told {
+            Told::Event(event) => {
+                assert_eq!(event.seq, at.next(), "in {heard:#?}");
+                at = event.seq;
+            }
+            Told::Gap { after, to } => {
+                assert_eq!(*after, at);
+                assert!(to > after);
+                at = *to;
+            }
+            Told::CaughtUp(caught) => {
+                assert_eq!((*caught, at), (head, head));
+                return;
+            }
+            Told::Ended => panic!("ended"),
+        }
+    }
+    panic!("never caught up");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #[test]
+    fn replay_and_gaps_cover_every_number_once(cuts in prop::collection::vec(0.0f64..1.0, 1..6)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let house = House::new("turn\n think hm\n say a b\n call todoWrite {\"todos\":[]}\nnext\n say c\nturn\n say d");
+            let thread = house.thread().await;
+            let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+            house.say(thread, "one").await.expect("a turn");
+            ear.rest().await;
+            house.say(thread, "two").await.expect("a turn");
+            ear.rest().await;
+            let changes = Changes { title: Some("named".to_owned()), ..Changes::default() };
+            let Ok(Reply::Thread(_)) = house.call(Call::ChangeThread { thread, changes }).await else {
+                panic!("not named")
+            };
+            let (view, _) = house.listen(thread, ListenFrom::Head).await;
+            for cut in cuts {
+                let after = Seq((view.head.0 as f64 * cut) as u64);
+                let (again, mut ear) = house.listen(thread, ListenFrom::After(after)).await;
+                ear.until(|told| matches!(told, Told::CaughtUp(_))).await;
+                covers(&ear.heard, after, again.head);
+            }
+        });
+    }
+}

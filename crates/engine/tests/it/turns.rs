@@ -1,0 +1,411 @@
+//! Turns: answers, tools, asks, cancels.
+
+use std::collections::BTreeMap;
+
+use engine::ListenFrom;
+use vocabulary::{
+    Answer, ApprovalAnswer, AskId, Call, Closing, Fact, Refusal, Reply, Status, ThreadId,
+    ToolOutcome, ToolOutput, TurnErrorKind, TurnOutcome, Why,
+};
+
+use crate::house::{Ear, House, said};
+
+/// The kinds of facts told, without the deltas.
+fn kinds(ear: &Ear) -> Vec<&'static str> {
+    let name = |fact: &&Fact| match fact {
+        Fact::ThreadCreated { .. } => "created",
+        Fact::TitleChanged { .. } => "title",
+        Fact::SettingsChanged { .. } => "settings",
+        Fact::ArchivedChanged { .. } => "archived",
+        Fact::ThreadReset => "reset",
+        Fact::StatusChanged {
+            status: Status::Running,
+            ..
+        } => "running",
+        Fact::StatusChanged {
+            status: Status::Waiting,
+            ..
+        } => "waiting",
+        Fact::StatusChanged {
+            status: Status::Ready,
+            ..
+        } => "ready",
+        Fact::StatusChanged { .. } => "status",
+        Fact::ThreadClosed => "closed",
+        Fact::TurnStarted { .. } => "turn started",
+        Fact::TurnFinished { .. } => "turn finished",
+        Fact::StepStarted { .. } => "step started",
+        Fact::StepFinished { .. } => "step finished",
+        Fact::StepFailed { .. } => "step failed",
+        Fact::ItemStarted { .. } => "item started",
+        Fact::ItemGrew { .. } => "item grew",
+        Fact::ItemFinished { .. } => "item finished",
+        Fact::ToolPlanned { .. } => "planned",
+        Fact::ToolReached { .. } => "reached",
+        Fact::ToolStarted { .. } => "started",
+        Fact::ToolFinished { .. } => "finished",
+        Fact::AskOpened { .. } => "asked",
+        Fact::AskProgressed { .. } => "progressed",
+        Fact::AskClosed { .. } => "answered",
+        Fact::PlanChanged { .. } => "plan",
+        Fact::Logged { .. } => "logged",
+        Fact::RawReceived { .. } => "raw",
+    };
+    let mut kinds: Vec<_> = ear.facts().iter().map(name).collect();
+    kinds.dedup();
+    kinds
+}
+
+async fn opened_ask(ear: &mut Ear) -> AskId {
+    match ear
+        .fact(|fact| matches!(fact, Fact::AskOpened { .. }))
+        .await
+    {
+        Fact::AskOpened { ask, .. } => ask.id,
+        other => panic!("not an ask: {other:?}"),
+    }
+}
+
+async fn answer(
+    house: &House,
+    thread: ThreadId,
+    ask: AskId,
+    answer: Answer,
+) -> Result<Reply, Refusal> {
+    house
+        .call(Call::AnswerAsk {
+            thread,
+            ask,
+            answer,
+        })
+        .await
+}
+
+#[tokio::test]
+async fn a_plain_answer_is_told_in_order() {
+    let house = House::new("turn\n think Let me see.\n say Hello there.\n usage 10 2");
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "Hi!").await.expect("a turn");
+    let Fact::TurnFinished {
+        outcome,
+        text,
+        reasoning,
+        usage,
+        ..
+    } = ear.rest().await
+    else {
+        panic!("no end")
+    };
+    assert_eq!(
+        (outcome, text.as_str()),
+        (TurnOutcome::Completed, "Hello there.")
+    );
+    assert_eq!(reasoning[0].1, "Let me see.");
+    assert_eq!(usage.map(|usage| usage.total_tokens()), Some(12));
+    ear.fact(|fact| {
+        matches!(
+            fact,
+            Fact::StatusChanged {
+                status: Status::Ready,
+                ..
+            }
+        )
+    })
+    .await;
+    assert_eq!(
+        kinds(&ear),
+        [
+            "status",
+            "ready",
+            "running",
+            "turn started",
+            "title",
+            "step started",
+            "item started",
+            "item grew",
+            "item finished",
+            "item started",
+            "item grew",
+            "item finished",
+            "step finished",
+            "turn finished",
+            "ready"
+        ]
+    );
+    house.kept(thread).await;
+}
+
+#[tokio::test]
+async fn the_parts_of_a_turn_are_numbered_without_holes() {
+    let house =
+        House::new("turn\n think a b\n say c d\n call todoWrite {\"todos\":[]}\nnext\n say done");
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "go").await.expect("a turn");
+    ear.rest().await;
+    let mut next = 0;
+    for fact in ear.facts() {
+        let mut fact = fact.clone();
+        let parts = fact.parts();
+        if let Some(tag) = fact.tag_mut()
+            && parts > 0
+        {
+            assert_eq!(tag.part, next);
+            next += parts;
+        }
+    }
+    assert!(next > 10);
+}
+
+#[tokio::test]
+async fn an_approved_command_runs_once_and_a_denied_one_never() {
+    let house = House::new(
+        "turn\n call bash {\"command\":\"echo ran >> here.txt\"}\nnext\n say {result}\n\
+         turn\n call bash {\"command\":\"echo ran >> here.txt\"}\nnext\n say {result}",
+    );
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "one").await.expect("a turn");
+    let ask = opened_ask(&mut ear).await;
+    let yes = Answer::Approval(ApprovalAnswer::Once);
+    answer(&house, thread, ask, yes.clone())
+        .await
+        .expect("an open ask");
+    ear.rest().await;
+    let late = answer(&house, thread, ask, yes)
+        .await
+        .expect_err("too late");
+    assert_eq!(late.why, Why::AlreadyAnswered);
+
+    house.say(thread, "two").await.expect("a turn");
+    let ask = opened_ask(&mut ear).await;
+    answer(&house, thread, ask, Answer::Approval(ApprovalAnswer::Deny))
+        .await
+        .expect("an open ask");
+    let finished = ear
+        .fact(|fact| matches!(fact, Fact::ToolFinished { .. }))
+        .await;
+    let Fact::ToolFinished {
+        outcome: ToolOutcome::Denied(output),
+        ..
+    } = finished
+    else {
+        panic!("not denied: {finished:?}")
+    };
+    assert!(matches!(output, ToolOutput::Command { exit_code: 1, .. }));
+    ear.rest().await;
+    let kept = house.kept(thread).await;
+    assert_eq!(kept.state.thread.message_count, 8);
+}
+
+#[tokio::test]
+async fn a_command_allowed_for_the_session_is_not_asked_again() {
+    let step = "turn\n call bash {\"command\":\"touch x\"}\nnext\n say done\n";
+    let house = House::new(&step.repeat(2));
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "one").await.expect("a turn");
+    let ask = opened_ask(&mut ear).await;
+    let answered = Answer::Approval(ApprovalAnswer::ForSession);
+    answer(&house, thread, ask, answered)
+        .await
+        .expect("an open ask");
+    ear.rest().await;
+    house.say(thread, "two").await.expect("a turn");
+    ear.rest().await;
+    let asked = kinds(&ear).iter().filter(|kind| **kind == "asked").count();
+    assert_eq!(asked, 1);
+}
+
+#[tokio::test]
+async fn several_questions_may_be_answered_one_by_one_but_not_blankly() {
+    let house = House::new(
+        "turn\n call ask {\"questions\":[{\"question\":\"A?\"},{\"question\":\"B?\"}]}\nnext\n say {result}",
+    );
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "go").await.expect("a turn");
+    let ask = opened_ask(&mut ear).await;
+    let given = |id: &str, text: &str| {
+        Answer::Questions(BTreeMap::from([(id.to_owned(), vec![text.to_owned()])]))
+    };
+    let blank = answer(&house, thread, ask, given("q1", "  "))
+        .await
+        .expect_err("blank");
+    assert_eq!(blank.why, Why::BlankAnswer);
+    let unknown = answer(&house, thread, ask, given("q7", "x"))
+        .await
+        .expect_err("unknown");
+    assert_eq!(unknown.why, Why::Invalid { field: "answers" });
+    answer(&house, thread, ask, given("q1", "yes"))
+        .await
+        .expect("half");
+    ear.fact(|fact| matches!(fact, Fact::AskProgressed { position: 1, .. }))
+        .await;
+    answer(&house, thread, ask, given("q2", "no"))
+        .await
+        .expect("whole");
+    let Fact::TurnFinished { text, .. } = ear.rest().await else {
+        panic!("no end")
+    };
+    assert!(
+        text.contains("\"A?\":\"yes\"") && text.contains("\"B?\":\"no\""),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_cancel_keeps_what_was_said_and_ends_the_turn() {
+    let house = House::new("turn\n say one two\n hold");
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "go").await.expect("a turn");
+    let busy = house.say(thread, "more").await.expect_err("busy");
+    assert_eq!(busy, Refusal::busy());
+    ear.fact(|fact| matches!(fact, Fact::ItemFinished { .. }))
+        .await;
+    house
+        .call(Call::CancelTurn { thread, turn: None })
+        .await
+        .expect("a cancel");
+    let Fact::TurnFinished { outcome, text, .. } = ear.rest().await else {
+        panic!("no end")
+    };
+    assert_eq!(
+        (outcome, text.as_str()),
+        (TurnOutcome::Cancelled, "one two")
+    );
+    house
+        .call(Call::CancelTurn { thread, turn: None })
+        .await
+        .expect("nothing to cancel is fine");
+    house.kept(thread).await;
+}
+
+#[tokio::test]
+async fn a_cancel_while_asking_closes_the_ask() {
+    let house = House::new(
+        "turn\n call bash {\"command\":\"touch x\"}\n call bash {\"command\":\"touch y\"}",
+    );
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "go").await.expect("a turn");
+    opened_ask(&mut ear).await;
+    house
+        .call(Call::CancelTurn { thread, turn: None })
+        .await
+        .expect("a cancel");
+    ear.rest().await;
+    let closings: Vec<&Closing> = ear
+        .facts()
+        .into_iter()
+        .filter_map(|fact| match fact {
+            Fact::AskClosed { closing, .. } => Some(closing),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(closings, [&Closing::Cancelled]);
+    let not_run = |fact: &&Fact| {
+        matches!(
+            fact,
+            Fact::ToolFinished {
+                outcome: ToolOutcome::NotRun { .. },
+                ..
+            }
+        )
+    };
+    assert_eq!(ear.facts().iter().filter(|fact| not_run(fact)).count(), 2);
+    house.kept(thread).await;
+}
+
+#[tokio::test]
+async fn a_failing_provider_fails_the_turn_and_the_next_one_works() {
+    let house = House::new("turn\n fail 429 Slow down.\nturn\n say fine");
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "go").await.expect("a turn");
+    let Fact::TurnFinished {
+        outcome: TurnOutcome::Failed(error),
+        ..
+    } = ear.rest().await
+    else {
+        panic!("not failed")
+    };
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (TurnErrorKind::Provider, "Slow down.")
+    );
+    house.say(thread, "again").await.expect("a turn");
+    assert!(matches!(
+        ear.rest().await,
+        Fact::TurnFinished {
+            outcome: TurnOutcome::Completed,
+            ..
+        }
+    ));
+}
+
+#[tokio::test]
+async fn the_same_client_id_runs_once() {
+    let house = House::new("turn\n say once\nturn\n say twice");
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    let mut start = said(thread, "go");
+    start.client_message_id = Some("m1".to_owned());
+    let first = house
+        .call(Call::StartTurn(start.clone()))
+        .await
+        .expect("a turn");
+    let again = house
+        .call(Call::StartTurn(start.clone()))
+        .await
+        .expect("the same, even if busy");
+    let (
+        Reply::Turn { turn, again: false },
+        Reply::Turn {
+            turn: same,
+            again: true,
+        },
+    ) = (first, again)
+    else {
+        panic!("not answered again")
+    };
+    assert_eq!(turn, same);
+    ear.rest().await;
+    start.text = "something else".to_owned();
+    let other = house
+        .call(Call::StartTurn(start))
+        .await
+        .expect_err("another body");
+    assert_eq!(other.why, Why::Conflict);
+}
+
+#[tokio::test]
+async fn a_reset_starts_the_conversation_anew() {
+    let house = House::new("turn\n say first");
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "go").await.expect("a turn");
+    ear.rest().await;
+    house
+        .call(Call::ResetThread { thread })
+        .await
+        .expect("a reset");
+    let read = Call::ReadMessages {
+        thread,
+        offset: 0,
+        limit: 100,
+    };
+    let Ok(Reply::Messages { entries, total, .. }) = house.call(read.clone()).await else {
+        panic!("no messages")
+    };
+    assert_eq!((entries.len(), total), (0, 0));
+    house.say(thread, "go").await.expect("a turn");
+    ear.rest().await;
+    let Ok(Reply::Messages { entries, total, .. }) = house.call(read).await else {
+        panic!("no messages")
+    };
+    assert_eq!((entries.len(), total), (2, 2));
+    house.kept(thread).await;
+}

@@ -1,0 +1,500 @@
+//! One connection: a dialect, the engine, and the socket between them, in one task.
+//!
+//! The order of things a client sees: events up to a reply's position, then the reply, then the
+//! rest. The session hands a reply out before it shows the events behind it, so it is enough to
+//! look for finished calls again before delivering what a listener gave.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use dialects::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, tell};
+use engine::{Delivered, Ended, Engine, ListenFrom, Listener, Watcher};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use tokio_util::sync::CancellationToken;
+use vocabulary::{Audience, Call, Caller, Notice, Refusal, Reply, Seq, ThreadId, Timestamp};
+
+use crate::limits::{
+    CALLS_WAITING_MAX, CLOSE_LINGER, EVENTS_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
+};
+
+/// Serves one client until it goes, is closed, or the server stops.
+pub async fn serve(
+    socket: WebSocket,
+    dialect: Box<dyn Dialect>,
+    hello: Hello,
+    caller: Caller,
+    engine: Engine,
+    stop: CancellationToken,
+) {
+    let (sink, stream) = socket.split();
+    let mut connection = Connection {
+        watcher: None,
+        dialect,
+        caller,
+        engine,
+        sink,
+        listeners: Vec::new(),
+        waiting: VecDeque::new(),
+        running: FuturesUnordered::new(),
+        wake_at: None,
+        heard_at: Instant::now(),
+        pinged: false,
+        unflushed: false,
+    };
+    let ended = connection.run(stream, &hello, &stop).await;
+    connection.end(ended).await;
+}
+
+struct Connection {
+    dialect: Box<dyn Dialect>,
+    caller: Caller,
+    engine: Engine,
+    sink: SplitSink<WebSocket, Message>,
+    listeners: Vec<Listener>,
+    watcher: Option<Watcher>,
+    /// Calls that wait for the one before them.
+    waiting: VecDeque<Job>,
+    running: FuturesUnordered<BoxFuture<'static, Finished>>,
+    wake_at: Option<Timestamp>,
+    heard_at: Instant,
+    pinged: bool,
+    unflushed: bool,
+}
+
+/// Something the engine is to do for the dialect.
+struct Job {
+    tag: Tag,
+    what: What,
+}
+
+enum What {
+    Call(Call),
+    Listen { thread: ThreadId, from: ListenFrom },
+}
+
+/// A job that is done.
+struct Finished {
+    tag: Tag,
+    thread: Option<ThreadId>,
+    as_of: Seq,
+    outcome: Result<Reply, Refusal>,
+    listener: Option<Listener>,
+}
+
+/// Why a connection ends.
+enum End {
+    /// The client went, or the socket broke.
+    Gone,
+    Close(Reason),
+    /// The client takes nothing.
+    Stalled,
+}
+
+type Flow = Result<(), End>;
+
+impl Connection {
+    async fn run(
+        &mut self,
+        mut stream: SplitStream<WebSocket>,
+        hello: &Hello,
+        stop: &CancellationToken,
+    ) -> End {
+        let mut flow = self
+            .with_dialect(|dialect, cx, out| dialect.opened(cx, out, hello))
+            .await;
+        let mut stopping = false;
+        loop {
+            if let Err(end) = flow {
+                return end;
+            }
+            if let Err(end) = self.flush().await {
+                return end;
+            }
+            let may_hear = self.waiting.len() < CALLS_WAITING_MAX;
+            let wake_in = self.wake_in();
+            let ping_at = self.heard_at + PING_EVERY * if self.pinged { 3 } else { 1 };
+            flow = tokio::select! {
+                biased;
+                Some(finished) = self.running.next() => self.finished(finished).await,
+                message = stream.next(), if may_hear => self.message(message).await,
+                (at, heard) = next_heard(&mut self.listeners) => self.heard(at, heard).await,
+                notice = next_notice(&mut self.watcher) => self.noticed(&notice).await,
+                () = tokio::time::sleep(wake_in) => self.woke().await,
+                () = stop.cancelled(), if !stopping => {
+                    stopping = true;
+                    self.noticed(&Notice::ShuttingDown { reason: "restart" }).await
+                }
+                () = tokio::time::sleep_until(ping_at.into()) => self.ping().await,
+            };
+        }
+    }
+
+    /// Lets the dialect speak, and does what it wants done.
+    async fn with_dialect(
+        &mut self,
+        speak: impl FnOnce(&mut dyn Dialect, &Cx<'_>, &mut Vec<Action>),
+    ) -> Flow {
+        let mut out = Vec::new();
+        let cx = Cx {
+            now: now(),
+            caller: &self.caller,
+        };
+        speak(self.dialect.as_mut(), &cx, &mut out);
+        for action in out {
+            self.act(action).await?;
+        }
+        Ok(())
+    }
+
+    async fn act(&mut self, action: Action) -> Flow {
+        match action {
+            Action::Send(frame) => self.feed(Message::Text(frame.into())).await,
+            // Only meaningful while an event is told; `heard` takes it there.
+            Action::Shared => Ok(()),
+            Action::Call { tag, call } => {
+                self.submit(Job {
+                    tag,
+                    what: What::Call(call),
+                });
+                Ok(())
+            }
+            Action::Listen { tag, thread, from } => {
+                let from = match from {
+                    dialects::From::Head => ListenFrom::Head,
+                    dialects::From::After(seq) => ListenFrom::After(seq),
+                };
+                self.submit(Job {
+                    tag,
+                    what: What::Listen { thread, from },
+                });
+                Ok(())
+            }
+            Action::Unlisten(thread) => {
+                self.listeners
+                    .retain(|listener| listener.card().id != thread);
+                Ok(())
+            }
+            Action::Watch => {
+                self.watcher = Some(self.engine.watch(&self.caller));
+                Ok(())
+            }
+            Action::WakeAt(at) => {
+                self.wake_at = Some(self.wake_at.map_or(at, |known| known.min(at)));
+                Ok(())
+            }
+            Action::Close(reason) => Err(End::Close(reason)),
+        }
+    }
+
+    fn submit(&mut self, job: Job) {
+        self.waiting.push_back(job);
+        self.start_waiting();
+    }
+
+    fn start_waiting(&mut self) {
+        let in_order = self.dialect.calls_in_order();
+        while (!in_order || self.running.is_empty())
+            && let Some(job) = self.waiting.pop_front()
+        {
+            let audience = self.dialect.variant().audience();
+            let (engine, caller) = (self.engine.clone(), self.caller.clone());
+            self.running
+                .push(Box::pin(work(engine, caller, audience, job)));
+        }
+    }
+
+    async fn finished(&mut self, finished: Finished) -> Flow {
+        if let Some(at) = self.listener_of(finished.thread) {
+            loop {
+                let before = self.listeners[at].ready(finished.as_of, EVENTS_PER_FLUSH);
+                if before.is_empty() {
+                    break;
+                }
+                self.deliver(at, before).await?;
+            }
+        }
+        self.replied(finished).await
+    }
+
+    async fn replied(&mut self, finished: Finished) -> Flow {
+        if let Some(listener) = finished.listener {
+            self.listeners
+                .retain(|known| known.card().id != listener.card().id);
+            self.listeners.push(listener);
+        }
+        self.start_waiting();
+        let Finished { tag, outcome, .. } = finished;
+        self.with_dialect(|dialect, cx, out| dialect.replied(cx, out, tag, outcome))
+            .await
+    }
+
+    fn listener_of(&self, thread: Option<ThreadId>) -> Option<usize> {
+        let thread = thread?;
+        self.listeners
+            .iter()
+            .position(|listener| listener.card().id == thread)
+    }
+
+    async fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Flow {
+        self.heard_at = Instant::now();
+        self.pinged = false;
+        match message {
+            Some(Ok(Message::Text(text))) => self.frame(text.as_str()).await,
+            // Clients of these protocols may send their text in binary frames.
+            Some(Ok(Message::Binary(bytes))) => self.frame(&String::from_utf8_lossy(&bytes)).await,
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
+            Some(Ok(Message::Close(_))) | None => Err(End::Gone),
+            Some(Err(error)) => Err(broken(&error)),
+        }
+    }
+
+    async fn frame(&mut self, frame: &str) -> Flow {
+        self.with_dialect(|dialect, cx, out| dialect.heard(cx, out, frame))
+            .await
+    }
+
+    /// Delivers what a listener gave, with replies that are due in between.
+    async fn heard(&mut self, at: usize, heard: Result<Vec<Delivered>, Refusal>) -> Flow {
+        let mut batch = VecDeque::from(heard.map_err(|refusal| {
+            End::Close(Reason::new(Reason::TRY_AGAIN_LATER, refusal.message))
+        })?);
+        let thread = self.listeners[at].card().id;
+        while let Some(Some(finished)) = self.running.next().now_or_never() {
+            if finished.thread == Some(thread) {
+                let before = |each: &Delivered| position(each) <= finished.as_of;
+                let count = batch.iter().take_while(|each| before(each)).count();
+                let first = batch.drain(..count).collect();
+                self.deliver(at, first).await?;
+            }
+            self.replied(finished).await?;
+        }
+        match self.listener_of(Some(thread)) {
+            Some(at) => self.deliver(at, batch.into()).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn deliver(&mut self, at: usize, batch: Vec<Delivered>) -> Flow {
+        let card = std::sync::Arc::clone(self.listeners[at].card());
+        let variant = self.dialect.variant();
+        let mut out = Vec::new();
+        for delivered in batch {
+            let what = match &delivered {
+                Delivered::Live(slot) => Heard::Live(&slot.event),
+                Delivered::Replay(event) => Heard::Replay(event),
+                Delivered::Gap { after, to } => Heard::Gap {
+                    after: *after,
+                    to: *to,
+                },
+                Delivered::CaughtUp { head } => Heard::CaughtUp { head: *head },
+                Delivered::Ended(ended) => return Err(ended_reason(*ended)),
+            };
+            let cx = Cx {
+                now: now(),
+                caller: &self.caller,
+            };
+            self.dialect
+                .told(&cx, &mut out, Delivery { card: &card, what });
+            for action in out.drain(..) {
+                if action != Action::Shared {
+                    self.act(action).await?;
+                    continue;
+                }
+                match &delivered {
+                    Delivered::Live(slot) => {
+                        let spelled = slot.spelled(variant.index(), |event| {
+                            tell(variant, &card, event)
+                                .into_iter()
+                                .map(Utf8Bytes::from)
+                                .collect()
+                        });
+                        let frames: std::sync::Arc<Vec<Utf8Bytes>> = spelled.unwrap_or_default();
+                        for frame in frames.iter() {
+                            self.feed(Message::Text(frame.clone())).await?;
+                        }
+                    }
+                    Delivered::Replay(event) => {
+                        for frame in tell(variant, &card, event) {
+                            self.feed(Message::Text(frame.into())).await?;
+                        }
+                    }
+                    Delivered::Gap { .. } | Delivered::CaughtUp { .. } | Delivered::Ended(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn noticed(&mut self, notice: &Notice) -> Flow {
+        self.with_dialect(|dialect, cx, out| dialect.noticed(cx, out, notice))
+            .await
+    }
+
+    async fn woke(&mut self) -> Flow {
+        self.wake_at = None;
+        self.with_dialect(|dialect, cx, out| dialect.woke(cx, out))
+            .await
+    }
+
+    fn wake_in(&self) -> Duration {
+        match self.wake_at {
+            Some(at) => Duration::from_millis((at.0 - now().0).max(0).unsigned_abs()),
+            None => Duration::from_secs(3_600),
+        }
+    }
+
+    async fn ping(&mut self) -> Flow {
+        if self.pinged {
+            return Err(End::Gone);
+        }
+        self.pinged = true;
+        self.feed(Message::Ping(Default::default())).await
+    }
+
+    async fn feed(&mut self, message: Message) -> Flow {
+        self.unflushed = true;
+        in_time(self.sink.feed(message)).await
+    }
+
+    async fn flush(&mut self) -> Flow {
+        if !std::mem::take(&mut self.unflushed) {
+            return Ok(());
+        }
+        in_time(self.sink.flush()).await
+    }
+
+    /// Says why, lets the dialect make its last calls, and lets go.
+    async fn end(mut self, end: End) {
+        self.listeners.clear();
+        let reason = match end {
+            End::Gone => None,
+            End::Close(reason) => Some(reason),
+            End::Stalled => Some(Reason::too_slow()),
+        };
+        if let Some(reason) = reason {
+            let frame = CloseFrame {
+                code: reason.code,
+                reason: reason.text.into(),
+            };
+            // Whoever reads again within this time learns why.
+            let close = self.sink.send(Message::Close(Some(frame)));
+            let _ = tokio::time::timeout(CLOSE_LINGER, close).await;
+        }
+        let mut out = Vec::new();
+        let cx = Cx {
+            now: now(),
+            caller: &self.caller,
+        };
+        self.dialect.gone(&cx, &mut out);
+        for action in out {
+            if let Action::Call { call, .. } = action {
+                // The client is gone: nobody hears a refusal.
+                let _ = self.engine.call(&self.caller, call).await;
+            }
+        }
+    }
+}
+
+async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) -> Finished {
+    let Job { tag, what } = job;
+    match what {
+        What::Call(call) => {
+            let thread = call.thread();
+            let outcome = engine.call(&caller, call).await;
+            let as_of = outcome.as_ref().map_or(Seq::ZERO, |replied| replied.as_of);
+            let outcome = outcome.map(|replied| replied.reply);
+            Finished {
+                tag,
+                thread,
+                as_of,
+                outcome,
+                listener: None,
+            }
+        }
+        What::Listen { thread, from } => {
+            let (outcome, listener) = match engine.listen(&caller, thread, audience, from).await {
+                Ok((view, listener)) => (Ok(Reply::Listening(Box::new(view))), Some(listener)),
+                Err(refusal) => (Err(refusal), None),
+            };
+            Finished {
+                tag,
+                thread: Some(thread),
+                as_of: Seq::ZERO,
+                outcome,
+                listener,
+            }
+        }
+    }
+}
+
+/// Where a delivery stands in the thread.
+fn position(delivered: &Delivered) -> Seq {
+    match delivered {
+        Delivered::Live(slot) => slot.event.seq,
+        Delivered::Replay(event) => event.seq,
+        Delivered::Gap { to, .. } => *to,
+        Delivered::CaughtUp { head } => *head,
+        Delivered::Ended(_) => Seq(u64::MAX),
+    }
+}
+
+fn ended_reason(ended: Ended) -> End {
+    End::Close(match ended {
+        Ended::Asleep => Reason::new(Reason::GOING_AWAY, "the session ended; connect again"),
+        Ended::Deleted => Reason::new(Reason::NORMAL, "the session was deleted"),
+        Ended::Failed => Reason::new(
+            Reason::TRY_AGAIN_LATER,
+            "the store failed; connect again to resume",
+        ),
+    })
+}
+
+/// A frame the socket could not take in.
+fn broken(error: &axum::Error) -> End {
+    let text = error.to_string();
+    if text.contains("too long") || text.contains("too big") || text.contains("Space limit") {
+        return End::Close(Reason::new(1009, "message too big"));
+    }
+    End::Gone
+}
+
+async fn in_time<E>(write: impl Future<Output = Result<(), E>>) -> Flow {
+    match tokio::time::timeout(WRITE_STALL_MAX, write).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) => Err(End::Gone),
+        Err(_) => Err(End::Stalled),
+    }
+}
+
+/// The next deliveries of any listener, and whose they are.
+async fn next_heard(listeners: &mut [Listener]) -> (usize, Result<Vec<Delivered>, Refusal>) {
+    match listeners {
+        [] => std::future::pending().await,
+        [one] => (0, one.next(EVENTS_PER_FLUSH).await),
+        many => {
+            let waits = many
+                .iter_mut()
+                .map(|each| Box::pin(each.next(EVENTS_PER_FLUSH)));
+            let (heard, at, _) = futures_util::future::select_all(waits).await;
+            (at, heard)
+        }
+    }
+}
+
+async fn next_notice(watcher: &mut Option<Watcher>) -> Notice {
+    match watcher {
+        Some(watcher) => match watcher.next().await {
+            Some(notice) => notice,
+            None => std::future::pending().await,
+        },
+        None => std::future::pending().await,
+    }
+}
+
+fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Timestamp(since.unwrap_or_default().as_millis() as i64)
+}
