@@ -1,13 +1,18 @@
 //! Stories of the cowork dialect: whole frames, told by a connection with a stub for an engine.
 
 mod anything;
+mod closing;
 mod commands;
 mod connecting;
+mod history;
+mod messages;
 mod prompts;
 mod recordings;
 mod refusals;
 mod samples;
 mod schemas;
+mod streams;
 mod stub;
 mod telling;
+mod tools;
 mod validation;

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use vocabulary::{Fact, Refusal, Reply, Why};
 
+use super::messages::right_messages;
 use super::samples::{SESSION, event, questions, tag};
 use super::schemas::event_types;
 use super::stub::Stub;
-use super::validation::right_messages;
 use crate::cowork::hear::MESSAGES;
 use crate::cowork::tell::{Raw, tell};
 

@@ -2,18 +2,16 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Cause, Changed, Changes, Entry, Fact, Item, ItemId, ModelRef, Reply, StartTurn,
-    ThreadQuery, Title, ToolCallRef, ToolOutcome, ToolOutput, TurnId, UserInput,
+    Call, Cause, Changed, Changes, Fact, ModelRef, Reply, StartTurn, ThreadQuery, Title, TurnId,
 };
 
 use super::connecting::failed_backup;
 use super::samples::{
-    OTHER, SESSION, bash, card, catalog, event, mcp_files, settings, statuses, tag, thread,
-    thread_id,
+    OTHER, SESSION, card, catalog, mcp_files, settings, statuses, thread, thread_id,
 };
 use super::stub::{Stub, no_checkpoints};
 
-fn said(message: Value) -> Stub {
+pub fn said(message: Value) -> Stub {
     let mut message = message;
     message["sessionId"] = json!(SESSION);
     let mut stub = Stub::connected();
@@ -280,136 +278,4 @@ fn other_sessions_can_be_deleted_and_this_one_cannot() {
     assert_eq!(own[0]["message"], "Cannot delete the active session");
     assert_eq!(own[0]["code"], "validation_failed");
     assert_eq!(own[0]["source"], "session");
-}
-
-#[test]
-fn history_is_told_message_by_message() {
-    let entry = |ordinal, message, fact| Entry {
-        ordinal,
-        message,
-        event: event(fact),
-    };
-    let (turn, item) = (TurnId::new("t1"), ItemId::new("i1"));
-    let input = UserInput {
-        item: item.clone(),
-        text: "Hello".to_owned(),
-        display: Some("/hello".to_owned()),
-        client_id: None,
-    };
-    let finished = |body| Fact::ItemFinished {
-        tag: tag(0),
-        item: item.clone(),
-        content: 0,
-        body,
-    };
-    let call = bash(json!({ "command": "ls" }));
-    let result = |outcome| Fact::ToolFinished {
-        tag: tag(0),
-        call: ToolCallRef::from(&call),
-        outcome,
-    };
-    let entries = vec![
-        entry(
-            0,
-            0,
-            Fact::TurnStarted {
-                turn,
-                cause: Cause::UserMessage,
-                input,
-                model: tag(0).model,
-            },
-        ),
-        entry(
-            1,
-            1,
-            finished(Item::Reasoning {
-                kind: vocabulary::ReasoningKind::Summary,
-                text: "Hm.".to_owned(),
-                partial: false,
-            }),
-        ),
-        entry(
-            2,
-            1,
-            finished(Item::AgentMessage {
-                text: "Let me look.".to_owned(),
-                partial: true,
-            }),
-        ),
-        entry(
-            3,
-            1,
-            Fact::ToolPlanned {
-                tag: tag(0),
-                content: 2,
-                call: call.clone(),
-            },
-        ),
-        entry(
-            4,
-            2,
-            result(ToolOutcome::Succeeded(ToolOutput::Command {
-                stdout: "a".to_owned(),
-                stderr: String::new(),
-                exit_code: 0,
-                duration_ms: 3,
-            })),
-        ),
-        entry(
-            5,
-            2,
-            result(ToolOutcome::Failed {
-                error: "no such tool".to_owned(),
-            }),
-        ),
-    ];
-    let mut stub = said(json!({ "type": "get_messages" }));
-    stub.reply(Ok(Reply::Messages {
-        entries,
-        total: 3,
-        offset: 0,
-        limit: 100,
-    }));
-    let result = |value: &str, is_error: bool| {
-        json!({
-            "type": "tool-result",
-            "toolCallId": "call_1",
-            "toolName": "bash",
-            "output": { "type": "text", "value": value },
-            "isError": is_error,
-        })
-    };
-    assert_eq!(
-        stub.take(),
-        [json!({
-            "type": "messages",
-            "sessionId": SESSION,
-            "messages": [
-                { "role": "user", "content": "Hello" },
-                {
-                    "role": "assistant",
-                    "content": [
-                        { "type": "reasoning", "text": "Hm." },
-                        { "type": "text", "text": "Let me look." },
-                        {
-                            "type": "tool-call",
-                            "toolCallId": "call_1",
-                            "toolName": "bash",
-                            "input": { "command": "ls" },
-                        },
-                    ],
-                },
-                {
-                    "role": "tool",
-                    "content": [
-                        result("{\"stdout\":\"a\",\"stderr\":\"\",\"exitCode\":0}", false),
-                        result("no such tool", true),
-                    ],
-                },
-            ],
-            "total": 3,
-            "offset": 0,
-            "limit": 100,
-        })]
-    );
 }

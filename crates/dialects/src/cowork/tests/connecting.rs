@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Closing, Fact, NewThread, Notice, OpenAsk, Refusal, Reply, Seq,
+    Answer, ApprovalAnswer, Call, Closing, Fact, NewThread, OpenAsk, Refusal, Reply, Seq,
     ThreadView, Why,
 };
 
 use super::samples::{
-    NOW, OTHER, SESSION, approval, card, catalog, event, mcp_files, questions, statuses, tag,
-    thread, view,
+    NOW, OTHER, SESSION, approval, catalog, mcp_files, questions, statuses, tag, thread, view,
 };
 use super::stub::{Stub, no_checkpoints};
-use crate::{Heard, Reason};
 
 const FIRST_FIVE: [&str; 5] = [
     "server_hello",
@@ -22,6 +20,7 @@ const FIRST_FIVE: [&str; 5] = [
     "session_info",
     "observability_status",
 ];
+
 const OTHER_FIVE: [&str; 5] = [
     "provider_catalog",
     "provider_auth_methods",
@@ -396,49 +395,4 @@ fn what_is_said_before_the_greeting_is_heard_after_it() {
     let types = stub.take_types();
     assert_eq!(types[..5], FIRST_FIVE);
     assert_eq!(types[5..], ["pong"]);
-}
-
-#[test]
-fn too_much_before_the_greeting_closes_the_socket() {
-    let mut stub = Stub::opened(&[]);
-    for _ in 0..=64 {
-        stub.say_text("{}");
-    }
-    assert_eq!(stub.closed.map(|reason| reason.code), Some(Reason::POLICY));
-}
-
-#[test]
-fn a_hole_in_the_events_closes_the_socket() {
-    let mut stub = Stub::connected();
-    let replayed = event(Fact::ThreadReset);
-    stub.replay(&replayed)
-        .hear(Heard::CaughtUp { head: Seq(3) });
-    assert_eq!((stub.shared, &stub.closed), (0, &None));
-    stub.hear(Heard::Gap {
-        after: Seq(3),
-        to: Seq(9),
-    });
-    assert_eq!(stub.closed, Some(Reason::too_slow()));
-}
-
-#[test]
-fn a_server_that_stops_says_goodbye() {
-    let mut stub = Stub::connected();
-    stub.notice(&Notice::Reload { revision: 1 });
-    assert_eq!(stub.closed, None);
-    stub.notice(&Notice::ShuttingDown { reason: "restart" });
-    assert_eq!(stub.closed, Some(Reason::new(1001, "restart")));
-}
-
-#[test]
-fn session_close_closes_the_socket_once_the_session_is() {
-    let mut stub = Stub::connected();
-    stub.say(json!({ "type": "session_close", "sessionId": SESSION }));
-    let thread = card().id;
-    assert_eq!(stub.call(), &Call::CloseThread { thread });
-    assert_eq!(stub.closed, None);
-    stub.say(json!({ "type": "ping", "sessionId": SESSION }));
-    assert!(stub.sent.is_empty(), "nothing said after it counts");
-    stub.reply(Ok(Reply::Done));
-    assert_eq!(stub.closed.map(|reason| reason.code), Some(1000));
 }

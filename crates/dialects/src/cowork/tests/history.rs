@@ -1,0 +1,142 @@
+//! The transcript as messages.
+
+use serde_json::json;
+use vocabulary::{
+    Cause, Entry, Fact, Item, ItemId, Reply, ToolCallRef, ToolOutcome, ToolOutput, TurnId,
+    UserInput,
+};
+
+use super::commands::said;
+use super::samples::{SESSION, bash, event, tag};
+
+#[test]
+fn history_is_told_message_by_message() {
+    let entry = |ordinal, message, fact| Entry {
+        ordinal,
+        message,
+        event: event(fact),
+    };
+    let (turn, item) = (TurnId::new("t1"), ItemId::new("i1"));
+    let input = UserInput {
+        item: item.clone(),
+        text: "Hello".to_owned(),
+        display: Some("/hello".to_owned()),
+        client_id: None,
+    };
+    let finished = |body| Fact::ItemFinished {
+        tag: tag(0),
+        item: item.clone(),
+        content: 0,
+        body,
+    };
+    let call = bash(json!({ "command": "ls" }));
+    let result = |outcome| Fact::ToolFinished {
+        tag: tag(0),
+        call: ToolCallRef::from(&call),
+        outcome,
+    };
+    let entries = vec![
+        entry(
+            0,
+            0,
+            Fact::TurnStarted {
+                turn,
+                cause: Cause::UserMessage,
+                input,
+                model: tag(0).model,
+            },
+        ),
+        entry(
+            1,
+            1,
+            finished(Item::Reasoning {
+                kind: vocabulary::ReasoningKind::Summary,
+                text: "Hm.".to_owned(),
+                partial: false,
+            }),
+        ),
+        entry(
+            2,
+            1,
+            finished(Item::AgentMessage {
+                text: "Let me look.".to_owned(),
+                partial: true,
+            }),
+        ),
+        entry(
+            3,
+            1,
+            Fact::ToolPlanned {
+                tag: tag(0),
+                content: 2,
+                call: call.clone(),
+            },
+        ),
+        entry(
+            4,
+            2,
+            result(ToolOutcome::Succeeded(ToolOutput::Command {
+                stdout: "a".to_owned(),
+                stderr: String::new(),
+                exit_code: 0,
+                duration_ms: 3,
+            })),
+        ),
+        entry(
+            5,
+            2,
+            result(ToolOutcome::Failed {
+                error: "no such tool".to_owned(),
+            }),
+        ),
+    ];
+    let mut stub = said(json!({ "type": "get_messages" }));
+    stub.reply(Ok(Reply::Messages {
+        entries,
+        total: 3,
+        offset: 0,
+        limit: 100,
+    }));
+    let result = |value: &str, is_error: bool| {
+        json!({
+            "type": "tool-result",
+            "toolCallId": "call_1",
+            "toolName": "bash",
+            "output": { "type": "text", "value": value },
+            "isError": is_error,
+        })
+    };
+    assert_eq!(
+        stub.take(),
+        [json!({
+            "type": "messages",
+            "sessionId": SESSION,
+            "messages": [
+                { "role": "user", "content": "Hello" },
+                {
+                    "role": "assistant",
+                    "content": [
+                        { "type": "reasoning", "text": "Hm." },
+                        { "type": "text", "text": "Let me look." },
+                        {
+                            "type": "tool-call",
+                            "toolCallId": "call_1",
+                            "toolName": "bash",
+                            "input": { "command": "ls" },
+                        },
+                    ],
+                },
+                {
+                    "role": "tool",
+                    "content": [
+                        result("{\"stdout\":\"a\",\"stderr\":\"\",\"exitCode\":0}", false),
+                        result("no such tool", true),
+                    ],
+                },
+            ],
+            "total": 3,
+            "offset": 0,
+            "limit": 100,
+        })]
+    );
+}

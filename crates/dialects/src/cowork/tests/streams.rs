@@ -1,0 +1,217 @@
+//! What a model writes, as whole frames.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use vocabulary::{
+    Fact, Growth, Item, ItemId, ModelRef, Opening, OutputStream, ReasoningKind, StopReason,
+    StreamTag,
+};
+
+use super::samples::{tag, told};
+use super::telling::{check, chunk, usage, wire_usage};
+use crate::cowork::tell::Raw;
+
+#[test]
+fn a_step_is_two_parts_at_each_end() {
+    let request = json!({ "model": "gpt-5.2", "provider": "openai" });
+    check(
+        Fact::StepStarted { tag: tag(4) },
+        &[
+            chunk(
+                4,
+                "start_step",
+                json!({ "stepNumber": 1, "request": request }),
+            ),
+            chunk(5, "start", json!({})),
+        ],
+    );
+    for (reason, word) in [
+        (StopReason::Stop, "stop"),
+        (StopReason::ToolUse, "toolUse"),
+        (StopReason::Length, "length"),
+        (StopReason::Aborted, "aborted"),
+        (StopReason::Error, "error"),
+    ] {
+        let finish = json!({ "finishReason": word, "totalUsage": wire_usage() });
+        let fact = Fact::StepFinished {
+            tag: tag(6),
+            reason,
+            usage: usage(),
+        };
+        check(
+            fact,
+            &[
+                chunk(6, "finish", finish),
+                chunk(7, "finish_step", finish_step(word, wire_usage())),
+            ],
+        );
+    }
+}
+
+fn finish_step(word: &str, usage: Value) -> Value {
+    json!({
+        "stepNumber": 1,
+        "response": { "stopReason": word },
+        "usage": usage,
+        "finishReason": word,
+    })
+}
+
+#[test]
+fn a_step_that_failed_says_whether_it_was_cancelled() {
+    let none = json!({ "promptTokens": 0, "completionTokens": 0, "totalTokens": 0 });
+    let failed = |reason| Fact::StepFailed {
+        tag: tag(6),
+        reason,
+        error: "overloaded".to_owned(),
+    };
+    check(
+        failed(StopReason::Error),
+        &[
+            chunk(6, "error", json!({ "error": "overloaded" })),
+            chunk(7, "finish_step", finish_step("error", none.clone())),
+        ],
+    );
+    check(
+        failed(StopReason::Aborted),
+        &[
+            chunk(6, "abort", json!({ "reason": "cancelled" })),
+            chunk(7, "finish_step", finish_step("aborted", none)),
+        ],
+    );
+}
+
+#[test]
+fn blocks_start_grow_and_end() {
+    let item = || ItemId::new("i1");
+    let started = |opening| Fact::ItemStarted {
+        tag: tag(2),
+        item: item(),
+        content: 3,
+        opening,
+    };
+    let grew = |growth| Fact::ItemGrew {
+        tag: tag(2),
+        item: item(),
+        content: 3,
+        growth,
+        delta: "a\"b\n".to_owned(),
+    };
+    let ended = |body| Fact::ItemFinished {
+        tag: tag(2),
+        item: item(),
+        content: 3,
+        body,
+    };
+    let input = Opening::ToolInput {
+        call_id: "call_1".to_owned(),
+        name: "bash".to_owned(),
+    };
+    let call_id = Arc::from("call_1");
+    let text = || "a\"b\n".to_owned();
+    let summary = ReasoningKind::Summary;
+    for (fact, part_type, part) in [
+        (started(Opening::Text), "text_start", json!({ "id": "s3" })),
+        (
+            grew(Growth::Text),
+            "text_delta",
+            json!({ "id": "s3", "text": text() }),
+        ),
+        (
+            ended(Item::AgentMessage {
+                text: text(),
+                partial: false,
+            }),
+            "text_end",
+            json!({ "id": "s3" }),
+        ),
+        (
+            started(Opening::Reasoning(summary)),
+            "reasoning_start",
+            json!({ "id": "s3", "mode": "summary" }),
+        ),
+        (
+            grew(Growth::Reasoning(summary)),
+            "reasoning_delta",
+            json!({ "id": "s3", "mode": "summary", "text": text() }),
+        ),
+        (
+            ended(Item::Reasoning {
+                kind: ReasoningKind::Reasoning,
+                text: text(),
+                partial: true,
+            }),
+            "reasoning_end",
+            json!({ "id": "s3", "mode": "reasoning" }),
+        ),
+        (
+            started(input),
+            "tool_input_start",
+            json!({ "id": "call_1", "toolName": "bash" }),
+        ),
+        (
+            grew(Growth::ToolInput { call_id }),
+            "tool_input_delta",
+            json!({ "id": "call_1", "delta": text() }),
+        ),
+    ] {
+        check(fact, &[chunk(2, part_type, part)]);
+    }
+    check(grew(Growth::Output(OutputStream::Stdout)), &[]);
+}
+
+#[test]
+fn a_delta_is_one_piece_of_memory() {
+    let fact = Fact::ItemGrew {
+        tag: tag(2),
+        item: ItemId::new("i1"),
+        content: 0,
+        growth: Growth::Text,
+        delta: "word ".repeat(400),
+    };
+    let card = super::samples::card();
+    let frames = crate::cowork::tell::tell(&card, &super::samples::event(fact), Raw::Leave);
+    // Memory that was taken once is as large as first asked for.
+    assert_eq!(frames[0].capacity(), 320 + 2000);
+}
+
+#[test]
+fn a_raw_part_repeats_the_part_with_its_hyphenated_type() {
+    let fact = || Fact::StepFinished {
+        tag: tag(6),
+        reason: StopReason::Stop,
+        usage: usage(),
+    };
+    for frame in told(fact(), Raw::Include) {
+        let part_type = frame["partType"].as_str().expect("a type");
+        let mut expected = frame["part"].clone();
+        expected["type"] = json!(part_type.replace('_', "-"));
+        assert_eq!(frame["rawPart"], expected);
+    }
+    for frame in told(fact(), Raw::Leave) {
+        assert_eq!(frame.get("rawPart"), None);
+    }
+    let value = json!({ "type": "response.in_progress" });
+    let fact = Fact::RawReceived { tag: tag(2), value };
+    let frames = told(fact, Raw::Include);
+    let raw = json!({ "type": "response.in_progress" });
+    assert_eq!(frames[0]["part"], json!({ "raw": raw }));
+    assert_eq!(frames[0]["rawPart"], json!({ "type": "raw", "raw": raw }));
+}
+
+#[test]
+fn a_model_of_another_provider_is_spelled_with_it() {
+    let model = ModelRef {
+        provider: "rehearsal".to_owned(),
+        model: "echo".to_owned(),
+    };
+    let tag = StreamTag {
+        model: Arc::new(model),
+        ..tag(0)
+    };
+    let frames = told(Fact::StepStarted { tag }, Raw::Leave);
+    assert_eq!(frames[0]["provider"], "openai");
+    assert_eq!(frames[0]["model"], "rehearsal/echo");
+    assert_eq!(frames[0]["part"]["request"]["model"], "rehearsal/echo");
+}

@@ -1,0 +1,203 @@
+//! Tool calls and what people are asked about them, as whole frames.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use vocabulary::{
+    Answer, ApprovalAnswer, AskId, AskKind, Closing, Fact, FileChange, FileChangeKind, ToolCallRef,
+    ToolOutcome, ToolOutput,
+};
+
+use super::samples::{approval, bash, questions, tag, told};
+use super::telling::{check, chunk, frame};
+use crate::cowork::tell::Raw;
+
+#[test]
+fn a_call_is_planned_reached_and_finished() {
+    let call = || bash(json!({ "command": "ls" }));
+    let planned = Fact::ToolPlanned {
+        tag: tag(5),
+        content: 0,
+        call: call(),
+    };
+    let ids = json!({ "toolCallId": "call_1", "toolName": "bash" });
+    let with = |name: &str, value: Value| {
+        let mut part = ids.clone();
+        part[name] = value;
+        part
+    };
+    check(
+        planned,
+        &[
+            chunk(5, "tool_input_end", json!({ "id": "call_1" })),
+            chunk(6, "tool_call", with("input", json!({ "command": "ls" }))),
+        ],
+    );
+    let log = |line: &str| frame("log", json!({ "line": line }));
+    let reached = Fact::ToolReached {
+        tag: tag(7),
+        call: call(),
+    };
+    check(reached, &[log("tool> bash {\"command\":\"ls\"}")]);
+    let finished = |outcome| Fact::ToolFinished {
+        tag: tag(9),
+        call: ToolCallRef::from(&call()),
+        outcome,
+    };
+    let output = || ToolOutput::Command {
+        stdout: "a".to_owned(),
+        stderr: String::new(),
+        exit_code: 1,
+        duration_ms: 5,
+    };
+    let line = log("tool< bash {\"stdout\":\"a\",\"stderr\":\"\",\"exitCode\":1}");
+    let result = with(
+        "output",
+        json!({ "stdout": "a", "stderr": "", "exitCode": 1 }),
+    );
+    for outcome in [
+        ToolOutcome::Succeeded(output()),
+        ToolOutcome::Denied(output()),
+        ToolOutcome::Interrupted(output()),
+    ] {
+        let result = chunk(9, "tool_result", result.clone());
+        check(finished(outcome), &[line.clone(), result]);
+    }
+    let failed = ToolOutcome::Failed {
+        error: "blocked".to_owned(),
+    };
+    check(
+        finished(failed),
+        &[
+            log("tool< bash {\"error\":\"blocked\"}"),
+            chunk(9, "tool_error", with("error", json!("blocked"))),
+        ],
+    );
+    let not_run = ToolOutcome::NotRun {
+        why: "cancelled".to_owned(),
+    };
+    check(finished(not_run), &[]);
+}
+
+#[test]
+fn each_output_has_its_shape() {
+    let change = FileChange {
+        path: "a".to_owned(),
+        kind: FileChangeKind::Add,
+        diff: "+".to_owned(),
+    };
+    let files = ToolOutput::Files {
+        summary: "Edit applied.".to_owned(),
+        changes: vec![change],
+    };
+    for (output, expected) in [
+        (ToolOutput::Text("1\tline".to_owned()), json!("1\tline")),
+        (files, json!("Edit applied.")),
+        (ToolOutput::Json(json!({ "a": [1] })), json!({ "a": [1] })),
+    ] {
+        let fact = Fact::ToolFinished {
+            tag: tag(0),
+            call: ToolCallRef::from(&bash(json!({}))),
+            outcome: ToolOutcome::Succeeded(output),
+        };
+        let frames = told(fact, Raw::Leave);
+        assert_eq!(frames[0]["line"], format!("tool< bash {expected}"));
+        assert_eq!(frames[1]["part"]["output"], expected);
+    }
+}
+
+#[test]
+fn a_log_line_is_cut_and_says_by_how_much() {
+    let fact = Fact::ToolReached {
+        tag: tag(0),
+        call: bash(json!("é".repeat(5000))),
+    };
+    let frames = told(fact, Raw::Leave);
+    let line = frames[0]["line"].as_str().expect("a line");
+    assert!(line.ends_with("é...[truncated 1002 chars]"), "{line}");
+}
+
+#[test]
+fn an_approval_is_asked_for_and_only_a_no_is_told() {
+    let opened = Fact::AskOpened {
+        tag: tag(8),
+        ask: approval(3),
+    };
+    let ids = json!({ "toolCallId": "call_1", "toolName": "bash" });
+    let mut request = ids.clone();
+    request["approvalId"] = json!("req-3");
+    check(
+        opened,
+        &[
+            chunk(8, "tool_approval_request", request),
+            frame(
+                "approval",
+                json!({
+                    "requestId": "req-3",
+                    "command": "rm -rf build",
+                    "dangerous": true,
+                    "reasonCode": "matches_dangerous_pattern",
+                }),
+            ),
+        ],
+    );
+    let closed = |closing| Fact::AskClosed {
+        tag: tag(9),
+        ask: approval(3),
+        closing,
+    };
+    let answered = |answer| closed(Closing::Answered(Answer::Approval(answer)));
+    let denied = chunk(9, "tool_output_denied", ids);
+    check(
+        answered(ApprovalAnswer::Deny),
+        std::slice::from_ref(&denied),
+    );
+    check(answered(ApprovalAnswer::DenyAndCancel), &[denied]);
+    check(answered(ApprovalAnswer::Once), &[]);
+    check(answered(ApprovalAnswer::ForSession), &[]);
+    check(closed(Closing::Cancelled), &[]);
+}
+
+#[test]
+fn questions_are_asked_one_by_one() {
+    let ask = || questions(7, &["Which?", "Why?"]);
+    let asked = |request: &str, question: &str| {
+        let fields = json!({ "requestId": request, "question": question, "options": ["yes"] });
+        frame("ask", fields)
+    };
+    let opened = Fact::AskOpened {
+        tag: tag(0),
+        ask: ask(),
+    };
+    check(opened, &[asked("req-7", "Which?")]);
+    let AskKind::Questions(mut all) = ask().kind else {
+        panic!("it asks");
+    };
+    let progressed = Fact::AskProgressed {
+        tag: tag(0),
+        ask: AskId(7),
+        answers: BTreeMap::new(),
+        next: all.remove(1),
+        position: 1,
+    };
+    check(progressed, &[asked("req-7-2", "Why?")]);
+    let closed = Fact::AskClosed {
+        tag: tag(0),
+        ask: ask(),
+        closing: Closing::Answered(Answer::Dismissed),
+    };
+    check(closed, &[]);
+}
+
+#[test]
+fn a_question_without_options_has_none() {
+    let mut ask = questions(7, &["Which?"]);
+    if let AskKind::Questions(questions) = &mut ask.kind {
+        questions[0].options.clear();
+    }
+    let fields = json!({ "requestId": "req-7", "question": "Which?" });
+    check(
+        Fact::AskOpened { tag: tag(0), ask },
+        &[frame("ask", fields)],
+    );
+}
