@@ -1,2 +1,64 @@
-//! The project's own commands.
-fn main() {}
+//! The project's own commands: `cargo xtask help` lists them.
+
+mod run;
+mod soak;
+mod test;
+mod tidy;
+mod transcripts;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  test                       everything that decides whether a change lands
+  tidy                       the project's own rules, in a second
+  transcripts                run every scenario and compare its transcripts
+  transcripts busy reset     only these scenarios
+  transcripts --update       rewrite the transcripts; read the diff before you commit
+  soak crashes               kill the server many times and check that nothing is lost
+  soak crashes --kills 500 --seed 7
+  help                       this page
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
+    let Some((command, rest)) = arguments.split_first() else {
+        print!("{HELP}");
+        return Ok(());
+    };
+    match command.as_str() {
+        "test" => test::run(rest),
+        "tidy" => tidy::run(rest),
+        "transcripts" => transcripts::run(rest),
+        "soak" => soak::run(rest),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        unknown => anyhow::bail!(
+            "there is no command `{unknown}`; there are test, tidy, transcripts, soak, help"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_command_says_what_exists() {
+        let error = dispatch(&["tset".to_owned()]).expect_err("no such command");
+        assert!(error.to_string().contains("test, tidy, transcripts, soak"));
+    }
+}

@@ -1,0 +1,143 @@
+//! Which crate may use which: the table of ARCHITECTURE.md.
+
+use super::Finding;
+
+/// A crate and the crates of this workspace it may use.
+const TABLE: [(&str, &[&str]); 10] = [
+    ("vocabulary", &[]),
+    ("dialects", &["vocabulary"]),
+    (
+        "engine",
+        &["vocabulary", "store", "providers", "tools", "checkpoints"],
+    ),
+    ("providers", &[]),
+    ("tools", &[]),
+    ("checkpoints", &[]),
+    ("store", &["vocabulary"]),
+    (
+        "server",
+        &[
+            "vocabulary",
+            "dialects",
+            "engine",
+            "providers",
+            "tools",
+            "checkpoints",
+            "store",
+        ],
+    ),
+    ("terminal", &["dialects"]),
+    // It reaches a server as a client does: over a socket.
+    ("testkit", &[]),
+];
+
+/// In tests a crate may also use these.
+const DEV_ONLY: [&str; 1] = ["testkit"];
+
+pub fn check(manifests: &[(String, String)]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in manifests {
+        check_manifest(path, text, &mut findings);
+    }
+    findings
+}
+
+fn check_manifest(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    let name = path.split('/').nth(1).unwrap_or_default();
+    let Some((_, allowed)) = TABLE.iter().find(|(known, _)| *known == name) else {
+        let what = format!(
+            "crate `{name}` is not in the table; add it to ARCHITECTURE.md and xtask/src/tidy/layers.rs"
+        );
+        findings.push(Finding::error(path, 1, what));
+        return;
+    };
+    for (section, dependency, line) in dependencies(text) {
+        let ours = TABLE.iter().any(|(known, _)| *known == dependency);
+        let dev = section.ends_with("dev-dependencies") && DEV_ONLY.contains(&dependency);
+        if ours && !dev && !allowed.contains(&dependency) {
+            let what = format!(
+                "`{name}` may not use `{dependency}` in [{section}]; {}",
+                advice(allowed)
+            );
+            findings.push(Finding::error(path, line, what));
+        }
+    }
+}
+
+fn advice(allowed: &[&str]) -> String {
+    match allowed {
+        [] => "it uses no crate of this workspace".to_owned(),
+        allowed => format!("it may use {}", allowed.join(", ")),
+    }
+}
+
+/// Each dependency with its section and line.
+fn dependencies(text: &str) -> Vec<(&str, &str, usize)> {
+    let mut section = "";
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(header) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
+            section = header;
+            // `[dependencies.engine]` is a section and a name at once.
+            if let Some((before, name)) = header.rsplit_once('.')
+                && before.ends_with("dependencies")
+            {
+                found.push((before, name, index + 1));
+            }
+        } else if section.ends_with("dependencies") && !line.starts_with('#') {
+            let end = line.find(|char: char| " .=".contains(char));
+            let name = &line[..end.unwrap_or(0)];
+            if !name.is_empty() {
+                found.push((section, name, index + 1));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, text: &str) -> Vec<String> {
+        let manifest = (format!("crates/{name}/Cargo.toml"), text.to_owned());
+        check(&[manifest]).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_dependency_against_the_direction_is_found() {
+        let text = "[package]\nname = \"dialects\"\n\n[dependencies]\nvocabulary.workspace = true\nengine.workspace = true\n";
+        assert_eq!(
+            found("dialects", text),
+            [
+                "crates/dialects/Cargo.toml:6: `dialects` may not use `engine` in [dependencies]; it may use vocabulary"
+            ]
+        );
+        assert_eq!(
+            found("tools", "[dependencies]\nstore = { path = \"../store\" }").len(),
+            1
+        );
+        assert_eq!(
+            found("engine", "[dependencies.dialects]\nworkspace = true").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn testkit_is_for_tests_only() {
+        assert!(found("server", "[dev-dependencies]\ntestkit.workspace = true").is_empty());
+        assert_eq!(
+            found("server", "[dependencies]\ntestkit.workspace = true").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_crate_outside_the_table_is_found() {
+        assert_eq!(found("helpers", "[dependencies]\nserde = \"1\"").len(), 1);
+    }
+}
