@@ -1,1 +1,18 @@
 //! Scenarios, transcripts, a WebSocket client and scratch homes for tests.
+//!
+//! It knows the server only as a client does: a program to start and a socket to speak to.
+
+pub mod chance;
+pub mod client;
+pub mod http;
+pub mod process;
+pub mod scenario;
+pub mod scratch;
+pub mod stage;
+pub mod tongue;
+pub mod transcript;
+pub mod until;
+
+pub use client::{Client, Close, Heard};
+pub use process::Process;
+pub use scratch::Scratch;

@@ -1,0 +1,269 @@
+//! Plays a scenario on a real server, in one tongue, and writes down what crosses the sockets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+
+use crate::client::LIMIT;
+use crate::process::{Launch, Process};
+use crate::scenario::{Act, Scenario, Step};
+use crate::tongue::{Language, Signal, Tongue};
+use crate::transcript::{self, Transcript, same::Same};
+use crate::until::{Until, Wanted};
+use crate::{Client, Heard, Scratch};
+
+/// Plays `scenarios/<name>` and compares it with its transcript in this language.
+pub async fn play(
+    folder: &Path,
+    language: &'static Language,
+    binary: impl AsRef<Path>,
+) -> anyhow::Result<()> {
+    let scenario = Scenario::load(&folder.join("scenario.toml"))?;
+    let scratch = Scratch::new()?;
+    for (name, text) in &scenario.config.files {
+        scratch.write(name, text)?;
+    }
+    let mut launch = Launch::new(binary.as_ref(), &scratch);
+    if let Some(script) = &scenario.script {
+        let path = scratch.user().join("script.txt");
+        std::fs::write(&path, script)?;
+        launch = launch.rehearsal(&path);
+    }
+    let title = format!("{}\nspoken in {}", scenario.about, language.name);
+    let mut stage = Stage {
+        language,
+        server: Process::start(&launch).await?,
+        actors: BTreeMap::new(),
+        transcript: Transcript::new(title, scenario.several_clients()),
+        scratch,
+    };
+    for (index, step) in scenario.steps.iter().enumerate() {
+        let outcome = stage.step(step).await;
+        outcome.with_context(|| format!("step {}: {step}", index + 1))?;
+    }
+    let text = stage.transcript.render(Same::under(stage.scratch.user()));
+    let golden = folder.join(format!("{}.transcript", language.name));
+    transcript::settle(&golden, &text)
+}
+
+struct Stage {
+    language: &'static Language,
+    server: Process,
+    actors: BTreeMap<String, Actor>,
+    transcript: Transcript,
+    scratch: Scratch,
+}
+
+/// One client of the story.
+struct Actor {
+    tongue: Box<dyn Tongue>,
+    /// None once the socket is gone; the thread's name is still known.
+    client: Option<Client>,
+    /// What the frames of this step meant.
+    signals: Vec<Signal>,
+    closed: bool,
+}
+
+impl Stage {
+    async fn step(&mut self, step: &Step) -> anyhow::Result<()> {
+        self.transcript.step(step.to_string());
+        for actor in self.actors.values_mut() {
+            actor.signals.clear();
+        }
+        match step.act {
+            Act::Connect => self.connect(&step.client, None).await?,
+            Act::Resume => {
+                let whose = step.thread.as_ref().unwrap_or(&step.client);
+                let thread = self.actor(whose)?.tongue.thread().map(str::to_owned);
+                let thread = thread.with_context(|| format!("{whose} has no thread yet"))?;
+                self.connect(&step.client, Some(&thread)).await?;
+            }
+            Act::Disconnect => {
+                let client = self.actor(&step.client)?.client.take();
+                client.context("not connected")?.close().await?;
+            }
+            Act::Kill => {
+                self.server.kill9().await?;
+                self.lose_sockets();
+            }
+            Act::Restart => {
+                self.server.restart().await?;
+                self.lose_sockets();
+            }
+            Act::Terminate => return self.terminate().await,
+            Act::Wait => tokio::time::sleep(step.pause()?).await,
+            Act::Say
+            | Act::Approve
+            | Act::Deny
+            | Act::Answer
+            | Act::Skip
+            | Act::Blank
+            | Act::Cancel
+            | Act::Reset
+            | Act::Read
+            | Act::List
+            | Act::Title
+            | Act::Close => self.say(step).await?,
+        }
+        self.wait(step).await
+    }
+
+    fn actor(&mut self, name: &str) -> anyhow::Result<&mut Actor> {
+        self.actors
+            .get_mut(name)
+            .with_context(|| format!("client {name} has not connected"))
+    }
+
+    async fn connect(&mut self, name: &str, thread: Option<&str>) -> anyhow::Result<()> {
+        let tongue = (self.language.learn)();
+        let url = tongue.url(self.server.url(), thread);
+        let actor = Actor {
+            client: Some(Client::connect(&url).await?),
+            tongue,
+            signals: Vec::new(),
+            closed: false,
+        };
+        self.actors.insert(name.to_owned(), actor);
+        Ok(())
+    }
+
+    async fn say(&mut self, step: &Step) -> anyhow::Result<()> {
+        let deed = step.deed().context("nothing to say")?;
+        let actor = self.actor(&step.client)?;
+        let frame = actor.tongue.say(&deed)?;
+        let client = actor.client.as_mut().context("not connected")?;
+        client.send(frame.clone()).await?;
+        self.transcript.said(&step.client, &frame);
+        Ok(())
+    }
+
+    /// Frames that a dead server had still sent are nobody's: which of them arrive is chance.
+    fn lose_sockets(&mut self) {
+        for actor in self.actors.values_mut() {
+            actor.client = None;
+        }
+    }
+
+    /// Everyone hears the goodbye, each to its end.
+    async fn terminate(&mut self) -> anyhow::Result<()> {
+        let status = self.server.terminate().await?;
+        ensure!(status.success(), "after SIGTERM it ended with {status}");
+        for name in self.connected() {
+            self.hear_until(&name, &Until::once(Wanted::Closed)).await?;
+        }
+        self.lose_sockets();
+        Ok(())
+    }
+
+    fn connected(&self) -> Vec<String> {
+        let connected = self
+            .actors
+            .iter()
+            .filter(|(_, actor)| actor.client.is_some());
+        connected.map(|(name, _)| name.clone()).collect()
+    }
+
+    async fn wait(&mut self, step: &Step) -> anyhow::Result<()> {
+        let until = step.until();
+        match &until.wanted {
+            Wanted::Nothing => return Ok(()),
+            Wanted::File(name) => return self.file(name).await,
+            _ => self.hear_until(&step.client, &until).await?,
+        }
+        if !told_to_all(step.act, &until.wanted) {
+            return Ok(());
+        }
+        let thread = self.actor(&step.client)?.tongue.thread().map(str::to_owned);
+        for name in self.connected() {
+            let same_thread = self.actor(&name)?.tongue.thread() == thread.as_deref();
+            if name != step.client && same_thread {
+                self.hear_until(&name, &until).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn hear_until(&mut self, name: &str, until: &Until) -> anyhow::Result<()> {
+        loop {
+            let actor = self.actor(name)?;
+            if actor.satisfied(until) {
+                return Ok(());
+            }
+            let client = actor.client.as_mut().context("not connected")?;
+            let heard = client.recv().await;
+            let heard = heard.with_context(|| format!("{name} waits for {until}"))?;
+            match &heard {
+                Heard::Frame(frame) => {
+                    let signals = actor.tongue.hear(frame)?;
+                    actor.signals.extend(signals);
+                    self.transcript.heard(name, frame);
+                }
+                Heard::Closed(close) => {
+                    actor.closed = true;
+                    actor.client = None;
+                    self.transcript.heard(name, &format!("closed {close}"));
+                    if until.wanted != Wanted::Closed {
+                        bail!("{name} waits for {until}, and was closed: {close}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nothing tells of a file, so this looks again and again.
+    async fn file(&self, name: &str) -> anyhow::Result<()> {
+        let path = self.scratch.workspace().join(name);
+        let appeared = async {
+            while !path.exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(LIMIT, appeared)
+            .await
+            .with_context(|| format!("no file {name} within {LIMIT:?}"))
+    }
+}
+
+/// Whether every listener of the thread sees it, or only the one who acted.
+fn told_to_all(act: Act, wanted: &Wanted) -> bool {
+    match wanted {
+        Wanted::Streaming | Wanted::Text(_) | Wanted::Asked | Wanted::Rest => {
+            act != Act::Connect && act != Act::Resume
+        }
+        Wanted::Done => matches!(act, Act::Title | Act::Reset),
+        Wanted::Connected
+        | Wanted::Refused
+        | Wanted::Closed
+        | Wanted::File(_)
+        | Wanted::Nothing => false,
+    }
+}
+
+impl Actor {
+    fn satisfied(&self, until: &Until) -> bool {
+        let seen = |meant: fn(&Signal) -> bool| {
+            self.signals.iter().filter(|signal| meant(signal)).count() >= until.count
+        };
+        match &until.wanted {
+            Wanted::Connected => seen(|signal| *signal == Signal::Connected),
+            Wanted::Streaming => seen(|signal| matches!(signal, Signal::Text(_))),
+            Wanted::Text(words) => self.text().contains(words.as_str()),
+            Wanted::Asked => seen(|signal| *signal == Signal::Asked),
+            Wanted::Rest => seen(|signal| *signal == Signal::Rest),
+            Wanted::Refused => seen(|signal| *signal == Signal::Refused),
+            Wanted::Done => seen(|signal| *signal == Signal::Done),
+            Wanted::Closed => self.closed,
+            Wanted::File(_) | Wanted::Nothing => true,
+        }
+    }
+
+    fn text(&self) -> String {
+        let pieces = self.signals.iter().filter_map(|signal| match signal {
+            Signal::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        pieces.collect()
+    }
+}

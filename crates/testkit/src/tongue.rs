@@ -1,0 +1,62 @@
+//! Tongues: how one dialect says a step, and what its frames mean in core words.
+
+pub mod cowork;
+
+/// What a person wants, in core words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    Say(String),
+    Approve,
+    Deny,
+    Answer(String),
+    Skip,
+    /// An answer of nothing but blanks.
+    Blank,
+    Cancel,
+    Reset,
+    Read,
+    List,
+    Title(String),
+    Close,
+}
+
+/// What a frame means for somebody who waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signal {
+    Connected,
+    /// A piece of the answer.
+    Text(String),
+    Asked,
+    Rest,
+    Refused,
+    /// Something that was asked for is told or done.
+    Done,
+}
+
+/// One client's side of one connection.
+pub trait Tongue: Send {
+    /// The address to connect to, for a new thread or one that exists.
+    fn url(&self, base: &str, thread: Option<&str>) -> String;
+    /// The frame that says it.
+    fn say(&mut self, deed: &Deed) -> anyhow::Result<String>;
+    fn hear(&mut self, frame: &str) -> anyhow::Result<Vec<Signal>>;
+    /// The thread this connection is about, once it has been told.
+    fn thread(&self) -> Option<&str>;
+}
+
+/// A dialect that scenarios are told in.
+pub struct Language {
+    /// Also the name of its transcripts.
+    pub name: &'static str,
+    pub learn: fn() -> Box<dyn Tongue>,
+}
+
+/// Every tongue there is; one line per dialect.
+pub const LANGUAGES: [Language; 1] = [Language {
+    name: "cowork",
+    learn: || Box::new(cowork::Cowork::default()),
+}];
+
+pub fn language(name: &str) -> Option<&'static Language> {
+    LANGUAGES.iter().find(|language| language.name == name)
+}

@@ -1,0 +1,168 @@
+//! cowork 7.0, as a client speaks it.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context;
+use serde_json::Value;
+
+use super::{Deed, Signal, Tongue};
+
+/// What a server sends on connect, in any order from the sixth on.
+const GREETING: [&str; 10] = [
+    "server_hello",
+    "session_settings",
+    "session_config",
+    "session_info",
+    "observability_status",
+    "provider_catalog",
+    "provider_auth_methods",
+    "provider_status",
+    "mcp_servers",
+    "session_backup_state",
+];
+
+#[derive(Default)]
+pub struct Cowork {
+    session: Option<String>,
+    /// What the greeting still owes; known from the hello on.
+    owed: BTreeSet<&'static str>,
+    /// The ask that waits, by its `requestId`.
+    ask: Option<String>,
+}
+
+impl Tongue for Cowork {
+    fn url(&self, base: &str, thread: Option<&str>) -> String {
+        match thread {
+            Some(thread) => format!("{base}?resumeSessionId={thread}"),
+            None => base.to_owned(),
+        }
+    }
+
+    fn say(&mut self, deed: &Deed) -> anyhow::Result<String> {
+        let text = |text: &str| Value::from(text);
+        Ok(match deed {
+            Deed::Say(words) => self.frame("user_message", &[("text", text(words))])?,
+            Deed::Approve => self.approval(true)?,
+            Deed::Deny => self.approval(false)?,
+            Deed::Answer(words) => self.answer(words)?,
+            Deed::Skip => self.answer("[skipped]")?,
+            Deed::Blank => self.answer("   ")?,
+            Deed::Cancel => self.frame("cancel", &[])?,
+            Deed::Reset => self.frame("reset", &[])?,
+            Deed::Read => self.frame("get_messages", &[])?,
+            Deed::List => self.frame("list_sessions", &[])?,
+            Deed::Title(title) => self.frame("set_session_title", &[("title", text(title))])?,
+            Deed::Close => self.frame("session_close", &[])?,
+        })
+    }
+
+    fn hear(&mut self, frame: &str) -> anyhow::Result<Vec<Signal>> {
+        let frame: Value =
+            serde_json::from_str(frame).with_context(|| format!("not JSON: {frame}"))?;
+        let kind = frame["type"].as_str().context("a frame without a type")?;
+        let mut signals = Vec::new();
+        match kind {
+            "server_hello" => self.greeted(&frame)?,
+            "ask" | "approval" => {
+                self.ask = frame["requestId"].as_str().map(str::to_owned);
+                signals.push(Signal::Asked);
+            }
+            "model_stream_chunk" if frame["partType"] == "text_delta" => {
+                let text = frame["part"]["text"].as_str().unwrap_or_default();
+                signals.push(Signal::Text(text.to_owned()));
+            }
+            "session_busy" if frame["busy"] == false => signals.push(Signal::Rest),
+            "error" => signals.push(Signal::Refused),
+            "session_info" | "messages" | "sessions" | "reset_done" => signals.push(Signal::Done),
+            _ => {}
+        }
+        if self.owed.remove(kind) && self.owed.is_empty() {
+            signals.push(Signal::Connected);
+        }
+        Ok(signals)
+    }
+
+    fn thread(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+}
+
+impl Cowork {
+    /// Replayed asks come right behind the ten, and the hello tells whether there are any.
+    fn greeted(&mut self, hello: &Value) -> anyhow::Result<()> {
+        let session = hello["sessionId"].as_str().context("a hello without id")?;
+        self.session = Some(session.to_owned());
+        self.owed = BTreeSet::from(GREETING);
+        if hello["hasPendingAsk"] == true {
+            self.owed.insert("ask");
+        }
+        if hello["hasPendingApproval"] == true {
+            self.owed.insert("approval");
+        }
+        Ok(())
+    }
+
+    fn approval(&self, approved: bool) -> anyhow::Result<String> {
+        let ask = self.ask.as_deref().context("nothing was asked")?;
+        let fields = [("requestId", ask.into()), ("approved", approved.into())];
+        self.frame("approval_response", &fields)
+    }
+
+    fn answer(&self, answer: &str) -> anyhow::Result<String> {
+        let ask = self.ask.as_deref().context("nothing was asked")?;
+        let fields = [("requestId", ask.into()), ("answer", answer.into())];
+        self.frame("ask_response", &fields)
+    }
+
+    /// Spelled by hand: the protocol page shows the type first, and so do the transcripts.
+    fn frame(&self, kind: &str, fields: &[(&str, Value)]) -> anyhow::Result<String> {
+        let session = self.session.as_deref().context("not connected yet")?;
+        let mut frame = format!(r#"{{"type":"{kind}","sessionId":"{session}""#);
+        for (name, value) in fields {
+            frame.push_str(&format!(r#","{name}":{value}"#));
+        }
+        frame.push('}');
+        Ok(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn greet(tongue: &mut Cowork, hello: &str) -> Vec<Signal> {
+        let mut signals = tongue.hear(hello).expect("a hello");
+        for kind in &GREETING[1..] {
+            let frame = format!(r#"{{"type":"{kind}","sessionId":"s"}}"#);
+            signals.extend(tongue.hear(&frame).expect("a frame"));
+        }
+        signals
+    }
+
+    #[test]
+    fn connected_is_after_the_ten() {
+        let mut tongue = Cowork::default();
+        let signals = greet(&mut tongue, r#"{"type":"server_hello","sessionId":"s"}"#);
+        assert_eq!(signals.last(), Some(&Signal::Connected));
+        assert_eq!(tongue.thread(), Some("s"));
+    }
+
+    #[test]
+    fn a_replayed_ask_belongs_to_the_greeting_and_can_be_answered() {
+        let mut tongue = Cowork::default();
+        let hello = r#"{"type":"server_hello","sessionId":"s","hasPendingApproval":true}"#;
+        assert!(!greet(&mut tongue, hello).contains(&Signal::Connected));
+        let ask = r#"{"type":"approval","sessionId":"s","requestId":"4","command":"ls"}"#;
+        let signals = tongue.hear(ask).expect("an approval");
+        assert_eq!(signals, [Signal::Asked, Signal::Connected]);
+        assert_eq!(
+            tongue.say(&Deed::Deny).expect("an answer"),
+            r#"{"type":"approval_response","sessionId":"s","requestId":"4","approved":false}"#
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_before_the_hello() {
+        assert!(Cowork::default().say(&Deed::Cancel).is_err());
+    }
+}

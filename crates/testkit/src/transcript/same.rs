@@ -1,0 +1,138 @@
+//! Makes what differs from run to run the same: ids, times, paths, ports, durations.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+const TIME: &str = "2026-01-01T00:00:00.000Z";
+const PORT: &str = "127.0.0.1:7337";
+const USER: &str = "/home/user";
+/// Numbers behind a key that ends so are durations.
+const DURATIONS: [&str; 4] = [
+    "duration_ms\":",
+    "urationMs\":",
+    "atencyMs\":",
+    "lapsedMs\":",
+];
+
+#[derive(Default)]
+pub struct Same {
+    /// Scratch paths and what stands for them, longest first.
+    paths: Vec<(String, &'static str)>,
+    /// Each id's number, by first appearance.
+    ids: HashMap<String, usize>,
+}
+
+impl Same {
+    /// Everything below this directory is shown below the example user's.
+    pub fn under(user: &Path) -> Self {
+        Self {
+            paths: vec![(user.to_string_lossy().into_owned(), USER)],
+            ids: HashMap::new(),
+        }
+    }
+
+    pub fn line(&mut self, line: &str) -> String {
+        let mut text = line.to_owned();
+        for (path, shown) in &self.paths {
+            text = text.replace(path, shown);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some(first) = rest.chars().next() {
+            let begins_word = !out.ends_with(|before: char| before.is_ascii_alphanumeric());
+            let (shown, taken) = match begins_word {
+                true => self.replaced(rest),
+                false => None,
+            }
+            .or_else(|| duration(&out, rest))
+            .unwrap_or_else(|| (first.to_string(), first.len_utf8()));
+            out.push_str(&shown);
+            rest = &rest[taken..];
+        }
+        out
+    }
+
+    /// What the text begins with, if it differs per run, and how long it is.
+    fn replaced(&mut self, text: &str) -> Option<(String, usize)> {
+        if looks_like(text, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") {
+            let next = self.ids.len() + 1;
+            let number = *self.ids.entry(text[..36].to_owned()).or_insert(next);
+            return Some((format!("00000000-0000-4000-8000-{number:012}"), 36));
+        }
+        if looks_like(text, "dddd-dd-ddTdd:dd:dd") {
+            let fraction = text[19..]
+                .strip_prefix('.')
+                .map_or(0, |digits| 1 + count_digits(digits));
+            let end = 19 + fraction;
+            return text[end..]
+                .starts_with('Z')
+                .then(|| (TIME.to_owned(), end + 1));
+        }
+        let port = text.strip_prefix("127.0.0.1:").map(count_digits)?;
+        (port > 0).then(|| (PORT.to_owned(), "127.0.0.1:".len() + port))
+    }
+}
+
+fn duration(before: &str, text: &str) -> Option<(String, usize)> {
+    let digits = count_digits(text);
+    let is_duration = digits > 0 && DURATIONS.iter().any(|key| before.ends_with(key));
+    is_duration.then(|| ("0".to_owned(), digits))
+}
+
+fn count_digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+/// `x` stands for a hex digit, `d` for a digit, anything else for itself.
+fn looks_like(text: &str, shape: &str) -> bool {
+    text.len() >= shape.len()
+        && shape
+            .bytes()
+            .zip(text.bytes())
+            .all(|(want, is)| match want {
+                b'x' => is.is_ascii_hexdigit(),
+                b'd' => is.is_ascii_digit(),
+                other => is == other,
+            })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_numbered_by_first_appearance() {
+        let mut same = Same::default();
+        let first = "73d90981-ed97-4e30-a4a8-74684326d1fc";
+        let second = "0198c0de-0000-7000-8000-000000000abc";
+        let line = format!("{{\"a\":\"{second}\",\"b\":\"turn-{first}\",\"c\":\"{second}\"}}");
+        assert_eq!(
+            same.line(&line),
+            "{\"a\":\"00000000-0000-4000-8000-000000000001\",\
+             \"b\":\"turn-00000000-0000-4000-8000-000000000002\",\
+             \"c\":\"00000000-0000-4000-8000-000000000001\"}"
+        );
+        assert!(same.line(first).ends_with("2"));
+    }
+
+    #[test]
+    fn times_ports_paths_and_durations_are_fixed() {
+        let mut same = Same::under(Path::new("/scratch/x1"));
+        assert_eq!(
+            same.line("{\"at\":\"2031-05-06T07:08:09.123Z\",\"day\":\"2031-05-06\"}"),
+            "{\"at\":\"2026-01-01T00:00:00.000Z\",\"day\":\"2031-05-06\"}"
+        );
+        assert_eq!(
+            same.line("ws://127.0.0.1:49152/ws"),
+            "ws://127.0.0.1:7337/ws"
+        );
+        assert_eq!(
+            same.line("\"/scratch/x1/project/ä\" /scratch/x1/.cowork"),
+            "\"/home/user/project/ä\" /home/user/.cowork"
+        );
+        assert_eq!(
+            same.line("{\"duration_ms\":1234,\"latencyMs\":7,\"index\":12}"),
+            "{\"duration_ms\":0,\"latencyMs\":0,\"index\":12}"
+        );
+    }
+}
