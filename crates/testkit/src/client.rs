@@ -198,3 +198,55 @@ fn broken(error: &Error) -> Close {
         reason: error.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+    use tokio_tungstenite::accept_async;
+    use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+
+    use super::*;
+
+    /// A server that says these frames and then closes.
+    async fn server(frames: &'static [&'static str], close: CloseFrame) -> anyhow::Result<String> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await?;
+            let mut socket = accept_async(stream).await?;
+            for frame in frames {
+                socket.send(Message::text(*frame)).await?;
+            }
+            socket.close(Some(close)).await?;
+            while socket.next().await.is_some() {}
+            Ok::<_, anyhow::Error>(())
+        });
+        Ok(format!("ws://{address}/ws"))
+    }
+
+    #[tokio::test]
+    async fn frames_are_heard_in_order_and_the_close_is_told() -> anyhow::Result<()> {
+        let close = CloseFrame {
+            code: 1013.into(),
+            reason: "too slow".into(),
+        };
+        let frames = &[r#"{"type":"one"}"#, r#"{"type":"two","n":2}"#];
+        let mut client = Client::connect(&server(frames, close).await?).await?;
+        assert_eq!(client.until_type("two").await?["n"], 2);
+        assert_eq!(client.heard().len(), 2);
+        assert_eq!(client.until_closed().await?.to_string(), "1013 too slow");
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_wait_in_vain_tells_what_was_heard() -> anyhow::Result<()> {
+        let close = CloseFrame {
+            code: 1000.into(),
+            reason: "".into(),
+        };
+        let mut client = Client::connect(&server(&[r#"{"type":"one"}"#], close).await?).await?;
+        let error = client.until_type("three").await.expect_err("in vain");
+        assert!(format!("{error:#}").contains(r#"< {"type":"one"}"#));
+        Ok(())
+    }
+}

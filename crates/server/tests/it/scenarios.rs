@@ -1,0 +1,65 @@
+//! Every scenario, in every tongue: one test each.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use testkit::stage;
+use testkit::tongue::{LANGUAGES, language};
+
+use crate::{DRAGOMAN, scenarios_folder, tell};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// All stories in one tongue. A new scenario is a folder and a line here.
+macro_rules! tongue {
+    ($tongue:ident) => {
+        mod $tongue {
+            stories! { $tongue:
+                plain_answer reasoning plan
+                approved_command denied_command
+                question_answered question_skipped question_left_blank
+                cancel_while_streaming cancel_while_a_command_runs cancel_while_asking
+                busy provider_error reset
+                resume_warm resume_cold two_sockets
+                killed_while_streaming killed_while_asking
+            }
+        }
+    };
+}
+
+macro_rules! stories {
+    ($tongue:ident: $($story:ident)*) => {
+        $(
+            #[test]
+            fn $story() {
+                super::play(stringify!($story), stringify!($tongue));
+            }
+        )*
+
+        pub const STORIES: &[&str] = &[$(stringify!($story)),*];
+    };
+}
+
+tongue!(cowork);
+
+fn play(story: &str, tongue: &str) {
+    let folder = scenarios_folder().join(story.replace('_', "-"));
+    let language = language(tongue).expect("a tongue that testkit knows");
+    tell(LIMIT, stage::play(&folder, language, DRAGOMAN));
+}
+
+#[test]
+fn no_scenario_and_no_tongue_is_left_out() {
+    let listed: BTreeSet<String> = cowork::STORIES
+        .iter()
+        .map(|story| story.replace('_', "-"))
+        .collect();
+    let there: BTreeSet<String> = std::fs::read_dir(scenarios_folder())
+        .expect("a folder of scenarios")
+        .map(|entry| entry.expect("an entry").file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(listed, there, "scenarios/ and the list above");
+    let tongues: Vec<_> = LANGUAGES.iter().map(|language| language.name).collect();
+    assert_eq!(tongues, ["cowork"], "testkit's tongues and the list above");
+}

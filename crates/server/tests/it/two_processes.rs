@@ -1,0 +1,131 @@
+//! Two servers on one home: each serves its own threads, and a thread has one owner.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use serde_json::Value;
+use testkit::process::Launch;
+use testkit::{Client, Heard, Process, Scratch};
+
+use crate::{DRAGOMAN, Visitor, resume_url, tell};
+
+const LIMIT: Duration = Duration::from_secs(60);
+/// How long a dead server's threads may stay its own.
+const LEASE_LIMIT: Duration = Duration::from_secs(30);
+
+struct Pair {
+    left: Process,
+    right: Process,
+    /// Kept for its drop.
+    _scratch: Scratch,
+}
+
+impl Pair {
+    async fn open() -> anyhow::Result<Self> {
+        let scratch = Scratch::new()?;
+        let other = scratch.user().join("other");
+        std::fs::create_dir(&other)?;
+        let launch = Launch::new(DRAGOMAN, &scratch);
+        Ok(Self {
+            left: Process::start(&launch).await?,
+            right: Process::start(&launch.clone().workspace(&other)).await?,
+            _scratch: scratch,
+        })
+    }
+}
+
+#[test]
+fn each_serves_its_own_threads_and_lists_all() {
+    tell(LIMIT, async {
+        let pair = Pair::open().await?;
+        let mut left = Visitor::arrive(&pair.left).await?;
+        let mut right = Visitor::arrive(&pair.right).await?;
+        assert_eq!(left.converse("echo left").await?, "left");
+        assert_eq!(right.converse("echo right").await?, "right");
+        let mut both = [left.session.clone(), right.session.clone()];
+        both.sort();
+        for visitor in [&mut left, &mut right] {
+            let mut listed = visitor.list().await?;
+            listed.sort();
+            assert_eq!(listed, both);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_thread_awake_elsewhere_is_refused_with_its_owner() {
+    tell(LIMIT, async {
+        let pair = Pair::open().await?;
+        let mut left = Visitor::arrive(&pair.left).await?;
+        left.converse("echo mine").await?;
+        let refusal = match resume(&pair.right, &left.session).await? {
+            Outcome::Refused(refusal) => refusal,
+            Outcome::Resumed(hello) => bail!("resumed a thread of the other process: {hello}"),
+        };
+        let owner = pair.left.id().context("the left server runs")?.to_string();
+        ensure!(refusal.contains(&owner), "does not name {owner}: {refusal}");
+        // The owner noticed nothing.
+        assert_eq!(left.converse("echo still mine").await?, "still mine");
+        Ok(())
+    });
+}
+
+#[test]
+fn what_a_killed_server_owned_is_resumed_by_the_other() {
+    tell(LIMIT, async {
+        let mut pair = Pair::open().await?;
+        let mut left = Visitor::arrive(&pair.left).await?;
+        left.converse("echo kept").await?;
+        pair.left.kill9().await?;
+        let hello = resumed_in_time(&pair.right, &left.session).await?;
+        assert_eq!(hello["messageCount"], 2, "{hello}");
+        let mut heir = Visitor::resume(&pair.right, &left.session).await?;
+        assert_eq!(heir.converse("echo inherited").await?, "inherited");
+        Ok(())
+    });
+}
+
+enum Outcome {
+    Resumed(Value),
+    /// All that was said about it: frames and close reason.
+    Refused(String),
+}
+
+async fn resume(server: &Process, session: &str) -> anyhow::Result<Outcome> {
+    let mut client = Client::connect(&resume_url(server, session)).await?;
+    let mut said = String::new();
+    loop {
+        match client.recv().await? {
+            Heard::Closed(close) => {
+                said.push_str(&close.to_string());
+                return Ok(Outcome::Refused(said));
+            }
+            Heard::Frame(frame) => {
+                let value: Value = serde_json::from_str(&frame)?;
+                if value["type"] == "server_hello" && value["sessionId"] == session {
+                    return Ok(Outcome::Resumed(value));
+                }
+                said.push_str(&frame);
+                said.push('\n');
+                if value["type"] == "error" {
+                    return Ok(Outcome::Refused(said));
+                }
+            }
+        }
+    }
+}
+
+/// A lease may have to run out first; how long that takes is the server's promise.
+async fn resumed_in_time(server: &Process, session: &str) -> anyhow::Result<Value> {
+    let started = Instant::now();
+    loop {
+        match resume(server, session).await? {
+            Outcome::Resumed(hello) => return Ok(hello),
+            Outcome::Refused(said) if started.elapsed() > LEASE_LIMIT => {
+                bail!("still refused after {LEASE_LIMIT:?}: {said}")
+            }
+            Outcome::Refused(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
