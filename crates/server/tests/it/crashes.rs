@@ -5,6 +5,7 @@
 mod history;
 mod ledger;
 mod session;
+mod work;
 mod world;
 
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::tell;
-use world::{Moment, World};
+use work::Moment;
+use world::World;
 
 /// Enough for each moment once.
 const KILLS: u64 = 7;
