@@ -105,7 +105,8 @@ fn tell(limit: Duration, story: impl Future<Output = anyhow::Result<()>>) {
     let outcome = runtime.block_on(async { tokio::time::timeout(limit, story).await });
     match outcome {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => panic!("{error:?}"),
+        // Not `{:?}`: its backtrace is of the harness and buries the reason.
+        Ok(Err(error)) => panic!("{error:#}"),
         Err(_) => panic!("the story did not end within {limit:?}"),
     }
 }

@@ -70,7 +70,7 @@ async fn sleep_until_closed(
     reader: &mut Visitor,
     mut sleeper: Client,
 ) -> anyhow::Result<testkit::Close> {
-    const PATIENCE: Duration = Duration::from_secs(8);
+    const PATIENCE: Duration = Duration::from_secs(2);
     let started = Instant::now();
     while started.elapsed() < PATIENCE {
         reader.converse("stream 5000").await?;
