@@ -44,7 +44,13 @@ fn session_close_closes_the_socket_once_the_session_is() {
     let mut stub = Stub::connected();
     stub.say(json!({ "type": "session_close", "sessionId": SESSION }));
     let thread = card().id;
-    assert_eq!(stub.call(), &Call::CloseThread { thread });
+    assert_eq!(
+        stub.call(),
+        &Call::CloseThread {
+            thread,
+            audience: crate::Variant::Cowork.audience(),
+        }
+    );
     assert_eq!(stub.closed, None);
     stub.say(json!({ "type": "ping", "sessionId": SESSION }));
     assert!(stub.sent.is_empty(), "nothing said after it counts");
