@@ -73,12 +73,10 @@ impl Slots {
         self.overtaking || self.states.iter().all(sent)
     }
 
-    /// A live event says more than the replay would.
+    /// The next question was just told live; to tell it again would ask it twice.
     pub fn follow(&mut self, fact: &Fact) {
         if let Fact::AskProgressed { ask, .. } = fact {
             self.replay.remove(ask);
-        } else if let Fact::AskClosed { ask, .. } = fact {
-            self.replay.remove(&ask.id);
         }
     }
 }

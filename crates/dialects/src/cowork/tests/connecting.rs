@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Closing, Fact, NewThread, OpenAsk, Refusal, Reply, Seq,
-    ThreadView, Why,
+    Answer, ApprovalAnswer, AskId, AskKind, Call, Closing, Fact, NewThread, OpenAsk, Refusal,
+    Reply, Seq, ThreadView, Why,
 };
 
 use super::samples::{
@@ -344,6 +344,27 @@ fn what_was_answered_meanwhile_is_not_asked_again() {
         ask: questions(4, &["Which?", "Why?"]),
         closing: Closing::Answered(Answer::Questions(BTreeMap::new())),
     });
+    stub.answer_connect_calls();
+    assert_eq!(stub.take_types(), OTHER_FIVE);
+}
+
+#[test]
+fn a_question_told_live_meanwhile_is_not_asked_twice() {
+    let mut view = view();
+    view.asks = vec![open_ask(questions(4, &["Which?", "Why?"]), &[])];
+    let mut stub = resumed(view);
+    stub.take();
+    let AskKind::Questions(mut asked) = questions(4, &["Which?", "Why?"]).kind else {
+        panic!("it asks");
+    };
+    stub.tell(Fact::AskProgressed {
+        tag: tag(1),
+        ask: AskId(4),
+        answers: BTreeMap::from([("q-Which?".to_owned(), vec!["yes".to_owned()])]),
+        next: asked.remove(1),
+        position: 1,
+    });
+    assert_eq!(stub.shared, 1);
     stub.answer_connect_calls();
     assert_eq!(stub.take_types(), OTHER_FIVE);
 }
