@@ -64,10 +64,16 @@ fn tests() -> anyhow::Result<()> {
             "run",
             "--workspace",
             "--no-tests=pass",
+            "--no-fail-fast",
         ]))
     } else {
         println!("cargo-nextest is not installed; using cargo test");
-        succeed(&mut cargo(&["test", "--workspace", "--all-targets"]))
+        succeed(&mut cargo(&[
+            "test",
+            "--workspace",
+            "--all-targets",
+            "--no-fail-fast",
+        ]))
     }
 }
 
