@@ -22,6 +22,7 @@ mod refuse;
 mod session;
 mod show;
 pub mod tell;
+pub mod v1;
 pub mod wire;
 
 #[cfg(test)]
@@ -103,6 +104,7 @@ impl Cowork {
                 Reply::Done
                 | Reply::Threads { .. }
                 | Reply::Turn { .. }
+                | Reply::Cancelled { .. }
                 | Reply::Messages { .. }
                 | Reply::Events { .. }
                 | Reply::Catalog(_)

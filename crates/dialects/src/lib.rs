@@ -9,7 +9,11 @@ use vocabulary::{
     Audience, Call, Caller, Event, Notice, Refusal, Reply, Seq, ThreadCard, ThreadId, Timestamp,
 };
 
+pub mod codex;
 pub mod cowork;
+pub mod diminuendo;
+mod jsonrpc;
+pub mod pioneer;
 
 /// One WebSocket text message.
 pub type Frame = String;
@@ -87,11 +91,13 @@ pub enum Action {
         tag: Tag,
         call: Call,
     },
-    /// Answered with `Reply::Listening`; deliveries start right behind it.
+    /// Answered with `Reply::Listening`, with the last `recent` messages; deliveries start right
+    /// behind it.
     Listen {
         tag: Tag,
         thread: ThreadId,
         from: From,
+        recent: u32,
     },
     Unlisten(ThreadId),
     /// Hear notices of the caller's tenant.
@@ -163,10 +169,16 @@ pub enum Heard<'a> {
 pub enum Variant {
     Cowork,
     CoworkRaw,
+    Cowork1,
+    Diminuendo,
+    DiminuendoDotted,
+    Zane,
+    Codex,
+    Pioneer,
 }
 
 impl Variant {
-    pub const COUNT: usize = 2;
+    pub const COUNT: usize = 8;
 
     pub fn index(self) -> usize {
         self as usize
@@ -176,6 +188,11 @@ impl Variant {
     pub fn audience(self) -> Audience {
         match self {
             Variant::Cowork | Variant::CoworkRaw => Audience(0),
+            Variant::Cowork1 => Audience(1),
+            Variant::Diminuendo | Variant::DiminuendoDotted => Audience(2),
+            Variant::Zane => Audience(3),
+            Variant::Codex => Audience(4),
+            Variant::Pioneer => Audience(5),
         }
     }
 }
@@ -185,5 +202,11 @@ pub fn tell(variant: Variant, card: &ThreadCard, event: &Event) -> Vec<Frame> {
     match variant {
         Variant::Cowork => cowork::tell::tell(card, event, cowork::tell::Raw::Leave),
         Variant::CoworkRaw => cowork::tell::tell(card, event, cowork::tell::Raw::Include),
+        Variant::Cowork1 => cowork::v1::tell(card, event),
+        Variant::Diminuendo => diminuendo::tell(card, event, diminuendo::Form::Snake),
+        Variant::DiminuendoDotted => diminuendo::tell(card, event, diminuendo::Form::Dotted),
+        Variant::Zane => codex::tell(card, event, codex::Endpoint::Zane),
+        Variant::Codex => codex::tell(card, event, codex::Endpoint::Codex),
+        Variant::Pioneer => pioneer::tell(card, event),
     }
 }

@@ -68,6 +68,15 @@ pub struct Engine {
     shared: Arc<Shared>,
 }
 
+/// How a listener wants to listen.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    pub audience: Audience,
+    pub from: ListenFrom,
+    /// Messages of the transcript to be shown to begin with.
+    pub recent: u32,
+}
+
 /// Hears the notices of one tenant.
 pub struct Watcher {
     tenant: TenantId,
@@ -125,13 +134,12 @@ impl Engine {
         &self,
         caller: &Caller,
         thread: ThreadId,
-        audience: Audience,
-        from: ListenFrom,
+        wish: Wish,
     ) -> Result<(ThreadView, Listener), Refusal> {
         if self.shared.stopping.load(Ordering::Relaxed) {
             return Err(Refusal::shutting_down());
         }
-        library::attach(&self.shared, caller, thread, audience, from).await
+        library::attach(&self.shared, caller, thread, wish).await
     }
 
     pub fn watch(&self, caller: &Caller) -> Watcher {

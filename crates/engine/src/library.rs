@@ -5,17 +5,17 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use vocabulary::{
-    Audience, AuthMethod, Call, Caller, Catalog, CatalogProvider, Entry, McpFile, McpLayer,
-    McpSnapshot, NewThread, ProviderStatus, Refusal, Reply, Seq, Status, Thread, ThreadCard,
-    ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why, WorkspaceId,
+    AuthMethod, Call, Caller, Catalog, CatalogProvider, Entry, McpFile, McpLayer, McpSnapshot,
+    NewThread, ProviderStatus, Refusal, Reply, Seq, Status, Thread, ThreadCard, ThreadId,
+    ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why, WorkspaceId,
 };
 
 use crate::limits::{
     CLIENT_ID_CHARS_MAX, ENTRIES_PER_READ_MAX, EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX,
     STEPS_DEFAULT,
 };
-use crate::session::{ListenFrom, Mail, Outcome, Replied, Transcript, storage, waking};
-use crate::{Listener, Shared, codec, now};
+use crate::session::{Mail, Outcome, Replied, Transcript, storage, waking};
+use crate::{Listener, Shared, Wish, codec, now};
 
 /// Answers a call that the caller is allowed to make.
 pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
@@ -94,9 +94,13 @@ pub async fn attach(
     shared: &Arc<Shared>,
     caller: &Caller,
     thread: ThreadId,
-    audience: Audience,
-    from: ListenFrom,
+    wish: Wish,
 ) -> Result<(ThreadView, Listener), Refusal> {
+    let Wish {
+        audience,
+        from,
+        recent,
+    } = wish;
     owned(shared, caller, thread).await?;
     let attached = shared
         .registry
@@ -120,7 +124,47 @@ pub async fn attach(
     if let (Some(turn), Some(from)) = (&mut view.turn, attached.turn_from) {
         turn.events = events_between(shared, thread, Seq(from.0 - 1), view.head).await?;
     }
+    if recent > 0 {
+        view.recent = recent_entries(shared, &view, attached.from_ordinal, recent).await?;
+    }
     Ok((view, attached.listener))
+}
+
+/// The newest messages of a view, up to its head.
+async fn recent_entries(
+    shared: &Arc<Shared>,
+    view: &ThreadView,
+    from_ordinal: u64,
+    recent: u32,
+) -> Result<Vec<Entry>, Refusal> {
+    let count = view.thread.message_count;
+    let messages = count.saturating_sub(u64::from(recent))..count;
+    let thread = view.thread.card.id;
+    let mut entries = read_entries(shared, thread, from_ordinal, messages).await?;
+    entries.retain(|entry| entry.event.seq <= view.head);
+    Ok(entries)
+}
+
+async fn read_entries(
+    shared: &Arc<Shared>,
+    thread: ThreadId,
+    from_ordinal: u64,
+    messages: std::ops::Range<u64>,
+) -> Result<Vec<Entry>, Refusal> {
+    let read = shared
+        .store
+        .entries(thread, from_ordinal, messages, ENTRIES_PER_READ_MAX);
+    let rows = read.await.map_err(storage)?;
+    rows.iter()
+        .map(|(row, stored)| {
+            let event = codec::decode(stored)?;
+            Ok(Entry {
+                ordinal: row.ordinal,
+                message: row.message,
+                event,
+            })
+        })
+        .collect()
 }
 
 /// A thread of this caller's tenant; anybody else's does not exist for them.
@@ -286,30 +330,10 @@ async fn read_messages(
         })
         .await?;
     let upto = offset.saturating_add(limit.min(MESSAGES_PER_READ_MAX));
-    let rows = match offset < transcript.message_count {
+    let entries = match offset < transcript.message_count {
         false => Vec::new(),
-        true => shared
-            .store
-            .entries(
-                thread,
-                transcript.from_ordinal,
-                offset..upto,
-                ENTRIES_PER_READ_MAX,
-            )
-            .await
-            .map_err(storage)?,
+        true => read_entries(shared, thread, transcript.from_ordinal, offset..upto).await?,
     };
-    let entries = rows
-        .iter()
-        .map(|(row, stored)| {
-            let event = codec::decode(stored)?;
-            Ok(Entry {
-                ordinal: row.ordinal,
-                message: row.message,
-                event,
-            })
-        })
-        .collect::<Result<_, Refusal>>()?;
     Ok(Reply::Messages {
         entries,
         total: transcript.message_count,

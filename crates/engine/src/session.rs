@@ -71,6 +71,7 @@ pub struct Attached {
     pub listener: Listener,
     /// The first event of the running turn.
     pub turn_from: Option<Seq>,
+    pub from_ordinal: u64,
 }
 
 pub struct Transcript {

@@ -59,8 +59,16 @@ pub enum Start {
     /// The process died while this turn waited: these calls of step `step` are still to be made.
     PickUp {
         step: u32,
-        calls: Vec<(StreamTag, ToolCall)>,
+        calls: Vec<Due>,
     },
+}
+
+/// A call that is still to be made.
+pub struct Due {
+    pub tag: StreamTag,
+    pub call: ToolCall,
+    /// Whether the turn had come to it before, and said so.
+    pub reached: bool,
 }
 
 /// One running turn, as its agent sees it.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use dialects::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, tell};
-use engine::{Delivered, Ended, Engine, ListenFrom, Listener, Watcher};
+use engine::{Delivered, Ended, Engine, ListenFrom, Listener, Watcher, Wish};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
@@ -72,7 +72,11 @@ struct Job {
 
 enum What {
     Call(Call),
-    Listen { thread: ThreadId, from: ListenFrom },
+    Listen {
+        thread: ThreadId,
+        from: ListenFrom,
+        recent: u32,
+    },
 }
 
 /// A job that is done.
@@ -161,14 +165,23 @@ impl Connection {
                 });
                 Ok(())
             }
-            Action::Listen { tag, thread, from } => {
+            Action::Listen {
+                tag,
+                thread,
+                from,
+                recent,
+            } => {
                 let from = match from {
                     dialects::From::Head => ListenFrom::Head,
                     dialects::From::After(seq) => ListenFrom::After(seq),
                 };
                 self.submit(Job {
                     tag,
-                    what: What::Listen { thread, from },
+                    what: What::Listen {
+                        thread,
+                        from,
+                        recent,
+                    },
                 });
                 Ok(())
             }
@@ -414,8 +427,17 @@ async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) -> F
                 listener: None,
             }
         }
-        What::Listen { thread, from } => {
-            let (outcome, listener) = match engine.listen(&caller, thread, audience, from).await {
+        What::Listen {
+            thread,
+            from,
+            recent,
+        } => {
+            let wish = Wish {
+                audience,
+                from,
+                recent,
+            };
+            let (outcome, listener) = match engine.listen(&caller, thread, wish).await {
                 Ok((view, listener)) => (Ok(Reply::Listening(Box::new(view))), Some(listener)),
                 Err(refusal) => (Err(refusal), None),
             };

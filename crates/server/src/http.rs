@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use dialects::{Dialect, Hello, cowork::Cowork};
+use dialects::Hello;
 use engine::Engine;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,7 +17,7 @@ use vocabulary::Caller;
 
 use crate::assembly::Settings;
 use crate::limits::{FRAME_BYTES_MAX, READ_BUFFER_BYTES, WRITE_BUFFER_BYTES};
-use crate::{connection, origin};
+use crate::{connection, origin, table};
 
 /// What every request may use.
 #[derive(Clone)]
@@ -29,8 +29,14 @@ pub struct Site {
 }
 
 pub fn router(site: Site) -> Router {
-    Router::new()
-        .route("/ws", get(upgrade))
+    let mut router = Router::new();
+    for &(path, make) in table::PATHS {
+        router = router.route(
+            path,
+            get(move |site, query, socket| upgrade(make, site, query, socket)),
+        );
+    }
+    router
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/", get(front))
@@ -85,6 +91,7 @@ async fn front(headers: HeaderMap) -> String {
 }
 
 async fn upgrade(
+    make: table::Make,
     State(site): State<Site>,
     Query(query): Query<Vec<(String, String)>>,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
@@ -92,7 +99,6 @@ async fn upgrade(
     let Ok(upgrade) = upgrade else {
         return (StatusCode::BAD_REQUEST, "WebSocket upgrade failed").into_response();
     };
-    let dialect: Box<dyn Dialect> = Box::new(Cowork::new());
     let hello = Hello {
         connection: uuid::Uuid::now_v7().to_string(),
         query,
@@ -100,6 +106,7 @@ async fn upgrade(
         home: site.settings.home.clone(),
         raw_parts: site.settings.raw_parts,
     };
+    let dialect = make(&hello);
     upgrade
         .max_message_size(FRAME_BYTES_MAX)
         .max_frame_size(FRAME_BYTES_MAX)

@@ -9,5 +9,6 @@ mod connection;
 mod http;
 pub mod limits;
 mod origin;
+mod table;
 
 pub use assembly::{Running, Settings, start};

@@ -66,6 +66,12 @@ struct Actor {
     closed: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Yes,
+    NoWord,
+}
+
 impl Stage {
     async fn step(&mut self, step: &Step) -> anyhow::Result<()> {
         self.transcript.step(step.to_string());
@@ -105,7 +111,14 @@ impl Stage {
             | Act::Read
             | Act::List
             | Act::Title
-            | Act::Close => self.say(step).await?,
+            | Act::Close => {
+                if self.say(step).await? == Said::NoWord {
+                    let language = self.language.name;
+                    self.transcript
+                        .note(&format!("{language} has no word for this"));
+                    return Ok(());
+                }
+            }
         }
         self.wait(step).await
     }
@@ -117,8 +130,9 @@ impl Stage {
     }
 
     async fn connect(&mut self, name: &str, thread: Option<&str>) -> anyhow::Result<()> {
-        let tongue = (self.language.learn)();
+        let mut tongue = (self.language.learn)();
         let url = tongue.url(self.server.url(), thread);
+        let greeting = tongue.greet(thread);
         let actor = Actor {
             client: Some(Client::connect(&url).await?),
             tongue,
@@ -126,17 +140,26 @@ impl Stage {
             closed: false,
         };
         self.actors.insert(name.to_owned(), actor);
+        self.send(name, greeting).await
+    }
+
+    async fn send(&mut self, name: &str, frames: Vec<String>) -> anyhow::Result<()> {
+        for frame in frames {
+            let client = self.actor(name)?.client.as_mut();
+            client.context("not connected")?.send(frame.clone()).await?;
+            self.transcript.said(name, &frame);
+        }
         Ok(())
     }
 
-    async fn say(&mut self, step: &Step) -> anyhow::Result<()> {
+    async fn say(&mut self, step: &Step) -> anyhow::Result<Said> {
         let deed = step.deed().context("nothing to say")?;
         let actor = self.actor(&step.client)?;
-        let frame = actor.tongue.say(&deed)?;
-        let client = actor.client.as_mut().context("not connected")?;
-        client.send(frame.clone()).await?;
-        self.transcript.said(&step.client, &frame);
-        Ok(())
+        match actor.tongue.say(&deed)? {
+            Some(frame) => self.send(&step.client, vec![frame]).await?,
+            None => return Ok(Said::NoWord),
+        }
+        Ok(Said::Yes)
     }
 
     /// Frames that a dead server had still sent are nobody's: which of them arrive is chance.
@@ -198,7 +221,9 @@ impl Stage {
                 Heard::Frame(frame) => {
                     let signals = actor.tongue.hear(frame)?;
                     actor.signals.extend(signals);
+                    let follow_up = actor.tongue.follow_up();
                     self.transcript.heard(name, frame);
+                    self.send(name, follow_up).await?;
                 }
                 Heard::Closed(close) => {
                     actor.closed = true;

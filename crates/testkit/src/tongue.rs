@@ -37,8 +37,16 @@ pub enum Signal {
 pub trait Tongue: Send {
     /// The address to connect to, for a new thread or one that exists.
     fn url(&self, base: &str, thread: Option<&str>) -> String;
-    /// The frame that says it.
-    fn say(&mut self, deed: &Deed) -> anyhow::Result<String>;
+    /// What it says as soon as the socket is open, for a new thread or one that exists.
+    fn greet(&mut self, _thread: Option<&str>) -> Vec<String> {
+        Vec::new()
+    }
+    /// The frame that says it; `None` where the dialect has no word for it.
+    fn say(&mut self, deed: &Deed) -> anyhow::Result<Option<String>>;
+    /// What it says because of what it has heard since it was last asked.
+    fn follow_up(&mut self) -> Vec<String> {
+        Vec::new()
+    }
     fn hear(&mut self, frame: &str) -> anyhow::Result<Vec<Signal>>;
     /// The thread this connection is about, once it has been told.
     fn thread(&self) -> Option<&str>;
@@ -52,7 +60,7 @@ pub struct Language {
 }
 
 /// Every tongue there is; one line per dialect.
-pub const LANGUAGES: [Language; 1] = [Language {
+pub const LANGUAGES: &[Language] = &[Language {
     name: "cowork",
     learn: || Box::new(cowork::Cowork::default()),
 }];

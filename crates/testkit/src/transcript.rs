@@ -43,6 +43,13 @@ impl Transcript {
         });
     }
 
+    /// A remark on the step itself.
+    pub fn note(&mut self, text: &str) {
+        if let Some(step) = self.steps.last_mut() {
+            step.title = format!("{} ({text})", step.title);
+        }
+    }
+
     pub fn said(&mut self, client: &str, frame: &str) {
         self.line(client, '>', frame);
     }

@@ -148,6 +148,12 @@ pub enum Fact {
         tag: StreamTag,
         item: ItemId,
     },
+    /// A command's process has ended; its output follows.
+    CommandExited {
+        tag: StreamTag,
+        item: ItemId,
+        exit_code: i32,
+    },
     ToolFinished {
         tag: StreamTag,
         call: ToolCallRef,
@@ -224,6 +230,7 @@ impl Fact {
             | Fact::ItemFinished { .. }
             | Fact::ToolPlanned { .. }
             | Fact::ToolStarted { .. }
+            | Fact::CommandExited { .. }
             | Fact::ToolFinished { .. }
             | Fact::AskOpened { .. }
             | Fact::AskProgressed { .. }
@@ -276,6 +283,7 @@ impl Fact {
             | Fact::TurnFinished { .. }
             | Fact::ToolReached { .. }
             | Fact::ToolStarted { .. }
+            | Fact::CommandExited { .. }
             | Fact::AskProgressed { .. }
             | Fact::PlanChanged { .. }
             | Fact::Logged { .. } => 0,
@@ -294,6 +302,7 @@ impl Fact {
             | Fact::ToolPlanned { tag, .. }
             | Fact::ToolReached { tag, .. }
             | Fact::ToolStarted { tag, .. }
+            | Fact::CommandExited { tag, .. }
             | Fact::ToolFinished { tag, .. }
             | Fact::AskOpened { tag, .. }
             | Fact::AskProgressed { tag, .. }
@@ -318,6 +327,7 @@ impl Fact {
         matches!(
             self,
             Fact::TurnStarted { .. }
+                | Fact::TurnFinished { .. }
                 | Fact::ItemFinished { .. }
                 | Fact::ToolPlanned { .. }
                 | Fact::ToolFinished { .. }

@@ -12,6 +12,10 @@ pub enum Reply {
         threads: Vec<Thread>,
         next: Option<String>,
     },
+    /// The turn that will now end; none was running.
+    Cancelled {
+        turn: Option<TurnId>,
+    },
     /// A turn started, or had been started before by the same client id.
     Turn {
         turn: TurnId,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Ask, Event, ItemId, ModelRef, PlanStep, ReasoningKind, Seq, Status, StreamTag, TenantId,
+    Ask, Entry, Event, ItemId, ModelRef, PlanStep, ReasoningKind, Seq, Status, StreamTag, TenantId,
     ThreadId, Timestamp, ToolClass, TurnId, UserInput, WorkspaceId,
 };
 
@@ -108,6 +108,8 @@ pub struct ThreadView {
     pub turn: Option<RunningTurn>,
     pub asks: Vec<OpenAsk>,
     pub plan: Vec<PlanStep>,
+    /// The newest entries of the transcript, as many messages as were asked for.
+    pub recent: Vec<Entry>,
     /// Whether it was woken from the store for this.
     pub woken: bool,
     /// Whether anything of it is in the store yet.

@@ -54,7 +54,10 @@ impl Session {
                 self.show(out, waiting, frame);
             }
             // Events tell what a change did; the others are never asked for once a session is open.
-            Reply::Thread(_) | Reply::Listening(_) | Reply::Events { .. } => {}
+            Reply::Thread(_)
+            | Reply::Listening(_)
+            | Reply::Events { .. }
+            | Reply::Cancelled { .. } => {}
         }
     }
 

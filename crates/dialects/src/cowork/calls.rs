@@ -55,7 +55,12 @@ impl Calls {
     pub fn listen(&mut self, out: &mut Vec<Action>, waiting: Waiting, thread: ThreadId) {
         let tag = self.tag(waiting);
         let from = From::Head;
-        out.push(Action::Listen { tag, thread, from });
+        out.push(Action::Listen {
+            tag,
+            thread,
+            from,
+            recent: 0,
+        });
     }
 
     pub fn take(&mut self, tag: Tag) -> Option<Waiting> {

@@ -86,6 +86,7 @@ fn piece(fact: &Fact) -> Option<Piece<'_>> {
         | Fact::ItemGrew { .. }
         | Fact::ToolReached { .. }
         | Fact::ToolStarted { .. }
+        | Fact::CommandExited { .. }
         | Fact::AskOpened { .. }
         | Fact::AskProgressed { .. }
         | Fact::AskClosed { .. }

@@ -107,6 +107,7 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
         | Fact::ArchivedChanged { .. }
         | Fact::StatusChanged { .. }
         | Fact::ThreadClosed
-        | Fact::ToolStarted { .. } => Vec::new(),
+        | Fact::ToolStarted { .. }
+        | Fact::CommandExited { .. } => Vec::new(),
     }
 }

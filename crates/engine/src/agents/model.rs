@@ -15,7 +15,7 @@ use vocabulary::{
 
 use super::Agent;
 use crate::limits::MODEL_SILENCE_MAX;
-use crate::turn::{SessionGone, Start, Turn, TurnEnd, context, tooling};
+use crate::turn::{Due, SessionGone, Start, Turn, TurnEnd, context, tooling};
 
 /// Drives turns with whatever provider the thread's model belongs to.
 pub struct ModelAgent;
@@ -72,7 +72,7 @@ async fn drive(turn: &Arc<Turn>, start: Start) -> Result<TurnEnd, SessionGone> {
 }
 
 enum Step {
-    Calls(Vec<(StreamTag, ToolCall)>),
+    Calls(Vec<Due>),
     Ended(TurnEnd),
 }
 
@@ -150,11 +150,12 @@ fn tool_spec(tool: &Arc<dyn tools::Tool>) -> ToolSpec {
 async fn make_calls(
     turn: &Arc<Turn>,
     messages: &mut Vec<Message>,
-    calls: &[(StreamTag, ToolCall)],
+    calls: &[Due],
 ) -> Result<Option<()>, SessionGone> {
     let mut going = Some(());
-    for (tag, call) in calls {
-        let outcome: Option<ToolOutcome> = tooling::make(turn, tag, call).await?;
+    for due in calls {
+        let outcome: Option<ToolOutcome> = tooling::make(turn, due).await?;
+        let call = &due.call;
         match outcome {
             Some(outcome) => context::add_result(
                 messages,
@@ -197,7 +198,7 @@ struct Answer<'a> {
     tag: StreamTag,
     open: Option<OpenBlock>,
     blocks: Vec<Block>,
-    calls: Vec<(StreamTag, ToolCall)>,
+    calls: Vec<Due>,
 }
 
 /// The block that is being written.
@@ -392,7 +393,11 @@ impl<'a> Answer<'a> {
             name: call.name.clone(),
             input: call.input.clone(),
         });
-        self.calls.push((self.tag.clone(), call.clone()));
+        self.calls.push(Due {
+            tag: self.tag.clone(),
+            call: call.clone(),
+            reached: false,
+        });
         self.turn
             .tell(Fact::ToolPlanned {
                 tag: self.tag.clone(),
@@ -406,7 +411,7 @@ impl<'a> Answer<'a> {
     /// as not run.
     async fn cut_short(&mut self) -> Result<(), SessionGone> {
         self.finish(Whole::No).await?;
-        for (tag, call) in std::mem::take(&mut self.calls) {
+        for Due { tag, call, .. } in std::mem::take(&mut self.calls) {
             let outcome = ToolOutcome::NotRun {
                 why: tooling::CANCELLED.to_owned(),
             };

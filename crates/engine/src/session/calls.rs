@@ -186,7 +186,10 @@ impl Session {
                 format!("turn {wanted} is not running"),
             )),
             (Some(_), None) => Err(Refusal::new(Why::NoRunningTurn, "no turn is running")),
-            (Some(_), Some(_)) | (None, _) => self.cancel_turn().map(|()| Reply::Done),
+            (Some(_), Some(_)) | (None, _) => {
+                let turn = running.cloned();
+                self.cancel_turn().map(|()| Reply::Cancelled { turn })
+            }
         }
     }
 
@@ -253,11 +256,13 @@ impl Session {
         let outbox = &self.recorder.outbox;
         let listener = outbox.listen(Arc::clone(&self.store), audience, cursor, replay_to);
         let turn_from = self.state.turn.as_ref().map(|turn| turn.started_seq);
+        let from_ordinal = self.state.history_from;
         self.recorder.after_commit(move |committed| {
             let _ = reply.send(committed.map(|()| Attached {
                 view,
                 listener,
                 turn_from,
+                from_ordinal,
             }));
         });
     }
@@ -269,6 +274,7 @@ impl Session {
             turn: self.running_turn(),
             asks: self.state.asks.clone(),
             plan: self.state.plan.clone(),
+            recent: Vec::new(),
             woken: std::mem::take(&mut self.woken),
             kept: self.recorder.kept,
             listeners: self.recorder.outbox.listeners(),

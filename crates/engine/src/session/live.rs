@@ -96,6 +96,7 @@ impl Live {
             | Fact::StepStarted { .. }
             | Fact::ToolReached { .. }
             | Fact::ToolStarted { .. }
+            | Fact::CommandExited { .. }
             | Fact::AskOpened { .. }
             | Fact::AskProgressed { .. }
             | Fact::AskClosed { .. }

@@ -137,6 +137,7 @@ impl ThreadState {
             | Fact::ItemStarted { .. }
             | Fact::ItemGrew { .. }
             | Fact::ToolReached { .. }
+            | Fact::CommandExited { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => {}
         }
@@ -147,6 +148,8 @@ impl ThreadState {
     fn enter(&mut self, event: &Event) -> Option<EntryRow> {
         let role = match &event.fact {
             Fact::TurnStarted { .. } => None,
+            // The end of a turn belongs to its last message.
+            Fact::TurnFinished { .. } => return Some(self.next_entry(event.seq)),
             Fact::ItemFinished { tag, .. } | Fact::ToolPlanned { tag, .. } => {
                 Some((MessageRole::Assistant, tag.turn.clone(), tag.step))
             }
@@ -158,13 +161,13 @@ impl ThreadState {
             | Fact::ThreadReset
             | Fact::StatusChanged { .. }
             | Fact::ThreadClosed
-            | Fact::TurnFinished { .. }
             | Fact::StepStarted { .. }
             | Fact::StepFinished { .. }
             | Fact::StepFailed { .. }
             | Fact::ItemStarted { .. }
             | Fact::ItemGrew { .. }
             | Fact::ToolReached { .. }
+            | Fact::CommandExited { .. }
             | Fact::ToolStarted { .. }
             | Fact::AskOpened { .. }
             | Fact::AskProgressed { .. }
@@ -177,13 +180,17 @@ impl ThreadState {
             self.thread.message_count += 1;
             self.open_message = role;
         }
-        let ordinal = self.next_ordinal;
+        Some(self.next_entry(event.seq))
+    }
+
+    fn next_entry(&mut self, seq: Seq) -> EntryRow {
+        let (ordinal, message) = (self.next_ordinal, self.thread.message_count.max(1) - 1);
         self.next_ordinal += 1;
-        Some(EntryRow {
+        EntryRow {
             ordinal,
-            message: self.thread.message_count - 1,
-            seq: event.seq,
-        })
+            message,
+            seq,
+        }
     }
 
     fn start_turn(

@@ -7,8 +7,7 @@ use std::time::Instant;
 use store::{Lease, Loaded};
 use tokio::sync::{mpsc, watch};
 use vocabulary::{
-    Event, Fact, Refusal, Seq, StreamTag, Thread, ToolCall, TurnError, TurnErrorKind, TurnOutcome,
-    Why,
+    Event, Fact, Refusal, Seq, Thread, ToolCall, TurnError, TurnErrorKind, TurnOutcome, Why,
 };
 
 use super::live::{Live, from_draft};
@@ -17,7 +16,7 @@ use super::recorder::{Recorder, Standing};
 use super::state::ThreadState;
 use super::{Handle, Session, storage};
 use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
-use crate::turn::{Permits, Start};
+use crate::turn::{Due, Permits, Start};
 use crate::{Shared, codec};
 
 /// A new thread. Nothing of it is in the store before something happens in it, unless `keep`.
@@ -176,7 +175,7 @@ impl Session {
     }
 
     /// The planned calls that have not ended, with their inputs from the log.
-    fn calls_to_make(&self, events: &[Event]) -> Vec<(StreamTag, ToolCall)> {
+    fn calls_to_make(&self, events: &[Event]) -> Vec<Due> {
         let Some(turn) = &self.state.turn else {
             return Vec::new();
         };
@@ -188,9 +187,15 @@ impl Session {
         events
             .iter()
             .filter_map(|event| match &event.fact {
-                Fact::ToolPlanned { tag, call, .. } if open(call) => {
-                    Some((tag.clone(), call.clone()))
-                }
+                Fact::ToolPlanned { tag, call, .. } if open(call) => Some(Due {
+                    tag: tag.clone(),
+                    call: call.clone(),
+                    reached: self
+                        .state
+                        .asks
+                        .iter()
+                        .any(|open| open.ask.item == call.item),
+                }),
                 // tidy: wildcard, because only planned calls are looked for.
                 _ => None,
             })

@@ -77,6 +77,7 @@ fn add(messages: &mut Vec<Message>, event: Event) {
         | Fact::ItemGrew { .. }
         | Fact::ToolReached { .. }
         | Fact::ToolStarted { .. }
+        | Fact::CommandExited { .. }
         | Fact::AskOpened { .. }
         | Fact::AskProgressed { .. }
         | Fact::AskClosed { .. }

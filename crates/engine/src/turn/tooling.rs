@@ -11,25 +11,32 @@ use vocabulary::{
     ToolClass, ToolOutcome, ToolOutput,
 };
 
-use super::{FromTurn, SessionGone, Turn};
+use super::{Due, FromTurn, SessionGone, Turn};
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
-pub async fn make(
-    turn: &Arc<Turn>,
-    tag: &StreamTag,
-    call: &ToolCall,
-) -> Result<Option<ToolOutcome>, SessionGone> {
-    turn.tell(Fact::ToolReached {
-        tag: tag.clone(),
-        call: call.clone(),
-    })
-    .await?;
+pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, SessionGone> {
+    let Due { tag, call, reached } = due;
+    if !reached {
+        let (tag, call) = (tag.clone(), call.clone());
+        turn.tell(Fact::ToolReached { tag, call }).await?;
+    }
     let outcome = match turn.shared.tools.get(&call.name) {
         Some(tool) => allowed_run(turn, tag, call, tool.as_ref()).await?,
         None => ToolOutcome::Failed {
             error: format!("there is no tool named {:?}", call.name),
         },
     };
+    if let ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. })
+    | ToolOutcome::Interrupted(ToolOutput::Command { exit_code, .. }) = &outcome
+    {
+        let (tag, item, exit_code) = (tag.clone(), call.item.clone(), *exit_code);
+        turn.tell(Fact::CommandExited {
+            tag,
+            item,
+            exit_code,
+        })
+        .await?;
+    }
     turn.tell(Fact::ToolFinished {
         tag: tag.clone(),
         call: ToolCallRef::from(call),

@@ -11,7 +11,7 @@ use vocabulary::{
 
 use store::Store;
 
-use crate::house::{Ear, House, Told};
+use crate::house::{Ear, House, Told, wish};
 
 #[tokio::test]
 async fn a_thread_in_which_nothing_happened_leaves_no_trace() {
@@ -190,9 +190,7 @@ async fn stopping_leaves_a_waiting_turn_waiting_and_fails_a_running_one() {
         .expect("an answer");
     other.rest().await;
     house.say(running, "go on").await.expect("a turn");
-    other
-        .fact(|fact| matches!(fact, Fact::ItemFinished { .. }))
-        .await;
+    other.word("part").await;
 
     house
         .engine
@@ -255,7 +253,7 @@ proptest! {
             let mut head = Seq::ZERO;
             for text in ["one", "two", "three"] {
                 let Ok((view, listener)) = house.engine
-                    .listen(&vocabulary::Caller::local(), thread, vocabulary::Audience(0), ListenFrom::Head).await
+                    .listen(&vocabulary::Caller::local(), thread, wish(ListenFrom::Head)).await
                 else { continue };
                 assert!(view.head >= head, "numbers only grow");
                 head = view.head;

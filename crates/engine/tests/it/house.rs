@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Delivered, Engine, ListenFrom, Listener, ThreadState, fold};
+use engine::{Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold};
 use providers::rehearsal::{Rehearsal, Script};
 use store::faulty::Faulty;
 use store::memory::{MemoryStore, MemoryWorld};
@@ -83,7 +83,7 @@ impl House {
 
     pub async fn listen(&self, thread: ThreadId, from: ListenFrom) -> (ThreadView, Ear) {
         let caller = Caller::local();
-        let listening = self.engine.listen(&caller, thread, Audience(0), from);
+        let listening = self.engine.listen(&caller, thread, wish(from));
         let (view, listener) = tokio::time::timeout(PATIENCE, listening)
             .await
             .expect("an answer in time")
@@ -173,6 +173,15 @@ fn open(
     )
 }
 
+/// Listens as one of an audience, without the transcript.
+pub fn wish(from: ListenFrom) -> Wish {
+    Wish {
+        audience: Audience(0),
+        from,
+        recent: 0,
+    }
+}
+
 pub fn said(thread: ThreadId, text: &str) -> StartTurn {
     StartTurn {
         thread,
@@ -238,6 +247,12 @@ impl Ear {
             Told::Event(event) => event.fact,
             other => panic!("not an event: {other:?}"),
         }
+    }
+
+    /// Waits until this was just written.
+    pub async fn word(&mut self, word: &str) -> Fact {
+        self.fact(|fact| matches!(fact, Fact::ItemGrew { delta, .. } if delta.trim() == word))
+            .await
     }
 
     pub async fn rest(&mut self) -> Fact {

@@ -2,9 +2,9 @@
 
 use engine::ListenFrom;
 use proptest::prelude::*;
-use vocabulary::{Call, Changes, Fact, Reply, Seq, Why};
+use vocabulary::{Call, Changes, Fact, LiveItem, Reply, Seq, Why};
 
-use crate::house::{Ear, House, Told};
+use crate::house::{Ear, House, Told, wish};
 
 #[tokio::test]
 async fn two_listeners_hear_the_same() {
@@ -31,12 +31,13 @@ async fn a_late_joiner_sees_the_turn_so_far_and_the_rest_live() {
     let thread = house.thread().await;
     let (_, mut early) = house.listen(thread, ListenFrom::Head).await;
     house.say(thread, "go").await.expect("a turn");
-    early
-        .fact(|fact| matches!(fact, Fact::ItemFinished { .. }))
-        .await;
+    early.word("two").await;
     let (view, mut late) = house.listen(thread, ListenFrom::Head).await;
     let turn = view.turn.expect("a running turn");
-    assert_eq!(turn.text, ["one two"]);
+    let [LiveItem::Text { text, .. }] = turn.live.as_slice() else {
+        panic!("not writing: {:?}", turn.live)
+    };
+    assert_eq!(text, "one two");
     assert!(matches!(turn.events[0].fact, Fact::TurnStarted { .. }));
     house
         .call(Call::CancelTurn { thread, turn: None })
@@ -51,10 +52,7 @@ async fn a_cursor_past_the_head_is_refused() {
     let thread = house.thread().await;
     let caller = vocabulary::Caller::local();
     let from = ListenFrom::After(Seq(1_000_000_000));
-    let listening = house
-        .engine
-        .listen(&caller, thread, vocabulary::Audience(0), from)
-        .await;
+    let listening = house.engine.listen(&caller, thread, wish(from)).await;
     let refusal = listening.err().expect("a refusal");
     assert_eq!(refusal.why, Why::Invalid { field: "after" });
 }

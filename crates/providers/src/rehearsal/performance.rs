@@ -181,6 +181,10 @@ impl Performance {
         let kind = *kind;
         let first = *cursor == 0;
         let Some(text) = source.next(cursor) else {
+            // A stream that is held is held in the middle of what it says.
+            if matches!(self.acts.as_slice().first(), Some(Act::Hold)) {
+                return Cue::Hold;
+            }
             self.doing = Doing::Nothing;
             return Cue::Part(end_of(kind, block));
         };

@@ -38,9 +38,9 @@ impl Tongue for Cowork {
         }
     }
 
-    fn say(&mut self, deed: &Deed) -> anyhow::Result<String> {
+    fn say(&mut self, deed: &Deed) -> anyhow::Result<Option<String>> {
         let text = |text: &str| Value::from(text);
-        Ok(match deed {
+        Ok(Some(match deed {
             Deed::Say(words) => self.frame("user_message", &[("text", text(words))])?,
             Deed::Approve => self.approval(true)?,
             Deed::Deny => self.approval(false)?,
@@ -53,7 +53,7 @@ impl Tongue for Cowork {
             Deed::List => self.frame("list_sessions", &[])?,
             Deed::Title(title) => self.frame("set_session_title", &[("title", text(title))])?,
             Deed::Close => self.frame("session_close", &[])?,
-        })
+        }))
     }
 
     fn hear(&mut self, frame: &str) -> anyhow::Result<Vec<Signal>> {
@@ -156,7 +156,7 @@ mod tests {
         let signals = tongue.hear(ask).expect("an approval");
         assert_eq!(signals, [Signal::Asked, Signal::Connected]);
         assert_eq!(
-            tongue.say(&Deed::Deny).expect("an answer"),
+            tongue.say(&Deed::Deny).expect("an answer").expect("a word"),
             r#"{"type":"approval_response","sessionId":"s","requestId":"4","approved":false}"#
         );
     }

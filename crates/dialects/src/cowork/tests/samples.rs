@@ -74,6 +74,7 @@ pub fn view() -> ThreadView {
         turn: None,
         asks: Vec::new(),
         plan: Vec::new(),
+        recent: Vec::new(),
         woken: false,
         kept: false,
         listeners: 0,

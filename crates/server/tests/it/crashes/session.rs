@@ -100,7 +100,7 @@ impl Session {
     /// Sends it; on a socket that just broke that reaches nobody, like anything in flight.
     pub fn say(&mut self, deed: &Deed) -> anyhow::Result<()> {
         let mut ledger = self.lock();
-        let frame = ledger.tongue.say(deed)?;
+        let frame = ledger.tongue.say(deed)?.context("no word for it")?;
         let answers = matches!(deed, Deed::Approve | Deed::Deny | Deed::Answer(_));
         if let (true, Some(ask)) = (answers, &mut ledger.ask) {
             ask.answered = true;

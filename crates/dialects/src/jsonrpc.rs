@@ -1,0 +1,1 @@
+//! The JSON-RPC envelope that codex and pioneer share.
