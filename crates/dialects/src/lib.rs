@@ -12,7 +12,7 @@ use vocabulary::{
 pub mod codex;
 pub mod cowork;
 pub mod diminuendo;
-mod jsonrpc;
+pub mod jsonrpc;
 pub mod pioneer;
 
 /// One WebSocket text message.
