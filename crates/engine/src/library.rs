@@ -240,8 +240,12 @@ async fn create(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result
     let keep = new.keep;
     let thread = newborn(shared, caller, new);
     let handle = waking::born(shared, thread.clone(), keep).await?;
+    let id = thread.card.id;
     shared.registry.insert(handle);
-    shared.thread_added(&thread);
+    if keep {
+        // Acknowledged means on disk.
+        locate(shared, id).await?;
+    }
     Ok(Reply::Thread(Box::new(thread)))
 }
 
@@ -313,13 +317,9 @@ async fn delete(
     })
 }
 
-async fn read_messages(
-    shared: &Arc<Shared>,
-    thread: ThreadId,
-    offset: u64,
-    limit: u64,
-) -> Result<Reply, Refusal> {
-    let transcript: Transcript = shared
+/// Where a thread's transcript lies, once everything recorded so far is on disk.
+async fn locate(shared: &Arc<Shared>, thread: ThreadId) -> Result<Transcript, Refusal> {
+    shared
         .registry
         .reach(shared, thread, |handle| {
             let (reply, answer) = oneshot::channel();
@@ -328,7 +328,16 @@ async fn read_messages(
                 answer.await.ok()
             }
         })
-        .await?;
+        .await
+}
+
+async fn read_messages(
+    shared: &Arc<Shared>,
+    thread: ThreadId,
+    offset: u64,
+    limit: u64,
+) -> Result<Reply, Refusal> {
+    let transcript = locate(shared, thread).await?;
     let upto = offset.saturating_add(limit.min(MESSAGES_PER_READ_MAX));
     let entries = match offset < transcript.message_count {
         false => Vec::new(),

@@ -106,6 +106,8 @@ pub struct Session {
     mail: mpsc::Receiver<Mail>,
     appending: Option<BoxFuture<'static, Result<(), StoreError>>>,
     list_row_sent: bool,
+    /// Whether lists know of it: a thread that is not kept yet is in none.
+    announced: bool,
     drafting: Option<BoxFuture<'static, Result<(), StoreError>>>,
     drafted_at: Instant,
     idle_since: Instant,
@@ -121,6 +123,21 @@ struct Stopping {
     done: Vec<oneshot::Sender<()>>,
 }
 
+/// Sees to it that a session whose task is gone is reachable by nobody.
+struct Fallen {
+    shared: Arc<Shared>,
+    outbox: Arc<Outbox>,
+}
+
+impl Drop for Fallen {
+    fn drop(&mut self) {
+        self.shared
+            .registry
+            .forget(self.outbox.card.id, &self.outbox);
+        self.outbox.end(Ended::Failed);
+    }
+}
+
 /// What a round of the loop came to.
 enum Flow {
     On,
@@ -128,8 +145,20 @@ enum Flow {
 }
 
 impl Session {
+    /// Runs in a task of its own. Should that ever panic, listeners and callers learn of it.
+    pub fn spawn(self) {
+        let fallen = Fallen {
+            shared: Arc::clone(&self.shared),
+            outbox: Arc::clone(&self.recorder.outbox),
+        };
+        tokio::spawn(async move {
+            self.run().await;
+            drop(fallen);
+        });
+    }
+
     /// Runs until the thread falls asleep, is deleted, or its store fails.
-    pub async fn run(mut self) {
+    async fn run(mut self) {
         let ended = loop {
             match self.round().await {
                 Ok(Flow::On) => {}
@@ -201,7 +230,7 @@ impl Session {
             && self.drafting.is_none();
         let long_enough =
             !self.recorder.kept || self.close_when_idle || self.idle_since.elapsed() >= SLEEP_AFTER;
-        at_rest && (self.recorder.is_clean() || !self.recorder.kept) && long_enough
+        at_rest && self.recorder.is_clean() && long_enough
     }
 
     fn append_ended(&mut self, result: Result<(), StoreError>) -> Result<(), Refusal> {
@@ -209,7 +238,10 @@ impl Session {
         result.map_err(storage)?;
         self.recorder.appended();
         if std::mem::take(&mut self.list_row_sent) {
-            self.shared.thread_changed(&self.state.thread);
+            match std::mem::replace(&mut self.announced, true) {
+                true => self.shared.thread_changed(&self.state.thread),
+                false => self.shared.thread_added(&self.state.thread),
+            }
         }
         Ok(())
     }
@@ -223,6 +255,7 @@ impl Session {
             Instant::now() + SLEEP_AFTER
         };
         if self.drafting.is_none()
+            && self.appending.is_none()
             && let Some(save) = live::next_save(&self.live, self.drafted_at)
         {
             deadline = deadline.min(save);

@@ -133,8 +133,11 @@ impl Outbox {
         ring.slots.shrink_to_fit();
     }
 
+    /// Nothing more will be told. The first reason counts.
     pub fn end(&self, ended: Ended) {
-        self.head.send_modify(|head| head.ended = Some(ended));
+        self.head.send_modify(|head| {
+            head.ended.get_or_insert(ended);
+        });
     }
 
     pub fn listeners(&self) -> usize {

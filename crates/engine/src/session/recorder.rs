@@ -167,9 +167,10 @@ impl Recorder {
         self.deferred.push_back((self.last, Box::new(then)));
     }
 
-    /// Whether facts wait for the append under way to end.
+    /// Whether everything that is to be kept is on disk.
     pub fn is_clean(&self) -> bool {
-        self.appending.is_none() && self.pending.is_empty() && self.deferred.is_empty()
+        let written = self.appending.is_none() && self.pending.is_empty();
+        (written || !self.kept) && self.deferred.is_empty()
     }
 
     /// Hands fresh events to the ring and shows what may be seen. Call after each round of records.

@@ -38,7 +38,7 @@ pub async fn born(shared: &Arc<Shared>, thread: Thread, keep: bool) -> Result<Ha
         thread: Box::new(thread),
     })?;
     session.settle()?;
-    tokio::spawn(session.run());
+    session.spawn();
     Ok(handle)
 }
 
@@ -58,9 +58,10 @@ pub async fn woken(shared: &Arc<Shared>, lease: Lease, loaded: Loaded) -> Result
     };
     let (mut session, handle) = lay(shared, state, standing);
     session.woken = true;
+    session.announced = true;
     session.recover(&loaded).await?;
     session.settle()?;
-    tokio::spawn(session.run());
+    session.spawn();
     Ok(handle)
 }
 
@@ -97,6 +98,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         mail,
         appending: None,
         list_row_sent: false,
+        announced: false,
         drafting: None,
         drafted_at: Instant::now(),
         idle_since: Instant::now(),

@@ -16,7 +16,7 @@ use super::{Due, FromTurn, SessionGone, Turn};
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
 pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, SessionGone> {
     let Due { tag, call, reached } = due;
-    if !reached {
+    if !reached && !turn.cancel.is_cancelled() {
         let (tag, call) = (tag.clone(), call.clone());
         turn.tell(Fact::ToolReached { tag, call }).await?;
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use store::StoreError;
 use store::faulty::Fault;
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Changes, Fact, Item, Reply, Seq, Status, ToolOutcome,
+    Answer, ApprovalAnswer, Call, Changes, Fact, Item, NewThread, Reply, Seq, Status, ToolOutcome,
     TurnErrorKind, TurnOutcome, Why,
 };
 
@@ -279,4 +279,45 @@ proptest! {
             assert!(turns >= acknowledged, "{turns} turns for {acknowledged} acknowledged");
         });
     }
+}
+
+#[tokio::test]
+async fn a_thread_that_is_to_be_kept_is_on_disk_when_it_is_acknowledged() {
+    let house = House::new("");
+    let new = NewThread {
+        client_id: Some("mine".to_owned()),
+        keep: true,
+        ..NewThread::default()
+    };
+    let Ok(Reply::Thread(thread)) = house.call(Call::CreateThread(new.clone())).await else {
+        panic!("no thread")
+    };
+    house.kept(thread.card.id).await;
+    let Ok(Reply::Thread(again)) = house.call(Call::CreateThread(new)).await else {
+        panic!("no thread")
+    };
+    assert_eq!(
+        again.card.id, thread.card.id,
+        "the same id names the same thread"
+    );
+    let next = house.store.appends() + 1;
+    let fault = Fault::Refused(StoreError::Full);
+    house.store.fail_append(next, fault);
+    let new = NewThread {
+        keep: true,
+        ..NewThread::default()
+    };
+    assert!(house.call(Call::CreateThread(new)).await.is_err());
+}
+
+#[tokio::test]
+async fn stopping_does_not_wait_for_threads_in_which_nothing_happened() {
+    let house = House::new("");
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    let stopping = house.engine.stop(std::time::Duration::from_secs(60));
+    tokio::time::timeout(std::time::Duration::from_secs(10), stopping)
+        .await
+        .expect("an end");
+    ear.until(|told| *told == Told::Ended).await;
 }
