@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask help` lists them.
 
 mod run;
+mod schemas;
 mod soak;
 mod test;
 mod tidy;
@@ -16,6 +17,7 @@ cargo xtask <command>
   transcripts                run every scenario and compare its transcripts
   transcripts busy reset     only these scenarios
   transcripts --update       rewrite the transcripts; read the diff before you commit
+  schemas [--update]         compare, or rewrite, the checked-in schemas of the wire protocols
   soak crashes               kill the server many times and check that nothing is lost
   soak crashes --kills 500 --seed 7
   help                       this page
@@ -41,13 +43,14 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
         "transcripts" => transcripts::run(rest),
+        "schemas" => schemas::run(rest),
         "soak" => soak::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
         }
         unknown => anyhow::bail!(
-            "there is no command `{unknown}`; there are test, tidy, transcripts, soak, help"
+            "there is no command `{unknown}`; there are test, tidy, transcripts, schemas, soak, help"
         ),
     }
 }
@@ -59,6 +62,10 @@ mod tests {
     #[test]
     fn an_unknown_command_says_what_exists() {
         let error = dispatch(&["tset".to_owned()]).expect_err("no such command");
-        assert!(error.to_string().contains("test, tidy, transcripts, soak"));
+        assert!(
+            error
+                .to_string()
+                .contains("test, tidy, transcripts, schemas, soak")
+        );
     }
 }

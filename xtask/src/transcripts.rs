@@ -40,4 +40,11 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
 }
 
 /// The test modules of `crates/server/tests/it/scenarios.rs`, one per dialect.
-const TONGUES: [&str; 1] = ["cowork"];
+const TONGUES: [&str; 6] = [
+    "cowork",
+    "cowork1",
+    "diminuendo",
+    "zane",
+    "codex",
+    "pioneer",
+];

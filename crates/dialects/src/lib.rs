@@ -14,6 +14,7 @@ pub mod cowork;
 pub mod diminuendo;
 pub mod jsonrpc;
 pub mod pioneer;
+pub mod schemas;
 
 /// One WebSocket text message.
 pub type Frame = String;

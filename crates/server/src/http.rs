@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use dialects::Hello;
+use dialects::schemas::{self, DialectSchema};
 use engine::Engine;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -39,6 +40,8 @@ pub fn router(site: Site) -> Router {
     router
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
+        .route("/schema", get(schema_list))
+        .route("/schema/{name}", get(schema))
         .route("/", get(front))
         .layer(middleware::from_fn(check_sender))
         .with_state(site)
@@ -73,6 +76,29 @@ async fn ready(State(site): State<Site>) -> Response {
     match site.engine.ready().await {
         Ok(()) => "ready\n".into_response(),
         Err(refusal) => (StatusCode::SERVICE_UNAVAILABLE, format!("{refusal}\n")).into_response(),
+    }
+}
+
+/// The dialects whose frames are described, one address each.
+async fn schema_list() -> String {
+    let address = |schema: &DialectSchema| format!("/schema/{}.json\n", schema.dialect);
+    schemas::all().iter().map(address).collect()
+}
+
+async fn schema(Path(name): Path<String>) -> Response {
+    let wanted = name.strip_suffix(".json").unwrap_or(&name);
+    match schemas::all()
+        .iter()
+        .find(|schema| schema.dialect == wanted)
+    {
+        Some(schema) => {
+            let json = [(header::CONTENT_TYPE, "application/schema+json")];
+            (json, schema.document().to_string()).into_response()
+        }
+        None => {
+            let message = "there is no such schema; /schema lists them\n";
+            (StatusCode::NOT_FOUND, message).into_response()
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod scenarios;
+mod schemas;
 mod sockets;
 mod two_processes;
 
