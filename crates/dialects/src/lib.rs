@@ -43,6 +43,10 @@ pub trait Dialect: Send {
     fn woke(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
     /// The client is gone; frames sent now reach nobody, calls are still made.
     fn gone(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
+    /// Whether it goes on when a thread it listens to is deleted, rather than being closed with it.
+    fn outlives_threads(&self) -> bool {
+        false
+    }
     /// Whether each call waits for the answer to the one before.
     fn calls_in_order(&self) -> bool {
         true

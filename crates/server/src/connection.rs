@@ -303,6 +303,10 @@ impl Connection {
                     to: *to,
                 },
                 Delivered::CaughtUp { head } => Heard::CaughtUp { head: *head },
+                Delivered::Ended(Ended::Deleted) if self.dialect.outlives_threads() => {
+                    self.listeners.remove(at);
+                    return Ok(());
+                }
                 Delivered::Ended(ended) => return Err(ended_reason(*ended)),
             };
             let cx = Cx {

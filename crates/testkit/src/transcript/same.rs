@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 const TIME: &str = "2026-01-01T00:00:00.000Z";
+const MILLIS: &str = "1767225600000";
 const PORT: &str = "127.0.0.1:7337";
 const USER: &str = "/home/user";
 /// Numbers behind a key that ends so are durations.
@@ -68,6 +69,9 @@ impl Same {
                 .starts_with('Z')
                 .then(|| (TIME.to_owned(), end + 1));
         }
+        if looks_like(text, "ddddddddddddd") && count_digits(text) == MILLIS.len() {
+            return Some((MILLIS.to_owned(), MILLIS.len()));
+        }
         let port = text.strip_prefix("127.0.0.1:").map(count_digits)?;
         (port > 0).then(|| (PORT.to_owned(), "127.0.0.1:".len() + port))
     }
@@ -121,6 +125,10 @@ mod tests {
         assert_eq!(
             same.line("{\"at\":\"2031-05-06T07:08:09.123Z\",\"day\":\"2031-05-06\"}"),
             "{\"at\":\"2026-01-01T00:00:00.000Z\",\"day\":\"2031-05-06\"}"
+        );
+        assert_eq!(
+            same.line("{\"ts\":1771524000007,\"seq\":177152400000}"),
+            "{\"ts\":1767225600000,\"seq\":177152400000}"
         );
         assert_eq!(
             same.line("ws://127.0.0.1:49152/ws"),
