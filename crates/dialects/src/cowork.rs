@@ -26,7 +26,7 @@ pub mod v1;
 pub mod wire;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// A client that resumes may speak before it is greeted; this much of it is kept.
 const EARLY_FRAMES_MAX: usize = 64;

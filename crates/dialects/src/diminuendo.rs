@@ -1,8 +1,42 @@
-//! The diminuendo dialect: the multi-tenant gateway's wire protocol, version 1.
+//! The diminuendo dialect: the multi-tenant gateway's wire protocol, version 1, in dev mode.
+//!
+//! A connection is a client of a tenant: it sees the tenant's sessions and joins as many as it
+//! likes. Nothing happens to a session when a client leaves or is gone.
 
-use vocabulary::{Event, Notice, Refusal, Reply, ThreadCard};
+use std::collections::{HashMap, VecDeque};
 
-use crate::{Action, Cx, Delivery, Dialect, Frame, Hello, Reason, Tag, Variant};
+use vocabulary::{Call, Notice, Refusal, Reply, Thread, ThreadId, ThreadQuery, Timestamp};
+
+use self::calls::{Calls, Wanted};
+use self::replay::Replay;
+use self::wire::ServerEvent;
+use self::wire::parts::{ErrorCode, Identity};
+use crate::{Action, Cx, Delivery, Dialect, Hello, Reason, Tag, Variant};
+
+mod act;
+mod answer;
+mod calls;
+pub mod hear;
+mod pace;
+mod read;
+mod refuse;
+mod replay;
+mod snapshot;
+pub mod tell;
+pub mod wire;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use tell::tell;
+
+const PROTOCOL_VERSION: u32 = 1;
+const HEARTBEAT_MS: i64 = 30_000;
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+const DEV_USER: &str = "dev-user-001";
+const DEV_EMAIL: &str = "developer@example.com";
+/// What a watcher that missed notices is told again.
+const RELOADED_SESSIONS_MAX: u32 = 200;
 
 /// How streamed text is named: with snake-case events alone, or with their dotted twins besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +50,58 @@ pub enum Form {
 #[derive(Default)]
 pub struct Diminuendo {
     form: Form,
+    calls: Calls,
+    /// When the messages of the last seconds came.
+    heard: VecDeque<Timestamp>,
+    joined: HashMap<ThreadId, Replay>,
+    heartbeat_at: Timestamp,
+    /// What this connection was answered last: the notice of the same would say nothing new.
+    answered: Option<Thread>,
+    deleted: Option<ThreadId>,
+}
+
+impl Diminuendo {
+    fn welcome(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
+        let frames = [
+            ServerEvent::Welcome {
+                protocol_version: PROTOCOL_VERSION,
+                requires_auth: false,
+            },
+            ServerEvent::Connected {
+                client_id: &hello.connection,
+                heartbeat_interval_ms: HEARTBEAT_MS,
+                ts: cx.now.millis(),
+            },
+            authenticated(cx),
+        ];
+        out.extend(frames.map(|event| Action::Send(event.frame())));
+    }
+
+    fn beat(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>) {
+        self.heartbeat_at = cx.now.plus_millis(HEARTBEAT_MS);
+        out.push(Action::WakeAt(self.heartbeat_at));
+    }
+
+    fn session_updated(&mut self, out: &mut Vec<Action>, thread: &Thread) {
+        if self
+            .answered
+            .take_if(|answered| answered == thread)
+            .is_some()
+        {
+            return;
+        }
+        let session = snapshot::meta(thread);
+        send(out, &ServerEvent::SessionUpdated { session });
+    }
+
+    fn session_deleted(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
+        self.joined.remove(&thread);
+        if self.deleted == Some(thread) || self.calls.deletes(thread) {
+            return;
+        }
+        let session_id = &thread.to_string();
+        send(out, &ServerEvent::SessionDeleted { session_id });
+    }
 }
 
 impl Dialect for Diminuendo {
@@ -26,35 +112,108 @@ impl Dialect for Diminuendo {
         }
     }
 
-    fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, _hello: &Hello) {
-        let reason = Reason::new(
-            Reason::POLICY,
-            "this dialect is not available in this build yet",
-        );
-        out.push(Action::Close(reason));
+    fn opened(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
+        if hello.query("events") == Some("dotted") {
+            self.form = Form::Dotted;
+        }
+        self.welcome(cx, out, hello);
+        out.push(Action::Watch);
+        self.beat(cx, out);
     }
 
-    fn heard(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _frame: &str) {}
+    /// What is too much is refused before it is looked at.
+    fn heard(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
+        if let Err(wait_ms) = pace::count(&mut self.heard, cx.now) {
+            return send(out, &refuse::rate_limited(wait_ms));
+        }
+        if frame.len() > MESSAGE_BYTES_MAX {
+            let message = "a message may have at most 1 MB";
+            return send(out, &refuse::error(ErrorCode::MessageTooLarge, message));
+        }
+        match hear::hear(frame) {
+            Ok(hearing) => self.act(cx, out, hearing),
+            Err(wrong) => {
+                let error = refuse::error(wrong.code, &wrong.message);
+                let frame = error.answer(wrong.request_id.as_deref());
+                out.push(Action::Send(frame));
+            }
+        }
+    }
 
     fn replied(
         &mut self,
         _cx: &Cx<'_>,
-        _out: &mut Vec<Action>,
-        _tag: Tag,
-        _outcome: Result<Reply, Refusal>,
+        out: &mut Vec<Action>,
+        tag: Tag,
+        outcome: Result<Reply, Refusal>,
     ) {
+        let Some(waiting) = self.calls.take(tag) else {
+            return;
+        };
+        match outcome {
+            Ok(reply) => self.answer(out, waiting, reply),
+            Err(refusal) => {
+                let frame = refuse::refusal(&refusal).answer(waiting.request_id.as_deref());
+                out.push(Action::Send(frame));
+            }
+        }
     }
 
-    fn told(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _delivery: Delivery<'_>) {}
+    fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
+        if let Some(replay) = self.joined.get_mut(&delivery.card.id) {
+            replay.hear(out, delivery.what);
+        }
+    }
 
-    fn noticed(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _notice: &Notice) {}
+    fn noticed(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
+        match notice {
+            // A thread that is kept tells of itself as changed as soon as it is.
+            Notice::ThreadAdded { .. } => {}
+            Notice::ThreadChanged { thread, .. } => self.session_updated(out, thread),
+            Notice::ThreadRemoved { thread, .. } => self.session_deleted(out, *thread),
+            Notice::Reload { .. } => {
+                let query = ThreadQuery {
+                    limit: Some(RELOADED_SESSIONS_MAX),
+                    ..ThreadQuery::default()
+                };
+                let call = Call::ListThreads(query);
+                self.calls.make(out, None, Wanted::Reload, call);
+            }
+            Notice::ShuttingDown { reason } => {
+                let ts = cx.now.millis();
+                send(out, &ServerEvent::ServerShutdown { reason, ts });
+                out.push(Action::Close(Reason::new(Reason::GOING_AWAY, *reason)));
+            }
+        }
+    }
 
-    fn woke(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
+    fn woke(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>) {
+        if cx.now < self.heartbeat_at {
+            return out.push(Action::WakeAt(self.heartbeat_at));
+        }
+        let ts = cx.now.millis();
+        send(out, &ServerEvent::Heartbeat { ts });
+        self.beat(cx, out);
+    }
 
     fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
+
+    fn outlives_threads(&self) -> bool {
+        true
+    }
 }
 
-/// Events as this dialect's frames.
-pub fn tell(_card: &ThreadCard, _event: &Event, _form: Form) -> Vec<Frame> {
-    Vec::new()
+/// In dev mode everyone is the developer, in the tenant of their caller.
+fn authenticated<'a>(cx: &'a Cx<'_>) -> ServerEvent<'a> {
+    ServerEvent::Authenticated {
+        identity: Identity {
+            user_id: DEV_USER,
+            email: DEV_EMAIL,
+            tenant_id: cx.caller.tenant.as_str(),
+        },
+    }
+}
+
+fn send(out: &mut Vec<Action>, event: &ServerEvent<'_>) {
+    out.push(Action::Send(event.frame()));
 }

@@ -9,7 +9,7 @@ mod messages;
 mod prompts;
 mod recordings;
 mod refusals;
-mod samples;
+pub(crate) mod samples;
 mod schemas;
 mod streams;
 mod stub;

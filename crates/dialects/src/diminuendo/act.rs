@@ -1,0 +1,295 @@
+//! Client messages as calls.
+
+use std::collections::BTreeMap;
+
+use serde_json::Number;
+use vocabulary::{
+    Answer, ApprovalAnswer, Call, Cause, Changes, NewThread, Seq, StartTurn, ThreadId, ThreadQuery,
+};
+
+use super::calls::{Join, Wanted};
+use super::hear::Hearing;
+use super::read::{EventsRead, HistoryRead};
+use super::snapshot::AGENT_TYPE_LABEL;
+use super::wire::ServerEvent;
+use super::wire::client::{AnswerValue, Answers, ClientMessage};
+use super::wire::parts::ErrorCode;
+use super::{Diminuendo, Form, authenticated, refuse};
+use crate::cowork::asks::RequestId;
+use crate::{Action, Cx};
+
+/// How many sessions one connection may be in.
+const JOINED_MAX: usize = 256;
+const NO_SUCH_SESSION: &str = "there is no such session";
+
+/// A no that needs no engine.
+type Refused = (ErrorCode, String);
+
+impl Diminuendo {
+    pub(super) fn act(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hearing: Hearing) {
+        let request_id = hearing.request_id.clone();
+        if let Err((code, message)) = self.try_to_act(cx, out, hearing) {
+            let frame = refuse::error(code, &message).answer(request_id.as_deref());
+            out.push(Action::Send(frame));
+        }
+    }
+
+    fn try_to_act(
+        &mut self,
+        cx: &Cx<'_>,
+        out: &mut Vec<Action>,
+        hearing: Hearing,
+    ) -> Result<(), Refused> {
+        let Hearing {
+            name,
+            request_id,
+            message,
+        } = hearing;
+        let (wanted, call) = match message {
+            ClientMessage::Authenticate { features, .. } => {
+                if features.iter().any(|feature| feature == "dotted") {
+                    self.form = Form::Dotted;
+                }
+                let frame = authenticated(cx).answer(request_id.as_deref());
+                out.push(Action::Send(frame));
+                return Ok(());
+            }
+            ClientMessage::Ping { ts } => {
+                let server_ts = cx.now.millis();
+                let client_ts = &ts;
+                let pong = ServerEvent::Pong {
+                    client_ts,
+                    server_ts,
+                };
+                out.push(Action::Send(pong.answer(request_id.as_deref())));
+                return Ok(());
+            }
+            ClientMessage::JoinSession {
+                session_id,
+                after_seq,
+            } => {
+                let join = Join {
+                    thread: thread(&session_id)?,
+                    after: cursor(after_seq.as_ref())?,
+                    left: false,
+                };
+                if self.joined.len() + self.calls.joins() >= JOINED_MAX {
+                    let message = format!("a connection may join {JOINED_MAX} sessions at most");
+                    return Err((ErrorCode::TooManySessions, message));
+                }
+                self.calls.join(out, request_id, join);
+                return Ok(());
+            }
+            ClientMessage::LeaveSession { session_id } => {
+                let thread = thread(&session_id)?;
+                self.calls.leave(thread);
+                self.joined.remove(&thread);
+                out.push(Action::Unlisten(thread));
+                return Ok(());
+            }
+            ClientMessage::ListSessions { include_archived } => (
+                Wanted::List,
+                Call::ListThreads(ThreadQuery {
+                    archived: include_archived,
+                    ..ThreadQuery::default()
+                }),
+            ),
+            ClientMessage::CreateSession { agent_type, name } => {
+                (Wanted::Create, create(agent_type, name))
+            }
+            ClientMessage::RenameSession { session_id, name } => {
+                let title = Some(name);
+                let changes = Changes {
+                    title,
+                    ..Changes::default()
+                };
+                (Wanted::Rename, change(&session_id, changes)?)
+            }
+            ClientMessage::ArchiveSession { session_id } => {
+                (Wanted::Archive, archive(&session_id, true)?)
+            }
+            ClientMessage::UnarchiveSession { session_id } => {
+                (Wanted::Unarchive, archive(&session_id, false)?)
+            }
+            ClientMessage::DeleteSession { session_id } => {
+                let thread = thread(&session_id)?;
+                let call = Call::DeleteThread {
+                    thread,
+                    even_if_open: true,
+                };
+                (Wanted::Delete(thread), call)
+            }
+            ClientMessage::RunTurn {
+                session_id,
+                text,
+                client_turn_id,
+            } => {
+                let turn = StartTurn {
+                    thread: thread(&session_id)?,
+                    text,
+                    display: None,
+                    cause: Cause::UserMessage,
+                    client_message_id: None,
+                    client_turn_id,
+                };
+                (Wanted::Told, Call::StartTurn(turn))
+            }
+            ClientMessage::StopTurn { session_id } => {
+                let thread = thread(&session_id)?;
+                let call = Call::CancelTurn { thread, turn: None };
+                (Wanted::Stop(thread), call)
+            }
+            ClientMessage::AnswerQuestion {
+                session_id,
+                request_id,
+                answers,
+                dismissed,
+            } => {
+                let answer = match (answers, dismissed) {
+                    (_, true) => Answer::Dismissed,
+                    (Some(answers), false) => answer(answers)?,
+                    (None, false) => {
+                        let message = "answer_question: answers is missing: expected an object";
+                        return Err((ErrorCode::InvalidMessage, message.to_owned()));
+                    }
+                };
+                (Wanted::Told, reply_to(&session_id, &request_id, answer)?)
+            }
+            ClientMessage::Approve {
+                session_id,
+                request_id,
+                approved,
+            } => {
+                let answer = approval(approved);
+                (Wanted::Told, reply_to(&session_id, &request_id, answer)?)
+            }
+            ClientMessage::GetHistory {
+                session_id,
+                limit,
+                after_seq,
+            } => {
+                let thread = thread(&session_id)?;
+                let read = HistoryRead::new(thread, limit, cursor(after_seq.as_ref())?);
+                let call = read.first_call();
+                (Wanted::History(read), call)
+            }
+            ClientMessage::GetEvents {
+                session_id,
+                after_seq,
+                limit,
+            } => {
+                let thread = thread(&session_id)?;
+                let read = EventsRead::new(thread, limit, cursor(after_seq.as_ref())?);
+                let call = read.next_call();
+                (Wanted::Events(read), call)
+            }
+            ClientMessage::Steer { session_id, .. }
+            | ClientMessage::ListFiles { session_id, .. }
+            | ClientMessage::ReadFile { session_id, .. }
+            | ClientMessage::FileHistory { session_id, .. }
+            | ClientMessage::FileAtIteration { session_id, .. } => {
+                thread(&session_id)?;
+                return Err(not_available(name));
+            }
+            ClientMessage::ManageMembers { .. } => return Err(not_available(name)),
+        };
+        self.calls.make(out, request_id, wanted, call);
+        Ok(())
+    }
+}
+
+fn not_available(name: &str) -> Refused {
+    let message = format!("{name} is not available in this build yet");
+    (ErrorCode::NotAvailable, message)
+}
+
+fn thread(session_id: &str) -> Result<ThreadId, Refused> {
+    ThreadId::parse(session_id)
+        .ok_or_else(|| (ErrorCode::SessionNotFound, NO_SUCH_SESSION.to_owned()))
+}
+
+/// Decision 5: a negative position is a wrong one.
+fn cursor(after_seq: Option<&Number>) -> Result<Option<Seq>, Refused> {
+    let Some(number) = after_seq else {
+        return Ok(None);
+    };
+    match number.as_u64() {
+        Some(seq) => Ok(Some(Seq(seq))),
+        None => {
+            let message = "afterSeq must not be negative".to_owned();
+            Err((ErrorCode::InvalidCursor, message))
+        }
+    }
+}
+
+fn create(agent_type: String, name: Option<String>) -> Call {
+    Call::CreateThread(NewThread {
+        title: name.map(|name| name.trim().to_owned()),
+        labels: BTreeMap::from([(AGENT_TYPE_LABEL.to_owned(), agent_type)]),
+        keep: true,
+        ..NewThread::default()
+    })
+}
+
+fn change(session_id: &str, changes: Changes) -> Result<Call, Refused> {
+    let thread = thread(session_id)?;
+    Ok(Call::ChangeThread { thread, changes })
+}
+
+fn archive(session_id: &str, archived: bool) -> Result<Call, Refused> {
+    let changes = Changes {
+        archived: Some(archived),
+        ..Changes::default()
+    };
+    change(session_id, changes)
+}
+
+/// An id that is not ours was never asked.
+fn reply_to(session_id: &str, request_id: &str, answer: Answer) -> Result<Call, Refused> {
+    let thread = thread(session_id)?;
+    let id = RequestId::parse(request_id).filter(|id| id.position == 0);
+    let Some(id) = id else {
+        let message = "this request is not open: it was answered before, or never made";
+        return Err((ErrorCode::RequestAlreadyResolved, message.to_owned()));
+    };
+    Ok(Call::AnswerAsk {
+        thread,
+        ask: id.ask,
+        answer,
+    })
+}
+
+/// Decision 2: `approved` answers a permission, anything else the questions it names.
+fn answer(answers: Answers) -> Result<Answer, Refused> {
+    let by_question = match answers {
+        Answers::Word(word) => return Ok(approval(word == "approve")),
+        Answers::ByQuestion(answers) => answers,
+    };
+    if let Some(approved) = by_question.get("approved") {
+        return match approved {
+            AnswerValue::Yes(approved) => Ok(approval(*approved)),
+            AnswerValue::Text(word) if word == "approve" => Ok(approval(true)),
+            AnswerValue::Text(word) if word == "deny" => Ok(approval(false)),
+            AnswerValue::Text(_) | AnswerValue::Texts(_) => {
+                let message = "answer_question: answers.approved must be a boolean";
+                Err((ErrorCode::InvalidMessage, message.to_owned()))
+            }
+        };
+    }
+    let texts = |value| match value {
+        AnswerValue::Yes(yes) => vec![yes.to_string()],
+        AnswerValue::Text(text) => vec![text],
+        AnswerValue::Texts(texts) => texts,
+    };
+    let answers = by_question
+        .into_iter()
+        .map(|(id, value)| (id, texts(value)));
+    Ok(Answer::Questions(answers.collect()))
+}
+
+fn approval(approved: bool) -> Answer {
+    Answer::Approval(match approved {
+        true => ApprovalAnswer::Once,
+        false => ApprovalAnswer::Deny,
+    })
+}

@@ -1,0 +1,153 @@
+//! Replies as frames of the connection that asked.
+
+use vocabulary::{Reply, Thread, ThreadView};
+
+use super::calls::{Join, Waiting, Wanted};
+use super::read::Progress;
+use super::replay::Replay;
+use super::wire::ServerEvent;
+use super::wire::parts::{ErrorCode, SessionMeta};
+use super::{Diminuendo, refuse, send, snapshot};
+use crate::Action;
+
+impl Diminuendo {
+    pub(super) fn answer(&mut self, out: &mut Vec<Action>, waiting: Waiting, reply: Reply) {
+        let Waiting { request_id, wanted } = waiting;
+        let request_id = request_id.as_deref();
+        let mut answer = |event: ServerEvent<'_>| out.push(Action::Send(event.answer(request_id)));
+        match (wanted, reply) {
+            (Wanted::List, Reply::Threads { threads, .. }) => {
+                let sessions = threads.iter().map(snapshot::meta).collect();
+                answer(ServerEvent::SessionList { sessions });
+            }
+            (Wanted::Create, Reply::Thread(thread)) => {
+                answer(about(&thread, |session| ServerEvent::SessionCreated {
+                    session,
+                }));
+                self.answered = Some(*thread);
+            }
+            (Wanted::Rename, Reply::Thread(thread)) => {
+                answer(about(&thread, |session| ServerEvent::SessionUpdated {
+                    session,
+                }));
+                self.answered = Some(*thread);
+            }
+            (Wanted::Archive, Reply::Thread(thread)) => {
+                answer(about(&thread, |session| ServerEvent::SessionArchived {
+                    session,
+                }));
+            }
+            (Wanted::Unarchive, Reply::Thread(thread)) => {
+                answer(about(&thread, |session| ServerEvent::SessionUnarchived {
+                    session,
+                }));
+            }
+            (Wanted::Delete(thread), Reply::Done) => {
+                let session_id = &thread.to_string();
+                answer(ServerEvent::SessionDeleted { session_id });
+                self.joined.remove(&thread);
+                self.deleted = Some(thread);
+            }
+            (Wanted::Stop(thread), Reply::Cancelled { turn: Some(turn) }) => {
+                answer(ServerEvent::StopAcknowledged {
+                    session_id: &thread.to_string(),
+                    turn_id: turn.as_str(),
+                });
+            }
+            (Wanted::Stop(_), Reply::Cancelled { turn: None }) => {
+                answer(refuse::error(
+                    ErrorCode::NoActiveTurn,
+                    "no turn is running in this session",
+                ));
+            }
+            (Wanted::Join(join), Reply::Listening(view)) => {
+                self.join(out, request_id, &join, &view);
+            }
+            (Wanted::Reload, Reply::Threads { threads, .. }) => {
+                for thread in &threads {
+                    self.session_updated(out, thread);
+                }
+            }
+            (
+                Wanted::History(read),
+                Reply::Messages {
+                    entries,
+                    total,
+                    offset,
+                    ..
+                },
+            ) => {
+                let progress = read.take_in(entries, total, offset).map(Wanted::History);
+                self.go_on(out, request_id, progress);
+            }
+            (Wanted::Events(read), Reply::Events { events, more, .. }) => {
+                let progress = read.take_in(&events, more).map(Wanted::Events);
+                self.go_on(out, request_id, progress);
+            }
+            // Events tell the rest.
+            (
+                Wanted::Told
+                | Wanted::List
+                | Wanted::Create
+                | Wanted::Rename
+                | Wanted::Archive
+                | Wanted::Unarchive
+                | Wanted::Delete(_)
+                | Wanted::Stop(_)
+                | Wanted::Join(_)
+                | Wanted::Reload
+                | Wanted::History(_)
+                | Wanted::Events(_),
+                _,
+            ) => {}
+        }
+    }
+
+    /// Decision 5: the snapshots, what is replayed, its end, what waits for an answer, then live.
+    fn join(
+        &mut self,
+        out: &mut Vec<Action>,
+        request_id: Option<&str>,
+        join: &Join,
+        view: &ThreadView,
+    ) {
+        let session = join.thread.to_string();
+        let state = snapshot::state(&session, view);
+        out.push(Action::Send(state.answer(request_id)));
+        if let Some(turn) = &view.turn {
+            send(out, &snapshot::stream(&session, turn));
+        }
+        let mut replay = Replay::new(session, view.asks.clone());
+        if join.after.is_none() || join.left {
+            replay.caught_up(out, view.head);
+        }
+        if join.left {
+            out.push(Action::Unlisten(join.thread));
+        } else {
+            self.joined.insert(join.thread, replay);
+        }
+    }
+
+    /// Answers what has been read, or reads on.
+    fn go_on(
+        &mut self,
+        out: &mut Vec<Action>,
+        request_id: Option<&str>,
+        progress: Progress<Wanted>,
+    ) {
+        match progress {
+            Progress::Done(answer) => out.push(Action::Send(answer.frame(request_id))),
+            Progress::More(call, wanted) => {
+                let request_id = request_id.map(str::to_owned);
+                self.calls.make(out, request_id, wanted, call);
+            }
+        }
+    }
+}
+
+fn about<'a>(
+    thread: &'a Thread,
+    tell: impl FnOnce(SessionMeta<'a>) -> ServerEvent<'a>,
+) -> ServerEvent<'a> {
+    tell(snapshot::meta(thread))
+}

@@ -1,0 +1,121 @@
+//! What a client is told again when it joins, so that replayed events and gaps cover every number
+//! once.
+//!
+//! The engine gives the holes that ephemeral events left. Durable events that have no numbered
+//! frame in this protocol fall into the holes around them, which this joins to one gap each.
+
+use vocabulary::{AskKind, Event, Fact, OpenAsk, Seq};
+
+use super::send;
+use super::tell::{At, Spelled, spell};
+use super::wire::ServerEvent;
+use crate::{Action, Heard};
+
+/// One joined session, as far as its replay goes.
+pub struct Replay {
+    session: String,
+    /// What cannot be told, not told yet: after the first, up to the second.
+    hole: Option<(Seq, Seq)>,
+    /// What waited for an answer at the moment of joining and has not been told yet.
+    open: Vec<OpenAsk>,
+    joining: bool,
+}
+
+impl Replay {
+    pub fn new(session: String, open: Vec<OpenAsk>) -> Self {
+        Self {
+            session,
+            hole: None,
+            open,
+            joining: true,
+        }
+    }
+
+    pub fn hear(&mut self, out: &mut Vec<Action>, what: Heard<'_>) {
+        match what {
+            Heard::Live(_) => {
+                self.tell_hole(out);
+                out.push(Action::Shared);
+            }
+            Heard::Gap { after, to } => self.miss(after, to),
+            Heard::Replay(event) => self.replayed(out, event),
+            Heard::CaughtUp { head } => self.caught_up(out, head),
+        }
+    }
+
+    /// The end of the replay: all open asks that it had not told are told now.
+    pub fn caught_up(&mut self, out: &mut Vec<Action>, head: Seq) {
+        self.tell_hole(out);
+        self.joining = false;
+        let session_id = self.session.as_str();
+        send(
+            out,
+            &ServerEvent::ReplayComplete {
+                session_id,
+                last_seq: head.0,
+            },
+        );
+        for open in self.open.drain(..) {
+            let at = At {
+                session_id: &self.session,
+                seq: open.seq.0,
+                ts: open.at.millis(),
+            };
+            send(out, &at.asked(&open.ask).into_event());
+        }
+    }
+
+    fn replayed(&mut self, out: &mut Vec<Action>, event: &Event) {
+        match spell(&self.session, event) {
+            Some(Spelled::Numbered(_)) => {
+                self.tell_hole(out);
+                self.forget_open(&event.fact);
+                out.push(Action::Shared);
+            }
+            Some(Spelled::Unnumbered(_)) | None => {
+                self.miss(Seq(event.seq.0.saturating_sub(1)), event.seq);
+                if self.still_asks(&event.fact) {
+                    out.push(Action::Shared);
+                }
+            }
+        }
+    }
+
+    /// Of what has no number only questions are told again, and only those that wait: nothing in
+    /// this protocol would say that they were answered.
+    fn still_asks(&mut self, fact: &Fact) -> bool {
+        let Fact::AskOpened { ask, .. } = fact else {
+            return false;
+        };
+        let is_question = matches!(ask.kind, AskKind::Questions(_));
+        is_question && (self.forget_open(fact) || !self.joining)
+    }
+
+    /// Whether it was open, and now is told.
+    fn forget_open(&mut self, fact: &Fact) -> bool {
+        let Fact::AskOpened { ask, .. } = fact else {
+            return false;
+        };
+        let before = self.open.len();
+        self.open.retain(|open| open.ask.id != ask.id);
+        self.open.len() < before
+    }
+
+    fn miss(&mut self, after: Seq, to: Seq) {
+        match &mut self.hole {
+            Some((_, end)) => *end = to,
+            None => self.hole = Some((after, to)),
+        }
+    }
+
+    fn tell_hole(&mut self, out: &mut Vec<Action>) {
+        if let Some((after, to)) = self.hole.take() {
+            let gap = ServerEvent::Gap {
+                session_id: &self.session,
+                from_seq: after.0,
+                to_seq: to.0,
+            };
+            send(out, &gap);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A session as a list and a joiner see it.
+
+use std::borrow::Cow;
+
+use vocabulary::{
+    Entry, Event, Fact, Item, LiveItem, PlannedCall, RunningTurn, Thread, ThreadView,
+};
+
+use super::tell::state as spell_state;
+use super::wire::ServerEvent;
+use super::wire::parts::{
+    ActiveStatus, ActiveToolCall, CurrentTurn, HistoryItem, Role, SessionMeta,
+};
+
+/// Where a thread keeps the agent type it was created with.
+pub const AGENT_TYPE_LABEL: &str = "agentType";
+/// What threads are that other protocols made.
+const AGENT_TYPE_DEFAULT: &str = "coding-agent";
+pub const RECENT_MESSAGES_MAX: u32 = 50;
+
+pub fn meta(thread: &Thread) -> SessionMeta<'_> {
+    let name = thread.title.text.as_str();
+    let agent_type = thread.labels.get(AGENT_TYPE_LABEL).map(String::as_str);
+    SessionMeta {
+        id: thread.card.id.to_string(),
+        tenant_id: thread.card.tenant.as_str(),
+        name: (!name.is_empty()).then_some(name),
+        agent_type: agent_type.unwrap_or(AGENT_TYPE_DEFAULT),
+        status: spell_state(thread.status),
+        archived: thread.archived,
+        created_at: thread.card.created_at.millis(),
+        updated_at: thread.updated_at.millis(),
+        last_activity_at: thread.active_at.map(|at| at.millis()),
+    }
+}
+
+pub fn state<'a>(session_id: &'a str, view: &'a ThreadView) -> ServerEvent<'a> {
+    let mut recent_history: Vec<_> = view.recent.iter().filter_map(history_item).collect();
+    let extra = recent_history
+        .len()
+        .saturating_sub(RECENT_MESSAGES_MAX as usize);
+    recent_history.drain(..extra);
+    ServerEvent::StateSnapshot {
+        session_id,
+        session: meta(&view.thread),
+        current_turn: view.turn.as_ref().map(|turn| CurrentTurn {
+            turn_id: turn.turn.as_str(),
+            started_at: turn.started_at.millis(),
+            status: spell_state(view.thread.status),
+        }),
+        recent_history,
+        subscriber_count: view.listeners + 1,
+    }
+}
+
+/// What people and the agent said to each other; tools and thoughts are in the events.
+pub fn history_item(entry: &Entry) -> Option<HistoryItem<'_>> {
+    let created_at = entry.event.at.millis();
+    if let Fact::TurnStarted { turn, input, .. } = &entry.event.fact {
+        return Some(HistoryItem {
+            id: input.item.as_str(),
+            role: Role::User,
+            content: input.shown(),
+            turn_id: turn.as_str(),
+            created_at,
+        });
+    }
+    if let Fact::ItemFinished {
+        tag,
+        item,
+        body: Item::AgentMessage { text, .. },
+        ..
+    } = &entry.event.fact
+    {
+        return Some(HistoryItem {
+            id: item.as_str(),
+            role: Role::Assistant,
+            content: text,
+            turn_id: tag.turn.as_str(),
+            created_at,
+        });
+    }
+    None
+}
+
+pub fn stream<'a>(session_id: &'a str, turn: &'a RunningTurn) -> ServerEvent<'a> {
+    let mut text: Vec<&str> = turn.text.iter().map(String::as_str).collect();
+    let thoughts = turn.reasoning.iter().map(|(_, text)| text.as_str());
+    let mut thinking: Vec<&str> = thoughts.collect();
+    let planned = turn.calls.iter().filter(|call| !call.finished);
+    let mut tool_calls: Vec<_> = planned
+        .map(|call| active_call(call, &turn.events))
+        .collect();
+    for item in &turn.live {
+        match item {
+            LiveItem::Text { text: live, .. } => text.push(live),
+            LiveItem::Reasoning { text: live, .. } => thinking.push(live),
+            LiveItem::ToolInput { call_id, name, .. } => tool_calls.push(ActiveToolCall {
+                tool_call_id: call_id,
+                tool_name: name,
+                status: ActiveStatus::Streaming,
+                args: None,
+            }),
+            LiveItem::Output { .. } => {}
+        }
+    }
+    ServerEvent::StreamSnapshot {
+        session_id,
+        turn_id: turn.turn.as_str(),
+        text: text.join("\n\n"),
+        thinking: thinking.join("\n\n"),
+        tool_calls,
+    }
+}
+
+fn active_call<'a>(call: &'a PlannedCall, events: &'a [Event]) -> ActiveToolCall<'a> {
+    let args = events.iter().find_map(|event| {
+        let Fact::ToolPlanned { call: planned, .. } = &event.fact else {
+            return None;
+        };
+        (planned.item == call.item).then_some(Cow::Borrowed(&planned.input))
+    });
+    ActiveToolCall {
+        tool_call_id: &call.call_id,
+        tool_name: &call.name,
+        status: match call.started {
+            true => ActiveStatus::Running,
+            false => ActiveStatus::Pending,
+        },
+        args,
+    }
+}

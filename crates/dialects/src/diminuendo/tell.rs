@@ -1,0 +1,168 @@
+//! Events as this protocol's frames: stateless, the same for everyone, at any time.
+
+use vocabulary::{Event, Fact, Status, StatusReason, ThreadCard};
+
+use super::Form;
+use super::wire::ServerEvent;
+use super::wire::parts::SessionStatus;
+use crate::Frame;
+use crate::cowork::wire::frame;
+
+mod asks;
+mod stream;
+mod tools;
+mod turn;
+
+/// An event in this protocol's words: one frame, and whether that has the event's number.
+pub enum Spelled<'a> {
+    Numbered(ServerEvent<'a>),
+    Unnumbered(ServerEvent<'a>),
+}
+
+impl<'a> Spelled<'a> {
+    pub fn into_event(self) -> ServerEvent<'a> {
+        match self {
+            Spelled::Numbered(event) | Spelled::Unnumbered(event) => event,
+        }
+    }
+}
+
+pub fn tell(card: &ThreadCard, event: &Event, form: Form) -> Vec<Frame> {
+    let mut buffer = [0; 36];
+    let session: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
+    let Some(spelled) = spell(session, event) else {
+        return Vec::new();
+    };
+    let told = spelled.into_event();
+    let twin = match form {
+        Form::Snake => None,
+        Form::Dotted => dotted(&told),
+    };
+    let mut payload_bytes = 0;
+    if let Fact::ItemGrew { delta, .. } = &event.fact {
+        payload_bytes = delta.len();
+    }
+    let frames = std::iter::once(told).chain(twin);
+    frames.map(|told| frame(&told, payload_bytes)).collect()
+}
+
+/// Decision 1: the dotted twin, with the number and time of its event.
+fn dotted<'a>(event: &ServerEvent<'a>) -> Option<ServerEvent<'a>> {
+    match *event {
+        ServerEvent::TextDelta {
+            session_id,
+            turn_id,
+            text,
+            seq,
+            ts,
+        } => Some(ServerEvent::MessageDelta {
+            session_id,
+            turn_id,
+            text,
+            seq,
+            ts,
+        }),
+        ServerEvent::TurnComplete {
+            session_id,
+            turn_id,
+            final_text,
+            seq,
+            ts,
+        } => Some(ServerEvent::MessageComplete {
+            session_id,
+            turn_id,
+            text: final_text,
+            seq,
+            ts,
+        }),
+        _ => None,
+    }
+}
+
+/// What an event is called; `None` for what this protocol has no word for.
+pub fn spell<'a>(session_id: &'a str, event: &'a Event) -> Option<Spelled<'a>> {
+    let at = At {
+        session_id,
+        seq: event.seq.0,
+        ts: event.at.millis(),
+    };
+    match &event.fact {
+        Fact::ItemGrew {
+            tag, growth, delta, ..
+        } => Some(at.grew(tag, growth, delta)),
+        Fact::ItemStarted { tag, opening, .. } => at.started(tag, opening),
+        Fact::ItemFinished { tag, body, .. } => at.finished(tag, body),
+
+        Fact::StatusChanged { status, reason } => {
+            Some(Spelled::Unnumbered(ServerEvent::SessionState {
+                session_id,
+                state: state(*status),
+                reason: spell_reason(*reason),
+            }))
+        }
+        Fact::TurnStarted { turn, .. } => Some(at.turn_started(turn)),
+        Fact::TurnFinished {
+            turn,
+            outcome,
+            text,
+            ..
+        } => Some(at.turn_finished(turn, outcome, text)),
+        Fact::StepFinished { tag, usage, .. } => Some(at.usage(tag, *usage)),
+
+        Fact::ToolPlanned { tag, call, .. } => Some(at.planned(tag, call)),
+        Fact::CommandExited { tag, exit_code, .. } => Some(at.exited(tag, *exit_code)),
+        Fact::ToolFinished { tag, call, outcome } => at.tool_finished(tag, call, outcome),
+
+        Fact::AskOpened { ask, .. } => Some(at.asked(ask)),
+        Fact::AskClosed { ask, closing, .. } => at.resolved(ask, closing),
+
+        Fact::ThreadCreated { .. }
+        | Fact::TitleChanged { .. }
+        | Fact::SettingsChanged { .. }
+        | Fact::ArchivedChanged { .. }
+        | Fact::ThreadReset
+        | Fact::ThreadClosed
+        | Fact::StepStarted { .. }
+        | Fact::StepFailed { .. }
+        | Fact::ToolReached { .. }
+        | Fact::ToolStarted { .. }
+        | Fact::AskProgressed { .. }
+        | Fact::PlanChanged { .. }
+        | Fact::Logged { .. }
+        | Fact::RawReceived { .. } => None,
+    }
+}
+
+/// Where and when something happened.
+#[derive(Clone, Copy)]
+pub struct At<'a> {
+    pub session_id: &'a str,
+    pub seq: u64,
+    pub ts: i64,
+}
+
+pub fn state(status: Status) -> SessionStatus {
+    match status {
+        Status::Inactive => SessionStatus::Inactive,
+        Status::Activating => SessionStatus::Activating,
+        Status::Ready => SessionStatus::Ready,
+        Status::Running => SessionStatus::Running,
+        Status::Waiting => SessionStatus::Waiting,
+        Status::Deactivating => SessionStatus::Deactivating,
+        Status::Error => SessionStatus::Error,
+    }
+}
+
+fn spell_reason(reason: StatusReason) -> &'static str {
+    match reason {
+        StatusReason::TurnStarted => "turn_started",
+        StatusReason::TurnComplete => "turn_complete",
+        StatusReason::UserStopped => "user_stopped",
+        StatusReason::TurnFailed => "turn_error",
+        StatusReason::AskOpened => "waiting_for_user",
+        StatusReason::AskClosed => "request_resolved",
+        StatusReason::Woken => "activated",
+        StatusReason::Idle => "idle",
+        StatusReason::ServerRestart => "server_restart",
+    }
+}

@@ -1,0 +1,63 @@
+//! The agent waits for a person.
+
+use vocabulary::{Ask, AskKind, Closing};
+
+use super::{At, Spelled};
+use crate::cowork::asks::RequestId;
+use crate::cowork::wire::Shown;
+use crate::diminuendo::wire::ServerEvent;
+use crate::diminuendo::wire::parts::{Question, QuestionOption};
+
+impl<'a> At<'a> {
+    /// Questions are listed without a number, permissions with one.
+    pub fn asked(self, ask: &'a Ask) -> Spelled<'a> {
+        let session_id = self.session_id;
+        let request_id = Shown(RequestId::first(ask.id));
+        match &ask.kind {
+            AskKind::Approval(approval) => Spelled::Numbered(ServerEvent::PermissionRequested {
+                session_id,
+                request_id,
+                tool_name: &ask.tool,
+                description: &approval.command,
+                seq: self.seq,
+                ts: self.ts,
+            }),
+            AskKind::Questions(questions) => Spelled::Unnumbered(ServerEvent::QuestionRequested {
+                session_id,
+                request_id,
+                questions: questions.iter().map(question).collect(),
+            }),
+        }
+    }
+
+    pub fn resolved(self, ask: &'a Ask, closing: &Closing) -> Option<Spelled<'a>> {
+        match &ask.kind {
+            AskKind::Questions(_) => None,
+            AskKind::Approval(_) => Some(Spelled::Numbered(ServerEvent::ApprovalResolved {
+                session_id: self.session_id,
+                request_id: Shown(RequestId::first(ask.id)),
+                approved: closing.approved(),
+                seq: self.seq,
+                ts: self.ts,
+            })),
+        }
+    }
+}
+
+fn question(question: &vocabulary::Question) -> Question<'_> {
+    Question {
+        id: &question.id,
+        question: &question.question,
+        options: question
+            .options
+            .iter()
+            .map(|option| QuestionOption {
+                label: &option.label,
+                description: option.description.as_deref(),
+            })
+            .collect(),
+        multi_select: question.multi_select,
+        // The agent waits for every one; `dismissed` passes over all of them.
+        required: true,
+    }
+}

@@ -1,0 +1,87 @@
+//! What a model writes: thinking, text, arguments; and what a command prints.
+
+use vocabulary::{Growth, Item, Opening, StreamTag};
+
+use super::{At, Spelled};
+use crate::diminuendo::wire::ServerEvent;
+
+impl<'a> At<'a> {
+    pub fn started(self, tag: &'a StreamTag, opening: &'a Opening) -> Option<Spelled<'a>> {
+        let At {
+            session_id,
+            seq,
+            ts,
+        } = self;
+        let turn_id = tag.turn.as_str();
+        Some(Spelled::Numbered(match opening {
+            Opening::Text => return None,
+            Opening::Reasoning(_) => ServerEvent::ThinkingStart {
+                session_id,
+                turn_id,
+                seq,
+                ts,
+            },
+            Opening::ToolInput { call_id, name } => ServerEvent::ToolCallStart {
+                session_id,
+                turn_id,
+                tool_call_id: call_id,
+                tool_name: name,
+                seq,
+                ts,
+            },
+        }))
+    }
+
+    /// The hot path: written from what the event holds.
+    pub fn grew(self, tag: &'a StreamTag, growth: &'a Growth, delta: &'a str) -> Spelled<'a> {
+        let At {
+            session_id,
+            seq,
+            ts,
+        } = self;
+        let turn_id = tag.turn.as_str();
+        Spelled::Numbered(match growth {
+            Growth::Text => ServerEvent::TextDelta {
+                session_id,
+                turn_id,
+                text: delta,
+                seq,
+                ts,
+            },
+            Growth::Reasoning(_) => ServerEvent::ThinkingProgress {
+                session_id,
+                turn_id,
+                text: delta,
+                seq,
+                ts,
+            },
+            Growth::ToolInput { call_id } => ServerEvent::ToolCallDelta {
+                session_id,
+                turn_id,
+                tool_call_id: call_id,
+                delta,
+                seq,
+                ts,
+            },
+            Growth::Output(_) => ServerEvent::TerminalStream {
+                session_id,
+                turn_id,
+                data: delta,
+                seq,
+                ts,
+            },
+        })
+    }
+
+    pub fn finished(self, tag: &'a StreamTag, body: &'a Item) -> Option<Spelled<'a>> {
+        match body {
+            Item::AgentMessage { .. } => None,
+            Item::Reasoning { .. } => Some(Spelled::Numbered(ServerEvent::ThinkingComplete {
+                session_id: self.session_id,
+                turn_id: tag.turn.as_str(),
+                seq: self.seq,
+                ts: self.ts,
+            })),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Tool calls and their ends.
+
+use std::borrow::Cow;
+
+use vocabulary::{StreamTag, ToolCall, ToolCallRef, ToolOutcome, ToolOutput};
+
+use super::{At, Spelled};
+use crate::diminuendo::wire::ServerEvent;
+use crate::diminuendo::wire::parts::ToolStatus;
+
+impl<'a> At<'a> {
+    pub fn planned(self, tag: &'a StreamTag, call: &'a ToolCall) -> Spelled<'a> {
+        Spelled::Numbered(ServerEvent::ToolCall {
+            session_id: self.session_id,
+            turn_id: tag.turn.as_str(),
+            tool_call_id: &call.call_id,
+            tool_name: &call.name,
+            args: &call.input,
+            seq: self.seq,
+            ts: self.ts,
+        })
+    }
+
+    pub fn exited(self, tag: &'a StreamTag, exit_code: i32) -> Spelled<'a> {
+        Spelled::Numbered(ServerEvent::TerminalComplete {
+            session_id: self.session_id,
+            turn_id: tag.turn.as_str(),
+            exit_code,
+            seq: self.seq,
+            ts: self.ts,
+        })
+    }
+
+    pub fn tool_finished(
+        self,
+        tag: &'a StreamTag,
+        call: &'a ToolCallRef,
+        outcome: &'a ToolOutcome,
+    ) -> Option<Spelled<'a>> {
+        let At {
+            session_id,
+            seq,
+            ts,
+        } = self;
+        let (turn_id, tool_call_id) = (tag.turn.as_str(), call.call_id.as_str());
+        let (status, output) = match outcome {
+            ToolOutcome::Succeeded(output) => (status_of(output), output),
+            ToolOutcome::Denied(output) | ToolOutcome::Interrupted(output) => {
+                (ToolStatus::Error, output)
+            }
+            ToolOutcome::Failed { error } => {
+                return Some(Spelled::Numbered(ServerEvent::ToolError {
+                    session_id,
+                    turn_id,
+                    tool_call_id,
+                    error,
+                    seq,
+                    ts,
+                }));
+            }
+            ToolOutcome::NotRun { .. } => return None,
+        };
+        Some(Spelled::Numbered(ServerEvent::ToolResult {
+            session_id,
+            turn_id,
+            tool_call_id,
+            status,
+            output: output_text(output),
+            seq,
+            ts,
+        }))
+    }
+}
+
+fn status_of(output: &ToolOutput) -> ToolStatus {
+    match output {
+        ToolOutput::Command { exit_code, .. } if *exit_code != 0 => ToolStatus::Error,
+        ToolOutput::Command { .. }
+        | ToolOutput::Text(_)
+        | ToolOutput::Files { .. }
+        | ToolOutput::Json(_) => ToolStatus::Success,
+    }
+}
+
+fn output_text(output: &ToolOutput) -> Cow<'_, str> {
+    match output {
+        ToolOutput::Text(text) => Cow::Borrowed(text),
+        ToolOutput::Command { stdout, stderr, .. } => match (stdout.as_str(), stderr.as_str()) {
+            (only, "") | ("", only) => Cow::Borrowed(only),
+            (stdout, stderr) => Cow::Owned(format!("{}\n{stderr}", stdout.trim_end_matches('\n'))),
+        },
+        ToolOutput::Files { summary, .. } => Cow::Borrowed(summary),
+        ToolOutput::Json(value) => Cow::Owned(value.to_string()),
+    }
+}

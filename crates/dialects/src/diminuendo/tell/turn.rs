@@ -1,0 +1,66 @@
+//! A turn's two ends, and what it cost.
+
+use vocabulary::{StreamTag, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage};
+
+use super::{At, Spelled};
+use crate::diminuendo::wire::ServerEvent;
+
+impl<'a> At<'a> {
+    pub fn turn_started(self, turn: &'a TurnId) -> Spelled<'a> {
+        Spelled::Numbered(ServerEvent::TurnStarted {
+            session_id: self.session_id,
+            turn_id: turn.as_str(),
+            seq: self.seq,
+            ts: self.ts,
+        })
+    }
+
+    /// A turn that was stopped is complete, with what it had said.
+    pub fn turn_finished(
+        self,
+        turn: &'a TurnId,
+        outcome: &'a TurnOutcome,
+        text: &'a str,
+    ) -> Spelled<'a> {
+        let At {
+            session_id,
+            seq,
+            ts,
+        } = self;
+        let turn_id = turn.as_str();
+        Spelled::Numbered(match outcome {
+            TurnOutcome::Completed | TurnOutcome::Cancelled => ServerEvent::TurnComplete {
+                session_id,
+                turn_id,
+                final_text: text,
+                seq,
+                ts,
+            },
+            TurnOutcome::Failed(TurnError { kind, message }) => ServerEvent::TurnError {
+                session_id,
+                turn_id,
+                message,
+                code: match kind {
+                    TurnErrorKind::Provider | TurnErrorKind::Internal => "AGENT_ERROR",
+                    TurnErrorKind::AgentLost => "AGENT_DISCONNECTED",
+                    TurnErrorKind::ServerRestart => "SERVER_RESTART",
+                },
+                seq,
+                ts,
+            },
+        })
+    }
+
+    pub fn usage(self, tag: &'a StreamTag, usage: Usage) -> Spelled<'a> {
+        Spelled::Unnumbered(ServerEvent::UsageUpdate {
+            session_id: self.session_id,
+            turn_id: tag.turn.as_str(),
+            model: &tag.model.model,
+            provider: &tag.model.provider,
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_tokens: usage.cached_tokens,
+            cost_micro_dollars: usage.cost_micro_dollars,
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! The first frames, and the heartbeat.
+
+use serde_json::json;
+use vocabulary::Notice;
+
+use super::facts;
+use super::stub::Stub;
+use crate::cowork::tests::samples::{NOW, SESSION, event, view};
+use crate::{Heard, Reason};
+use vocabulary::{Growth, Reply};
+
+#[test]
+fn a_client_is_welcomed_at_once() {
+    let stub = Stub::opened(&[]);
+    let ts = NOW.millis();
+    assert_eq!(
+        stub.sent,
+        [
+            json!({"type": "welcome", "protocolVersion": 1, "requiresAuth": false}),
+            json!({"type": "connected", "clientId": "c1", "heartbeatIntervalMs": 30000, "ts": ts}),
+            json!({"type": "authenticated", "identity": {"userId": "dev-user-001",
+                   "email": "developer@example.com", "tenantId": "local"}}),
+        ]
+    );
+    assert!(stub.watches);
+}
+
+#[test]
+fn the_heart_beats_every_thirty_seconds_joined_or_not() {
+    let mut stub = Stub::connected();
+    for beat in 1..=3 {
+        stub.wake();
+        let ts = NOW.millis() + beat * 30_000;
+        assert_eq!(stub.take(), [json!({"type": "heartbeat", "ts": ts})]);
+    }
+}
+
+#[test]
+fn authenticating_again_is_answered_again_and_may_ask_for_dots() {
+    let mut stub = Stub::connected();
+    stub.say(
+        json!({"type": "authenticate", "token": "t", "features": ["dotted"],
+                    "requestId": "r1"}),
+    );
+    let sent = stub.take();
+    assert_eq!(sent[0]["type"], "authenticated");
+    assert_eq!(sent[0]["requestId"], "r1");
+    stub.say(json!({"type": "join_session", "sessionId": SESSION}));
+    stub.reply(Ok(Reply::Listening(Box::new(view()))));
+    stub.sent.clear();
+    stub.hear(Heard::Live(&event(facts::grew(Growth::Text))));
+    assert_eq!(stub.take_types(), ["text_delta", "message.delta"]);
+}
+
+#[test]
+fn a_server_that_stops_says_so_last() {
+    let mut stub = Stub::connected();
+    stub.notice(&Notice::ShuttingDown { reason: "restart" });
+    assert_eq!(
+        stub.take(),
+        [json!({"type": "server_shutdown", "reason": "restart", "ts": NOW.millis()})]
+    );
+    let reason = stub.closed.expect("closed");
+    assert_eq!(reason.code, Reason::GOING_AWAY);
+}
+
+#[test]
+fn a_ping_is_echoed_unmodified() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "ping", "ts": 12.5}));
+    assert_eq!(
+        stub.take(),
+        [json!({"type": "pong", "clientTs": 12.5, "serverTs": NOW.millis()})]
+    );
+}

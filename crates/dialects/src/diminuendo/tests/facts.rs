@@ -1,0 +1,221 @@
+//! One fact of every kind, so that no kind is forgotten.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+use vocabulary::{
+    Answer, ApprovalAnswer, Cause, Closing, Fact, Growth, Item, ItemId, Opening, OutputStream,
+    Question, ReasoningKind, Status, StatusReason, StopReason, Title, ToolCallRef, ToolOutcome,
+    ToolOutput, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
+};
+
+use crate::cowork::tests::samples::{
+    approval, bash, model, questions, settings, tag, thread as sample_thread,
+};
+
+pub fn turn_started() -> Fact {
+    Fact::TurnStarted {
+        turn: TurnId::new("t1"),
+        cause: Cause::UserMessage,
+        input: UserInput {
+            item: ItemId::new("u1"),
+            text: "Hello".to_owned(),
+            display: None,
+            client_id: None,
+        },
+        model: Arc::new(model()),
+    }
+}
+
+pub fn turn_finished(outcome: TurnOutcome) -> Fact {
+    Fact::TurnFinished {
+        turn: TurnId::new("t1"),
+        outcome,
+        text: "All of it.".to_owned(),
+        reasoning: Vec::new(),
+        usage: None,
+        model: Arc::new(model()),
+    }
+}
+
+pub fn failed(kind: TurnErrorKind) -> TurnOutcome {
+    let message = "it broke".to_owned();
+    TurnOutcome::Failed(TurnError { kind, message })
+}
+
+pub fn grew(growth: Growth) -> Fact {
+    Fact::ItemGrew {
+        tag: tag(0),
+        item: ItemId::new("i1"),
+        content: 0,
+        growth,
+        delta: "piece".to_owned(),
+    }
+}
+
+pub fn started(opening: Opening) -> Fact {
+    Fact::ItemStarted {
+        tag: tag(0),
+        item: ItemId::new("i1"),
+        content: 0,
+        opening,
+    }
+}
+
+pub fn said(text: &str) -> Fact {
+    Fact::ItemFinished {
+        tag: tag(0),
+        item: ItemId::new("m1"),
+        content: 0,
+        body: Item::AgentMessage {
+            text: text.to_owned(),
+            partial: false,
+        },
+    }
+}
+
+pub fn thought() -> Fact {
+    Fact::ItemFinished {
+        tag: tag(0),
+        item: ItemId::new("r1"),
+        content: 0,
+        body: Item::Reasoning {
+            kind: ReasoningKind::Reasoning,
+            text: "hm".to_owned(),
+            partial: false,
+        },
+    }
+}
+
+pub fn tool_finished(outcome: ToolOutcome) -> Fact {
+    Fact::ToolFinished {
+        tag: tag(0),
+        call: ToolCallRef::from(&bash(json!({"command": "ls"}))),
+        outcome,
+    }
+}
+
+pub fn asked(id: u64, is_question: bool) -> Fact {
+    let ask = match is_question {
+        true => questions(id, &["Which?"]),
+        false => approval(id),
+    };
+    Fact::AskOpened { tag: tag(0), ask }
+}
+
+pub fn closed(id: u64, is_question: bool, answer: ApprovalAnswer) -> Fact {
+    let (ask, answer) = match is_question {
+        true => (
+            questions(id, &["Which?"]),
+            Answer::Questions(BTreeMap::new()),
+        ),
+        false => (approval(id), Answer::Approval(answer)),
+    };
+    Fact::AskClosed {
+        tag: tag(0),
+        ask,
+        closing: Closing::Answered(answer),
+    }
+}
+
+/// Every kind but asks.
+pub fn all() -> Vec<Fact> {
+    let text = |text: &str| ToolOutput::Text(text.to_owned());
+    let call = bash(json!({"command": "ls"}));
+    vec![
+        Fact::ThreadCreated {
+            thread: Box::new(sample_thread()),
+        },
+        Fact::TitleChanged {
+            title: Title::default(),
+            model: model(),
+        },
+        Fact::SettingsChanged {
+            settings: settings(),
+            changed: Vec::new(),
+            title: Title::default(),
+        },
+        Fact::ArchivedChanged { archived: true },
+        Fact::ThreadReset,
+        Fact::ThreadClosed,
+        Fact::StatusChanged {
+            status: Status::Running,
+            reason: StatusReason::TurnStarted,
+        },
+        turn_started(),
+        turn_finished(TurnOutcome::Completed),
+        turn_finished(failed(TurnErrorKind::Provider)),
+        Fact::StepStarted { tag: tag(0) },
+        Fact::StepFinished {
+            tag: tag(0),
+            reason: StopReason::Stop,
+            usage: Usage::default(),
+        },
+        Fact::StepFailed {
+            tag: tag(0),
+            reason: StopReason::Error,
+            error: "no".to_owned(),
+        },
+        started(Opening::Text),
+        started(Opening::Reasoning(ReasoningKind::Reasoning)),
+        started(Opening::ToolInput {
+            call_id: "call_1".to_owned(),
+            name: "bash".to_owned(),
+        }),
+        grew(Growth::Text),
+        grew(Growth::Reasoning(ReasoningKind::Summary)),
+        grew(Growth::ToolInput {
+            call_id: "call_1".into(),
+        }),
+        grew(Growth::Output(OutputStream::Stdout)),
+        said("Hi."),
+        thought(),
+        Fact::ToolPlanned {
+            tag: tag(0),
+            content: 0,
+            call: call.clone(),
+        },
+        Fact::ToolReached { tag: tag(0), call },
+        Fact::ToolStarted {
+            tag: tag(0),
+            item: ItemId::new("i1"),
+        },
+        Fact::CommandExited {
+            tag: tag(0),
+            item: ItemId::new("i1"),
+            exit_code: 0,
+        },
+        tool_finished(ToolOutcome::Succeeded(text("ok"))),
+        tool_finished(ToolOutcome::Failed {
+            error: "no file".to_owned(),
+        }),
+        tool_finished(ToolOutcome::NotRun {
+            why: "cancelled".to_owned(),
+        }),
+        Fact::AskProgressed {
+            tag: tag(0),
+            ask: vocabulary::AskId(99),
+            answers: BTreeMap::new(),
+            next: Question {
+                id: "q2".to_owned(),
+                header: None,
+                question: "And?".to_owned(),
+                options: Vec::new(),
+                multi_select: false,
+            },
+            position: 1,
+        },
+        Fact::PlanChanged {
+            turn: None,
+            steps: Vec::new(),
+        },
+        Fact::Logged {
+            line: "a line".to_owned(),
+        },
+        Fact::RawReceived {
+            tag: tag(0),
+            value: json!(1),
+        },
+    ]
+}

@@ -1,0 +1,114 @@
+//! Joining and leaving a session.
+
+use serde_json::json;
+use vocabulary::{LiveItem, OpenAsk, Reply, RunningTurn, Seq, TurnId, UserInput, Why};
+
+use super::facts;
+use super::stub::{Asked, Stub};
+use crate::cowork::tests::samples::{
+    NOW, SESSION, approval, event, questions, tag, thread_id, view,
+};
+use crate::{From, Heard};
+
+fn open(id: u64, is_question: bool) -> OpenAsk {
+    OpenAsk {
+        ask: match is_question {
+            true => questions(id, &["Which?"]),
+            false => approval(id),
+        },
+        seq: Seq(5),
+        at: NOW,
+        tag: tag(0),
+        answers: Default::default(),
+    }
+}
+
+fn running() -> RunningTurn {
+    RunningTurn {
+        turn: TurnId::new("t1"),
+        started_at: NOW,
+        input: UserInput {
+            item: vocabulary::ItemId::new("u1"),
+            text: "Go".to_owned(),
+            display: None,
+            client_id: None,
+        },
+        text: vec!["One.".to_owned()],
+        reasoning: Vec::new(),
+        calls: Vec::new(),
+        live: vec![LiveItem::Text {
+            item: vocabulary::ItemId::new("m2"),
+            content: 0,
+            text: "Tw".to_owned(),
+        }],
+        events: Vec::new(),
+    }
+}
+
+#[test]
+fn a_joiner_sees_the_state_the_stream_the_end_and_what_waits_in_this_order() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "join_session", "sessionId": SESSION, "requestId": "j"}));
+    let asked = Asked::Listen {
+        thread: thread_id(SESSION),
+        from: From::Head,
+    };
+    assert_eq!(stub.asked[0].1, asked);
+    let mut joined = view();
+    joined.turn = Some(running());
+    joined.asks = vec![open(1, true), open(2, false)];
+    joined.listeners = 2;
+    stub.reply(Ok(Reply::Listening(Box::new(joined))));
+    let sent = stub.take();
+    let kinds: Vec<_> = sent.iter().map(|frame| frame["type"].clone()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "state_snapshot",
+            "stream_snapshot",
+            "replay_complete",
+            "question_requested",
+            "permission_requested"
+        ]
+    );
+    assert_eq!(sent[0]["requestId"], "j");
+    assert_eq!(sent[0]["subscriberCount"], 3);
+    assert_eq!(sent[1]["text"], "One.\n\nTw");
+    assert_eq!(sent[2]["lastSeq"], 9);
+    assert_eq!(sent[4]["seq"], 5);
+}
+
+#[test]
+fn a_cursor_that_cannot_be_is_refused() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "join_session", "sessionId": SESSION, "afterSeq": -1}));
+    assert_eq!(stub.take_error(), "InvalidCursor");
+    stub.say(json!({"type": "join_session", "sessionId": SESSION, "afterSeq": 10}));
+    let why = Why::Invalid { field: "after" };
+    stub.reply(Err(vocabulary::Refusal::new(why, "past the head")));
+    assert_eq!(stub.take_error(), "InvalidCursor");
+}
+
+#[test]
+fn whoever_leaves_hears_no_more() {
+    let mut stub = Stub::joined(view());
+    stub.hear(Heard::Live(&event(facts::turn_started())));
+    assert_eq!(stub.take_types(), ["turn_started"]);
+    stub.say(json!({"type": "leave_session", "sessionId": SESSION}));
+    assert_eq!(stub.unlistened, [thread_id(SESSION)]);
+    stub.hear(Heard::Live(&event(facts::turn_started())));
+    assert!(stub.take().is_empty());
+}
+
+#[test]
+fn leaving_before_being_in_ends_the_join_with_its_answer() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "join_session", "sessionId": SESSION, "afterSeq": 2}));
+    stub.say(json!({"type": "leave_session", "sessionId": SESSION}));
+    stub.unlistened.clear();
+    stub.reply(Ok(Reply::Listening(Box::new(view()))));
+    assert_eq!(stub.take_types(), ["state_snapshot", "replay_complete"]);
+    assert_eq!(stub.unlistened, [thread_id(SESSION)]);
+    stub.hear(Heard::Live(&event(facts::turn_started())));
+    assert!(stub.take().is_empty());
+}

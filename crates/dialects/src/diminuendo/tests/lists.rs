@@ -1,0 +1,110 @@
+//! Sessions are listed, made, changed and deleted, and everyone of the tenant is told.
+
+use serde_json::{Value, json};
+use vocabulary::{Call, Changes, Notice, Reply, Thread};
+
+use super::stub::Stub;
+use crate::cowork::tests::samples::{NOW, OTHER, SESSION, thread, thread_id};
+
+fn named(name: &str) -> Thread {
+    let mut thread = thread();
+    thread.title.text = name.to_owned();
+    thread
+}
+
+fn meta(name: Value) -> Value {
+    json!({"id": SESSION, "tenantId": "local", "name": name, "agentType": "coding-agent",
+           "status": "ready", "archived": false, "createdAt": NOW.millis(),
+           "updatedAt": NOW.millis(), "lastActivityAt": null})
+}
+
+#[test]
+fn a_session_is_made_with_its_type_and_kept() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "create_session", "agentType": "echo", "name": "Mine"}));
+    let Call::CreateThread(new) = stub.call() else {
+        panic!("{:?}", stub.asked);
+    };
+    assert!(new.keep);
+    assert_eq!(new.title.as_deref(), Some("Mine"));
+    let mut made = named("Mine");
+    made.labels = new.labels.clone();
+    stub.reply(Ok(Reply::Thread(Box::new(made))));
+    let sent = stub.take();
+    assert_eq!(sent[0]["type"], "session_created");
+    assert_eq!(sent[0]["session"]["agentType"], "echo");
+}
+
+#[test]
+fn the_list_shows_a_session_nobody_named_without_a_name() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "list_sessions", "includeArchived": true, "requestId": "l"}));
+    assert!(matches!(stub.call(), Call::ListThreads(query) if query.archived));
+    let (threads, next) = (vec![thread()], None);
+    stub.reply(Ok(Reply::Threads { threads, next }));
+    assert_eq!(
+        stub.take(),
+        [json!({"type": "session_list", "sessions": [meta(Value::Null)], "requestId": "l"})]
+    );
+}
+
+#[test]
+fn a_new_name_is_answered_once_and_told_to_the_others() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "rename_session", "sessionId": SESSION, "name": "New"}));
+    let changes = Changes {
+        title: Some("New".to_owned()),
+        ..Changes::default()
+    };
+    let thread = thread_id(SESSION);
+    assert_eq!(stub.call(), &Call::ChangeThread { thread, changes });
+    stub.reply(Ok(Reply::Thread(Box::new(named("New")))));
+    let changed = |name| Notice::ThreadChanged {
+        revision: 1,
+        thread: Box::new(named(name)),
+    };
+    stub.notice(&changed("New"));
+    let updated = |name: &str| json!({"type": "session_updated", "session": meta(json!(name))});
+    assert_eq!(stub.take(), [updated("New")]);
+    stub.notice(&changed("Newer"));
+    assert_eq!(stub.take(), [updated("Newer")]);
+}
+
+#[test]
+fn archiving_and_back_have_answers_of_their_own() {
+    for (message, answer) in [
+        ("archive_session", "session_archived"),
+        ("unarchive_session", "session_unarchived"),
+    ] {
+        let mut stub = Stub::connected();
+        stub.say(json!({"type": message, "sessionId": SESSION}));
+        stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+        assert_eq!(stub.take_types(), [answer]);
+    }
+}
+
+#[test]
+fn a_deleted_session_is_told_once_to_everyone() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "delete_session", "sessionId": SESSION}));
+    let removed = |id| Notice::ThreadRemoved {
+        revision: 1,
+        thread: thread_id(id),
+    };
+    stub.notice(&removed(SESSION));
+    stub.reply(Ok(Reply::Done));
+    stub.notice(&removed(SESSION));
+    let deleted = |id: &str| json!({"type": "session_deleted", "sessionId": id});
+    assert_eq!(stub.take(), [deleted(SESSION)]);
+    stub.notice(&removed(OTHER));
+    assert_eq!(stub.take(), [deleted(OTHER)]);
+}
+
+#[test]
+fn missed_notices_are_made_up_for() {
+    let mut stub = Stub::connected();
+    stub.notice(&Notice::Reload { revision: 9 });
+    let (threads, next) = (vec![thread(), named("x")], None);
+    stub.reply(Ok(Reply::Threads { threads, next }));
+    assert_eq!(stub.take_types(), ["session_updated", "session_updated"]);
+}

@@ -1,0 +1,93 @@
+//! Turns, answers and stops.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use vocabulary::{Answer, ApprovalAnswer, AskId, Call, Reply, TurnId};
+
+use super::stub::Stub;
+use crate::cowork::tests::samples::{SESSION, thread_id};
+
+#[test]
+fn a_turn_has_the_id_its_client_gave() {
+    let mut stub = Stub::connected();
+    stub.say(
+        json!({"type": "run_turn", "sessionId": SESSION, "content": "Go",
+                    "clientTurnId": "mine"}),
+    );
+    let Call::StartTurn(start) = stub.call() else {
+        panic!("{:?}", stub.asked);
+    };
+    assert_eq!(start.text, "Go");
+    assert_eq!(start.client_turn_id.as_deref(), Some("mine"));
+    let turn = TurnId::new("mine");
+    stub.reply(Ok(Reply::Turn { turn, again: false }));
+    assert!(stub.take().is_empty(), "events tell of a turn");
+}
+
+#[test]
+fn a_stop_is_acknowledged_if_there_was_something_to_stop() {
+    let mut stub = Stub::connected();
+    for (turn, expected) in [
+        (
+            Some(TurnId::new("t1")),
+            json!({"type": "stop_acknowledged", "sessionId": SESSION, "turnId": "t1"}),
+        ),
+        (
+            None,
+            json!({"type": "error", "code": "NoActiveTurn",
+                   "message": "no turn is running in this session"}),
+        ),
+    ] {
+        stub.say(json!({"type": "stop_turn", "sessionId": SESSION}));
+        stub.reply(Ok(Reply::Cancelled { turn }));
+        assert_eq!(stub.take(), [expected]);
+    }
+}
+
+fn check_answer(message: Value, expected: Answer) {
+    let mut stub = Stub::connected();
+    let mut message = message;
+    message["sessionId"] = json!(SESSION);
+    message["requestId"] = json!("req-7");
+    stub.say(message);
+    let (thread, ask) = (thread_id(SESSION), AskId(7));
+    let call = Call::AnswerAsk {
+        thread,
+        ask,
+        answer: expected,
+    };
+    assert_eq!(stub.call(), &call);
+    stub.reply(Ok(Reply::Done));
+    assert!(stub.take().is_empty());
+}
+
+#[test]
+fn a_permission_is_answered_in_any_of_its_words() {
+    for (answers, answer) in [
+        (json!({"approved": true}), ApprovalAnswer::Once),
+        (json!({"approved": "approve"}), ApprovalAnswer::Once),
+        (json!("approve"), ApprovalAnswer::Once),
+        (json!({"approved": false}), ApprovalAnswer::Deny),
+        (json!("deny"), ApprovalAnswer::Deny),
+    ] {
+        let message = json!({"type": "answer_question", "answers": answers});
+        check_answer(message, Answer::Approval(answer));
+    }
+    let message = json!({"type": "approve", "approved": true});
+    check_answer(message, Answer::Approval(ApprovalAnswer::Once));
+}
+
+#[test]
+fn questions_are_answered_by_their_ids_or_dismissed() {
+    let texts = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect();
+    check_answer(
+        json!({"type": "answer_question", "answers": {"q1": "a", "q2": ["b", "c"]}}),
+        Answer::Questions(BTreeMap::from([
+            ("q1".to_owned(), texts(&["a"])),
+            ("q2".to_owned(), texts(&["b", "c"])),
+        ])),
+    );
+    let dismissed = json!({"type": "answer_question", "dismissed": true});
+    check_answer(dismissed, Answer::Dismissed);
+}

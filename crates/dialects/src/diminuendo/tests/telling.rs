@@ -1,0 +1,140 @@
+//! Which frame each fact is, and what stands in it.
+
+use serde_json::{Value, json};
+use vocabulary::{
+    ApprovalAnswer, Fact, Growth, ToolOutcome, ToolOutput, TurnErrorKind, TurnOutcome,
+};
+
+use super::facts;
+use crate::cowork::tests::samples::{NOW, SESSION, card, event, json as parsed};
+use crate::diminuendo::Form;
+use crate::diminuendo::tell::{Spelled, spell, tell};
+
+fn told(fact: Fact, form: Form) -> Vec<Value> {
+    let frames = tell(&card(), &event(fact), form);
+    frames.iter().map(parsed).collect()
+}
+
+/// The only frame, without what every numbered frame has.
+fn only(fact: Fact) -> Value {
+    let mut frames = told(fact, Form::Snake);
+    assert_eq!(frames.len(), 1);
+    let mut frame = frames.remove(0);
+    let fields = frame.as_object_mut().expect("an object");
+    assert_eq!(fields.remove("sessionId"), Some(json!(SESSION)));
+    if let Some(seq) = fields.remove("seq") {
+        assert_eq!(seq, 10);
+        assert_eq!(fields.remove("ts"), Some(json!(NOW.millis())));
+    }
+    frame
+}
+
+#[test]
+fn an_event_has_at_most_one_number_and_says_whether() {
+    for fact in facts::all() {
+        let happened = event(fact.clone());
+        let numbered = matches!(spell(SESSION, &happened), Some(Spelled::Numbered(_)));
+        let frames = told(fact, Form::Snake);
+        assert!(frames.len() <= 1);
+        let has_seq = frames.iter().any(|frame| frame.get("seq").is_some());
+        assert_eq!(has_seq, numbered, "{frames:?}");
+    }
+}
+
+#[test]
+fn a_turn_ends_in_one_of_two_ways() {
+    let complete = json!({"type": "turn_complete", "turnId": "t1", "finalText": "All of it."});
+    for outcome in [TurnOutcome::Completed, TurnOutcome::Cancelled] {
+        assert_eq!(only(facts::turn_finished(outcome)), complete);
+    }
+    for (kind, code) in [
+        (TurnErrorKind::Provider, "AGENT_ERROR"),
+        (TurnErrorKind::Internal, "AGENT_ERROR"),
+        (TurnErrorKind::AgentLost, "AGENT_DISCONNECTED"),
+        (TurnErrorKind::ServerRestart, "SERVER_RESTART"),
+    ] {
+        assert_eq!(
+            only(facts::turn_finished(facts::failed(kind))),
+            json!({"type": "turn_error", "turnId": "t1", "message": "it broke", "code": code})
+        );
+    }
+}
+
+#[test]
+fn a_tool_succeeds_fails_or_breaks() {
+    let command = |exit_code, stderr: &str| {
+        ToolOutcome::Succeeded(ToolOutput::Command {
+            stdout: "out\n".to_owned(),
+            stderr: stderr.to_owned(),
+            exit_code,
+            duration_ms: 1,
+        })
+    };
+    let result = |status: &str, output: &str| {
+        json!({"type": "tool_result", "turnId": "t1", "toolCallId": "call_1",
+               "status": status, "output": output})
+    };
+    let outcome = |outcome| only(facts::tool_finished(outcome));
+    assert_eq!(outcome(command(0, "")), result("success", "out\n"));
+    assert_eq!(outcome(command(2, "err")), result("error", "out\nerr"));
+    let denied = ToolOutcome::Denied(ToolOutput::Text("no".to_owned()));
+    assert_eq!(outcome(denied), result("error", "no"));
+    let broken = ToolOutcome::Failed {
+        error: "no file".to_owned(),
+    };
+    assert_eq!(
+        outcome(broken),
+        json!({"type": "tool_error", "turnId": "t1", "toolCallId": "call_1", "error": "no file"})
+    );
+}
+
+#[test]
+fn a_permission_is_asked_and_resolved() {
+    assert_eq!(
+        only(facts::asked(7, false)),
+        json!({"type": "permission_requested", "requestId": "req-7", "toolName": "bash",
+               "description": "rm -rf build"})
+    );
+    for (answer, approved) in [
+        (ApprovalAnswer::Once, true),
+        (ApprovalAnswer::ForSession, true),
+        (ApprovalAnswer::Deny, false),
+    ] {
+        assert_eq!(
+            only(facts::closed(7, false, answer)),
+            json!({"type": "approval_resolved", "requestId": "req-7", "approved": approved})
+        );
+    }
+}
+
+#[test]
+fn a_question_has_no_number() {
+    assert_eq!(
+        told(facts::asked(7, true), Form::Snake),
+        [
+            json!({"type": "question_requested", "sessionId": SESSION, "requestId": "req-7",
+                "questions": [{"id": "q-Which?", "question": "Which?",
+                               "options": [{"label": "yes"}],
+                               "multiSelect": false, "required": true}]})
+        ]
+    );
+}
+
+#[test]
+fn dotted_twins_have_the_number_of_their_event() {
+    for (fact, kind) in [
+        (facts::grew(Growth::Text), "message.delta"),
+        (
+            facts::turn_finished(TurnOutcome::Completed),
+            "message.complete",
+        ),
+    ] {
+        let frames = told(fact, Form::Dotted);
+        assert_eq!(frames.len(), 2);
+        assert_eq!(frames[1]["type"], kind);
+        assert_eq!(frames[0]["seq"], frames[1]["seq"]);
+        assert_eq!(frames[0]["ts"], frames[1]["ts"]);
+    }
+    let failed = facts::turn_finished(facts::failed(TurnErrorKind::Provider));
+    assert_eq!(told(failed, Form::Dotted).len(), 1);
+}
