@@ -22,7 +22,7 @@ use super::wire::session::{Pong, ServerErrorCode, ServerErrorSource, SessionDele
 use crate::{Action, Variant};
 
 /// What a client sends when the user passes over a question.
-const SKIPPED: &str = "[skipped]";
+pub const SKIPPED: &str = "[skipped]";
 const BLANK_ANSWER: &str = "Ask response cannot be empty. Reply with text or [skipped] to skip.";
 const MESSAGES_DEFAULT: f64 = 100.0;
 

@@ -8,7 +8,7 @@ use crate::Frame;
 pub mod chunks;
 mod prompts;
 mod stream;
-mod thread;
+pub(super) mod thread;
 pub mod tools;
 pub mod turn;
 
@@ -21,7 +21,7 @@ pub enum Raw {
 
 /// Whose event it is, and when it happened.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+pub(super) struct Told<'a> {
     session: &'a str,
     card: &'a ThreadCard,
     event: &'a Event,

@@ -1,12 +1,95 @@
 //! Cowork's first protocol (seed 001): one session per connection, whole messages, no chunks.
+//!
+//! A connection has a session from its first moment, and the session ends with it.
 
-use vocabulary::{Event, Notice, Refusal, Reply, ThreadCard};
+use vocabulary::{Call, Fact, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
 
-use crate::{Action, Cx, Delivery, Dialect, Frame, Hello, Reason, Tag, Variant};
+use self::calls::{Calls, Wanted};
+use self::session::Session;
+use super::{EARLY_BYTES_MAX, EARLY_FRAMES_MAX};
+use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
+
+mod calls;
+pub mod hear;
+mod session;
+mod tell;
+pub mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use tell::tell;
 
 /// One connection of this dialect.
-#[derive(Default)]
-pub struct Cowork1 {}
+pub struct Cowork1 {
+    calls: Calls,
+    stage: Stage,
+}
+
+enum Stage {
+    /// The session is not there yet; what is heard meanwhile waits.
+    Opening(Vec<String>),
+    Open(Box<Session>),
+    Closed(Option<ThreadId>),
+}
+
+impl Default for Cowork1 {
+    fn default() -> Self {
+        Self {
+            calls: Calls::default(),
+            stage: Stage::Opening(Vec::new()),
+        }
+    }
+}
+
+impl Cowork1 {
+    /// Nothing is heard any more; what is left to do for the session waits until the client is gone.
+    fn close(&mut self, out: &mut Vec<Action>, reason: Reason) {
+        self.stage = Stage::Closed(self.thread());
+        out.push(Action::Close(reason));
+    }
+
+    fn thread(&self) -> Option<ThreadId> {
+        match &self.stage {
+            Stage::Opening(_) => None,
+            Stage::Open(session) => Some(session.card.id),
+            Stage::Closed(thread) => *thread,
+        }
+    }
+
+    fn opening(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, outcome: Result<Reply, Refusal>) {
+        let refusal = match outcome {
+            Ok(Reply::Thread(thread)) => return self.calls.listen(out, thread.card.id),
+            Ok(Reply::Listening(view)) => return self.open(cx, out, &view),
+            Err(refusal) => refusal,
+            Ok(
+                Reply::Done
+                | Reply::Threads { .. }
+                | Reply::Turn { .. }
+                | Reply::Cancelled { .. }
+                | Reply::Messages { .. }
+                | Reply::Events { .. }
+                | Reply::Catalog(_)
+                | Reply::ProviderStatus(_)
+                | Reply::Tools(_)
+                | Reply::McpServers(_),
+            ) => Refusal::new(Why::Internal, "the session could not be opened"),
+        };
+        out.push(Action::Send(wire::error("", &refusal.message)));
+        self.close(out, Reason::new(Reason::TRY_AGAIN_LATER, refusal.message));
+    }
+
+    fn open(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, view: &ThreadView) {
+        let session = Session::new(view);
+        out.push(Action::Send(session.hello()));
+        let opening = std::mem::replace(&mut self.stage, Stage::Open(Box::new(session)));
+        if let Stage::Opening(early) = opening {
+            for frame in early {
+                self.heard(cx, out, &frame);
+            }
+        }
+    }
+}
 
 impl Dialect for Cowork1 {
     fn variant(&self) -> Variant {
@@ -14,34 +97,89 @@ impl Dialect for Cowork1 {
     }
 
     fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, _hello: &Hello) {
-        let reason = Reason::new(
-            Reason::POLICY,
-            "this dialect is not available in this build yet",
-        );
-        out.push(Action::Close(reason));
+        let call = Call::CreateThread(NewThread::default());
+        self.calls.make(out, Wanted::Nothing, call);
     }
 
-    fn heard(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _frame: &str) {}
+    fn heard(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
+        match &mut self.stage {
+            Stage::Opening(early) => {
+                let bytes: usize = early.iter().map(String::len).sum();
+                if early.len() < EARLY_FRAMES_MAX && bytes + frame.len() <= EARLY_BYTES_MAX {
+                    early.push(frame.to_owned());
+                } else {
+                    let text = "too much was sent before the session was open";
+                    self.close(out, Reason::new(Reason::POLICY, text));
+                }
+            }
+            Stage::Open(session) => session.heard(out, &mut self.calls, frame),
+            Stage::Closed(_) => {}
+        }
+    }
 
     fn replied(
         &mut self,
-        _cx: &Cx<'_>,
-        _out: &mut Vec<Action>,
-        _tag: Tag,
-        _outcome: Result<Reply, Refusal>,
+        cx: &Cx<'_>,
+        out: &mut Vec<Action>,
+        tag: Tag,
+        outcome: Result<Reply, Refusal>,
     ) {
+        let Some(wanted) = self.calls.take(tag) else {
+            return;
+        };
+        match &mut self.stage {
+            Stage::Opening(_) => self.opening(cx, out, outcome),
+            Stage::Open(session) => session.answered(out, &wanted, outcome),
+            Stage::Closed(_) => {}
+        }
     }
 
-    fn told(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _delivery: Delivery<'_>) {}
+    fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
+        let Stage::Open(session) = &mut self.stage else {
+            return;
+        };
+        match delivery.what {
+            Heard::Live(event) if event.fact == Fact::ThreadClosed => {
+                self.close(out, Reason::new(Reason::NORMAL, "session closed"));
+            }
+            Heard::Live(event) => {
+                session.follow(&event.fact);
+                out.push(Action::Shared);
+            }
+            // There is no word for a hole, and no way to resume.
+            Heard::Gap { .. } => self.close(out, Reason::too_slow()),
+            // Listening from the head, nothing is read back.
+            Heard::Replay(_) | Heard::CaughtUp { .. } => {}
+        }
+    }
 
-    fn noticed(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _notice: &Notice) {}
+    fn noticed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
+        match notice {
+            Notice::ShuttingDown { reason } => {
+                self.close(out, Reason::new(Reason::GOING_AWAY, *reason));
+            }
+            Notice::ThreadAdded { .. }
+            | Notice::ThreadChanged { .. }
+            | Notice::ThreadRemoved { .. }
+            | Notice::Reload { .. } => {}
+        }
+    }
 
     fn woke(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
 
-    fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
-}
-
-/// Events as this dialect's frames.
-pub fn tell(_card: &ThreadCard, _event: &Event) -> Vec<Frame> {
-    Vec::new()
+    /// Disconnecting disposes of the session, and rejects what waits for an answer.
+    fn gone(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>) {
+        let thread = self.thread();
+        self.stage = Stage::Closed(None);
+        let Some(thread) = thread else {
+            return;
+        };
+        let audience = Variant::Cowork1.audience();
+        for call in [
+            Call::CancelTurn { thread, turn: None },
+            Call::CloseThread { thread, audience },
+        ] {
+            self.calls.make(out, Wanted::Nothing, call);
+        }
+    }
 }

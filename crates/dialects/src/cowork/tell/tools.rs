@@ -30,32 +30,35 @@ pub fn reached(session: &str, call: &ToolCall) -> Frame {
 
 pub fn finished(chunks: Chunks<'_>, call: &ToolCallRef, outcome: &ToolOutcome) -> Vec<Frame> {
     let (tool_call_id, tool_name) = (call.call_id.as_str(), call.name.as_str());
-    let (shown, part) = match outcome {
+    let part = match outcome {
         ToolOutcome::Succeeded(given)
         | ToolOutcome::Denied(given)
-        | ToolOutcome::Interrupted(given) => {
-            let output = output(given);
-            let part = Part::ToolResult {
-                tool_call_id,
-                tool_name,
-                output,
-            };
-            (output, part)
-        }
-        ToolOutcome::Failed { error } => {
-            let part = Part::ToolError {
-                tool_call_id,
-                tool_name,
-                error,
-            };
-            (Output::Failure { error }, part)
-        }
+        | ToolOutcome::Interrupted(given) => Part::ToolResult {
+            tool_call_id,
+            tool_name,
+            output: output(given),
+        },
+        ToolOutcome::Failed { error } => Part::ToolError {
+            tool_call_id,
+            tool_name,
+            error,
+        },
         ToolOutcome::NotRun { .. } => return Vec::new(),
     };
-    vec![
-        log_json(chunks.session, "tool<", tool_name, &shown),
-        chunks.first(part),
-    ]
+    let log = finished_log(chunks.session, call, outcome);
+    log.into_iter().chain([chunks.first(part)]).collect()
+}
+
+/// The log line of a call that has ended; one that never began has none.
+pub fn finished_log(session: &str, call: &ToolCallRef, outcome: &ToolOutcome) -> Option<Frame> {
+    let shown = match outcome {
+        ToolOutcome::Succeeded(given)
+        | ToolOutcome::Denied(given)
+        | ToolOutcome::Interrupted(given) => output(given),
+        ToolOutcome::Failed { error } => Output::Failure { error },
+        ToolOutcome::NotRun { .. } => return None,
+    };
+    Some(log_json(session, "tool<", &call.name, &shown))
 }
 
 /// What a tool gave back, in the shape this protocol's clients know.

@@ -60,7 +60,7 @@ pub fn finished(session: &str, turn: &TurnId, outcome: &TurnOutcome, said: Said<
     frames
 }
 
-fn completed(session: &str, turn: &TurnId, said: Said<'_>) -> Vec<Frame> {
+pub fn completed(session: &str, turn: &TurnId, said: Said<'_>) -> Vec<Frame> {
     let reasoning = said.reasoning.iter().filter(|(_, text)| !text.is_empty());
     let reasoning = reasoning.map(|(kind, text)| {
         ServerEvent::Reasoning(Reasoning {

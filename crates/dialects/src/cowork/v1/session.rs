@@ -1,0 +1,216 @@
+//! A connection's session: what its client says, and what it is answered.
+
+use std::collections::BTreeMap;
+
+use vocabulary::{
+    Answer, ApprovalAnswer, Call, Cause, Changes, Fact, ModelRef, Refusal, Reply, StartTurn,
+    ThreadCard, ThreadView, Why,
+};
+
+use super::super::act::SKIPPED;
+use super::super::asks::{OpenAsks, RequestId};
+use super::super::names::{ProviderName, parse, spell};
+use super::super::tell::turn::user_message;
+use super::calls::{Calls, Wanted};
+use super::hear;
+use super::wire::{ClientMessage, ServerEvent, config, error};
+use crate::{Action, Frame};
+
+pub struct Session {
+    /// The thread's id as frames spell it.
+    id: String,
+    pub card: ThreadCard,
+    model: ModelRef,
+    asks: OpenAsks,
+    busy: bool,
+}
+
+impl Session {
+    pub fn new(view: &ThreadView) -> Self {
+        Self {
+            id: view.thread.card.id.to_string(),
+            card: view.thread.card.clone(),
+            model: view.thread.settings.model.clone(),
+            asks: OpenAsks::default(),
+            busy: view.turn.is_some(),
+        }
+    }
+
+    pub fn hello(&self) -> Frame {
+        ServerEvent::ServerHello {
+            session_id: &self.id,
+            config: config(&self.card, &self.model),
+        }
+        .frame()
+    }
+
+    /// Keeps up with what is told.
+    pub fn follow(&mut self, fact: &Fact) {
+        self.asks.follow(fact);
+        if let Fact::TurnStarted { .. } = fact {
+            self.busy = true;
+        } else if let Fact::TurnFinished { .. } = fact {
+            self.busy = false;
+        } else if let Fact::SettingsChanged { settings, .. } = fact {
+            self.model = settings.model.clone();
+        }
+    }
+
+    pub fn heard(&mut self, out: &mut Vec<Action>, calls: &mut Calls, frame: &str) {
+        match hear::hear(frame, &self.id) {
+            Ok((name, message)) => self.act(out, calls, name, message),
+            Err(message) => self.refuse(out, &message),
+        }
+    }
+
+    fn refuse(&self, out: &mut Vec<Action>, message: &str) {
+        out.push(Action::Send(error(&self.id, message)));
+    }
+
+    fn act(&self, out: &mut Vec<Action>, calls: &mut Calls, name: &str, message: ClientMessage) {
+        let thread = self.card.id;
+        match message {
+            ClientMessage::ClientHello {} => {}
+            ClientMessage::UserMessage {
+                text,
+                client_message_id,
+            } => self.user_message(out, calls, text, client_message_id),
+            ClientMessage::AskResponse { request_id, answer } => {
+                self.ask_response(out, calls, &request_id, answer);
+            }
+            ClientMessage::ApprovalResponse {
+                request_id,
+                approved,
+            } => self.approval_response(out, calls, &request_id, approved),
+            ClientMessage::SetModel { .. } if self.busy => {
+                self.refuse(out, &Refusal::busy().message);
+            }
+            ClientMessage::SetModel { model, provider } => {
+                let changes = Changes {
+                    model: Some(self.model_of(provider.as_deref(), &model)),
+                    ..Changes::default()
+                };
+                let call = Call::ChangeThread { thread, changes };
+                calls.make(out, Wanted::Nothing, call);
+            }
+            ClientMessage::ListTools {} => calls.make(out, Wanted::Tools, Call::ListTools),
+            ClientMessage::Reset {} => {
+                calls.make(out, Wanted::Nothing, Call::ResetThread { thread });
+            }
+            ClientMessage::ConnectProvider {}
+            | ClientMessage::SessionBackupGet {}
+            | ClientMessage::SessionBackupCheckpoint {}
+            | ClientMessage::SessionBackupRestore {}
+            | ClientMessage::SessionBackupDeleteCheckpoint {} => {
+                self.refuse(out, &format!("{name} is not available in this build yet"));
+            }
+        }
+    }
+
+    fn user_message(
+        &self,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        text: String,
+        client_message_id: Option<String>,
+    ) {
+        // An empty id names no message, and would make the next one look like this one again.
+        let client_message_id = client_message_id.filter(|id| !id.is_empty());
+        let wanted = Wanted::Turn {
+            text: text.clone(),
+            client_message_id: client_message_id.clone(),
+        };
+        let turn = StartTurn {
+            thread: self.card.id,
+            text,
+            display: None,
+            cause: Cause::UserMessage,
+            client_message_id,
+            client_turn_id: None,
+        };
+        calls.make(out, wanted, Call::StartTurn(turn));
+    }
+
+    /// A blank answer is an answer here; the engine takes none, so it counts as skipped.
+    fn ask_response(&self, out: &mut Vec<Action>, calls: &mut Calls, request: &str, said: String) {
+        let id = RequestId::parse(request);
+        let Some((id, question)) = id.and_then(|id| Some((id, self.asks.question(id)?))) else {
+            return;
+        };
+        let answers = match said.trim() {
+            "" | SKIPPED => Vec::new(),
+            _ => vec![said],
+        };
+        let answer = Answer::Questions(BTreeMap::from([(question.id.clone(), answers)]));
+        self.answer(out, calls, id, answer);
+    }
+
+    fn approval_response(
+        &self,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        request: &str,
+        approved: bool,
+    ) {
+        let id = RequestId::parse(request);
+        let id = id.filter(|id| id.position == 0 && !self.asks.asks_questions(id.ask));
+        let answer = match approved {
+            true => ApprovalAnswer::Once,
+            false => ApprovalAnswer::Deny,
+        };
+        if let Some(id) = id {
+            self.answer(out, calls, id, Answer::Approval(answer));
+        }
+    }
+
+    fn answer(&self, out: &mut Vec<Action>, calls: &mut Calls, id: RequestId, answer: Answer) {
+        let call = Call::AnswerAsk {
+            thread: self.card.id,
+            ask: id.ask,
+            answer,
+        };
+        calls.make(out, Wanted::Prompt, call);
+    }
+
+    fn model_of(&self, provider: Option<&str>, model: &str) -> ModelRef {
+        let current = self.model.provider.as_str();
+        match provider.unwrap_or(current) {
+            id if ProviderName::of(id).is_none() && provider.is_some() => ModelRef {
+                provider: id.to_owned(),
+                model: model.to_owned(),
+            },
+            id => parse(ProviderName::of(id).unwrap_or(spell(&self.model).0), model),
+        }
+    }
+
+    pub fn answered(
+        &self,
+        out: &mut Vec<Action>,
+        wanted: &Wanted,
+        outcome: Result<Reply, Refusal>,
+    ) {
+        match (wanted, outcome) {
+            (Wanted::Tools, Ok(Reply::Tools(tools))) => {
+                let tools = tools.iter().map(|(name, _)| name.as_str()).collect();
+                let session_id = &self.id;
+                let event = ServerEvent::Tools { session_id, tools };
+                out.push(Action::Send(event.frame()));
+            }
+            (
+                Wanted::Turn {
+                    text,
+                    client_message_id,
+                },
+                Ok(Reply::Turn { again: true, .. }),
+            ) => {
+                let echo = user_message(&self.id, text, client_message_id.as_deref());
+                out.push(Action::Send(echo));
+            }
+            // Whoever answers too late, or what nobody asked, hears nothing.
+            (Wanted::Prompt, Err(refusal))
+                if matches!(refusal.why, Why::UnknownAsk | Why::AlreadyAnswered) => {}
+            (_, Err(refusal)) => self.refuse(out, &refusal.message),
+            (_, Ok(_)) => {}
+        }
+    }
+}

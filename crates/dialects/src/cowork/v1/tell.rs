@@ -1,0 +1,97 @@
+//! Events as frames of protocol 1: whole messages only.
+
+use vocabulary::{AskKind, Changed, Event, Fact, ThreadCard, TurnOutcome};
+
+use super::super::asks::{RequestId, ask_frame};
+use super::super::tell::turn::{Said, completed, user_message};
+use super::super::tell::{thread, tools};
+use super::wire::{ServerEvent, approval, busy, config, error};
+use crate::Frame;
+
+pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
+    let mut buffer = [0; 36];
+    let session: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
+    match &event.fact {
+        Fact::TurnStarted { input, .. } => vec![
+            user_message(session, input.shown(), input.client_id.as_deref()),
+            busy(session, true),
+        ],
+        Fact::TurnFinished {
+            turn,
+            outcome,
+            text,
+            reasoning,
+            ..
+        } => {
+            let mut frames = match outcome {
+                TurnOutcome::Completed => {
+                    let said = Said {
+                        text,
+                        reasoning,
+                        usage: None,
+                    };
+                    completed(session, turn, said)
+                }
+                TurnOutcome::Cancelled => Vec::new(),
+                TurnOutcome::Failed(failed) => vec![error(session, &failed.message)],
+            };
+            frames.push(busy(session, false));
+            frames
+        }
+        Fact::AskOpened { ask, .. } => match &ask.kind {
+            AskKind::Approval(_) => approval(session, ask).into_iter().collect(),
+            AskKind::Questions(questions) => questions
+                .first()
+                .map(|question| ask_frame(session, RequestId::first(ask.id), question))
+                .into_iter()
+                .collect(),
+        },
+        Fact::AskProgressed {
+            ask,
+            next,
+            position,
+            ..
+        } => {
+            let id = RequestId {
+                ask: *ask,
+                position: *position,
+            };
+            vec![ask_frame(session, id, next)]
+        }
+        Fact::SettingsChanged {
+            settings, changed, ..
+        } if changed.contains(&Changed::Model) => {
+            let event = ServerEvent::ConfigUpdated {
+                session_id: session,
+                config: config(card, &settings.model),
+            };
+            vec![event.frame()]
+        }
+        Fact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
+        Fact::ThreadReset => thread::reset(session),
+        Fact::Logged { line } => vec![tools::log(session, line)],
+        Fact::ToolReached { call, .. } => vec![tools::reached(session, call)],
+        Fact::ToolFinished { call, outcome, .. } => {
+            let log = tools::finished_log(session, call, outcome);
+            log.into_iter().collect()
+        }
+
+        Fact::ThreadCreated { .. }
+        | Fact::TitleChanged { .. }
+        | Fact::SettingsChanged { .. }
+        | Fact::ArchivedChanged { .. }
+        | Fact::StatusChanged { .. }
+        | Fact::ThreadClosed
+        | Fact::StepStarted { .. }
+        | Fact::StepFinished { .. }
+        | Fact::StepFailed { .. }
+        | Fact::ItemStarted { .. }
+        | Fact::ItemGrew { .. }
+        | Fact::ItemFinished { .. }
+        | Fact::ToolPlanned { .. }
+        | Fact::ToolStarted { .. }
+        | Fact::CommandExited { .. }
+        | Fact::AskClosed { .. }
+        | Fact::RawReceived { .. } => Vec::new(),
+    }
+}

@@ -1,0 +1,6 @@
+//! Stories of protocol 1, told by a connection with a stub for an engine.
+
+mod anything;
+mod stories;
+mod stub;
+mod validation;

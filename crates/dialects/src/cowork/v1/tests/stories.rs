@@ -1,0 +1,171 @@
+//! A session from its hello to its end.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use vocabulary::{
+    Answer, AskId, Call, Changed, Fact, Refusal, Reply, ThreadSettings, Title, TurnOutcome, Why,
+};
+
+use super::stub::Stub;
+use crate::Variant;
+use crate::cowork::tests::samples::{
+    SESSION, approval, model, questions, settings, tag, thread_id,
+};
+use crate::diminuendo::tests::facts;
+
+#[test]
+fn the_hello_says_where_work_and_output_go_and_nothing_follows() {
+    let mut stub = Stub::opened();
+    stub.say(json!({"type": "client_hello", "client": "early"}));
+    stub.greet();
+    assert_eq!(
+        stub.take(),
+        [
+            json!({"type": "server_hello", "sessionId": SESSION, "config": {
+                "provider": "openai", "model": "gpt-5.2",
+                "workingDirectory": "/home/user/project",
+                "outputDirectory": "/home/user/project/output"}})
+        ]
+    );
+    assert!(stub.calls.is_empty());
+}
+
+#[test]
+fn a_turn_is_an_echo_a_beginning_an_answer_and_an_end() {
+    let mut stub = Stub::connected();
+    stub.tell(facts::turn_started());
+    stub.tell(facts::grew(vocabulary::Growth::Text));
+    stub.tell(facts::turn_finished(TurnOutcome::Completed));
+    let session = json!(SESSION);
+    assert_eq!(
+        stub.take(),
+        [
+            json!({"type": "user_message", "sessionId": session, "text": "Hello"}),
+            json!({"type": "session_busy", "sessionId": session, "busy": true}),
+            json!({"type": "assistant_message", "sessionId": session, "text": "All of it."}),
+            json!({"type": "session_busy", "sessionId": session, "busy": false}),
+        ]
+    );
+}
+
+#[test]
+fn an_approval_has_no_reason_code() {
+    let mut stub = Stub::connected();
+    let ask = approval(3);
+    stub.tell(Fact::AskOpened { tag: tag(0), ask });
+    assert_eq!(
+        stub.take(),
+        [
+            json!({"type": "approval", "sessionId": SESSION, "requestId": "req-3",
+                "command": "rm -rf build", "dangerous": true})
+        ]
+    );
+}
+
+#[test]
+fn a_blank_answer_is_taken_for_a_skip() {
+    let mut stub = Stub::connected();
+    let ask = questions(4, &["Which?"]);
+    stub.tell(Fact::AskOpened { tag: tag(0), ask });
+    stub.say(
+        json!({"type": "ask_response", "sessionId": SESSION, "requestId": "req-4",
+                    "answer": "  "}),
+    );
+    let answers = BTreeMap::from([("q-Which?".to_owned(), Vec::new())]);
+    let call = Call::AnswerAsk {
+        thread: thread_id(SESSION),
+        ask: AskId(4),
+        answer: Answer::Questions(answers),
+    };
+    assert_eq!(stub.call(), &call);
+}
+
+#[test]
+fn answers_to_nothing_are_silent() {
+    let mut stub = Stub::connected();
+    for request in ["req-9", "nonsense"] {
+        stub.say(
+            json!({"type": "ask_response", "sessionId": SESSION, "requestId": request,
+                        "answer": "x"}),
+        );
+    }
+    assert!(stub.calls.is_empty());
+    stub.say(
+        json!({"type": "approval_response", "sessionId": SESSION, "requestId": "req-9",
+                    "approved": true}),
+    );
+    stub.reply(Err(Refusal::new(Why::UnknownAsk, "no such ask")));
+    assert!(stub.take().is_empty());
+}
+
+#[test]
+fn a_model_is_not_changed_while_the_agent_is_busy() {
+    let set = json!({"type": "set_model", "sessionId": SESSION, "model": "pro",
+                     "provider": "gemini-cli"});
+    let mut stub = Stub::connected();
+    stub.tell(facts::turn_started());
+    stub.sent.clear();
+    stub.say(set.clone());
+    let busy = json!({"type": "error", "sessionId": SESSION, "message": "Agent is busy"});
+    assert_eq!(stub.take(), [busy]);
+    stub.tell(facts::turn_finished(TurnOutcome::Cancelled));
+    stub.sent.clear();
+    stub.say(set);
+    let Call::ChangeThread { changes, .. } = stub.call() else {
+        panic!("{:?}", stub.calls);
+    };
+    let chosen = changes.model.clone().expect("a model");
+    assert_eq!(chosen.provider, "gemini-cli");
+    stub.tell(Fact::SettingsChanged {
+        settings: ThreadSettings {
+            model: chosen,
+            ..settings()
+        },
+        changed: vec![Changed::Model],
+        title: Title::default(),
+    });
+    let sent = stub.take();
+    assert_eq!(sent[0]["type"], "config_updated");
+    assert_eq!(sent[0]["config"]["provider"], "gemini-cli");
+    assert_eq!(sent[0]["config"]["model"], "pro");
+    assert_ne!(model().provider, "gemini-cli");
+}
+
+#[test]
+fn tools_are_names() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "list_tools", "sessionId": SESSION}));
+    let tool = |name: &str| (name.to_owned(), "does it".to_owned());
+    stub.reply(Ok(Reply::Tools(vec![tool("bash"), tool("edit")])));
+    assert_eq!(
+        stub.take(),
+        [json!({"type": "tools", "sessionId": SESSION, "tools": ["bash", "edit"]})]
+    );
+}
+
+#[test]
+fn the_session_ends_with_its_connection() {
+    let mut stub = Stub::connected();
+    stub.go();
+    let thread = thread_id(SESSION);
+    let audience = Variant::Cowork1.audience();
+    let calls: Vec<_> = stub.calls.into_iter().map(|(_, call)| call).collect();
+    assert_eq!(
+        calls,
+        [
+            Some(Call::CancelTurn { thread, turn: None }),
+            Some(Call::CloseThread { thread, audience }),
+        ]
+    );
+}
+
+#[test]
+fn a_connection_that_was_closed_still_lets_its_session_go() {
+    let mut stub = Stub::connected();
+    stub.tell(Fact::ThreadClosed);
+    assert!(stub.closed.is_some());
+    assert!(stub.calls.is_empty(), "nobody would make them");
+    stub.go();
+    assert_eq!(stub.calls.len(), 2);
+}

@@ -1,0 +1,141 @@
+//! The frames in which protocol 1 differs from 7; the rest are those of 7.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use vocabulary::{Ask, AskKind, ModelRef, ThreadCard};
+
+use super::super::asks::RequestId;
+use super::super::names::{ModelName, spell};
+use super::super::wire::{Shown, frame};
+use crate::Frame;
+
+/// Type Definitions: ProviderName. The two that protocol 7 has no name for.
+pub const CLI_PROVIDERS: [&str; 2] = ["gemini-cli", "claude-code"];
+
+/// Client -> Server Messages. Checked before it is read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum ClientMessage {
+    ClientHello {},
+    UserMessage {
+        text: String,
+        client_message_id: Option<String>,
+    },
+    AskResponse {
+        request_id: String,
+        answer: String,
+    },
+    ApprovalResponse {
+        request_id: String,
+        approved: bool,
+    },
+    SetModel {
+        model: String,
+        provider: Option<String>,
+    },
+    ConnectProvider {},
+    ListTools {},
+    Reset {},
+    SessionBackupGet {},
+    SessionBackupCheckpoint {},
+    SessionBackupRestore {},
+    SessionBackupDeleteCheckpoint {},
+}
+
+/// Server -> Client Events.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum ServerEvent<'a> {
+    ServerHello {
+        session_id: &'a str,
+        config: ConfigSubset<'a>,
+    },
+    SessionBusy {
+        session_id: &'a str,
+        busy: bool,
+    },
+    Approval {
+        session_id: &'a str,
+        request_id: Shown<RequestId>,
+        command: &'a str,
+        dangerous: bool,
+    },
+    ConfigUpdated {
+        session_id: &'a str,
+        config: ConfigSubset<'a>,
+    },
+    Tools {
+        session_id: &'a str,
+        tools: Vec<&'a str>,
+    },
+    Error {
+        session_id: &'a str,
+        message: &'a str,
+    },
+}
+
+impl ServerEvent<'_> {
+    pub fn frame(&self) -> Frame {
+        frame(self, 0)
+    }
+}
+
+/// Type Definitions: ConfigSubset.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigSubset<'a> {
+    pub provider: &'a str,
+    pub model: Shown<ModelName<'a>>,
+    pub working_directory: String,
+    pub output_directory: String,
+}
+
+pub fn config<'a>(card: &ThreadCard, model: &'a ModelRef) -> ConfigSubset<'a> {
+    let (provider, model) = match CLI_PROVIDERS.contains(&model.provider.as_str()) {
+        true => (model.provider.as_str(), ModelName::Plain(&model.model)),
+        false => {
+            let (provider, model) = spell(model);
+            (provider.as_str(), model)
+        }
+    };
+    ConfigSubset {
+        provider,
+        model: Shown(model),
+        working_directory: card.directory.to_string_lossy().into_owned(),
+        output_directory: card.directory.join("output").to_string_lossy().into_owned(),
+    }
+}
+
+pub fn busy(session_id: &str, busy: bool) -> Frame {
+    ServerEvent::SessionBusy { session_id, busy }.frame()
+}
+
+pub fn error(session_id: &str, message: &str) -> Frame {
+    let error = ServerEvent::Error {
+        session_id,
+        message,
+    };
+    error.frame()
+}
+
+/// `None` for an ask that is not an approval.
+pub fn approval(session_id: &str, ask: &Ask) -> Option<Frame> {
+    let AskKind::Approval(approval) = &ask.kind else {
+        return None;
+    };
+    let event = ServerEvent::Approval {
+        session_id,
+        request_id: Shown(RequestId::first(ask.id)),
+        command: &approval.command,
+        dangerous: approval.dangerous,
+    };
+    Some(event.frame())
+}
