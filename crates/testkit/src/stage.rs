@@ -222,7 +222,9 @@ impl Stage {
                     let signals = actor.tongue.hear(frame)?;
                     actor.signals.extend(signals);
                     let follow_up = actor.tongue.follow_up();
-                    self.transcript.heard(name, frame);
+                    if !actor.tongue.aside(frame) {
+                        self.transcript.heard(name, frame);
+                    }
                     self.send(name, follow_up).await?;
                 }
                 Heard::Closed(close) => {

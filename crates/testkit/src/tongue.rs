@@ -1,6 +1,8 @@
 //! Tongues: how one dialect says a step, and what its frames mean in core words.
 
 pub mod cowork;
+pub mod cowork1;
+pub mod diminuendo;
 
 /// What a person wants, in core words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +50,10 @@ pub trait Tongue: Send {
         Vec::new()
     }
     fn hear(&mut self, frame: &str) -> anyhow::Result<Vec<Signal>>;
+    /// Whether a frame comes when it pleases, and so has no place in a transcript.
+    fn aside(&self, _frame: &str) -> bool {
+        false
+    }
     /// The thread this connection is about, once it has been told.
     fn thread(&self) -> Option<&str>;
 }
@@ -60,10 +66,20 @@ pub struct Language {
 }
 
 /// Every tongue there is; one line per dialect.
-pub const LANGUAGES: &[Language] = &[Language {
-    name: "cowork",
-    learn: || Box::new(cowork::Cowork::default()),
-}];
+pub const LANGUAGES: &[Language] = &[
+    Language {
+        name: "cowork",
+        learn: || Box::new(cowork::Cowork::default()),
+    },
+    Language {
+        name: "cowork1",
+        learn: || Box::new(cowork1::Cowork1::default()),
+    },
+    Language {
+        name: "diminuendo",
+        learn: || Box::new(diminuendo::Diminuendo::default()),
+    },
+];
 
 pub fn language(name: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.name == name)

@@ -1,0 +1,198 @@
+//! diminuendo 1, as a client speaks it: it makes a session or comes back to one, and joins it.
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use super::{Deed, Signal, Tongue};
+
+#[derive(Default)]
+pub struct Diminuendo {
+    session: Option<String>,
+    /// What to say next.
+    next: Option<String>,
+    resumes: bool,
+    ask: Option<Asked>,
+}
+
+/// The request that waits, and the questions it asks; none for a permission.
+struct Asked {
+    id: String,
+    questions: Vec<String>,
+}
+
+impl Tongue for Diminuendo {
+    fn url(&self, base: &str, _thread: Option<&str>) -> String {
+        let host = base.strip_suffix("/ws").unwrap_or(base);
+        format!("{host}/diminuendo")
+    }
+
+    /// Speaks when it is spoken to; only remembers what it came for.
+    fn greet(&mut self, thread: Option<&str>) -> Vec<String> {
+        self.session = thread.map(str::to_owned);
+        self.resumes = thread.is_some();
+        Vec::new()
+    }
+
+    fn say(&mut self, deed: &Deed) -> anyhow::Result<Option<String>> {
+        Ok(Some(match deed {
+            Deed::Say(text) => self.frame("run_turn", &[("text", text.as_str().into())])?,
+            Deed::Approve => self.approval(true)?,
+            Deed::Deny => self.approval(false)?,
+            Deed::Answer(text) => self.answer(text)?,
+            Deed::Skip => {
+                let asked = self.asked()?.id.as_str().into();
+                self.frame(
+                    "answer_question",
+                    &[("requestId", asked), ("dismissed", true.into())],
+                )?
+            }
+            Deed::Blank => self.answer("   ")?,
+            Deed::Cancel => self.frame("stop_turn", &[])?,
+            Deed::Read => self.frame("get_history", &[])?,
+            Deed::List => r#"{"type":"list_sessions"}"#.to_owned(),
+            Deed::Title(title) => {
+                let fields = [("name", title.as_str().into()), ("requestId", "1".into())];
+                self.frame("rename_session", &fields)?
+            }
+            Deed::Reset | Deed::Close => return Ok(None),
+        }))
+    }
+
+    fn follow_up(&mut self) -> Vec<String> {
+        self.next.take().into_iter().collect()
+    }
+
+    fn hear(&mut self, frame: &str) -> anyhow::Result<Vec<Signal>> {
+        let frame: Value =
+            serde_json::from_str(frame).with_context(|| format!("not JSON: {frame}"))?;
+        let kind = frame["type"].as_str().context("a frame without a type")?;
+        Ok(match kind {
+            "authenticated" => self.authenticated()?,
+            "session_created" => {
+                self.session = frame["session"]["id"].as_str().map(str::to_owned);
+                self.next = Some(self.frame("join_session", &[])?);
+                Vec::new()
+            }
+            "replay_complete" => vec![Signal::Connected],
+            "text_delta" => {
+                let text = frame["text"].as_str().unwrap_or_default();
+                vec![Signal::Text(text.to_owned())]
+            }
+            "permission_requested" | "question_requested" => {
+                self.ask = asked(&frame);
+                Vec::new()
+            }
+            "session_state" => rest_or_asked(&frame),
+            // A request that was answered wrongly still waits.
+            "error" => vec![Signal::Refused, Signal::Asked],
+            "history" | "session_list" => vec![Signal::Done],
+            "session_updated" if frame["requestId"].is_string() => vec![Signal::Done],
+            _ => Vec::new(),
+        })
+    }
+
+    /// When the list of sessions is told anew depends on how the store groups its writes.
+    fn aside(&self, frame: &str) -> bool {
+        let updated = frame.starts_with(r#"{"type":"session_updated""#);
+        updated && !frame.contains(r#""requestId":"#)
+    }
+
+    fn thread(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+}
+
+/// The state is told behind the request, and behind the end of a turn.
+fn rest_or_asked(frame: &Value) -> Vec<Signal> {
+    let on_the_way = frame["reason"] == "turn_started";
+    match frame["state"].as_str() {
+        Some("waiting") => vec![Signal::Asked],
+        Some("ready" | "error") if !on_the_way => vec![Signal::Rest],
+        _ => Vec::new(),
+    }
+}
+
+fn asked(frame: &Value) -> Option<Asked> {
+    let questions = frame["questions"].as_array();
+    let ids = questions.into_iter().flatten();
+    Some(Asked {
+        id: frame["requestId"].as_str()?.to_owned(),
+        questions: ids
+            .filter_map(|question| question["id"].as_str().map(str::to_owned))
+            .collect(),
+    })
+}
+
+impl Diminuendo {
+    /// Who comes back asks for everything since the beginning.
+    fn authenticated(&mut self) -> anyhow::Result<Vec<Signal>> {
+        self.next = Some(match self.resumes {
+            true => self.frame("join_session", &[("afterSeq", 0.into())])?,
+            false => r#"{"type":"create_session","agentType":"coding-agent"}"#.to_owned(),
+        });
+        Ok(Vec::new())
+    }
+
+    fn asked(&self) -> anyhow::Result<&Asked> {
+        self.ask.as_ref().context("nothing was asked")
+    }
+
+    fn approval(&self, approved: bool) -> anyhow::Result<String> {
+        let asked = self.asked()?.id.as_str().into();
+        let answers = json!({"approved": approved});
+        let fields = [("requestId", asked), ("answers", answers)];
+        self.frame("answer_question", &fields)
+    }
+
+    /// Says the same to every question.
+    fn answer(&self, text: &str) -> anyhow::Result<String> {
+        let asked = self.asked()?;
+        let answers = asked.questions.iter().map(|id| (id.clone(), text.into()));
+        let fields = [
+            ("requestId", asked.id.as_str().into()),
+            ("answers", Value::Object(answers.collect())),
+        ];
+        self.frame("answer_question", &fields)
+    }
+
+    /// Spelled by hand, with the type first.
+    fn frame(&self, kind: &str, fields: &[(&str, Value)]) -> anyhow::Result<String> {
+        let session = self.session.as_deref().context("no session yet")?;
+        let mut frame = format!(r#"{{"type":"{kind}","sessionId":"{session}""#);
+        for (name, value) in fields {
+            frame.push_str(&format!(r#","{name}":{value}"#));
+        }
+        frame.push('}');
+        Ok(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_makes_a_session_and_joins_it() {
+        let mut tongue = Diminuendo::default();
+        assert!(tongue.greet(None).is_empty());
+        let hear = |tongue: &mut Diminuendo, frame: &str| tongue.hear(frame).expect("a frame");
+        hear(&mut tongue, r#"{"type":"authenticated"}"#);
+        assert!(tongue.follow_up()[0].contains("create_session"));
+        hear(
+            &mut tongue,
+            r#"{"type":"session_created","session":{"id":"s"}}"#,
+        );
+        assert_eq!(
+            tongue.follow_up(),
+            [r#"{"type":"join_session","sessionId":"s"}"#]
+        );
+        assert_eq!(tongue.thread(), Some("s"));
+    }
+
+    #[test]
+    fn lists_that_change_are_told_aside_unless_asked_for() {
+        let tongue = Diminuendo::default();
+        assert!(tongue.aside(r#"{"type":"session_updated","session":{}}"#));
+        assert!(!tongue.aside(r#"{"type":"session_updated","session":{},"requestId":"1"}"#));
+    }
+}
