@@ -27,6 +27,8 @@ pub struct Launch {
     home: PathBuf,
     workspace: PathBuf,
     rehearsal: Option<PathBuf>,
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
 }
 
 impl Launch {
@@ -37,7 +39,21 @@ impl Launch {
             home: scratch.home().to_path_buf(),
             workspace: scratch.workspace().to_path_buf(),
             rehearsal: None,
+            arguments: Vec::new(),
+            variables: Vec::new(),
         }
+    }
+
+    /// A further word of the command line.
+    pub fn argument(mut self, word: impl Into<String>) -> Self {
+        self.arguments.push(word.into());
+        self
+    }
+
+    /// A further environment variable.
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Another workspace on the same home.
@@ -58,12 +74,14 @@ impl Launch {
             .arg("--dir")
             .arg(&self.workspace)
             .args(["--port", "0", "--json"])
+            .args(&self.arguments)
             .current_dir(&self.workspace)
             // A developer's keys and settings must not reach a test.
             .env_clear()
             .envs(std::env::vars_os().filter(|(name, _)| kept(&name.to_string_lossy())))
             .env("HOME", &self.user)
             .env("DRAGOMAN_HOME", &self.home)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -155,6 +173,12 @@ impl Process {
     /// What it has logged so far.
     pub fn log(&self) -> String {
         shown(&self.log)
+    }
+
+    /// All it has logged so far, to search in.
+    pub fn whole_log(&self) -> String {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.join("\n")
     }
 
     /// Keeps the log out of the test's output: for runs that kill many servers.
