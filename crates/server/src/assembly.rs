@@ -1,8 +1,9 @@
-//! Puts the parts together: store, models, tools, engine, listener; and takes them apart again.
+//! Puts the parts together: store, models, tools, engine, listeners; and takes them apart again.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use engine::Engine;
@@ -11,73 +12,129 @@ use providers::rehearsal::{Rehearsal, Script};
 use store::sqlite::SqliteStore;
 use store::{SharedStore, StoreError};
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tools::Toolbox;
 use vocabulary::ModelRef;
 
+use crate::accept;
+use crate::access::Access;
 use crate::http::{self, Site};
-use crate::limits::{GOODBYE_MAX, STOP_GRACE};
+use crate::limits::{GOODBYE_MAX, STOP_GRACE, STOP_SLACK};
+use crate::seats::Seats;
+use crate::table::Listen;
+use crate::token::{TOKEN_VARIABLE, Token};
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub directory: PathBuf,
     pub home: PathBuf,
+    pub host: IpAddr,
     pub port: u16,
+    /// Dialects with ports of their own.
+    pub listen: Vec<Listen>,
+    pub token: Option<Token>,
+    pub allow_hosts: Vec<String>,
+    pub allow_origins: Vec<String>,
     pub auto_approve: bool,
     pub raw_parts: bool,
     /// Text of a rehearsal script.
     pub rehearsal: Option<String>,
 }
 
-/// A server that listens.
-pub struct Running {
+/// A server whose sockets listen, but which answers "not yet".
+pub struct Listening {
     pub address: SocketAddr,
-    engine: Engine,
-    stop: CancellationToken,
-    connections: TaskTracker,
-    serving: JoinHandle<std::io::Result<()>>,
+    /// Listeners of one dialect, by its name.
+    pub others: Vec<(&'static str, SocketAddr)>,
+    site: Arc<Site>,
+    serving: JoinSet<()>,
 }
 
-/// Starts serving. Nothing that can wait is done before the socket listens.
+/// A server that serves.
+pub struct Running {
+    pub address: SocketAddr,
+    pub others: Vec<(&'static str, SocketAddr)>,
+    site: Arc<Site>,
+    engine: Engine,
+    serving: JoinSet<()>,
+}
+
 pub async fn start(settings: Settings) -> anyhow::Result<Running> {
-    let listener = bind(settings.port).await?;
-    let address = listener
-        .local_addr()
-        .context("the listener has no address")?;
-    let store = open_store(&settings.home, &owner_label(address))?;
-    let engine = assemble(&settings, store)?;
-    let stop = CancellationToken::new();
-    let connections = TaskTracker::new();
-    let site = Site {
-        engine: engine.clone(),
-        settings: Arc::new(settings),
-        stop: stop.clone(),
-        connections: connections.clone(),
-    };
-    let ending = stop.clone();
-    let serving = tokio::spawn(async move {
-        axum::serve(listener, http::router(site))
-            .with_graceful_shutdown(async move { ending.cancelled().await })
-            .await
+    listen(settings).await?.open().await
+}
+
+/// Listens. Nothing that can wait is done before.
+pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
+    check_exposure(&settings)?;
+    let host = settings.host;
+    let (main, address) = bind(host, settings.port).await?;
+    let mut own = Vec::new();
+    for wish in &settings.listen {
+        own.push((wish.tongue, bind(host, wish.port).await?));
+    }
+    let site = Arc::new(Site {
+        engine: OnceLock::new(),
+        access: Access {
+            token: settings.token.clone(),
+            hosts: settings.allow_hosts.clone(),
+            origins: settings.allow_origins.clone(),
+            ..Access::default()
+        },
+        settings,
+        started: Instant::now(),
+        closing: CancellationToken::new(),
+        stop: CancellationToken::new(),
+        connections: TaskTracker::new(),
     });
-    let recovering = engine.clone();
-    tokio::spawn(async move {
-        match recovering.recover().await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "looked after turns that were cut off"),
-            Err(refusal) => tracing::warn!(error = %refusal, "recovery failed"),
-        }
-    });
-    Ok(Running {
+    let seats = Seats::default();
+    let mut serving = JoinSet::new();
+    serving.spawn(accept::run(main, http::main_router(&site), seats.clone()));
+    let mut others = Vec::new();
+    for (tongue, (listener, address)) in own {
+        let router = http::own_router(&site, tongue, address.port());
+        serving.spawn(accept::run(listener, router, seats.clone()));
+        let path = tongue.own.first().copied().unwrap_or_default();
+        tracing::info!(target: "dragoman::listen", "{} clients: ws://{address}{path}", tongue.name);
+        others.push((tongue.name, address));
+    }
+    Ok(Listening {
         address,
-        engine,
-        stop,
-        connections,
+        others,
+        site,
         serving,
     })
+}
+
+impl Listening {
+    /// Opens the store and lets clients in.
+    pub async fn open(self) -> anyhow::Result<Running> {
+        let settings = self.site.settings.clone();
+        let label = owner_label(self.address);
+        let assembling = tokio::task::spawn_blocking(move || {
+            let store = open_store(&settings.home, &label)?;
+            assemble(&settings, store)
+        });
+        let engine = assembling.await.context("the start was cut off")??;
+        let engine = self.site.engine.get_or_init(|| engine).clone();
+        let recovering = engine.clone();
+        tokio::spawn(async move {
+            match recovering.recover().await {
+                Ok(0) => {}
+                Ok(count) => tracing::info!(count, "looked after turns that were cut off"),
+                Err(refusal) => tracing::warn!(error = %refusal, "recovery failed"),
+            }
+        });
+        Ok(Running {
+            address: self.address,
+            others: self.others,
+            site: self.site,
+            engine,
+            serving: self.serving,
+        })
+    }
 }
 
 impl Running {
@@ -86,31 +143,51 @@ impl Running {
     }
 
     /// Lets running turns come to rest, says goodbye to every client, and ends.
-    pub async fn stop(self) {
-        self.engine.stop(STOP_GRACE).await;
-        self.stop.cancel();
-        self.connections.close();
-        if tokio::time::timeout(GOODBYE_MAX, self.connections.wait())
+    pub async fn stop(mut self) {
+        self.site.closing.cancel();
+        let resting = self.engine.stop(STOP_GRACE);
+        if tokio::time::timeout(STOP_GRACE + STOP_SLACK, resting)
             .await
             .is_err()
         {
-            tracing::warn!(
-                left = self.connections.len(),
-                "some clients did not say goodbye"
-            );
+            tracing::warn!("some turns did not come to rest");
         }
-        self.serving.abort();
+        self.site.stop.cancel();
+        let connections = &self.site.connections;
+        connections.close();
+        if tokio::time::timeout(GOODBYE_MAX, connections.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(left = connections.len(), "some clients did not say goodbye");
+        }
+        self.serving.abort_all();
     }
 }
 
-async fn bind(port: u16) -> anyhow::Result<TcpListener> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    TcpListener::bind(address).await.with_context(|| {
+/// Whoever reaches the port can run commands, so strangers must not reach it without a secret.
+fn check_exposure(settings: &Settings) -> anyhow::Result<()> {
+    if settings.host.is_loopback() || settings.token.is_some() {
+        return Ok(());
+    }
+    bail!(
+        "{} can be reached from other machines, and no token is set. Set one with \
+         --token-file FILE or {TOKEN_VARIABLE} (for example from `openssl rand -hex 32`), \
+         or leave --host away to serve this machine only",
+        settings.host
+    )
+}
+
+async fn bind(host: IpAddr, port: u16) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let address = SocketAddr::from((host, port));
+    let listener = TcpListener::bind(address).await.with_context(|| {
         format!(
             "cannot listen on {address}; another server may be running there. \
-             Choose another port with --port, or --port 0 for any free one"
+             Choose another port, or port 0 for any free one"
         )
-    })
+    })?;
+    let address = listener.local_addr();
+    Ok((listener, address.context("the listener has no address")?))
 }
 
 fn owner_label(address: SocketAddr) -> String {

@@ -14,11 +14,13 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio_util::sync::CancellationToken;
-use vocabulary::{Audience, Call, Caller, Notice, Refusal, Reply, Seq, ThreadId, Timestamp};
+use vocabulary::{Audience, Call, Caller, Notice, Refusal, Reply, Seq, ThreadId, Timestamp, Why};
 
 use crate::limits::{
-    CALLS_WAITING_MAX, CLOSE_LINGER, EVENTS_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
+    CALLS_OPEN_MAX, CALLS_RUNNING_MAX, CLOSE_LINGER, EVENTS_PER_FLUSH, LISTENERS_MAX, PING_EVERY,
+    WRITE_STALL_MAX,
 };
+use crate::pace::Pace;
 
 /// Serves one client until it goes, is closed, or the server stops.
 pub async fn serve(
@@ -43,6 +45,7 @@ pub async fn serve(
         heard_at: Instant::now(),
         pinged: false,
         unflushed: false,
+        pace: Pace::new(Instant::now()),
     };
     let ended = connection.run(stream, &hello, &stop).await;
     connection.end(ended).await;
@@ -62,6 +65,7 @@ struct Connection {
     heard_at: Instant,
     pinged: bool,
     unflushed: bool,
+    pace: Pace,
 }
 
 /// Something the engine is to do for the dialect.
@@ -117,7 +121,8 @@ impl Connection {
             if let Err(end) = self.flush().await {
                 return end;
             }
-            let may_hear = self.waiting.len() < CALLS_WAITING_MAX;
+            let pause = self.pace.wait(Instant::now());
+            let may_hear = pause.is_zero() && self.has_room();
             let wake_in = self.wake_in();
             let ping_at = self.heard_at + PING_EVERY * if self.pinged { 3 } else { 1 };
             flow = tokio::select! {
@@ -131,7 +136,9 @@ impl Connection {
                     stopping = true;
                     self.noticed(&Notice::ShuttingDown { reason: "restart" }).await
                 }
-                () = tokio::time::sleep_until(ping_at.into()) => self.ping().await,
+                () = tokio::time::sleep(pause), if !pause.is_zero() => Ok(()),
+                // Who is not read cannot be blamed for silence.
+                () = tokio::time::sleep_until(ping_at.into()), if may_hear => self.ping().await,
             };
         }
     }
@@ -202,6 +209,11 @@ impl Connection {
         }
     }
 
+    /// Whether one more frame may be heard: its calls have to wait somewhere.
+    fn has_room(&self) -> bool {
+        self.waiting.len() + self.running.len() < CALLS_OPEN_MAX
+    }
+
     fn submit(&mut self, job: Job) {
         self.waiting.push_back(job);
         self.start_waiting();
@@ -209,7 +221,8 @@ impl Connection {
 
     fn start_waiting(&mut self) {
         let in_order = self.dialect.calls_in_order();
-        while (!in_order || self.running.is_empty())
+        let at_once = if in_order { 1 } else { CALLS_RUNNING_MAX };
+        while self.running.len() < at_once
             && let Some(job) = self.waiting.pop_front()
         {
             let audience = self.dialect.variant().audience();
@@ -232,11 +245,15 @@ impl Connection {
         self.replied(finished).await
     }
 
-    async fn replied(&mut self, finished: Finished) -> Flow {
-        if let Some(listener) = finished.listener {
+    async fn replied(&mut self, mut finished: Finished) -> Flow {
+        if let Some(listener) = finished.listener.take() {
             self.listeners
                 .retain(|known| known.card().id != listener.card().id);
-            self.listeners.push(listener);
+            if self.listeners.len() < LISTENERS_MAX {
+                self.listeners.push(listener);
+            } else {
+                finished.outcome = Err(too_many_listeners());
+            }
         }
         self.start_waiting();
         let Finished { tag, outcome, .. } = finished;
@@ -254,6 +271,7 @@ impl Connection {
     async fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Flow {
         self.heard_at = Instant::now();
         self.pinged = false;
+        self.pace.spend(self.heard_at);
         match message {
             Some(Ok(Message::Text(text))) => self.frame(text.as_str()).await,
             // Clients of these protocols may send their text in binary frames.
@@ -454,6 +472,12 @@ async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) -> F
             }
         }
     }
+}
+
+fn too_many_listeners() -> Refusal {
+    let message =
+        format!("one connection may follow {LISTENERS_MAX} threads; leave some, or open another");
+    Refusal::new(Why::NotAvailable, message)
 }
 
 /// Where a delivery stands in the thread.

@@ -1,82 +1,170 @@
-//! The HTTP face: upgrades to WebSocket, health, and a page that says what this is.
+//! The HTTP face: upgrades to WebSocket, health, tickets, and a page that says what this is.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
-use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::{self, Next};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
+use axum::{Extension, Router};
 use dialects::Hello;
 use dialects::schemas::{self, DialectSchema};
 use engine::Engine;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use vocabulary::Caller;
 
+use crate::accept::Arrival;
+use crate::access::{Access, without_secrets};
 use crate::assembly::Settings;
-use crate::limits::{FRAME_BYTES_MAX, READ_BUFFER_BYTES, WRITE_BUFFER_BYTES};
-use crate::{connection, origin, table};
+use crate::limits::{FRAME_BYTES_MAX, READ_BUFFER_BYTES, TICKET_LIFE, WRITE_BUFFER_BYTES};
+use crate::origin::Pages;
+use crate::table::{TONGUES, Tongue, ZANE};
+use crate::{connection, gate};
+
+type Pairs = Query<Vec<(String, String)>>;
 
 /// What every request may use.
-#[derive(Clone)]
 pub struct Site {
-    pub engine: Engine,
-    pub settings: Arc<Settings>,
+    /// There once the store is open.
+    pub engine: OnceLock<Engine>,
+    pub settings: Settings,
+    pub access: Access,
+    pub started: Instant,
+    /// No new client is let in.
+    pub closing: CancellationToken,
+    /// Every client is told to go.
     pub stop: CancellationToken,
     pub connections: TaskTracker,
 }
 
-pub fn router(site: Site) -> Router {
-    let mut router = Router::new();
-    for &(path, make) in table::PATHS {
-        router = router.route(
-            path,
-            get(move |site, query, socket| upgrade(make, site, query, socket)),
-        );
+impl Site {
+    /// The engine, if there is one that takes clients; else why not.
+    fn open(&self) -> Result<&Engine, &'static str> {
+        if self.closing.is_cancelled() {
+            return Err("the server is shutting down; connect again in a moment\n");
+        }
+        let engine = self.engine.get();
+        engine.ok_or("the server is starting; try again in a moment\n")
     }
-    router
+}
+
+/// The main port: every dialect on a path of its own.
+pub fn main_router(site: &Arc<Site>) -> Router {
+    let mut dialects = Router::new();
+    for tongue in TONGUES {
+        dialects = with_dialect(dialects, site, tongue, tongue.main);
+    }
+    finish(site, dialects, pages().route("/", get(front)))
+}
+
+/// A port of one dialect: its clients find the paths they expect.
+pub fn own_router(site: &Arc<Site>, tongue: &'static Tongue, port: u16) -> Router {
+    let dialects = with_dialect(Router::new(), site, tongue, tongue.own);
+    let mut pages = pages();
+    if tongue.name == ZANE {
+        pages = pages.route("/health", get(move |site| health(site, port)));
+    }
+    finish(site, dialects, pages)
+}
+
+type Routes = Router<Arc<Site>>;
+
+fn with_dialect(
+    mut routes: Routes,
+    site: &Arc<Site>,
+    tongue: &'static Tongue,
+    paths: &[&str],
+) -> Routes {
+    for path in paths {
+        let enter =
+            get(move |site, query, arrival, socket| upgrade(tongue, site, query, arrival, socket));
+        let check = (Arc::clone(site), tongue.pages);
+        let enter = enter.layer(middleware::from_fn_with_state(check, gate::check_origin));
+        routes = routes.route(path, enter);
+    }
+    routes
+}
+
+fn pages() -> Routes {
+    Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/schema", get(schema_list))
         .route("/schema/{name}", get(schema))
-        .route("/", get(front))
-        .layer(middleware::from_fn(check_sender))
-        .with_state(site)
+        .route("/ticket", post(ticket))
 }
 
-async fn check_sender(request: Request, next: Next) -> Response {
-    match refused(request.headers()) {
-        Some((status, message)) => (status, message).into_response(),
-        None => next.run(request).await,
-    }
+fn finish(site: &Arc<Site>, dialects: Routes, pages: Routes) -> Router {
+    let check = (Arc::clone(site), Pages::OfThisMachine);
+    pages
+        .layer(middleware::from_fn_with_state(check, gate::check_origin))
+        .merge(dialects)
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(site),
+            gate::check_sender,
+        ))
+        .with_state(Arc::clone(site))
 }
 
-/// Refuses what comes from a page of another site, or by a name that is not this machine's.
-fn refused(headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
-    let header = |name| {
-        headers
-            .get(name)
-            .map(|value| value.to_str().unwrap_or_default())
+/// Not now, but soon.
+fn later(message: &'static str) -> Response {
+    let wait = [(header::RETRY_AFTER, "1")];
+    (StatusCode::SERVICE_UNAVAILABLE, wait, message).into_response()
+}
+
+async fn ready(State(site): State<Arc<Site>>) -> Response {
+    let engine = match site.open() {
+        Ok(engine) => engine,
+        Err(why) => return later(why),
     };
-    if !header(header::HOST).is_some_and(origin::host_allowed) {
-        let message = "this server answers on the loopback address only\n";
-        return Some((StatusCode::MISDIRECTED_REQUEST, message));
+    match engine.ready().await {
+        Ok(()) => "ready\n".into_response(),
+        Err(refusal) => {
+            tracing::warn!(error = %refusal, "not ready");
+            later("the store does not answer\n")
+        }
     }
-    if header(header::ORIGIN).is_some_and(|origin| !origin::origin_allowed(origin)) {
-        let message = "pages of other sites may not use this server\n";
-        return Some((StatusCode::FORBIDDEN, message));
-    }
-    None
 }
 
-async fn ready(State(site): State<Site>) -> Response {
-    match site.engine.ready().await {
-        Ok(()) => "ready\n".into_response(),
-        Err(refusal) => (StatusCode::SERVICE_UNAVAILABLE, format!("{refusal}\n")).into_response(),
+/// What Zane's clients look at before they connect.
+async fn health(State(site): State<Arc<Site>>, port: u16) -> Response {
+    let open = site.open().is_ok();
+    spelled(&json!({
+        "status": "ok",
+        "appServer": open,
+        "appServerInitialized": open,
+        "orbit": "disabled",
+        "uptime": site.started.elapsed().as_secs(),
+        "port": port,
+    }))
+}
+
+/// A ticket costs the token itself: a ticket for a ticket would live for ever.
+async fn ticket(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
+    if !site.access.holds_token(&headers) {
+        return gate::unknown();
     }
+    match site.access.tickets.issue(Instant::now()) {
+        Some(ticket) => spelled(&json!({
+            "ticket": ticket,
+            "expiresInMs": TICKET_LIFE.as_millis() as u64,
+        })),
+        None => later("too many tickets are out; try again in a moment\n"),
+    }
+}
+
+fn spelled(value: &Value) -> Response {
+    let kind = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (kind, value.to_string()).into_response()
 }
 
 /// The dialects whose frames are described, one address each.
@@ -117,37 +205,37 @@ async fn front(headers: HeaderMap) -> String {
 }
 
 async fn upgrade(
-    make: table::Make,
-    State(site): State<Site>,
-    Query(query): Query<Vec<(String, String)>>,
-    upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
+    tongue: &'static Tongue,
+    State(site): State<Arc<Site>>,
+    Query(query): Pairs,
+    Extension(arrival): Extension<Arrival>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
+    let engine = match site.open() {
+        Ok(engine) => engine.clone(),
+        Err(why) => return later(why),
+    };
     let Ok(upgrade) = upgrade else {
         return (StatusCode::BAD_REQUEST, "WebSocket upgrade failed").into_response();
     };
     let hello = Hello {
         connection: uuid::Uuid::now_v7().to_string(),
-        query,
+        query: without_secrets(query),
         directory: site.settings.directory.clone(),
         home: site.settings.home.clone(),
         raw_parts: site.settings.raw_parts,
     };
-    let dialect = make(&hello);
+    let dialect = (tongue.make)(&hello);
     upgrade
         .max_message_size(FRAME_BYTES_MAX)
         .max_frame_size(FRAME_BYTES_MAX)
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(WRITE_BUFFER_BYTES)
         .on_upgrade(move |socket| {
-            let tracked = site.connections.clone();
-            let serve = connection::serve(
-                socket,
-                dialect,
-                hello,
-                Caller::local(),
-                site.engine,
-                site.stop,
-            );
-            tracked.track_future(serve)
+            let (tracked, stop) = (site.connections.clone(), site.stop.clone());
+            tracked.track_future(async move {
+                connection::serve(socket, dialect, hello, Caller::local(), engine, stop).await;
+                drop(arrival);
+            })
         })
 }

@@ -3,12 +3,19 @@
 //! The only crate that sees both `dialects` and `engine`: a connection asks a dialect what to do
 //! with a frame, does it with the engine, and hands the answer back.
 
+mod accept;
+mod access;
 pub mod assembly;
 pub mod cli;
 mod connection;
+mod gate;
 mod http;
 pub mod limits;
-mod origin;
-mod table;
+pub mod origin;
+mod pace;
+mod seats;
+pub mod table;
+mod ticket;
+pub mod token;
 
-pub use assembly::{Running, Settings, start};
+pub use assembly::{Listening, Running, Settings, listen, start};

@@ -9,8 +9,38 @@ pub const READ_BUFFER_BYTES: usize = 4 << 10;
 pub const WRITE_BUFFER_BYTES: usize = 16 << 10;
 /// Events written before a flush.
 pub const EVENTS_PER_FLUSH: usize = 64;
-/// Calls of one connection that wait behind each other; a client that sends more waits.
-pub const CALLS_WAITING_MAX: usize = 256;
+/// Calls of one connection that are not answered yet; a client that sends more waits.
+pub const CALLS_OPEN_MAX: usize = 256;
+/// Of those, how many run at once where a dialect does not keep them in order.
+pub const CALLS_RUNNING_MAX: usize = 64;
+/// Threads that one connection listens to.
+pub const LISTENERS_MAX: usize = 1_024;
+/// Messages that one connection may send at once, and per second after that. A client that sends
+/// more is read more slowly: nothing is lost, and others get their turn.
+pub const MESSAGES_BURST: u32 = 2_000;
+pub const MESSAGES_PER_SECOND: u32 = 500;
+
+/// Sockets at once, of any kind.
+pub const SOCKETS_MAX: usize = 16_384;
+/// Sockets at once from one address; this machine's own are not counted.
+pub const SOCKETS_PER_PEER_MAX: usize = 512;
+/// How long a client may take to say what it wants, and how long an idle one is kept.
+pub const REQUEST_HEAD_MAX: Duration = Duration::from_secs(10);
+/// How long one socket may serve plain requests; a WebSocket is not bound by this.
+pub const HTTP_SOCKET_MAX: Duration = Duration::from_secs(300);
+/// The longest request line and headers.
+pub const REQUEST_HEAD_BYTES_MAX: usize = 64 << 10;
+/// The longest query of a URL.
+pub const QUERY_BYTES_MAX: usize = 8 << 10;
+/// How long the listener rests when the system gives it no more sockets.
+pub const ACCEPT_REST: Duration = Duration::from_millis(50);
+
+/// The shortest token that is taken.
+pub const TOKEN_BYTES_MIN: usize = 16;
+/// How long a ticket is good, and how many may be out.
+pub const TICKET_LIFE: Duration = Duration::from_secs(30);
+pub const TICKETS_MAX: usize = 1_024;
+
 /// A client that takes nothing for this long is closed.
 pub const WRITE_STALL_MAX: Duration = Duration::from_secs(10);
 /// How long a closed client may take to read why.
@@ -22,3 +52,7 @@ pub const PING_EVERY: Duration = Duration::from_secs(40);
 pub const STOP_GRACE: Duration = Duration::from_millis(1_500);
 /// How long sockets may take to say goodbye after that.
 pub const GOODBYE_MAX: Duration = Duration::from_millis(700);
+/// What stopping the engine may take beyond the grace, should a session not hear of it.
+pub const STOP_SLACK: Duration = Duration::from_millis(300);
+/// What is still running after that is left behind.
+pub const LAST_WORK_MAX: Duration = Duration::from_millis(200);

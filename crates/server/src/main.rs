@@ -1,28 +1,47 @@
 //! The `dragoman` binary: reads the command line, serves until it is told to stop.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Parser;
 use server::cli::Arguments;
+use server::limits::LAST_WORK_MAX;
+use server::token::Token;
 use server::{Running, Settings, start};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-fn main() -> anyhow::Result<()> {
+/// Besides warnings, where further listeners listen: nothing else tells a port that was free.
+const LOGGED: &str = "warn,dragoman::listen=info";
+
+fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let filter = EnvFilter::try_from_env("DRAGOMAN_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter = EnvFilter::try_from_env("DRAGOMAN_LOG").unwrap_or_else(|_| EnvFilter::new(LOGGED));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .init();
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dragoman: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<()> {
     let json = arguments.json;
     let settings = settings(arguments)?;
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("cannot start")?
-        .block_on(serve(settings, json))
+        .context("cannot start")?;
+    let outcome = runtime.block_on(serve(settings, json));
+    // Work that blocks must not hold up the end; what was acknowledged is on disk.
+    runtime.shutdown_timeout(LAST_WORK_MAX);
+    outcome
 }
 
 fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
@@ -41,7 +60,12 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
     Ok(Settings {
         directory,
         home,
+        host: arguments.host,
         port: arguments.port,
+        listen: arguments.listen,
+        token: Token::configured(arguments.token_file.as_deref())?,
+        allow_hosts: arguments.allow_host,
+        allow_origins: arguments.allow_origin,
         auto_approve: arguments.yolo,
         raw_parts: arguments.raw_parts,
         rehearsal: arguments.rehearsal.map(read).transpose()?,
@@ -54,19 +78,43 @@ fn user_home() -> anyhow::Result<PathBuf> {
 
 async fn serve(settings: Settings, json: bool) -> anyhow::Result<()> {
     // Listened for before anyone can know of us: a signal is never lost.
-    let mut terminate = signal(SignalKind::terminate()).context("cannot hear SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot hear SIGINT")?;
-    let mut hangup = signal(SignalKind::hangup()).context("cannot hear SIGHUP")?;
+    let mut signals = Signals::new()?;
     let cwd = settings.directory.display().to_string();
-    let running = start(settings).await?;
+    let running = tokio::select! {
+        running = start(settings) => running?,
+        () = signals.next() => return Ok(()),
+    };
     announce(&running, &cwd, json);
+    signals.next().await;
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hangup.recv() => {}
+        () = running.stop() => Ok(()),
+        () = signals.next() => bail!("told twice to stop; left at once"),
     }
-    running.stop().await;
-    Ok(())
+}
+
+/// Whatever tells a process to end.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).context("cannot hear SIGTERM")?,
+            interrupt: signal(SignalKind::interrupt()).context("cannot hear SIGINT")?,
+            hangup: signal(SignalKind::hangup()).context("cannot hear SIGHUP")?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
 }
 
 fn announce(running: &Running, cwd: &str, json: bool) {

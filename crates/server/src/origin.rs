@@ -5,14 +5,18 @@
 
 use std::net::IpAddr;
 
-/// Whether a `Host` header names this machine's loopback.
-pub fn host_allowed(host: &str) -> bool {
-    is_loopback(host_name(host))
+/// Which pages may speak to a dialect without being listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Those this machine serves, and desktop shells.
+    OfThisMachine,
+    /// None: every page must be listed.
+    Listed,
 }
 
 /// Whether an `Origin` header names a page of this machine or a desktop shell.
 /// A request without one does not come from a web page.
-pub fn origin_allowed(origin: &str) -> bool {
+pub fn of_this_machine(origin: &str) -> bool {
     match origin.split_once("://") {
         Some(("http" | "https" | "ws" | "wss", rest)) => is_loopback(host_name(rest)),
         // Desktop shells: no web page can claim these schemes.
@@ -21,15 +25,25 @@ pub fn origin_allowed(origin: &str) -> bool {
     }
 }
 
+/// An origin as browsers spell it, from what an operator wrote.
+pub fn listed(text: &str) -> anyhow::Result<String> {
+    let origin = text.strip_suffix('/').unwrap_or(text);
+    let authority = origin.split_once("://").map(|(_, rest)| rest);
+    if authority.is_none_or(|rest| rest.is_empty() || rest.contains(['/', '?', '*'])) {
+        anyhow::bail!("`{text}` is not an origin; write it like https://team.example");
+    }
+    Ok(origin.to_owned())
+}
+
 /// The name in `name:port`, `[v6]:port` or `name`.
-fn host_name(host: &str) -> &str {
+pub fn host_name(host: &str) -> &str {
     if let Some(rest) = host.strip_prefix('[') {
         return rest.split(']').next().unwrap_or_default();
     }
     host.rsplit_once(':').map_or(host, |(name, _)| name)
 }
 
-fn is_loopback(name: &str) -> bool {
+pub fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
         || name
             .parse::<IpAddr>()
@@ -50,7 +64,7 @@ mod tests {
             "file://",
             "app://dragoman",
         ] {
-            assert!(origin_allowed(origin), "{origin}");
+            assert!(of_this_machine(origin), "{origin}");
         }
     }
 
@@ -65,15 +79,30 @@ mod tests {
             "",
             "http://localhost@evil.example",
         ] {
-            assert!(!origin_allowed(origin), "{origin}");
+            assert!(!of_this_machine(origin), "{origin}");
         }
     }
 
     #[test]
     fn a_rebound_name_is_not_this_host() {
-        assert!(
-            host_allowed("127.0.0.1:7337") && host_allowed("localhost") && host_allowed("[::1]:1")
+        let ours = |host| is_loopback(host_name(host));
+        assert!(ours("127.0.0.1:7337") && ours("localhost") && ours("[::1]:1"));
+        assert!(!ours("rebound.example:7337") && !ours(""));
+    }
+
+    #[test]
+    fn what_is_listed_is_an_origin_and_nothing_more() {
+        assert_eq!(
+            listed("https://a.example/").ok().as_deref(),
+            Some("https://a.example")
         );
-        assert!(!host_allowed("rebound.example:7337") && !host_allowed(""));
+        for wrong in [
+            "a.example",
+            "https://",
+            "https://a.example/page",
+            "https://*.example",
+        ] {
+            assert!(listed(wrong).is_err(), "{wrong}");
+        }
     }
 }

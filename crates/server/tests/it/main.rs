@@ -1,6 +1,7 @@
 //! The server as clients and operators see it: a real process, real sockets.
 
 mod crashes;
+mod guard;
 mod scenarios;
 mod schemas;
 mod sockets;

@@ -1,0 +1,67 @@
+//! Who is let in, and what nobody can do to the server.
+
+mod doors;
+mod garbage;
+mod limits;
+mod raw;
+mod secrets;
+mod sender;
+mod start_stop;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use server::token::Token;
+use server::{Running, Settings};
+use testkit::Scratch;
+
+const LIMIT: Duration = Duration::from_secs(60);
+const SECRET: &str = "planted-token-0123456789abcdef";
+
+/// A server in this process, so that a test can set what a command line sets.
+struct Door {
+    running: Running,
+    /// Kept for its drop.
+    _scratch: Scratch,
+}
+
+impl Door {
+    async fn open(change: impl FnOnce(&mut Settings)) -> anyhow::Result<Self> {
+        let scratch = Scratch::new()?;
+        let mut settings = settings(&scratch);
+        change(&mut settings);
+        Ok(Self {
+            running: server::start(settings).await?,
+            _scratch: scratch,
+        })
+    }
+
+    fn main(&self) -> SocketAddr {
+        self.running.address
+    }
+
+    /// The status that an upgrade gets.
+    async fn upgrade(&self, path: &str, headers: &[&str]) -> anyhow::Result<u16> {
+        raw::upgrade_status(self.main(), path, headers).await
+    }
+}
+
+fn settings(scratch: &Scratch) -> Settings {
+    Settings {
+        directory: scratch.workspace().to_path_buf(),
+        home: scratch.home().to_path_buf(),
+        host: Ipv4Addr::LOCALHOST.into(),
+        port: 0,
+        listen: Vec::new(),
+        token: None,
+        allow_hosts: Vec::new(),
+        allow_origins: Vec::new(),
+        auto_approve: false,
+        raw_parts: false,
+        rehearsal: None,
+    }
+}
+
+fn token() -> Option<Token> {
+    Token::new(SECRET).ok()
+}

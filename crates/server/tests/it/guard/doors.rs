@@ -1,0 +1,108 @@
+//! Listeners: one dialect on a port of its own, and addresses that others can reach.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use anyhow::{Context, ensure};
+use testkit::process::Launch;
+use testkit::{Client, Process, Scratch};
+
+use super::{Door, LIMIT, SECRET, raw, settings, token};
+use crate::{DRAGOMAN, tell};
+
+async fn with_every_dialect() -> anyhow::Result<Door> {
+    Door::open(|settings| {
+        let names = server::table::TONGUES.iter().map(|tongue| tongue.name);
+        let wishes = names.map(|name| format!("{name}=0").parse());
+        settings.listen = wishes.collect::<Result<_, _>>().expect("known names");
+    })
+    .await
+}
+
+fn port_of(door: &Door, name: &str) -> anyhow::Result<SocketAddr> {
+    let found = door.running.others.iter().find(|(known, _)| *known == name);
+    Ok(found.with_context(|| format!("no listener {name}"))?.1)
+}
+
+#[test]
+fn each_dialect_is_found_where_its_clients_look() {
+    tell(LIMIT, async {
+        let door = with_every_dialect().await?;
+        for (name, path, expected) in [
+            ("cowork", "/ws", 101),
+            ("cowork", "/codex", 404),
+            ("cowork1", "/ws", 101),
+            ("diminuendo", "/ws", 101),
+            ("zane", "/ws", 101),
+            ("zane", "/ws/client?clientId=1", 101),
+            ("zane", "/ws/anchor", 101),
+            ("codex", "/", 101),
+            ("codex", "/ws", 404),
+            ("pioneer", "/", 101),
+            ("pioneer", "/any/path?x=1", 101),
+        ] {
+            let status = raw::upgrade_status(port_of(&door, name)?, path, &[]).await?;
+            assert_eq!(status, expected, "{name} {path}");
+        }
+        let zane = port_of(&door, "zane")?;
+        let (status, text) = raw::ask(zane, "GET /health", &[]).await?;
+        assert_eq!(status, 200);
+        ensure!(
+            text.contains(&format!("\"port\":{}", zane.port())),
+            "{text}"
+        );
+        let mut client = Client::connect(&format!("ws://{}/ws", port_of(&door, "cowork")?)).await?;
+        client.until_type("server_hello").await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn other_listeners_are_logged_and_stdout_has_one_line() {
+    tell(LIMIT, async {
+        let scratch = Scratch::new()?;
+        let launch = Launch::new(DRAGOMAN, &scratch)
+            .argument("--listen=cowork=0")
+            .argument("--listen=pioneer=0");
+        let mut server = Process::start(&launch).await?;
+        // It fails when there is a second line on stdout.
+        assert_eq!(server.terminate().await?.code(), Some(0));
+        let log = server.whole_log();
+        for line in [
+            "cowork clients: ws://127.0.0.1:",
+            "pioneer clients: ws://127.0.0.1:",
+        ] {
+            ensure!(log.contains(line), "no `{line}` in {log}");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn an_address_for_others_needs_a_token() {
+    tell(LIMIT, async {
+        let scratch = Scratch::new()?;
+        let mut open = settings(&scratch);
+        open.host = Ipv4Addr::UNSPECIFIED.into();
+        let refused = server::start(open.clone())
+            .await
+            .err()
+            .context("it started")?;
+        let refused = refused.to_string();
+        ensure!(
+            refused.contains("--token-file") && refused.contains("DRAGOMAN_TOKEN"),
+            "{refused}"
+        );
+
+        open.token = token();
+        let running = server::start(open).await?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, running.address.port()));
+        assert_eq!(raw::upgrade_status(address, "/ws", &[]).await?, 401);
+        let path = format!("/ws?token={SECRET}");
+        assert_eq!(raw::upgrade_status(address, &path, &[]).await?, 101);
+        assert_eq!(
+            raw::upgrade_status(address, &path, &["host: rebound.example"]).await?,
+            421
+        );
+        Ok(())
+    });
+}

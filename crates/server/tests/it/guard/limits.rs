@@ -1,0 +1,128 @@
+//! Sockets that dawdle, flood, or say too much.
+
+use anyhow::{Context, ensure};
+use futures_util::FutureExt;
+use testkit::Client;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::{Door, LIMIT, raw};
+use crate::{Site, Visitor, tell};
+
+/// Runs a story in which time flies whenever nobody has anything to do.
+fn fly(story: impl Future<Output = anyhow::Result<()>>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    if let Err(error) = runtime.block_on(story) {
+        panic!("{error:#}");
+    }
+}
+
+/// Reads to the end of a socket.
+async fn to_the_end(stream: &mut TcpStream) -> Vec<u8> {
+    let mut rest = Vec::new();
+    // A reset is an end too.
+    let _ = stream.read_to_end(&mut rest).await;
+    rest
+}
+
+#[test]
+fn a_request_that_never_ends_is_cut_off() {
+    fly(async {
+        let door = Door::open(|_| {}).await?;
+        let mut silent = TcpStream::connect(door.main()).await?;
+        let mut slow = TcpStream::connect(door.main()).await?;
+        slow.write_all(b"GET /ws HTTP/1.1\r\nhost: 127").await?;
+        tokio::time::pause();
+        to_the_end(&mut slow).await;
+        to_the_end(&mut silent).await;
+        Ok(())
+    });
+}
+
+#[test]
+fn a_peer_that_vanished_is_let_go() {
+    fly(async {
+        let door = Door::open(|_| {}).await?;
+        let socket = raw::upgrade(door.main(), "/ws", &[]).await?;
+        let mut socket = socket.ok().context("refused")?;
+        tokio::time::pause();
+        // It takes what comes and answers no ping, as a machine does that lost its network.
+        let heard = to_the_end(&mut socket).await;
+        ensure!(
+            heard.windows(2).any(|pair| pair == [0x89, 0]),
+            "it was not pinged"
+        );
+        Ok(())
+    });
+}
+
+#[test]
+fn a_frame_beyond_the_limit_is_closed_with_1009() {
+    tell(LIMIT, async {
+        let door = Door::open(|_| {}).await?;
+        let socket = raw::upgrade(door.main(), "/ws", &[]).await?;
+        let mut socket = socket.ok().context("refused")?;
+        let length = server::limits::FRAME_BYTES_MAX as u64 + 1;
+        socket.write_all(&raw::frame_head(0x81, length)).await?;
+        let heard = to_the_end(&mut socket).await;
+        let close = [&[0x88, 17][..], &1009_u16.to_be_bytes(), b"message too big"].concat();
+        ensure!(heard.ends_with(&close), "not closed with 1009");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_query_or_head_beyond_the_limit_is_refused() {
+    tell(LIMIT, async {
+        let door = Door::open(|_| {}).await?;
+        let long = "x".repeat(server::limits::QUERY_BYTES_MAX);
+        assert_eq!(door.upgrade(&format!("/ws?a={long}"), &[]).await?, 414);
+        let longer = format!(
+            "x-long: {}",
+            "x".repeat(2 * server::limits::REQUEST_HEAD_BYTES_MAX)
+        );
+        assert_eq!(door.upgrade("/ws", &[&longer]).await?, 431);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_flood_slows_its_sender_and_nobody_else() {
+    /// More than the burst, so that the rate is felt.
+    const FLOOD: usize = 4_000;
+    tell(LIMIT, async {
+        let site = Site::open().await?;
+        let mut visitor = Visitor::arrive(&site.server).await?;
+        let mut flooder = Client::connect(site.server.url()).await?;
+        flooder.until_type("session_backup_state").await?;
+        let flood = async {
+            for _ in 0..FLOOD {
+                flooder.send(r#"{"type":"ping"}"#).await?;
+            }
+            for _ in 0..FLOOD {
+                flooder.recv().await?;
+            }
+            anyhow::Ok(())
+        };
+        let mut flood = std::pin::pin!(flood);
+        let talk = async {
+            for _ in 0..20 {
+                assert_eq!(visitor.converse("echo through").await?, "through");
+            }
+            anyhow::Ok(())
+        };
+        tokio::select! {
+            ended = &mut flood => ended.context("it was over before the other was heard")?,
+            talked = talk => talked?,
+        }
+        ensure!(
+            flood.as_mut().now_or_never().is_none(),
+            "the flood was not slowed"
+        );
+        // The one who sent too much was slowed, not punished: every frame is answered.
+        flood.await
+    });
+}
