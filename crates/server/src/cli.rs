@@ -33,7 +33,7 @@ Environment:
 
 /// One agent server, spoken to in every client's language.
 #[derive(Debug, Parser)]
-#[command(name = "dragoman", version, about, after_help = EXAMPLES)]
+#[command(name = "dragoman", version, after_help = EXAMPLES)]
 pub struct Arguments {
     /// The directory that threads work in
     #[arg(short, long, value_name = "DIR", default_value = ".")]

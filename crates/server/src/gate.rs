@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -35,7 +35,9 @@ pub async fn check_sender(
     {
         return (StatusCode::URI_TOO_LONG, "the query is too long\n").into_response();
     }
-    if !OPEN_PAGES.contains(&uri.path()) {
+    // A browser's question whether it may ask carries no secret, by its rules.
+    let preflight = request.method() == Method::OPTIONS;
+    if !preflight && !OPEN_PAGES.contains(&uri.path()) {
         let query = Query::<Vec<(String, String)>>::try_from_uri(uri);
         let query = query.map(|Query(pairs)| pairs).unwrap_or_default();
         if !site.access.admits(request.headers(), &query) {
@@ -45,7 +47,7 @@ pub async fn check_sender(
     next.run(request).await
 }
 
-/// Refuses pages that a dialect does not speak to.
+/// Refuses pages that a dialect does not speak to; others may read the answer.
 pub async fn check_origin(
     State((site, pages)): State<(Arc<Site>, Pages)>,
     request: Request,
@@ -56,7 +58,24 @@ pub async fn check_origin(
         let message = "pages of other sites may not use this server; see --allow-origin\n";
         return (StatusCode::FORBIDDEN, message).into_response();
     }
-    next.run(request).await
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let mut response = next.run(request).await;
+    if let Some(origin) = origin {
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.append(header::VARY, HeaderValue::from_static("origin"));
+    }
+    response
+}
+
+/// What a page of another origin, if it is let in, may send along.
+pub async fn preflight() -> Response {
+    let allowed = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    (StatusCode::NO_CONTENT, allowed).into_response()
 }
 
 /// The answer to whoever has no token, or a wrong one.

@@ -68,7 +68,8 @@ pub fn own_router(site: &Arc<Site>, tongue: &'static Tongue, port: u16) -> Route
     let dialects = with_dialect(Router::new(), site, tongue, tongue.own);
     let mut pages = pages();
     if tongue.name == ZANE {
-        pages = pages.route("/health", get(move |site| health(site, port)));
+        let health = get(move |site| health(site, port)).options(gate::preflight);
+        pages = pages.route("/health", health);
     }
     finish(site, dialects, pages)
 }
@@ -97,7 +98,7 @@ fn pages() -> Routes {
         .route("/readyz", get(ready))
         .route("/schema", get(schema_list))
         .route("/schema/{name}", get(schema))
-        .route("/ticket", post(ticket))
+        .route("/ticket", post(ticket).options(gate::preflight))
 }
 
 fn finish(site: &Arc<Site>, dialects: Routes, pages: Routes) -> Router {

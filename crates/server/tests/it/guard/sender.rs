@@ -106,3 +106,34 @@ fn pages_of_other_sites_cannot_upgrade() {
         Ok(())
     });
 }
+
+#[test]
+fn a_listed_page_may_ask_for_a_ticket_and_another_may_not() {
+    tell(LIMIT, async {
+        let open = |settings: &mut server::Settings| {
+            settings.token = token();
+            settings
+                .allow_origins
+                .push("https://team.example".to_owned());
+        };
+        let door = Door::open(open).await?;
+        let (ours, evil) = (
+            "origin: https://team.example",
+            "origin: https://evil.example",
+        );
+        let asks = "access-control-request-method: POST";
+        let (status, text) = raw::ask(door.main(), "OPTIONS /ticket", &[ours, asks]).await?;
+        assert_eq!(status, 204, "{text}");
+        ensure!(text.contains("access-control-allow-headers: authorization"));
+        ensure!(text.contains("access-control-allow-origin: https://team.example"));
+        let (status, _) = raw::ask(door.main(), "OPTIONS /ticket", &[evil, asks]).await?;
+        assert_eq!(status, 403);
+        // To ask whether one may ask opens nothing else.
+        assert_eq!(raw::ask(door.main(), "OPTIONS /ws", &[ours]).await?.0, 405);
+        let bearer = format!("authorization: Bearer {SECRET}");
+        let (status, text) = raw::ask(door.main(), "POST /ticket", &[ours, &bearer]).await?;
+        assert_eq!(status, 200);
+        ensure!(text.contains("access-control-allow-origin: https://team.example"));
+        Ok(())
+    });
+}

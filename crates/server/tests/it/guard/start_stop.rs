@@ -64,7 +64,7 @@ fn sigterm_ends_it_in_time_whatever_clients_do() {
         sleeper.until_type("session_backup_state").await?;
         // More than the sleeper's socket holds, and then a turn that will not end by itself.
         busy.client.set_limit(LIMIT);
-        busy.converse("stream 20000").await?;
+        busy.converse("stream 40000").await?;
         busy.say("slow 100000").await?;
         busy.client.until_type("model_stream_chunk").await?;
 
