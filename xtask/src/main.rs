@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask help` lists them.
 
+mod fuzz;
 mod run;
 mod schemas;
 mod soak;
@@ -20,6 +21,8 @@ cargo xtask <command>
   schemas [--update]         compare, or rewrite, the checked-in schemas of the wire protocols
   soak crashes               kill the server many times and check that nothing is lost
   soak crashes --kills 500 --seed 7
+  fuzz                       any bytes into every dialect and the script parser, a minute each
+  fuzz cowork --seconds 600
   help                       this page
 ";
 
@@ -45,12 +48,14 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         "transcripts" => transcripts::run(rest),
         "schemas" => schemas::run(rest),
         "soak" => soak::run(rest),
+        "fuzz" => fuzz::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
         }
         unknown => anyhow::bail!(
-            "there is no command `{unknown}`; there are test, tidy, transcripts, schemas, soak, help"
+            "there is no command `{unknown}`; there are test, tidy, transcripts, schemas, soak, \
+             fuzz, help"
         ),
     }
 }
@@ -65,7 +70,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("test, tidy, transcripts, schemas, soak")
+                .contains("test, tidy, transcripts, schemas, soak, fuzz")
         );
     }
 }

@@ -1,0 +1,6 @@
+//! The codex dialect as the app-server speaks it.
+#![no_main]
+
+use dialects::codex::{Codex, Endpoint};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::converse(Codex::new(Endpoint::Codex), input));
