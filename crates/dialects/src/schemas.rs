@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
-use crate::cowork;
+use crate::{cowork, diminuendo};
 
 /// What a client of one dialect may send, and what it may be told.
 pub struct DialectSchema {
@@ -15,10 +15,13 @@ pub struct DialectSchema {
 
 /// Every dialect's schema; one line per dialect.
 pub fn all() -> Vec<DialectSchema> {
-    vec![of::<
-        cowork::wire::client::ClientMessage,
-        cowork::wire::ServerEvent<'static>,
-    >("cowork")]
+    vec![
+        of::<cowork::wire::client::ClientMessage, cowork::wire::ServerEvent<'static>>("cowork"),
+        of::<cowork::v1::wire::ClientMessage, cowork::v1::wire::ServerEvent<'static>>("cowork1"),
+        of::<diminuendo::wire::client::ClientMessage, diminuendo::wire::event::ServerEvent<'static>>(
+            "diminuendo",
+        ),
+    ]
 }
 
 impl DialectSchema {

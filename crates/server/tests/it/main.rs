@@ -5,6 +5,7 @@ mod guard;
 mod scenarios;
 mod schemas;
 mod sockets;
+mod together;
 mod two_processes;
 
 use std::path::Path;
