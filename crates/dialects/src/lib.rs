@@ -43,7 +43,8 @@ pub trait Dialect: Send {
     fn woke(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
     /// The client is gone; frames sent now reach nobody, calls are still made.
     fn gone(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
-    /// Whether it goes on when a thread it listens to is deleted, rather than being closed with it.
+    /// Whether it goes on when a thread it listens to is deleted or put to sleep, rather than being
+    /// closed with it.
     fn outlives_threads(&self) -> bool {
         false
     }

@@ -321,7 +321,9 @@ impl Connection {
                     to: *to,
                 },
                 Delivered::CaughtUp { head } => Heard::CaughtUp { head: *head },
-                Delivered::Ended(Ended::Deleted) if self.dialect.outlives_threads() => {
+                Delivered::Ended(Ended::Deleted | Ended::Asleep)
+                    if self.dialect.outlives_threads() =>
+                {
                     self.listeners.remove(at);
                     return Ok(());
                 }
