@@ -30,6 +30,7 @@ pub fn check(caller: &Caller, call: &Call) -> Result<(), Refusal> {
 fn need(call: &Call) -> Need {
     match call {
         Call::ListThreads(_)
+        | Call::GetThread { .. }
         | Call::ReadMessages { .. }
         | Call::ReadEvents { .. }
         | Call::GetCatalog

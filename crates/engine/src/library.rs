@@ -22,6 +22,7 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
     let reply = match call {
         Call::ListThreads(query) => list(shared, caller, &query).await,
         Call::CreateThread(new) => create(shared, caller, new).await,
+        Call::GetThread { thread } => return get(shared, caller, thread).await,
         Call::DeleteThread {
             thread,
             even_if_open,
@@ -205,6 +206,22 @@ async fn list(
     Ok(Reply::Threads {
         threads: page.threads,
         next: page.next,
+    })
+}
+
+/// From its session where it is awake: a thread that is not kept is nowhere else.
+async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
+    if shared.registry.get(thread).is_some() {
+        return to_session(shared, caller, Call::GetThread { thread }).await;
+    }
+    let kept = shared.store.thread(thread).await.map_err(storage)?;
+    let mut kept = kept
+        .filter(|kept| kept.card.tenant == caller.tenant)
+        .ok_or_else(|| Refusal::unknown_thread(thread))?;
+    kept.status = asleep(kept.status);
+    Ok(Replied {
+        reply: Reply::Thread(Box::new(kept)),
+        as_of: Seq::ZERO,
     })
 }
 

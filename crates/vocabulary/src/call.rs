@@ -44,6 +44,10 @@ pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
     CreateThread(NewThread),
+    /// One thread as a list shows it, without waking it.
+    GetThread {
+        thread: ThreadId,
+    },
     /// Forgets a thread for good. One that somebody listens to is refused unless `even_if_open`.
     DeleteThread {
         thread: ThreadId,
@@ -172,7 +176,8 @@ impl Call {
     /// The thread a call is for; calls without one go to the library.
     pub fn thread(&self) -> Option<ThreadId> {
         match self {
-            Call::DeleteThread { thread, .. }
+            Call::GetThread { thread }
+            | Call::DeleteThread { thread, .. }
             | Call::ChangeThread { thread, .. }
             | Call::StartTurn(StartTurn { thread, .. })
             | Call::CancelTurn { thread, .. }

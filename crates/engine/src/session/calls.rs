@@ -33,6 +33,7 @@ impl Session {
             Call::CancelTurn { turn, .. } => self.cancel(turn),
             Call::AnswerAsk { ask, answer, .. } => self.answer(ask, answer).map(|()| Reply::Done),
             Call::CloseThread { audience, .. } => self.close(audience),
+            Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
             | Call::ReadMessages { .. }
