@@ -1,8 +1,45 @@
 //! The codex dialect: codex app-server's JSON-RPC, and Zane's older form of it.
+//!
+//! A connection may hear many threads. Requests run concurrently, each is answered by its own id.
+//! The agent's asks are requests to the client, and their id is the ask's own number.
 
-use vocabulary::{Event, Notice, Refusal, Reply, ThreadCard};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
-use crate::{Action, Cx, Delivery, Dialect, Frame, Hello, Reason, Tag, Variant};
+use serde::Serialize;
+use vocabulary::{Notice, Refusal, Reply, Thread, ThreadId, Timestamp};
+
+use self::calls::{Calls, Waiting};
+use self::listening::Listening;
+use self::refuse::Wrong;
+use self::tell::Told;
+use self::wire::notice::ThreadNamed;
+use crate::jsonrpc::{self, Id, Incoming, Version};
+use crate::{Action, Cx, Delivery, Dialect, Frame, Heard, Hello, Reason, Tag, Variant};
+
+mod act;
+mod answer;
+mod asks;
+mod calls;
+mod hear;
+mod history;
+mod listening;
+mod offer;
+pub mod orbit;
+mod platform;
+mod refuse;
+mod show;
+pub mod tell;
+pub mod wire;
+
+#[cfg(test)]
+mod tests;
+
+/// Neither endpoint writes the version field; both tolerate it.
+const VERSION: Version = Version::Left;
+
+/// Threads added by others while one of ours is being made; more are read from the list.
+const HELD_MAX: usize = 256;
 
 /// Which of the two forms a connection speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,15 +50,47 @@ pub enum Endpoint {
     Codex,
 }
 
-impl Codex {
-    pub fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint }
-    }
-}
-
 /// One connection of this dialect.
 pub struct Codex {
     endpoint: Endpoint,
+    initialized: bool,
+    home: PathBuf,
+    since: Timestamp,
+    calls: Calls,
+    listening: Listening,
+    /// How many threads are being made for this client.
+    starting: usize,
+    /// Threads that came up meanwhile: one of them may be ours.
+    held: Vec<Thread>,
+    /// Our own threads, whose notice is still to come.
+    announced: HashSet<ThreadId>,
+}
+
+impl Codex {
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            initialized: endpoint == Endpoint::Zane,
+            home: PathBuf::new(),
+            since: Timestamp(0),
+            calls: Calls::default(),
+            listening: Listening::default(),
+            starting: 0,
+            held: Vec::new(),
+            announced: HashSet::new(),
+        }
+    }
+
+    fn request(&mut self, out: &mut Vec<Action>, id: Id, method: &str, params: serde_json::Value) {
+        let known = match self.initialized || method == "initialize" {
+            true => hear::request(self.endpoint, method, params),
+            false => Err(Wrong::request("Not initialized")),
+        };
+        let done = known.and_then(|request| self.act(out, id.clone(), request));
+        if let Err(wrong) = done {
+            send(out, wrong.frame(Some(&id)));
+        }
+    }
 }
 
 impl Dialect for Codex {
@@ -32,35 +101,110 @@ impl Dialect for Codex {
         }
     }
 
-    fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, _hello: &Hello) {
-        let reason = Reason::new(
-            Reason::POLICY,
-            "this dialect is not available in this build yet",
-        );
-        out.push(Action::Close(reason));
+    fn opened(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
+        self.home = hello.home.clone();
+        self.since = cx.now;
+        if self.endpoint == Endpoint::Zane {
+            send(out, orbit::hello(cx.now));
+            out.push(Action::Watch);
+        }
     }
 
-    fn heard(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _frame: &str) {}
+    fn heard(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
+        match jsonrpc::read(frame) {
+            Ok(Incoming::Request { id, method, params }) => self.request(out, id, &method, params),
+            // `initialized` changes nothing, and no other is known.
+            Ok(Incoming::Notification { .. }) => {}
+            Ok(Incoming::Response { id, result }) => self.response(out, &id, Some(result)),
+            Ok(Incoming::Failure { id, .. }) => self.response(out, &id, None),
+            Ok(Incoming::Other(frame)) if self.endpoint == Endpoint::Zane => {
+                self.control(out, frame);
+            }
+            Ok(Incoming::Other(_)) => {
+                let message = "expected a request, a notification or a response";
+                send(out, Wrong::request(message).frame(None));
+            }
+            Err(jsonrpc::Malformed::NotJson | jsonrpc::Malformed::NotAnObject) => {
+                send(out, Wrong::not_json().frame(None));
+            }
+        }
+    }
 
     fn replied(
         &mut self,
         _cx: &Cx<'_>,
-        _out: &mut Vec<Action>,
-        _tag: Tag,
-        _outcome: Result<Reply, Refusal>,
+        out: &mut Vec<Action>,
+        tag: Tag,
+        outcome: Result<Reply, Refusal>,
     ) {
+        let Some(waiting) = self.calls.take(tag) else {
+            return;
+        };
+        match (outcome, waiting) {
+            (Ok(reply), waiting) => self.answer(out, waiting, reply),
+            (Err(refusal), Waiting::Answer(ask)) => self.answer_refused(out, ask, &refusal.why),
+            (Err(refusal), waiting) => self.refuse(out, &waiting, &Wrong::from(&refusal)),
+        }
     }
 
-    fn told(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _delivery: Delivery<'_>) {}
+    fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
+        match delivery.what {
+            Heard::Live(event) => {
+                let thread = delivery.card.id.to_string();
+                let told = Told {
+                    thread: &thread,
+                    card: delivery.card,
+                    event,
+                    endpoint: self.endpoint,
+                };
+                match self.listening.follow(told) {
+                    Some(own) => send(out, own),
+                    None => out.push(Action::Shared),
+                }
+            }
+            // A client of this protocol cannot be told of a hole; it can resume.
+            Heard::Gap { .. } => out.push(Action::Close(Reason::too_slow())),
+            // Listening from the head, nothing is read back.
+            Heard::Replay(_) | Heard::CaughtUp { .. } => {}
+        }
+    }
 
-    fn noticed(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _notice: &Notice) {}
+    fn noticed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
+        match notice {
+            Notice::ThreadAdded { thread, .. } if self.starting > 0 => {
+                if self.held.len() < HELD_MAX {
+                    self.held.push((**thread).clone());
+                }
+            }
+            Notice::ThreadAdded { thread, .. } => self.added(out, thread),
+            Notice::ThreadRemoved { thread, .. } => {
+                let thread_id = &thread.to_string();
+                send(
+                    out,
+                    tell::notify("thread/deleted", &ThreadNamed { thread_id }),
+                );
+            }
+            Notice::ShuttingDown { reason } => {
+                let reason = Reason::new(Reason::GOING_AWAY, *reason);
+                out.push(Action::Close(reason));
+            }
+            Notice::ThreadChanged { .. } | Notice::Reload { .. } => {}
+        }
+    }
 
     fn woke(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
 
     fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
+
+    fn calls_in_order(&self) -> bool {
+        false
+    }
 }
 
-/// Events as this dialect's frames.
-pub fn tell(_card: &ThreadCard, _event: &Event, _endpoint: Endpoint) -> Vec<Frame> {
-    Vec::new()
+fn send(out: &mut Vec<Action>, frame: Frame) {
+    out.push(Action::Send(frame));
+}
+
+fn respond(id: &Id, result: &impl Serialize) -> Frame {
+    VERSION.response(id, result)
 }

@@ -211,8 +211,8 @@ pub fn tell(variant: Variant, card: &ThreadCard, event: &Event) -> Vec<Frame> {
         Variant::Cowork1 => cowork::v1::tell(card, event),
         Variant::Diminuendo => diminuendo::tell(card, event, diminuendo::Form::Snake),
         Variant::DiminuendoDotted => diminuendo::tell(card, event, diminuendo::Form::Dotted),
-        Variant::Zane => codex::tell(card, event, codex::Endpoint::Zane),
-        Variant::Codex => codex::tell(card, event, codex::Endpoint::Codex),
+        Variant::Zane => codex::tell::tell(card, event, codex::Endpoint::Zane),
+        Variant::Codex => codex::tell::tell(card, event, codex::Endpoint::Codex),
         Variant::Pioneer => pioneer::tell(card, event),
     }
 }

@@ -1,0 +1,343 @@
+//! Client requests as calls.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use vocabulary::{
+    Answer, Call, Catalog, Cause, Changes, ModelRef, NewThread, StartTurn, ThreadId, ThreadQuery,
+};
+
+use super::calls::Waiting;
+use super::hear::{Request, repeated};
+use super::refuse::Wrong;
+use super::wire::params::{
+    InitializeParams, ThreadListParams, ThreadStartParams, TurnStartParams, UserInput,
+};
+use super::wire::results::{
+    ConfigReadResponse, ConfigRequirementsReadResponse, Empty, GetAccountResponse,
+    InitializeResponse, ThreadUnsubscribeResponse, UnsubscribeStatus,
+};
+use super::{Codex, asks, offer, platform, respond, send};
+use crate::Action;
+use crate::jsonrpc::Id;
+
+const PAGE_DEFAULT: u32 = 25;
+const PAGE_MAX: u32 = 100;
+/// As many as the engine gives.
+const MESSAGES_MAX: u64 = u64::MAX;
+
+impl Codex {
+    pub(super) fn act(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        request: Request,
+    ) -> Result<(), Wrong> {
+        match request {
+            Request::Initialize(params) => return self.initialize(out, &id, &params),
+            Request::AccountRead => {
+                let answer = GetAccountResponse {
+                    account: None,
+                    requires_openai_auth: false,
+                };
+                send(out, respond(&id, &answer));
+            }
+            Request::ModelList(params) => {
+                let waiting = Waiting::ModelList(id, params);
+                self.calls.make(out, waiting, Call::GetCatalog);
+            }
+            Request::ConfigRead => {
+                let answer = ConfigReadResponse {
+                    config: Empty {},
+                    origins: Empty {},
+                    layers: None,
+                };
+                send(out, respond(&id, &answer));
+            }
+            Request::ConfigRequirementsRead => {
+                let requirements = None;
+                let answer = ConfigRequirementsReadResponse { requirements };
+                send(out, respond(&id, &answer));
+            }
+            Request::CollaborationModeList => {
+                send(
+                    out,
+                    respond(&id, &offer::collaboration_modes(self.endpoint)),
+                );
+            }
+            Request::ThreadStart(params) => return self.thread_start(out, id, params),
+            Request::ThreadList(params) => self.thread_list(out, id, params),
+            Request::ThreadLoadedList => {
+                let call = Call::ListThreads(ThreadQuery::default());
+                self.calls.make(out, Waiting::LoadedList(id), call);
+            }
+            Request::ThreadRead(params) => {
+                let thread = parse(&params.thread_id)?;
+                let turns = params.include_turns == Some(true);
+                let call = Call::GetThread { thread };
+                self.calls.make(out, Waiting::Read { id, turns }, call);
+            }
+            Request::ThreadResume(params) => {
+                let thread = parse(&params.thread_id)?;
+                let turns = params.exclude_turns != Some(true);
+                let waiting = Waiting::Resume { id, turns };
+                self.calls.listen(out, waiting, thread);
+            }
+            Request::ThreadNameSet(params) => {
+                let changes = Changes {
+                    title: Some(params.name),
+                    ..Changes::default()
+                };
+                self.change(out, id, parse(&params.thread_id)?, changes);
+            }
+            Request::ThreadArchive(params) => {
+                let changes = Changes {
+                    archived: Some(true),
+                    ..Changes::default()
+                };
+                self.change(out, id, parse(&params.thread_id)?, changes);
+            }
+            Request::ThreadUnsubscribe(params) => {
+                self.unsubscribe(out, &id, parse(&params.thread_id)?);
+            }
+            Request::TurnStart(params) => return self.turn_start(out, id, params),
+            Request::TurnInterrupt(params) => {
+                let call = Call::CancelTurn {
+                    thread: parse(&params.thread_id)?,
+                    turn: Some(vocabulary::TurnId::new(params.turn_id)),
+                };
+                self.calls.make(out, Waiting::Done(id), call);
+            }
+        }
+        Ok(())
+    }
+
+    fn initialize(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: &Id,
+        params: &InitializeParams,
+    ) -> Result<(), Wrong> {
+        if std::mem::replace(&mut self.initialized, true) {
+            return Err(Wrong::request("Already initialized"));
+        }
+        let client = repeated(&params.client_info.name);
+        let answer = InitializeResponse {
+            user_agent: format!("dragoman/{} ({client})", env!("CARGO_PKG_VERSION")),
+            codex_home: self.home.to_string_lossy(),
+            platform_family: platform::FAMILY,
+            platform_os: platform::OS,
+        };
+        send(out, respond(id, &answer));
+        out.push(Action::Watch);
+        Ok(())
+    }
+
+    fn thread_start(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        params: ThreadStartParams,
+    ) -> Result<(), Wrong> {
+        if let Some(cwd) = &params.cwd
+            && !Path::new(cwd).is_absolute()
+        {
+            let message = "thread/start: cwd: expected an absolute path";
+            return Err(Wrong::params(message));
+        }
+        self.starting += 1;
+        match params.model {
+            Some(_) => {
+                let waiting = Waiting::StartModel(id, params);
+                self.calls.make(out, waiting, Call::GetCatalog);
+            }
+            None => self.thread_create(out, id, params, None),
+        }
+        Ok(())
+    }
+
+    pub(super) fn thread_create(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        params: ThreadStartParams,
+        catalog: Option<&Catalog>,
+    ) {
+        let new = NewThread {
+            directory: params.cwd.map(PathBuf::from),
+            changes: Changes {
+                model: named(catalog, params.model.as_deref()),
+                auto_approve: never_asks(params.approval_policy.as_ref()),
+                ..Changes::default()
+            },
+            keep: true,
+            ..NewThread::default()
+        };
+        self.calls
+            .make(out, Waiting::StartCreate(id), Call::CreateThread(new));
+    }
+
+    fn thread_list(&mut self, out: &mut Vec<Action>, id: Id, params: ThreadListParams) {
+        let limit = params.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX);
+        let query = ThreadQuery {
+            archived: params.archived == Some(true),
+            limit: Some(limit),
+            cursor: params.cursor.clone(),
+            ..ThreadQuery::default()
+        };
+        let waiting = Waiting::ThreadList(id, params);
+        self.calls.make(out, waiting, Call::ListThreads(query));
+    }
+
+    pub(super) fn read_turns(&mut self, out: &mut Vec<Action>, waiting: Waiting, thread: ThreadId) {
+        let call = Call::ReadMessages {
+            thread,
+            offset: 0,
+            limit: MESSAGES_MAX,
+        };
+        self.calls.make(out, waiting, call);
+    }
+
+    fn change(&mut self, out: &mut Vec<Action>, id: Id, thread: ThreadId, changes: Changes) {
+        let call = Call::ChangeThread { thread, changes };
+        self.calls.make(out, Waiting::Done(id), call);
+    }
+
+    fn unsubscribe(&mut self, out: &mut Vec<Action>, id: &Id, thread: ThreadId) {
+        let status = match self.listening.end(thread) {
+            true => {
+                out.push(Action::Unlisten(thread));
+                UnsubscribeStatus::Unsubscribed
+            }
+            false => UnsubscribeStatus::NotSubscribed,
+        };
+        send(out, respond(id, &ThreadUnsubscribeResponse { status }));
+    }
+
+    /// Whoever starts a turn hears it.
+    fn turn_start(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        params: TurnStartParams,
+    ) -> Result<(), Wrong> {
+        let thread = parse(&params.thread_id)?;
+        words(&params.input)?;
+        match self.listening.hears(thread) {
+            true => self.turn_settings(out, id, thread, params),
+            false => {
+                let waiting = Waiting::TurnListen(id, thread, params);
+                self.calls.listen(out, waiting, thread);
+            }
+        }
+        Ok(())
+    }
+
+    /// Clients repeat the model with every turn; only another one has to be looked up.
+    pub(super) fn turn_settings(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        thread: ThreadId,
+        params: TurnStartParams,
+    ) {
+        let current = self.listening.settings(thread);
+        let current = current.map(|settings| settings.model.model.as_str());
+        if params.model.is_some() && params.model.as_deref() != current {
+            let waiting = Waiting::TurnModel(id, thread, params);
+            self.calls.make(out, waiting, Call::GetCatalog);
+        } else {
+            self.turn_change(out, id, thread, params, None);
+        }
+    }
+
+    pub(super) fn turn_change(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        thread: ThreadId,
+        params: TurnStartParams,
+        catalog: Option<&Catalog>,
+    ) {
+        let settings = self.listening.settings(thread);
+        let model = named(catalog, params.model.as_deref());
+        let never_asks = never_asks(params.approval_policy.as_ref());
+        let changes = Changes {
+            model: model.filter(|model| settings.is_none_or(|now| now.model != *model)),
+            auto_approve: never_asks
+                .filter(|never| settings.is_none_or(|now| now.auto_approve != *never)),
+            ..Changes::default()
+        };
+        let start = StartTurn {
+            thread,
+            text: words(&params.input).unwrap_or_default(),
+            display: None,
+            cause: Cause::UserMessage,
+            client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
+            client_turn_id: None,
+        };
+        if changes == Changes::default() {
+            return self
+                .calls
+                .make(out, Waiting::Turn(id), Call::StartTurn(start));
+        }
+        let waiting = Waiting::TurnSettings(id, start);
+        let call = Call::ChangeThread { thread, changes };
+        self.calls.make(out, waiting, call);
+    }
+
+    /// A client's response to a request of ours. One that nobody waits for is dropped.
+    pub(super) fn response(&mut self, out: &mut Vec<Action>, id: &Id, result: Option<Value>) {
+        let ask = match id {
+            Id::Number(number) => u64::try_from(*number).ok().map(vocabulary::AskId),
+            Id::Text(_) => None,
+        };
+        let Some((ask, open)) = ask.and_then(|ask| Some((ask, self.listening.ask(ask)?))) else {
+            return;
+        };
+        let call = Call::AnswerAsk {
+            thread: open.thread,
+            ask,
+            answer: match result {
+                Some(result) => asks::answer(&open.ask.kind, result),
+                None => Answer::Dismissed,
+            },
+        };
+        self.calls.make(out, Waiting::Answer(ask), call);
+    }
+}
+
+fn parse(thread_id: &str) -> Result<ThreadId, Wrong> {
+    ThreadId::parse(thread_id).ok_or_else(|| {
+        let thread_id = repeated(thread_id);
+        Wrong::request(format!("invalid thread id: {thread_id:?}: expected a UUID"))
+    })
+}
+
+/// A name that the catalog does not have changes nothing.
+fn named(catalog: Option<&Catalog>, name: Option<&str>) -> Option<ModelRef> {
+    offer::chosen(catalog?, name?)
+}
+
+/// Whether a policy runs everything without asking; none given leaves it as it is.
+fn never_asks(policy: Option<&Value>) -> Option<bool> {
+    policy.map(|policy| policy == "never")
+}
+
+/// The text of an input. Mentions repeat what the text says.
+fn words(input: &[UserInput]) -> Result<String, Wrong> {
+    let mut texts = Vec::new();
+    for piece in input {
+        match (piece.kind.as_str(), &piece.text) {
+            ("text", Some(text)) => texts.push(text.as_str()),
+            ("text", None) => return Err(Wrong::params("turn/start: input: expected a text")),
+            ("skill" | "mention", _) => {}
+            (other, _) => {
+                let other = repeated(other);
+                let message = format!("turn/start: input: expected text, not {other:?}");
+                return Err(Wrong::params(message));
+            }
+        }
+    }
+    Ok(texts.join("\n"))
+}

@@ -1,0 +1,242 @@
+//! Replies and refusals as responses to the connection that asked.
+
+use vocabulary::{AskId, Call, Entry, Reply, Status, Thread, ThreadView, TurnId, Why};
+
+use super::calls::Waiting;
+use super::refuse::Wrong;
+use super::tell::notify;
+use super::wire::notice::ThreadStarted;
+use super::wire::params::ThreadListParams;
+use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse};
+use super::{Codex, history, offer, orbit, respond, send, show};
+use crate::jsonrpc::{INTERNAL_ERROR, Id};
+use crate::{Action, Frame};
+
+impl Codex {
+    pub(super) fn answer(&mut self, out: &mut Vec<Action>, waiting: Waiting, reply: Reply) {
+        match (waiting, reply) {
+            (Waiting::ModelList(id, params), Reply::Catalog(catalog)) => {
+                let models = offer::models(&catalog, params.include_hidden == Some(true));
+                send(out, respond(&id, &models));
+            }
+            (Waiting::ThreadList(id, params), Reply::Threads { threads, next }) => {
+                self.threads(out, &id, &params, &threads, next);
+            }
+            (Waiting::LoadedList(id), Reply::Threads { threads, .. }) => {
+                let awake = threads.iter().filter(|thread| is_awake(thread.status));
+                let data = awake.map(|thread| thread.card.id.to_string()).collect();
+                let next_cursor = None;
+                send(out, respond(&id, &Page { data, next_cursor }));
+            }
+            (Waiting::StartModel(id, params), Reply::Catalog(catalog)) => {
+                self.thread_create(out, id, params, Some(&catalog));
+            }
+            (Waiting::StartCreate(id), Reply::Thread(thread)) => {
+                self.announced.insert(thread.card.id);
+                self.calls
+                    .listen(out, Waiting::StartListen(id), thread.card.id);
+            }
+            (Waiting::StartListen(id), Reply::Listening(view)) => self.started(out, &id, &view),
+            (Waiting::Resume { id, .. }, Reply::Listening(view)) => self.resumed(out, &id, &view),
+            (Waiting::Read { id, turns }, Reply::Thread(thread)) => match turns {
+                true => {
+                    let known = thread.card.id;
+                    self.read_turns(out, Waiting::ReadTurns(id, thread), known);
+                }
+                false => self.read(out, &id, &thread, &[]),
+            },
+            (Waiting::ReadTurns(id, thread), Reply::Messages { entries, .. }) => {
+                self.read(out, &id, &thread, &entries);
+            }
+            (Waiting::TurnListen(id, thread, params), Reply::Listening(view)) => {
+                let asks = self.listening.begin(&view);
+                self.turn_settings(out, id, thread, params);
+                self.request_again(out, &asks);
+            }
+            (Waiting::TurnModel(id, thread, params), Reply::Catalog(catalog)) => {
+                self.turn_change(out, id, thread, params, Some(&catalog));
+            }
+            (Waiting::TurnSettings(id, start), Reply::Thread(_)) => {
+                let call = Call::StartTurn(start);
+                self.calls.make(out, Waiting::Turn(id), call);
+            }
+            (Waiting::Turn(id), Reply::Turn { turn, .. }) => self.turn(out, &id, &turn),
+            (Waiting::Done(id), Reply::Done | Reply::Thread(_) | Reply::Cancelled { .. }) => {
+                send(out, respond(&id, &Empty {}))
+            }
+            (Waiting::Answer(_), Reply::Done) => {}
+            (Waiting::Subscribe, Reply::Listening(view)) => {
+                let asks = self.listening.begin(&view);
+                send(out, orbit::subscribed(view.thread.card.id));
+                self.request_again(out, &asks);
+            }
+            // tidy: wildcard, because any other pair is a fault of the engine's, and told as one
+            (waiting, _) => self.confused(out, &waiting),
+        }
+    }
+
+    pub(super) fn refuse(&mut self, out: &mut Vec<Action>, waiting: &Waiting, wrong: &Wrong) {
+        if is_start(waiting) {
+            self.start_over(out);
+        }
+        match id_of(waiting) {
+            Some(id) => send(out, wrong.frame(Some(id))),
+            None if matches!(waiting, Waiting::Subscribe) => send(out, wrong.frame(None)),
+            // A response cannot be answered.
+            None => {}
+        }
+    }
+
+    /// A blank answer leaves the ask open, and it is asked again.
+    pub(super) fn answer_refused(&mut self, out: &mut Vec<Action>, ask: AskId, why: &Why) {
+        if *why == Why::BlankAnswer {
+            self.request_again(out, &[ask]);
+        }
+    }
+
+    fn confused(&mut self, out: &mut Vec<Action>, waiting: &Waiting) {
+        let wrong = Wrong {
+            code: INTERNAL_ERROR,
+            message: "the server gave an answer that does not fit; try again".to_owned(),
+        };
+        self.refuse(out, waiting, &wrong);
+    }
+
+    fn threads(
+        &self,
+        out: &mut Vec<Action>,
+        id: &Id,
+        params: &ThreadListParams,
+        threads: &[Thread],
+        next_cursor: Option<String>,
+    ) {
+        let wanted = threads.iter().filter(|thread| is_wanted(thread, params));
+        let show = |thread| show::thread(self.endpoint, thread, Vec::new());
+        let data = wanted.map(show).collect();
+        send(out, respond(id, &Page { data, next_cursor }));
+    }
+
+    /// The response first, then the notification, as the app-server orders them.
+    fn started(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView) {
+        self.listening.begin(view);
+        let opened = show::opened(self.endpoint, &view.thread, &[], Vec::new());
+        send(out, respond(id, &opened));
+        let notice = ThreadStarted {
+            thread_id: opened.thread.id.clone(),
+            thread: opened.thread,
+        };
+        send(out, notify("thread/started", &notice));
+        self.start_over(out);
+    }
+
+    /// A start is over: what was added meanwhile can be told, now that it is known whose it is.
+    fn start_over(&mut self, out: &mut Vec<Action>) {
+        self.starting = self.starting.saturating_sub(1);
+        if self.starting == 0 {
+            for thread in std::mem::take(&mut self.held) {
+                self.added(out, &thread);
+            }
+        }
+    }
+
+    pub(super) fn added(&mut self, out: &mut Vec<Action>, thread: &Thread) {
+        if self.announced.remove(&thread.card.id) {
+            return;
+        }
+        send(out, self.thread_started(thread));
+    }
+
+    fn thread_started(&self, thread: &Thread) -> Frame {
+        let notice = ThreadStarted {
+            thread_id: thread.card.id.to_string(),
+            thread: show::opened(self.endpoint, thread, &[], Vec::new()).thread,
+        };
+        notify("thread/started", &notice)
+    }
+
+    /// The turns so far, then every open ask as the request it was. A client of the seed may have
+    /// subscribed before; what it was asked then is not asked twice.
+    fn resumed(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView) {
+        let new = self.listening.begin(view);
+        let thread = &view.thread;
+        let turns = history::turns(
+            self.endpoint,
+            &thread.card,
+            &view.recent,
+            view.turn.as_ref(),
+        );
+        let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
+        send(
+            out,
+            respond(id, &show::opened(self.endpoint, thread, &kinds, turns)),
+        );
+        let asks = match self.endpoint {
+            super::Endpoint::Zane => new,
+            super::Endpoint::Codex => self.listening.asks_of(thread.card.id),
+        };
+        self.request_again(out, &asks);
+    }
+
+    fn read(&self, out: &mut Vec<Action>, id: &Id, thread: &Thread, entries: &[Entry]) {
+        let turns = history::turns(self.endpoint, &thread.card, entries, None);
+        let thread = show::thread(self.endpoint, thread, turns);
+        send(out, respond(id, &ThreadReadResponse { thread }));
+    }
+
+    fn turn(&self, out: &mut Vec<Action>, id: &Id, turn: &TurnId) {
+        let turn = show::turn(self.endpoint, turn);
+        send(out, respond(id, &TurnStartResponse { turn }));
+    }
+
+    fn request_again(&self, out: &mut Vec<Action>, asks: &[AskId]) {
+        let again = |ask: &AskId| self.listening.request(*ask, self.endpoint);
+        out.extend(asks.iter().filter_map(again).map(Action::Send));
+    }
+}
+
+fn is_awake(status: Status) -> bool {
+    match status {
+        Status::Activating | Status::Ready | Status::Running | Status::Waiting => true,
+        Status::Inactive | Status::Deactivating | Status::Error => false,
+    }
+}
+
+fn is_wanted(thread: &Thread, params: &ThreadListParams) -> bool {
+    let directory = thread.card.directory.to_string_lossy();
+    let here = params
+        .cwd
+        .as_ref()
+        .is_none_or(|cwd| cwd.contains(&directory));
+    let named = params.search_term.as_ref().is_none_or(|term| {
+        thread.title.text.contains(term.as_str()) || thread.preview.contains(term.as_str())
+    });
+    here && named
+}
+
+fn is_start(waiting: &Waiting) -> bool {
+    matches!(
+        waiting,
+        Waiting::StartModel(..) | Waiting::StartCreate(_) | Waiting::StartListen(_)
+    )
+}
+
+/// The request that waits for this, if it was one.
+fn id_of(waiting: &Waiting) -> Option<&Id> {
+    match waiting {
+        Waiting::ModelList(id, _)
+        | Waiting::ThreadList(id, _)
+        | Waiting::LoadedList(id)
+        | Waiting::StartModel(id, _)
+        | Waiting::StartCreate(id)
+        | Waiting::StartListen(id)
+        | Waiting::Resume { id, .. }
+        | Waiting::Read { id, .. }
+        | Waiting::ReadTurns(id, _)
+        | Waiting::TurnListen(id, _, _)
+        | Waiting::TurnModel(id, _, _)
+        | Waiting::TurnSettings(id, _)
+        | Waiting::Turn(id)
+        | Waiting::Done(id) => Some(id),
+        Waiting::Answer(_) | Waiting::Subscribe => None,
+    }
+}

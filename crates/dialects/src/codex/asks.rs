@@ -1,0 +1,154 @@
+//! Asks as requests to the client, and its responses as answers.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use vocabulary::{
+    Answer, Approval, ApprovalAnswer, Ask, AskId, AskKind, Question, QuestionOption, RiskCode,
+    ThreadCard, Timestamp,
+};
+
+use super::tell::notify;
+use super::wire::item::CommandAction;
+use super::wire::notice::ServerRequestResolved;
+use super::wire::params::{ApprovalResponse, ToolRequestUserInputResponse};
+use super::wire::request::{RequestApproval, RequestUserInput, UserInputOption, UserInputQuestion};
+use super::{Endpoint, VERSION};
+use crate::Frame;
+
+const DECISIONS: [&str; 4] = ["accept", "acceptForSession", "decline", "cancel"];
+
+/// The request an ask makes of a client. Its id is the ask's own number, the same for everyone.
+pub fn request(card: &ThreadCard, ask: &Ask, at: Timestamp, endpoint: Endpoint) -> Frame {
+    let thread = card.id.to_string();
+    match &ask.kind {
+        AskKind::Approval(approval) => {
+            let (method, params) = approval_request(card, &thread, ask, approval, at, endpoint);
+            VERSION.request(ask.id.0, method, &params)
+        }
+        AskKind::Questions(questions) => {
+            let params = RequestUserInput {
+                thread_id: &thread,
+                turn_id: ask.turn.as_str(),
+                item_id: ask.item.as_str(),
+                questions: questions.iter().map(question).collect(),
+                is_blocking: true,
+                auto_resolution_ms: None,
+            };
+            VERSION.request(ask.id.0, "item/tool/requestUserInput", &params)
+        }
+    }
+}
+
+fn approval_request<'a>(
+    card: &'a ThreadCard,
+    thread_id: &'a str,
+    ask: &'a Ask,
+    approval: &'a Approval,
+    at: Timestamp,
+    endpoint: Endpoint,
+) -> (&'static str, RequestApproval<'a>) {
+    // The app-server has no approval of other tools; as a command it can be shown and answered.
+    let method = match (ask.tool.as_str(), endpoint) {
+        ("write" | "edit", _) => "item/fileChange/requestApproval",
+        ("bash", _) | (_, Endpoint::Codex) => "item/commandExecution/requestApproval",
+        (_, Endpoint::Zane) => "item/mcpToolCall/requestApproval",
+    };
+    let command = (method != "item/fileChange/requestApproval").then_some(&*approval.command);
+    let params = RequestApproval {
+        thread_id,
+        turn_id: ask.turn.as_str(),
+        item_id: ask.item.as_str(),
+        started_at_ms: at.millis(),
+        reason: reason(approval.risk),
+        command,
+        cwd: command.map(|_| card.directory.to_string_lossy()),
+        command_actions: command.map(|command| vec![CommandAction::Unknown { command }]),
+        available_decisions: DECISIONS,
+    };
+    (method, params)
+}
+
+fn reason(risk: RiskCode) -> &'static str {
+    match risk {
+        RiskCode::SafeAutoApproved => "This is usually safe.",
+        RiskCode::MatchesDangerousPattern => "This can do harm that is hard to undo.",
+        RiskCode::ContainsShellControlOperator => {
+            "This joins or redirects commands, so it is not judged by its first word."
+        }
+        RiskCode::RequiresManualReview => "This is not known to be safe.",
+        RiskCode::FileReadCommandRequiresReview => "This reads files.",
+        RiskCode::OutsideAllowedScope => "This reaches outside the working directory.",
+    }
+}
+
+fn question(question: &Question) -> UserInputQuestion<'_> {
+    let options = &question.options;
+    UserInputQuestion {
+        id: &question.id,
+        header: question.header.as_deref().unwrap_or_default(),
+        question: &question.question,
+        is_other: !options.is_empty(),
+        is_secret: false,
+        options: (!options.is_empty()).then(|| options.iter().map(choice).collect()),
+    }
+}
+
+fn choice(option: &QuestionOption) -> UserInputOption<'_> {
+    UserInputOption {
+        label: &option.label,
+        description: option.description.as_deref().unwrap_or_default(),
+    }
+}
+
+pub fn resolved(thread_id: &str, ask: AskId) -> Frame {
+    let request_id = ask.0;
+    let params = ServerRequestResolved {
+        thread_id,
+        request_id,
+    };
+    notify("serverRequest/resolved", &params)
+}
+
+/// A client's result as an answer. What cannot be read is a no: nothing runs on a misspelled yes.
+pub fn answer(kind: &AskKind, result: Value) -> Answer {
+    match kind {
+        AskKind::Approval(_) => {
+            let said = serde_json::from_value::<ApprovalResponse>(result);
+            Answer::Approval(said.map_or(ApprovalAnswer::Deny, |said| decision(&said.decision)))
+        }
+        AskKind::Questions(questions) => {
+            match serde_json::from_value::<ToolRequestUserInputResponse>(result) {
+                Ok(said) => answers(questions, said),
+                Err(_) => Answer::Dismissed,
+            }
+        }
+    }
+}
+
+fn decision(decision: &Value) -> ApprovalAnswer {
+    match decision.as_str() {
+        Some("accept") => ApprovalAnswer::Once,
+        Some("acceptForSession") => ApprovalAnswer::ForSession,
+        Some("cancel") => ApprovalAnswer::DenyAndCancel,
+        Some(_) => ApprovalAnswer::Deny,
+        None if decision.get("acceptWithExecpolicyAmendment").is_some() => {
+            ApprovalAnswer::ForSession
+        }
+        None => ApprovalAnswer::Deny,
+    }
+}
+
+/// A client answers all questions at once; those it leaves out are skipped.
+fn answers(questions: &[Question], said: ToolRequestUserInputResponse) -> Answer {
+    let mut said: BTreeMap<String, Vec<String>> = said
+        .answers
+        .into_iter()
+        .map(|(id, given)| (id, given.answers))
+        .collect();
+    let answers = questions.iter().map(|question| {
+        let given = said.remove(&question.id).unwrap_or_default();
+        (question.id.clone(), given)
+    });
+    Answer::Questions(answers.collect())
+}

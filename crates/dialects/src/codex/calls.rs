@@ -1,0 +1,82 @@
+//! Calls that wait for their answer, and what to do with it.
+
+use std::collections::HashMap;
+
+use vocabulary::{AskId, Call, StartTurn, Thread, ThreadId};
+
+use super::wire::params::{ModelListParams, ThreadListParams, ThreadStartParams, TurnStartParams};
+use crate::jsonrpc::Id;
+use crate::{Action, From, Tag};
+
+/// More messages than one read gives: the engine's own limit counts.
+const ALL: u32 = u32::MAX;
+
+/// What an answer is for.
+#[derive(Debug)]
+pub enum Waiting {
+    ModelList(Id, ModelListParams),
+    ThreadList(Id, ThreadListParams),
+    LoadedList(Id),
+    /// The catalog, to know the model that was named.
+    StartModel(Id, ThreadStartParams),
+    StartCreate(Id),
+    StartListen(Id),
+    Resume {
+        id: Id,
+        turns: bool,
+    },
+    Read {
+        id: Id,
+        turns: bool,
+    },
+    ReadTurns(Id, Box<Thread>),
+    /// To hear the thread that a turn is to start in.
+    TurnListen(Id, ThreadId, TurnStartParams),
+    TurnModel(Id, ThreadId, TurnStartParams),
+    TurnSettings(Id, StartTurn),
+    Turn(Id),
+    /// `{}` when it is done.
+    Done(Id),
+    Answer(AskId),
+    /// Zane's `orbit.subscribe`.
+    Subscribe,
+}
+
+/// Bounded by what the server lets a connection have under way.
+#[derive(Debug, Default)]
+pub struct Calls {
+    last: u64,
+    waiting: HashMap<Tag, Waiting>,
+}
+
+impl Calls {
+    pub fn make(&mut self, out: &mut Vec<Action>, waiting: Waiting, call: Call) {
+        let tag = self.tag(waiting);
+        out.push(Action::Call { tag, call });
+    }
+
+    pub fn listen(&mut self, out: &mut Vec<Action>, waiting: Waiting, thread: ThreadId) {
+        let recent = match waiting {
+            Waiting::Resume { turns: true, .. } => ALL,
+            _ => 0,
+        };
+        let tag = self.tag(waiting);
+        out.push(Action::Listen {
+            tag,
+            thread,
+            from: From::Head,
+            recent,
+        });
+    }
+
+    pub fn take(&mut self, tag: Tag) -> Option<Waiting> {
+        self.waiting.remove(&tag)
+    }
+
+    fn tag(&mut self, waiting: Waiting) -> Tag {
+        self.last += 1;
+        let tag = Tag(self.last);
+        self.waiting.insert(tag, waiting);
+        tag
+    }
+}

@@ -1,0 +1,90 @@
+//! What a client requests: a method this build knows, with params that are as they should be.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Endpoint;
+use super::refuse::Wrong;
+use super::wire::params::{
+    InitializeParams, ModelListParams, ThreadListParams, ThreadParams, ThreadReadParams,
+    ThreadResumeParams, ThreadSetNameParams, ThreadStartParams, TurnInterruptParams,
+    TurnStartParams,
+};
+
+/// How much of a client's own text an answer repeats.
+const REPEATED_CHARS_MAX: usize = 200;
+
+#[derive(Debug)]
+pub enum Request {
+    Initialize(InitializeParams),
+    AccountRead,
+    ModelList(ModelListParams),
+    ConfigRead,
+    ConfigRequirementsRead,
+    CollaborationModeList,
+    ThreadStart(ThreadStartParams),
+    ThreadList(ThreadListParams),
+    ThreadLoadedList,
+    ThreadRead(ThreadReadParams),
+    ThreadResume(ThreadResumeParams),
+    ThreadNameSet(ThreadSetNameParams),
+    ThreadArchive(ThreadParams),
+    ThreadUnsubscribe(ThreadParams),
+    TurnStart(TurnStartParams),
+    TurnInterrupt(TurnInterruptParams),
+}
+
+pub fn request(endpoint: Endpoint, method: &str, params: Value) -> Result<Request, Wrong> {
+    Ok(match (method, endpoint) {
+        ("initialize", Endpoint::Codex) => Request::Initialize(read(method, params)?),
+        ("account/read", _) => Request::AccountRead,
+        ("model/list", _) => Request::ModelList(read(method, params)?),
+        ("config/read", Endpoint::Codex) => Request::ConfigRead,
+        ("configRequirements/read", Endpoint::Codex) => Request::ConfigRequirementsRead,
+        ("collaborationMode/list", _) => Request::CollaborationModeList,
+        ("thread/start", _) => Request::ThreadStart(read(method, params)?),
+        ("thread/list", _) => Request::ThreadList(read(method, params)?),
+        ("thread/loaded/list", _) => Request::ThreadLoadedList,
+        ("thread/read", _) => Request::ThreadRead(read(method, params)?),
+        ("thread/resume", _) => Request::ThreadResume(read(method, params)?),
+        ("thread/name/set", _) => Request::ThreadNameSet(read(method, params)?),
+        ("thread/archive", _) => Request::ThreadArchive(read(method, params)?),
+        ("thread/unsubscribe", _) => Request::ThreadUnsubscribe(read(method, params)?),
+        ("turn/start", _) => Request::TurnStart(read(method, params)?),
+        ("turn/interrupt", _) => Request::TurnInterrupt(read(method, params)?),
+        _ => return Err(Wrong::not_available(repeated(method))),
+    })
+}
+
+fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Wrong> {
+    serde_json::from_value(params.clone()).map_err(|error| {
+        let error = error.to_string();
+        let error = repeated(&error);
+        Wrong::params(match culprit::<T>(&params) {
+            Some(field) => format!("{method}: {}: {error}", repeated(&field)),
+            None => format!("{method}: {error}"),
+        })
+    })
+}
+
+/// The field whose value is wrong: the one without which the params are right, or miss only it.
+fn culprit<T: DeserializeOwned>(params: &Value) -> Option<String> {
+    let fields = params.as_object()?;
+    let wrong = fields.keys().find(|name| {
+        let mut without = fields.clone();
+        without.remove(*name);
+        match serde_json::from_value::<T>(Value::Object(without)) {
+            Ok(_) => true,
+            Err(error) => error.to_string() == format!("missing field `{name}`"),
+        }
+    });
+    wrong.cloned()
+}
+
+/// A client's own text, cut where it is too long to send back.
+pub fn repeated(text: &str) -> &str {
+    match text.char_indices().nth(REPEATED_CHARS_MAX) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}

@@ -1,0 +1,169 @@
+//! Turns and their items, rebuilt from the entries of the transcript.
+
+use std::collections::HashMap;
+
+use vocabulary::{
+    Entry, Fact, ItemId, LiveItem, RunningTurn, ThreadCard, Timestamp, ToolCall, ToolOutcome,
+    TurnId, TurnOutcome, UserInput,
+};
+
+use super::tell::items::{self, Shown};
+use super::wire::item::ThreadItem;
+use super::wire::thread::{ItemsView, Turn};
+use super::{Endpoint, show};
+
+/// All turns of the entries, oldest first. `live` is what runs and is not in them yet.
+pub fn turns<'a>(
+    endpoint: Endpoint,
+    card: &'a ThreadCard,
+    entries: &'a [Entry],
+    live: Option<&'a RunningTurn>,
+) -> Vec<Turn<'a>> {
+    let mut stories: Vec<Story<'a>> = Vec::new();
+    for entry in entries {
+        Story::of(&mut stories, &entry.event.fact, entry.event.at);
+    }
+    let outputs = live.map(|turn| turn.live.as_slice()).unwrap_or_default();
+    stories
+        .into_iter()
+        .map(|story| story.told(endpoint, card, outputs))
+        .collect()
+}
+
+/// One turn as far as the entries tell.
+struct Story<'a> {
+    turn: &'a TurnId,
+    pieces: Vec<Piece<'a>>,
+    results: HashMap<&'a ItemId, &'a ToolOutcome>,
+    started_at: Option<Timestamp>,
+    end: Option<(&'a TurnOutcome, Timestamp)>,
+}
+
+enum Piece<'a> {
+    Said(&'a UserInput),
+    Written(&'a ItemId, &'a vocabulary::Item),
+    Called(&'a ToolCall),
+}
+
+impl<'a> Story<'a> {
+    fn of(stories: &mut Vec<Self>, fact: &'a Fact, at: Timestamp) {
+        match fact {
+            Fact::TurnStarted { turn, input, .. } => {
+                let story = Self::find(stories, turn);
+                story.started_at = Some(at);
+                story.pieces.push(Piece::Said(input));
+            }
+            Fact::ItemFinished {
+                tag, item, body, ..
+            } => Self::find(stories, &tag.turn)
+                .pieces
+                .push(Piece::Written(item, body)),
+            Fact::ToolPlanned { tag, call, .. } => Self::find(stories, &tag.turn)
+                .pieces
+                .push(Piece::Called(call)),
+            Fact::ToolFinished { tag, call, outcome } => {
+                let story = Self::find(stories, &tag.turn);
+                story.results.insert(&call.item, outcome);
+            }
+            Fact::TurnFinished { turn, outcome, .. } => {
+                Self::find(stories, turn).end = Some((outcome, at));
+            }
+            Fact::ThreadCreated { .. }
+            | Fact::TitleChanged { .. }
+            | Fact::SettingsChanged { .. }
+            | Fact::ArchivedChanged { .. }
+            | Fact::ThreadReset
+            | Fact::StatusChanged { .. }
+            | Fact::ThreadClosed
+            | Fact::StepStarted { .. }
+            | Fact::StepFinished { .. }
+            | Fact::StepFailed { .. }
+            | Fact::ItemStarted { .. }
+            | Fact::ItemGrew { .. }
+            | Fact::ToolReached { .. }
+            | Fact::ToolStarted { .. }
+            | Fact::CommandExited { .. }
+            | Fact::AskOpened { .. }
+            | Fact::AskProgressed { .. }
+            | Fact::AskClosed { .. }
+            | Fact::PlanChanged { .. }
+            | Fact::Logged { .. }
+            | Fact::RawReceived { .. } => {}
+        }
+    }
+
+    /// Entries of a turn stand together, so it is the last one or a new one.
+    fn find<'s>(stories: &'s mut Vec<Self>, turn: &'a TurnId) -> &'s mut Self {
+        let at = match stories.last() {
+            Some(last) if last.turn == turn => stories.len() - 1,
+            Some(_) | None => {
+                stories.push(Self {
+                    turn,
+                    pieces: Vec::new(),
+                    results: HashMap::new(),
+                    started_at: None,
+                    end: None,
+                });
+                stories.len() - 1
+            }
+        };
+        &mut stories[at]
+    }
+
+    fn told(self, endpoint: Endpoint, card: &'a ThreadCard, live: &'a [LiveItem]) -> Turn<'a> {
+        let live = match self.end {
+            Some(_) => &[],
+            None => live,
+        };
+        let outcome = self.end.map(|(outcome, _)| outcome);
+        let results = &self.results;
+        let finished = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Said(input) => Some(items::said(input)),
+            Piece::Written(item, body) => Some(items::written(item, body)),
+            Piece::Called(call) => items::called(card, call, shown(results, live, call)),
+        });
+        Turn {
+            items: finished.chain(live.iter().filter_map(growing)).collect(),
+            items_view: ItemsView::Full,
+            status: show::turn_status(endpoint, outcome),
+            error: outcome.and_then(show::turn_error),
+            started_at: self.started_at.map(Timestamp::seconds),
+            completed_at: self.end.map(|(_, at)| at.seconds()),
+            ..show::turn(endpoint, self.turn)
+        }
+    }
+}
+
+fn shown<'a>(
+    results: &HashMap<&'a ItemId, &'a ToolOutcome>,
+    live: &'a [LiveItem],
+    call: &ToolCall,
+) -> Shown<'a> {
+    let written = || {
+        live.iter().find_map(|each| match each {
+            LiveItem::Output { item, text } if *item == call.item => Some(text.as_str()),
+            LiveItem::Output { .. }
+            | LiveItem::Text { .. }
+            | LiveItem::Reasoning { .. }
+            | LiveItem::ToolInput { .. } => None,
+        })
+    };
+    match results.get(&call.item) {
+        Some(outcome) => Shown::Ended(outcome),
+        None => written().map_or(Shown::Running, Shown::Writing),
+    }
+}
+
+/// What is being written right now, as far as it has come.
+fn growing(live: &LiveItem) -> Option<ThreadItem<'_>> {
+    match live {
+        LiveItem::Text { item, text, .. } => Some(ThreadItem::AgentMessage {
+            id: item.as_str(),
+            text,
+        }),
+        LiveItem::Reasoning {
+            item, kind, text, ..
+        } => Some(items::reasoning(item.as_str(), *kind, text)),
+        LiveItem::ToolInput { .. } | LiveItem::Output { .. } => None,
+    }
+}

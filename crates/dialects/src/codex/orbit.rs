@@ -1,0 +1,115 @@
+//! Zane's control frames: no JSON-RPC, told apart by their `type`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use vocabulary::{ThreadId, Timestamp};
+
+use super::calls::Waiting;
+use super::hear::repeated;
+use super::refuse::Wrong;
+use super::{Codex, platform, send};
+use crate::{Action, Frame};
+
+/// What the answer to a ping must be, byte for byte: clients compare strings.
+const PONG: &str = r#"{"type":"pong"}"#;
+
+/// Orbit Control Messages, client to server.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all_fields = "camelCase")]
+pub enum ClientControl {
+    #[serde(rename = "ping")]
+    Ping,
+    #[serde(rename = "orbit.subscribe")]
+    Subscribe { thread_id: String },
+    #[serde(rename = "orbit.unsubscribe")]
+    Unsubscribe { thread_id: String },
+    #[serde(rename = "orbit.list-anchors")]
+    ListAnchors,
+}
+
+/// Orbit Control Messages, server to client.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all_fields = "camelCase")]
+pub enum ServerControl<'a> {
+    #[serde(rename = "orbit.hello")]
+    Hello { role: &'static str, ts: String },
+    #[serde(rename = "orbit.subscribed")]
+    Subscribed { thread_id: &'a str },
+    #[serde(rename = "orbit.anchors")]
+    Anchors { anchors: [Anchor; 1] },
+}
+
+/// This server, which is its own and only anchor.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Anchor {
+    pub id: &'static str,
+    pub hostname: &'static str,
+    pub platform: &'static str,
+    pub connected_at: String,
+}
+
+impl ServerControl<'_> {
+    fn frame(&self) -> Frame {
+        // Our own types always serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+pub fn hello(now: Timestamp) -> Frame {
+    let (role, ts) = ("client", now.iso());
+    ServerControl::Hello { role, ts }.frame()
+}
+
+pub fn subscribed(thread: ThreadId) -> Frame {
+    let thread_id = &thread.to_string();
+    ServerControl::Subscribed { thread_id }.frame()
+}
+
+fn anchors(since: Timestamp) -> Frame {
+    let anchor = Anchor {
+        id: "dragoman",
+        hostname: "dragoman",
+        platform: platform::OS,
+        connected_at: since.iso(),
+    };
+    let anchors = [anchor];
+    ServerControl::Anchors { anchors }.frame()
+}
+
+impl Codex {
+    pub(super) fn control(&mut self, out: &mut Vec<Action>, frame: Map<String, Value>) {
+        let kind = frame.get("type").and_then(Value::as_str).map(str::to_owned);
+        match serde_json::from_value(Value::Object(frame)) {
+            Ok(ClientControl::Ping) => send(out, PONG.to_owned()),
+            Ok(ClientControl::ListAnchors) => send(out, anchors(self.since)),
+            Ok(ClientControl::Subscribe { thread_id }) => self.subscribe(out, &thread_id),
+            Ok(ClientControl::Unsubscribe { thread_id }) => {
+                if let Some(thread) = ThreadId::parse(&thread_id)
+                    && self.listening.end(thread)
+                {
+                    out.push(Action::Unlisten(thread));
+                }
+            }
+            Err(error) => {
+                let message = match kind {
+                    Some(kind) => format!("{}: {error}", repeated(&kind)),
+                    None => "expected a request, a response or a control frame".to_owned(),
+                };
+                send(out, Wrong::request(message).frame(None));
+            }
+        }
+    }
+
+    fn subscribe(&mut self, out: &mut Vec<Action>, thread_id: &str) {
+        match ThreadId::parse(thread_id) {
+            Some(thread) if self.listening.hears(thread) => send(out, subscribed(thread)),
+            Some(thread) => self.calls.listen(out, Waiting::Subscribe, thread),
+            None => {
+                let message = "orbit.subscribe: threadId: expected a UUID";
+                send(out, Wrong::request(message).frame(None));
+            }
+        }
+    }
+}

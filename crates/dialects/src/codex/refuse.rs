@@ -1,0 +1,72 @@
+//! Refusals in this protocol's codes.
+
+use vocabulary::{Refusal, Why};
+
+use super::VERSION;
+use crate::Frame;
+use crate::jsonrpc::{
+    INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND, PARSE_ERROR,
+};
+
+/// The app-server's word for a server that cannot take more just now.
+const OVERLOADED: i32 = -32001;
+
+/// A no, before it is a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    pub code: i32,
+    pub message: String,
+}
+
+impl Wrong {
+    pub fn request(message: impl Into<String>) -> Self {
+        Self::new(INVALID_REQUEST, message)
+    }
+
+    pub fn params(message: impl Into<String>) -> Self {
+        Self::new(INVALID_PARAMS, message)
+    }
+
+    pub fn not_json() -> Self {
+        Self::new(PARSE_ERROR, "expected one JSON object per message")
+    }
+
+    pub fn not_available(method: &str) -> Self {
+        let message = format!("{method} is not available in this build yet");
+        Self::new(METHOD_NOT_FOUND, message)
+    }
+
+    fn new(code: i32, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message }
+    }
+
+    /// No id: the request could not be read.
+    pub fn frame(&self, id: Option<&Id>) -> Frame {
+        VERSION.error(id, self.code, &self.message)
+    }
+}
+
+/// The one place where a refusal's reason becomes a code.
+impl From<&Refusal> for Wrong {
+    fn from(refusal: &Refusal) -> Self {
+        let code = match &refusal.why {
+            Why::Invalid { .. } => INVALID_PARAMS,
+            Why::NoRunningTurn => return Self::request("no active turn to interrupt"),
+            Why::UnknownThread
+            | Why::Busy
+            | Why::UnknownAsk
+            | Why::AlreadyAnswered
+            | Why::BlankAnswer
+            | Why::InUse
+            | Why::Conflict
+            | Why::Forbidden
+            | Why::Unauthenticated
+            | Why::OwnedElsewhere => INVALID_REQUEST,
+            Why::NotAvailable => METHOD_NOT_FOUND,
+            Why::ShuttingDown => OVERLOADED,
+            Why::Storage | Why::Internal => INTERNAL_ERROR,
+        };
+        Self::new(code, refusal.message.clone())
+    }
+}

@@ -1,0 +1,161 @@
+//! Threads, turns and their statuses in each endpoint's spelling.
+
+use vocabulary::{
+    AskKind, Status, Thread as CoreThread, ThreadSettings, TurnErrorKind, TurnId, TurnOutcome,
+};
+
+use super::Endpoint;
+use super::wire::results::{SandboxPolicy, ThreadOpened};
+use super::wire::thread::{
+    ActiveFlag, CodexThreadStatus, CodexTurnStatus, ItemsView, Thread, ThreadStatus, Turn,
+    TurnError, TurnStatus, ZaneThreadStatus, ZaneTurnStatus,
+};
+
+pub fn thread<'a>(endpoint: Endpoint, thread: &'a CoreThread, turns: Vec<Turn<'a>>) -> Thread<'a> {
+    let (card, model) = (&thread.card, &thread.settings.model);
+    let title = thread.title.text.as_str();
+    Thread {
+        id: card.id.to_string(),
+        session_id: card.id.to_string(),
+        name: (!title.is_empty()).then_some(title),
+        preview: &thread.preview,
+        model: &model.model,
+        model_provider: &model.provider,
+        created_at: card.created_at.seconds(),
+        updated_at: thread.updated_at.seconds(),
+        status: thread_status(endpoint, thread.status),
+        cwd: card.directory.to_string_lossy(),
+        cli_version: env!("CARGO_PKG_VERSION"),
+        source: "appServer",
+        ephemeral: false,
+        project_id: None,
+        turns,
+    }
+}
+
+/// A thread that this connection now hears; what is heard is loaded.
+pub fn opened<'a>(
+    endpoint: Endpoint,
+    known: &'a CoreThread,
+    asks: &[&AskKind],
+    turns: Vec<Turn<'a>>,
+) -> ThreadOpened<'a> {
+    let mut shown = thread(endpoint, known, turns);
+    shown.status = match (asks.first(), known.status) {
+        (Some(kind), _) => waiting_status(endpoint, kind),
+        (None, Status::Inactive | Status::Activating) => thread_status(endpoint, Status::Ready),
+        (
+            None,
+            Status::Ready
+            | Status::Running
+            | Status::Waiting
+            | Status::Deactivating
+            | Status::Error,
+        ) => thread_status(endpoint, known.status),
+    };
+    ThreadOpened {
+        model: &known.settings.model.model,
+        model_provider: &known.settings.model.provider,
+        cwd: known.card.directory.to_string_lossy(),
+        approval_policy: approval_policy(&known.settings),
+        approvals_reviewer: "user",
+        sandbox: SandboxPolicy::DangerFullAccess,
+        reasoning_effort: None,
+        thread: shown,
+    }
+}
+
+fn approval_policy(settings: &ThreadSettings) -> &'static str {
+    match settings.auto_approve {
+        true => "never",
+        false => "on-request",
+    }
+}
+
+pub fn thread_status(endpoint: Endpoint, status: Status) -> ThreadStatus {
+    let (zane, codex) = match status {
+        Status::Inactive | Status::Activating | Status::Deactivating => {
+            (ZaneThreadStatus::NotLoaded, CodexThreadStatus::NotLoaded)
+        }
+        Status::Ready => (ZaneThreadStatus::Idle, CodexThreadStatus::Idle),
+        Status::Running | Status::Waiting => return active(endpoint, Vec::new()),
+        Status::Error => (
+            ZaneThreadStatus::SystemError,
+            CodexThreadStatus::SystemError,
+        ),
+    };
+    match endpoint {
+        Endpoint::Zane => ThreadStatus::Zane(zane),
+        Endpoint::Codex => ThreadStatus::Codex(codex),
+    }
+}
+
+pub fn running_status(endpoint: Endpoint) -> ThreadStatus {
+    active(endpoint, Vec::new())
+}
+
+pub fn waiting_status(endpoint: Endpoint, kind: &AskKind) -> ThreadStatus {
+    let flag = match kind {
+        AskKind::Approval(_) => ActiveFlag::WaitingOnApproval,
+        AskKind::Questions(_) => ActiveFlag::WaitingOnUserInput,
+    };
+    active(endpoint, vec![flag])
+}
+
+fn active(endpoint: Endpoint, active_flags: Vec<ActiveFlag>) -> ThreadStatus {
+    match endpoint {
+        Endpoint::Zane => ThreadStatus::Zane(ZaneThreadStatus::Active),
+        Endpoint::Codex => ThreadStatus::Codex(CodexThreadStatus::Active { active_flags }),
+    }
+}
+
+pub fn rest_status(endpoint: Endpoint, outcome: &TurnOutcome) -> ThreadStatus {
+    let status = match outcome {
+        TurnOutcome::Completed | TurnOutcome::Cancelled => Status::Ready,
+        TurnOutcome::Failed(_) => Status::Error,
+    };
+    thread_status(endpoint, status)
+}
+
+/// A turn that runs, without its items.
+pub fn turn(endpoint: Endpoint, turn: &TurnId) -> Turn<'_> {
+    Turn {
+        id: turn.as_str(),
+        items: Vec::new(),
+        items_view: ItemsView::NotLoaded,
+        status: turn_status(endpoint, None),
+        error: None,
+        started_at: None,
+        completed_at: None,
+    }
+}
+
+/// No outcome: it runs.
+pub fn turn_status(endpoint: Endpoint, outcome: Option<&TurnOutcome>) -> TurnStatus {
+    let (zane, codex) = match outcome {
+        None => (ZaneTurnStatus::InProgress, CodexTurnStatus::InProgress),
+        Some(TurnOutcome::Completed) => (ZaneTurnStatus::Completed, CodexTurnStatus::Completed),
+        Some(TurnOutcome::Cancelled) => (ZaneTurnStatus::Interrupted, CodexTurnStatus::Interrupted),
+        Some(TurnOutcome::Failed(_)) => (ZaneTurnStatus::Failed, CodexTurnStatus::Failed),
+    };
+    match endpoint {
+        Endpoint::Zane => TurnStatus::Zane(zane),
+        Endpoint::Codex => TurnStatus::Codex(codex),
+    }
+}
+
+pub fn turn_error(outcome: &TurnOutcome) -> Option<TurnError<'_>> {
+    let TurnOutcome::Failed(error) = outcome else {
+        return None;
+    };
+    Some(TurnError {
+        message: &error.message,
+        codex_error_info: match error.kind {
+            TurnErrorKind::Provider => None,
+            TurnErrorKind::ServerRestart | TurnErrorKind::AgentLost | TurnErrorKind::Internal => {
+                Some("internalServerError")
+            }
+        },
+        additional_details: None,
+    })
+}

@@ -1,0 +1,268 @@
+//! Items: what was said, written and called, live and in history.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use vocabulary::{
+    FileChange, FileChangeKind, Item, ItemId, ReasoningKind, ThreadCard, ToolCall, ToolClass,
+    ToolOutcome, ToolOutput, TurnId, UserInput,
+};
+
+use super::{Told, notify};
+use crate::Frame;
+use crate::codex::wire::item::{
+    CommandAction, FileUpdateChange, ItemStatus, McpContent, McpToolCallError, McpToolCallResult,
+    PatchChangeKind, ThreadItem, UserContent,
+};
+use crate::codex::wire::notice::{ItemCompleted, ItemStarted};
+
+/// What our own tools are a server of, where a client wants to know one.
+const SERVER: &str = "dragoman";
+
+pub fn started(told: Told<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Frame {
+    let params = ItemStarted {
+        thread_id: told.thread,
+        turn_id: turn.as_str(),
+        started_at_ms: told.event.at.millis(),
+        item,
+    };
+    notify("item/started", &params)
+}
+
+pub fn completed(told: Told<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Frame {
+    let params = ItemCompleted {
+        thread_id: told.thread,
+        turn_id: turn.as_str(),
+        completed_at_ms: told.event.at.millis(),
+        item,
+    };
+    notify("item/completed", &params)
+}
+
+pub fn said(input: &UserInput) -> ThreadItem<'_> {
+    ThreadItem::UserMessage {
+        id: input.item.as_str(),
+        client_id: input.client_id.as_deref(),
+        content: vec![UserContent::Text {
+            text: input.shown(),
+            text_elements: [],
+        }],
+    }
+}
+
+pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> ThreadItem<'a> {
+    let id = item.as_str();
+    match body {
+        Item::AgentMessage { text, .. } => ThreadItem::AgentMessage { id, text },
+        Item::Reasoning { kind, text, .. } => reasoning(id, *kind, text),
+    }
+}
+
+pub fn reasoning<'a>(id: &'a str, kind: ReasoningKind, text: &'a str) -> ThreadItem<'a> {
+    let (summary, content) = match kind {
+        ReasoningKind::Summary => (vec![text], Vec::new()),
+        ReasoningKind::Reasoning => (Vec::new(), vec![text]),
+    };
+    ThreadItem::Reasoning {
+        id,
+        summary,
+        content,
+    }
+}
+
+/// How far a call has come.
+#[derive(Clone, Copy)]
+pub enum Shown<'a> {
+    Running,
+    /// With what it has written so far.
+    Writing(&'a str),
+    Ended(&'a ToolOutcome),
+}
+
+/// A call as an item; none for plans and questions, which have notifications of their own.
+pub fn called<'a>(
+    card: &'a ThreadCard,
+    call: &'a ToolCall,
+    shown: Shown<'a>,
+) -> Option<ThreadItem<'a>> {
+    match call.class {
+        ToolClass::Command => Some(command(card, call, shown)),
+        ToolClass::FileChange => Some(file_change(call, shown)),
+        ToolClass::FileRead | ToolClass::Other => Some(tool_call(call, shown)),
+        ToolClass::Question | ToolClass::Plan => None,
+    }
+}
+
+fn status(shown: Shown<'_>) -> ItemStatus {
+    match shown {
+        Shown::Running | Shown::Writing(_) => ItemStatus::InProgress,
+        Shown::Ended(ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. }))
+            if *exit_code != 0 =>
+        {
+            ItemStatus::Failed
+        }
+        Shown::Ended(ToolOutcome::Succeeded(_)) => ItemStatus::Completed,
+        Shown::Ended(ToolOutcome::Failed { .. } | ToolOutcome::Interrupted(_)) => {
+            ItemStatus::Failed
+        }
+        Shown::Ended(ToolOutcome::Denied(_) | ToolOutcome::NotRun { .. }) => ItemStatus::Declined,
+    }
+}
+
+fn command<'a>(card: &'a ThreadCard, call: &'a ToolCall, shown: Shown<'a>) -> ThreadItem<'a> {
+    let command = text(&call.input, "command");
+    let (exit_code, duration_ms) = match ended_output(shown) {
+        Some(ToolOutput::Command {
+            exit_code,
+            duration_ms,
+            ..
+        }) => (Some(*exit_code), Some(*duration_ms)),
+        Some(ToolOutput::Text(_) | ToolOutput::Files { .. } | ToolOutput::Json(_)) | None => {
+            (None, None)
+        }
+    };
+    ThreadItem::CommandExecution {
+        id: call.item.as_str(),
+        command,
+        cwd: card.directory.to_string_lossy(),
+        source: "agent",
+        status: status(shown),
+        command_actions: vec![CommandAction::Unknown { command }],
+        aggregated_output: words(shown),
+        exit_code,
+        duration_ms,
+    }
+}
+
+fn file_change<'a>(call: &'a ToolCall, shown: Shown<'a>) -> ThreadItem<'a> {
+    let changes = match ended_output(shown) {
+        Some(ToolOutput::Files { changes, .. }) => changes.iter().map(changed).collect(),
+        Some(ToolOutput::Text(_) | ToolOutput::Command { .. } | ToolOutput::Json(_)) | None => {
+            vec![wanted(&call.input)]
+        }
+    };
+    ThreadItem::FileChange {
+        id: call.item.as_str(),
+        changes,
+        status: status(shown),
+    }
+}
+
+fn changed(change: &FileChange) -> FileUpdateChange<'_> {
+    FileUpdateChange {
+        path: &change.path,
+        kind: match change.kind {
+            FileChangeKind::Add => PatchChangeKind::Add,
+            FileChangeKind::Update => PatchChangeKind::Update { move_path: None },
+            FileChangeKind::Delete => PatchChangeKind::Delete,
+        },
+        diff: Cow::Borrowed(&change.diff),
+    }
+}
+
+/// A change that has not happened: whoever is asked for it sees what it would write.
+fn wanted(input: &Value) -> FileUpdateChange<'_> {
+    let path = text(input, "filePath");
+    let (kind, diff) = match input.get("content").and_then(Value::as_str) {
+        Some(content) => (PatchChangeKind::Add, Cow::Borrowed(content)),
+        None => {
+            let lines = |sign: char, text: &str| -> String {
+                text.lines().map(|line| format!("{sign}{line}\n")).collect()
+            };
+            let old = lines('-', text(input, "oldString"));
+            let new = lines('+', text(input, "newString"));
+            let kind = PatchChangeKind::Update { move_path: None };
+            (kind, Cow::Owned(old + &new))
+        }
+    };
+    FileUpdateChange { path, kind, diff }
+}
+
+fn tool_call<'a>(call: &'a ToolCall, shown: Shown<'a>) -> ThreadItem<'a> {
+    let (result, error) = match shown {
+        Shown::Running | Shown::Writing(_) => (None, None),
+        Shown::Ended(ToolOutcome::Succeeded(output)) => (Some(result(output)), None),
+        Shown::Ended(
+            ToolOutcome::Failed { error: message } | ToolOutcome::NotRun { why: message },
+        ) => (None, Some(McpToolCallError { message })),
+        Shown::Ended(ToolOutcome::Denied(_)) => {
+            let message = "a person said no";
+            (None, Some(McpToolCallError { message }))
+        }
+        Shown::Ended(ToolOutcome::Interrupted(_)) => {
+            let message = "interrupted";
+            (None, Some(McpToolCallError { message }))
+        }
+    };
+    ThreadItem::McpToolCall {
+        id: call.item.as_str(),
+        server: SERVER,
+        tool: &call.name,
+        // This kind of item knows no `declined`.
+        status: match status(shown) {
+            ItemStatus::Declined => ItemStatus::Failed,
+            status => status,
+        },
+        arguments: &call.input,
+        result,
+        error,
+        duration_ms: None,
+    }
+}
+
+fn result(output: &ToolOutput) -> McpToolCallResult<'_> {
+    let structured_content = match output {
+        ToolOutput::Json(value) => Some(value),
+        ToolOutput::Text(_) | ToolOutput::Command { .. } | ToolOutput::Files { .. } => None,
+    };
+    McpToolCallResult {
+        content: vec![McpContent::Text {
+            text: output_words(output),
+        }],
+        structured_content,
+    }
+}
+
+fn ended_output(shown: Shown<'_>) -> Option<&ToolOutput> {
+    match shown {
+        Shown::Ended(
+            ToolOutcome::Succeeded(output)
+            | ToolOutcome::Denied(output)
+            | ToolOutcome::Interrupted(output),
+        ) => Some(output),
+        Shown::Running
+        | Shown::Writing(_)
+        | Shown::Ended(ToolOutcome::Failed { .. } | ToolOutcome::NotRun { .. }) => None,
+    }
+}
+
+fn words(shown: Shown<'_>) -> Option<Cow<'_, str>> {
+    match shown {
+        Shown::Running => None,
+        Shown::Writing(text) => Some(Cow::Borrowed(text)),
+        Shown::Ended(ToolOutcome::Failed { error: text } | ToolOutcome::NotRun { why: text }) => {
+            Some(Cow::Borrowed(text))
+        }
+        Shown::Ended(
+            ToolOutcome::Succeeded(output)
+            | ToolOutcome::Denied(output)
+            | ToolOutcome::Interrupted(output),
+        ) => Some(output_words(output)),
+    }
+}
+
+fn output_words(output: &ToolOutput) -> Cow<'_, str> {
+    match output {
+        ToolOutput::Text(text) => Cow::Borrowed(text),
+        ToolOutput::Command { stdout, stderr, .. } => match (stdout.as_str(), stderr.as_str()) {
+            (only, "") | ("", only) => Cow::Borrowed(only),
+            (out, err) => Cow::Owned(format!("{out}{err}")),
+        },
+        ToolOutput::Files { summary, .. } => Cow::Borrowed(summary),
+        ToolOutput::Json(value) => Cow::Owned(value.to_string()),
+    }
+}
+
+fn text<'a>(input: &'a Value, field: &str) -> &'a str {
+    input.get(field).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,77 @@
+//! What the model writes, while it writes it.
+
+use vocabulary::{Growth, ItemId, Opening, ReasoningKind, StreamTag};
+
+use super::{Told, items, notify};
+use crate::Frame;
+use crate::codex::wire::item::ThreadItem;
+use crate::codex::wire::notice::Delta;
+
+pub fn started(told: Told<'_>, tag: &StreamTag, item: &ItemId, opening: &Opening) -> Vec<Frame> {
+    let id = item.as_str();
+    match opening {
+        Opening::Text => {
+            let item = ThreadItem::AgentMessage { id, text: "" };
+            vec![items::started(told, &tag.turn, item)]
+        }
+        Opening::Reasoning(kind) => {
+            let item = ThreadItem::Reasoning {
+                id,
+                summary: Vec::new(),
+                content: Vec::new(),
+            };
+            let mut frames = vec![items::started(told, &tag.turn, item)];
+            if *kind == ReasoningKind::Summary {
+                let part = delta(told, tag, id, Index::Summary, None);
+                frames.push(notify("item/reasoning/summaryPartAdded", &part));
+            }
+            frames
+        }
+        // A call is shown when the turn comes to it.
+        Opening::ToolInput { .. } => Vec::new(),
+    }
+}
+
+pub fn grew(
+    told: Told<'_>,
+    tag: &StreamTag,
+    item: &ItemId,
+    growth: &Growth,
+    text: &str,
+) -> Vec<Frame> {
+    let (method, index) = match growth {
+        Growth::Text => ("item/agentMessage/delta", Index::None),
+        Growth::Reasoning(ReasoningKind::Reasoning) => ("item/reasoning/textDelta", Index::Content),
+        Growth::Reasoning(ReasoningKind::Summary) => {
+            ("item/reasoning/summaryTextDelta", Index::Summary)
+        }
+        Growth::Output(_) => ("item/commandExecution/outputDelta", Index::None),
+        Growth::ToolInput { .. } => return Vec::new(),
+    };
+    let params = delta(told, tag, item.as_str(), index, Some(text));
+    vec![notify(method, &params)]
+}
+
+/// Which of its item's lists a piece belongs to; ours have one entry each.
+enum Index {
+    None,
+    Content,
+    Summary,
+}
+
+fn delta<'a>(
+    told: Told<'a>,
+    tag: &'a StreamTag,
+    item_id: &'a str,
+    index: Index,
+    delta: Option<&'a str>,
+) -> Delta<'a> {
+    Delta {
+        thread_id: told.thread,
+        turn_id: tag.turn.as_str(),
+        item_id,
+        content_index: matches!(index, Index::Content).then_some(0),
+        summary_index: matches!(index, Index::Summary).then_some(0),
+        delta,
+    }
+}

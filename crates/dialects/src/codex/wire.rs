@@ -1,0 +1,11 @@
+//! The frames of the protocol as types: what requests carry, what they get, what is notified.
+//!
+//! Each carries the app-server's own name. Params are supersets of both endpoints' wherever keys do
+//! not clash; where the two endpoints spell a value differently, the type has both spellings.
+
+pub mod item;
+pub mod notice;
+pub mod params;
+pub mod request;
+pub mod results;
+pub mod thread;

@@ -1,0 +1,115 @@
+//! The items of a turn.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Item Types on `item/completed`; the app-server's ThreadItem.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum ThreadItem<'a> {
+    UserMessage {
+        id: &'a str,
+        client_id: Option<&'a str>,
+        content: Vec<UserContent<'a>>,
+    },
+    AgentMessage {
+        id: &'a str,
+        text: &'a str,
+    },
+    Reasoning {
+        id: &'a str,
+        summary: Vec<&'a str>,
+        content: Vec<&'a str>,
+    },
+    CommandExecution {
+        id: &'a str,
+        command: &'a str,
+        cwd: Cow<'a, str>,
+        source: &'static str,
+        status: ItemStatus,
+        command_actions: Vec<CommandAction<'a>>,
+        aggregated_output: Option<Cow<'a, str>>,
+        exit_code: Option<i32>,
+        duration_ms: Option<u64>,
+    },
+    FileChange {
+        id: &'a str,
+        changes: Vec<FileUpdateChange<'a>>,
+        status: ItemStatus,
+    },
+    /// Any other tool: the form that both endpoints' clients can show.
+    McpToolCall {
+        id: &'a str,
+        server: &'static str,
+        tool: &'a str,
+        status: ItemStatus,
+        arguments: &'a Value,
+        result: Option<McpToolCallResult<'a>>,
+        error: Option<McpToolCallError<'a>>,
+        duration_ms: Option<u64>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ItemStatus {
+    InProgress,
+    Completed,
+    Failed,
+    Declined,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum UserContent<'a> {
+    Text {
+        text: &'a str,
+        text_elements: [(); 0],
+    },
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum CommandAction<'a> {
+    Unknown { command: &'a str },
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FileUpdateChange<'a> {
+    pub path: &'a str,
+    pub kind: PatchChangeKind,
+    pub diff: Cow<'a, str>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum PatchChangeKind {
+    Add,
+    Delete,
+    Update { move_path: Option<String> },
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpToolCallResult<'a> {
+    pub content: Vec<McpContent<'a>>,
+    pub structured_content: Option<&'a Value>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum McpContent<'a> {
+    Text { text: Cow<'a, str> },
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct McpToolCallError<'a> {
+    pub message: &'a str,
+}

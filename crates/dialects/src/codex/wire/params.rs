@@ -1,0 +1,156 @@
+//! What client requests carry. Fields that mean nothing to us are not read.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// initialize
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    pub client_info: ClientInfo,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct ClientInfo {
+    pub name: String,
+    #[serde(default)]
+    pub version: Option<String>,
+}
+
+/// thread/start
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadStartParams {
+    #[serde(default)]
+    pub cwd: Option<String>,
+    #[serde(default)]
+    pub model: Option<String>,
+    /// A word, or an object for finer rules.
+    #[serde(default)]
+    pub approval_policy: Option<Value>,
+}
+
+/// thread/list
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadListParams {
+    #[serde(default)]
+    pub cursor: Option<String>,
+    #[serde(default)]
+    pub limit: Option<u32>,
+    #[serde(default)]
+    pub archived: Option<bool>,
+    #[serde(default)]
+    pub cwd: Option<OneOrMany>,
+    #[serde(default)]
+    pub search_term: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    pub fn contains(&self, text: &str) -> bool {
+        match self {
+            OneOrMany::One(one) => one == text,
+            OneOrMany::Many(many) => many.iter().any(|each| each == text),
+        }
+    }
+}
+
+/// thread/archive, thread/unsubscribe
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadParams {
+    pub thread_id: String,
+}
+
+/// thread/resume
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadResumeParams {
+    pub thread_id: String,
+    #[serde(default)]
+    pub exclude_turns: Option<bool>,
+}
+
+/// thread/read
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadReadParams {
+    pub thread_id: String,
+    #[serde(default)]
+    pub include_turns: Option<bool>,
+}
+
+/// thread/name/set
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSetNameParams {
+    pub thread_id: String,
+    pub name: String,
+}
+
+/// turn/start
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStartParams {
+    pub thread_id: String,
+    pub input: Vec<UserInput>,
+    #[serde(default)]
+    pub client_user_message_id: Option<String>,
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub approval_policy: Option<Value>,
+}
+
+/// One piece of what a user says; only text has a meaning yet.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct UserInput {
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+/// turn/interrupt
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnInterruptParams {
+    pub thread_id: String,
+    pub turn_id: String,
+}
+
+/// model/list
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelListParams {
+    #[serde(default)]
+    pub include_hidden: Option<bool>,
+}
+
+/// The result a client gives to a requestApproval.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct ApprovalResponse {
+    /// A word, or an object that accepts with an amendment.
+    pub decision: Value,
+}
+
+/// The result a client gives to item/tool/requestUserInput.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct ToolRequestUserInputResponse {
+    pub answers: BTreeMap<String, ToolRequestUserInputAnswer>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct ToolRequestUserInputAnswer {
+    pub answers: Vec<String>,
+}

@@ -1,0 +1,131 @@
+//! What client requests get.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::thread::{Thread, Turn};
+
+/// `{}`
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct Empty {}
+
+/// initialize
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResponse<'a> {
+    pub user_agent: String,
+    pub codex_home: Cow<'a, str>,
+    pub platform_family: &'static str,
+    pub platform_os: &'static str,
+}
+
+/// account/read: nobody has to sign in to talk to us.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetAccountResponse {
+    pub account: Option<Empty>,
+    pub requires_openai_auth: bool,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Page<T> {
+    pub data: Vec<T>,
+    pub next_cursor: Option<String>,
+}
+
+/// model/list
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Model<'a> {
+    pub id: Cow<'a, str>,
+    pub model: Cow<'a, str>,
+    pub display_name: Cow<'a, str>,
+    pub description: String,
+    pub hidden: bool,
+    pub is_default: bool,
+    pub supported_reasoning_efforts: [ReasoningEffortOption; 1],
+    pub default_reasoning_effort: &'static str,
+    pub input_modalities: [&'static str; 1],
+}
+
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReasoningEffortOption {
+    pub reasoning_effort: &'static str,
+    pub description: &'static str,
+}
+
+/// configRequirements/read: nothing is prescribed.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct ConfigRequirementsReadResponse {
+    pub requirements: Option<Empty>,
+}
+
+/// config/read: what is configured here is not this protocol's configuration.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct ConfigReadResponse {
+    pub config: Empty,
+    pub origins: Empty,
+    pub layers: Option<Empty>,
+}
+
+/// collaborationMode/list
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct CollaborationModeMask {
+    pub name: &'static str,
+    pub mode: &'static str,
+    pub model: Option<&'static str>,
+    pub reasoning_effort: Option<&'static str>,
+    /// Read by Zane's client.
+    pub developer_instructions: Option<&'static str>,
+}
+
+/// thread/start, thread/resume
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadOpened<'a> {
+    pub thread: Thread<'a>,
+    pub model: &'a str,
+    pub model_provider: &'a str,
+    pub cwd: Cow<'a, str>,
+    pub approval_policy: &'static str,
+    pub approvals_reviewer: &'static str,
+    pub sandbox: SandboxPolicy,
+    pub reasoning_effort: Option<&'static str>,
+}
+
+/// Nothing encloses commands in this build, and the answer says so.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum SandboxPolicy {
+    DangerFullAccess,
+}
+
+/// thread/read
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ThreadReadResponse<'a> {
+    pub thread: Thread<'a>,
+}
+
+/// thread/unsubscribe
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct ThreadUnsubscribeResponse {
+    pub status: UnsubscribeStatus,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum UnsubscribeStatus {
+    NotSubscribed,
+    Unsubscribed,
+}
+
+/// turn/start
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TurnStartResponse<'a> {
+    pub turn: Turn<'a>,
+}

@@ -1,0 +1,119 @@
+//! Threads and turns, as results and notifications show them.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::item::ThreadItem;
+
+/// The app-server's Thread; the seed's ThreadInfo.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Thread<'a> {
+    pub id: String,
+    pub session_id: String,
+    pub name: Option<&'a str>,
+    pub preview: &'a str,
+    pub model: &'a str,
+    pub model_provider: &'a str,
+    pub created_at: i64,
+    pub updated_at: i64,
+    pub status: ThreadStatus,
+    pub cwd: Cow<'a, str>,
+    pub cli_version: &'static str,
+    pub source: &'static str,
+    pub ephemeral: bool,
+    /// Required by the app-server's clients, and always null here.
+    pub project_id: Option<&'a str>,
+    pub turns: Vec<Turn<'a>>,
+}
+
+/// A word on zane, an object on codex.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ThreadStatus {
+    Zane(ZaneThreadStatus),
+    Codex(CodexThreadStatus),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum ZaneThreadStatus {
+    NotLoaded,
+    Idle,
+    SystemError,
+    Active,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum CodexThreadStatus {
+    NotLoaded,
+    Idle,
+    SystemError,
+    Active { active_flags: Vec<ActiveFlag> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ActiveFlag {
+    WaitingOnApproval,
+    WaitingOnUserInput,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn<'a> {
+    pub id: &'a str,
+    pub items: Vec<ThreadItem<'a>>,
+    pub items_view: ItemsView,
+    pub status: TurnStatus,
+    pub error: Option<TurnError<'a>>,
+    pub started_at: Option<i64>,
+    pub completed_at: Option<i64>,
+}
+
+/// Whether `items` is all there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ItemsView {
+    NotLoaded,
+    Full,
+}
+
+/// Capitalised on zane, as the seed has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TurnStatus {
+    Zane(ZaneTurnStatus),
+    Codex(CodexTurnStatus),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum ZaneTurnStatus {
+    Completed,
+    Interrupted,
+    Failed,
+    InProgress,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CodexTurnStatus {
+    Completed,
+    Interrupted,
+    Failed,
+    InProgress,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnError<'a> {
+    pub message: &'a str,
+    pub codex_error_info: Option<&'static str>,
+    pub additional_details: Option<&'a str>,
+}
