@@ -1,5 +1,6 @@
 //! Tongues: how one dialect says a step, and what its frames mean in core words.
 
+pub mod codex;
 pub mod cowork;
 pub mod cowork1;
 pub mod diminuendo;
@@ -78,6 +79,14 @@ pub const LANGUAGES: &[Language] = &[
     Language {
         name: "diminuendo",
         learn: || Box::new(diminuendo::Diminuendo::default()),
+    },
+    Language {
+        name: "zane",
+        learn: || Box::new(codex::Codex::new(codex::Form::Zane)),
+    },
+    Language {
+        name: "codex",
+        learn: || Box::new(codex::Codex::new(codex::Form::Codex)),
     },
 ];
 

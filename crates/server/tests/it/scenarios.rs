@@ -41,9 +41,11 @@ macro_rules! stories {
 }
 
 /// Every tongue there is; one line per dialect.
-const TONGUES: &[&str] = &["cowork", "cowork1", "diminuendo"];
+const TONGUES: &[&str] = &["cowork", "cowork1", "diminuendo", "zane", "codex"];
 tongue!(cowork);
 tongue!(diminuendo);
+tongue!(zane);
+tongue!(codex);
 
 /// The first cowork protocol cannot cancel, and says nothing before a turn is over: stories that
 /// wait for a word, or that end by a cancel, have no end in it.
@@ -75,7 +77,12 @@ fn no_scenario_and_no_tongue_is_left_out() {
         .map(|entry| entry.expect("an entry").file_name())
         .map(|name| name.to_string_lossy().into_owned())
         .collect();
-    for stories in [cowork::STORIES, diminuendo::STORIES] {
+    for stories in [
+        cowork::STORIES,
+        diminuendo::STORIES,
+        zane::STORIES,
+        codex::STORIES,
+    ] {
         assert_eq!(named(stories), there, "scenarios/ and the list above");
     }
     assert!(named(cowork1::STORIES).is_subset(&there));

@@ -7,8 +7,11 @@ const TIME: &str = "2026-01-01T00:00:00.000Z";
 const MILLIS: &str = "1767225600000";
 const PORT: &str = "127.0.0.1:7337";
 const USER: &str = "/home/user";
-/// Numbers behind a key that ends so are durations.
-const DURATIONS: [&str; 4] = [
+/// Numbers behind a key that ends so are durations, or moments in Unix time.
+const DURATIONS: [&str; 7] = [
+    "edAt\":",
+    "edAtMs\":",
+    "\"ts\":",
     "duration_ms\":",
     "urationMs\":",
     "atencyMs\":",
