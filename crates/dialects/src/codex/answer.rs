@@ -23,7 +23,10 @@ impl Codex {
                 self.threads(out, &id, &params, &threads, next);
             }
             (Waiting::LoadedList(id), Reply::Threads { threads, .. }) => {
-                let awake = threads.iter().filter(|thread| is_awake(thread.status));
+                let heard = |thread: &Thread| self.listening.hears(thread.card.id);
+                let awake = threads
+                    .iter()
+                    .filter(|thread| is_awake(thread.status) || heard(thread));
                 let data = awake.map(|thread| thread.card.id.to_string()).collect();
                 let next_cursor = None;
                 send(out, respond(&id, &Page { data, next_cursor }));

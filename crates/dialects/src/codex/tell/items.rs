@@ -169,10 +169,15 @@ fn wanted(input: &Value) -> FileUpdateChange<'_> {
             let lines = |sign: char, text: &str| -> String {
                 text.lines().map(|line| format!("{sign}{line}\n")).collect()
             };
-            let old = lines('-', text(input, "oldString"));
-            let new = lines('+', text(input, "newString"));
+            let (old, new) = (text(input, "oldString"), text(input, "newString"));
+            // Where in the file it would be is not known yet; clients read nothing without a place.
+            let (lost, won) = (old.lines().count(), new.lines().count());
+            let place = format!("@@ -1,{lost} +1,{won} @@\n");
             let kind = PatchChangeKind::Update { move_path: None };
-            (kind, Cow::Owned(old + &new))
+            (
+                kind,
+                Cow::Owned(place + &lines('-', old) + &lines('+', new)),
+            )
         }
     };
     FileUpdateChange { path, kind, diff }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Cause, Fact, ItemId, PlanStep, PlanStepStatus, ToolCallRef, ToolOutcome, ToolOutput, TurnId,
-    TurnOutcome, UserInput,
+    Cause, Fact, ItemId, PlanStep, PlanStepStatus, ToolCall, ToolCallRef, ToolClass, ToolOutcome,
+    ToolOutput, TurnId, TurnOutcome, UserInput,
 };
 
 use super::stub::{Stub, approval, bash, model, tag};
@@ -129,4 +129,21 @@ fn an_ask_says_what_is_waited_for_before_it_asks() {
     assert_eq!(told[1]["id"], 7);
     assert_eq!(told[1]["method"], "item/commandExecution/requestApproval");
     assert_eq!(told[1]["params"]["command"], "rm -rf build");
+}
+
+#[test]
+fn a_change_is_shown_before_it_is_made() {
+    let edit = ToolCall {
+        name: "edit".to_owned(),
+        input: json!({ "filePath": "a.txt", "oldString": "one", "newString": "two\nthree" }),
+        class: ToolClass::FileChange,
+        ..bash()
+    };
+    let told = Stub::started(Endpoint::Codex).tell(Fact::ToolReached {
+        tag: tag(),
+        call: edit,
+    });
+    let change = &told[0]["params"]["item"]["changes"][0];
+    assert_eq!(change["path"], "a.txt");
+    assert_eq!(change["diff"], "@@ -1,1 +1,2 @@\n-one\n+two\n+three\n");
 }
