@@ -1,6 +1,6 @@
 //! Who may do what: the one place that decides. A lone user is the owner and may do everything.
 
-use vocabulary::{Call, Caller, Refusal, Role, Why};
+use vocabulary::{Call, Caller, LibraryCall, Refusal, Role, Why};
 
 /// What a call does to the world, as far as permission goes.
 enum Need {
@@ -33,6 +33,7 @@ fn need(call: &Call) -> Need {
         | Call::GetThread { .. }
         | Call::ReadMessages { .. }
         | Call::ReadEvents { .. }
+        | Call::ReadEventsBefore { .. }
         | Call::GetCatalog
         | Call::GetProviderStatus
         | Call::ListTools
@@ -46,5 +47,27 @@ fn need(call: &Call) -> Need {
         | Call::ResetThread { .. }
         | Call::CloseThread { .. } => Need::Write,
         Call::DeleteThread { .. } => Need::Delete,
+        Call::Library(call) => need_of_library(call),
+    }
+}
+
+fn need_of_library(call: &LibraryCall) -> Need {
+    match call {
+        // Who asks for a default gets one, whatever their role: it is nobody's loss.
+        LibraryCall::ListWorkspaces
+        | LibraryCall::DefaultWorkspace
+        | LibraryCall::ReadTree { .. }
+        | LibraryCall::FindThread { .. } => Need::Read,
+        LibraryCall::SelectWorkspace { make_current, .. } => match make_current {
+            true => Need::Write,
+            false => Need::Read,
+        },
+        LibraryCall::CreateWorkspace { .. }
+        | LibraryCall::UpdateWorkspace { .. }
+        | LibraryCall::MoveThread { .. }
+        | LibraryCall::CreateFolder { .. }
+        | LibraryCall::MoveFolder { .. }
+        // A folder's threads are not deleted with it.
+        | LibraryCall::DeleteFolder { .. } => Need::Write,
     }
 }

@@ -15,7 +15,7 @@ use tokio::sync::{broadcast, oneshot};
 use tools::Toolbox;
 use vocabulary::{
     Audience, Call, Caller, ModelRef, Notice, Refusal, TenantId, Thread, ThreadCard, ThreadId,
-    ThreadView, Timestamp,
+    ThreadView, Timestamp, Workspace, WorkspaceChange, WorkspaceId,
 };
 
 mod access;
@@ -218,6 +218,30 @@ impl Shared {
             thread.card.tenant.clone(),
             Notice::ThreadChanged { revision, thread },
         );
+    }
+
+    pub(crate) fn workspace_changed(
+        &self,
+        tenant: &TenantId,
+        what: WorkspaceChange,
+        workspace: &Workspace,
+    ) {
+        let (revision, workspace) = (self.next_revision(), Box::new(workspace.clone()));
+        let notice = Notice::WorkspaceChanged {
+            revision,
+            what,
+            workspace,
+        };
+        self.notify(tenant.clone(), notice);
+    }
+
+    pub(crate) fn tree_changed(&self, tenant: &TenantId, workspace: WorkspaceId) {
+        let revision = self.next_revision();
+        let notice = Notice::TreeChanged {
+            revision,
+            workspace,
+        };
+        self.notify(tenant.clone(), notice);
     }
 
     pub(crate) fn thread_removed(&self, card: &ThreadCard) {

@@ -25,6 +25,12 @@ pub const INPUT_BYTES_MAX: usize = 1 << 20;
 pub const TITLE_CHARS_MAX: usize = 200;
 pub const PREVIEW_CHARS_MAX: usize = 200;
 pub const CLIENT_ID_CHARS_MAX: usize = 200;
+pub const WORKSPACES_MAX: usize = 1_000;
+pub const FOLDERS_MAX: usize = 10_000;
+/// Names of workspaces and folders.
+pub const NAME_CHARS_MAX: usize = 200;
+/// How often a library change is tried again when others change it at the same time.
+pub const LIBRARY_TRIES_MAX: usize = 16;
 /// Commands remembered as allowed.
 pub const GRANTS_MAX: usize = 64;
 /// Output of a running command that a late joiner is shown.

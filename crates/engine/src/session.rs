@@ -410,6 +410,7 @@ pub(crate) fn storage(error: StoreError) -> Refusal {
         StoreError::Taken => Why::Conflict,
         StoreError::BadCursor => Why::Invalid { field: "cursor" },
         StoreError::OutOfStep { .. }
+        | StoreError::Outdated { .. }
         | StoreError::Foreign(_)
         | StoreError::Full
         | StoreError::Failed(_) => Why::Storage,

@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Result, Store, StoreError,
-    StoredEvent, ThreadPage,
+    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, RecordChange, RecordKind, Records,
+    Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 
 /// Passes everything on to the store inside, but for the faults it was told.
@@ -184,6 +184,20 @@ impl<S: Store> Store for Faulty<S> {
     async fn set_setting(&self, tenant: &TenantId, name: &str, value: &str) -> Result<()> {
         self.check()?;
         self.inner.set_setting(tenant, name, value).await
+    }
+
+    async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records> {
+        self.inner.records(tenant, kind).await
+    }
+
+    async fn write_records(
+        &self,
+        tenant: &TenantId,
+        expected: u64,
+        changes: Vec<RecordChange>,
+    ) -> Result<u64> {
+        self.check()?;
+        self.inner.write_records(tenant, expected, changes).await
     }
 
     async fn ready(&self) -> Result<()> {

@@ -15,10 +15,13 @@ mod check;
 mod cursor;
 pub mod faulty;
 pub mod memory;
+mod records;
 pub mod sqlite;
 pub mod story;
 #[cfg(test)]
 mod tests;
+
+pub use records::{Record, RecordChange, RecordKind, Records};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -41,6 +44,9 @@ pub enum StoreError {
     /// A list was asked to go on from a place that this store never named.
     #[error("this cursor is not one of ours; start the list again without it")]
     BadCursor,
+    /// Somebody wrote records that this writer has not seen: read again.
+    #[error("the library stands at revision {found}, not at {expected}")]
+    Outdated { expected: u64, found: u64 },
     /// The file at this place belongs to another program; it was not touched.
     #[error("the database belongs to another program: {0}")]
     Foreign(String),
@@ -205,6 +211,17 @@ pub trait Store: Send + Sync + 'static {
     /// Small settings by name, e.g. the library's revision.
     async fn setting(&self, tenant: &TenantId, name: &str) -> Result<Option<String>>;
     async fn set_setting(&self, tenant: &TenantId, name: &str, value: &str) -> Result<()>;
+
+    /// All records of one kind.
+    async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records>;
+    /// Writes a batch of records, all of it or nothing; gives the library's new revision.
+    /// `expected` is the revision the batch was made from.
+    async fn write_records(
+        &self,
+        tenant: &TenantId,
+        expected: u64,
+        changes: Vec<RecordChange>,
+    ) -> Result<u64>;
 
     /// Whether calls can be answered.
     async fn ready(&self) -> Result<()>;

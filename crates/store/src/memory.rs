@@ -1,5 +1,6 @@
 //! The store in memory: for tests, and for a server that shall keep nothing.
 
+mod library;
 mod world;
 
 use std::ops::{Bound, Range};
@@ -10,8 +11,8 @@ use parking_lot::Mutex;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Result, Store, StoreError,
-    StoredEvent, ThreadPage,
+    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, RecordChange, RecordKind, Records,
+    Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 use world::World;
 
@@ -215,6 +216,23 @@ impl Store for MemoryStore {
         let key = (tenant.clone(), name.to_owned());
         self.world.lock().settings.insert(key, value.to_owned());
         Ok(())
+    }
+
+    async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records> {
+        let world = self.world.lock();
+        let library = world.libraries.get(tenant);
+        Ok(library.map_or_else(Records::default, |library| library.read(kind)))
+    }
+
+    async fn write_records(
+        &self,
+        tenant: &TenantId,
+        expected: u64,
+        changes: Vec<RecordChange>,
+    ) -> Result<u64> {
+        let mut world = self.world.lock();
+        let library = world.libraries.entry(tenant.clone()).or_default();
+        library.write(expected, changes)
     }
 
     async fn ready(&self) -> Result<()> {

@@ -9,6 +9,7 @@ mod listing;
 mod open;
 mod queries;
 mod reader;
+mod records;
 mod writer;
 
 use std::ops::Range;
@@ -20,8 +21,8 @@ use rusqlite::ErrorCode;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Result, Store, StoreError,
-    StoredEvent, ThreadPage,
+    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, RecordChange, RecordKind, Records,
+    Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 use leases::Owner;
 pub use open::APPLICATION_ID;
@@ -217,6 +218,25 @@ impl Store for SqliteStore {
         let (tenant, name, value) = (tenant.clone(), name.to_owned(), value.to_owned());
         self.writer
             .run(move |db| append::set_setting(db, &tenant, &name, &value))
+            .await
+    }
+
+    async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records> {
+        let tenant = tenant.clone();
+        self.readers
+            .run(move |db| records::read(db, &tenant, kind))
+            .await
+    }
+
+    async fn write_records(
+        &self,
+        tenant: &TenantId,
+        expected: u64,
+        changes: Vec<RecordChange>,
+    ) -> Result<u64> {
+        let tenant = tenant.clone();
+        self.writer
+            .run(move |db| records::write(db, &tenant, expected, &changes))
             .await
     }
 

@@ -7,6 +7,7 @@ mod leases;
 mod lists;
 mod log;
 mod props;
+mod records;
 
 use crate::SharedStore;
 
@@ -26,6 +27,10 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
     lists::pages_stay_in_place_while_threads_come(&open()).await;
     lists::a_client_id_names_one_thread_of_its_tenant(&open()).await;
     lists::settings_and_counters_outlive_the_process(&open).await;
+
+    records::records_are_written_in_batches(&open).await;
+    records::a_batch_from_an_older_picture_is_refused(&open).await;
+    records::concurrent_writers_lose_nothing(&open).await;
 
     leases::a_thread_is_awake_in_one_process_only(&open).await;
     leases::an_older_lease_can_no_longer_write(&open).await;

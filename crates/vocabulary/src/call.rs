@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{
-    Answer, AskId, Cause, Changed, ModelRef, Seq, TenantId, ThreadId, TurnId, WorkspaceId,
+    Answer, AskId, Cause, Changed, LibraryCall, ModelRef, Seq, TenantId, ThreadId, TurnId, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -92,6 +92,16 @@ pub enum Call {
         after: Seq,
         limit: u32,
     },
+
+    /// The last durable events up to a position, oldest first.
+    ReadEventsBefore {
+        thread: ThreadId,
+        upto: Seq,
+        limit: u32,
+    },
+
+    /// Workspaces, folders, and which thread is meant.
+    Library(LibraryCall),
 
     GetCatalog,
     GetProviderStatus,
@@ -186,10 +196,12 @@ impl Call {
             | Call::CloseThread { thread, .. }
             | Call::ReadMessages { thread, .. }
             | Call::ReadEvents { thread, .. }
+            | Call::ReadEventsBefore { thread, .. }
             | Call::GetMcpServers { thread }
             | Call::GetCheckpoints { thread } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::Library(_)
             | Call::GetCatalog
             | Call::GetProviderStatus
             | Call::ListTools => None,

@@ -11,6 +11,7 @@ mod catalog;
 mod event;
 mod ids;
 mod item;
+mod library;
 mod notice;
 mod refusal;
 mod reply;
@@ -30,6 +31,10 @@ pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, Workspa
 pub use item::{
     FileChange, FileChangeKind, Item, OutputStream, PlanStep, PlanStepStatus, ReasoningKind,
     ToolCall, ToolClass, ToolOutcome, ToolOutput,
+};
+pub use library::{
+    DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
+    WorkspaceChange, WorkspaceDirectory,
 };
 pub use notice::Notice;
 pub use refusal::{Refusal, Why};

@@ -1,6 +1,6 @@
 //! Notices: unnumbered hints that a list changed.
 
-use crate::{Thread, ThreadId};
+use crate::{Thread, ThreadId, Workspace, WorkspaceChange, WorkspaceId};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
@@ -15,6 +15,16 @@ pub enum Notice {
     ThreadRemoved {
         revision: u64,
         thread: ThreadId,
+    },
+    WorkspaceChanged {
+        revision: u64,
+        what: WorkspaceChange,
+        workspace: Box<Workspace>,
+    },
+    /// Folders or placements changed.
+    TreeChanged {
+        revision: u64,
+        workspace: WorkspaceId,
     },
     /// Some notices were missed: read the list again.
     Reload {

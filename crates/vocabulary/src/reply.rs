@@ -1,6 +1,6 @@
 //! Replies: what a call gets when it is not refused.
 
-use crate::{Catalog, Event, McpSnapshot, ProviderStatus, Thread, ThreadCard, ThreadView, TurnId};
+use crate::{Catalog, Event, LibraryReply, McpSnapshot, ProviderStatus, Thread, ThreadCard, ThreadView, TurnId};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
@@ -30,6 +30,7 @@ pub enum Reply {
     Events {
         card: Box<ThreadCard>,
         events: Vec<Event>,
+        /// Whether there are more in the direction that was read.
         more: bool,
     },
     Catalog(Box<Catalog>),
@@ -37,6 +38,7 @@ pub enum Reply {
     /// Names and first lines of their descriptions, sorted.
     Tools(Vec<(String, String)>),
     McpServers(McpSnapshot),
+    Library(Box<LibraryReply>),
 }
 
 /// One entry of the transcript, with the message it belongs to.

@@ -38,6 +38,8 @@ impl Session {
             | Call::CreateThread(_)
             | Call::ReadMessages { .. }
             | Call::ReadEvents { .. }
+            | Call::ReadEventsBefore { .. }
+            | Call::Library(_)
             | Call::GetCatalog
             | Call::GetProviderStatus
             | Call::ListTools

@@ -6,6 +6,7 @@ use std::sync::Weak;
 use bytes::Bytes;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
+use super::library::Library;
 use crate::check::Head;
 use crate::cursor::Cursor;
 use crate::{Batch, Draft, EntryRow, Lease, Receipt, Result, StoreError, StoredEvent, ThreadPage};
@@ -17,6 +18,7 @@ pub(super) struct World {
     last_fence: u64,
     pub(super) owners: Vec<Weak<()>>,
     pub(super) counters: HashMap<&'static str, u64>,
+    pub(super) libraries: HashMap<TenantId, Library>,
     pub(super) settings: HashMap<(TenantId, String), String>,
 }
 
