@@ -110,7 +110,8 @@ impl Cowork {
                 | Reply::Catalog(_)
                 | Reply::ProviderStatus(_)
                 | Reply::Tools(_)
-                | Reply::McpServers(_),
+                | Reply::McpServers(_)
+                | Reply::Library(_),
             ) => {
                 let message = "the session could not be opened; connect again";
                 self.refuse(out, &Refusal::new(Why::Internal, message));
@@ -218,6 +219,8 @@ impl Dialect for Cowork {
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
             | Notice::ThreadRemoved { .. }
+            | Notice::WorkspaceChanged { .. }
+            | Notice::TreeChanged { .. }
             | Notice::Reload { .. } => {}
         }
     }

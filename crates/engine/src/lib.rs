@@ -60,6 +60,8 @@ pub struct Shared {
     pub(crate) ask_numbers: AskNumbers,
     notices: broadcast::Sender<Arc<(TenantId, Notice)>>,
     revision: AtomicU64,
+    /// One change of the library at a time, so that notices come in the order of the changes.
+    pub(crate) library: tokio::sync::Mutex<()>,
     stopping: AtomicBool,
 }
 
@@ -113,6 +115,7 @@ impl Engine {
             // Grows over restarts without a write: no process changes a list a thousand times
             // per millisecond.
             revision: AtomicU64::new(now().0.unsigned_abs() * 1_000),
+            library: tokio::sync::Mutex::default(),
             stopping: AtomicBool::new(false),
         };
         Self {

@@ -1,7 +1,7 @@
 //! The library: lists, creation, deletion and reading of threads; calls for one thread go to its session.
 
-mod catalog;
 mod folders;
+mod keeping;
 mod records;
 mod workspaces;
 
@@ -11,8 +11,9 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use vocabulary::{
-    Call, Caller, DEFAULT_WORKSPACE, Entry, LibraryCall, NewThread, Refusal, Reply, Seq, Status,
-    Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
+    AuthMethod, Call, Caller, Catalog, CatalogProvider, DEFAULT_WORKSPACE, Entry, McpFile,
+    McpLayer, McpSnapshot, NewThread, ProviderStatus, Refusal, Reply, Seq, Status, Thread,
+    ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
     WorkspaceId,
 };
 
@@ -59,13 +60,13 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             let card = owned(shared, caller, thread).await?;
             read_events_before(shared, card, upto, limit).await
         }
-        Call::Library(call) => keep(shared, caller, call).await,
-        Call::GetCatalog => Ok(Reply::Catalog(Box::new(catalog::catalog(shared)))),
-        Call::GetProviderStatus => Ok(Reply::ProviderStatus(catalog::provider_status(shared))),
-        Call::ListTools => Ok(Reply::Tools(catalog::tool_names(shared))),
+        Call::Library(call) => keeping::answer(shared, caller, call).await,
+        Call::GetCatalog => Ok(Reply::Catalog(Box::new(catalog(shared)))),
+        Call::GetProviderStatus => Ok(Reply::ProviderStatus(provider_status(shared))),
+        Call::ListTools => Ok(Reply::Tools(tool_names(shared))),
         Call::GetMcpServers { thread } => {
             let card = owned(shared, caller, thread).await?;
-            Ok(Reply::McpServers(catalog::mcp_files(shared, &card).await))
+            Ok(Reply::McpServers(mcp_files(shared, &card).await))
         }
         Call::GetCheckpoints { thread } => {
             owned(shared, caller, thread).await?;
@@ -83,76 +84,6 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
         reply,
         as_of: Seq::ZERO,
     })
-}
-
-/// Calls about workspaces and folders.
-async fn keep(shared: &Arc<Shared>, caller: &Caller, call: LibraryCall) -> Result<Reply, Refusal> {
-    match call {
-        LibraryCall::ListWorkspaces => workspaces::list(shared, caller).await,
-        LibraryCall::DefaultWorkspace => workspaces::default(shared, caller).await,
-        LibraryCall::CreateWorkspace {
-            id,
-            name,
-            make_current,
-            directory,
-        } => {
-            let wanted = workspaces::Wanted {
-                id,
-                name,
-                make_current,
-                directory,
-            };
-            workspaces::create(shared, caller, wanted).await
-        }
-        LibraryCall::SelectWorkspace { id, make_current } => {
-            workspaces::select(shared, caller, &id, make_current).await
-        }
-        LibraryCall::UpdateWorkspace { id, name } => {
-            workspaces::rename(shared, caller, &id, &name).await
-        }
-        LibraryCall::ReadTree { workspace } => folders::tree(shared, caller, workspace).await,
-        LibraryCall::MoveThread {
-            thread,
-            workspace,
-            folder,
-        } => {
-            let card = owned(shared, caller, thread).await?;
-            folders::move_thread(shared, caller, &card, workspace, folder).await
-        }
-        LibraryCall::CreateFolder {
-            workspace,
-            parent,
-            name,
-        } => folders::create(shared, caller, workspace, parent, &name).await,
-        LibraryCall::MoveFolder {
-            workspace,
-            folder,
-            parent,
-        } => folders::move_folder(shared, caller, workspace, &folder, parent).await,
-        LibraryCall::DeleteFolder { workspace, folder } => {
-            folders::delete(shared, caller, workspace, &folder).await
-        }
-        LibraryCall::FindThread { name } => find(shared, caller, &name).await,
-    }
-}
-
-/// Ours first: nobody can take another thread's name.
-async fn find(shared: &Arc<Shared>, caller: &Caller, name: &str) -> Result<Reply, Refusal> {
-    let mut found = None;
-    if let Some(id) = ThreadId::parse(name) {
-        found = shared.store.thread(id).await.map_err(storage)?;
-    }
-    if found.is_none() {
-        let known = shared.store.thread_by_client_id(&caller.tenant, name).await;
-        if let Some(id) = known.map_err(storage)? {
-            found = shared.store.thread(id).await.map_err(storage)?;
-        }
-    }
-    let mut thread = found
-        .filter(|thread| thread.card.tenant == caller.tenant)
-        .ok_or_else(|| Refusal::new(Why::UnknownThread, format!("there is no thread {name}")))?;
-    thread.status = status(shared, &thread);
-    Ok(Reply::Thread(Box::new(thread)))
 }
 
 async fn to_session(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
@@ -526,4 +457,91 @@ async fn events_between(
             return Ok(events);
         }
     }
+}
+
+fn catalog(shared: &Shared) -> Catalog {
+    let providers = providers::catalog::PROVIDERS
+        .iter()
+        .map(|entry| CatalogProvider {
+            id: entry.id.to_owned(),
+            name: entry.name.to_owned(),
+            models: entry.models.iter().map(|&model| model.to_owned()).collect(),
+            default_model: entry.models[0].to_owned(),
+            auth_methods: entry.auth.iter().map(auth_method).collect(),
+            connected: shared.providers.contains_key(entry.id),
+        });
+    Catalog {
+        providers: providers.collect(),
+        default: shared.config.default_model.clone(),
+    }
+}
+
+fn auth_method(method: &providers::catalog::Auth) -> AuthMethod {
+    match *method {
+        providers::catalog::Auth::ApiKey { id, label } => AuthMethod::ApiKey {
+            id: id.to_owned(),
+            label: label.to_owned(),
+        },
+        providers::catalog::Auth::OAuth { id, label } => AuthMethod::OAuth {
+            id: id.to_owned(),
+            label: label.to_owned(),
+        },
+    }
+}
+
+fn provider_status(shared: &Shared) -> Vec<ProviderStatus> {
+    let checked_at = now();
+    let status = |entry: &providers::catalog::Entry| {
+        let connected = shared.providers.contains_key(entry.id);
+        ProviderStatus {
+            provider: entry.id.to_owned(),
+            authorized: connected,
+            verified: connected,
+            message: match connected {
+                true => "Connected.".to_owned(),
+                false => "Not connected.".to_owned(),
+            },
+            checked_at,
+        }
+    };
+    providers::catalog::PROVIDERS.iter().map(status).collect()
+}
+
+fn tool_names(shared: &Shared) -> Vec<(String, String)> {
+    let first_line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    let named =
+        |tool: &Arc<dyn tools::Tool>| (tool.name().to_owned(), first_line(tool.description()));
+    shared.tools.list().iter().map(named).collect()
+}
+
+/// Looks where MCP servers would be configured. Reading them is a later capability.
+async fn mcp_files(shared: &Shared, card: &ThreadCard) -> McpSnapshot {
+    let home = &shared.config.home;
+    let user = home.parent().unwrap_or(home);
+    let layers = [
+        (
+            McpLayer::Workspace,
+            card.directory.join(".cowork/mcp-servers.json"),
+        ),
+        (McpLayer::User, home.join("config/mcp-servers.json")),
+        (
+            McpLayer::System,
+            std::path::PathBuf::from("/etc/dragoman/mcp-servers.json"),
+        ),
+        (
+            McpLayer::WorkspaceLegacy,
+            card.directory.join(".agent/mcp-servers.json"),
+        ),
+        (McpLayer::UserLegacy, user.join(".agent/mcp-servers.json")),
+    ];
+    let mut files = Vec::with_capacity(layers.len());
+    for (layer, path) in layers {
+        let exists = tokio::fs::try_exists(&path).await.unwrap_or(false);
+        files.push(McpFile {
+            layer,
+            path,
+            exists,
+        });
+    }
+    McpSnapshot { files }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{
-    Answer, AskId, Cause, Changed, LibraryCall, ModelRef, Seq, TenantId, ThreadId, TurnId, WorkspaceId,
+    Answer, AskId, Cause, Changed, LibraryCall, ModelRef, Seq, TenantId, ThreadId, TurnId,
+    WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.

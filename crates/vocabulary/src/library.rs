@@ -79,9 +79,17 @@ pub enum LibraryCall {
         directory: WorkspaceDirectory,
     },
     /// Makes sure that it can be used.
-    SelectWorkspace { id: WorkspaceId, make_current: bool },
-    UpdateWorkspace { id: WorkspaceId, name: String },
-    ReadTree { workspace: WorkspaceId },
+    SelectWorkspace {
+        id: WorkspaceId,
+        make_current: bool,
+    },
+    UpdateWorkspace {
+        id: WorkspaceId,
+        name: String,
+    },
+    ReadTree {
+        workspace: WorkspaceId,
+    },
     /// Into a folder, or out of all of them.
     MoveThread {
         thread: ThreadId,
@@ -104,7 +112,9 @@ pub enum LibraryCall {
         folder: String,
     },
     /// The thread that a client names: by our id, else by the one it made up.
-    FindThread { name: String },
+    FindThread {
+        name: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,9 @@
 //! Replies: what a call gets when it is not refused.
 
-use crate::{Catalog, Event, LibraryReply, McpSnapshot, ProviderStatus, Thread, ThreadCard, ThreadView, TurnId};
+use crate::{
+    Catalog, Event, LibraryReply, McpSnapshot, ProviderStatus, Thread, ThreadCard, ThreadView,
+    TurnId,
+};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {

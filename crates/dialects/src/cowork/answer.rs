@@ -57,6 +57,7 @@ impl Session {
             Reply::Thread(_)
             | Reply::Listening(_)
             | Reply::Events { .. }
+            | Reply::Library(_)
             | Reply::Cancelled { .. } => {}
         }
     }

@@ -2,5 +2,6 @@
 
 mod durability;
 mod house;
+mod library;
 mod listening;
 mod turns;

@@ -1,0 +1,273 @@
+//! Workspaces: which there are, which is current, and where their threads run.
+
+use std::path::PathBuf;
+
+use store::{RecordChange, RecordKind};
+use vocabulary::{
+    Caller, DEFAULT_WORKSPACE, LibraryReply, Refusal, Reply, TenantId, Why, Workspace,
+    WorkspaceChange, WorkspaceDirectory, WorkspaceId,
+};
+
+use super::records::{self, Library, Plan};
+use crate::limits::{CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX, WORKSPACES_MAX};
+use crate::{Shared, now};
+
+const KINDS: &[RecordKind] = &[RecordKind::Workspace];
+const DEFAULT_NAME: &str = "Default Workspace";
+/// The tenant of a lone user, whose directories have plain names.
+const LONE_TENANT: &str = "local";
+const PLAIN_NAME_CHARS_MAX: usize = 64;
+
+/// A workspace that a client wants to have.
+pub struct Wanted {
+    pub id: WorkspaceId,
+    pub name: Option<String>,
+    pub make_current: bool,
+    pub directory: WorkspaceDirectory,
+}
+
+/// A workspace, and what became of it by this call.
+type Told = (Workspace, Option<WorkspaceChange>);
+
+pub async fn list(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal> {
+    let library = records::read(shared, &caller.tenant, KINDS).await?;
+    Ok(LibraryReply::Workspaces(library.workspaces).into())
+}
+
+pub async fn default(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal> {
+    change(shared, caller, |library| {
+        let active = || library.workspaces.iter().filter(|each| each.is_active);
+        let known = active().find(|each| each.is_current).or(active().next());
+        if let Some(known) = known {
+            return Ok(unchanged((known.clone(), None)));
+        }
+        let directory = WorkspaceDirectory::Given(shared.config.directory.clone());
+        let mut workspace = new_workspace(WorkspaceId::new(DEFAULT_WORKSPACE), directory);
+        workspace.name = DEFAULT_NAME.to_owned();
+        workspace.is_current = true;
+        let changes = vec![put(&workspace)?];
+        let outcome = (workspace, Some(WorkspaceChange::Created));
+        Ok(Plan { changes, outcome })
+    })
+    .await
+}
+
+pub async fn create(shared: &Shared, caller: &Caller, wanted: Wanted) -> Result<Reply, Refusal> {
+    let id = wanted.id.as_str().trim();
+    if id.is_empty() || id.chars().count() > CLIENT_ID_CHARS_MAX {
+        let message = format!("workspace_id must have 1 to {CLIENT_ID_CHARS_MAX} characters");
+        return Err(Refusal::invalid("workspace_id", message));
+    }
+    let id = WorkspaceId::new(id);
+    let name = wanted.name.as_deref().map(str::trim);
+    let name = name.filter(|name| !name.is_empty());
+    change(shared, caller, |library| {
+        let created = Some(WorkspaceChange::Created);
+        if let Some(known) = library.workspaces.iter().find(|each| each.id == id) {
+            return Ok(unchanged((known.clone(), created)));
+        }
+        let count = library.workspaces.len();
+        if count >= WORKSPACES_MAX {
+            let message = format!("there are {WORKSPACES_MAX} workspaces already");
+            return Err(Refusal::invalid("workspace_id", message));
+        }
+        let mut workspace = new_workspace(id.clone(), wanted.directory.clone());
+        workspace.name = match name {
+            Some(name) => short(name),
+            None => format!("Workspace {}", count + 1),
+        };
+        let is_current = |each: &Workspace| each.is_active && each.is_current;
+        workspace.is_current = wanted.make_current || !library.workspaces.iter().any(is_current);
+        let mut changes = match workspace.is_current {
+            true => clear_current(library)?,
+            false => Vec::new(),
+        };
+        changes.push(put(&workspace)?);
+        let outcome = (workspace, created);
+        Ok(Plan { changes, outcome })
+    })
+    .await
+}
+
+pub async fn select(
+    shared: &Shared,
+    caller: &Caller,
+    id: &WorkspaceId,
+    make_current: bool,
+) -> Result<Reply, Refusal> {
+    change(shared, caller, |library| {
+        let mut workspace = known(library, id)?.clone();
+        if !workspace.is_active {
+            let message = format!("workspace `{id}` is not active");
+            return Err(Refusal::invalid("workspace_id", message));
+        }
+        if !make_current || workspace.is_current {
+            return Ok(unchanged((workspace, None)));
+        }
+        let mut changes = clear_current(library)?;
+        workspace.is_current = true;
+        workspace.updated_at = now();
+        changes.push(put(&workspace)?);
+        let outcome = (workspace, Some(WorkspaceChange::CurrentChanged));
+        Ok(Plan { changes, outcome })
+    })
+    .await
+}
+
+pub async fn rename(
+    shared: &Shared,
+    caller: &Caller,
+    id: &WorkspaceId,
+    name: &str,
+) -> Result<Reply, Refusal> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Refusal::invalid("name", "name must not be empty"));
+    }
+    change(shared, caller, |library| {
+        let mut workspace = known(library, id)?.clone();
+        workspace.name = short(name);
+        workspace.updated_at = now();
+        let changes = vec![put(&workspace)?];
+        let outcome = (workspace, Some(WorkspaceChange::Updated));
+        Ok(Plan { changes, outcome })
+    })
+    .await
+}
+
+/// Makes sure that there is such a workspace. Threads that name none are in the default one,
+/// whether anybody has asked for it yet or not.
+pub fn check(library: &Library, id: &WorkspaceId) -> Result<(), Refusal> {
+    match id.as_str() {
+        DEFAULT_WORKSPACE => Ok(()),
+        _ => known(library, id).map(drop),
+    }
+}
+
+/// Where the threads of a workspace run; made where it is ours and not there yet.
+pub async fn directory(
+    shared: &Shared,
+    caller: &Caller,
+    id: Option<&WorkspaceId>,
+) -> Result<PathBuf, Refusal> {
+    // Several servers may share one home, each started for a directory of its own.
+    let servers = || shared.config.directory.clone();
+    let Some(id) = id.filter(|id| id.as_str() != DEFAULT_WORKSPACE) else {
+        return Ok(servers());
+    };
+    let library = records::read(shared, &caller.tenant, KINDS).await?;
+    let workspace = library.workspaces.into_iter().find(|each| each.id == *id);
+    match workspace.map(|workspace| workspace.directory) {
+        None => Ok(servers()),
+        Some(WorkspaceDirectory::Given(path)) => Ok(path),
+        Some(WorkspaceDirectory::Managed) => managed(shared, &caller.tenant, id).await,
+    }
+}
+
+async fn managed(shared: &Shared, tenant: &TenantId, id: &WorkspaceId) -> Result<PathBuf, Refusal> {
+    let path = shared
+        .config
+        .home
+        .join("workspaces")
+        .join(file_name(tenant, id));
+    let mut make = tokio::fs::DirBuilder::new();
+    make.recursive(true).mode(0o700);
+    make.create(&path).await.map_err(|error| {
+        let message = format!("the workspace's directory cannot be made: {error}");
+        Refusal::new(Why::Storage, message)
+    })?;
+    Ok(path)
+}
+
+/// A workspace's id is whatever a client made up: only a plain one becomes a name as it is.
+fn file_name(tenant: &TenantId, id: &WorkspaceId) -> String {
+    let plain = |each: char| each.is_ascii_alphanumeric() || each == '-' || each == '_';
+    let text = id.as_str();
+    if tenant.as_str() == LONE_TENANT
+        && text.len() <= PLAIN_NAME_CHARS_MAX
+        && text.chars().all(plain)
+    {
+        return text.to_owned();
+    }
+    let hash = blake3::hash(format!("{}\n{text}", tenant.as_str()).as_bytes());
+    // No plain name begins so.
+    format!("~{}", &hash.to_hex()[..32])
+}
+
+/// One change of workspaces, and the notice of it.
+async fn change(
+    shared: &Shared,
+    caller: &Caller,
+    plan: impl FnMut(&Library) -> Result<Plan<Told>, Refusal>,
+) -> Result<Reply, Refusal> {
+    let _one_at_a_time = shared.library.lock().await;
+    let (workspace, what) = records::change(shared, &caller.tenant, KINDS, plan).await?;
+    if let Some(what) = what {
+        shared.workspace_changed(&caller.tenant, what, &workspace);
+    }
+    Ok(LibraryReply::Workspace(workspace).into())
+}
+
+fn unchanged(outcome: Told) -> Plan<Told> {
+    Plan {
+        changes: Vec::new(),
+        outcome,
+    }
+}
+
+fn new_workspace(id: WorkspaceId, directory: WorkspaceDirectory) -> Workspace {
+    let at = now();
+    Workspace {
+        id,
+        name: String::new(),
+        is_active: true,
+        is_current: false,
+        created_at: at,
+        updated_at: at,
+        directory,
+    }
+}
+
+fn clear_current(library: &Library) -> Result<Vec<RecordChange>, Refusal> {
+    let current = library.workspaces.iter().filter(|each| each.is_current);
+    current
+        .map(|each| {
+            let mut workspace = each.clone();
+            workspace.is_current = false;
+            workspace.updated_at = now();
+            put(&workspace)
+        })
+        .collect()
+}
+
+fn known<'a>(library: &'a Library, id: &WorkspaceId) -> Result<&'a Workspace, Refusal> {
+    let found = library.workspaces.iter().find(|each| each.id == *id);
+    found.ok_or_else(|| {
+        let message = format!("workspace `{id}` does not exist");
+        Refusal::invalid("workspace_id", message)
+    })
+}
+
+fn put(workspace: &Workspace) -> Result<RecordChange, Refusal> {
+    records::put(RecordKind::Workspace, workspace.id.as_str(), workspace)
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(NAME_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_id_names_a_directory() {
+        let name =
+            |tenant: &str, id: &str| file_name(&TenantId::new(tenant), &WorkspaceId::new(id));
+        assert_eq!(name("local", "work-1_a"), "work-1_a");
+        for id in ["../../etc", "a/b", ".", "~x", &"x".repeat(65)] {
+            assert!(name("local", id).starts_with('~'), "{id}");
+        }
+        assert_ne!(name("one", "w"), name("two", "w"));
+    }
+}
