@@ -1,47 +1,265 @@
 //! The pioneer dialect: workspaces and threads over JSON-RPC.
+//!
+//! A connection is bound to one workspace at most and subscribed to any number of threads. Its
+//! requests are handled one at a time, in order: what comes while one is under way waits.
 
-use vocabulary::{Event, Notice, Refusal, Reply, ThreadCard};
+use std::collections::{HashMap, VecDeque};
 
-use crate::{Action, Cx, Delivery, Dialect, Frame, Hello, Reason, Tag, Variant};
+use serde::Serialize;
+use vocabulary::{Call, Event, Notice, Refusal, Reply, ThreadCard, ThreadId, WorkspaceId};
+
+use self::hear::Wrong;
+use self::steps::{Running, Step};
+use self::subscription::Subscription;
+use self::tell::notification;
+use self::wire::thread::{ThreadResponse, ThreadTreeChangedNotification};
+use crate::jsonrpc::{Id, Version};
+use crate::{Action, Cx, Delivery, Dialect, Frame, From, Heard, Hello, Reason, Tag, Variant};
+
+mod act;
+mod answer;
+pub mod hear;
+pub mod history;
+pub mod items;
+mod refuse;
+mod scan;
+mod show;
+mod start;
+mod steps;
+mod subscription;
+pub mod tell;
+pub mod wire;
+
+#[cfg(test)]
+mod tests;
+
+/// Requests that wait for the one under way.
+const WAITING_FRAMES_MAX: usize = 256;
+const WAITING_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// One connection of this dialect.
 #[derive(Default)]
-pub struct Pioneer {}
+pub struct Pioneer {
+    /// Whether it wants to be asked: `?permissions=1`.
+    permissions: bool,
+    /// The workspace whose notifications it hears.
+    bound: Option<WorkspaceId>,
+    subscriptions: HashMap<ThreadId, Subscription>,
+    running: Option<Running>,
+    waiting: VecDeque<String>,
+    /// Notifications that came while a request was under way: its answer goes first.
+    held: Vec<Frame>,
+    last_tag: u64,
+    closed: bool,
+}
+
+/// Events as this dialect's frames.
+pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
+    tell::tell(card, event)
+}
+
+impl Pioneer {
+    fn hear(&mut self, out: &mut Vec<Action>, frame: &str) {
+        let hearing = match hear::read(frame) {
+            Ok(hearing) => hearing,
+            Err(wrong) => return send_error(out, None, &wrong),
+        };
+        match hear::request(&hearing.method, hearing.params) {
+            Ok(request) => self.act(out, hearing.id, hearing.method, request),
+            Err(wrong) => send_error(out, Some(&hearing.id), &wrong),
+        }
+    }
+
+    /// Makes a call for the request under way.
+    fn call(&mut self, out: &mut Vec<Action>, running: Running, call: Call) {
+        let tag = self.run(running);
+        out.push(Action::Call { tag, call });
+    }
+
+    fn listen(&mut self, out: &mut Vec<Action>, running: Running, thread: ThreadId) {
+        let tag = self.run(running);
+        out.push(Action::Listen {
+            tag,
+            thread,
+            from: From::Head,
+            recent: 0,
+        });
+    }
+
+    fn run(&mut self, running: Running) -> Tag {
+        self.running = Some(running);
+        self.last_tag += 1;
+        Tag(self.last_tag)
+    }
+
+    /// Goes on with what waited, until something has to wait again.
+    fn go_on(&mut self, out: &mut Vec<Action>) {
+        while self.running.is_none() {
+            out.extend(self.held.drain(..).map(Action::Send));
+            match self.waiting.pop_front() {
+                Some(frame) => self.hear(out, &frame),
+                None => return,
+            }
+        }
+    }
+
+    fn close(&mut self, out: &mut Vec<Action>, reason: Reason) {
+        self.closed = true;
+        out.push(Action::Close(reason));
+    }
+
+    fn bind(&mut self, workspace: &str) {
+        self.bound = Some(WorkspaceId::new(workspace.trim()));
+    }
+
+    /// The thread a client names, where this connection is subscribed to it.
+    fn subscribed(&self, name: &str) -> Option<ThreadId> {
+        let cards = self.subscriptions.values().map(|each| &each.thread.card);
+        let mut named = cards.filter(|card| show::wire_id(card) == name);
+        named.next().map(|card| card.id)
+    }
+
+    /// After the answer to the request under way, or at once.
+    fn notify(&mut self, out: &mut Vec<Action>, frame: Frame) {
+        match self.running {
+            Some(_) => self.held.push(frame),
+            None => out.push(Action::Send(frame)),
+        }
+    }
+
+    fn is_bound(&self, workspace: &WorkspaceId) -> bool {
+        self.bound.as_ref() == Some(workspace)
+    }
+
+    /// Whether this connection is just starting this thread: it is told by the answer.
+    fn is_starting(&self, card: &ThreadCard) -> bool {
+        match &self.running {
+            Some(Running {
+                step: Step::Start(start),
+                ..
+            }) => start.params.thread_id == show::wire_id(card),
+            Some(_) | None => false,
+        }
+    }
+}
+
+/// A tree that should be read again.
+fn tree_changed(workspace: &WorkspaceId) -> Frame {
+    let workspace_id = workspace.as_str();
+    let params = ThreadTreeChangedNotification { workspace_id };
+    notification("thread/tree/changed", &params)
+}
+
+fn respond(out: &mut Vec<Action>, id: &Id, result: &impl Serialize) {
+    out.push(Action::Send(Version::Written.response(id, result)));
+}
+
+fn send_error(out: &mut Vec<Action>, id: Option<&Id>, wrong: &Wrong) {
+    let frame = Version::Written.error(id, wrong.code, &wrong.message);
+    out.push(Action::Send(frame));
+}
 
 impl Dialect for Pioneer {
     fn variant(&self) -> Variant {
         Variant::Pioneer
     }
 
-    fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, _hello: &Hello) {
-        let reason = Reason::new(
-            Reason::POLICY,
-            "this dialect is not available in this build yet",
-        );
-        out.push(Action::Close(reason));
+    fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
+        self.permissions = hello.query("permissions") == Some("1");
+        out.push(Action::Watch);
     }
 
-    fn heard(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _frame: &str) {}
+    fn heard(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
+        if self.closed {
+            return;
+        }
+        if self.running.is_none() {
+            self.hear(out, frame);
+            return self.go_on(out);
+        }
+        let bytes: usize = self.waiting.iter().map(String::len).sum();
+        if self.waiting.len() < WAITING_FRAMES_MAX && bytes + frame.len() <= WAITING_BYTES_MAX {
+            self.waiting.push_back(frame.to_owned());
+        } else {
+            let text = "too many requests at once; wait for answers";
+            self.close(out, Reason::new(Reason::POLICY, text));
+        }
+    }
 
     fn replied(
         &mut self,
         _cx: &Cx<'_>,
-        _out: &mut Vec<Action>,
-        _tag: Tag,
-        _outcome: Result<Reply, Refusal>,
+        out: &mut Vec<Action>,
+        tag: Tag,
+        outcome: Result<Reply, Refusal>,
     ) {
+        if tag != Tag(self.last_tag) || self.closed {
+            return;
+        }
+        if let Some(running) = self.running.take() {
+            self.answered(out, running, outcome);
+            self.go_on(out);
+        }
     }
 
-    fn told(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _delivery: Delivery<'_>) {}
+    fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
+        let Some(subscription) = self.subscriptions.get_mut(&delivery.card.id) else {
+            return;
+        };
+        match delivery.what {
+            Heard::Live(event) => subscription.told(out, event, self.permissions),
+            // A client of this protocol cannot be told of a hole; it can come again.
+            Heard::Gap { .. } => self.close(out, Reason::too_slow()),
+            // Listening from the head, nothing is read back.
+            Heard::Replay(_) | Heard::CaughtUp { .. } => {}
+        }
+    }
 
-    fn noticed(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>, _notice: &Notice) {}
+    fn noticed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
+        match notice {
+            Notice::WorkspaceChanged {
+                what, workspace, ..
+            } => {
+                let params = show::workspace_changed(*what, workspace);
+                self.notify(out, notification("workspace/changed", &params));
+            }
+            Notice::TreeChanged { workspace, .. } => {
+                if self.is_bound(workspace) {
+                    self.notify(out, tree_changed(workspace));
+                }
+            }
+            Notice::ThreadAdded { thread, .. } => {
+                let card = &thread.card;
+                let known = self.subscriptions.contains_key(&card.id) || self.is_starting(card);
+                if self.is_bound(&card.workspace) && !known {
+                    self.notify(out, tree_changed(&card.workspace));
+                }
+            }
+            // Subscribers follow the thread itself.
+            Notice::ThreadChanged { thread, .. } => {
+                let card = &thread.card;
+                let known = self.subscriptions.contains_key(&card.id) || self.is_starting(card);
+                if self.is_bound(&card.workspace) && !known {
+                    let thread = show::thread(thread);
+                    let frame = notification("thread/updated", &ThreadResponse { thread });
+                    self.notify(out, frame);
+                }
+            }
+            // Whose it was is not known any more; reading a tree too often does no harm.
+            Notice::ThreadRemoved { .. } | Notice::Reload { .. } => {
+                if let Some(bound) = self.bound.clone() {
+                    self.notify(out, tree_changed(&bound));
+                }
+            }
+            Notice::ShuttingDown { reason } => {
+                self.close(out, Reason::new(Reason::GOING_AWAY, *reason));
+            }
+        }
+    }
 
     fn woke(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
 
-    fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
-}
-
-/// Events as this dialect's frames.
-pub fn tell(_card: &ThreadCard, _event: &Event) -> Vec<Frame> {
-    Vec::new()
+    fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {
+        self.closed = true;
+    }
 }

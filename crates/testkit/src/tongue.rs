@@ -4,6 +4,7 @@ pub mod codex;
 pub mod cowork;
 pub mod cowork1;
 pub mod diminuendo;
+pub mod pioneer;
 
 /// What a person wants, in core words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +88,10 @@ pub const LANGUAGES: &[Language] = &[
     Language {
         name: "codex",
         learn: || Box::new(codex::Codex::new(codex::Form::Codex)),
+    },
+    Language {
+        name: "pioneer",
+        learn: || Box::new(pioneer::Pioneer::default()),
     },
 ];
 

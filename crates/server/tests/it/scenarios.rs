@@ -41,11 +41,19 @@ macro_rules! stories {
 }
 
 /// Every tongue there is; one line per dialect.
-const TONGUES: &[&str] = &["cowork", "cowork1", "diminuendo", "zane", "codex"];
+const TONGUES: &[&str] = &[
+    "cowork",
+    "cowork1",
+    "diminuendo",
+    "zane",
+    "codex",
+    "pioneer",
+];
 tongue!(cowork);
 tongue!(diminuendo);
 tongue!(zane);
 tongue!(codex);
+tongue!(pioneer);
 
 /// The first cowork protocol cannot cancel, and says nothing before a turn is over: stories that
 /// wait for a word, or that end by a cancel, have no end in it.
@@ -82,6 +90,7 @@ fn no_scenario_and_no_tongue_is_left_out() {
         diminuendo::STORIES,
         zane::STORIES,
         codex::STORIES,
+        pioneer::STORIES,
     ] {
         assert_eq!(named(stories), there, "scenarios/ and the list above");
     }

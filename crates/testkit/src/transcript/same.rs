@@ -18,12 +18,20 @@ const DURATIONS: [&str; 7] = [
     "lapsedMs\":",
 ];
 
+/// Numbers behind these keys are Unix seconds.
+const SECONDS: [&str; 2] = ["\"created_at\":", "\"updated_at\":"];
+const SECONDS_SHOWN: &str = "1767225600";
+/// Numbers behind these keys are positions in a log, which jump when a process dies.
+const POSITIONS: [&str; 3] = ["\"sequence\":", "\"last_sequence\":", "\"next_cursor\":"];
+
 #[derive(Default)]
 pub struct Same {
     /// Scratch paths and what stands for them, longest first.
     paths: Vec<(String, &'static str)>,
     /// Each id's number, by first appearance.
     ids: HashMap<String, usize>,
+    /// Each position's number, by first appearance.
+    positions: HashMap<String, usize>,
 }
 
 impl Same {
@@ -32,6 +40,7 @@ impl Same {
         Self {
             paths: vec![(user.to_string_lossy().into_owned(), USER)],
             ids: HashMap::new(),
+            positions: HashMap::new(),
         }
     }
 
@@ -49,11 +58,26 @@ impl Same {
                 false => None,
             }
             .or_else(|| duration(&out, rest))
+            .or_else(|| self.counted(&out, rest))
             .unwrap_or_else(|| (first.to_string(), first.len_utf8()));
             out.push_str(&shown);
             rest = &rest[taken..];
         }
         out
+    }
+
+    /// Unix seconds are fixed; positions in a log are numbered by first appearance.
+    fn counted(&mut self, before: &str, text: &str) -> Option<(String, usize)> {
+        let digits = count_digits(text);
+        let behind = |keys: &[&str]| digits > 0 && keys.iter().any(|key| before.ends_with(key));
+        if behind(&SECONDS) {
+            return Some((SECONDS_SHOWN.to_owned(), digits));
+        }
+        behind(&POSITIONS).then(|| {
+            let next = self.positions.len() + 1;
+            let number = self.positions.entry(text[..digits].to_owned());
+            (number.or_insert(next).to_string(), digits)
+        })
     }
 
     /// What the text begins with, if it differs per run, and how long it is.

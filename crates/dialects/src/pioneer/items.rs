@@ -1,0 +1,285 @@
+//! Facts as items of a turn.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+use vocabulary::{
+    Item, ItemId, ReasoningKind, ThreadCard, ToolCall, ToolCallRef, ToolClass, ToolOutcome,
+    ToolOutput, TurnId, TurnOutcome, UserInput,
+};
+
+use super::wire::item::{
+    OutputPolicy, Tool, ToolCallStatus, ToolDisplayPayload, ToolOutputPolicySnapshot,
+    ToolStoragePayload, TurnItem,
+};
+use super::wire::turn::{ItemDeltaStream, Turn, TurnStatus};
+
+/// What a tool keeps of its output at most.
+const OUTPUT_BYTES_MAX: u64 = 400_000;
+
+pub fn running(turn: &TurnId) -> Turn<'_> {
+    Turn {
+        id: Cow::Borrowed(turn.as_str()),
+        status: TurnStatus::InProgress,
+        error: None,
+    }
+}
+
+pub fn ended<'a>(turn: &'a TurnId, outcome: &'a TurnOutcome) -> Turn<'a> {
+    let (status, error) = match outcome {
+        TurnOutcome::Completed => (TurnStatus::Completed, None),
+        TurnOutcome::Cancelled => (TurnStatus::Interrupted, None),
+        TurnOutcome::Failed(error) => (TurnStatus::Failed, Some(Cow::from(&error.message))),
+    };
+    Turn {
+        id: Cow::Borrowed(turn.as_str()),
+        status,
+        error,
+    }
+}
+
+pub fn user_message(input: &UserInput) -> TurnItem<'_> {
+    TurnItem::UserMessage {
+        id: input.item.as_str(),
+        text: input.shown(),
+    }
+}
+
+pub fn agent_message<'a>(item: &'a ItemId, text: &'a str) -> TurnItem<'a> {
+    let id = item.as_str();
+    TurnItem::AgentMessage { id, text }
+}
+
+/// With no text yet, or with all of it.
+pub fn reasoning<'a>(item: &'a ItemId, kind: ReasoningKind, text: Option<&'a str>) -> TurnItem<'a> {
+    let text: Vec<&str> = text.into_iter().collect();
+    let (summary, content) = match kind {
+        ReasoningKind::Summary => (text, Vec::new()),
+        ReasoningKind::Reasoning => (Vec::new(), text),
+    };
+    TurnItem::Reasoning {
+        id: item.as_str(),
+        summary,
+        content,
+    }
+}
+
+/// A finished item, its text, and the stream that text belongs to.
+pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> (TurnItem<'a>, &'a str, ItemDeltaStream) {
+    match body {
+        Item::AgentMessage { text, .. } => (
+            agent_message(item, text),
+            text,
+            ItemDeltaStream::AgentMessage,
+        ),
+        Item::Reasoning { kind, text, .. } => (
+            reasoning(item, *kind, Some(text)),
+            text,
+            ItemDeltaStream::Generic,
+        ),
+    }
+}
+
+/// The same item before anything was written.
+pub fn unwritten<'a>(item: &'a ItemId, body: &'a Item) -> TurnItem<'a> {
+    match body {
+        Item::AgentMessage { .. } => agent_message(item, ""),
+        Item::Reasoning { kind, .. } => reasoning(item, *kind, None),
+    }
+}
+
+pub fn call_started<'a>(card: &'a ThreadCard, call: &'a ToolCall) -> TurnItem<'a> {
+    let tool = Tool {
+        id: call.item.as_str(),
+        tool_name: &call.name,
+        arguments: Cow::Borrowed(&call.input),
+        status: ToolCallStatus::InProgress,
+        output_policy: policy(call.class),
+        display: ToolDisplayPayload::Progress {
+            stage: "started",
+            metadata: empty(),
+        },
+        storage: ToolStoragePayload::None,
+    };
+    let kind = Kind {
+        card,
+        class: call.class,
+        input: Some(&call.input),
+        outcome: None,
+    };
+    item(tool, kind)
+}
+
+/// A call that has ended. What it was called with is known from when it was planned.
+pub fn call_ended<'a>(
+    card: &'a ThreadCard,
+    planned: Option<&'a ToolCall>,
+    call: &'a ToolCallRef,
+    outcome: &'a ToolOutcome,
+) -> TurnItem<'a> {
+    let tool = Tool {
+        id: call.item.as_str(),
+        tool_name: &call.name,
+        arguments: match planned {
+            Some(planned) => Cow::Borrowed(&planned.input),
+            None => Cow::Owned(Value::Null),
+        },
+        status: match outcome {
+            ToolOutcome::Succeeded(_) => ToolCallStatus::Completed,
+            ToolOutcome::Failed { .. }
+            | ToolOutcome::Denied(_)
+            | ToolOutcome::Interrupted(_)
+            | ToolOutcome::NotRun { .. } => ToolCallStatus::Failed,
+        },
+        output_policy: policy(call.class),
+        display: display(&call.name, outcome),
+        storage: ToolStoragePayload::None,
+    };
+    let kind = Kind {
+        card,
+        class: call.class,
+        input: planned.map(|planned| &planned.input),
+        outcome: Some(outcome),
+    };
+    item(tool, kind)
+}
+
+/// What a command wrote, for its one delta in history.
+pub fn output(outcome: &ToolOutcome) -> Option<(&str, ItemDeltaStream)> {
+    match given(outcome)? {
+        ToolOutput::Command { stdout, stderr, .. } => match (stdout.as_str(), stderr.as_str()) {
+            ("", "") => None,
+            ("", stderr) => Some((stderr, ItemDeltaStream::Stderr)),
+            (stdout, _) => Some((stdout, ItemDeltaStream::Stdout)),
+        },
+        ToolOutput::Files { summary, .. } => Some((summary, ItemDeltaStream::FileChange)),
+        ToolOutput::Text(text) => Some((text, ItemDeltaStream::ToolProgress)),
+        ToolOutput::Json(_) => None,
+    }
+}
+
+/// What tells one kind of tool from another.
+struct Kind<'a> {
+    card: &'a ThreadCard,
+    class: ToolClass,
+    input: Option<&'a Value>,
+    outcome: Option<&'a ToolOutcome>,
+}
+
+fn item<'a>(tool: Tool<'a>, kind: Kind<'a>) -> TurnItem<'a> {
+    let success = kind.outcome.map(succeeded);
+    match kind.class {
+        ToolClass::Command => TurnItem::CommandExecution {
+            tool,
+            command: kind.input.map(command).unwrap_or_default(),
+            cwd: Some(kind.card.directory.to_string_lossy()),
+            success,
+        },
+        ToolClass::FileChange => TurnItem::FileChange {
+            tool,
+            changed_files: kind.outcome.map(changed_files).unwrap_or_default(),
+            success,
+        },
+        ToolClass::FileRead | ToolClass::Question | ToolClass::Plan | ToolClass::Other => {
+            TurnItem::DynamicToolCall { tool, success }
+        }
+    }
+}
+
+/// A command line is run by a shell.
+fn command(input: &Value) -> Vec<&str> {
+    match input["command"].as_str() {
+        Some(line) => vec!["bash", "-c", line],
+        None => Vec::new(),
+    }
+}
+
+fn changed_files(outcome: &ToolOutcome) -> Vec<&str> {
+    match given(outcome) {
+        Some(ToolOutput::Files { changes, .. }) => {
+            changes.iter().map(|change| change.path.as_str()).collect()
+        }
+        Some(ToolOutput::Text(_) | ToolOutput::Command { .. } | ToolOutput::Json(_)) | None => {
+            Vec::new()
+        }
+    }
+}
+
+fn given(outcome: &ToolOutcome) -> Option<&ToolOutput> {
+    match outcome {
+        ToolOutcome::Succeeded(output)
+        | ToolOutcome::Denied(output)
+        | ToolOutcome::Interrupted(output) => Some(output),
+        ToolOutcome::Failed { .. } | ToolOutcome::NotRun { .. } => None,
+    }
+}
+
+/// A command that ran and said no has not succeeded.
+fn succeeded(outcome: &ToolOutcome) -> bool {
+    match outcome {
+        ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. }) => *exit_code == 0,
+        ToolOutcome::Succeeded(_) => true,
+        ToolOutcome::Failed { .. }
+        | ToolOutcome::Denied(_)
+        | ToolOutcome::Interrupted(_)
+        | ToolOutcome::NotRun { .. } => false,
+    }
+}
+
+fn display<'a>(title: &'a str, outcome: &'a ToolOutcome) -> ToolDisplayPayload<'a> {
+    let line = match outcome {
+        ToolOutcome::Failed { error } => Cow::Borrowed(error.as_str()),
+        ToolOutcome::NotRun { why } => Cow::Borrowed(why.as_str()),
+        ToolOutcome::Succeeded(output)
+        | ToolOutcome::Denied(output)
+        | ToolOutcome::Interrupted(output) => match output {
+            ToolOutput::Command {
+                stdout,
+                stderr,
+                exit_code,
+                duration_ms,
+            } => {
+                return ToolDisplayPayload::Shell {
+                    stdout,
+                    stderr,
+                    exit_code: *exit_code,
+                    duration_ms: *duration_ms,
+                    truncated: false,
+                };
+            }
+            ToolOutput::Text(text) => Cow::Borrowed(text.as_str()),
+            ToolOutput::Files { summary, .. } => Cow::Borrowed(summary.as_str()),
+            ToolOutput::Json(value) => Cow::Owned(value.to_string()),
+        },
+    };
+    ToolDisplayPayload::Summary {
+        title,
+        lines: vec![line],
+        metadata: empty(),
+        truncated: false,
+    }
+}
+
+fn policy(class: ToolClass) -> ToolOutputPolicySnapshot {
+    let max_bytes = OUTPUT_BYTES_MAX;
+    let full = OutputPolicy::Full { max_bytes };
+    ToolOutputPolicySnapshot {
+        llm: full,
+        llm_retention: OutputPolicy::UntilTurnTerminal { max_bytes },
+        timeline: full,
+        storage: full,
+        recovery: OutputPolicy::None,
+        deltas: match class {
+            ToolClass::Command => OutputPolicy::ProgressOnly,
+            ToolClass::FileRead
+            | ToolClass::FileChange
+            | ToolClass::Question
+            | ToolClass::Plan
+            | ToolClass::Other => OutputPolicy::Disabled,
+        },
+    }
+}
+
+fn empty() -> Value {
+    Value::Object(Map::new())
+}

@@ -1,0 +1,231 @@
+//! `thread/start`: create or reopen, subscribe, and say so.
+
+use vocabulary::{
+    Call, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread, ThreadId, ThreadView,
+    Why, WorkspaceId,
+};
+
+use super::hear::Wrong;
+use super::steps::{Running, Step};
+use super::subscription::Subscription;
+use super::tell::notification;
+use super::wire::params::ThreadStartParams;
+use super::wire::thread::{SandboxPolicy, ThreadMode, ThreadResponse, ThreadStartResponse};
+use super::{Pioneer, refuse, respond, send_error, show};
+use crate::Action;
+
+pub struct Start {
+    pub params: ThreadStartParams,
+    pub at: At,
+    /// Somebody else may create the same thread at the same moment; then it is looked for again.
+    pub again: bool,
+}
+
+pub enum At {
+    Finding,
+    /// A new thread needs a workspace that can be used.
+    Selecting,
+    Creating,
+    Changing,
+    Listening,
+}
+
+impl Pioneer {
+    pub(super) fn find_to_start(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: Running,
+        mut start: Start,
+    ) {
+        start.at = At::Finding;
+        let name = start.params.thread_id.clone();
+        let call = Call::Library(LibraryCall::FindThread { name });
+        self.call(out, running.with(Step::Start(Box::new(start))), call);
+    }
+
+    /// The answer to one of its calls.
+    pub(super) fn started(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: Running,
+        mut start: Start,
+        outcome: Result<Reply, Refusal>,
+    ) {
+        match (&start.at, outcome) {
+            (At::Finding, Ok(Reply::Thread(thread))) => self.reopen(out, running, start, *thread),
+            (At::Finding, Err(refusal)) if refusal.why == Why::UnknownThread => {
+                start.at = At::Selecting;
+                let call = Call::Library(LibraryCall::SelectWorkspace {
+                    id: WorkspaceId::new(start.params.workspace_id.as_str()),
+                    make_current: false,
+                });
+                self.call(out, running.with(Step::Start(Box::new(start))), call);
+            }
+            (At::Selecting, Ok(Reply::Library(_))) => {
+                start.at = At::Creating;
+                let call = Call::CreateThread(self.new_thread(&start.params));
+                self.call(out, running.with(Step::Start(Box::new(start))), call);
+            }
+            (At::Creating | At::Changing, Ok(Reply::Thread(thread))) => {
+                self.join(out, running, start, *thread);
+            }
+            (At::Listening, Ok(Reply::Listening(view))) => self.subscribe(out, &running, *view),
+            (At::Creating | At::Listening, Err(refusal))
+                if refusal.why == Why::Conflict && !start.again =>
+            {
+                start.again = true;
+                self.find_to_start(out, running, start);
+            }
+            (_, Err(refusal)) => {
+                let name = Some(start.params.thread_id.as_str());
+                let wrong = refuse::wrong(&running.method, name, &refusal);
+                send_error(out, Some(&running.id), &wrong);
+            }
+            (_, Ok(_)) => {
+                let wrong = Wrong::request("the thread could not be started; try again");
+                send_error(out, Some(&running.id), &wrong);
+            }
+        }
+    }
+
+    fn new_thread(&self, params: &ThreadStartParams) -> NewThread {
+        let mut changes = changes(params);
+        changes.title = None;
+        changes.tools.get_or_insert(false);
+        // Full access asks nobody, unless this client wants to be asked.
+        changes.auto_approve = Some(!self.permissions);
+        NewThread {
+            client_id: Some(params.thread_id.clone()),
+            workspace: Some(WorkspaceId::new(params.workspace_id.as_str())),
+            directory: None,
+            title: name(params),
+            labels: show::labels(params),
+            changes,
+            keep: true,
+        }
+    }
+
+    /// A thread that is known: what was supplied is taken over, but for one that is loaded only
+    /// its name.
+    fn reopen(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: Running,
+        mut start: Start,
+        thread: Thread,
+    ) {
+        let (card, params) = (thread.card.clone(), &start.params);
+        if card.workspace.as_str() != params.workspace_id.trim() {
+            let (id, workspace) = (&params.thread_id, &card.workspace);
+            let message = format!("thread `{id}` belongs to workspace `{workspace}`");
+            let wrong = Wrong::params(&running.method, message);
+            return send_error(out, Some(&running.id), &wrong);
+        }
+        let changes = match thread.status {
+            vocabulary::Status::Inactive => changes_of(params, &thread),
+            vocabulary::Status::Activating
+            | vocabulary::Status::Ready
+            | vocabulary::Status::Running
+            | vocabulary::Status::Waiting
+            | vocabulary::Status::Deactivating
+            | vocabulary::Status::Error => Changes {
+                title: name(params),
+                ..Changes::default()
+            },
+        };
+        if changes == Changes::default() {
+            return self.join(out, running, start, thread);
+        }
+        start.at = At::Changing;
+        let call = Call::ChangeThread {
+            thread: card.id,
+            changes,
+        };
+        self.call(out, running.with(Step::Start(Box::new(start))), call);
+    }
+
+    /// Listens, or answers at once where this connection does already.
+    fn join(&mut self, out: &mut Vec<Action>, running: Running, mut start: Start, thread: Thread) {
+        let id = thread.card.id;
+        if let Some(subscription) = self.subscriptions.get_mut(&id) {
+            subscription.thread.title = thread.title;
+            return self.say_started(out, &running, id);
+        }
+        start.at = At::Listening;
+        self.listen(out, running.with(Step::Start(Box::new(start))), id);
+    }
+
+    fn subscribe(&mut self, out: &mut Vec<Action>, running: &Running, view: ThreadView) {
+        let subscription = Subscription::new(view);
+        let id = subscription.thread.card.id;
+        self.subscriptions.insert(id, subscription);
+        self.say_started(out, running, id);
+    }
+
+    fn say_started(&self, out: &mut Vec<Action>, running: &Running, id: ThreadId) {
+        let Some(subscription) = self.subscriptions.get(&id) else {
+            return;
+        };
+        let response = ThreadStartResponse {
+            thread: show::thread(&subscription.thread),
+            sandbox: SandboxPolicy::default(),
+        };
+        respond(out, &running.id, &response);
+        let thread = show::thread(&subscription.thread);
+        let frame = notification("thread/started", &ThreadResponse { thread });
+        out.push(Action::Send(frame));
+        if self.permissions {
+            let open = subscription.asks.values();
+            out.extend(open.map(|ask| Action::Send(subscription.opened(ask))));
+        }
+    }
+}
+
+fn name(params: &ThreadStartParams) -> Option<String> {
+    let name = params.name.as_deref().map(str::trim);
+    name.filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// What is supplied. A model needs its provider; a new thread has none to fall back to.
+fn changes(params: &ThreadStartParams) -> Changes {
+    let model = match (&params.model_provider, &params.model) {
+        (Some(provider), Some(model)) => Some(ModelRef {
+            provider: provider.clone(),
+            model: model.clone(),
+        }),
+        (Some(_), None) | (None, _) => None,
+    };
+    Changes {
+        title: name(params),
+        model,
+        tools: params.mode.map(|mode| mode == ThreadMode::Agent),
+        ..Changes::default()
+    }
+}
+
+/// What is supplied and differs.
+fn changes_of(params: &ThreadStartParams, thread: &Thread) -> Changes {
+    let known = &thread.settings;
+    let named = model(&params.model_provider, &params.model, &known.model);
+    let changes = changes(params);
+    Changes {
+        model: named.filter(|model| *model != known.model),
+        tools: changes.tools.filter(|tools| *tools != known.tools),
+        ..changes
+    }
+}
+
+/// The model that was named, wholly or in part; nothing where nothing was.
+pub fn model(
+    provider: &Option<String>,
+    model: &Option<String>,
+    known: &ModelRef,
+) -> Option<ModelRef> {
+    if provider.is_none() && model.is_none() {
+        return None;
+    }
+    Some(ModelRef {
+        provider: provider.as_ref().unwrap_or(&known.provider).clone(),
+        model: model.as_ref().unwrap_or(&known.model).clone(),
+    })
+}

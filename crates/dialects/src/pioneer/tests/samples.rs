@@ -1,0 +1,150 @@
+//! Things to tell stories about.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use vocabulary::{
+    Approval, Ask, AskId, AskKind, Cause, Event, Fact, ItemId, ModelRef, RiskCode, Seq, Status,
+    StreamTag, TenantId, Thread, ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp,
+    Title, ToolCall, ToolClass, TurnId, TurnOutcome, UserInput, Workspace, WorkspaceDirectory,
+    WorkspaceId,
+};
+
+pub const NOW: Timestamp = Timestamp(1_771_524_000_000);
+pub const THREAD: &str = "thread-of-this-client";
+pub const WORKSPACE: &str = "workspace-of-the-test";
+
+pub fn model() -> ModelRef {
+    ModelRef {
+        provider: "openai".to_owned(),
+        model: "gpt-5.2".to_owned(),
+    }
+}
+
+pub fn thread() -> Thread {
+    let id = ThreadId::parse("73d90981-ed97-4e30-a4a8-74684326d1fc").expect("a UUID");
+    Thread {
+        card: ThreadCard {
+            id,
+            tenant: TenantId::new("local"),
+            workspace: WorkspaceId::new(WORKSPACE),
+            directory: "/home/user/project".into(),
+            client_id: Some(THREAD.to_owned()),
+            created_at: NOW,
+        },
+        title: Title::default(),
+        settings: ThreadSettings {
+            model: model(),
+            auto_approve: true,
+            tools: false,
+            max_steps: 100,
+            sub_agent_model: String::new(),
+            observability: true,
+            mcp: true,
+        },
+        status: Status::Inactive,
+        archived: false,
+        updated_at: NOW,
+        active_at: None,
+        message_count: 0,
+        preview: String::new(),
+        labels: Default::default(),
+    }
+}
+
+pub fn view() -> ThreadView {
+    ThreadView {
+        thread: thread(),
+        head: Seq(9),
+        turn: None,
+        asks: Vec::new(),
+        plan: Vec::new(),
+        recent: Vec::new(),
+        woken: false,
+        kept: true,
+        listeners: 0,
+    }
+}
+
+pub fn workspace() -> Workspace {
+    Workspace {
+        id: WorkspaceId::new(WORKSPACE),
+        name: "Work".to_owned(),
+        is_active: true,
+        is_current: true,
+        created_at: NOW,
+        updated_at: NOW,
+        directory: WorkspaceDirectory::Managed,
+    }
+}
+
+pub fn tag() -> StreamTag {
+    StreamTag {
+        turn: TurnId::new("t1"),
+        model: Arc::new(model()),
+        step: 1,
+        part: 0,
+    }
+}
+
+pub fn event(seq: u64, fact: Fact) -> Event {
+    Event {
+        seq: Seq(seq),
+        at: NOW,
+        fact,
+    }
+}
+
+pub fn turn_started() -> Fact {
+    Fact::TurnStarted {
+        turn: TurnId::new("t1"),
+        cause: Cause::UserMessage,
+        input: UserInput {
+            item: ItemId::new("i0"),
+            text: "Hello".to_owned(),
+            display: None,
+            client_id: None,
+        },
+        model: Arc::new(model()),
+    }
+}
+
+pub fn turn_finished() -> Fact {
+    Fact::TurnFinished {
+        turn: TurnId::new("t1"),
+        outcome: TurnOutcome::Completed,
+        text: String::new(),
+        reasoning: Vec::new(),
+        usage: None,
+        model: Arc::new(model()),
+    }
+}
+
+pub fn bash(line: &str) -> ToolCall {
+    ToolCall {
+        item: ItemId::new("i1"),
+        call_id: "call_1".to_owned(),
+        name: "bash".to_owned(),
+        input: serde_json::json!({ "command": line }),
+        class: ToolClass::Command,
+    }
+}
+
+pub fn approval() -> Ask {
+    Ask {
+        id: AskId(7),
+        turn: TurnId::new("t1"),
+        item: ItemId::new("i1"),
+        call_id: "call_1".to_owned(),
+        tool: "bash".to_owned(),
+        kind: AskKind::Approval(Approval {
+            command: "make".to_owned(),
+            dangerous: false,
+            risk: RiskCode::RequiresManualReview,
+        }),
+    }
+}
+
+pub fn json(frame: &str) -> Value {
+    serde_json::from_str(frame).expect("frames are JSON")
+}

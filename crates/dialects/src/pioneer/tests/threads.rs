@@ -1,0 +1,135 @@
+//! Threads: started, reopened, left, read.
+
+use serde_json::json;
+use vocabulary::{Call, Fact, LibraryReply, Reply, Why};
+
+use super::samples::{self, THREAD, WORKSPACE, thread, turn_finished, turn_started, view};
+use super::stub::Stub;
+
+fn start() -> serde_json::Value {
+    json!({ "thread_id": THREAD, "workspace_id": WORKSPACE })
+}
+
+#[test]
+fn a_new_thread_keeps_the_clients_id_and_only_chats() {
+    for (permissions, auto_approve) in [(false, true), (true, false)] {
+        let mut stub = Stub::opened(permissions);
+        stub.say("thread/start", start());
+        stub.refuse(Why::UnknownThread);
+        stub.library(LibraryReply::Workspace(samples::workspace()));
+        let Call::CreateThread(new) = stub.call() else {
+            panic!("{:?}", stub.call())
+        };
+        assert_eq!(new.client_id.as_deref(), Some(THREAD));
+        assert!(new.keep);
+        assert_eq!(new.changes.tools, Some(false));
+        assert_eq!(new.changes.auto_approve, Some(auto_approve));
+        stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+        stub.reply(Ok(Reply::Listening(Box::new(view()))));
+        let sent = stub.take();
+        assert_eq!(sent[0]["result"]["thread"]["id"], THREAD);
+        assert_eq!(sent[0]["result"]["thread"]["mode"], "Chat");
+        assert_eq!(sent[0]["result"]["thread"]["turns"], json!([]));
+        assert_eq!(
+            sent[0]["result"]["sandbox"],
+            json!({ "mode": "FullAccess" })
+        );
+        assert_eq!(sent[1]["method"], "thread/started");
+    }
+}
+
+#[test]
+fn a_thread_of_another_workspace_is_not_reopened() {
+    let mut stub = Stub::opened(false);
+    let params = json!({ "thread_id": THREAD, "workspace_id": "another" });
+    stub.say("thread/start", params);
+    stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+    assert_eq!(stub.take()[0]["error"]["code"], -32602);
+    assert!(stub.calls.is_empty());
+}
+
+#[test]
+fn who_leaves_is_told_that_the_thread_is_closed() {
+    let mut stub = Stub::subscribed(false);
+    stub.say("thread/unsubscribe", json!({ "threadId": THREAD }));
+    let sent = stub.take();
+    assert_eq!(sent[0]["result"], json!({ "status": "unsubscribed" }));
+    assert_eq!(sent[1]["method"], "thread/closed");
+    let closed = json!({ "workspaceId": WORKSPACE, "threadId": THREAD });
+    assert_eq!(sent[1]["params"], closed);
+    stub.tell(turn_started());
+    assert!(stub.take().is_empty());
+    stub.say("thread/unsubscribe", json!({ "thread_id": THREAD }));
+    stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+    assert_eq!(stub.take()[0]["result"]["status"], "notLoaded");
+}
+
+#[test]
+fn an_unknown_thread_is_named_in_the_refusal() {
+    let mut stub = Stub::opened(false);
+    stub.say("thread/get", json!({ "thread_id": "x" }));
+    stub.refuse(Why::UnknownThread);
+    let error = &stub.take()[0]["error"];
+    assert_eq!(error["code"], -32600);
+    assert_eq!(error["message"], "thread `x` was not found");
+}
+
+fn page(facts: Vec<Fact>) -> Reply {
+    let events = (1..).zip(facts);
+    Reply::Events {
+        card: Box::new(thread().card),
+        events: events
+            .map(|(seq, fact)| samples::event(seq, fact))
+            .collect(),
+        more: false,
+    }
+}
+
+#[test]
+fn a_thread_is_shown_with_its_turns() {
+    let mut stub = Stub::opened(false);
+    stub.say("thread/get", json!({ "thread_id": THREAD }));
+    stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+    stub.reply(Ok(page(vec![turn_started(), turn_finished()])));
+    let turns = json!([{ "id": "t1", "status": "Completed" }]);
+    assert_eq!(stub.take()[0]["result"]["thread"]["turns"], turns);
+}
+
+#[test]
+fn history_is_limited_to_its_end_and_paged_onwards() {
+    let read = |params| {
+        let mut stub = Stub::opened(false);
+        stub.say("thread/history", params);
+        stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+        stub.reply(Ok(page(vec![turn_started(), turn_finished()])));
+        stub.take().remove(0)["result"].take()
+    };
+    let all = read(json!({ "thread_id": THREAD }));
+    let kinds = |result: &serde_json::Value| -> Vec<String> {
+        let events = result["events"].as_array().expect("events");
+        let kind = |event: &serde_json::Value| event["payload"]["type"].as_str().map(str::to_owned);
+        events.iter().filter_map(kind).collect()
+    };
+    assert_eq!(
+        kinds(&all),
+        [
+            "turnStarted",
+            "itemStarted",
+            "itemCompleted",
+            "turnCompleted"
+        ]
+    );
+    assert_eq!(all.get("next_cursor"), None);
+    let last = read(json!({ "thread_id": THREAD, "limit": 2 }));
+    assert_eq!(kinds(&last), ["itemCompleted", "turnCompleted"]);
+
+    let first = read(json!({ "thread_id": THREAD, "limit": 3, "after_sequence": 0 }));
+    assert_eq!(
+        kinds(&first),
+        ["turnStarted", "itemStarted", "itemCompleted"]
+    );
+    let cursor = &first["next_cursor"];
+    let rest = read(json!({ "thread_id": THREAD, "limit": 3, "after_sequence": cursor }));
+    assert_eq!(kinds(&rest), ["turnCompleted"]);
+    assert_eq!(rest.get("next_cursor"), None);
+}

@@ -1,0 +1,136 @@
+//! Turns, their items, and what a person is asked.
+
+use serde_json::json;
+use vocabulary::{
+    Answer, ApprovalAnswer, AskId, Call, Closing, Fact, Reply, Status, StatusReason, ToolCallRef,
+    ToolOutcome, ToolOutput, TurnId, Why,
+};
+
+use super::samples::{THREAD, approval, bash, tag, turn_finished, turn_started};
+use super::stub::Stub;
+
+fn say(text: &str) -> serde_json::Value {
+    let input = json!([{ "type": "text", "text": text, "textElements": [] }]);
+    json!({ "thread_id": THREAD, "turn_id": "t1", "input": input })
+}
+
+#[test]
+fn a_turn_is_answered_and_then_told() {
+    let mut stub = Stub::subscribed(false);
+    stub.say("turn/start", say("Hello"));
+    let Call::StartTurn(turn) = stub.call() else {
+        panic!("{:?}", stub.call())
+    };
+    assert_eq!(turn.client_turn_id.as_deref(), Some("t1"));
+    let turn = TurnId::new("t1");
+    stub.reply(Ok(Reply::Turn { turn, again: false }));
+    let result = json!({ "turn": { "id": "t1", "status": "InProgress" } });
+    assert_eq!(stub.take()[0]["result"], result);
+    stub.tell(Fact::StatusChanged {
+        status: Status::Running,
+        reason: StatusReason::TurnStarted,
+    });
+    stub.tell(turn_started());
+    stub.tell(turn_finished());
+    assert_eq!(
+        stub.methods(),
+        [
+            "turn/started",
+            "item/started",
+            "item/completed",
+            "thread/updated",
+            "turn/completed",
+        ]
+    );
+}
+
+#[test]
+fn who_is_not_subscribed_starts_no_turn() {
+    let mut stub = Stub::opened(false);
+    stub.say("turn/start", say("Hello"));
+    assert!(stub.calls.is_empty());
+    assert_eq!(stub.methods(), ["error -32600"]);
+}
+
+#[test]
+fn an_override_sticks_before_the_turn_starts() {
+    let mut stub = Stub::subscribed(false);
+    let mut params = say("Hello");
+    params["mode"] = json!("Agent");
+    stub.say("turn/start", params);
+    let Call::ChangeThread { changes, .. } = stub.call() else {
+        panic!("{:?}", stub.call())
+    };
+    assert_eq!(changes.tools, Some(true));
+    stub.reply(Ok(Reply::Thread(Box::new(super::samples::thread()))));
+    stub.refuse(Why::Busy);
+    let error = &stub.take()[0]["error"];
+    assert_eq!(error["message"], "failed to start turn: no");
+}
+
+#[test]
+fn a_command_ends_with_what_it_was_called_with() {
+    let mut stub = Stub::subscribed(false);
+    let call = bash("make");
+    stub.tell(Fact::ToolPlanned {
+        tag: tag(),
+        content: 0,
+        call: call.clone(),
+    });
+    stub.tell(Fact::ToolFinished {
+        tag: tag(),
+        call: ToolCallRef::from(&call),
+        outcome: ToolOutcome::Succeeded(ToolOutput::Command {
+            stdout: "done\n".to_owned(),
+            stderr: String::new(),
+            exit_code: 0,
+            duration_ms: 5,
+        }),
+    });
+    let sent = stub.take();
+    assert_eq!(sent[0]["method"], "item/started");
+    let item = &sent[1]["params"]["item"];
+    assert_eq!(item["type"], "commandExecution");
+    assert_eq!(item["toolName"], "bash");
+    assert_eq!(item["command"], json!(["bash", "-c", "make"]));
+    assert_eq!(item["arguments"], json!({ "command": "make" }));
+    assert_eq!(item["display"]["kind"], "shell");
+    assert_eq!(item["display"]["exit_code"], 0);
+    assert_eq!(item["success"], true);
+}
+
+#[test]
+fn only_who_wants_to_be_asked_is_asked() {
+    for (permissions, expected) in [(false, 0), (true, 1)] {
+        let mut stub = Stub::subscribed(permissions);
+        let ask = approval();
+        stub.tell(Fact::AskOpened { tag: tag(), ask });
+        assert_eq!(stub.take().len(), expected);
+    }
+}
+
+#[test]
+fn a_permission_is_given_and_told_to_all_who_ask() {
+    let mut stub = Stub::subscribed(true);
+    let ask = approval();
+    stub.tell(Fact::AskOpened { tag: tag(), ask });
+    let request = &stub.take()[0]["params"]["request"];
+    assert_eq!(request["request_id"], "7");
+    assert_eq!(request["command"], "make");
+    let params = json!({ "request_id": "7", "resolution": "allow_once" });
+    stub.say("turn/permission/request/respond", params.clone());
+    let Call::AnswerAsk { ask, answer, .. } = stub.call() else {
+        panic!("{:?}", stub.call())
+    };
+    assert_eq!(*ask, AskId(7));
+    let once = Answer::Approval(ApprovalAnswer::Once);
+    assert_eq!(*answer, once);
+    stub.reply(Ok(Reply::Done));
+    assert_eq!(stub.take()[0]["result"], params);
+    stub.tell(Fact::AskClosed {
+        tag: tag(),
+        ask: approval(),
+        closing: Closing::Answered(once),
+    });
+    assert_eq!(stub.methods(), ["turn/permission/request/resolved"]);
+}

@@ -1,0 +1,12 @@
+//! The protocol's own types: params as they are heard, results and notifications as they are told.
+//!
+//! Case conventions are mixed in this protocol and are copied as they are (heading 2 of its page):
+//! most fields are snake_case, modes and states PascalCase, items and history camelCase.
+
+pub mod history;
+pub mod item;
+pub mod params;
+pub mod permission;
+pub mod thread;
+pub mod turn;
+pub mod workspace;

@@ -1,0 +1,125 @@
+//! Items of a turn (type `TurnItem`): camelCase, with snake_case payloads inside.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum TurnItem<'a> {
+    UserMessage {
+        id: &'a str,
+        text: &'a str,
+    },
+    AgentMessage {
+        id: &'a str,
+        text: &'a str,
+    },
+    Reasoning {
+        id: &'a str,
+        summary: Vec<&'a str>,
+        content: Vec<&'a str>,
+    },
+    CommandExecution {
+        #[serde(flatten)]
+        tool: Tool<'a>,
+        command: Vec<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cwd: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        success: Option<bool>,
+    },
+    FileChange {
+        #[serde(flatten)]
+        tool: Tool<'a>,
+        changed_files: Vec<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        success: Option<bool>,
+    },
+    DynamicToolCall {
+        #[serde(flatten)]
+        tool: Tool<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        success: Option<bool>,
+    },
+}
+
+/// What all tool items have.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool<'a> {
+    pub id: &'a str,
+    pub tool_name: &'a str,
+    pub arguments: Cow<'a, Value>,
+    pub status: ToolCallStatus,
+    pub output_policy: ToolOutputPolicySnapshot,
+    pub display: ToolDisplayPayload<'a>,
+    pub storage: ToolStoragePayload,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolCallStatus {
+    InProgress,
+    Completed,
+    Failed,
+}
+
+/// Always the same here: the model and the timeline get all that a tool keeps, deltas are shown
+/// and not stored.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolOutputPolicySnapshot {
+    pub llm: OutputPolicy,
+    pub llm_retention: OutputPolicy,
+    pub timeline: OutputPolicy,
+    pub storage: OutputPolicy,
+    pub recovery: OutputPolicy,
+    pub deltas: OutputPolicy,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(tag = "mode", rename_all = "snake_case")]
+pub enum OutputPolicy {
+    Full { max_bytes: u64 },
+    UntilTurnTerminal { max_bytes: u64 },
+    ProgressOnly,
+    Disabled,
+    None,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ToolDisplayPayload<'a> {
+    Shell {
+        stdout: &'a str,
+        stderr: &'a str,
+        exit_code: i32,
+        duration_ms: u64,
+        truncated: bool,
+    },
+    Summary {
+        title: &'a str,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<Cow<'a, str>>,
+        metadata: Value,
+        truncated: bool,
+    },
+    Progress {
+        stage: &'static str,
+        metadata: Value,
+    },
+}
+
+/// Nothing is kept for this client's own storage: history has it all.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ToolStoragePayload {
+    None,
+}
