@@ -258,7 +258,12 @@ impl Connection {
         self.start_waiting();
         let Finished { tag, outcome, .. } = finished;
         self.with_dialect(|dialect, cx, out| dialect.replied(cx, out, tag, outcome))
-            .await
+            .await?;
+        // What a call changed is noticed right behind its answer, not some time later.
+        while let Some(notice) = next_notice(&mut self.watcher).now_or_never() {
+            self.noticed(&notice).await?;
+        }
+        Ok(())
     }
 
     fn listener_of(&self, thread: Option<ThreadId>) -> Option<usize> {
