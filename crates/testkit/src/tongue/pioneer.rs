@@ -33,8 +33,12 @@ impl Tongue for Pioneer {
         format!("{base}/pioneer?permissions=1")
     }
 
-    fn greet(&mut self, _thread: Option<&str>) -> Vec<String> {
-        vec![self.request("workspace/default", &json!({})).1]
+    /// Who comes back to a thread knows its workspace.
+    fn greet(&mut self, thread: Option<&str>) -> Vec<String> {
+        match thread {
+            Some(_) => vec![self.start()],
+            None => vec![self.request("workspace/default", &json!({})).1],
+        }
     }
 
     fn say(&mut self, deed: &Deed) -> anyhow::Result<Option<String>> {
@@ -96,9 +100,7 @@ impl Pioneer {
     fn answered(&mut self, frame: &Value) -> Vec<Signal> {
         let result = &frame["result"];
         if result.get("workspace").is_some() && self.starting.is_none() {
-            let params = json!({ "thread_id": THREAD, "workspace_id": WORKSPACE, "mode": "Agent" });
-            let (id, start) = self.request("thread/start", &params);
-            self.starting = Some(id);
+            let start = self.start();
             self.next.push(start);
         }
         let shown = ["events", "threads"]
@@ -108,6 +110,13 @@ impl Pioneer {
             true => vec![Signal::Done],
             false => Vec::new(),
         }
+    }
+
+    fn start(&mut self) -> String {
+        let params = json!({ "thread_id": THREAD, "workspace_id": WORKSPACE, "mode": "Agent" });
+        let (id, start) = self.request("thread/start", &params);
+        self.starting = Some(id);
+        start
     }
 
     fn told(&mut self, method: &str, params: &Value) -> Vec<Signal> {
