@@ -188,7 +188,10 @@ impl Dialect for Codex {
                 let reason = Reason::new(Reason::GOING_AWAY, *reason);
                 out.push(Action::Close(reason));
             }
-            Notice::ThreadChanged { .. } | Notice::Reload { .. } => {}
+            Notice::ThreadChanged { .. }
+            | Notice::Reload { .. }
+            | Notice::WorkspaceChanged { .. }
+            | Notice::TreeChanged { .. } => {}
         }
     }
 

@@ -168,7 +168,9 @@ impl Dialect for Diminuendo {
     fn noticed(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
         match notice {
             // A thread that is kept tells of itself as changed as soon as it is.
-            Notice::ThreadAdded { .. } => {}
+            Notice::ThreadAdded { .. }
+            | Notice::WorkspaceChanged { .. }
+            | Notice::TreeChanged { .. } => {}
             Notice::ThreadChanged { thread, .. } => self.session_updated(out, thread),
             Notice::ThreadRemoved { thread, .. } => self.session_deleted(out, *thread),
             Notice::Reload { .. } => {

@@ -67,6 +67,7 @@ impl Cowork1 {
                 | Reply::Threads { .. }
                 | Reply::Turn { .. }
                 | Reply::Cancelled { .. }
+                | Reply::Library(_)
                 | Reply::Messages { .. }
                 | Reply::Events { .. }
                 | Reply::Catalog(_)
@@ -161,7 +162,9 @@ impl Dialect for Cowork1 {
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
             | Notice::ThreadRemoved { .. }
-            | Notice::Reload { .. } => {}
+            | Notice::Reload { .. }
+            | Notice::WorkspaceChanged { .. }
+            | Notice::TreeChanged { .. } => {}
         }
     }
 

@@ -24,7 +24,7 @@ pub struct Scan {
 
 /// What to do after a page.
 enum Next {
-    Read(Call),
+    Read(Box<Call>),
     Answer { more: bool },
 }
 
@@ -68,7 +68,7 @@ impl Scan {
                     (None, _) | (_, None) => self.log.len() >= HISTORY_EVENTS_MAX,
                 };
                 match last.filter(|_| more && !enough) {
-                    Some(last) => Next::Read(onwards(id, last)),
+                    Some(last) => Next::Read(Box::new(onwards(id, last))),
                     None => Next::Answer { more },
                 }
             }
@@ -123,7 +123,7 @@ fn backwards(thread: vocabulary::ThreadId, upto: Seq) -> Call {
 /// The page before, or the answer when there is none to be read.
 fn before(thread: vocabulary::ThreadId, first: Option<Seq>) -> Next {
     match first {
-        Some(Seq(first)) if first > 1 => Next::Read(backwards(thread, Seq(first - 1))),
+        Some(Seq(first)) if first > 1 => Next::Read(Box::new(backwards(thread, Seq(first - 1)))),
         Some(_) | None => Next::Answer { more: false },
     }
 }
@@ -146,7 +146,7 @@ impl Pioneer {
         more: bool,
     ) {
         match scan.take_in(page, more) {
-            Next::Read(call) => self.call(out, running.with(Step::Scan(Box::new(scan))), call),
+            Next::Read(call) => self.call(out, running.with(Step::Scan(Box::new(scan))), *call),
             Next::Answer { more } => scan.answer(out, &running, more),
         }
     }

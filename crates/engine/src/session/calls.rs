@@ -53,7 +53,7 @@ impl Session {
             Err(refusal) => {
                 let _ = reply.send(Err(refusal));
             }
-            Ok(answer) => self.recorder.after_commit(move |committed| {
+            Ok(answer) => self.recorder.reply_after_commit(as_of, move |committed| {
                 let _ = reply.send(committed.map(|()| Replied {
                     reply: answer,
                     as_of,

@@ -19,6 +19,16 @@ use crate::limits::{HIGH_WATER_AHEAD, HIGH_WATER_RENEW};
 /// Something to do once everything up to a position is on disk, or to drop if that fails.
 type Deferred = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
 
+/// Who waits for the disk.
+struct Waiting {
+    /// Until everything up to here is on it.
+    at: Seq,
+    /// Listeners see nothing past this before: a reply goes before the effects of its own call,
+    /// those that are not kept included.
+    holds: Option<Seq>,
+    then: Deferred,
+}
+
 pub struct Recorder {
     store: SharedStore,
     pub outbox: Arc<Outbox>,
@@ -33,7 +43,7 @@ pub struct Recorder {
     high_water_next: Seq,
     pending: Pending,
     fresh: Vec<(Event, usize)>,
-    deferred: VecDeque<(Seq, Deferred)>,
+    deferred: VecDeque<Waiting>,
     /// A thread that is not kept yet has everything pending and nothing on disk.
     pub kept: bool,
 }
@@ -164,7 +174,24 @@ impl Recorder {
 
     /// Runs `then` once everything recorded so far is on disk.
     pub fn after_commit(&mut self, then: impl FnOnce(Result<(), Refusal>) + Send + 'static) {
-        self.deferred.push_back((self.last, Box::new(then)));
+        self.deferred.push_back(Waiting {
+            at: self.last,
+            holds: None,
+            then: Box::new(then),
+        });
+    }
+
+    /// The same for a reply; what was recorded after `as_of` is shown behind it.
+    pub fn reply_after_commit(
+        &mut self,
+        as_of: Seq,
+        then: impl FnOnce(Result<(), Refusal>) + Send + 'static,
+    ) {
+        self.deferred.push_back(Waiting {
+            at: self.last,
+            holds: Some(as_of),
+            then: Box::new(then),
+        });
     }
 
     /// Whether everything that is to be kept is on disk.
@@ -233,8 +260,8 @@ impl Recorder {
 
     /// Everything that is not on disk did not happen: tells whoever waits.
     pub fn refuse_all(&mut self, refusal: &Refusal) {
-        for (_, deferred) in self.deferred.drain(..) {
-            deferred(Err(refusal.clone()));
+        for waiting in self.deferred.drain(..) {
+            (waiting.then)(Err(refusal.clone()));
         }
     }
 
@@ -256,12 +283,22 @@ impl Recorder {
     /// Shows what may be seen, and does what waited for it: replies leave before the events behind
     /// them become visible.
     fn settle(&mut self) {
-        let visible = self.visible();
-        while self.deferred.front().is_some_and(|(at, _)| *at <= visible) {
-            if let Some((_, deferred)) = self.deferred.pop_front() {
-                deferred(Ok(()));
+        let on_disk = self.visible();
+        while self
+            .deferred
+            .front()
+            .is_some_and(|waiting| waiting.at <= on_disk)
+        {
+            if let Some(waiting) = self.deferred.pop_front() {
+                (waiting.then)(Ok(()));
             }
         }
+        let held = self
+            .deferred
+            .iter()
+            .filter_map(|waiting| waiting.holds)
+            .min();
+        let visible = held.map_or(on_disk, |held| on_disk.min(held));
         self.outbox.show(visible);
     }
 }
