@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask help` lists them.
 
+mod bench;
 mod fuzz;
 mod run;
 mod schemas;
@@ -23,6 +24,9 @@ cargo xtask <command>
   soak crashes --kills 500 --seed 7
   fuzz                       any bytes into every dialect and the script parser, a minute each
   fuzz cowork --seconds 600
+  bench                      measure the server as it is shipped; prints one table
+  bench --quick --json FILE  smaller numbers of everything, and the table as JSON
+  bench echo stream          only these rows
   help                       this page
 ";
 
@@ -49,13 +53,14 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         "schemas" => schemas::run(rest),
         "soak" => soak::run(rest),
         "fuzz" => fuzz::run(rest),
+        "bench" => bench::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
         }
         unknown => anyhow::bail!(
             "there is no command `{unknown}`; there are test, tidy, transcripts, schemas, soak, \
-             fuzz, help"
+             fuzz, bench, help"
         ),
     }
 }
@@ -70,7 +75,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("test, tidy, transcripts, schemas, soak, fuzz")
+                .contains("test, tidy, transcripts, schemas, soak, fuzz, bench")
         );
     }
 }

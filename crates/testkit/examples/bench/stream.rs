@@ -1,0 +1,171 @@
+//! How much streams: on one thread, to many listeners, on many threads.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use tokio::runtime;
+use tokio::task::LocalSet;
+
+use crate::latency::one_echo;
+use crate::server::{Bench, Server};
+use crate::socket::{Counter, Socket};
+use crate::table::{Bound, Row, Table, Times};
+
+/// The machine is shared: the best of a few runs is nearest to what the server can do.
+const TRIES: usize = 3;
+const CLIENT_THREADS: usize = 2;
+const READ_BYTES: usize = 64 << 10;
+
+pub async fn one(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
+    let server = bench.server().await?;
+    let events = bench.count(100_000, 20_000);
+    let (mut rate, mut micros): (f64, f64) = (0.0, f64::INFINITY);
+    for _ in 0..TRIES {
+        let mut socket = Socket::connect(server.port()).await?;
+        socket.settled().await?;
+        let (started, used) = (Instant::now(), server.processor_time()?);
+        socket.user_message(&format!("stream {events}")).await?;
+        let frames = socket.turn_end().await? as f64;
+        let took = started.elapsed();
+        let used = server.processor_time()? - used;
+        rate = rate.max(frames / took.as_secs_f64());
+        micros = micros.min(used.as_secs_f64() * 1e6 / frames);
+    }
+    let row = Row::new("streamed events on one thread", "/s", rate);
+    table.add(row.floor(Bound::Above(50_000.0)).goal(Bound::Above(1e5)));
+    let row = Row::new("server CPU per streamed event", "µs", micros);
+    table.add(row.goal(Bound::Below(8.0)));
+    Ok(())
+}
+
+pub async fn fanout(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
+    let server = bench.server().await?;
+    let listeners = bench.count(1_000, 200);
+    let events = bench.count(5_000, 2_000);
+    let mut driver = Socket::connect(server.port()).await?;
+    driver.settled().await?;
+    // The first turn makes the title; every later one is told in the same number of frames.
+    for _ in 0..2 {
+        driver.user_message("stream 10").await?;
+        driver.turn_end().await?;
+    }
+    driver.user_message(&format!("stream {events}")).await?;
+    let per_turn = driver.turn_end().await?;
+    let mut best: Option<(f64, f64)> = None;
+    for _ in 0..TRIES {
+        let (took, used) = fan_out(&server, &mut driver, listeners, events, per_turn).await?;
+        let deliveries = (listeners as u64 * per_turn) as f64;
+        let rate = deliveries / took.as_secs_f64();
+        let micros = used.as_secs_f64() * 1e6 / deliveries;
+        if best.is_none_or(|(known, _)| rate > known) {
+            best = Some((rate, micros));
+        }
+    }
+    let (rate, micros) = best.context("no try")?;
+    let row = Row::new(format!("deliveries to {listeners} listeners"), "/s", rate);
+    let row = row.floor(Bound::Above(600_000.0)).goal(Bound::Above(1e6));
+    table.add(row.note(format!(
+        "{micros:.2} µs of server CPU each; the clients run on the same cores"
+    )));
+    Ok(())
+}
+
+/// Streams once to many listeners; says how long until the last had everything, and the server's
+/// processor time.
+async fn fan_out(
+    server: &Server,
+    driver: &mut Socket,
+    listeners: usize,
+    events: usize,
+    per_turn: u64,
+) -> anyhow::Result<(Duration, Duration)> {
+    let ready = Arc::new(Barrier::new(CLIENT_THREADS + 1));
+    let (port, session) = (server.port(), driver.session.clone());
+    let threads: Vec<_> = (0..CLIENT_THREADS)
+        .map(|_| {
+            let (ready, session) = (Arc::clone(&ready), session.clone());
+            let count = listeners / CLIENT_THREADS;
+            std::thread::spawn(move || listen(port, &session, count, per_turn, &ready))
+        })
+        .collect();
+    tokio::task::block_in_place(|| ready.wait());
+    let (started, used) = (Instant::now(), server.processor_time()?);
+    driver.user_message(&format!("stream {events}")).await?;
+    driver.turn_end().await?;
+    for thread in threads {
+        let joined = tokio::task::block_in_place(|| thread.join());
+        joined.ok().context("a client thread failed")??;
+    }
+    Ok((started.elapsed(), server.processor_time()? - used))
+}
+
+/// One thread of listeners: connects them all, then counts until each has had the whole turn.
+fn listen(
+    port: u16,
+    session: &str,
+    count: usize,
+    per_turn: u64,
+    ready: &Barrier,
+) -> anyhow::Result<()> {
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut counters = Vec::new();
+    let connected = runtime.block_on(async {
+        for _ in 0..count {
+            let mut socket = Socket::resume(port, session).await?;
+            socket.settled().await?;
+            counters.push(socket.into_counter());
+        }
+        anyhow::Ok(())
+    });
+    ready.wait();
+    connected?;
+    let scratch = std::rc::Rc::new(RefCell::new(vec![0; READ_BYTES]));
+    LocalSet::new().block_on(&runtime, async {
+        let count_one = |mut counter: Counter| {
+            let scratch = std::rc::Rc::clone(&scratch);
+            tokio::task::spawn_local(async move { counter.reach(per_turn, &scratch).await })
+        };
+        let tasks: Vec<_> = counters.into_iter().map(count_one).collect();
+        for task in tasks {
+            task.await??;
+        }
+        anyhow::Ok(())
+    })
+}
+
+/// Twenty threads stream, and another has short turns meanwhile.
+pub async fn concurrent(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
+    const TURNS: usize = 20;
+    let server = bench.server().await?;
+    let events = bench.count(20_000, 4_000);
+    let mut echoing = Socket::connect(server.port()).await?;
+    echoing.settled().await?;
+    let started = Instant::now();
+    let mut streams = Vec::new();
+    for _ in 0..TURNS {
+        let mut socket = Socket::connect(server.port()).await?;
+        streams.push(tokio::spawn(async move {
+            socket.settled().await?;
+            socket.user_message(&format!("stream {events}")).await?;
+            socket.turn_end().await
+        }));
+    }
+    let mut times = Vec::new();
+    while streams.iter().any(|stream| !stream.is_finished()) {
+        times.push(one_echo(&mut echoing).await?.1);
+    }
+    let mut frames = 0;
+    for stream in streams {
+        frames += stream.await??;
+    }
+    let rate = frames as f64 / started.elapsed().as_secs_f64();
+    table.add(Row::new("events of 20 turns at once", "/s", rate));
+    let times = Times::new(times);
+    table.add(Row::new("echo turn beside them, p50", "ms", times.p50()));
+    table.add(Row::new("echo turn beside them, p99", "ms", times.p99()));
+    Ok(())
+}
