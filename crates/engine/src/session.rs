@@ -354,12 +354,12 @@ impl Session {
     fn record(&mut self, mut fact: Fact) -> Result<Seq, Refusal> {
         self.live.number(&mut fact);
         self.live.follow(&fact);
+        let before = self.state.thread.status;
         let seq = self.recorder.record(&mut self.state, now(), fact)?;
-        self.status.send_if_modified(|status| {
-            let changed = *status != self.state.thread.status;
-            *status = self.state.thread.status;
-            changed
-        });
+        // Asked before, because the send takes a lock and most facts are deltas.
+        if self.state.thread.status != before {
+            self.status.send_replace(self.state.thread.status);
+        }
         Ok(seq)
     }
 

@@ -317,6 +317,7 @@ impl Connection {
         let card = std::sync::Arc::clone(self.listeners[at].card());
         let variant = self.dialect.variant();
         let mut out = Vec::new();
+        let now = now();
         for delivered in batch {
             let what = match &delivered {
                 Delivered::Live(slot) => Heard::Live(&slot.event),
@@ -335,7 +336,7 @@ impl Connection {
                 Delivered::Ended(ended) => return Err(ended_reason(*ended)),
             };
             let cx = Cx {
-                now: now(),
+                now,
                 caller: &self.caller,
             };
             self.dialect
@@ -519,6 +520,11 @@ fn broken(error: &axum::Error) -> End {
 }
 
 async fn in_time<E>(write: impl Future<Output = Result<(), E>>) -> Flow {
+    let mut write = std::pin::pin!(write);
+    // Nearly every write is done at once, and then needs no timer.
+    if let Some(done) = write.as_mut().now_or_never() {
+        return done.map_err(|_| End::Gone);
+    }
     match tokio::time::timeout(WRITE_STALL_MAX, write).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err(End::Gone),
