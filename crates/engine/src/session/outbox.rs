@@ -19,31 +19,50 @@ use crate::limits::{REPLAY_PAGE, RING_BYTES_MAX, RING_EVENTS_MAX};
 pub struct Slot {
     pub event: Event,
     bytes: usize,
-    /// One place per spelling; the engine does not know what they are.
-    spelled: [OnceLock<Arc<dyn Any + Send + Sync>>; Slot::SPELLINGS],
+    spelled: Spellings,
+}
+
+/// A list that only grows at its end: most events are spelled in one way or two, so a slot has
+/// no room set aside for all of them. The engine does not know what they are.
+type Spellings = OnceLock<Box<Spelling>>;
+
+struct Spelling {
+    number: usize,
+    made: OnceLock<Arc<dyn Any + Send + Sync>>,
+    next: Spellings,
 }
 
 impl Slot {
-    /// How many spellings a slot can hold.
-    pub const SPELLINGS: usize = 8;
-
     fn new(event: Event, text_bytes: usize) -> Self {
         Self {
             event,
             bytes: size_of::<Slot>() + text_bytes,
-            spelled: Default::default(),
+            spelled: Spellings::new(),
         }
     }
 
     /// The event in one spelling, made on first need.
     pub fn spelled<T: Any + Send + Sync>(
         &self,
-        spelling: usize,
+        number: usize,
         make: impl FnOnce(&Event) -> T,
     ) -> Option<Arc<T>> {
-        let place = self.spelled.get(spelling)?;
-        let made = place.get_or_init(|| Arc::new(make(&self.event)));
+        let mut spelling = self.spelled.get_or_init(|| Spelling::new(number));
+        while spelling.number != number {
+            spelling = spelling.next.get_or_init(|| Spelling::new(number));
+        }
+        let made = spelling.made.get_or_init(|| Arc::new(make(&self.event)));
         Arc::clone(made).downcast::<T>().ok()
+    }
+}
+
+impl Spelling {
+    fn new(number: usize) -> Box<Self> {
+        Box::new(Self {
+            number,
+            made: OnceLock::new(),
+            next: Spellings::new(),
+        })
     }
 }
 
