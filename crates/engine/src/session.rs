@@ -151,14 +151,16 @@ impl Session {
             shared: Arc::clone(&self.shared),
             outbox: Arc::clone(&self.recorder.outbox),
         };
+        // Boxed, because a future has room for every place that its values are moved to.
+        let session = Box::new(self);
         tokio::spawn(async move {
-            self.run().await;
+            session.run().await;
             drop(fallen);
         });
     }
 
     /// Runs until the thread falls asleep, is deleted, or its store fails.
-    async fn run(mut self) {
+    async fn run(mut self: Box<Self>) {
         let ended = loop {
             match self.round().await {
                 Ok(Flow::On) => {}
@@ -316,7 +318,10 @@ impl Session {
     async fn open_mail(&mut self, mail: Mail) -> Result<Option<Flow>, Refusal> {
         self.idle_since = Instant::now();
         match mail {
-            Mail::Call { call, reply } => return self.open_call(*call, reply).await,
+            // Boxed, or every session at rest would keep room for it.
+            Mail::Call { call, reply } => {
+                return Box::pin(self.open_call(*call, reply)).await;
+            }
             Mail::Attach {
                 audience,
                 from,
@@ -377,7 +382,7 @@ impl Session {
     }
 
     /// The last thing a session does: nobody can reach it any more when this is over.
-    async fn end(mut self, ended: Ended) {
+    async fn end(mut self: Box<Self>, ended: Ended) {
         // A turn that waits for an answer must see that none will come.
         self.waiters.clear();
         if let Some(turn) = self.turn.take() {
@@ -395,7 +400,7 @@ impl Session {
         self.mail.close();
         // Whoever wrote in the meantime sees the closed door and asks the registry again.
         while self.mail.recv().await.is_some() {}
-        if let Some(stopping) = self.stopping {
+        if let Some(stopping) = self.stopping.take() {
             for done in stopping.done {
                 let _ = done.send(());
             }

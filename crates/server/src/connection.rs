@@ -32,7 +32,9 @@ pub async fn serve(
     stop: CancellationToken,
 ) {
     let (sink, stream) = socket.split();
-    let mut connection = Connection {
+    // Boxed, as are the rarer steps below: a future has room for every place that its values are
+    // moved to, and an idle socket should be small.
+    let mut connection = Box::new(Connection {
         watcher: None,
         dialect,
         caller,
@@ -46,9 +48,9 @@ pub async fn serve(
         pinged: false,
         unflushed: false,
         pace: Pace::new(Instant::now()),
-    };
+    });
     let ended = connection.run(stream, &hello, &stop).await;
-    connection.end(ended).await;
+    Box::pin(connection.end(ended)).await;
 }
 
 struct Connection {
@@ -110,9 +112,8 @@ impl Connection {
         hello: &Hello,
         stop: &CancellationToken,
     ) -> End {
-        let mut flow = self
-            .with_dialect(|dialect, cx, out| dialect.opened(cx, out, hello))
-            .await;
+        let opened = self.with_dialect(|dialect, cx, out| dialect.opened(cx, out, hello));
+        let mut flow = Box::pin(opened).await;
         let mut stopping = false;
         loop {
             if let Err(end) = flow {
@@ -127,14 +128,17 @@ impl Connection {
             let ping_at = self.heard_at + PING_EVERY * if self.pinged { 3 } else { 1 };
             flow = tokio::select! {
                 biased;
-                Some(finished) = self.running.next() => self.finished(finished).await,
-                message = stream.next(), if may_hear => self.message(message).await,
-                (at, heard) = next_heard(&mut self.listeners) => self.heard(at, heard).await,
-                notice = next_notice(&mut self.watcher) => self.noticed(&notice).await,
-                () = tokio::time::sleep(wake_in) => self.woke().await,
+                Some(finished) = self.running.next() => Box::pin(self.finished(finished)).await,
+                message = stream.next(), if may_hear => Box::pin(self.message(message)).await,
+                (at, heard) = next_heard(&mut self.listeners) => {
+                    Box::pin(self.heard(at, heard)).await
+                }
+                notice = next_notice(&mut self.watcher) => Box::pin(self.noticed(&notice)).await,
+                () = tokio::time::sleep(wake_in) => Box::pin(self.woke()).await,
                 () = stop.cancelled(), if !stopping => {
                     stopping = true;
-                    self.noticed(&Notice::ShuttingDown { reason: "restart" }).await
+                    let notice = Notice::ShuttingDown { reason: "restart" };
+                    Box::pin(self.noticed(&notice)).await
                 }
                 () = tokio::time::sleep(pause), if !pause.is_zero() => Ok(()),
                 // Who is not read cannot be blamed for silence.
@@ -410,7 +414,7 @@ impl Connection {
     }
 
     /// Says why, lets the dialect make its last calls, and lets go.
-    async fn end(mut self, end: End) {
+    async fn end(mut self: Box<Self>, end: End) {
         self.listeners.clear();
         let reason = match end {
             End::Gone => None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The longest message a client may send: an upload of 10 MiB and its wrapping fit.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
 /// Per socket; the defaults of the WebSocket layer cost twenty times the memory.
-pub const READ_BUFFER_BYTES: usize = 4 << 10;
+pub const READ_BUFFER_BYTES: usize = 2 << 10;
 pub const WRITE_BUFFER_BYTES: usize = 16 << 10;
 /// Events written before a flush.
 pub const EVENTS_PER_FLUSH: usize = 64;
