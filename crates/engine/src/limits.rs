@@ -6,6 +6,8 @@ use std::time::Duration;
 pub const RING_EVENTS_MAX: usize = 65_536;
 /// Bytes of event text a thread keeps in memory for its listeners.
 pub const RING_BYTES_MAX: usize = 16 << 20;
+/// Events of earlier turns kept for slow listeners when the next turn starts.
+pub const RING_EVENTS_BETWEEN_TURNS: usize = 1_024;
 /// Events kept for a thread at rest.
 pub const RING_EVENTS_AT_REST: usize = 64;
 /// Calls waiting in a session's mailbox; further callers wait their turn.

@@ -137,10 +137,13 @@ impl Outbox {
         });
     }
 
-    /// Gives memory back while nothing happens.
+    /// Forgets all but the last `keep` events, and gives their memory back.
     pub fn shrink(&self, keep: usize) {
         let visible = self.head.borrow().visible;
         let mut ring = self.ring.lock();
+        if ring.slots.len() <= keep {
+            return;
+        }
         while ring.slots.len() > keep
             && ring
                 .slots

@@ -14,7 +14,7 @@ use vocabulary::{
 use super::Session;
 use super::state::CallState;
 use crate::agents::{Agent, model::ModelAgent};
-use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
+use crate::limits::{CANCEL_GRACE, RING_EVENTS_BETWEEN_TURNS, TURN_FACTS_MAX};
 use crate::turn::{FromTurn, History, Permits, Start, Turn, TurnEnd};
 
 /// A thread at rest gives its ring back after this.
@@ -76,6 +76,8 @@ impl Session {
             let _ = to_session.send(FromTurn::Ended(end)).await;
         });
         self.early.clear();
+        // A thread that is never at rest must not gather turn after turn.
+        self.recorder.outbox.shrink(RING_EVENTS_BETWEEN_TURNS);
         self.shrunk = false;
         self.drafted_at = Instant::now();
         self.turn = Some(TurnHandle {
