@@ -8,7 +8,6 @@ use crate::socket::Socket;
 use crate::table::{Bound, Row, Table};
 
 const KIB_PER_MIB: f64 = 1024.0;
-const TURNS_PER_SESSION: usize = 50;
 /// After this a session at rest has given back what its turn needed.
 const AT_REST: Duration = Duration::from_secs(11);
 
@@ -78,16 +77,18 @@ pub async fn turns(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     server.ready().await?;
     let before = server.resident_kib()?;
     let turns = bench.count(1_000, 200);
-    for _ in 0..turns / TURNS_PER_SESSION {
-        let mut socket = Socket::connect(server.port()).await?;
-        socket.settled().await?;
-        for _ in 0..TURNS_PER_SESSION {
-            one_echo(&mut socket).await?;
-        }
+    let mut socket = Socket::connect(server.port()).await?;
+    socket.settled().await?;
+    for _ in 0..turns {
+        one_echo(&mut socket).await?;
     }
     tokio::time::sleep(AT_REST).await;
     let grown = (server.resident_kib()? - before) / KIB_PER_MIB;
-    let row = Row::new(format!("memory gained by {turns} turns"), "MiB", grown);
+    let row = Row::new(
+        format!("memory gained by {turns} turns of a thread"),
+        "MiB",
+        grown,
+    );
     table.add(row.goal(Bound::Below(10.0)));
     Ok(())
 }

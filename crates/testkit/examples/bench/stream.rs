@@ -137,23 +137,42 @@ fn listen(
     })
 }
 
-/// Twenty threads stream, and another has short turns meanwhile.
+/// Twenty threads stream as fast as they can, then at a model's pace; another has short turns
+/// meanwhile.
 pub async fn concurrent(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
-    const TURNS: usize = 20;
     let server = bench.server().await?;
-    let events = bench.count(20_000, 4_000);
+    let deltas = bench.count(20_000, 4_000);
+    let (rate, times) = beside(&server, &format!("stream {deltas}")).await?;
+    table.add(Row::new("events of 20 turns at full speed", "/s", rate));
+    table.add(Row::new("echo turn beside them, p50", "ms", times.p50()));
+    table.add(Row::new("echo turn beside them, p99", "ms", times.p99()));
+    let deltas = bench.count(100, 20);
+    let (_, times) = beside(&server, &format!("slow {deltas}")).await?;
+    let name = "echo turn beside 20 turns of 20 deltas/s, p50";
+    table.add(Row::new(name, "ms", times.p50()).note(format!("p99 {:.1}", times.p99())));
+    Ok(())
+}
+
+/// Frames per second of twenty turns, and the times of echo turns beside them.
+async fn beside(server: &Server, order: &str) -> anyhow::Result<(f64, Times)> {
+    const TURNS: usize = 20;
     let mut echoing = Socket::connect(server.port()).await?;
     echoing.settled().await?;
-    let started = Instant::now();
-    let mut streams = Vec::new();
+    let mut sockets = Vec::new();
     for _ in 0..TURNS {
         let mut socket = Socket::connect(server.port()).await?;
-        streams.push(tokio::spawn(async move {
-            socket.settled().await?;
-            socket.user_message(&format!("stream {events}")).await?;
-            socket.turn_end().await
-        }));
+        socket.settled().await?;
+        sockets.push(socket);
     }
+    let started = Instant::now();
+    let stream = |mut socket: Socket| {
+        let order = order.to_owned();
+        tokio::spawn(async move {
+            socket.user_message(&order).await?;
+            socket.turn_end().await
+        })
+    };
+    let streams: Vec<_> = sockets.into_iter().map(stream).collect();
     let mut times = Vec::new();
     while streams.iter().any(|stream| !stream.is_finished()) {
         times.push(one_echo(&mut echoing).await?.1);
@@ -163,9 +182,5 @@ pub async fn concurrent(bench: &Bench, table: &mut Table) -> anyhow::Result<()> 
         frames += stream.await??;
     }
     let rate = frames as f64 / started.elapsed().as_secs_f64();
-    table.add(Row::new("events of 20 turns at once", "/s", rate));
-    let times = Times::new(times);
-    table.add(Row::new("echo turn beside them, p50", "ms", times.p50()));
-    table.add(Row::new("echo turn beside them, p99", "ms", times.p99()));
-    Ok(())
+    Ok((rate, Times::new(times)))
 }
