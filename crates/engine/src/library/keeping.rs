@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vocabulary::{Caller, LibraryCall, Refusal, Reply, ThreadId, Why};
 
-use super::{folders, owned, status, workspaces};
+use super::{folders, owned, workspaces};
 use crate::Shared;
 use crate::session::storage;
 
@@ -64,19 +64,17 @@ pub async fn answer(
 
 /// Ours first: nobody can take another thread's name.
 async fn find(shared: &Arc<Shared>, caller: &Caller, name: &str) -> Result<Reply, Refusal> {
-    let mut found = None;
+    let unknown = || Refusal::new(Why::UnknownThread, format!("there is no thread {name}"));
     if let Some(id) = ThreadId::parse(name) {
-        found = shared.store.thread(id).await.map_err(storage)?;
-    }
-    if found.is_none() {
-        let known = shared.store.thread_by_client_id(&caller.tenant, name).await;
-        if let Some(id) = known.map_err(storage)? {
-            found = shared.store.thread(id).await.map_err(storage)?;
+        match super::get(shared, caller, id).await {
+            Ok(replied) => return Ok(replied.reply),
+            Err(refusal) if refusal.why == Why::UnknownThread => {}
+            Err(refusal) => return Err(refusal),
         }
     }
-    let mut thread = found
-        .filter(|thread| thread.card.tenant == caller.tenant)
-        .ok_or_else(|| Refusal::new(Why::UnknownThread, format!("there is no thread {name}")))?;
-    thread.status = status(shared, &thread);
-    Ok(Reply::Thread(Box::new(thread)))
+    let known = shared.store.thread_by_client_id(&caller.tenant, name).await;
+    let id = known.map_err(storage)?.ok_or_else(unknown)?;
+    super::get(shared, caller, id)
+        .await
+        .map(|replied| replied.reply)
 }

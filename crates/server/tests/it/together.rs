@@ -89,6 +89,9 @@ async fn table(site: &Site) -> anyhow::Result<Vec<Guest>> {
     let host = Guest::seat(host, &site.server, None).await?;
     let thread = host.tongue.thread().context("a thread")?.to_owned();
     let mut guests = vec![host];
+    // A workspace exists from the first time a client asks for it; a pioneer client does so once.
+    let pioneer = LANGUAGES.iter().find(|language| language.name == "pioneer");
+    Guest::seat(pioneer.context("no pioneer")?, &site.server, None).await?;
     for language in LANGUAGES.iter().filter(|language| language.name != HOST) {
         let guest = Guest::seat(language, &site.server, Some(&thread)).await;
         guests.push(guest.with_context(|| format!("{} cannot join", language.name))?);

@@ -9,8 +9,9 @@ use super::{Deed, Signal, Tongue};
 const THREAD: &str = "thread-of-the-scenari";
 const WORKSPACE: &str = "000000000000000000000";
 
-#[derive(Default)]
 pub struct Pioneer {
+    /// The thread's name: one of ours, or another client's.
+    name: String,
     last_request: u32,
     last_turn: u32,
     /// What to say because of what was heard.
@@ -27,6 +28,23 @@ pub struct Pioneer {
     ask: Option<(String, Option<String>)>,
 }
 
+impl Default for Pioneer {
+    fn default() -> Self {
+        Self {
+            name: THREAD.to_owned(),
+            last_request: 0,
+            last_turn: 0,
+            next: Vec::new(),
+            starting: None,
+            started: false,
+            owed: false,
+            turn: None,
+            ended: false,
+            ask: None,
+        }
+    }
+}
+
 impl Tongue for Pioneer {
     fn url(&self, base: &str, _thread: Option<&str>) -> String {
         let base = base.strip_suffix("/ws").unwrap_or(base);
@@ -36,20 +54,23 @@ impl Tongue for Pioneer {
     /// Who comes back to a thread knows its workspace.
     fn greet(&mut self, thread: Option<&str>) -> Vec<String> {
         match thread {
-            Some(_) => vec![self.start()],
+            Some(name) => {
+                self.name = name.to_owned();
+                vec![self.start()]
+            }
             None => vec![self.request("workspace/default", &json!({})).1],
         }
     }
 
     fn say(&mut self, deed: &Deed) -> anyhow::Result<Option<String>> {
-        let thread = || json!({ "thread_id": THREAD });
+        let thread = json!({ "thread_id": self.name });
         let (method, params) = match deed {
             Deed::Say(text) => {
                 self.last_turn += 1;
                 // Turns are named after the connection's own count and what was said.
                 let turn = format!("turn-{:04}-{:011}", self.last_turn, text.len());
                 let input = json!([{ "type": "text", "text": text, "textElements": [] }]);
-                let params = json!({ "thread_id": THREAD, "turn_id": turn, "input": input });
+                let params = json!({ "thread_id": self.name, "turn_id": turn, "input": input });
                 ("turn/start", params)
             }
             Deed::Approve => self.resolution("allow_once")?,
@@ -58,14 +79,14 @@ impl Tongue for Pioneer {
             Deed::Skip => self.answers(json!([]))?,
             Deed::Cancel => {
                 let turn = self.turn.as_deref().context("no turn is running")?;
-                let params = json!({ "thread_id": THREAD, "turn_id": turn });
+                let params = json!({ "thread_id": self.name, "turn_id": turn });
                 ("turn/cancel", params)
             }
-            Deed::Read => ("thread/history", thread()),
+            Deed::Read => ("thread/history", thread),
             Deed::List => ("thread/tree", json!({ "workspace_id": WORKSPACE })),
             Deed::Title(name) => {
                 let params =
-                    json!({ "thread_id": THREAD, "workspace_id": WORKSPACE, "name": name });
+                    json!({ "thread_id": self.name, "workspace_id": WORKSPACE, "name": name });
                 ("thread/start", params)
             }
             // A blank answer is refused like any wrong param, and nothing is asked again.
@@ -91,7 +112,7 @@ impl Tongue for Pioneer {
     }
 
     fn thread(&self) -> Option<&str> {
-        self.started.then_some(THREAD)
+        self.started.then_some(self.name.as_str())
     }
 }
 
@@ -113,7 +134,7 @@ impl Pioneer {
     }
 
     fn start(&mut self) -> String {
-        let params = json!({ "thread_id": THREAD, "workspace_id": WORKSPACE, "mode": "Agent" });
+        let params = json!({ "thread_id": self.name, "workspace_id": WORKSPACE, "mode": "Agent" });
         let (id, start) = self.request("thread/start", &params);
         self.starting = Some(id);
         start
