@@ -28,6 +28,7 @@ mod offer;
 pub mod orbit;
 mod platform;
 mod refuse;
+pub mod schema;
 mod show;
 pub mod tell;
 pub mod wire;

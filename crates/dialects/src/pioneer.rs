@@ -23,6 +23,7 @@ pub mod history;
 pub mod items;
 mod refuse;
 mod scan;
+pub mod schema;
 mod show;
 mod start;
 mod steps;

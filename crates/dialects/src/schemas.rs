@@ -3,7 +3,10 @@
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
-use crate::{cowork, diminuendo};
+use crate::codex::Endpoint::{Codex, Zane};
+use crate::{codex, cowork, diminuendo, pioneer};
+
+pub mod rpc;
 
 /// What a client of one dialect may send, and what it may be told.
 pub struct DialectSchema {
@@ -15,11 +18,25 @@ pub struct DialectSchema {
 
 /// Every dialect's schema; one line per dialect.
 pub fn all() -> Vec<DialectSchema> {
+    type Dim = diminuendo::wire::event::ServerEvent<'static>;
     vec![
         of::<cowork::wire::client::ClientMessage, cowork::wire::ServerEvent<'static>>("cowork"),
-        of::<cowork::v1::wire::ClientMessage, cowork::v1::wire::ServerEvent<'static>>("cowork1"),
-        of::<diminuendo::wire::client::ClientMessage, diminuendo::wire::event::ServerEvent<'static>>(
-            "diminuendo",
+        of::<cowork::v1::wire::ClientMessage, cowork::v1::wire::Told<'static>>("cowork1"),
+        of::<diminuendo::wire::client::ClientMessage, Dim>("diminuendo"),
+        rpc(
+            "zane",
+            codex::schema::client(Zane),
+            codex::schema::server(Zane),
+        ),
+        rpc(
+            "codex",
+            codex::schema::client(Codex),
+            codex::schema::server(Codex),
+        ),
+        rpc(
+            "pioneer",
+            pioneer::schema::client(),
+            pioneer::schema::server(),
         ),
     ]
 }
@@ -28,6 +45,14 @@ impl DialectSchema {
     /// Both directions in one document.
     pub fn document(&self) -> Value {
         json!({ "dialect": self.dialect, "client": self.client, "server": self.server })
+    }
+}
+
+fn rpc(dialect: &'static str, client: Value, server: Value) -> DialectSchema {
+    DialectSchema {
+        dialect,
+        client,
+        server,
     }
 }
 

@@ -6,7 +6,7 @@ use vocabulary::{Ask, AskKind, ModelRef, ThreadCard};
 
 use super::super::asks::RequestId;
 use super::super::names::{ModelName, spell};
-use super::super::wire::{Shown, frame};
+use super::super::wire::{Shown, conversation, frame};
 use crate::Frame;
 
 /// Type Definitions: ProviderName. The two that protocol 7 has no name for.
@@ -80,6 +80,27 @@ pub enum ServerEvent<'a> {
         session_id: &'a str,
         message: &'a str,
     },
+}
+
+/// Everything a client of this protocol may be told: its own frames, and those it shares with 7.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+pub enum Told<'a> {
+    Own(ServerEvent<'a>),
+    Shared(SharedEvent<'a>),
+}
+
+/// The frames that are the same in protocol 7.
+#[derive(JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum SharedEvent<'a> {
+    UserMessage(conversation::UserMessage<'a>),
+    AssistantMessage(conversation::AssistantMessage<'a>),
+    Reasoning(conversation::Reasoning<'a>),
+    Log(conversation::Log<'a>),
+    Todos(conversation::Todos<'a>),
+    Ask(conversation::Ask<'a>),
+    ResetDone(conversation::ResetDone<'a>),
 }
 
 impl ServerEvent<'_> {

@@ -1,0 +1,97 @@
+//! The methods of both endpoints, with the types of their params and results.
+
+use serde_json::Value;
+
+use super::Endpoint;
+use super::orbit::{ClientControl, ServerControl};
+use super::wire::notice::{
+    Delta, ErrorNotice, ItemCompleted, ItemStarted, ServerRequestResolved, ThreadNameUpdated,
+    ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated, TurnChanged,
+    TurnPlanUpdated,
+};
+use super::wire::params::{
+    ApprovalResponse, InitializeParams, ModelListParams, ThreadListParams, ThreadParams,
+    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
+    ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams,
+};
+use super::wire::request::{RequestApproval, RequestUserInput};
+use super::wire::results::{
+    CollaborationModeMask, ConfigReadResponse, ConfigRequirementsReadResponse, Empty,
+    GetAccountResponse, InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse,
+    ThreadUnsubscribeResponse, TurnStartResponse,
+};
+use super::wire::thread::Thread;
+use crate::schemas::rpc::Table;
+
+pub fn client(endpoint: Endpoint) -> Value {
+    let table = Table::client(false)
+        .request::<Value>("account/read")
+        .request::<ModelListParams>("model/list")
+        .request::<Value>("collaborationMode/list")
+        .request::<ThreadStartParams>("thread/start")
+        .request::<ThreadListParams>("thread/list")
+        .request::<Value>("thread/loaded/list")
+        .request::<ThreadReadParams>("thread/read")
+        .request::<ThreadResumeParams>("thread/resume")
+        .request::<ThreadSetNameParams>("thread/name/set")
+        .request::<ThreadParams>("thread/archive")
+        .request::<ThreadParams>("thread/unsubscribe")
+        .request::<TurnStartParams>("turn/start")
+        .request::<TurnInterruptParams>("turn/interrupt")
+        .result::<ApprovalResponse>()
+        .result::<ToolRequestUserInputResponse>();
+    match endpoint {
+        Endpoint::Zane => table.other::<ClientControl>(),
+        Endpoint::Codex => table
+            .request::<InitializeParams>("initialize")
+            .notification::<Value>("initialized")
+            .request::<Value>("config/read")
+            .request::<Value>("configRequirements/read"),
+    }
+    .schema()
+}
+
+pub fn server(endpoint: Endpoint) -> Value {
+    let table = Table::server(false)
+        .notification::<ThreadStarted<'static>>("thread/started")
+        .notification::<ThreadNamed<'static>>("thread/archived")
+        .notification::<ThreadNamed<'static>>("thread/unarchived")
+        .notification::<ThreadStatusChanged<'static>>("thread/status/changed")
+        .notification::<ThreadNameUpdated<'static>>("thread/name/updated")
+        .notification::<ThreadTokenUsageUpdated<'static>>("thread/tokenUsage/updated")
+        .notification::<TurnChanged<'static>>("turn/started")
+        .notification::<TurnChanged<'static>>("turn/completed")
+        .notification::<TurnPlanUpdated<'static>>("turn/plan/updated")
+        .notification::<ItemStarted<'static>>("item/started")
+        .notification::<ItemCompleted<'static>>("item/completed")
+        .notification::<Delta<'static>>("item/agentMessage/delta")
+        .notification::<Delta<'static>>("item/reasoning/textDelta")
+        .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
+        .notification::<Value>("item/reasoning/summaryPartAdded")
+        .notification::<Delta<'static>>("item/commandExecution/outputDelta")
+        .notification::<ErrorNotice<'static>>("error")
+        .notification::<ServerRequestResolved<'static>>("serverRequest/resolved")
+        .request::<RequestApproval<'static>>("item/commandExecution/requestApproval")
+        .request::<RequestApproval<'static>>("item/fileChange/requestApproval")
+        .request::<RequestUserInput<'static>>("item/tool/requestUserInput")
+        .result::<GetAccountResponse>()
+        .result::<Page<Model<'static>>>()
+        .result::<Page<CollaborationModeMask>>()
+        .result::<Page<Thread<'static>>>()
+        .result::<Page<String>>()
+        .result::<ThreadOpened<'static>>()
+        .result::<ThreadReadResponse<'static>>()
+        .result::<ThreadUnsubscribeResponse>()
+        .result::<TurnStartResponse<'static>>()
+        .result::<Empty>();
+    match endpoint {
+        Endpoint::Zane => table
+            .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
+            .other::<ServerControl<'static>>(),
+        Endpoint::Codex => table
+            .result::<InitializeResponse<'static>>()
+            .result::<ConfigReadResponse>()
+            .result::<ConfigRequirementsReadResponse>(),
+    }
+    .schema()
+}

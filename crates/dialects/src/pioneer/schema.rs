@@ -1,0 +1,86 @@
+//! The methods of this dialect, with the types of their params and results.
+
+use serde_json::Value;
+
+use super::wire::history::ThreadHistoryResponse;
+use super::wire::params::{
+    PermissionRespondParams, ThreadFolderCreateParams, ThreadFolderDeleteParams,
+    ThreadFolderMoveParams, ThreadGetParams, ThreadHistoryParams, ThreadMoveParams,
+    ThreadStartParams, ThreadTreeParams, ThreadUnsubscribeParams, TurnParams, TurnStartParams,
+    WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
+};
+use super::wire::permission::{
+    PermissionRequestOpened, PermissionRequestResolved, PermissionRespondResponse,
+};
+use super::wire::thread::{
+    MovedResponse, ThreadClosedNotification, ThreadFolderCreateResponse,
+    ThreadFolderDeleteResponse, ThreadResponse, ThreadStartResponse, ThreadTreeChangedNotification,
+    ThreadTreeResponse, ThreadUnsubscribeResponse,
+};
+use super::wire::turn::{
+    ItemDeltaNotification, ItemNotification, TurnItemsResponse, TurnNotification, TurnResponse,
+    TurnStartResponse,
+};
+use super::wire::workspace::{
+    WorkspaceChangedNotification, WorkspaceListResponse, WorkspaceResponse,
+};
+use crate::schemas::rpc::Table;
+
+pub fn client() -> Value {
+    Table::client(true)
+        .request::<Value>("workspace/list")
+        .request::<Value>("workspace/default")
+        .request::<WorkspaceCreateParams>("workspace/create")
+        .request::<WorkspaceSelectParams>("workspace/select")
+        .request::<WorkspaceUpdateParams>("workspace/update")
+        .request::<ThreadStartParams>("thread/start")
+        .request::<ThreadGetParams>("thread/get")
+        .request::<ThreadTreeParams>("thread/tree")
+        .request::<ThreadHistoryParams>("thread/history")
+        .request::<ThreadMoveParams>("thread/move")
+        .request::<ThreadFolderCreateParams>("thread/folder/create")
+        .request::<ThreadFolderMoveParams>("thread/folder/move")
+        .request::<ThreadFolderDeleteParams>("thread/folder/delete")
+        .request::<ThreadUnsubscribeParams>("thread/unsubscribe")
+        .request::<TurnStartParams>("turn/start")
+        .request::<TurnParams>("turn/cancel")
+        .request::<TurnParams>("turn/get")
+        .request::<TurnParams>("turn/items")
+        .request::<PermissionRespondParams>("turn/permission/request/respond")
+        .schema()
+}
+
+pub fn server() -> Value {
+    Table::server(true)
+        .notification::<WorkspaceChangedNotification<'static>>("workspace/changed")
+        .notification::<ThreadResponse<'static>>("thread/started")
+        .notification::<ThreadResponse<'static>>("thread/updated")
+        .notification::<ThreadClosedNotification<'static>>("thread/closed")
+        .notification::<ThreadTreeChangedNotification<'static>>("thread/tree/changed")
+        .notification::<TurnNotification<'static>>("turn/started")
+        .notification::<TurnNotification<'static>>("turn/completed")
+        .notification::<TurnNotification<'static>>("turn/failed")
+        .notification::<ItemNotification<'static>>("item/started")
+        .notification::<ItemNotification<'static>>("item/completed")
+        .notification::<ItemDeltaNotification<'static>>("item/agent_message/delta")
+        .notification::<ItemDeltaNotification<'static>>("item/command_execution/output_delta")
+        .notification::<ItemDeltaNotification<'static>>("item/file_change/output_delta")
+        .notification::<ItemDeltaNotification<'static>>("item/tool/progress")
+        .notification::<PermissionRequestOpened<'static>>("turn/permission/request/opened")
+        .notification::<PermissionRequestResolved<'static>>("turn/permission/request/resolved")
+        .result::<WorkspaceListResponse<'static>>()
+        .result::<WorkspaceResponse<'static>>()
+        .result::<ThreadStartResponse<'static>>()
+        .result::<ThreadResponse<'static>>()
+        .result::<ThreadTreeResponse<'static>>()
+        .result::<ThreadHistoryResponse<'static>>()
+        .result::<ThreadFolderCreateResponse<'static>>()
+        .result::<ThreadFolderDeleteResponse>()
+        .result::<MovedResponse>()
+        .result::<ThreadUnsubscribeResponse>()
+        .result::<TurnStartResponse<'static>>()
+        .result::<TurnResponse<'static>>()
+        .result::<TurnItemsResponse<'static>>()
+        .result::<PermissionRespondResponse<'static>>()
+        .schema()
+}
