@@ -45,6 +45,8 @@ pub struct Config {
     pub directory: PathBuf,
     /// Where our data lies.
     pub home: PathBuf,
+    /// The folder in a workspace that holds its settings.
+    pub workspace_data: PathBuf,
     /// New threads run everything without asking.
     pub auto_approve: bool,
     pub default_model: ModelRef,

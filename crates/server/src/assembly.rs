@@ -239,6 +239,7 @@ fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<Engine> {
     let config = engine::Config {
         directory: settings.directory.clone(),
         home: settings.home.clone(),
+        workspace_data: PathBuf::from(".cowork"),
         auto_approve: settings.auto_approve,
         default_model: ModelRef {
             provider: "rehearsal".to_owned(),

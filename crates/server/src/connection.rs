@@ -4,23 +4,28 @@
 //! rest. The session hands a reply out before it shows the events behind it, so it is enough to
 //! look for finished calls again before delivering what a listener gave.
 
+mod delivering;
+mod jobs;
+
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
-use dialects::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, tell};
-use engine::{Delivered, Ended, Engine, ListenFrom, Listener, Watcher, Wish};
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use dialects::{Action, Cx, Dialect, Hello, Reason};
+use engine::{Engine, ListenFrom, Listener, Watcher};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio_util::sync::CancellationToken;
-use vocabulary::{Audience, Call, Caller, Notice, Refusal, Reply, Seq, ThreadId, Timestamp, Why};
+use vocabulary::{Caller, Notice, ThreadId, Timestamp};
 
 use crate::limits::{
     CALLS_OPEN_MAX, CALLS_RUNNING_MAX, CLOSE_LINGER, EVENTS_PER_FLUSH, LISTENERS_MAX, PING_EVERY,
     WRITE_STALL_MAX,
 };
 use crate::pace::Pace;
+use delivering::next_heard;
+use jobs::{Finished, Job, What, too_many_listeners, work};
 
 /// Serves one client until it goes, is closed, or the server stops.
 pub async fn serve(
@@ -68,30 +73,6 @@ struct Connection {
     pinged: bool,
     unflushed: bool,
     pace: Pace,
-}
-
-/// Something the engine is to do for the dialect.
-struct Job {
-    tag: Tag,
-    what: What,
-}
-
-enum What {
-    Call(Call),
-    Listen {
-        thread: ThreadId,
-        from: ListenFrom,
-        recent: u32,
-    },
-}
-
-/// A job that is done.
-struct Finished {
-    tag: Tag,
-    thread: Option<ThreadId>,
-    as_of: Seq,
-    outcome: Result<Reply, Refusal>,
-    listener: Option<Listener>,
 }
 
 /// Why a connection ends.
@@ -296,85 +277,6 @@ impl Connection {
             .await
     }
 
-    /// Delivers what a listener gave, with replies that are due in between.
-    async fn heard(&mut self, at: usize, heard: Result<Vec<Delivered>, Refusal>) -> Flow {
-        let mut batch = VecDeque::from(heard.map_err(|refusal| {
-            End::Close(Reason::new(Reason::TRY_AGAIN_LATER, refusal.message))
-        })?);
-        let thread = self.listeners[at].card().id;
-        while let Some(Some(finished)) = self.running.next().now_or_never() {
-            if finished.thread == Some(thread) {
-                let before = |each: &Delivered| position(each) <= finished.as_of;
-                let count = batch.iter().take_while(|each| before(each)).count();
-                let first = batch.drain(..count).collect();
-                self.deliver(at, first).await?;
-            }
-            self.replied(finished).await?;
-        }
-        match self.listener_of(Some(thread)) {
-            Some(at) => self.deliver(at, batch.into()).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn deliver(&mut self, at: usize, batch: Vec<Delivered>) -> Flow {
-        let card = std::sync::Arc::clone(self.listeners[at].card());
-        let variant = self.dialect.variant();
-        let mut out = Vec::new();
-        let now = now();
-        for delivered in batch {
-            let what = match &delivered {
-                Delivered::Live(slot) => Heard::Live(&slot.event),
-                Delivered::Replay(event) => Heard::Replay(event),
-                Delivered::Gap { after, to } => Heard::Gap {
-                    after: *after,
-                    to: *to,
-                },
-                Delivered::CaughtUp { head } => Heard::CaughtUp { head: *head },
-                Delivered::Ended(Ended::Deleted | Ended::Asleep)
-                    if self.dialect.outlives_threads() =>
-                {
-                    self.listeners.remove(at);
-                    return Ok(());
-                }
-                Delivered::Ended(ended) => return Err(ended_reason(*ended)),
-            };
-            let cx = Cx {
-                now,
-                caller: &self.caller,
-            };
-            self.dialect
-                .told(&cx, &mut out, Delivery { card: &card, what });
-            for action in out.drain(..) {
-                if action != Action::Shared {
-                    self.act(action).await?;
-                    continue;
-                }
-                match &delivered {
-                    Delivered::Live(slot) => {
-                        let spelled = slot.spelled(variant.index(), |event| {
-                            tell(variant, &card, event)
-                                .into_iter()
-                                .map(Utf8Bytes::from)
-                                .collect()
-                        });
-                        let frames: std::sync::Arc<Vec<Utf8Bytes>> = spelled.unwrap_or_default();
-                        for frame in frames.iter() {
-                            self.feed(Message::Text(frame.clone())).await?;
-                        }
-                    }
-                    Delivered::Replay(event) => {
-                        for frame in tell(variant, &card, event) {
-                            self.feed(Message::Text(frame.into())).await?;
-                        }
-                    }
-                    Delivered::Gap { .. } | Delivered::CaughtUp { .. } | Delivered::Ended(_) => {}
-                }
-            }
-        }
-        Ok(())
-    }
-
     async fn noticed(&mut self, notice: &Notice) -> Flow {
         self.with_dialect(|dialect, cx, out| dialect.noticed(cx, out, notice))
             .await
@@ -445,75 +347,6 @@ impl Connection {
     }
 }
 
-async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) -> Finished {
-    let Job { tag, what } = job;
-    match what {
-        What::Call(call) => {
-            let thread = call.thread();
-            let outcome = engine.call(&caller, call).await;
-            let as_of = outcome.as_ref().map_or(Seq::ZERO, |replied| replied.as_of);
-            let outcome = outcome.map(|replied| replied.reply);
-            Finished {
-                tag,
-                thread,
-                as_of,
-                outcome,
-                listener: None,
-            }
-        }
-        What::Listen {
-            thread,
-            from,
-            recent,
-        } => {
-            let wish = Wish {
-                audience,
-                from,
-                recent,
-            };
-            let (outcome, listener) = match engine.listen(&caller, thread, wish).await {
-                Ok((view, listener)) => (Ok(Reply::Listening(Box::new(view))), Some(listener)),
-                Err(refusal) => (Err(refusal), None),
-            };
-            Finished {
-                tag,
-                thread: Some(thread),
-                as_of: Seq::ZERO,
-                outcome,
-                listener,
-            }
-        }
-    }
-}
-
-fn too_many_listeners() -> Refusal {
-    let message =
-        format!("one connection may follow {LISTENERS_MAX} threads; leave some, or open another");
-    Refusal::new(Why::NotAvailable, message)
-}
-
-/// Where a delivery stands in the thread.
-fn position(delivered: &Delivered) -> Seq {
-    match delivered {
-        Delivered::Live(slot) => slot.event.seq,
-        Delivered::Replay(event) => event.seq,
-        Delivered::Gap { to, .. } => *to,
-        Delivered::CaughtUp { head } => *head,
-        Delivered::Ended(_) => Seq(u64::MAX),
-    }
-}
-
-fn ended_reason(ended: Ended) -> End {
-    End::Close(match ended {
-        Ended::Asleep => Reason::new(Reason::GOING_AWAY, "the session ended; connect again"),
-        Ended::Deleted => Reason::new(Reason::NORMAL, "the session was deleted"),
-        Ended::Failed => Reason::new(
-            Reason::TRY_AGAIN_LATER,
-            "the store failed; connect again to resume",
-        ),
-    })
-}
-
 /// A frame the socket could not take in.
 fn broken(error: &axum::Error) -> End {
     let text = error.to_string();
@@ -533,21 +366,6 @@ async fn in_time<E>(write: impl Future<Output = Result<(), E>>) -> Flow {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err(End::Gone),
         Err(_) => Err(End::Stalled),
-    }
-}
-
-/// The next deliveries of any listener, and whose they are.
-async fn next_heard(listeners: &mut [Listener]) -> (usize, Result<Vec<Delivered>, Refusal>) {
-    match listeners {
-        [] => std::future::pending().await,
-        [one] => (0, one.next(EVENTS_PER_FLUSH).await),
-        many => {
-            let waits = many
-                .iter_mut()
-                .map(|each| Box::pin(each.next(EVENTS_PER_FLUSH)));
-            let (heard, at, _) = futures_util::future::select_all(waits).await;
-            (at, heard)
-        }
     }
 }
 

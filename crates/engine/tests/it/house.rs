@@ -158,6 +158,7 @@ fn open(
     let script = script.map(|text| Script::parse(text).expect("a good script"));
     let config = Config {
         home: directory.join("home"),
+        workspace_data: PathBuf::from(".data"),
         directory,
         auto_approve: false,
         default_model: ModelRef {

@@ -1,0 +1,147 @@
+//! Reading a thread: pages of its transcript and of its log, never the whole.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use vocabulary::{Entry, Refusal, Reply, Seq, ThreadCard, ThreadId, ThreadView};
+
+use crate::limits::{ENTRIES_PER_READ_MAX, EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX};
+use crate::session::{Mail, Transcript, storage};
+use crate::{Shared, codec};
+
+/// The newest messages of a view, up to its head.
+pub async fn recent_entries(
+    shared: &Arc<Shared>,
+    view: &ThreadView,
+    from_ordinal: u64,
+    recent: u32,
+) -> Result<Vec<Entry>, Refusal> {
+    let count = view.thread.message_count;
+    let messages = count.saturating_sub(u64::from(recent))..count;
+    let thread = view.thread.card.id;
+    let mut entries = read_entries(shared, thread, from_ordinal, messages).await?;
+    entries.retain(|entry| entry.event.seq <= view.head);
+    Ok(entries)
+}
+
+async fn read_entries(
+    shared: &Arc<Shared>,
+    thread: ThreadId,
+    from_ordinal: u64,
+    messages: std::ops::Range<u64>,
+) -> Result<Vec<Entry>, Refusal> {
+    let read = shared
+        .store
+        .entries(thread, from_ordinal, messages, ENTRIES_PER_READ_MAX);
+    let rows = read.await.map_err(storage)?;
+    rows.iter()
+        .map(|(row, stored)| {
+            let event = codec::decode(stored)?;
+            Ok(Entry {
+                ordinal: row.ordinal,
+                message: row.message,
+                event,
+            })
+        })
+        .collect()
+}
+
+/// Where a thread's transcript lies, once everything recorded so far is on disk.
+pub async fn locate(shared: &Arc<Shared>, thread: ThreadId) -> Result<Transcript, Refusal> {
+    shared
+        .registry
+        .reach(shared, thread, |handle| {
+            let (reply, answer) = oneshot::channel();
+            async move {
+                handle.mail.send(Mail::Locate { reply }).await.ok()?;
+                answer.await.ok()
+            }
+        })
+        .await
+}
+
+pub async fn read_messages(
+    shared: &Arc<Shared>,
+    thread: ThreadId,
+    offset: u64,
+    limit: u64,
+) -> Result<Reply, Refusal> {
+    let transcript = locate(shared, thread).await?;
+    let upto = offset.saturating_add(limit.min(MESSAGES_PER_READ_MAX));
+    let entries = match offset < transcript.message_count {
+        false => Vec::new(),
+        true => read_entries(shared, thread, transcript.from_ordinal, offset..upto).await?,
+    };
+    Ok(Reply::Messages {
+        entries,
+        total: transcript.message_count,
+        offset,
+        limit,
+    })
+}
+
+pub async fn read_events(
+    shared: &Arc<Shared>,
+    card: ThreadCard,
+    after: Seq,
+    limit: u32,
+) -> Result<Reply, Refusal> {
+    let limit = limit.clamp(1, EVENTS_PER_READ_MAX);
+    let rows = shared
+        .store
+        .events(card.id, after, limit)
+        .await
+        .map_err(storage)?;
+    let more = rows.len() as u32 == limit;
+    let events = rows.iter().map(codec::decode).collect::<Result<_, _>>()?;
+    Ok(Reply::Events {
+        card: Box::new(card),
+        events,
+        more,
+    })
+}
+
+pub async fn read_events_before(
+    shared: &Arc<Shared>,
+    card: ThreadCard,
+    upto: Seq,
+    limit: u32,
+) -> Result<Reply, Refusal> {
+    let limit = limit.clamp(1, EVENTS_PER_READ_MAX);
+    let read = shared.store.events_before(card.id, upto, limit);
+    let rows = read.await.map_err(storage)?;
+    let more = rows.len() as u32 == limit;
+    let events = rows.iter().map(codec::decode).collect::<Result<_, _>>()?;
+    Ok(Reply::Events {
+        card: Box::new(card),
+        events,
+        more,
+    })
+}
+
+pub async fn events_between(
+    shared: &Arc<Shared>,
+    thread: ThreadId,
+    after: Seq,
+    upto: Seq,
+) -> Result<Vec<vocabulary::Event>, Refusal> {
+    let mut events: Vec<vocabulary::Event> = Vec::new();
+    loop {
+        let after = events.last().map_or(after, |event| event.seq);
+        let page = shared
+            .store
+            .events(thread, after, EVENTS_PER_READ_MAX)
+            .await;
+        let page = page.map_err(storage)?;
+        let full = page.len() as u32 == EVENTS_PER_READ_MAX;
+        for stored in &page {
+            if stored.seq > upto {
+                return Ok(events);
+            }
+            events.push(codec::decode(stored)?);
+        }
+        if !full {
+            return Ok(events);
+        }
+    }
+}

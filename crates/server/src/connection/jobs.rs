@@ -1,0 +1,79 @@
+//! Jobs: what a dialect wants of the engine, and how it came out.
+
+use dialects::Tag;
+use engine::{Engine, ListenFrom, Listener, Wish};
+use vocabulary::{Audience, Call, Caller, Refusal, Reply, Seq, ThreadId, Why};
+
+use crate::limits::LISTENERS_MAX;
+
+/// Something the engine is to do for the dialect.
+pub struct Job {
+    pub tag: Tag,
+    pub what: What,
+}
+
+pub enum What {
+    Call(Call),
+    Listen {
+        thread: ThreadId,
+        from: ListenFrom,
+        recent: u32,
+    },
+}
+
+/// A job that is done.
+pub struct Finished {
+    pub tag: Tag,
+    pub thread: Option<ThreadId>,
+    pub as_of: Seq,
+    pub outcome: Result<Reply, Refusal>,
+    pub listener: Option<Listener>,
+}
+
+/// Does it, and says which events go before the answer.
+pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) -> Finished {
+    let Job { tag, what } = job;
+    match what {
+        What::Call(call) => {
+            let thread = call.thread();
+            let outcome = engine.call(&caller, call).await;
+            let as_of = outcome.as_ref().map_or(Seq::ZERO, |replied| replied.as_of);
+            let outcome = outcome.map(|replied| replied.reply);
+            Finished {
+                tag,
+                thread,
+                as_of,
+                outcome,
+                listener: None,
+            }
+        }
+        What::Listen {
+            thread,
+            from,
+            recent,
+        } => {
+            let wish = Wish {
+                audience,
+                from,
+                recent,
+            };
+            let (outcome, listener) = match engine.listen(&caller, thread, wish).await {
+                Ok((view, listener)) => (Ok(Reply::Listening(Box::new(view))), Some(listener)),
+                Err(refusal) => (Err(refusal), None),
+            };
+            Finished {
+                tag,
+                thread: Some(thread),
+                as_of: Seq::ZERO,
+                outcome,
+                listener,
+            }
+        }
+    }
+}
+
+pub fn too_many_listeners() -> Refusal {
+    let message =
+        format!("one connection may follow {LISTENERS_MAX} threads; leave some, or open another");
+    Refusal::new(Why::NotAvailable, message)
+}
