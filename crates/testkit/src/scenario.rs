@@ -71,6 +71,9 @@ pub enum Act {
     Read,
     List,
     Title,
+    /// Out of the list, without losing it; and back.
+    Archive,
+    Unarchive,
     /// Lets the thread go, in the protocol's own words.
     Close,
     /// `kill -9` of the server.
@@ -138,6 +141,8 @@ impl Step {
             Act::Read => Deed::Read,
             Act::List => Deed::List,
             Act::Title => Deed::Title(text()),
+            Act::Archive => Deed::Archive,
+            Act::Unarchive => Deed::Unarchive,
             Act::Close => Deed::Close,
             Act::Connect
             | Act::Resume
@@ -159,7 +164,9 @@ impl Step {
                 Wanted::Rest
             }
             Act::Blank => Wanted::Refused,
-            Act::Reset | Act::Read | Act::List | Act::Title => Wanted::Done,
+            Act::Reset | Act::Read | Act::List | Act::Title | Act::Archive | Act::Unarchive => {
+                Wanted::Done
+            }
             Act::Close | Act::Terminate => Wanted::Closed,
             Act::Disconnect | Act::Kill | Act::Restart | Act::Wait => Wanted::Nothing,
         })

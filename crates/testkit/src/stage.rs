@@ -111,6 +111,8 @@ impl Stage {
             | Act::Read
             | Act::List
             | Act::Title
+            | Act::Archive
+            | Act::Unarchive
             | Act::Close => {
                 if self.say(step).await? == Said::NoWord {
                     let language = self.language.name;

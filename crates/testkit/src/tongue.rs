@@ -21,6 +21,8 @@ pub enum Deed {
     Read,
     List,
     Title(String),
+    Archive,
+    Unarchive,
     Close,
 }
 

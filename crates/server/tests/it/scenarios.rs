@@ -19,7 +19,7 @@ macro_rules! tongue {
                 approved_command denied_command
                 question_answered question_skipped question_left_blank
                 cancel_while_streaming cancel_while_a_command_runs cancel_while_asking
-                busy provider_error reset
+                busy provider_error reset archived
                 resume_warm resume_cold two_sockets
                 killed_while_streaming killed_while_asking
             }
@@ -62,7 +62,7 @@ mod cowork1 {
         plain_answer reasoning plan
         approved_command denied_command
         question_answered question_skipped question_left_blank
-        provider_error reset
+        provider_error reset archived
         resume_warm resume_cold two_sockets
         killed_while_asking
     }

@@ -237,6 +237,15 @@ impl Tongue for Codex {
                 let params = json!({ "threadId": thread, "name": name });
                 self.request(Expects::Told, "thread/name/set", &params)
             }
+            Deed::Archive => {
+                let params = json!({ "threadId": thread });
+                self.request(Expects::Result, "thread/archive", &params)
+            }
+            Deed::Unarchive if self.form == Form::Zane => return Ok(None),
+            Deed::Unarchive => {
+                let params = json!({ "threadId": thread });
+                self.request(Expects::Result, "thread/unarchive", &params)
+            }
             Deed::Reset | Deed::Close => return Ok(None),
         }))
     }

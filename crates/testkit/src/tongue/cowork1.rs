@@ -27,9 +27,14 @@ impl Tongue for Cowork1 {
             Deed::Skip => self.answer("[skipped]"),
             Deed::Reset => self.frame("reset", &[]),
             // A blank is an answer like any other here, so it refuses nothing.
-            Deed::Blank | Deed::Cancel | Deed::Read | Deed::List | Deed::Title(_) | Deed::Close => {
-                Ok(None)
-            }
+            Deed::Blank
+            | Deed::Cancel
+            | Deed::Read
+            | Deed::List
+            | Deed::Title(_)
+            | Deed::Archive
+            | Deed::Unarchive
+            | Deed::Close => Ok(None),
         }
     }
 

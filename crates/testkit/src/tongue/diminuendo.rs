@@ -54,6 +54,8 @@ impl Tongue for Diminuendo {
                 let fields = [("name", title.as_str().into()), ("requestId", "1".into())];
                 self.frame("rename_session", &fields)?
             }
+            Deed::Archive => self.frame("archive_session", &[])?,
+            Deed::Unarchive => self.frame("unarchive_session", &[])?,
             Deed::Reset | Deed::Close => return Ok(None),
         }))
     }
@@ -86,6 +88,7 @@ impl Tongue for Diminuendo {
             // A request that was answered wrongly still waits.
             "error" => vec![Signal::Refused, Signal::Asked],
             "history" | "session_list" => vec![Signal::Done],
+            "session_archived" | "session_unarchived" => vec![Signal::Done],
             "session_updated" if frame["requestId"].is_string() => vec![Signal::Done],
             _ => Vec::new(),
         })

@@ -90,7 +90,9 @@ impl Tongue for Pioneer {
                 ("thread/start", params)
             }
             // A blank answer is refused like any wrong param, and nothing is asked again.
-            Deed::Blank | Deed::Reset | Deed::Close => return Ok(None),
+            Deed::Blank | Deed::Reset | Deed::Archive | Deed::Unarchive | Deed::Close => {
+                return Ok(None);
+            }
         };
         Ok(Some(self.request(method, &params).1))
     }
