@@ -97,6 +97,17 @@ impl Codex {
                 };
                 self.change(out, id, parse(&params.thread_id)?, changes);
             }
+            Request::ThreadUnarchive(params) => {
+                let thread = parse(&params.thread_id)?;
+                let changes = Changes {
+                    archived: Some(false),
+                    ..Changes::default()
+                };
+                // It answers with the thread, as a read without turns does.
+                let waiting = Waiting::Read { id, turns: false };
+                self.calls
+                    .make(out, waiting, Call::ChangeThread { thread, changes });
+            }
             Request::ThreadUnsubscribe(params) => {
                 self.unsubscribe(out, &id, parse(&params.thread_id)?);
             }

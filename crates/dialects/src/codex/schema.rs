@@ -45,6 +45,7 @@ pub fn client(endpoint: Endpoint) -> Value {
         Endpoint::Codex => table
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
+            .request::<ThreadParams>("thread/unarchive")
             .request::<Value>("config/read")
             .request::<Value>("configRequirements/read"),
     }
