@@ -196,12 +196,19 @@ async fn front(headers: HeaderMap) -> String {
         .get(header::HOST)
         .and_then(|host| host.to_str().ok())
         .unwrap_or_default();
+    let dialect = |tongue: &Tongue| {
+        let path = tongue.main.first()?;
+        Some(format!("  {:<12} ws://{host}{path}\n", tongue.name))
+    };
+    let dialects: String = TONGUES.iter().filter_map(dialect).collect();
     format!(
         "Dragoman {}: one agent server, spoken to in every client's language.\n\n\
-         Connect a WebSocket client to ws://{host}/ws (agent-coworker protocol 7.0),\n\
-         wait for server_hello, and send\n\n  \
-         {{\"type\":\"user_message\",\"sessionId\":\"<from server_hello>\",\"text\":\"hello\"}}\n",
-        env!("CARGO_PKG_VERSION")
+         {dialects}  {:<12} ws://{host}/ws?protocol=1\n\n\
+         To say hello in the first of them: wait for server_hello, then send\n\n  \
+         {{\"type\":\"user_message\",\"sessionId\":\"<from server_hello>\",\"text\":\"hello\"}}\n\n\
+         What each frame looks like: http://{host}/schema\n",
+        env!("CARGO_PKG_VERSION"),
+        "cowork1"
     )
 }
 

@@ -146,6 +146,10 @@ impl Session {
     }
 
     async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
+        // A running turn keeps the model and the tools it started with.
+        if self.state.turn.is_some() && (changes.model.is_some() || changes.mcp.is_some()) {
+            return Err(Refusal::busy());
+        }
         let title = changes.title.as_deref().map(title_of).transpose()?;
         let settings = changed_settings(&self.state.thread.settings, &changes)?;
         self.keep().await?;

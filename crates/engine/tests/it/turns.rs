@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::ListenFrom;
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, Call, Closing, Fact, Refusal, Reply, Status, ThreadId,
+    Answer, ApprovalAnswer, AskId, Call, Changes, Closing, Fact, Refusal, Reply, Status, ThreadId,
     ToolOutcome, ToolOutput, TurnErrorKind, TurnOutcome, Why,
 };
 
@@ -264,6 +264,16 @@ async fn a_cancel_keeps_what_was_said_and_ends_the_turn() {
     house.say(thread, "go").await.expect("a turn");
     let busy = house.say(thread, "more").await.expect_err("busy");
     assert_eq!(busy, Refusal::busy());
+    let changes = Changes {
+        mcp: Some(false),
+        ..Changes::default()
+    };
+    let change = house.call(Call::ChangeThread { thread, changes }).await;
+    assert_eq!(
+        change,
+        Err(Refusal::busy()),
+        "a turn keeps what it started with"
+    );
     ear.word("two").await;
     house
         .call(Call::CancelTurn { thread, turn: None })
