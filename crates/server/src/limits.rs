@@ -17,8 +17,8 @@ pub const CALLS_RUNNING_MAX: usize = 64;
 pub const LISTENERS_MAX: usize = 1_024;
 /// Messages that one connection may send at once, and per second after that. A client that sends
 /// more is read more slowly: nothing is lost, and others get their turn.
-pub const MESSAGES_BURST: u32 = 2_000;
-pub const MESSAGES_PER_SECOND: u32 = 500;
+pub const MESSAGES_BURST: u32 = 20_000;
+pub const MESSAGES_PER_SECOND: u32 = 20_000;
 
 /// Sockets at once, of any kind.
 pub const SOCKETS_MAX: usize = 16_384;

@@ -1,6 +1,6 @@
 //! Sockets that dawdle, flood, or say too much.
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use testkit::Client;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -89,8 +89,8 @@ fn a_query_or_head_beyond_the_limit_is_refused() {
 }
 
 #[test]
-fn a_flood_slows_its_sender_and_nobody_else() {
-    /// More than the burst, so that the rate is felt.
+fn a_flood_is_answered_and_starves_nobody() {
+    /// As many as the kernel keeps for a client that sends first and reads later.
     const FLOOD: usize = 4_000;
     tell(LIMIT, async {
         let site = Site::open().await?;
@@ -106,18 +106,14 @@ fn a_flood_slows_its_sender_and_nobody_else() {
             }
             anyhow::Ok(())
         };
-        let mut flood = std::pin::pin!(flood);
         let talk = async {
             for _ in 0..20 {
                 assert_eq!(visitor.converse("echo through").await?, "through");
             }
             anyhow::Ok(())
         };
-        tokio::select! {
-            ended = &mut flood => bail!("the flood was not slowed: {ended:?}"),
-            talked = talk => talked?,
-        }
-        // The one who sent too much was slowed, not punished: every frame is answered.
-        flood.await
+        // Who sends much is not punished, either: every frame is answered.
+        tokio::try_join!(flood, talk)?;
+        Ok(())
     });
 }
