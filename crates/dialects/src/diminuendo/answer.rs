@@ -68,16 +68,8 @@ impl Diminuendo {
                     self.session_updated(out, thread);
                 }
             }
-            (
-                Wanted::History(read),
-                Reply::Messages {
-                    entries,
-                    total,
-                    offset,
-                    ..
-                },
-            ) => {
-                let progress = read.take_in(entries, total, offset).map(Wanted::History);
+            (Wanted::History(read), Reply::Messages { entries, total, .. }) => {
+                let progress = read.take_in(entries, total).map(Wanted::History);
                 self.go_on(out, request_id, progress);
             }
             (Wanted::Events(read), Reply::Events { events, more, .. }) => {

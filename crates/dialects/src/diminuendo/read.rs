@@ -88,7 +88,7 @@ impl HistoryRead {
         }
     }
 
-    pub fn take_in(mut self, page: Vec<Entry>, total: u64, offset: u64) -> Progress<Self> {
+    pub fn take_in(mut self, page: Vec<Entry>, total: u64) -> Progress<Self> {
         let began_at_the_start = self.from.is_none();
         if began_at_the_start && total > PAGE {
             return self.read_before(total);
@@ -99,10 +99,12 @@ impl HistoryRead {
         let said = page.into_iter().filter(|e| history_item(e).is_some());
         self.entries.splice(0..0, said);
         let enough = self.after.is_none() && self.entries.len() >= self.limit;
-        if offset == 0 || reached || enough || self.entries.len() as u64 >= ITEMS_MAX {
+        // Where this page was asked to begin: each asks for an earlier one, so reading ends.
+        let began_at = self.from.unwrap_or(0);
+        if began_at == 0 || reached || enough || self.entries.len() as u64 >= ITEMS_MAX {
             return Progress::Done(self.finish());
         }
-        self.read_before(offset)
+        self.read_before(began_at)
     }
 
     fn read_before(mut self, end: u64) -> Progress<Self> {
@@ -161,8 +163,9 @@ impl EventsRead {
         let told = page.iter().filter_map(|event| logged(&session, event));
         let room = self.limit.saturating_sub(self.events.len());
         self.events.extend(told.take(room));
+        let before = self.after;
         self.after = page.last().map_or(self.after, |last| last.seq);
-        if !more || page.is_empty() || self.events.len() >= self.limit {
+        if !more || self.after <= before || page.is_empty() || self.events.len() >= self.limit {
             return Progress::Done(Read::Events(self.thread, self.events));
         }
         Progress::More(self.next_call(), self)
