@@ -45,6 +45,7 @@ pub enum PartType {
 /// The same names with hyphens, as `rawPart.type` has them.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", remote = "PartType")]
+// Never made: serde takes only the names from it.
 #[allow(dead_code)]
 enum Hyphenated {
     Start,
