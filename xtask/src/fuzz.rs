@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: any bytes into every dialect and the script parser, until something breaks.
+//! `cargo xtask fuzz`: any bytes into every dialect, the script parser and the wire formats, until
+//! something breaks.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,7 @@ use anyhow::{Context, bail};
 use crate::run::{cargo, root, succeed, works};
 
 /// The programs in `fuzz/fuzz_targets`.
-const TARGETS: [&str; 7] = [
+const TARGETS: [&str; 8] = [
     "cowork",
     "cowork1",
     "diminuendo",
@@ -16,6 +17,7 @@ const TARGETS: [&str; 7] = [
     "codex",
     "pioneer",
     "rehearsal",
+    "decode",
 ];
 const SECONDS: u64 = 60;
 
@@ -84,6 +86,9 @@ fn read(arguments: &[String]) -> anyhow::Result<Wish> {
 fn plant(target: &str) -> anyhow::Result<()> {
     let corpus = root().join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
+    if target == "decode" {
+        return plant_captures(&corpus);
+    }
     let name = match target {
         "rehearsal" => "scenario.toml".to_owned(),
         dialect => format!("{dialect}.transcript"),
@@ -95,6 +100,22 @@ fn plant(target: &str) -> anyhow::Result<()> {
         if seed.is_file() {
             let text = fs::read_to_string(&seed)?;
             fs::write(corpus.join(stem(&scenario)), sown(target, &text))?;
+        }
+    }
+    Ok(())
+}
+
+/// Starts from what model servers really say.
+fn plant_captures(corpus: &Path) -> anyhow::Result<()> {
+    let captures = root().join("crates/providers/fixtures/sse");
+    for folder in fs::read_dir(&captures).context("cannot list the captured streams")? {
+        let folder = folder?.path();
+        for capture in fs::read_dir(&folder)? {
+            let capture = capture?.path();
+            if capture.extension().is_some_and(|ending| ending == "http") {
+                let name = format!("{}-{}", stem(&folder), stem(&capture));
+                fs::copy(&capture, corpus.join(name))?;
+            }
         }
     }
     Ok(())

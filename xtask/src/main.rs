@@ -2,6 +2,7 @@
 
 mod bench;
 mod fuzz;
+mod peers;
 mod run;
 mod schemas;
 mod soak;
@@ -15,6 +16,7 @@ const HELP: &str = "\
 cargo xtask <command>
 
   test                       everything that decides whether a change lands
+  peers                      install the servers that the live tests talk to
   tidy                       the project's own rules, in a second
   transcripts                run every scenario and compare its transcripts
   transcripts busy reset     only these scenarios
@@ -48,6 +50,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
     };
     match command.as_str() {
         "test" => test::run(rest),
+        "peers" => peers::run(rest),
         "tidy" => tidy::run(rest),
         "transcripts" => transcripts::run(rest),
         "schemas" => schemas::run(rest),
@@ -59,8 +62,8 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
             Ok(())
         }
         unknown => anyhow::bail!(
-            "there is no command `{unknown}`; there are test, tidy, transcripts, schemas, soak, \
-             fuzz, bench, help"
+            "there is no command `{unknown}`; there are test, peers, tidy, transcripts, schemas, \
+             soak, fuzz, bench, help"
         ),
     }
 }
@@ -75,7 +78,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("test, tidy, transcripts, schemas, soak, fuzz, bench")
+                .contains("test, peers, tidy, transcripts, schemas, soak, fuzz, bench")
         );
     }
 }

@@ -1,38 +1,71 @@
 //! `cargo xtask test`: the stages that decide whether a change lands, each with its time.
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
+use crate::peers::{Location, Peers};
 use crate::run::{cargo, root, succeed, works};
 use crate::tidy;
 
-type Stage = (&'static str, fn() -> anyhow::Result<()>);
+type Stage = (&'static str, fn(&mut Help) -> anyhow::Result<()>);
 
 /// Cheap ones first: a forgotten `cargo fmt` should not cost a build.
-const STAGES: [Stage; 5] = [
-    ("fmt", fmt),
-    ("tidy", tidy::check),
+const STAGES: [Stage; 6] = [
+    ("fmt", |_| fmt()),
+    ("tidy", |_| tidy::check()),
     ("clippy", clippy),
     ("tests", tests),
-    ("doctests", doctests),
+    ("live", live),
+    ("doctests", |_| doctests()),
 ];
+
+/// The tests that need a peer; they run last, and among themselves.
+const LIVE: &str = "binary(peers)";
+
+/// What the tests need from outside: asked for when the compiler starts, needed when it is done.
+#[derive(Default)]
+struct Help {
+    coming: Option<Peers>,
+    here: Vec<Location>,
+}
+
+impl Help {
+    fn call(&mut self) -> anyhow::Result<()> {
+        self.coming = Some(Peers::begin()?);
+        Ok(())
+    }
+
+    fn await_all(&mut self) -> anyhow::Result<&[Location]> {
+        if let Some(coming) = self.coming.take() {
+            let started = Instant::now();
+            self.here = coming.finish()?;
+            println!("waited {} for the peers", seconds(started.elapsed()));
+        }
+        Ok(&self.here)
+    }
+}
 
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     if let Some(unknown) = arguments.first() {
         bail!("`test` takes no argument, not `{unknown}`; one test runs with `cargo nextest run`");
     }
-    let mut table = Vec::new();
+    let (mut table, mut help) = (Vec::new(), Help::default());
     for (name, stage) in STAGES {
         println!("== {name}");
         let started = Instant::now();
-        let outcome = stage();
+        let outcome = stage(&mut help);
         let took = started.elapsed();
         println!("== {name}: {}", seconds(took));
         table.push((name, took, outcome.is_ok()));
         if let Err(error) = outcome {
             print_table(&table);
+            // What is half downloaded now would be downloaded again by the next run.
+            if let Err(missing) = help.await_all() {
+                eprintln!("{missing:#}");
+            }
             return Err(error).with_context(|| format!("stage {name} failed"));
         }
     }
@@ -44,7 +77,9 @@ fn fmt() -> anyhow::Result<()> {
     succeed(&mut cargo(&["fmt", "--all", "--check"]))
 }
 
-fn clippy() -> anyhow::Result<()> {
+/// The first stage that compiles, so the first that can hide a download.
+fn clippy(help: &mut Help) -> anyhow::Result<()> {
+    help.call()?;
     succeed(&mut cargo(&[
         "clippy",
         "--workspace",
@@ -56,25 +91,43 @@ fn clippy() -> anyhow::Result<()> {
 }
 
 /// nextest runs each test in a process of its own, which suits tests that start servers;
-/// without it the suite still runs.
-fn tests() -> anyhow::Result<()> {
-    if works(&mut cargo(&["nextest", "--version"])) {
-        succeed(&mut cargo(&[
-            "nextest",
-            "run",
-            "--workspace",
-            "--no-tests=pass",
-            "--no-fail-fast",
-        ]))
-    } else {
-        println!("cargo-nextest is not installed; using cargo test");
-        succeed(&mut cargo(&[
-            "test",
-            "--workspace",
-            "--all-targets",
-            "--no-fail-fast",
-        ]))
+/// without it the suite still runs, all of it here.
+fn tests(help: &mut Help) -> anyhow::Result<()> {
+    if has_nextest() {
+        return succeed(&mut nextest(&format!("not {LIVE}")));
     }
+    println!("cargo-nextest is not installed; using cargo test");
+    let peers = help.await_all()?;
+    succeed(
+        cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"])
+            .envs(peers.iter().map(|(name, folder)| (name, folder))),
+    )
+}
+
+/// Against servers that we did not write.
+fn live(help: &mut Help) -> anyhow::Result<()> {
+    let peers = help.await_all()?;
+    if !has_nextest() {
+        println!("ran with the others");
+        return Ok(());
+    }
+    succeed(nextest(LIVE).envs(peers.iter().map(|(name, folder)| (name, folder))))
+}
+
+fn has_nextest() -> bool {
+    works(&mut cargo(&["nextest", "--version"]))
+}
+
+fn nextest(which: &str) -> Command {
+    cargo(&[
+        "nextest",
+        "run",
+        "--workspace",
+        "--no-tests=pass",
+        "--no-fail-fast",
+        "--filterset",
+        which,
+    ])
 }
 
 fn doctests() -> anyhow::Result<()> {

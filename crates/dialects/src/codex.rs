@@ -7,22 +7,24 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use vocabulary::{Notice, Refusal, Reply, Thread, ThreadId, Timestamp};
+use vocabulary::{Notice, Refusal, Reply, SignedIn, Thread, ThreadId, Timestamp};
 
 use self::calls::{Calls, Waiting};
-use self::listening::Listening;
+use self::listening::{Listening, Telling};
 use self::refuse::Wrong;
 use self::tell::Told;
 use self::wire::notice::ThreadNamed;
 use crate::jsonrpc::{self, Id, Incoming, Version};
 use crate::{Action, Cx, Delivery, Dialect, Frame, Heard, Hello, Reason, Tag, Variant};
 
+mod account;
 mod act;
 mod answer;
 mod asks;
 mod calls;
 mod hear;
 mod history;
+mod input;
 mod listening;
 mod offer;
 pub mod orbit;
@@ -31,6 +33,7 @@ mod refuse;
 pub mod schema;
 mod show;
 pub mod tell;
+mod turns;
 pub mod wire;
 
 #[cfg(test)]
@@ -59,6 +62,8 @@ pub struct Codex {
     since: Timestamp,
     calls: Calls,
     listening: Listening,
+    logins: account::Logins,
+    names: offer::Names,
     /// How many threads are being made for this client.
     starting: usize,
     /// Threads that came up meanwhile: one of them may be ours.
@@ -76,9 +81,18 @@ impl Codex {
             since: Timestamp(0),
             calls: Calls::default(),
             listening: Listening::default(),
+            logins: account::Logins::default(),
+            names: offer::Names::default(),
             starting: 0,
             held: Vec::new(),
             announced: HashSet::new(),
+        }
+    }
+
+    fn speaking(&self) -> show::Speaking<'_> {
+        show::Speaking {
+            endpoint: self.endpoint,
+            names: &self.names,
         }
     }
 
@@ -144,6 +158,17 @@ impl Dialect for Codex {
         match (outcome, waiting) {
             (Ok(reply), waiting) => self.answer(out, waiting, reply),
             (Err(refusal), Waiting::Answer(ask)) => self.answer_refused(out, ask, &refusal.why),
+            (Err(refusal), Waiting::LoginFinish(login)) => {
+                let end = SignedIn {
+                    ok: false,
+                    mode: None,
+                    message: refusal.message,
+                };
+                self.login_ended(out, login, &end);
+            }
+            (Err(refusal), Waiting::Steer(id)) => {
+                send(out, Wrong::steer(&refusal).frame(Some(&id)))
+            }
             (Err(refusal), waiting) => self.refuse(out, &waiting, &Wrong::from(&refusal)),
         }
     }
@@ -159,8 +184,9 @@ impl Dialect for Codex {
                     endpoint: self.endpoint,
                 };
                 match self.listening.follow(told) {
-                    Some(own) => send(out, own),
-                    None => out.push(Action::Shared),
+                    Telling::Own(frame) => send(out, frame),
+                    Telling::Shared => out.push(Action::Shared),
+                    Telling::Nothing => {}
                 }
             }
             // A client of this protocol cannot be told of a hole; it can resume.

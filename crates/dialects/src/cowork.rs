@@ -3,7 +3,9 @@
 //! A connection is one session: it opens one or resumes one, and hears of no other. Sessions
 //! outlive their sockets, so nothing happens to one when a client is gone.
 
-use vocabulary::{Call, Fact, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
+use std::sync::Arc;
+
+use vocabulary::{Call, Fact, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
 
 use self::calls::{Calls, Waiting};
 use self::session::Session;
@@ -21,6 +23,7 @@ mod offer;
 mod refuse;
 mod session;
 mod show;
+pub mod sign_in;
 pub mod tell;
 pub mod v1;
 pub mod wire;
@@ -35,6 +38,7 @@ const EARLY_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// One connection of a cowork client.
 pub struct Cowork {
     variant: Variant,
+    providers: Arc<[String]>,
     calls: Calls,
     stage: Stage,
 }
@@ -60,6 +64,7 @@ impl Cowork {
     pub fn new() -> Self {
         Self {
             variant: Variant::Cowork,
+            providers: Arc::default(),
             calls: Calls::default(),
             stage: Stage::Opening {
                 asked: None,
@@ -69,7 +74,7 @@ impl Cowork {
     }
 
     fn create(&mut self, out: &mut Vec<Action>) {
-        let call = Call::CreateThread(NewThread::default());
+        let call = Call::CreateThread(Box::default());
         self.calls.make(out, Waiting::Creation, call);
     }
 
@@ -110,6 +115,9 @@ impl Cowork {
                 | Reply::Catalog(_)
                 | Reply::ProviderStatus(_)
                 | Reply::Tools(_)
+                | Reply::Steered { .. }
+                | Reply::Challenge(_)
+                | Reply::SignedIn(_)
                 | Reply::McpServers(_)
                 | Reply::Library(_),
             ) => {
@@ -120,7 +128,7 @@ impl Cowork {
     }
 
     fn open(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, view: ThreadView, resumed: bool) {
-        let mut session = Session::new(&view);
+        let mut session = Session::new(&view, Arc::clone(&self.providers));
         session.greet(cx, out, &mut self.calls, &view, resumed);
         let opening = std::mem::replace(&mut self.stage, Stage::Open(Box::new(session)));
         if let Stage::Opening { early, .. } = opening {
@@ -152,6 +160,7 @@ impl Dialect for Cowork {
         if hello.raw_parts {
             self.variant = Variant::CoworkRaw;
         }
+        self.providers = Arc::clone(&hello.providers);
         let resume = hello.query("resumeSessionId").map(str::trim);
         let Some(thread) = resume.and_then(ThreadId::parse) else {
             return self.create(out);
@@ -190,7 +199,7 @@ impl Dialect for Cowork {
         };
         match &mut self.stage {
             Stage::Opening { .. } => self.opening(cx, out, &waiting, outcome),
-            Stage::Open(session) => session.answered(out, waiting, outcome),
+            Stage::Open(session) => session.answered(out, &mut self.calls, waiting, outcome),
             Stage::Closed => {}
         }
     }

@@ -5,13 +5,15 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use vocabulary::{Call, Notice, Refusal, Reply, Thread, ThreadId, ThreadQuery, Timestamp};
+use vocabulary::{
+    Call, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadId, ThreadQuery, Timestamp,
+};
 
 use self::calls::{Calls, Wanted};
 use self::replay::Replay;
 use self::wire::ServerEvent;
 use self::wire::parts::{ErrorCode, Identity};
-use crate::{Action, Cx, Delivery, Dialect, Hello, Reason, Tag, Variant};
+use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
 
 mod act;
 mod answer;
@@ -58,6 +60,8 @@ pub struct Diminuendo {
     /// What this connection was answered last: the notice of the same would say nothing new.
     answered: Option<Thread>,
     deleted: Option<ThreadId>,
+    /// What this connection was answered that it said: its event follows and says nothing new.
+    steered: Option<ItemId>,
 }
 
 impl Diminuendo {
@@ -92,6 +96,13 @@ impl Diminuendo {
         }
         let session = snapshot::meta(thread);
         send(out, &ServerEvent::SessionUpdated { session });
+    }
+
+    fn was_answered(&mut self, event: &Event) -> bool {
+        let Fact::TurnSteered { input, .. } = &event.fact else {
+            return false;
+        };
+        self.steered.take_if(|item| *item == input.item).is_some()
     }
 
     fn session_deleted(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
@@ -160,6 +171,11 @@ impl Dialect for Diminuendo {
     }
 
     fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
+        if let Heard::Live(event) = delivery.what
+            && self.was_answered(event)
+        {
+            return;
+        }
         if let Some(replay) = self.joined.get_mut(&delivery.card.id) {
             replay.hear(out, delivery.what);
         }

@@ -4,6 +4,7 @@
 //! wants done goes out as an [`Action`]. `server` owns the socket and the engine and joins the two.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use vocabulary::{
     Audience, Call, Caller, Event, Notice, Refusal, Reply, Seq, ThreadCard, ThreadId, Timestamp,
@@ -12,9 +13,11 @@ use vocabulary::{
 pub mod codex;
 pub mod cowork;
 pub mod diminuendo;
+mod images;
 pub mod jsonrpc;
 pub mod pioneer;
 pub mod schemas;
+mod secret;
 
 /// One WebSocket text message.
 pub type Frame = String;
@@ -72,6 +75,8 @@ pub struct Hello {
     pub home: PathBuf,
     /// What the server was configured to say, where a dialect has a choice.
     pub raw_parts: bool,
+    /// The ids of all providers of the catalog.
+    pub providers: Arc<[String]>,
 }
 
 impl Hello {

@@ -20,7 +20,10 @@ mod act;
 mod answer;
 pub mod hear;
 pub mod history;
+mod input;
 pub mod items;
+mod models;
+mod providers;
 mod refuse;
 mod scan;
 pub mod schema;
@@ -29,6 +32,7 @@ mod start;
 mod steps;
 mod subscription;
 pub mod tell;
+mod turns;
 pub mod wire;
 
 #[cfg(test)]

@@ -35,18 +35,20 @@ fn need(call: &Call) -> Need {
         | Call::ReadEvents { .. }
         | Call::ReadEventsBefore { .. }
         | Call::GetCatalog
-        | Call::GetProviderStatus
+        | Call::GetProviderStatus { .. }
         | Call::ListTools
         | Call::GetMcpServers { .. }
         | Call::GetCheckpoints { .. } => Need::Read,
         Call::CreateThread(_)
         | Call::ChangeThread { .. }
         | Call::StartTurn(_)
+        | Call::SteerTurn(_)
         | Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
         | Call::CloseThread { .. } => Need::Write,
-        Call::DeleteThread { .. } => Need::Delete,
+        // Credentials are everyone's: only who may delete may change them.
+        Call::DeleteThread { .. } | Call::SignIn(_) => Need::Delete,
         Call::Library(call) => need_of_library(call),
     }
 }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use crate::turn::{Start, Turn, TurnEnd};
 
 pub mod model;
+pub mod sub;
 
 /// Drives one turn to its end. Everything that happens is told through the turn.
 #[async_trait]

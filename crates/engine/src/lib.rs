@@ -3,19 +3,18 @@
 //! [`Engine::call`] answers a [`Call`]; [`Engine::listen`] attaches a listener to a thread's events.
 //! The engine knows no socket and no client protocol.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use providers::Provider;
+use providers::Models;
 use store::SharedStore;
 use tokio::sync::{broadcast, oneshot};
 use tools::Toolbox;
 use vocabulary::{
-    Audience, Call, Caller, ModelRef, Notice, Refusal, TenantId, Thread, ThreadCard, ThreadId,
-    ThreadView, Timestamp, Workspace, WorkspaceChange, WorkspaceId,
+    Audience, Budgets, Call, Caller, ModelRef, Notice, Refusal, TenantId, Thread, ThreadCard,
+    ThreadId, ThreadView, Timestamp, Workspace, WorkspaceChange, WorkspaceId,
 };
 
 mod access;
@@ -24,6 +23,7 @@ mod ask_numbers;
 mod codec;
 mod library;
 pub mod limits;
+mod prompts;
 mod registry;
 mod session;
 mod titles;
@@ -49,14 +49,19 @@ pub struct Config {
     pub workspace_data: PathBuf,
     /// New threads run everything without asking.
     pub auto_approve: bool,
-    pub default_model: ModelRef,
+    /// What new threads use; what the models themselves offer first when absent.
+    pub default_model: Option<ModelRef>,
+    /// What turns and threads may spend that have no budgets of their own.
+    pub budgets: Budgets,
 }
 
 /// What every part of the engine shares.
 pub struct Shared {
     pub(crate) store: SharedStore,
-    pub(crate) providers: BTreeMap<String, Arc<dyn Provider>>,
+    pub(crate) models: Arc<Models>,
     pub(crate) tools: Toolbox,
+    pub(crate) sandbox: Arc<tools::Sandbox>,
+    pub(crate) web: Arc<tools::Web>,
     pub(crate) config: Config,
     pub(crate) registry: Registry,
     pub(crate) ask_numbers: AskNumbers,
@@ -96,21 +101,14 @@ pub(crate) fn now() -> Timestamp {
 }
 
 impl Engine {
-    pub fn new(
-        config: Config,
-        store: SharedStore,
-        providers: Vec<Arc<dyn Provider>>,
-        tools: Toolbox,
-    ) -> Self {
-        let providers = providers
-            .into_iter()
-            .map(|each| (each.id().to_owned(), each))
-            .collect();
+    pub fn new(config: Config, store: SharedStore, models: Arc<Models>, tools: Toolbox) -> Self {
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
             store,
-            providers,
+            models,
             tools,
+            sandbox: Arc::new(tools::Sandbox::nothing()),
+            web: Arc::default(),
             config,
             registry: Registry::default(),
             notices: broadcast::channel(NOTICES_MAX).0,
@@ -172,6 +170,16 @@ impl Engine {
             }
         }
         Ok(recovered)
+    }
+
+    /// The ids of all providers that the catalog knows.
+    pub fn provider_ids(&self) -> Arc<[String]> {
+        let catalog = self.shared.models.catalog();
+        catalog
+            .providers
+            .iter()
+            .map(|each| each.id.clone())
+            .collect()
     }
 
     /// Whether calls are answered.

@@ -3,8 +3,10 @@
 mod folders;
 mod keeping;
 mod offer;
+mod pictures;
 mod reading;
 mod records;
+mod sign_in;
 mod workspaces;
 
 use std::path::PathBuf;
@@ -13,8 +15,9 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use vocabulary::{
-    Call, Caller, DEFAULT_WORKSPACE, NewThread, Refusal, Reply, Seq, Status, Thread, ThreadCard,
-    ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why, WorkspaceId,
+    Call, Caller, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal, Reply, Seq, Status, Thread,
+    ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
+    WorkspaceId,
 };
 
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
@@ -25,7 +28,7 @@ use crate::{Listener, Shared, Wish, now};
 pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
     let reply = match call {
         Call::ListThreads(query) => list(shared, caller, &query).await,
-        Call::CreateThread(new) => create(shared, caller, new).await,
+        Call::CreateThread(new) => create(shared, caller, *new).await,
         Call::GetThread { thread } => return get(shared, caller, thread).await,
         Call::DeleteThread {
             thread,
@@ -58,8 +61,12 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             reading::read_events_before(shared, card, upto, limit).await
         }
         Call::Library(call) => keeping::answer(shared, caller, call).await,
-        Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared)))),
-        Call::GetProviderStatus => Ok(Reply::ProviderStatus(offer::provider_status(shared))),
+        Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared).await))),
+        Call::GetProviderStatus { verify } => {
+            let statuses = sign_in::statuses(shared, verify).await;
+            Ok(Reply::ProviderStatus(statuses))
+        }
+        Call::SignIn(call) => sign_in::answer(shared, call).await,
         Call::ListTools => Ok(Reply::Tools(offer::tool_names(shared))),
         Call::GetMcpServers { thread } => {
             let card = owned(shared, caller, thread).await?;
@@ -70,8 +77,15 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             let message = "checkpoints are not available in this build yet";
             Err(Refusal::new(Why::NotAvailable, message))
         }
+        Call::StartTurn(mut start) => {
+            start.images = pictures::read(start.images).await?;
+            return to_session(shared, caller, Call::StartTurn(start)).await;
+        }
+        Call::SteerTurn(mut steer) => {
+            steer.images = pictures::read(steer.images).await?;
+            return to_session(shared, caller, Call::SteerTurn(steer)).await;
+        }
         call @ (Call::ChangeThread { .. }
-        | Call::StartTurn(_)
         | Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
@@ -239,7 +253,11 @@ async fn create(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result
         Some(directory) => directory.clone(),
         None => workspaces::directory(shared, caller, new.workspace.as_ref()).await?,
     };
-    let thread = newborn(shared, caller, directory, new);
+    let model = match &new.changes.model {
+        Some(model) => model.clone(),
+        None => offer::default_model(shared).await,
+    };
+    let thread = newborn(shared, caller, directory, model, new);
     let handle = waking::born(shared, thread.clone(), keep).await?;
     let id = thread.card.id;
     shared.registry.insert(handle);
@@ -250,7 +268,13 @@ async fn create(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result
     Ok(Reply::Thread(Box::new(thread)))
 }
 
-fn newborn(shared: &Shared, caller: &Caller, directory: PathBuf, new: NewThread) -> Thread {
+fn newborn(
+    shared: &Shared,
+    caller: &Caller,
+    directory: PathBuf,
+    model: ModelRef,
+    new: NewThread,
+) -> Thread {
     let config = &shared.config;
     let (at, changes) = (now(), new.changes);
     Thread {
@@ -270,15 +294,15 @@ fn newborn(shared: &Shared, caller: &Caller, directory: PathBuf, new: NewThread)
             model: None,
         }),
         settings: ThreadSettings {
-            model: changes
-                .model
-                .unwrap_or_else(|| config.default_model.clone()),
+            model,
             auto_approve: changes.auto_approve.unwrap_or(config.auto_approve),
             tools: changes.tools.unwrap_or(true),
             max_steps: changes.max_steps.unwrap_or(STEPS_DEFAULT),
             sub_agent_model: changes.sub_agent_model.unwrap_or_default(),
             observability: changes.observability.unwrap_or(true),
             mcp: changes.mcp.unwrap_or(true),
+            effort: changes.effort.filter(|effort| !effort.is_empty()),
+            budgets: changes.budgets.unwrap_or_default(),
         },
         status: Status::Inactive,
         archived: false,

@@ -42,8 +42,44 @@ pub const MESSAGES_PER_READ_MAX: u64 = 10_000;
 pub const ENTRIES_PER_READ_MAX: u32 = 100_000;
 /// Durable events one read may ask for.
 pub const EVENTS_PER_READ_MAX: u32 = 1_000;
-/// Messages a model is shown of a long conversation, until there is compaction.
+/// Messages a model is shown of a conversation, whatever its context can hold.
 pub const CONTEXT_MESSAGES_MAX: u64 = 2_000;
+/// Bytes of one tool result that enter the model's context.
+pub const CONTEXT_RESULT_BYTES_MAX: usize = 100_000;
+/// How full the model's context may be before the conversation is summarised.
+pub const COMPACT_AT_PERCENT: u64 = 80;
+/// Bytes of a summary.
+pub const SUMMARY_BYTES_MAX: usize = 64 << 10;
+/// How long a summary may take in all.
+pub const SUMMARY_WAIT_MAX: Duration = Duration::from_secs(600);
+/// Characters of each tool result that a summary is made from.
+pub const SUMMARY_RESULT_CHARS_MAX: usize = 2_000;
+/// How often a request may be tried: at first, and each time its answer broke off. Few in all, or
+/// a service in trouble would be stormed.
+pub const ANSWER_ATTEMPTS: [u32; 3] = [5, 3, 2];
+/// How long it is waited before the first of these; each wait is twice as long as the one before.
+pub const ANSWER_RESTART_AFTER: Duration = Duration::from_millis(500);
+/// Bytes of one answer, reasoning and tool inputs included.
+pub const ANSWER_BYTES_MAX: usize = 16 << 20;
+/// Calls of one answer.
+pub const ANSWER_CALLS_MAX: usize = 256;
+/// How often a provider may say of one answer that it tries again.
+pub const ANSWER_DELAYS_MAX: u32 = 32;
+/// How long it is waited for a provider that tries again, whatever it says.
+pub const ANSWER_DELAY_MAX: Duration = Duration::from_secs(3_600);
+/// Calls that only read, made at the same time.
+pub const PARALLEL_CALLS_MAX: usize = 8;
+/// Steps of a sub-agent.
+pub const SUB_AGENT_STEPS_MAX: u32 = 50;
+/// How deep sub-agents start sub-agents.
+pub const SUB_AGENT_DEPTH_MAX: u32 = 2;
+/// What was said to a turn and waits for its next step.
+pub const STEERS_MAX: usize = 64;
+/// Pictures of one message, and their bytes as base64 in all.
+pub const IMAGES_MAX: usize = 20;
+pub const IMAGE_BYTES_MAX: usize = 12 << 20;
+/// How long a model may take to think of a title.
+pub const TITLE_WAIT_MAX: Duration = Duration::from_secs(30);
 pub const STEPS_DEFAULT: u32 = 100;
 pub const STEPS_MAX: u32 = 1_000;
 /// Ask numbers taken from the store at once.

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 use vocabulary::{
     AskId, Audience, Call, Closing, Fact, ItemId, Refusal, Reply, Seq, Status, StatusReason,
     ThreadCard, ThreadView, Why,
@@ -18,10 +18,12 @@ use crate::{Shared, now};
 
 mod asks;
 mod calls;
+mod given;
 pub mod live;
 pub mod outbox;
 mod recorder;
 pub mod state;
+mod titling;
 mod turns;
 pub mod waking;
 
@@ -44,6 +46,8 @@ pub enum Mail {
     },
     /// Where the transcript lies in the store.
     Locate { reply: oneshot::Sender<Transcript> },
+    /// A model thought of a title.
+    Titled(titling::Titled),
     /// Come to rest: the server is stopping.
     Stop {
         grace: std::time::Duration,
@@ -104,6 +108,10 @@ pub struct Session {
     early: HashMap<ItemId, Closing>,
     closed_asks: std::collections::VecDeque<AskId>,
     mail: mpsc::Receiver<Mail>,
+    /// Where whoever works for the session answers; keeps nobody awake.
+    own_mail: mpsc::WeakSender<Mail>,
+    title_asked: bool,
+    seen: Arc<tools::Seen>,
     appending: Option<BoxFuture<'static, Result<(), StoreError>>>,
     list_row_sent: bool,
     /// Whether lists know of it: a thread that is not kept yet is in none.
@@ -195,7 +203,7 @@ impl Session {
             },
             count = receive(&mut self.turn, &mut facts) => self.take_in(count, facts)?,
             () = self.recorder.outbox.left.notified() => self.idle_since = Instant::now(),
-            () = tokio::time::sleep_until(deadline.into()) => self.tick(),
+            () = tokio::time::sleep_until(deadline) => self.tick(),
         }
         self.settle()
     }
@@ -338,6 +346,7 @@ impl Session {
                     }
                 });
             }
+            Mail::Titled(titled) => self.titled(titled)?,
             Mail::Stop { grace, done } => self.stop(grace, done),
         }
         Ok(None)

@@ -21,9 +21,15 @@ pub fn heuristic(text: &str) -> Option<String> {
     Some(format!("{}…", cut[..end].trim_end()))
 }
 
+/// What a model gave as a title, as one short line; nothing where there is none.
+pub fn tidied(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    heuristic(line.trim_matches(['"', '\'', '`', '*', '#', ' ', '“', '”', '«', '»']))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::heuristic;
+    use super::{heuristic, tidied};
 
     #[test]
     fn a_title_is_the_first_line_without_its_full_stop() {
@@ -34,6 +40,19 @@ mod tests {
         );
         assert_eq!(heuristic("  ?! "), None);
         assert_eq!(heuristic(""), None);
+    }
+
+    #[test]
+    fn a_models_title_loses_its_quotation_marks() {
+        assert_eq!(
+            tidied("\n\"Fix the login.\"\n").as_deref(),
+            Some("Fix the login")
+        );
+        assert_eq!(
+            tidied("**Parser rewrite**").as_deref(),
+            Some("Parser rewrite")
+        );
+        assert_eq!(tidied(" \n "), None);
     }
 
     #[test]

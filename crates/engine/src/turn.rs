@@ -3,17 +3,22 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use vocabulary::{
     Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, StreamTag, ThreadCard, ThreadSettings,
-    ToolCall, TurnError, TurnId,
+    ToolCall, TurnError, TurnId, UserInput,
 };
 
 use crate::Shared;
 
+pub mod compaction;
 pub mod context;
+pub mod meter;
 pub mod tooling;
+
+use meter::Meter;
 
 /// What a turn says to its session.
 pub enum FromTurn {
@@ -51,6 +56,43 @@ pub struct Permits {
 pub struct History {
     pub from_ordinal: u64,
     pub message_count: u64,
+    /// Tokens the model's context held after its last answer; 0 when that is not known.
+    pub context_tokens: u64,
+}
+
+/// What the user said to a turn while it ran, until its next step takes it.
+pub struct Steers(Mutex<Waiting>);
+
+struct Waiting {
+    inputs: Vec<UserInput>,
+    /// The step that has listened last.
+    step: u32,
+}
+
+impl Steers {
+    /// For a turn that has come to this step.
+    pub fn after(step: u32) -> Self {
+        let inputs = Vec::new();
+        Self(Mutex::new(Waiting { inputs, step }))
+    }
+
+    /// Gives the step after which it will be heard.
+    pub fn push(&self, input: UserInput) -> u32 {
+        let mut waiting = self.0.lock();
+        waiting.inputs.push(input);
+        waiting.step
+    }
+
+    /// Everything that `step` is the first to hear.
+    pub fn take(&self, step: u32) -> Vec<UserInput> {
+        let mut waiting = self.0.lock();
+        waiting.step = step;
+        std::mem::take(&mut waiting.inputs)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.lock().inputs.len()
+    }
 }
 
 /// Where an agent takes a turn up.
@@ -67,6 +109,8 @@ pub enum Start {
 pub struct Due {
     pub tag: StreamTag,
     pub call: ToolCall,
+    /// What the model calls it.
+    pub model_call_id: String,
     /// Whether the turn had come to it before, and said so.
     pub reached: bool,
 }
@@ -77,7 +121,13 @@ pub struct Turn {
     pub card: Arc<ThreadCard>,
     pub id: TurnId,
     pub model: Arc<ModelRef>,
+    /// What the user said to start it.
+    pub input: String,
     pub history: History,
+    pub meter: Arc<Meter>,
+    pub steers: Arc<Steers>,
+    /// The files its thread has read.
+    pub seen: Arc<tools::Seen>,
     pub permits: watch::Receiver<Permits>,
     pub cancel: CancellationToken,
     pub to_session: mpsc::Sender<FromTurn>,
@@ -145,6 +195,7 @@ impl Turn {
             call_id: call.call_id.clone(),
             tool: call.name.clone(),
             kind,
+            agent: call.agent.clone(),
         };
         let (reply, closing) = oneshot::channel();
         self.to_session

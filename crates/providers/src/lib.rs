@@ -3,13 +3,22 @@
 //! A provider knows neither threads nor clients. Parts of one block never interleave out of order:
 //! a block is started, grows, and is ended, and a tool call is complete when it is told.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use serde_json::Value;
 use thiserror::Error;
 
+mod accounts;
 pub mod catalog;
+pub mod format;
+pub mod models;
 pub mod rehearsal;
+pub mod remote;
+
+pub use models::Models;
 
 /// What a model is asked.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +27,27 @@ pub struct Request {
     pub system: String,
     pub messages: Vec<Message>,
     pub tools: Vec<ToolSpec>,
+    /// How hard to think, in the catalog's words (`low`, `high`); the provider's own default when
+    /// absent.
+    pub effort: Option<String>,
+    /// The most tokens it may write; the provider's own limit when absent.
+    pub max_output_tokens: Option<u64>,
+    pub purpose: Purpose,
+    /// How often it may be tried at most, where that is fewer than the provider would.
+    pub attempts_max: Option<u32>,
+    /// The same for all requests of one conversation, so that a provider finds its cached prefix.
+    pub cache_key: Option<String>,
+}
+
+/// What an answer is for. Services are not told; the scripted model answers each in its own way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    #[default]
+    Answer,
+    /// The work of a sub-agent.
+    Task,
+    Summary,
+    Title,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,20 +60,61 @@ pub struct ToolSpec {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    User(String),
+    User(UserMessage),
     Assistant(Vec<Block>),
     /// Results of the calls of the assistant message before it.
     ToolResults(Vec<ToolResult>),
 }
 
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UserMessage {
+    pub text: String,
+    pub images: Vec<Image>,
+}
+
+impl Message {
+    pub fn user(text: impl Into<String>) -> Self {
+        Message::User(UserMessage {
+            text: text.into(),
+            images: Vec::new(),
+        })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    Data {
+        /// `image/png` and the like.
+        media_type: String,
+        base64: Arc<str>,
+    },
+    Url(String),
+}
+
+/// What a provider wants back as it was when the conversation goes on: an encrypted thought, a
+/// signature. It means nothing to anyone else, so it is sent back only where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Native {
+    /// The wire format and model it came from; see `Request::model` and `format::Wire`.
+    pub origin: String,
+    pub value: Value,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    Text(String),
-    Reasoning(String),
+    Text {
+        text: String,
+        native: Option<Native>,
+    },
+    Reasoning {
+        text: String,
+        native: Option<Native>,
+    },
     ToolCall {
         call_id: String,
         name: String,
         input: Value,
+        native: Option<Native>,
     },
 }
 
@@ -56,8 +127,18 @@ pub struct ToolResult {
 }
 
 /// One piece of a model's answer. `block` is the position of the block within the answer, from 0.
+/// Blocks never overlap: one ends before the next starts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
+    /// The request failed in a way that may pass, and is made again after `delay`. Only ever
+    /// before anything else of the answer.
+    Retrying {
+        /// The attempt that failed, from 1.
+        attempt: u32,
+        delay: Duration,
+        /// For people.
+        why: String,
+    },
     TextStart {
         block: u32,
     },
@@ -67,6 +148,7 @@ pub enum Part {
     },
     TextEnd {
         block: u32,
+        native: Option<Native>,
     },
     /// `summary`: the provider shows a summary, not the reasoning itself.
     ReasoningStart {
@@ -77,8 +159,10 @@ pub enum Part {
         block: u32,
         text: String,
     },
+    /// A block may end without any text: some providers only show that there was a thought.
     ReasoningEnd {
         block: u32,
+        native: Option<Native>,
     },
     ToolInputStart {
         block: u32,
@@ -89,12 +173,16 @@ pub enum Part {
         block: u32,
         json: String,
     },
-    /// The call is complete; its input is valid JSON.
+    /// The call is complete; its input is an object.
     ToolCall {
         block: u32,
         call_id: String,
         name: String,
         input: Value,
+        native: Option<Native>,
+        /// What is wrong with the arguments the model wrote, for the model to read; the call must
+        /// not run. `input` is then `{"arguments": "<as written>"}`.
+        problem: Option<String>,
     },
     /// Something without a meaning for us, kept for those who want it raw.
     Raw(Value),
@@ -114,27 +202,79 @@ pub enum Stop {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
+    /// Everything the model read, cached or not.
     pub input_tokens: u64,
+    /// Everything it wrote, reasoning included.
     pub output_tokens: u64,
+    /// Of the input: read from the provider's cache.
     pub cached_tokens: u64,
+    /// Of the input: written to the provider's cache.
+    pub cache_write_tokens: u64,
+    /// Of the output: reasoning.
+    pub reasoning_tokens: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ProviderError {
+    pub kind: ErrorKind,
     /// The HTTP status, where there was one.
     pub status: Option<u16>,
     /// For people: what went wrong and what to do. Never a key.
     pub message: String,
 }
 
-/// A model service. Dropping the stream cancels the request.
+/// What went wrong, for whoever decides what to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// No credential, or one that was not accepted.
+    Auth,
+    /// Too many requests, for now.
+    RateLimited,
+    /// The account has no money or quota left.
+    Quota,
+    /// The service is overloaded or broken, for now.
+    Overloaded,
+    /// No connection could be made, or it broke before the answer began.
+    Unreachable,
+    /// The conversation is longer than the model can read.
+    ContextTooLong,
+    /// The request was not accepted; the same one never will be.
+    BadRequest,
+    /// There is no such model, or not for this account.
+    UnknownModel,
+    /// The answer stopped before its end marker.
+    CutOff,
+    /// Nothing came for too long.
+    Stalled,
+    /// What came could not be understood.
+    Malformed,
+    /// The model or its service declined to answer.
+    Refused,
+    Other,
+}
+
+impl ProviderError {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            status: None,
+            message: message.into(),
+        }
+    }
+
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+}
+
+pub type PartStream = BoxStream<'static, Result<Part, ProviderError>>;
+
+/// A model service. Dropping the stream cancels the request and closes its connection.
 #[async_trait]
 pub trait Provider: Send + Sync + 'static {
     fn id(&self) -> &str;
-    /// Starts one request. An error before the first part comes from here, a later one in the stream.
-    async fn stream(
-        &self,
-        request: Request,
-    ) -> Result<BoxStream<'static, Result<Part, ProviderError>>, ProviderError>;
+    /// Starts one request. An error before the first part may come from here or in the stream.
+    async fn stream(&self, request: Request) -> Result<PartStream, ProviderError>;
 }

@@ -10,9 +10,11 @@ mod performance;
 mod script;
 
 use async_trait::async_trait;
-use futures_util::stream::BoxStream;
 
-use crate::{Message, Part, Provider, ProviderError, Request, ToolResult};
+use crate::{
+    Message, PartStream, Provider, ProviderError, Purpose, Request, ToolResult, UserMessage,
+    catalog,
+};
 use act::{Act, Kind, Source};
 pub use script::{Script, ScriptError};
 
@@ -23,8 +25,27 @@ pub const ID: &str = "rehearsal";
 pub const MODELS: &[&str] = &["rehearsal-1"];
 
 /// How to get a real model. The only place where this is said.
-pub const HOW_TO_CONNECT: &str = "This build cannot connect a real model yet: providers such as \
-    OpenAI, Anthropic, Google or a local model server are not part of it so far.";
+pub const HOW_TO_CONNECT: &str = "To use a real model, run `dragoman auth login`, or set a key \
+    such as OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start a local model server such \
+    as Ollama.";
+
+/// What the catalog says of it. It costs nothing.
+pub fn entry() -> catalog::Provider {
+    let model = |id: &&str| catalog::Model {
+        id: (*id).to_owned(),
+        name: "Rehearsal".to_owned(),
+        price: Some(catalog::Price::default()),
+        ..catalog::Model::default()
+    };
+    catalog::Provider {
+        id: ID.to_owned(),
+        name: "Rehearsal".to_owned(),
+        auth: Vec::new(),
+        reach: None,
+        models: MODELS.iter().map(model).collect(),
+        small_model: None,
+    }
+}
 
 /// The built-in model that follows a script, or, without one, shows what the server can do.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +61,7 @@ impl Rehearsal {
     fn acts(&self, place: &Place<'_>, request: &Request) -> Vec<Act> {
         match &self.script {
             Some(script) => script
-                .acts(place)
+                .acts(place, request.purpose)
                 .unwrap_or_else(|| vec![script_ended(place)]),
             None => interactive::answer(place, request),
         }
@@ -53,13 +74,17 @@ impl Provider for Rehearsal {
         ID
     }
 
-    async fn stream(
-        &self,
-        request: Request,
-    ) -> Result<BoxStream<'static, Result<Part, ProviderError>>, ProviderError> {
+    async fn stream(&self, request: Request) -> Result<PartStream, ProviderError> {
         let place = Place::of(&request);
-        let acts = self.acts(&place, &request);
-        if let Some(Act::Fail(error)) = acts.first() {
+        let acts = match request.purpose {
+            Purpose::Answer | Purpose::Task => self.acts(&place, &request),
+            Purpose::Summary => vec![summary(&request)],
+            Purpose::Title => vec![Act::write(
+                Kind::Text,
+                Source::Words("Rehearsal".to_owned()),
+            )],
+        };
+        if let Some(Act::Fail(error) | Act::Full(error)) = acts.first() {
             return Err(error.clone());
         }
         Ok(performance::perform(&place, &request, acts))
@@ -76,6 +101,8 @@ struct Place<'a> {
     user: &'a str,
     /// The last tool result since then.
     result: Option<&'a ToolResult>,
+    /// Whether the conversation begins with a summary that this model wrote.
+    summarised: bool,
 }
 
 impl Place<'_> {
@@ -85,15 +112,21 @@ impl Place<'_> {
             step: 0,
             user: "",
             result: None,
+            summarised: false,
         };
         for message in &request.messages {
             match message {
-                Message::User(text) => {
+                Message::User(UserMessage { text, .. }) => {
+                    let (turn, step, summarised) = match remembered(text) {
+                        Some((turn, step)) => (turn, step, true),
+                        None => (place.turn + 1, 0, place.summarised),
+                    };
                     place = Place {
-                        turn: place.turn + 1,
-                        step: 0,
+                        turn,
+                        step,
                         user: text,
                         result: None,
+                        summarised,
                     }
                 }
                 Message::Assistant(_) => place.step += 1,
@@ -125,6 +158,30 @@ impl Place<'_> {
         text.push_str(rest);
         text
     }
+}
+
+/// A summary of a rehearsed conversation only says where in the script it was.
+fn summary(request: &Request) -> Act {
+    let record = request.messages.iter().find_map(|message| match message {
+        Message::User(said) => Some(said.text.as_str()),
+        Message::Assistant(_) | Message::ToolResults(_) => None,
+    });
+    let record = record.unwrap_or_default();
+    let turn = record.matches("User: ").count();
+    let since = record.rfind("User: ").map_or("", |at| &record[at..]);
+    let step = since.matches("Result of ").count();
+    let text = format!("{REMEMBERED}{turn}, step {step}.");
+    Act::write(Kind::Text, Source::Words(text))
+}
+
+const REMEMBERED: &str = "Rehearsed up to turn ";
+
+/// The place that such a summary speaks of.
+fn remembered(text: &str) -> Option<(usize, usize)> {
+    let (_, rest) = text.split_once(REMEMBERED)?;
+    let (turn, rest) = rest.split_once(", step ")?;
+    let (step, _) = rest.split_once('.')?;
+    Some((turn.parse().ok()?, step.parse().ok()?))
 }
 
 /// Said where the conversation is longer than the script.

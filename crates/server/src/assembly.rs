@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use engine::Engine;
-use providers::Provider;
+use providers::Models;
+use providers::models::Options;
 use providers::rehearsal::{Rehearsal, Script};
 use store::sqlite::SqliteStore;
 use store::{SharedStore, StoreError};
@@ -16,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tools::Toolbox;
-use vocabulary::ModelRef;
+use vocabulary::{Budgets, ModelRef};
 
 use crate::accept;
 use crate::access::Access;
@@ -40,6 +41,9 @@ pub struct Settings {
     pub allow_origins: Vec<String>,
     pub auto_approve: bool,
     pub raw_parts: bool,
+    /// What new threads use that name no model.
+    pub model: Option<ModelRef>,
+    pub budgets: Budgets,
     /// Text of a rehearsal script.
     pub rehearsal: Option<String>,
 }
@@ -59,6 +63,7 @@ pub struct Running {
     pub others: Vec<(&'static str, SocketAddr)>,
     site: Arc<Site>,
     engine: Engine,
+    models: Arc<Models>,
     serving: JoinSet<()>,
 }
 
@@ -77,6 +82,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
     }
     let site = Arc::new(Site {
         engine: OnceLock::new(),
+        provider_ids: OnceLock::new(),
         access: Access {
             token: settings.token.clone(),
             hosts: settings.allow_hosts.clone(),
@@ -117,10 +123,13 @@ impl Listening {
             let store = open_store(&settings.home, &label)?;
             assemble(&settings, store)
         });
-        let engine = assembling.await.context("the start was cut off")??;
+        let (engine, models) = assembling.await.context("the start was cut off")??;
         let engine = self.site.engine.get_or_init(|| engine).clone();
-        let recovering = engine.clone();
+        let (recovering, catalog) = (engine.clone(), Arc::clone(&models));
         tokio::spawn(async move {
+            for warning in catalog.warnings() {
+                tracing::warn!("{warning}");
+            }
             match recovering.recover().await {
                 Ok(0) => {}
                 Ok(count) => tracing::info!(count, "looked after turns that were cut off"),
@@ -132,12 +141,22 @@ impl Listening {
             others: self.others,
             site: self.site,
             engine,
+            models,
             serving: self.serving,
         })
     }
 }
 
 impl Running {
+    /// What new threads use, and why, for people.
+    pub async fn default_model(&self) -> String {
+        if let Some(model) = &self.site.settings.model {
+            return format!("{}/{}", model.provider, model.model);
+        }
+        let choice = self.models.default_model().await;
+        format!("{}/{} ({})", choice.provider, choice.model, choice.why)
+    }
+
     pub fn url(&self) -> String {
         format!("ws://{}/ws", self.address)
     }
@@ -226,7 +245,7 @@ fn create_private(directory: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("cannot create the data directory {}", directory.display()))
 }
 
-fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<Engine> {
+fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, Arc<Models>)> {
     if !settings.directory.is_dir() {
         bail!(
             "{} is not a directory; name one with --dir",
@@ -235,16 +254,18 @@ fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<Engine> {
     }
     let script = settings.rehearsal.as_deref().map(Script::parse).transpose();
     let rehearsal = Rehearsal::new(script.context("the rehearsal script cannot be used")?);
-    let providers: Vec<Arc<dyn Provider>> = vec![Arc::new(rehearsal)];
+    let mut options = Options::of_process(&settings.home);
+    options.scripted.push(Arc::new(rehearsal));
+    let models = Models::open(options);
+    let models = Arc::new(models);
     let config = engine::Config {
         directory: settings.directory.clone(),
         home: settings.home.clone(),
         workspace_data: PathBuf::from(".cowork"),
         auto_approve: settings.auto_approve,
-        default_model: ModelRef {
-            provider: "rehearsal".to_owned(),
-            model: "rehearsal-1".to_owned(),
-        },
+        default_model: settings.model.clone(),
+        budgets: settings.budgets,
     };
-    Ok(Engine::new(config, store, providers, Toolbox::builtin()))
+    let engine = Engine::new(config, store, Arc::clone(&models), Toolbox::builtin());
+    Ok((engine, models))
 }

@@ -3,8 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
+use vocabulary::ModelRef;
 
+use crate::commands::{auth, models};
 use crate::origin;
 use crate::table::Listen;
 
@@ -15,6 +17,8 @@ Examples:
   dragoman --port 0 --json          any free port; one line of JSON says which (for desktop shells)
   dragoman --yolo                   run every command without asking (only where that is safe)
   dragoman --listen zane=8788       also serve one dialect where its own clients look for it
+  dragoman auth login anthropic     connect a real model; `dragoman models` shows which there are
+  dragoman --model ollama/qwen3 --turn-cost 0.50
 
 For a team, behind a proxy with TLS (docs/security.md):
   dragoman --host 10.0.0.5 --token-file token --allow-host team.example \\
@@ -28,13 +32,19 @@ and send a message with the sessionId that server_hello names:
 Environment:
   DRAGOMAN_HOME        where data lies (default: ~/.cowork)
   DRAGOMAN_TOKEN       the token clients must carry, when there is no --token-file
+  DRAGOMAN_MODEL       the model of new threads, as PROVIDER/MODEL
+  OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, … keys; OPENAI_BASE_URL and its like: other
+                       addresses (docs/models.md)
   DRAGOMAN_LOG         what is logged to standard error (default: warn; e.g. info, engine=debug)
   DRAGOMAN_REHEARSAL   a script for the rehearsal model (docs/rehearsal.md)";
 
 /// One agent server, spoken to in every client's language.
 #[derive(Debug, Parser)]
 #[command(name = "dragoman", version, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Option<Command>,
     /// The directory that threads work in
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
@@ -60,11 +70,26 @@ pub struct Arguments {
     /// Run every command without asking
     #[arg(short, long)]
     pub yolo: bool,
+    /// The model of new threads, as PROVIDER/MODEL (default: the first that can be used)
+    #[arg(long, env = "DRAGOMAN_MODEL", value_name = "MODEL", value_parser = model)]
+    pub model: Option<ModelRef>,
+    /// The most tokens a turn may use
+    #[arg(long, value_name = "N", help_heading = "Budgets")]
+    pub turn_tokens: Option<u64>,
+    /// The most a turn may cost, in dollars
+    #[arg(long, value_name = "USD", help_heading = "Budgets", value_parser = dollars)]
+    pub turn_cost: Option<MicroDollars>,
+    /// The most tokens a thread may use
+    #[arg(long, value_name = "N", help_heading = "Budgets")]
+    pub thread_tokens: Option<u64>,
+    /// The most a thread may cost, in dollars
+    #[arg(long, value_name = "USD", help_heading = "Budgets", value_parser = dollars)]
+    pub thread_cost: Option<MicroDollars>,
     /// Print one line of JSON on standard output once the server listens
     #[arg(short, long)]
     pub json: bool,
     /// Where data lies
-    #[arg(long, env = "DRAGOMAN_HOME", value_name = "DIR")]
+    #[arg(long, env = "DRAGOMAN_HOME", value_name = "DIR", global = true)]
     pub home: Option<PathBuf>,
     /// A script for the rehearsal model
     #[arg(long, env = "DRAGOMAN_REHEARSAL", value_name = "FILE", hide = true)]
@@ -72,6 +97,48 @@ pub struct Arguments {
     /// Send stream chunks with the provider's own part beside ours
     #[arg(long, env = "DRAGOMAN_RAW_PARTS", hide = true)]
     pub raw_parts: bool,
+}
+
+/// What there is to do besides serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show which models there are, what they cost, which can be used
+    Models(models::Arguments),
+    /// Sign in at a provider, see how it stands, sign out
+    Auth(auth::Arguments),
+}
+
+/// An amount of money; a dollar is 1,000,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MicroDollars(pub u64);
+
+fn dollars(text: &str) -> anyhow::Result<MicroDollars> {
+    let amount = || -> Option<u64> {
+        let text = text.strip_prefix('$').unwrap_or(text);
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        if part.len() > 6 || !part.bytes().all(|digit| digit.is_ascii_digit()) {
+            return None;
+        }
+        let part: u64 = format!("{part:0<6}").parse().ok()?;
+        whole
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(1_000_000)?
+            .checked_add(part)
+    };
+    amount()
+        .map(MicroDollars)
+        .ok_or_else(|| anyhow::anyhow!("`{text}` is not an amount of dollars; write it like 2.50"))
+}
+
+fn model(text: &str) -> anyhow::Result<ModelRef> {
+    match text.split_once('/') {
+        Some((provider, model)) if !provider.is_empty() && !model.is_empty() => Ok(ModelRef {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+        }),
+        _ => anyhow::bail!("`{text}` is not a model; write it like openai/gpt-5.2"),
+    }
 }
 
 /// An address, or the one name that always means the same.

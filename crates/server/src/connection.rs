@@ -20,12 +20,12 @@ use tokio_util::sync::CancellationToken;
 use vocabulary::{Caller, Notice, ThreadId, Timestamp};
 
 use crate::limits::{
-    CALLS_OPEN_MAX, CALLS_RUNNING_MAX, CLOSE_LINGER, EVENTS_PER_FLUSH, LISTENERS_MAX, PING_EVERY,
-    WRITE_STALL_MAX,
+    CALLS_BESIDE_MAX, CALLS_OPEN_MAX, CALLS_RUNNING_MAX, CLOSE_LINGER, EVENTS_PER_FLUSH,
+    LISTENERS_MAX, PING_EVERY, WRITE_STALL_MAX,
 };
 use crate::pace::Pace;
 use delivering::next_heard;
-use jobs::{Finished, Job, What, too_many_listeners, work};
+use jobs::{Finished, Job, Lane, What, too_many_listeners, work};
 
 /// Serves one client until it goes, is closed, or the server stops.
 pub async fn serve(
@@ -48,6 +48,7 @@ pub async fn serve(
         listeners: Vec::new(),
         waiting: VecDeque::new(),
         running: FuturesUnordered::new(),
+        beside: 0,
         wake_at: None,
         heard_at: Instant::now(),
         pinged: false,
@@ -68,6 +69,8 @@ struct Connection {
     /// Calls that wait for the one before them.
     waiting: VecDeque<Job>,
     running: FuturesUnordered<BoxFuture<'static, Finished>>,
+    /// How many of the running ones hold up nothing behind them.
+    beside: usize,
     wake_at: Option<Timestamp>,
     heard_at: Instant,
     pinged: bool,
@@ -151,10 +154,7 @@ impl Connection {
             // Only meaningful while an event is told; `heard` takes it there.
             Action::Shared => Ok(()),
             Action::Call { tag, call } => {
-                self.submit(Job {
-                    tag,
-                    what: What::Call(call),
-                });
+                self.submit(Job::new(tag, What::Call(call)));
                 Ok(())
             }
             Action::Listen {
@@ -167,14 +167,12 @@ impl Connection {
                     dialects::From::Head => ListenFrom::Head,
                     dialects::From::After(seq) => ListenFrom::After(seq),
                 };
-                self.submit(Job {
-                    tag,
-                    what: What::Listen {
-                        thread,
-                        from,
-                        recent,
-                    },
-                });
+                let what = What::Listen {
+                    thread,
+                    from,
+                    recent,
+                };
+                self.submit(Job::new(tag, what));
                 Ok(())
             }
             Action::Unlisten(thread) => {
@@ -207,9 +205,13 @@ impl Connection {
     fn start_waiting(&mut self) {
         let in_order = self.dialect.calls_in_order();
         let at_once = if in_order { 1 } else { CALLS_RUNNING_MAX };
-        while self.running.len() < at_once
-            && let Some(job) = self.waiting.pop_front()
+        while self.running.len().saturating_sub(self.beside) < at_once
+            && let Some(mut job) = self.waiting.pop_front()
         {
+            if job.waits_outside() && self.beside < CALLS_BESIDE_MAX {
+                job.lane = Lane::Beside;
+                self.beside += 1;
+            }
             let audience = self.dialect.variant().audience();
             let (engine, caller) = (self.engine.clone(), self.caller.clone());
             self.running
@@ -239,6 +241,9 @@ impl Connection {
             } else {
                 finished.outcome = Err(too_many_listeners());
             }
+        }
+        if finished.lane == Lane::Beside {
+            self.beside -= 1;
         }
         self.start_waiting();
         let Finished { tag, outcome, .. } = finished;

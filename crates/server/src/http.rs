@@ -33,6 +33,8 @@ type Pairs = Query<Vec<(String, String)>>;
 pub struct Site {
     /// There once the store is open.
     pub engine: OnceLock<Engine>,
+    /// The ids of all providers, one copy for every connection; made when the first one comes.
+    pub provider_ids: OnceLock<Arc<[String]>>,
     pub settings: Settings,
     pub access: Access,
     pub started: Instant,
@@ -232,6 +234,7 @@ async fn upgrade(
         directory: site.settings.directory.clone(),
         home: site.settings.home.clone(),
         raw_parts: site.settings.raw_parts,
+        providers: Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
     };
     let dialect = (tongue.make)(&hello);
     upgrade

@@ -7,6 +7,7 @@ mod accept;
 mod access;
 pub mod assembly;
 pub mod cli;
+pub mod commands;
 mod connection;
 mod gate;
 mod http;

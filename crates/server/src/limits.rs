@@ -13,6 +13,9 @@ pub const EVENTS_PER_FLUSH: usize = 64;
 pub const CALLS_OPEN_MAX: usize = 256;
 /// Of those, how many run at once where a dialect does not keep them in order.
 pub const CALLS_RUNNING_MAX: usize = 64;
+/// Calls of one connection that may wait for someone outside while others go on; one more waits in
+/// line, and holds up what is behind it.
+pub const CALLS_BESIDE_MAX: usize = 4;
 /// Threads that one connection listens to.
 pub const LISTENERS_MAX: usize = 1_024;
 /// Messages that one connection may send at once, and per second after that. A client that sends

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use server::cli::Arguments;
+use server::cli::{Arguments, Command};
+use server::commands;
 use server::limits::LAST_WORK_MAX;
 use server::token::Token;
 use server::{Running, Settings, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
+use vocabulary::Budgets;
 
 /// Besides warnings, where further listeners listen: nothing else tells a port that was free.
 const LOGGED: &str = "warn,dragoman::listen=info";
@@ -31,14 +33,29 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let json = arguments.json;
-    let settings = settings(arguments)?;
+fn run(mut arguments: Arguments) -> anyhow::Result<()> {
+    // Without this, the first request over TLS would find no cryptography.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start")?;
-    let outcome = runtime.block_on(serve(settings, json));
+    let outcome = match arguments.command.take() {
+        None => {
+            let json = arguments.json;
+            let settings = settings(arguments)?;
+            runtime.block_on(serve(settings, json))
+        }
+        Some(command) => {
+            let home = home(arguments.home)?;
+            runtime.block_on(async {
+                match command {
+                    Command::Models(arguments) => commands::models::run(arguments, &home).await,
+                    Command::Auth(arguments) => commands::auth::run(arguments, &home).await,
+                }
+            })
+        }
+    };
     // Work that blocks must not hold up the end; what was acknowledged is on disk.
     runtime.shutdown_timeout(LAST_WORK_MAX);
     outcome
@@ -49,10 +66,7 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
         .dir
         .canonicalize()
         .with_context(|| format!("cannot use the directory {}", arguments.dir.display()))?;
-    let home = match arguments.home {
-        Some(home) => std::path::absolute(home).context("DRAGOMAN_HOME is not a path")?,
-        None => user_home()?.join(".cowork"),
-    };
+    let home = home(arguments.home)?;
     let read = |path: PathBuf| {
         std::fs::read_to_string(&path)
             .with_context(|| format!("cannot read the rehearsal script {}", path.display()))
@@ -68,8 +82,22 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
         allow_origins: arguments.allow_origin,
         auto_approve: arguments.yolo,
         raw_parts: arguments.raw_parts,
+        model: arguments.model,
+        budgets: Budgets {
+            turn_tokens: arguments.turn_tokens,
+            turn_micro_dollars: arguments.turn_cost.map(|cost| cost.0),
+            thread_tokens: arguments.thread_tokens,
+            thread_micro_dollars: arguments.thread_cost.map(|cost| cost.0),
+        },
         rehearsal: arguments.rehearsal.map(read).transpose()?,
     })
+}
+
+fn home(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(home) => std::path::absolute(home).context("DRAGOMAN_HOME is not a path"),
+        None => Ok(user_home()?.join(".cowork")),
+    }
 }
 
 fn user_home() -> anyhow::Result<PathBuf> {
@@ -84,7 +112,7 @@ async fn serve(settings: Settings, json: bool) -> anyhow::Result<()> {
         running = start(settings) => running?,
         () = signals.next() => return Ok(()),
     };
-    announce(&running, &cwd, json);
+    announce(&running, &cwd, json).await;
     signals.next().await;
     tokio::select! {
         () = running.stop() => Ok(()),
@@ -117,7 +145,7 @@ impl Signals {
     }
 }
 
-fn announce(running: &Running, cwd: &str, json: bool) {
+async fn announce(running: &Running, cwd: &str, json: bool) {
     let url = running.url();
     if json {
         let port = running.address.port();
@@ -127,8 +155,10 @@ fn announce(running: &Running, cwd: &str, json: bool) {
         );
     } else {
         println!(
-            "Dragoman is ready: http://{}/  (clients: {url}, model: rehearsal, directory: {cwd})",
+            "Dragoman is ready: http://{}/  (clients: {url}, directory: {cwd})",
             running.address
         );
+        let model = running.default_model().await;
+        println!("Model: {model}");
     }
 }

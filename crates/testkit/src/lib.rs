@@ -5,6 +5,7 @@
 pub mod chance;
 pub mod client;
 pub mod http;
+pub mod peer;
 pub mod process;
 pub mod scenario;
 pub mod scratch;
@@ -12,7 +13,9 @@ pub mod stage;
 pub mod tongue;
 pub mod transcript;
 pub mod until;
+pub mod visitor;
 
 pub use client::{Client, Close, Heard};
 pub use process::Process;
 pub use scratch::Scratch;
+pub use visitor::Visitor;

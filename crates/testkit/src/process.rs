@@ -81,6 +81,8 @@ impl Launch {
             .envs(std::env::vars_os().filter(|(name, _)| kept(&name.to_string_lossy())))
             .env("HOME", &self.user)
             .env("DRAGOMAN_HOME", &self.home)
+            // Whatever else this machine offers, such as a model server of its own.
+            .env("DRAGOMAN_MODEL", "rehearsal/rehearsal-1")
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

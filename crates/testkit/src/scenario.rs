@@ -67,6 +67,8 @@ pub enum Act {
     Skip,
     Blank,
     Cancel,
+    /// Says more to the turn that runs.
+    Steer,
     Reset,
     Read,
     List,
@@ -111,7 +113,10 @@ impl Scenario {
 
 impl Step {
     fn check(&self) -> anyhow::Result<()> {
-        let takes_text = matches!(self.act, Act::Say | Act::Answer | Act::Title | Act::Wait);
+        let takes_text = matches!(
+            self.act,
+            Act::Say | Act::Steer | Act::Answer | Act::Title | Act::Wait
+        );
         match (&self.text, takes_text) {
             (None, true) => bail!("needs a text"),
             (Some(_), false) => bail!("takes no text"),
@@ -137,6 +142,7 @@ impl Step {
             Act::Skip => Deed::Skip,
             Act::Blank => Deed::Blank,
             Act::Cancel => Deed::Cancel,
+            Act::Steer => Deed::Steer(text()),
             Act::Reset => Deed::Reset,
             Act::Read => Deed::Read,
             Act::List => Deed::List,
@@ -164,9 +170,13 @@ impl Step {
                 Wanted::Rest
             }
             Act::Blank => Wanted::Refused,
-            Act::Reset | Act::Read | Act::List | Act::Title | Act::Archive | Act::Unarchive => {
-                Wanted::Done
-            }
+            Act::Reset
+            | Act::Steer
+            | Act::Read
+            | Act::List
+            | Act::Title
+            | Act::Archive
+            | Act::Unarchive => Wanted::Done,
             Act::Close | Act::Terminate => Wanted::Closed,
             Act::Disconnect | Act::Kill | Act::Restart | Act::Wait => Wanted::Nothing,
         })

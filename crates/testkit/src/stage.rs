@@ -107,6 +107,7 @@ impl Stage {
             | Act::Skip
             | Act::Blank
             | Act::Cancel
+            | Act::Steer
             | Act::Reset
             | Act::Read
             | Act::List

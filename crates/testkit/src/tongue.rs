@@ -17,6 +17,8 @@ pub enum Deed {
     /// An answer of nothing but blanks.
     Blank,
     Cancel,
+    /// Says more to the turn that runs.
+    Steer(String),
     Reset,
     Read,
     List,

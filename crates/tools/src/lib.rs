@@ -17,12 +17,20 @@ mod input;
 pub mod path;
 mod read;
 pub mod risk;
+pub mod sandbox;
+mod seen;
 mod shell;
+mod spawn_agent;
 mod todo_write;
 mod toolbox;
+pub mod web;
 mod write;
 
+pub use sandbox::Sandbox;
+pub use seen::Seen;
+pub use spawn_agent::SPAWN_AGENT;
 pub use toolbox::Toolbox;
+pub use web::Web;
 
 #[cfg(test)]
 mod scratch;
@@ -71,6 +79,10 @@ pub struct Scope {
     pub directory: PathBuf,
     /// Further directories that are open to it.
     pub extra: Vec<PathBuf>,
+    /// Never to be read or written, whatever else is open: the server's own data and its keys.
+    pub private: Vec<PathBuf>,
+    /// Where what does not fit an answer is kept for the model to read on. Open for reading.
+    pub spill: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +110,12 @@ pub struct ToolCx {
     pub scope: Scope,
     pub cancel: CancellationToken,
     pub host: Arc<dyn Host>,
+    /// What fences commands in.
+    pub sandbox: Arc<Sandbox>,
+    /// The files this conversation has read, as they were then.
+    pub seen: Arc<Seen>,
+    /// How the web is reached.
+    pub web: Arc<Web>,
 }
 
 /// The agent's side of a tool: what only it can do.
@@ -108,6 +126,11 @@ pub trait Host: Send + Sync {
     /// Puts questions before a person. `None`: the turn was cancelled.
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<QuestionAnswer>>;
     async fn set_plan(&self, steps: Vec<PlanStep>);
+    /// Puts one more thing before a person while the call runs: a command that failed within the
+    /// sandbox and may be tried outside of it. Whether they allow it.
+    async fn approve(&self, command: String, dangerous: bool, risk: Risk) -> bool;
+    /// Runs a sub-agent of this kind to its end; gives the last it said.
+    async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,6 +34,8 @@ impl Scratch {
         Scope {
             directory: self.directory.path().to_owned(),
             extra: Vec::new(),
+            private: Vec::new(),
+            spill: None,
         }
     }
 
@@ -42,6 +44,9 @@ impl Scratch {
             scope: self.scope(),
             cancel: CancellationToken::new(),
             host: host.clone(),
+            sandbox: Arc::new(crate::Sandbox::nothing()),
+            seen: Arc::default(),
+            web: Arc::default(),
         }
     }
 
@@ -68,6 +73,9 @@ pub struct Witness {
     /// What `ask` answers; `None` never answers.
     pub answers: Mutex<Option<Vec<QuestionAnswer>>>,
     pub plan: Mutex<Vec<PlanStep>>,
+    /// What `approve` was asked, and what it answers.
+    pub wished: Mutex<Vec<String>>,
+    pub allows: std::sync::atomic::AtomicBool,
 }
 
 impl Witness {
@@ -109,5 +117,14 @@ impl Host for Witness {
 
     async fn set_plan(&self, steps: Vec<PlanStep>) {
         *self.plan.lock().unwrap() = steps;
+    }
+
+    async fn approve(&self, command: String, _dangerous: bool, _risk: crate::Risk) -> bool {
+        self.wished.lock().unwrap().push(command);
+        self.allows.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    async fn spawn(&self, kind: &str, task: String) -> Result<String, crate::Failure> {
+        Ok(format!("{kind} did: {task}"))
     }
 }

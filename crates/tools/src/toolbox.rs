@@ -8,6 +8,7 @@ use crate::ask::Ask;
 use crate::bash::Bash;
 use crate::edit::Edit;
 use crate::read::Read;
+use crate::spawn_agent::SpawnAgent;
 use crate::todo_write::TodoWrite;
 use crate::write::Write;
 
@@ -25,6 +26,7 @@ impl Toolbox {
         toolbox.add(Arc::new(Bash::default()));
         toolbox.add(Arc::new(Edit));
         toolbox.add(Arc::new(Read));
+        toolbox.add(Arc::new(SpawnAgent));
         toolbox.add(Arc::new(TodoWrite));
         toolbox.add(Arc::new(Write));
         toolbox
@@ -53,7 +55,18 @@ mod tests {
     fn the_built_in_tools_are_listed_by_name_and_describe_themselves() {
         let toolbox = Toolbox::builtin();
         let names: Vec<_> = toolbox.list().iter().map(|tool| tool.name()).collect();
-        assert_eq!(names, ["ask", "bash", "edit", "read", "todoWrite", "write"]);
+        assert_eq!(
+            names,
+            [
+                "ask",
+                "bash",
+                "edit",
+                "read",
+                "spawnAgent",
+                "todoWrite",
+                "write"
+            ]
+        );
         for tool in toolbox.list() {
             assert_eq!(tool.parameters()["type"], "object", "{}", tool.name());
             assert!(!tool.description().is_empty());

@@ -16,6 +16,9 @@ pub struct Ask {
     pub call_id: String,
     pub tool: String,
     pub kind: AskKind,
+    /// The sub-agent whose call waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<crate::SubAgent>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{
-    Answer, AskId, Cause, Changed, LibraryCall, ModelRef, Seq, TenantId, ThreadId, TurnId,
-    WorkspaceId,
+    Answer, AskId, Budgets, Cause, Changed, Image, LibraryCall, ModelRef, Seq, SignInCall,
+    TenantId, ThreadId, TurnId, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -44,7 +44,7 @@ pub struct Audience(pub u8);
 pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
-    CreateThread(NewThread),
+    CreateThread(Box<NewThread>),
     /// One thread as a list shows it, without waking it.
     GetThread {
         thread: ThreadId,
@@ -60,6 +60,8 @@ pub enum Call {
     },
 
     StartTurn(StartTurn),
+    /// Says more to the running turn; refused when there is none, or another one than `turn`.
+    SteerTurn(SteerTurn),
     /// No turn running is no error.
     CancelTurn {
         thread: ThreadId,
@@ -105,7 +107,11 @@ pub enum Call {
     Library(LibraryCall),
 
     GetCatalog,
-    GetProviderStatus,
+    /// `verify`: the providers themselves are asked whether they accept what is saved.
+    GetProviderStatus {
+        verify: bool,
+    },
+    SignIn(SignInCall),
     ListTools,
     GetMcpServers {
         thread: ThreadId,
@@ -151,6 +157,9 @@ pub struct Changes {
     pub sub_agent_model: Option<String>,
     pub observability: Option<bool>,
     pub mcp: Option<bool>,
+    /// How hard the model thinks; empty for its own default.
+    pub effort: Option<String>,
+    pub budgets: Option<Box<Budgets>>,
 }
 
 impl Changes {
@@ -164,6 +173,8 @@ impl Changes {
             (self.sub_agent_model.is_some(), Changed::SubAgentModel),
             (self.observability.is_some(), Changed::Observability),
             (self.mcp.is_some(), Changed::Mcp),
+            (self.effort.is_some(), Changed::Effort),
+            (self.budgets.is_some(), Changed::Budgets),
         ]
         .into_iter()
         .filter_map(|(named, setting)| named.then_some(setting))
@@ -181,9 +192,32 @@ pub struct StartTurn {
     pub client_message_id: Option<String>,
     /// Becomes the turn's id.
     pub client_turn_id: Option<String>,
+    pub images: Vec<Image>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteerTurn {
+    pub thread: ThreadId,
+    /// The turn that the client believes to be running.
+    pub turn: Option<TurnId>,
+    pub text: String,
+    /// Told back in the echo.
+    pub client_message_id: Option<String>,
+    pub images: Vec<Image>,
 }
 
 impl Call {
+    /// Whether it waits for someone outside, a person or a provider, and so for longer than the
+    /// calls behind it should wait with it.
+    pub fn waits_outside(&self) -> bool {
+        match self {
+            Call::SignIn(SignInCall::Finish { code, .. }) => code.is_none(),
+            Call::GetProviderStatus { verify } => *verify,
+            // tidy: wildcard, because only what is named here waits.
+            _ => false,
+        }
+    }
+
     /// The thread a call is for; calls without one go to the library.
     pub fn thread(&self) -> Option<ThreadId> {
         match self {
@@ -191,6 +225,7 @@ impl Call {
             | Call::DeleteThread { thread, .. }
             | Call::ChangeThread { thread, .. }
             | Call::StartTurn(StartTurn { thread, .. })
+            | Call::SteerTurn(SteerTurn { thread, .. })
             | Call::CancelTurn { thread, .. }
             | Call::AnswerAsk { thread, .. }
             | Call::ResetThread { thread }
@@ -204,7 +239,8 @@ impl Call {
             | Call::CreateThread(_)
             | Call::Library(_)
             | Call::GetCatalog
-            | Call::GetProviderStatus
+            | Call::GetProviderStatus { .. }
+            | Call::SignIn(_)
             | Call::ListTools => None,
         }
     }

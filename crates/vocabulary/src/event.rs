@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::{
     Ask, AskId, AskKind, Cause, Changed, Closing, Item, ItemId, ModelRef, OutputStream, PlanStep,
-    Question, ReasoningKind, Seq, Status, StatusReason, StopReason, Thread, ThreadSettings,
-    Timestamp, Title, ToolCall, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
+    Purpose, Question, ReasoningKind, Seq, Status, StatusReason, StopReason, Thread,
+    ThreadSettings, Timestamp, Title, ToolCall, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -99,13 +99,55 @@ pub enum Fact {
         model: Arc<ModelRef>,
     },
 
+    /// The user said more while the turn ran; the model reads it at its next step.
+    TurnSteered {
+        turn: TurnId,
+        input: UserInput,
+        /// The step that was under way, or over: the model reads it after that one's results.
+        #[serde(default)]
+        after_step: u32,
+    },
+    /// What was said before is, for the model, replaced by this summary.
+    Compacted {
+        tag: StreamTag,
+        item: ItemId,
+        summary: String,
+        /// Tokens of the context before, as far as they are known.
+        tokens_before: u64,
+    },
+    /// Tokens were spent beside the steps of a turn.
+    UsageAdded {
+        turn: Option<TurnId>,
+        model: Arc<ModelRef>,
+        purpose: Purpose,
+        usage: Usage,
+    },
+
     StepStarted {
         tag: StreamTag,
+    },
+    /// The provider failed in a way that may pass; the request is made again.
+    StepDelayed {
+        tag: StreamTag,
+        /// The attempt that failed, from 1.
+        attempt: u32,
+        delay_ms: u64,
+        error: String,
+        /// Whether a part of an answer had come: it is shown, but it counts no more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        discards: bool,
     },
     StepFinished {
         tag: StreamTag,
         reason: StopReason,
         usage: Usage,
+        /// The most tokens the model's context can hold, where that is known. What it holds now is
+        /// the usage of this step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_limit: Option<u64>,
+        /// What the thread has spent so far, this step included.
+        #[serde(default)]
+        thread_usage: Usage,
     },
     StepFailed {
         tag: StreamTag,
@@ -201,6 +243,8 @@ pub struct ToolCallRef {
     pub call_id: String,
     pub name: String,
     pub class: crate::ToolClass,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<crate::SubAgent>>,
 }
 
 impl From<&ToolCall> for ToolCallRef {
@@ -210,6 +254,7 @@ impl From<&ToolCall> for ToolCallRef {
             call_id: call.call_id.clone(),
             name: call.name.clone(),
             class: call.class,
+            agent: call.agent.clone(),
         }
     }
 }
@@ -225,6 +270,9 @@ impl Fact {
             | Fact::ThreadReset
             | Fact::TurnStarted { .. }
             | Fact::TurnFinished { .. }
+            | Fact::TurnSteered { .. }
+            | Fact::Compacted { .. }
+            | Fact::UsageAdded { .. }
             | Fact::StepFinished { .. }
             | Fact::StepFailed { .. }
             | Fact::ItemFinished { .. }
@@ -244,12 +292,17 @@ impl Fact {
             | Fact::ToolReached { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => false,
+            Fact::StepDelayed { discards, .. } => *discards,
         }
     }
 
     /// How many numbered stream parts this fact makes: see `StreamTag::part`.
     pub fn parts(&self) -> u32 {
         match self {
+            // A sub-agent's calls are no parts of the answer.
+            Fact::ToolPlanned { call, .. } if call.agent.is_some() => 0,
+            Fact::ToolFinished { call, .. } if call.agent.is_some() => 0,
+            Fact::AskOpened { ask, .. } | Fact::AskClosed { ask, .. } if ask.agent.is_some() => 0,
             Fact::StepStarted { .. }
             | Fact::StepFinished { .. }
             | Fact::StepFailed { .. }
@@ -281,6 +334,10 @@ impl Fact {
             | Fact::ThreadClosed
             | Fact::TurnStarted { .. }
             | Fact::TurnFinished { .. }
+            | Fact::TurnSteered { .. }
+            | Fact::Compacted { .. }
+            | Fact::UsageAdded { .. }
+            | Fact::StepDelayed { .. }
             | Fact::ToolReached { .. }
             | Fact::ToolStarted { .. }
             | Fact::CommandExited { .. }
@@ -294,6 +351,8 @@ impl Fact {
     pub fn tag_mut(&mut self) -> Option<&mut StreamTag> {
         match self {
             Fact::StepStarted { tag }
+            | Fact::StepDelayed { tag, .. }
+            | Fact::Compacted { tag, .. }
             | Fact::StepFinished { tag, .. }
             | Fact::StepFailed { tag, .. }
             | Fact::ItemStarted { tag, .. }
@@ -317,6 +376,8 @@ impl Fact {
             | Fact::ThreadClosed
             | Fact::TurnStarted { .. }
             | Fact::TurnFinished { .. }
+            | Fact::TurnSteered { .. }
+            | Fact::UsageAdded { .. }
             | Fact::PlanChanged { .. }
             | Fact::Logged { .. } => None,
         }
@@ -324,13 +385,18 @@ impl Fact {
 
     /// Whether the fact is an entry of the transcript, and so of its paged projection.
     pub fn is_entry(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Fact::TurnStarted { .. }
-                | Fact::TurnFinished { .. }
-                | Fact::ItemFinished { .. }
-                | Fact::ToolPlanned { .. }
-                | Fact::ToolFinished { .. }
-        )
+            | Fact::TurnFinished { .. }
+            | Fact::TurnSteered { .. }
+            | Fact::Compacted { .. }
+            | Fact::ItemFinished { .. } => true,
+            // What a sub-agent does is its own conversation.
+            Fact::ToolPlanned { call, .. } => call.agent.is_none(),
+            Fact::ToolFinished { call, .. } => call.agent.is_none(),
+            Fact::StepDelayed { discards, .. } => *discards,
+            // tidy: wildcard, because everything else is no entry.
+            _ => false,
+        }
     }
 }

@@ -5,6 +5,14 @@ use serde_json::Value;
 
 use crate::ItemId;
 
+/// What a provider wants back as it was when the conversation goes on. It means nothing to anyone
+/// else and is never shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Native {
+    pub origin: String,
+    pub value: Value,
+}
+
 /// An entry that the model wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -14,12 +22,16 @@ pub enum Item {
         /// Cut short by a cancel, a failure or the end of the process.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native: Option<Box<Native>>,
     },
     Reasoning {
         kind: ReasoningKind,
         text: String,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native: Option<Box<Native>>,
     },
 }
 
@@ -40,6 +52,25 @@ pub struct ToolCall {
     pub name: String,
     pub input: Value,
     pub class: ToolClass,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Box<Native>>,
+    /// Why it must not run: the model wrote arguments that cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The sub-agent that makes it; the thread's own agent when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<SubAgent>>,
+}
+
+/// An agent that works for a call of another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubAgent {
+    /// The call it works for.
+    pub parent: ItemId,
+    /// What kind it is: `explore`, `research`, `general`.
+    pub kind: String,
+    /// 1 for one that the thread's own agent started.
+    pub depth: u32,
 }
 
 /// What kind of work a tool does, for the dialects that show kinds.

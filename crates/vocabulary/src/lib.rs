@@ -22,15 +22,18 @@ mod turn;
 pub use ask::{
     Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Question, QuestionOption, RiskCode,
 };
-pub use call::{Audience, Call, Caller, Changes, NewThread, Role, StartTurn, ThreadQuery};
+pub use call::{
+    Audience, Call, Caller, Changes, NewThread, Role, StartTurn, SteerTurn, ThreadQuery,
+};
 pub use catalog::{
-    AuthMethod, Catalog, CatalogProvider, McpFile, McpLayer, McpSnapshot, ProviderStatus,
+    Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge, McpFile,
+    McpLayer, McpSnapshot, ProviderStatus, Secret, SignInCall, SignedIn,
 };
 pub use event::{Event, Fact, Growth, Opening, StreamTag, ToolCallRef};
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
 pub use item::{
-    FileChange, FileChangeKind, Item, OutputStream, PlanStep, PlanStepStatus, ReasoningKind,
-    ToolCall, ToolClass, ToolOutcome, ToolOutput,
+    FileChange, FileChangeKind, Item, Native, OutputStream, PlanStep, PlanStepStatus,
+    ReasoningKind, SubAgent, ToolCall, ToolClass, ToolOutcome, ToolOutput,
 };
 pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
@@ -45,5 +48,6 @@ pub use thread::{
     ThreadView, Title, TitleSource,
 };
 pub use turn::{
-    Cause, ModelRef, StopReason, TurnError, TurnErrorKind, TurnOutcome, Usage, UserInput,
+    Budgets, Cause, Image, ModelRef, Purpose, StopReason, TurnError, TurnErrorKind, TurnOutcome,
+    Usage, UserInput,
 };

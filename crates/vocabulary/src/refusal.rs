@@ -35,6 +35,8 @@ pub enum Why {
     /// Another process has this thread awake.
     OwnedElsewhere,
     NotAvailable,
+    /// A model's service said no, or could not be asked.
+    Provider,
     ShuttingDown,
     /// The store could not keep it: a full disk, a lost database.
     Storage,

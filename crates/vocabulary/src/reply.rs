@@ -1,8 +1,8 @@
 //! Replies: what a call gets when it is not refused.
 
 use crate::{
-    Catalog, Event, LibraryReply, McpSnapshot, ProviderStatus, Thread, ThreadCard, ThreadView,
-    TurnId,
+    Catalog, Challenge, Event, ItemId, LibraryReply, McpSnapshot, ProviderStatus, SignedIn, Thread,
+    ThreadCard, ThreadView, TurnId,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,11 @@ pub enum Reply {
         turn: TurnId,
         again: bool,
     },
+    /// What was said to the running turn is kept, and will be read at its next step.
+    Steered {
+        turn: TurnId,
+        item: ItemId,
+    },
     Messages {
         entries: Vec<Entry>,
         total: u64,
@@ -38,6 +43,8 @@ pub enum Reply {
     },
     Catalog(Box<Catalog>),
     ProviderStatus(Vec<ProviderStatus>),
+    Challenge(Box<Challenge>),
+    SignedIn(SignedIn),
     /// Names and first lines of their descriptions, sorted.
     Tools(Vec<(String, String)>),
     McpServers(McpSnapshot),

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Ask, Entry, Event, ItemId, ModelRef, PlanStep, ReasoningKind, Seq, Status, StreamTag, TenantId,
-    ThreadId, Timestamp, ToolClass, TurnId, UserInput, WorkspaceId,
+    Ask, Budgets, Entry, Event, ItemId, ModelRef, PlanStep, ReasoningKind, Seq, Status, StreamTag,
+    TenantId, ThreadId, Timestamp, ToolClass, TurnId, UserInput, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -84,6 +84,12 @@ pub struct ThreadSettings {
     pub sub_agent_model: String,
     pub observability: bool,
     pub mcp: bool,
+    /// How hard the model thinks; its own default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// What may be spent; the server's own limits where absent.
+    #[serde(default)]
+    pub budgets: Box<Budgets>,
 }
 
 /// One of the `ThreadSettings`, by name.
@@ -97,6 +103,8 @@ pub enum Changed {
     SubAgentModel,
     Observability,
     Mcp,
+    Effort,
+    Budgets,
 }
 
 /// Everything someone who joins needs to draw the thread, taken at one moment.

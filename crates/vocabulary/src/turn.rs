@@ -23,6 +23,24 @@ pub struct UserInput {
     /// The id by which the client knows this input, told back to everyone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
+/// A picture that came with what the user said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Image {
+    Data {
+        /// `image/png` and the like.
+        media_type: String,
+        base64: std::sync::Arc<str>,
+    },
+    /// The provider fetches it.
+    Url(String),
+    /// A file of the user's own machine. The engine reads it when it takes the input, and keeps it
+    /// as `Data`: no event has one.
+    Path(std::path::PathBuf),
 }
 
 impl UserInput {
@@ -45,8 +63,12 @@ pub struct Usage {
     pub output_tokens: u64,
     #[serde(default)]
     pub cached_tokens: u64,
+    /// Of the output: reasoning.
     #[serde(default)]
-    pub cost_micro_dollars: u64,
+    pub reasoning_tokens: u64,
+    /// Absent when the price of the model is not known: that is not zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micro_dollars: Option<u64>,
 }
 
 impl Usage {
@@ -55,11 +77,41 @@ impl Usage {
     }
 
     pub fn add(&mut self, other: Usage) {
+        let nothing_yet = *self == Usage::default();
         self.input_tokens += other.input_tokens;
         self.output_tokens += other.output_tokens;
         self.cached_tokens += other.cached_tokens;
-        self.cost_micro_dollars += other.cost_micro_dollars;
+        self.reasoning_tokens += other.reasoning_tokens;
+        self.cost_micro_dollars = match (self.cost_micro_dollars, other.cost_micro_dollars) {
+            (Some(cost), Some(more)) => Some(cost + more),
+            (None, more) if nothing_yet => more,
+            // A sum with an unknown part is unknown, unless nothing was added.
+            (cost, None) if other == Usage::default() => cost,
+            (None, _) | (_, None) => None,
+        };
     }
+}
+
+/// What tokens beside a turn's own steps were spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    SubAgent,
+    Compaction,
+    Title,
+}
+
+/// What may be spent. Absent: without a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budgets {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_micro_dollars: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_micro_dollars: Option<u64>,
 }
 
 /// Why the model stopped writing.
@@ -98,6 +150,8 @@ pub struct TurnError {
 pub enum TurnErrorKind {
     /// The model's service said no or went away.
     Provider,
+    /// What may be spent is spent.
+    Budget,
     /// The process died or was stopped while the turn ran.
     ServerRestart,
     /// The agent's process was lost.

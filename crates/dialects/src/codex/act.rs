@@ -3,19 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use vocabulary::{
-    Answer, Call, Catalog, Cause, Changes, ModelRef, NewThread, StartTurn, ThreadId, ThreadQuery,
-};
+use vocabulary::{Answer, Call, Catalog, Changes, ModelRef, NewThread, ThreadId, ThreadQuery};
 
 use super::calls::Waiting;
 use super::hear::{Request, repeated};
 use super::refuse::Wrong;
-use super::wire::params::{
-    InitializeParams, ThreadListParams, ThreadStartParams, TurnStartParams, UserInput,
-};
+use super::wire::params::{InitializeParams, ThreadListParams, ThreadStartParams};
 use super::wire::results::{
-    ConfigReadResponse, ConfigRequirementsReadResponse, Empty, GetAccountResponse,
-    InitializeResponse, ThreadUnsubscribeResponse, UnsubscribeStatus,
+    ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
+    ThreadUnsubscribeResponse, UnsubscribeStatus,
 };
 use super::{Codex, asks, offer, platform, respond, send};
 use crate::Action;
@@ -35,13 +31,10 @@ impl Codex {
     ) -> Result<(), Wrong> {
         match request {
             Request::Initialize(params) => return self.initialize(out, &id, &params),
-            Request::AccountRead => {
-                let answer = GetAccountResponse {
-                    account: None,
-                    requires_openai_auth: false,
-                };
-                send(out, respond(&id, &answer));
-            }
+            Request::AccountRead => self.account_read(out, id),
+            Request::AccountLoginStart(params) => return self.login(out, id, params),
+            Request::AccountLoginCancel(params) => self.cancel_login(out, &id, &params),
+            Request::AccountLogout => self.logout(out, id),
             Request::ModelList(params) => {
                 let waiting = Waiting::ModelList(id, params);
                 self.calls.make(out, waiting, Call::GetCatalog);
@@ -112,6 +105,7 @@ impl Codex {
                 self.unsubscribe(out, &id, parse(&params.thread_id)?);
             }
             Request::TurnStart(params) => return self.turn_start(out, id, params),
+            Request::TurnSteer(params) => return self.turn_steer(out, id, params),
             Request::TurnInterrupt(params) => {
                 let call = Call::CancelTurn {
                     thread: parse(&params.thread_id)?,
@@ -174,18 +168,23 @@ impl Codex {
         params: ThreadStartParams,
         catalog: Option<&Catalog>,
     ) {
+        let config = params.config.unwrap_or_default();
         let new = NewThread {
             directory: params.cwd.map(PathBuf::from),
             changes: Changes {
                 model: named(catalog, params.model.as_deref()),
                 auto_approve: never_asks(params.approval_policy.as_ref()),
+                effort: config.model_reasoning_effort,
                 ..Changes::default()
             },
             keep: true,
             ..NewThread::default()
         };
-        self.calls
-            .make(out, Waiting::StartCreate(id), Call::CreateThread(new));
+        self.calls.make(
+            out,
+            Waiting::StartCreate(id),
+            Call::CreateThread(Box::new(new)),
+        );
     }
 
     fn thread_list(&mut self, out: &mut Vec<Action>, id: Id, params: ThreadListParams) {
@@ -225,78 +224,6 @@ impl Codex {
         send(out, respond(id, &ThreadUnsubscribeResponse { status }));
     }
 
-    /// Whoever starts a turn hears it.
-    fn turn_start(
-        &mut self,
-        out: &mut Vec<Action>,
-        id: Id,
-        params: TurnStartParams,
-    ) -> Result<(), Wrong> {
-        let thread = parse(&params.thread_id)?;
-        words(&params.input)?;
-        match self.listening.hears(thread) {
-            true => self.turn_settings(out, id, thread, params),
-            false => {
-                let waiting = Waiting::TurnListen(id, thread, params);
-                self.calls.listen(out, waiting, thread);
-            }
-        }
-        Ok(())
-    }
-
-    /// Clients repeat the model with every turn; only another one has to be looked up.
-    pub(super) fn turn_settings(
-        &mut self,
-        out: &mut Vec<Action>,
-        id: Id,
-        thread: ThreadId,
-        params: TurnStartParams,
-    ) {
-        let current = self.listening.settings(thread);
-        let current = current.map(|settings| settings.model.model.as_str());
-        if params.model.is_some() && params.model.as_deref() != current {
-            let waiting = Waiting::TurnModel(id, thread, params);
-            self.calls.make(out, waiting, Call::GetCatalog);
-        } else {
-            self.turn_change(out, id, thread, params, None);
-        }
-    }
-
-    pub(super) fn turn_change(
-        &mut self,
-        out: &mut Vec<Action>,
-        id: Id,
-        thread: ThreadId,
-        params: TurnStartParams,
-        catalog: Option<&Catalog>,
-    ) {
-        let settings = self.listening.settings(thread);
-        let model = named(catalog, params.model.as_deref());
-        let never_asks = never_asks(params.approval_policy.as_ref());
-        let changes = Changes {
-            model: model.filter(|model| settings.is_none_or(|now| now.model != *model)),
-            auto_approve: never_asks
-                .filter(|never| settings.is_none_or(|now| now.auto_approve != *never)),
-            ..Changes::default()
-        };
-        let start = StartTurn {
-            thread,
-            text: words(&params.input).unwrap_or_default(),
-            display: None,
-            cause: Cause::UserMessage,
-            client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
-            client_turn_id: None,
-        };
-        if changes == Changes::default() {
-            return self
-                .calls
-                .make(out, Waiting::Turn(id), Call::StartTurn(start));
-        }
-        let waiting = Waiting::TurnSettings(id, start);
-        let call = Call::ChangeThread { thread, changes };
-        self.calls.make(out, waiting, call);
-    }
-
     /// A client's response to a request of ours. One that nobody waits for is dropped.
     pub(super) fn response(&mut self, out: &mut Vec<Action>, id: &Id, result: Option<Value>) {
         let ask = match id {
@@ -318,7 +245,7 @@ impl Codex {
     }
 }
 
-fn parse(thread_id: &str) -> Result<ThreadId, Wrong> {
+pub fn parse(thread_id: &str) -> Result<ThreadId, Wrong> {
     ThreadId::parse(thread_id).ok_or_else(|| {
         let thread_id = repeated(thread_id);
         Wrong::request(format!("invalid thread id: {thread_id:?}: expected a UUID"))
@@ -326,29 +253,11 @@ fn parse(thread_id: &str) -> Result<ThreadId, Wrong> {
 }
 
 /// A name that the catalog does not have changes nothing.
-fn named(catalog: Option<&Catalog>, name: Option<&str>) -> Option<ModelRef> {
+pub fn named(catalog: Option<&Catalog>, name: Option<&str>) -> Option<ModelRef> {
     offer::chosen(catalog?, name?)
 }
 
 /// Whether a policy runs everything without asking; none given leaves it as it is.
-fn never_asks(policy: Option<&Value>) -> Option<bool> {
+pub fn never_asks(policy: Option<&Value>) -> Option<bool> {
     policy.map(|policy| policy == "never")
-}
-
-/// The text of an input. Mentions repeat what the text says.
-fn words(input: &[UserInput]) -> Result<String, Wrong> {
-    let mut texts = Vec::new();
-    for piece in input {
-        match (piece.kind.as_str(), &piece.text) {
-            ("text", Some(text)) => texts.push(text.as_str()),
-            ("text", None) => return Err(Wrong::params("turn/start: input: expected a text")),
-            ("skill" | "mention", _) => {}
-            (other, _) => {
-                let other = repeated(other);
-                let message = format!("turn/start: input: expected text, not {other:?}");
-                return Err(Wrong::params(message));
-            }
-        }
-    }
-    Ok(texts.join("\n"))
 }

@@ -7,8 +7,8 @@ use super::refuse::Wrong;
 use super::tell::notify;
 use super::wire::notice::ThreadStarted;
 use super::wire::params::ThreadListParams;
-use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse};
-use super::{Codex, history, offer, orbit, respond, send, show};
+use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
+use super::{Codex, account, history, offer, orbit, respond, send, show};
 use crate::jsonrpc::{INTERNAL_ERROR, Id};
 use crate::{Action, Frame};
 
@@ -16,8 +16,25 @@ impl Codex {
     pub(super) fn answer(&mut self, out: &mut Vec<Action>, waiting: Waiting, reply: Reply) {
         match (waiting, reply) {
             (Waiting::ModelList(id, params), Reply::Catalog(catalog)) => {
-                let models = offer::models(&catalog, params.include_hidden == Some(true));
+                self.learn_names(&catalog);
+                let models = offer::models(&catalog, &params);
                 send(out, respond(&id, &models));
+            }
+            (Waiting::Account(id), Reply::ProviderStatus(statuses)) => {
+                send(out, respond(&id, &account::account(&statuses)));
+            }
+            (Waiting::LoginKey(id), Reply::SignedIn(end)) => self.key_saved(out, &id, end),
+            (Waiting::LoginBegin(id), Reply::Challenge(challenge)) => {
+                self.challenged(out, &id, *challenge);
+            }
+            (Waiting::LoginFinish(login), Reply::SignedIn(end)) => {
+                self.login_ended(out, login, &end);
+            }
+            (Waiting::Logout(id), Reply::ProviderStatus(statuses)) => {
+                self.sign_out(out, id, account::accounts(&statuses));
+            }
+            (Waiting::SignOut(id, left), Reply::SignedIn(end)) => {
+                self.signed_out(out, id, left, end);
             }
             (Waiting::ThreadList(id, params), Reply::Threads { threads, next }) => {
                 self.threads(out, &id, &params, &threads, next);
@@ -51,19 +68,23 @@ impl Codex {
             (Waiting::ReadTurns(id, thread), Reply::Messages { entries, .. }) => {
                 self.read(out, &id, &thread, &entries);
             }
-            (Waiting::TurnListen(id, thread, params), Reply::Listening(view)) => {
+            (Waiting::TurnListen(id, wanted), Reply::Listening(view)) => {
                 let asks = self.listening.begin(&view);
-                self.turn_settings(out, id, thread, params);
+                self.turn_settings(out, id, wanted);
                 self.request_again(out, &asks);
             }
-            (Waiting::TurnModel(id, thread, params), Reply::Catalog(catalog)) => {
-                self.turn_change(out, id, thread, params, Some(&catalog));
+            (Waiting::TurnModel(id, wanted), Reply::Catalog(catalog)) => {
+                self.turn_change(out, id, *wanted, Some(&catalog));
             }
             (Waiting::TurnSettings(id, start), Reply::Thread(_)) => {
                 let call = Call::StartTurn(start);
                 self.calls.make(out, Waiting::Turn(id), call);
             }
             (Waiting::Turn(id), Reply::Turn { turn, .. }) => self.turn(out, &id, &turn),
+            (Waiting::Steer(id), Reply::Steered { turn, .. }) => {
+                let turn_id = turn.as_str();
+                send(out, respond(&id, &TurnSteerResponse { turn_id }));
+            }
             (Waiting::Done(id), Reply::Done | Reply::Thread(_) | Reply::Cancelled { .. }) => {
                 send(out, respond(&id, &Empty {}))
             }
@@ -114,7 +135,7 @@ impl Codex {
         next_cursor: Option<String>,
     ) {
         let wanted = threads.iter().filter(|thread| is_wanted(thread, params));
-        let show = |thread| show::thread(self.endpoint, thread, Vec::new());
+        let show = |thread| show::thread(self.speaking(), thread, Vec::new());
         let data = wanted.map(show).collect();
         send(out, respond(id, &Page { data, next_cursor }));
     }
@@ -122,7 +143,7 @@ impl Codex {
     /// The response first, then the notification, as the app-server orders them.
     fn started(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView) {
         self.listening.begin(view);
-        let opened = show::opened(self.endpoint, &view.thread, &[], Vec::new());
+        let opened = show::opened(self.speaking(), &view.thread, &[], Vec::new());
         send(out, respond(id, &opened));
         let notice = ThreadStarted {
             thread_id: opened.thread.id.clone(),
@@ -152,7 +173,7 @@ impl Codex {
     fn thread_started(&self, thread: &Thread) -> Frame {
         let notice = ThreadStarted {
             thread_id: thread.card.id.to_string(),
-            thread: show::opened(self.endpoint, thread, &[], Vec::new()).thread,
+            thread: show::opened(self.speaking(), thread, &[], Vec::new()).thread,
         };
         notify("thread/started", &notice)
     }
@@ -171,7 +192,7 @@ impl Codex {
         let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
         send(
             out,
-            respond(id, &show::opened(self.endpoint, thread, &kinds, turns)),
+            respond(id, &show::opened(self.speaking(), thread, &kinds, turns)),
         );
         let asks = match self.endpoint {
             super::Endpoint::Zane => new,
@@ -182,7 +203,7 @@ impl Codex {
 
     fn read(&self, out: &mut Vec<Action>, id: &Id, thread: &Thread, entries: &[Entry]) {
         let turns = history::turns(self.endpoint, &thread.card, entries, None);
-        let thread = show::thread(self.endpoint, thread, turns);
+        let thread = show::thread(self.speaking(), thread, turns);
         send(out, respond(id, &ThreadReadResponse { thread }));
     }
 
@@ -226,7 +247,12 @@ fn is_start(waiting: &Waiting) -> bool {
 /// The request that waits for this, if it was one.
 fn id_of(waiting: &Waiting) -> Option<&Id> {
     match waiting {
-        Waiting::ModelList(id, _)
+        Waiting::Account(id)
+        | Waiting::LoginKey(id)
+        | Waiting::LoginBegin(id)
+        | Waiting::Logout(id)
+        | Waiting::SignOut(id, _)
+        | Waiting::ModelList(id, _)
         | Waiting::ThreadList(id, _)
         | Waiting::LoadedList(id)
         | Waiting::StartModel(id, _)
@@ -235,11 +261,12 @@ fn id_of(waiting: &Waiting) -> Option<&Id> {
         | Waiting::Resume { id, .. }
         | Waiting::Read { id, .. }
         | Waiting::ReadTurns(id, _)
-        | Waiting::TurnListen(id, _, _)
-        | Waiting::TurnModel(id, _, _)
+        | Waiting::TurnListen(id, _)
+        | Waiting::TurnModel(id, _)
         | Waiting::TurnSettings(id, _)
         | Waiting::Turn(id)
+        | Waiting::Steer(id)
         | Waiting::Done(id) => Some(id),
-        Waiting::Answer(_) | Waiting::Subscribe => None,
+        Waiting::Answer(_) | Waiting::Subscribe | Waiting::LoginFinish(_) => None,
     }
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use vocabulary::{AskId, Call, StartTurn, Thread, ThreadId};
 
-use super::wire::params::{ModelListParams, ThreadListParams, ThreadStartParams, TurnStartParams};
+use super::turns::WantedTurn;
+use super::wire::params::{ModelListParams, ThreadListParams, ThreadStartParams};
 use crate::jsonrpc::Id;
 use crate::{Action, From, Tag};
 
@@ -14,6 +15,15 @@ const ALL: u32 = u32::MAX;
 /// What an answer is for.
 #[derive(Debug)]
 pub enum Waiting {
+    Account(Id),
+    LoginKey(Id),
+    LoginBegin(Id),
+    /// The browser has to come back; nobody's request waits for it.
+    LoginFinish(u64),
+    /// Which accounts there are, to sign out of them.
+    Logout(Id),
+    /// With the accounts that come next.
+    SignOut(Id, Vec<&'static str>),
     ModelList(Id, ModelListParams),
     ThreadList(Id, ThreadListParams),
     LoadedList(Id),
@@ -31,10 +41,11 @@ pub enum Waiting {
     },
     ReadTurns(Id, Box<Thread>),
     /// To hear the thread that a turn is to start in.
-    TurnListen(Id, ThreadId, TurnStartParams),
-    TurnModel(Id, ThreadId, TurnStartParams),
+    TurnListen(Id, Box<WantedTurn>),
+    TurnModel(Id, Box<WantedTurn>),
     TurnSettings(Id, StartTurn),
     Turn(Id),
+    Steer(Id),
     /// `{}` when it is done.
     Done(Id),
     Answer(AskId),

@@ -5,10 +5,11 @@ use serde_json::Value;
 
 use super::Endpoint;
 use super::refuse::Wrong;
+use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::params::{
     InitializeParams, ModelListParams, ThreadListParams, ThreadParams, ThreadReadParams,
     ThreadResumeParams, ThreadSetNameParams, ThreadStartParams, TurnInterruptParams,
-    TurnStartParams,
+    TurnStartParams, TurnSteerParams,
 };
 
 /// How much of a client's own text an answer repeats.
@@ -18,6 +19,9 @@ const REPEATED_CHARS_MAX: usize = 200;
 pub enum Request {
     Initialize(InitializeParams),
     AccountRead,
+    AccountLoginStart(LoginAccountParams),
+    AccountLoginCancel(CancelLoginAccountParams),
+    AccountLogout,
     ModelList(ModelListParams),
     ConfigRead,
     ConfigRequirementsRead,
@@ -32,6 +36,7 @@ pub enum Request {
     ThreadUnarchive(ThreadParams),
     ThreadUnsubscribe(ThreadParams),
     TurnStart(TurnStartParams),
+    TurnSteer(TurnSteerParams),
     TurnInterrupt(TurnInterruptParams),
 }
 
@@ -39,6 +44,11 @@ pub fn request(endpoint: Endpoint, method: &str, params: Value) -> Result<Reques
     Ok(match (method, endpoint) {
         ("initialize", Endpoint::Codex) => Request::Initialize(read(method, params)?),
         ("account/read", _) => Request::AccountRead,
+        ("account/login/start", Endpoint::Codex) => Request::AccountLoginStart(login(params)?),
+        ("account/login/cancel", Endpoint::Codex) => {
+            Request::AccountLoginCancel(read(method, params)?)
+        }
+        ("account/logout", Endpoint::Codex) => Request::AccountLogout,
         ("model/list", _) => Request::ModelList(read(method, params)?),
         ("config/read", Endpoint::Codex) => Request::ConfigRead,
         ("configRequirements/read", Endpoint::Codex) => Request::ConfigRequirementsRead,
@@ -53,6 +63,7 @@ pub fn request(endpoint: Endpoint, method: &str, params: Value) -> Result<Reques
         ("thread/unarchive", Endpoint::Codex) => Request::ThreadUnarchive(read(method, params)?),
         ("thread/unsubscribe", _) => Request::ThreadUnsubscribe(read(method, params)?),
         ("turn/start", _) => Request::TurnStart(read(method, params)?),
+        ("turn/steer", _) => Request::TurnSteer(read(method, params)?),
         ("turn/interrupt", _) => Request::TurnInterrupt(read(method, params)?),
         _ => return Err(Wrong::not_available(repeated(method))),
     })
@@ -61,12 +72,41 @@ pub fn request(endpoint: Endpoint, method: &str, params: Value) -> Result<Reques
 fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Wrong> {
     serde_json::from_value(params.clone()).map_err(|error| {
         let error = error.to_string();
+        let wrong = match lacks::<T>(&params, &error) {
+            true => None,
+            false => culprit::<T>(&params),
+        };
         let error = repeated(&error);
-        Wrong::params(match culprit::<T>(&params) {
+        Wrong::params(match wrong {
             Some(field) => format!("{method}: {}: {error}", repeated(&field)),
             None => format!("{method}: {error}"),
         })
     })
+}
+
+/// What is wrong with a sign-in is not said in the reader's words: they may repeat a key.
+fn login(params: Value) -> Result<LoginAccountParams, Wrong> {
+    serde_json::from_value(params).map_err(|_| {
+        let message = "account/login/start: expected a type, and for apiKey the apiKey as a string";
+        Wrong::params(message)
+    })
+}
+
+/// Whether the error says what the params themselves lack, rather than a value in them: there, a
+/// field of that name would make a difference.
+fn lacks<T: DeserializeOwned>(params: &Value, error: &str) -> bool {
+    let missing = error.strip_prefix("missing field `");
+    let Some(name) = missing.and_then(|rest| rest.strip_suffix('`')) else {
+        return false;
+    };
+    let Some(mut with) = params.as_object().cloned() else {
+        return false;
+    };
+    with.insert(name.to_owned(), Value::Null);
+    match serde_json::from_value::<T>(Value::Object(with)) {
+        Ok(_) => true,
+        Err(other) => other.to_string() != error,
+    }
 }
 
 /// The field whose value is wrong: the one without which the params are right, or miss only it.

@@ -43,6 +43,7 @@ enum Piece<'a> {
     Said(&'a UserInput),
     Written(&'a ItemId, &'a vocabulary::Item),
     Called(&'a ToolCall),
+    Compacted(&'a ItemId),
 }
 
 impl<'a> Story<'a> {
@@ -53,6 +54,12 @@ impl<'a> Story<'a> {
                 story.started_at = Some(at);
                 story.pieces.push(Piece::Said(input));
             }
+            Fact::TurnSteered { turn, input, .. } => {
+                Self::find(stories, turn).pieces.push(Piece::Said(input));
+            }
+            Fact::Compacted { tag, item, .. } => Self::find(stories, &tag.turn)
+                .pieces
+                .push(Piece::Compacted(item)),
             Fact::ItemFinished {
                 tag, item, body, ..
             } => Self::find(stories, &tag.turn)
@@ -81,6 +88,8 @@ impl<'a> Story<'a> {
             | Fact::ItemStarted { .. }
             | Fact::ItemGrew { .. }
             | Fact::ToolReached { .. }
+            | Fact::UsageAdded { .. }
+            | Fact::StepDelayed { .. }
             | Fact::ToolStarted { .. }
             | Fact::CommandExited { .. }
             | Fact::AskOpened { .. }
@@ -119,8 +128,10 @@ impl<'a> Story<'a> {
         let results = &self.results;
         let finished = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Said(input) => Some(items::said(input)),
+            Piece::Written(_, body) if items::is_silent(body) => None,
             Piece::Written(item, body) => Some(items::written(item, body)),
             Piece::Called(call) => items::called(card, call, shown(results, live, call)),
+            Piece::Compacted(item) => Some(items::compacted(item)),
         });
         Turn {
             items: finished.chain(live.iter().filter_map(growing)).collect(),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use vocabulary::{
-    Ask, AskId, Entry, Event, Fact, ItemId, OpenAsk, ThreadCard, ThreadId, ThreadSettings,
-    ThreadView, Timestamp, ToolCall,
+    Ask, AskId, Entry, Event, Fact, Growth, ItemId, OpenAsk, ThreadCard, ThreadId, ThreadSettings,
+    ThreadView, Timestamp, ToolCall, ToolClass,
 };
 
 use super::tell::Told;
@@ -30,6 +30,14 @@ pub struct Open {
     pub thread: ThreadId,
     pub ask: Ask,
     at: Timestamp,
+}
+
+/// How a connection tells an event.
+pub enum Telling {
+    /// In everyone's words.
+    Shared,
+    Own(Frame),
+    Nothing,
 }
 
 impl Listening {
@@ -86,8 +94,9 @@ impl Listening {
         Some(asks::request(card, &open.ask, open.at, endpoint))
     }
 
-    /// Remembers what an event changes. The end of a call is told here, with what was called.
-    pub fn follow(&mut self, told: Told<'_>) -> Option<Frame> {
+    /// Remembers what an event changes. The end of a call is told here, with what was called; what
+    /// a tool that is no command writes meanwhile has no place in this protocol.
+    pub fn follow(&mut self, told: Told<'_>) -> Telling {
         let (event, thread): (&Event, ThreadId) = (told.event, told.card.id);
         if let Fact::AskOpened { ask, .. } = &event.fact {
             let (ask, at) = (ask.clone(), event.at);
@@ -95,18 +104,46 @@ impl Listening {
         } else if let Fact::AskClosed { ask, .. } = &event.fact {
             self.asks.remove(&ask.id);
         }
-        let known = self.threads.get_mut(&thread)?;
+        let Some(known) = self.threads.get_mut(&thread) else {
+            return Telling::Shared;
+        };
+        if let Fact::ItemGrew {
+            item,
+            growth: Growth::Output(_),
+            ..
+        } = &event.fact
+        {
+            return known.output_of(item);
+        }
         let Fact::ToolFinished { tag, call, outcome } = &event.fact else {
             known.follow(&event.fact);
-            return None;
+            return Telling::Shared;
         };
-        let called = known.calls.remove(&call.item)?;
-        let item = items::called(told.card, &called, Shown::Ended(outcome))?;
-        Some(items::completed(told, &tag.turn, item))
+        let called = known.calls.remove(&call.item);
+        let item = called
+            .as_ref()
+            .and_then(|called| items::called(told.card, called, Shown::Ended(outcome)));
+        match item {
+            Some(item) => Telling::Own(items::completed(told, &tag.turn, item)),
+            None => Telling::Shared,
+        }
     }
 }
 
 impl Known {
+    fn output_of(&self, item: &ItemId) -> Telling {
+        match self.calls.get(item).map(|call| call.class) {
+            Some(ToolClass::Command) | None => Telling::Shared,
+            Some(
+                ToolClass::FileRead
+                | ToolClass::FileChange
+                | ToolClass::Question
+                | ToolClass::Plan
+                | ToolClass::Other,
+            ) => Telling::Nothing,
+        }
+    }
+
     fn follow(&mut self, fact: &Fact) {
         if let Fact::ToolPlanned { call, .. } | Fact::ToolReached { call, .. } = fact {
             self.calls.insert(call.item.clone(), call.clone());

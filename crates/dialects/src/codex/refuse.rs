@@ -36,6 +36,15 @@ impl Wrong {
         Self::new(METHOD_NOT_FOUND, message)
     }
 
+    /// As a refusal of anything else, but for the one word that tells them apart.
+    pub fn steer(refusal: &Refusal) -> Self {
+        match refusal.why {
+            Why::NoRunningTurn => Self::request("no active turn to steer"),
+            // tidy: wildcard, because everything else is the same for every request
+            _ => Self::from(refusal),
+        }
+    }
+
     fn new(code: i32, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { code, message }
@@ -65,7 +74,7 @@ impl From<&Refusal> for Wrong {
             | Why::OwnedElsewhere => INVALID_REQUEST,
             Why::NotAvailable => METHOD_NOT_FOUND,
             Why::ShuttingDown => OVERLOADED,
-            Why::Storage | Why::Internal => INTERNAL_ERROR,
+            Why::Provider | Why::Storage | Why::Internal => INTERNAL_ERROR,
         };
         Self::new(code, refusal.message.clone())
     }

@@ -4,6 +4,10 @@ use serde_json::Value;
 
 use super::Endpoint;
 use super::orbit::{ClientControl, ServerControl};
+use super::wire::account::{
+    AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
+    GetAccountResponse, LoginAccountParams, LoginAccountResponse,
+};
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, ServerRequestResolved, ThreadNameUpdated,
     ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated, TurnChanged,
@@ -12,13 +16,13 @@ use super::wire::notice::{
 use super::wire::params::{
     ApprovalResponse, InitializeParams, ModelListParams, ThreadListParams, ThreadParams,
     ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
-    ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams,
+    ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 use super::wire::request::{RequestApproval, RequestUserInput};
 use super::wire::results::{
     CollaborationModeMask, ConfigReadResponse, ConfigRequirementsReadResponse, Empty,
-    GetAccountResponse, InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse,
-    ThreadUnsubscribeResponse, TurnStartResponse,
+    InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadUnsubscribeResponse,
+    TurnStartResponse, TurnSteerResponse,
 };
 use super::wire::thread::Thread;
 use crate::schemas::rpc::Table;
@@ -37,6 +41,7 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<ThreadParams>("thread/archive")
         .request::<ThreadParams>("thread/unsubscribe")
         .request::<TurnStartParams>("turn/start")
+        .request::<TurnSteerParams>("turn/steer")
         .request::<TurnInterruptParams>("turn/interrupt")
         .result::<ApprovalResponse>()
         .result::<ToolRequestUserInputResponse>();
@@ -45,6 +50,9 @@ pub fn client(endpoint: Endpoint) -> Value {
         Endpoint::Codex => table
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
+            .request::<LoginAccountParams>("account/login/start")
+            .request::<CancelLoginAccountParams>("account/login/cancel")
+            .request::<Value>("account/logout")
             .request::<ThreadParams>("thread/unarchive")
             .request::<Value>("config/read")
             .request::<Value>("configRequirements/read"),
@@ -75,7 +83,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .request::<RequestApproval<'static>>("item/commandExecution/requestApproval")
         .request::<RequestApproval<'static>>("item/fileChange/requestApproval")
         .request::<RequestUserInput<'static>>("item/tool/requestUserInput")
-        .result::<GetAccountResponse>()
+        .result::<GetAccountResponse<'static>>()
         .result::<Page<Model<'static>>>()
         .result::<Page<CollaborationModeMask>>()
         .result::<Page<Thread<'static>>>()
@@ -84,12 +92,17 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<ThreadReadResponse<'static>>()
         .result::<ThreadUnsubscribeResponse>()
         .result::<TurnStartResponse<'static>>()
+        .result::<TurnSteerResponse<'static>>()
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
             .other::<ServerControl<'static>>(),
         Endpoint::Codex => table
+            .notification::<AccountLoginCompleted<'static>>("account/login/completed")
+            .notification::<AccountUpdated>("account/updated")
+            .result::<LoginAccountResponse>()
+            .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()
             .result::<ConfigReadResponse>()
             .result::<ConfigRequirementsReadResponse>(),

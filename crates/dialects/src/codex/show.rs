@@ -5,13 +5,25 @@ use vocabulary::{
 };
 
 use super::Endpoint;
+use super::offer::Names;
 use super::wire::results::{SandboxPolicy, ThreadOpened};
 use super::wire::thread::{
-    ActiveFlag, CodexThreadStatus, CodexTurnStatus, ItemsView, Thread, ThreadStatus, Turn,
-    TurnError, TurnStatus, ZaneThreadStatus, ZaneTurnStatus,
+    ActiveFlag, CodexErrorInfo, CodexThreadStatus, CodexTurnStatus, ItemsView, Thread,
+    ThreadStatus, Turn, TurnError, TurnStatus, ZaneThreadStatus, ZaneTurnStatus,
 };
 
-pub fn thread<'a>(endpoint: Endpoint, thread: &'a CoreThread, turns: Vec<Turn<'a>>) -> Thread<'a> {
+/// To whom something is shown, and how models are called there.
+#[derive(Clone, Copy)]
+pub struct Speaking<'a> {
+    pub endpoint: Endpoint,
+    pub names: &'a Names,
+}
+
+pub fn thread<'a>(
+    speaking: Speaking<'a>,
+    thread: &'a CoreThread,
+    turns: Vec<Turn<'a>>,
+) -> Thread<'a> {
     let (card, model) = (&thread.card, &thread.settings.model);
     let title = thread.title.text.as_str();
     Thread {
@@ -19,11 +31,11 @@ pub fn thread<'a>(endpoint: Endpoint, thread: &'a CoreThread, turns: Vec<Turn<'a
         session_id: card.id.to_string(),
         name: (!title.is_empty()).then_some(title),
         preview: &thread.preview,
-        model: &model.model,
+        model: speaking.names.of(model),
         model_provider: &model.provider,
         created_at: card.created_at.seconds(),
         updated_at: thread.updated_at.seconds(),
-        status: thread_status(endpoint, thread.status),
+        status: thread_status(speaking.endpoint, thread.status),
         cwd: card.directory.to_string_lossy(),
         cli_version: env!("CARGO_PKG_VERSION"),
         source: "appServer",
@@ -35,12 +47,13 @@ pub fn thread<'a>(endpoint: Endpoint, thread: &'a CoreThread, turns: Vec<Turn<'a
 
 /// A thread that this connection now hears; what is heard is loaded.
 pub fn opened<'a>(
-    endpoint: Endpoint,
+    speaking: Speaking<'a>,
     known: &'a CoreThread,
     asks: &[&AskKind],
     turns: Vec<Turn<'a>>,
 ) -> ThreadOpened<'a> {
-    let mut shown = thread(endpoint, known, turns);
+    let endpoint = speaking.endpoint;
+    let mut shown = thread(speaking, known, turns);
     shown.status = match (asks.first(), known.status) {
         (Some(kind), _) => waiting_status(endpoint, kind),
         (None, Status::Inactive | Status::Activating) => thread_status(endpoint, Status::Ready),
@@ -54,13 +67,13 @@ pub fn opened<'a>(
         ) => thread_status(endpoint, known.status),
     };
     ThreadOpened {
-        model: &known.settings.model.model,
+        model: speaking.names.of(&known.settings.model),
         model_provider: &known.settings.model.provider,
         cwd: known.card.directory.to_string_lossy(),
         approval_policy: approval_policy(&known.settings),
         approvals_reviewer: "user",
         sandbox: SandboxPolicy::DangerFullAccess,
-        reasoning_effort: None,
+        reasoning_effort: known.settings.effort.as_deref(),
         thread: shown,
     }
 }
@@ -152,8 +165,9 @@ pub fn turn_error(outcome: &TurnOutcome) -> Option<TurnError<'_>> {
         message: &error.message,
         codex_error_info: match error.kind {
             TurnErrorKind::Provider => None,
+            TurnErrorKind::Budget => Some(CodexErrorInfo::SessionBudgetExceeded),
             TurnErrorKind::ServerRestart | TurnErrorKind::AgentLost | TurnErrorKind::Internal => {
-                Some("internalServerError")
+                Some(CodexErrorInfo::InternalServerError)
             }
         },
         additional_details: None,

@@ -48,11 +48,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         } => stream::started(told, tag, item, opening),
         Fact::ItemFinished {
             tag, item, body, ..
-        } => vec![items::completed(
-            told,
-            &tag.turn,
-            items::written(item, body),
-        )],
+        } => stream::finished(told, tag, item, body),
 
         Fact::TitleChanged { title, .. } => vec![turn::named(told, title)],
         Fact::ArchivedChanged { archived } => vec![turn::archived(told, *archived)],
@@ -60,12 +56,23 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         Fact::PlanChanged { turn, steps } => turn::planned(told, turn.as_ref(), steps),
 
         Fact::TurnStarted { turn, input, .. } => turn::started(told, turn, input),
-        Fact::TurnFinished {
-            turn,
-            outcome,
-            usage,
+        Fact::TurnSteered { turn, input, .. } => turn::said(told, turn, input),
+        Fact::TurnFinished { turn, outcome, .. } => turn::finished(told, turn, outcome),
+        Fact::Compacted { tag, item, .. } => turn::compacted(told, tag, item),
+        Fact::StepDelayed {
+            tag,
+            attempt,
+            delay_ms,
+            error,
             ..
-        } => turn::finished(told, turn, outcome, *usage),
+        } => vec![turn::delayed(told, tag, *attempt, *delay_ms, error)],
+        Fact::StepFinished {
+            tag,
+            usage,
+            context_limit,
+            thread_usage,
+            ..
+        } => turn::used(told, tag, *usage, *thread_usage, *context_limit),
 
         Fact::ToolReached { tag, call } => items::called(card, call, items::Shown::Running)
             .map(|item| items::started(told, &tag.turn, item))
@@ -86,9 +93,10 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         | Fact::ThreadReset
         | Fact::ThreadClosed
         | Fact::StepStarted { .. }
-        | Fact::StepFinished { .. }
         | Fact::StepFailed { .. }
         | Fact::ToolPlanned { .. }
+        // The next step's usage has it in the thread's.
+        | Fact::UsageAdded { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::ToolFinished { .. }

@@ -2,6 +2,9 @@
 
 mod anything;
 mod asking;
+mod offering;
 mod opening;
+mod saying;
+mod signing;
 mod stub;
 mod telling;

@@ -3,6 +3,7 @@
 //! Each carries the app-server's own name. Params are supersets of both endpoints' wherever keys do
 //! not clash; where the two endpoints spell a value differently, the type has both spellings.
 
+pub mod account;
 pub mod item;
 pub mod notice;
 pub mod params;

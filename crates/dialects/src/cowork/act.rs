@@ -85,7 +85,7 @@ impl Session {
             }
             ClientMessage::RefreshProviderStatus(_) => make(
                 Waiting::Asked(Slot::ProviderStatus),
-                Call::GetProviderStatus,
+                Call::GetProviderStatus { verify: true },
             ),
             ClientMessage::McpServersGet(_) => make(
                 Waiting::Asked(Slot::McpServers),
@@ -98,7 +98,14 @@ impl Session {
             ClientMessage::ProviderAuthAuthorize(_)
             | ClientMessage::ProviderAuthCallback(_)
             | ClientMessage::ProviderAuthSetApiKey(_)
-            | ClientMessage::ListCommands(_)
+                if self.busy =>
+            {
+                self.refuse_busy(out);
+            }
+            ClientMessage::ProviderAuthAuthorize(said) => self.authorize(out, calls, said),
+            ClientMessage::ProviderAuthCallback(said) => self.callback(out, calls, said),
+            ClientMessage::ProviderAuthSetApiKey(said) => self.set_api_key(out, calls, said),
+            ClientMessage::ListCommands(_)
             | ClientMessage::ExecuteCommand(_)
             | ClientMessage::ListSkills(_)
             | ClientMessage::ReadSkill(_)
@@ -135,6 +142,7 @@ impl Session {
             client_message_id: client_message_id.clone(),
         };
         let turn = StartTurn {
+            images: Vec::new(),
             thread: self.thread(),
             text: said.text,
             display: None,
@@ -209,7 +217,7 @@ impl Session {
     fn set_model(&self, out: &mut Vec<Action>, calls: &mut Calls, set: &SetModel) {
         let provider = set.provider.unwrap_or(spell(&self.settings.model).0);
         let changes = Changes {
-            model: Some(parse(provider, &set.model)),
+            model: Some(parse(provider, &set.model, &self.providers)),
             ..Changes::default()
         };
         self.change(out, calls, changes);

@@ -2,13 +2,14 @@
 
 use vocabulary::{Catalog, Refusal, Reply, Why};
 
-use super::calls::Waiting;
+use super::calls::{Calls, Waiting};
 use super::connect::Slot;
 use super::history::{self, Page};
 use super::offer;
 use super::refuse::refusal_frame;
 use super::session::{Session, send};
 use super::show;
+use super::sign_in::{self, Methods};
 use super::tell::turn::user_message;
 use crate::{Action, Frame, Reason};
 
@@ -16,16 +17,20 @@ impl Session {
     pub fn answered(
         &mut self,
         out: &mut Vec<Action>,
+        calls: &mut Calls,
         waiting: Waiting,
         outcome: Result<Reply, Refusal>,
     ) {
+        if let Waiting::SignIn(sign_in) = &waiting {
+            self.signing_in &= !sign_in.waits;
+        }
         match outcome {
-            Ok(reply) => self.answer(out, waiting, reply),
+            Ok(reply) => self.answer(out, calls, waiting, reply),
             Err(refusal) => self.refused(out, waiting, &refusal),
         }
     }
 
-    fn answer(&mut self, out: &mut Vec<Action>, waiting: Waiting, reply: Reply) {
+    fn answer(&mut self, out: &mut Vec<Action>, calls: &mut Calls, waiting: Waiting, reply: Reply) {
         match reply {
             Reply::Done => self.done(out, waiting),
             Reply::Turn { again, .. } => self.turn(out, waiting, again),
@@ -53,10 +58,13 @@ impl Session {
                 let frame = offer::mcp_servers(&self.id, &snapshot);
                 self.show(out, waiting, frame);
             }
+            Reply::Challenge(challenge) => self.challenged(out, &waiting, &challenge),
+            Reply::SignedIn(end) => self.signed_in(out, calls, &waiting, &end),
             // Events tell what a change did; the others are never asked for once a session is open.
             Reply::Thread(_)
             | Reply::Listening(_)
             | Reply::Events { .. }
+            | Reply::Steered { .. }
             | Reply::Library(_)
             | Reply::Cancelled { .. } => {}
         }
@@ -84,6 +92,7 @@ impl Session {
     }
 
     fn catalog(&mut self, out: &mut Vec<Action>, waiting: Waiting, catalog: &Catalog) {
+        self.methods = Methods::of(catalog);
         let shown = offer::provider_catalog(&self.id, catalog, &self.settings.model);
         let methods = offer::provider_auth_methods(&self.id, catalog);
         if let Waiting::Connect(_) = waiting {
@@ -128,6 +137,7 @@ impl Session {
                 let line = self.unknown_request("approval_response", &id.to_string());
                 send(out, line);
             }
+            Waiting::SignIn(_) => send(out, sign_in::refusal_frame(&self.id, refusal)),
             // No turn to cancel is no error.
             Waiting::Cancel if refusal.why == Why::NoRunningTurn => {}
             Waiting::Deletion { target } if refusal.why == Why::UnknownThread => {

@@ -6,6 +6,7 @@ use vocabulary::{Call, ThreadId};
 
 use super::asks::RequestId;
 use super::connect::Slot;
+use super::sign_in::SignIn;
 use crate::{Action, From, Tag};
 
 /// What an answer is for.
@@ -33,6 +34,7 @@ pub enum Waiting {
     },
     AskResponse(RequestId),
     ApprovalResponse(RequestId),
+    SignIn(SignIn),
     Deletion {
         target: String,
     },

@@ -106,7 +106,10 @@ impl Session {
         for (slot, call) in [
             // Its answer fills the auth methods too.
             (Slot::ProviderCatalog, Call::GetCatalog),
-            (Slot::ProviderStatus, Call::GetProviderStatus),
+            (
+                Slot::ProviderStatus,
+                Call::GetProviderStatus { verify: false },
+            ),
             (Slot::McpServers, Call::GetMcpServers { thread }),
             (Slot::SessionBackupState, Call::GetCheckpoints { thread }),
         ] {

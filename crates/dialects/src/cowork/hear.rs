@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value};
 
+use super::sign_in::Methods;
 use super::wire::client::ClientMessage;
 use super::wire::session::ServerErrorCode;
 
@@ -43,17 +44,24 @@ impl Mishearing {
     }
 }
 
-/// Reads a frame that came for `session`.
-pub fn hear(frame: &str, session: &str) -> Result<Hearing, Mishearing> {
+/// What a message is held against.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    pub session: &'a str,
+    pub methods: &'a Methods,
+}
+
+/// Reads a frame.
+pub fn hear(frame: &str, known: Known<'_>) -> Result<Hearing, Mishearing> {
     let object = object(frame)?;
     let (name, fields) = known_type(&object)?;
     let has_session = name != "client_hello";
     if has_session && !fields::non_blank(object.get("sessionId")) {
         return Err(Mishearing::invalid(format!("{name} missing sessionId")));
     }
-    fields::check(name, fields, &object).map_err(Mishearing::invalid)?;
+    fields::check(name, fields, &object, known.methods).map_err(Mishearing::invalid)?;
     let asked = object.get("sessionId").and_then(Value::as_str);
-    if let Some(asked) = asked.filter(|asked| has_session && *asked != session) {
+    if let Some(asked) = asked.filter(|asked| has_session && *asked != known.session) {
         let text = format!("Unknown sessionId: {}", repeated(asked));
         return Err(Mishearing::new(ServerErrorCode::UnknownSession, text));
     }

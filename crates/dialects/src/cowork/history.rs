@@ -64,11 +64,22 @@ fn message(entries: &[Entry]) -> Option<ModelMessage<'_>> {
 
 fn piece(fact: &Fact) -> Option<Piece<'_>> {
     match fact {
-        Fact::TurnStarted { input, .. } => Some(Piece::User(&input.text)),
-        Fact::ItemFinished { body, .. } => Some(Piece::Assistant(match body {
-            Item::AgentMessage { text, .. } => AssistantContent::Text { text },
-            Item::Reasoning { text, .. } => AssistantContent::Reasoning { text },
-        })),
+        Fact::TurnStarted { input, .. } | Fact::TurnSteered { input, .. } => {
+            Some(Piece::User(&input.text))
+        }
+        Fact::ItemFinished { body, .. } => match body {
+            Item::AgentMessage { text, .. } => {
+                Some(Piece::Assistant(AssistantContent::Text { text }))
+            }
+            // A provider may keep its thoughts to itself, and still want them back.
+            Item::Reasoning { text, .. } if text.trim().is_empty() => None,
+            Item::Reasoning { text, .. } => {
+                Some(Piece::Assistant(AssistantContent::Reasoning { text }))
+            }
+        },
+        // What a sub-agent does is its own history; the call it works for is in this one.
+        Fact::ToolPlanned { call, .. } if call.agent.is_some() => None,
+        Fact::ToolFinished { call, .. } if call.agent.is_some() => None,
         Fact::ToolPlanned { call, .. } => Some(Piece::Assistant(tool_call(call))),
         Fact::ToolFinished { call, outcome, .. } => Some(Piece::Tool(tool_result(call, outcome))),
         Fact::ThreadCreated { .. }
@@ -85,6 +96,9 @@ fn piece(fact: &Fact) -> Option<Piece<'_>> {
         | Fact::ItemStarted { .. }
         | Fact::ItemGrew { .. }
         | Fact::ToolReached { .. }
+        | Fact::Compacted { .. }
+        | Fact::UsageAdded { .. }
+        | Fact::StepDelayed { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::AskOpened { .. }

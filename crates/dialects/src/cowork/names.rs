@@ -9,9 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vocabulary::ModelRef;
 
-/// Catalog providers that have no `ProviderName` of their own.
-pub const OTHER_PROVIDERS: &[&str] = &["rehearsal"];
-
 /// Shared Types: ProviderName.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -75,26 +72,39 @@ pub fn spell_parts<'a>(provider: &'a str, model: &'a str) -> (ProviderName, Mode
     }
 }
 
-/// The protocol's two words as our model.
-pub fn parse(provider: ProviderName, model: &str) -> ModelRef {
-    let other = match (provider, model.split_once('/')) {
-        (ProviderName::Openai, Some((prefix, rest)))
-            if OTHER_PROVIDERS.contains(&prefix) && !rest.is_empty() =>
-        {
-            Some((prefix, rest))
-        }
-        _ => None,
-    };
-    let (provider, model) = other.unwrap_or((provider.as_str(), model));
+/// The protocol's two words as our model; `providers` are the catalog's ids.
+pub fn parse(provider: ProviderName, model: &str, providers: &[String]) -> ModelRef {
+    let (provider, model) =
+        other_provider(provider, model, providers).unwrap_or((provider.as_str(), model));
     ModelRef {
         provider: provider.to_owned(),
         model: model.to_owned(),
     }
 }
 
+/// A provider without a name of its own, and its model.
+fn other_provider<'a>(
+    provider: ProviderName,
+    model: &'a str,
+    providers: &[String],
+) -> Option<(&'a str, &'a str)> {
+    let (prefix, rest) = model.split_once('/')?;
+    let spelled_so = provider == ProviderName::Openai
+        && ProviderName::of(prefix).is_none()
+        && providers.iter().any(|id| id == prefix)
+        && !rest.is_empty();
+    spelled_so.then_some((prefix, rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn providers() -> Vec<String> {
+        ["openai", "anthropic", "rehearsal", "openrouter"]
+            .map(str::to_owned)
+            .to_vec()
+    }
 
     fn check(provider: &str, model: &str, name: ProviderName, spelled: &str) {
         let ours = ModelRef {
@@ -104,28 +114,34 @@ mod tests {
         let (wire_provider, wire_model) = spell(&ours);
         assert_eq!(wire_provider, name);
         assert_eq!(wire_model.to_string(), spelled);
-        assert_eq!(parse(wire_provider, spelled), ours);
+        assert_eq!(parse(wire_provider, spelled, &providers()), ours);
     }
 
     #[test]
     fn a_model_comes_back_as_it_went() {
-        check("openai", "gpt-5.2", ProviderName::Openai, "gpt-5.2");
+        let openai = ProviderName::Openai;
+        check("openai", "gpt-5.2", openai, "gpt-5.2");
         check("codex-cli", "gpt-5.2", ProviderName::CodexCli, "gpt-5.2");
-        check("rehearsal", "echo", ProviderName::Openai, "rehearsal/echo");
+        check("rehearsal", "echo", openai, "rehearsal/echo");
+        let routed = "openrouter/vendor/model";
+        check("openrouter", "vendor/model", openai, routed);
+        // A provider that routes to one of the four names it too.
+        let routed = "openrouter/anthropic/claude";
+        check("openrouter", "anthropic/claude", openai, routed);
     }
 
     #[test]
     fn a_slash_after_anything_else_belongs_to_the_model() {
-        check(
-            "openai",
-            "vendor/model",
-            ProviderName::Openai,
-            "vendor/model",
-        );
+        let openai = ProviderName::Openai;
+        check("openai", "vendor/model", openai, "vendor/model");
+        check("openai", "anthropic/claude", openai, "anthropic/claude");
         check("google", "rehearsal/x", ProviderName::Google, "rehearsal/x");
+        let nothing = parse(openai, "rehearsal/", &providers());
+        assert_eq!(nothing.model, "rehearsal/");
+        let unknown = parse(openai, "rehearsal/echo", &[]);
         assert_eq!(
-            parse(ProviderName::Openai, "rehearsal/").model,
-            "rehearsal/"
+            (unknown.provider.as_str(), unknown.model.as_str()),
+            ("openai", "rehearsal/echo")
         );
     }
 }

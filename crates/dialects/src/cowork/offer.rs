@@ -17,8 +17,8 @@ use super::wire::backup::{
 use super::wire::extras::{ToolInfo, Tools};
 use super::wire::mcp::{McpFileEntry, McpLegacy, McpLegacyFile, McpServers, McpSource};
 use super::wire::providers::{
-    AuthMode, AuthType, OauthMode, ProviderAuthMethod, ProviderAuthMethods, ProviderCatalog,
-    ProviderCatalogEntry, ProviderStatus as WireStatus, ProviderStatusEvent,
+    Account, AuthMode, AuthType, OauthMode, ProviderAuthMethod, ProviderAuthMethods,
+    ProviderCatalog, ProviderCatalogEntry, ProviderStatus as WireStatus, ProviderStatusEvent,
 };
 use crate::Frame;
 
@@ -66,7 +66,7 @@ fn entries(catalog: &Catalog) -> Vec<ProviderCatalogEntry<'_>> {
         });
         all[at]
             .models
-            .extend(other.models.iter().map(|model| spelled(model)));
+            .extend(other.models.iter().map(|model| spelled(&model.id)));
     }
     all
 }
@@ -75,7 +75,11 @@ fn entry(provider: &CatalogProvider) -> Option<ProviderCatalogEntry<'_>> {
     Some(ProviderCatalogEntry {
         id: ProviderName::of(&provider.id)?,
         name: &provider.name,
-        models: provider.models.iter().map(Cow::from).collect(),
+        models: provider
+            .models
+            .iter()
+            .map(|model| Cow::from(&model.id))
+            .collect(),
         default_model: Cow::from(&provider.default_model),
     })
 }
@@ -118,22 +122,29 @@ pub fn provider_status(session: &str, statuses: &[ProviderStatus]) -> Frame {
 
 fn status(status: &ProviderStatus) -> Option<WireStatus<'_>> {
     let provider = ProviderName::of(&status.provider)?;
-    let mode = match (status.authorized, provider) {
-        (false, _) => AuthMode::Missing,
-        (true, ProviderName::CodexCli) => AuthMode::Oauth,
-        (true, ProviderName::Google | ProviderName::Openai | ProviderName::Anthropic) => {
-            AuthMode::ApiKey
-        }
+    let mode = match status.mode {
+        vocabulary::AuthMode::Missing => AuthMode::Missing,
+        vocabulary::AuthMode::Error => AuthMode::Error,
+        vocabulary::AuthMode::ApiKey => AuthMode::ApiKey,
+        vocabulary::AuthMode::OAuth => AuthMode::Oauth,
+        vocabulary::AuthMode::OAuthPending => AuthMode::OauthPending,
     };
+    let masks = status
+        .masks
+        .iter()
+        .map(|(id, mask)| (id.as_str(), mask.as_str()));
     Some(WireStatus {
         provider,
         authorized: status.authorized,
         verified: status.verified,
         mode,
-        account: None,
+        account: status.account.as_ref().map(|account| Account {
+            email: account.email.as_deref(),
+            name: account.name.as_deref(),
+        }),
         message: &status.message,
         checked_at: status.checked_at.iso(),
-        saved_api_key_masks: BTreeMap::new(),
+        saved_api_key_masks: masks.collect(),
     })
 }
 

@@ -25,6 +25,7 @@ pub fn code(why: &Why) -> (ServerErrorCode, ServerErrorSource) {
             ServerErrorCode::PermissionDenied,
             ServerErrorSource::Permissions,
         ),
+        Why::Provider => (ServerErrorCode::ProviderError, ServerErrorSource::Provider),
         Why::NotAvailable | Why::ShuttingDown | Why::Storage | Why::Internal => {
             (ServerErrorCode::InternalError, ServerErrorSource::Session)
         }
@@ -38,6 +39,11 @@ pub fn refusal_frame(session: &str, refusal: &Refusal) -> Frame {
 pub fn turn_error_frame(session: &str, error: &TurnError) -> Frame {
     let told_as = match error.kind {
         TurnErrorKind::Provider => (ServerErrorCode::ProviderError, ServerErrorSource::Provider),
+        // What its owner allows is used up; neither the provider nor the server has failed.
+        TurnErrorKind::Budget => (
+            ServerErrorCode::PermissionDenied,
+            ServerErrorSource::Session,
+        ),
         TurnErrorKind::ServerRestart | TurnErrorKind::AgentLost | TurnErrorKind::Internal => {
             (ServerErrorCode::InternalError, ServerErrorSource::Session)
         }

@@ -1,5 +1,7 @@
 //! A connection's session, once it is known.
 
+use std::sync::Arc;
+
 use vocabulary::{Call, Changed, Event, Fact, ThreadCard, ThreadId, ThreadSettings, ThreadView};
 
 use super::asks::OpenAsks;
@@ -7,6 +9,7 @@ use super::calls::{Calls, Waiting};
 use super::connect::{Slot, Slots};
 use super::hear;
 use super::refuse::error_frame;
+use super::sign_in::Methods;
 use super::wire::session::ServerErrorSource;
 use crate::{Action, Frame};
 
@@ -17,12 +20,20 @@ pub struct Session {
     pub settings: ThreadSettings,
     pub asks: OpenAsks,
     pub slots: Slots,
+    /// How one can sign in, as the catalog said last.
+    pub methods: Methods,
+    /// The ids of the catalog's providers.
+    pub providers: Arc<[String]>,
+    /// A turn is running.
+    pub busy: bool,
+    /// A sign-in waits for a person.
+    pub signing_in: bool,
     /// The client asked for the end: nothing it says after that counts.
     pub closing: bool,
 }
 
 impl Session {
-    pub fn new(view: &ThreadView) -> Self {
+    pub fn new(view: &ThreadView, providers: Arc<[String]>) -> Self {
         let mut asks = OpenAsks::default();
         view.asks.iter().for_each(|open| asks.remember(open));
         Self {
@@ -31,6 +42,10 @@ impl Session {
             settings: view.thread.settings.clone(),
             asks,
             slots: Slots::default(),
+            methods: Methods::default(),
+            providers,
+            busy: view.turn.is_some(),
+            signing_in: false,
             closing: false,
         }
     }
@@ -43,7 +58,11 @@ impl Session {
         if self.closing {
             return;
         }
-        match hear::hear(frame, &self.id) {
+        let known = hear::Known {
+            session: &self.id,
+            methods: &self.methods,
+        };
+        match hear::hear(frame, known) {
             Ok(hearing) => self.act(out, calls, hearing),
             Err(wrong) => {
                 let told_as = (wrong.code, ServerErrorSource::Protocol);
@@ -55,17 +74,24 @@ impl Session {
     pub fn told(&mut self, out: &mut Vec<Action>, calls: &mut Calls, event: &Event) {
         self.asks.follow(&event.fact);
         self.slots.follow(&event.fact);
+        self.follow(&event.fact);
         out.push(Action::Shared);
-        if let Fact::SettingsChanged {
-            settings, changed, ..
-        } = &event.fact
+        // The catalog shows the current selection, and only the engine has it.
+        if let Fact::SettingsChanged { changed, .. } = &event.fact
+            && changed.contains(&Changed::Model)
         {
+            let waiting = Waiting::Asked(Slot::ProviderCatalog);
+            calls.make(out, waiting, Call::GetCatalog);
+        }
+    }
+
+    fn follow(&mut self, fact: &Fact) {
+        if let Fact::TurnStarted { .. } = fact {
+            self.busy = true;
+        } else if let Fact::TurnFinished { .. } = fact {
+            self.busy = false;
+        } else if let Fact::SettingsChanged { settings, .. } = fact {
             self.settings = settings.clone();
-            // The catalog shows the current selection, and only the engine has it.
-            if changed.contains(&Changed::Model) {
-                let waiting = Waiting::Asked(Slot::ProviderCatalog);
-                calls.make(out, waiting, Call::GetCatalog);
-            }
         }
     }
 }

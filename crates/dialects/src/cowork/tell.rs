@@ -6,6 +6,7 @@ use self::chunks::Chunks;
 use crate::Frame;
 
 pub mod chunks;
+pub mod notes;
 mod prompts;
 mod stream;
 pub(super) mod thread;
@@ -74,10 +75,19 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
             turn::finished(session, turn, outcome, said)
         }
 
+        Fact::TurnSteered { input, .. } => vec![turn::echo(session, input)],
+        Fact::Compacted { tokens_before, .. } => vec![notes::compacted(session, *tokens_before)],
+        Fact::StepDelayed {
+            attempt,
+            delay_ms,
+            error,
+            ..
+        } => vec![notes::delayed(session, *attempt, *delay_ms, error)],
+
         Fact::StepStarted { tag } => stream::step_started(chunks(tag)),
-        Fact::StepFinished { tag, reason, usage } => {
-            stream::step_finished(chunks(tag), *reason, *usage)
-        }
+        Fact::StepFinished {
+            tag, reason, usage, ..
+        } => stream::step_finished(chunks(tag), *reason, *usage),
         Fact::StepFailed { tag, reason, error } => stream::step_failed(chunks(tag), *reason, error),
         Fact::ItemStarted {
             tag,
@@ -90,8 +100,14 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
         } => stream::finished(chunks(tag), *content, body),
         Fact::RawReceived { tag, value } => stream::raw(chunks(tag), value),
 
+        Fact::ToolPlanned { call, .. } if call.agent.is_some() => Vec::new(),
         Fact::ToolPlanned { tag, call, .. } => tools::planned(chunks(tag), call),
         Fact::ToolReached { call, .. } => vec![tools::reached(session, call)],
+        Fact::ToolFinished { call, outcome, .. } if call.agent.is_some() => {
+            tools::finished_log(session, call, outcome)
+                .into_iter()
+                .collect()
+        }
         Fact::ToolFinished { tag, call, outcome } => tools::finished(chunks(tag), call, outcome),
 
         Fact::AskOpened { tag, ask } => prompts::opened(chunks(tag), ask),
@@ -107,6 +123,7 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
         | Fact::ArchivedChanged { .. }
         | Fact::StatusChanged { .. }
         | Fact::ThreadClosed
+        | Fact::UsageAdded { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. } => Vec::new(),
     }

@@ -1,5 +1,6 @@
 //! Stories of the cowork dialect: whole frames, told by a connection with a stub for an engine.
 
+mod agents;
 mod anything;
 mod closing;
 mod commands;
@@ -11,6 +12,7 @@ mod recordings;
 mod refusals;
 pub(crate) mod samples;
 mod schemas;
+mod sign_in;
 mod streams;
 mod stub;
 mod telling;

@@ -2,7 +2,9 @@
 //!
 //! A connection has a session from its first moment, and the session ends with it.
 
-use vocabulary::{Call, Fact, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
+use std::sync::Arc;
+
+use vocabulary::{Call, Fact, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
 
 use self::calls::{Calls, Wanted};
 use self::session::Session;
@@ -10,6 +12,7 @@ use super::{EARLY_BYTES_MAX, EARLY_FRAMES_MAX};
 use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
 
 mod calls;
+mod connect;
 pub mod hear;
 mod session;
 mod tell;
@@ -22,6 +25,7 @@ pub use tell::tell;
 
 /// One connection of this dialect.
 pub struct Cowork1 {
+    providers: Arc<[String]>,
     calls: Calls,
     stage: Stage,
 }
@@ -36,6 +40,7 @@ enum Stage {
 impl Default for Cowork1 {
     fn default() -> Self {
         Self {
+            providers: Arc::default(),
             calls: Calls::default(),
             stage: Stage::Opening(Vec::new()),
         }
@@ -73,6 +78,9 @@ impl Cowork1 {
                 | Reply::Catalog(_)
                 | Reply::ProviderStatus(_)
                 | Reply::Tools(_)
+                | Reply::Steered { .. }
+                | Reply::Challenge(_)
+                | Reply::SignedIn(_)
                 | Reply::McpServers(_),
             ) => Refusal::new(Why::Internal, "the session could not be opened"),
         };
@@ -81,7 +89,7 @@ impl Cowork1 {
     }
 
     fn open(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, view: &ThreadView) {
-        let session = Session::new(view);
+        let session = Session::new(view, Arc::clone(&self.providers));
         out.push(Action::Send(session.hello()));
         let opening = std::mem::replace(&mut self.stage, Stage::Open(Box::new(session)));
         if let Stage::Opening(early) = opening {
@@ -97,8 +105,9 @@ impl Dialect for Cowork1 {
         Variant::Cowork1
     }
 
-    fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, _hello: &Hello) {
-        let call = Call::CreateThread(NewThread::default());
+    fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
+        self.providers = Arc::clone(&hello.providers);
+        let call = Call::CreateThread(Box::default());
         self.calls.make(out, Wanted::Nothing, call);
     }
 
@@ -130,7 +139,7 @@ impl Dialect for Cowork1 {
         };
         match &mut self.stage {
             Stage::Opening(_) => self.opening(cx, out, outcome),
-            Stage::Open(session) => session.answered(out, &wanted, outcome),
+            Stage::Open(session) => session.answered(out, &mut self.calls, &wanted, outcome),
             Stage::Closed(_) => {}
         }
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Number;
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, NewThread, Seq, StartTurn, ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, Call, Cause, Changes, NewThread, Seq, StartTurn, SteerTurn, ThreadId,
+    ThreadQuery,
 };
 
 use super::calls::{Join, Wanted};
@@ -125,6 +126,7 @@ impl Diminuendo {
                 client_turn_id,
             } => {
                 let turn = StartTurn {
+                    images: Vec::new(),
                     thread: thread(&session_id)?,
                     text,
                     display: None,
@@ -138,6 +140,20 @@ impl Diminuendo {
                 let thread = thread(&session_id)?;
                 let call = Call::CancelTurn { thread, turn: None };
                 (Wanted::Stop(thread), call)
+            }
+            ClientMessage::Steer {
+                session_id,
+                content,
+            } => {
+                let thread = thread(&session_id)?;
+                let call = Call::SteerTurn(SteerTurn {
+                    thread,
+                    turn: None,
+                    text: content.clone(),
+                    client_message_id: None,
+                    images: Vec::new(),
+                });
+                (Wanted::Steer { thread, content }, call)
             }
             ClientMessage::AnswerQuestion {
                 session_id,
@@ -183,8 +199,7 @@ impl Diminuendo {
                 let call = read.next_call();
                 (Wanted::Events(read), call)
             }
-            ClientMessage::Steer { session_id, .. }
-            | ClientMessage::ListFiles { session_id, .. }
+            ClientMessage::ListFiles { session_id, .. }
             | ClientMessage::ReadFile { session_id, .. }
             | ClientMessage::FileHistory { session_id, .. }
             | ClientMessage::FileAtIteration { session_id, .. } => {
@@ -223,12 +238,12 @@ fn cursor(after_seq: Option<&Number>) -> Result<Option<Seq>, Refused> {
 }
 
 fn create(agent_type: String, name: Option<String>) -> Call {
-    Call::CreateThread(NewThread {
+    Call::CreateThread(Box::new(NewThread {
         title: name.map(|name| name.trim().to_owned()),
         labels: BTreeMap::from([(AGENT_TYPE_LABEL.to_owned(), agent_type)]),
         keep: true,
         ..NewThread::default()
-    })
+    }))
 }
 
 fn change(session_id: &str, changes: Changes) -> Result<Call, Refused> {

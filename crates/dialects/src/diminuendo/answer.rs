@@ -60,6 +60,16 @@ impl Diminuendo {
                     "no turn is running in this session",
                 ));
             }
+            (Wanted::Steer { thread, content }, Reply::Steered { item, .. }) => {
+                answer(ServerEvent::SteerSent {
+                    session_id: &thread.to_string(),
+                    steer_id: item.as_str(),
+                    content: &content,
+                });
+                if self.joined.contains_key(&thread) {
+                    self.steered = Some(item);
+                }
+            }
             (Wanted::Join(join), Reply::Listening(view)) => {
                 self.join(out, request_id, &join, &view);
             }
@@ -86,6 +96,7 @@ impl Diminuendo {
                 | Wanted::Unarchive
                 | Wanted::Delete(_)
                 | Wanted::Stop(_)
+                | Wanted::Steer { .. }
                 | Wanted::Join(_)
                 | Wanted::Reload
                 | Wanted::History(_)
@@ -109,7 +120,7 @@ impl Diminuendo {
         if let Some(turn) = &view.turn {
             send(out, &snapshot::stream(&session, turn));
         }
-        let mut replay = Replay::new(session, view.asks.clone());
+        let mut replay = Replay::new(session, view);
         if join.after.is_none() || join.left {
             replay.caught_up(out, view.head);
         }

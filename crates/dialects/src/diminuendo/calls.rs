@@ -27,6 +27,10 @@ pub enum Wanted {
     Delete(ThreadId),
     Join(Join),
     Stop(ThreadId),
+    Steer {
+        thread: ThreadId,
+        content: String,
+    },
     /// Events tell the outcome.
     Told,
     History(HistoryRead),

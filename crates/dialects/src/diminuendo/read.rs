@@ -173,8 +173,10 @@ impl EventsRead {
 }
 
 fn logged(session: &str, event: &Event) -> Option<LoggedEvent> {
-    if let Fact::StepFinished { .. } = event.fact {
-        // Usage is ephemeral in this protocol.
+    // Neither usage nor a steer is in this protocol's log; what was said is in its history.
+    if let Fact::StepFinished { .. } | Fact::UsageAdded { .. } | Fact::TurnSteered { .. } =
+        event.fact
+    {
         return None;
     }
     let told = serde_json::to_value(spell(session, event)?.into_event()).ok()?;

@@ -24,7 +24,7 @@ fn code(why: &Why) -> (ErrorCode, Option<i64>) {
         Why::NotAvailable => (ErrorCode::NotAvailable, None),
         Why::ShuttingDown => (ErrorCode::ServerShuttingDown, Some(RETRY_MS)),
         Why::Storage => (ErrorCode::InternalError, Some(RETRY_MS)),
-        Why::Internal => (ErrorCode::InternalError, None),
+        Why::Provider | Why::Internal => (ErrorCode::InternalError, None),
     }
 }
 
@@ -46,6 +46,7 @@ pub fn refusal(refusal: &Refusal) -> ServerEvent<'_> {
         | Why::Unauthenticated
         | Why::OwnedElsewhere
         | Why::NotAvailable
+        | Why::Provider
         | Why::ShuttingDown
         | Why::Storage
         | Why::Internal => &refusal.message,

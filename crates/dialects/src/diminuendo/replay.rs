@@ -4,7 +4,9 @@
 //! The engine gives the holes that ephemeral events left. Durable events that have no numbered
 //! frame in this protocol fall into the holes around them, which this joins to one gap each.
 
-use vocabulary::{AskKind, Event, Fact, OpenAsk, Seq};
+use std::collections::HashSet;
+
+use vocabulary::{AskKind, Event, Fact, Growth, ItemId, OpenAsk, Seq, ThreadView, ToolClass};
 
 use super::send;
 use super::tell::{At, Spelled, spell};
@@ -19,21 +21,28 @@ pub struct Replay {
     /// What waited for an answer at the moment of joining and has not been told yet.
     open: Vec<OpenAsk>,
     joining: bool,
+    /// Calls of the running turn that are no commands: what they write belongs in no terminal.
+    quiet: HashSet<ItemId>,
 }
 
 impl Replay {
-    pub fn new(session: String, open: Vec<OpenAsk>) -> Self {
+    pub fn new(session: String, view: &ThreadView) -> Self {
+        let calls = view.turn.iter().flat_map(|turn| &turn.calls);
+        let quiet = calls.filter(|call| call.class != ToolClass::Command);
         Self {
             session,
             hole: None,
-            open,
+            open: view.asks.clone(),
             joining: true,
+            quiet: quiet.map(|call| call.item.clone()).collect(),
         }
     }
 
     pub fn hear(&mut self, out: &mut Vec<Action>, what: Heard<'_>) {
         match what {
-            Heard::Live(_) => {
+            Heard::Live(event) if self.is_quiet(&event.fact) => {}
+            Heard::Live(event) => {
+                self.remember(&event.fact);
                 self.tell_hole(out);
                 out.push(Action::Shared);
             }
@@ -65,7 +74,30 @@ impl Replay {
         }
     }
 
+    fn remember(&mut self, fact: &Fact) {
+        if let Fact::ToolPlanned { call, .. } = fact
+            && call.class != ToolClass::Command
+        {
+            self.quiet.insert(call.item.clone());
+        } else if let Fact::TurnFinished { .. } = fact {
+            self.quiet.clear();
+        }
+    }
+
+    fn is_quiet(&self, fact: &Fact) -> bool {
+        let Fact::ItemGrew {
+            item,
+            growth: Growth::Output(_),
+            ..
+        } = fact
+        else {
+            return false;
+        };
+        self.quiet.contains(item)
+    }
+
     fn replayed(&mut self, out: &mut Vec<Action>, event: &Event) {
+        self.remember(&event.fact);
         match spell(&self.session, event) {
             Some(Spelled::Numbered(_)) => {
                 self.tell_hole(out);

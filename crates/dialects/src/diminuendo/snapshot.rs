@@ -56,7 +56,9 @@ pub fn state<'a>(session_id: &'a str, view: &'a ThreadView) -> ServerEvent<'a> {
 /// What people and the agent said to each other; tools and thoughts are in the events.
 pub fn history_item(entry: &Entry) -> Option<HistoryItem<'_>> {
     let created_at = entry.event.at.millis();
-    if let Fact::TurnStarted { turn, input, .. } = &entry.event.fact {
+    if let Fact::TurnStarted { turn, input, .. } | Fact::TurnSteered { turn, input, .. } =
+        &entry.event.fact
+    {
         return Some(HistoryItem {
             id: input.item.as_str(),
             role: Role::User,
@@ -86,7 +88,8 @@ pub fn history_item(entry: &Entry) -> Option<HistoryItem<'_>> {
 pub fn stream<'a>(session_id: &'a str, turn: &'a RunningTurn) -> ServerEvent<'a> {
     let mut text: Vec<&str> = turn.text.iter().map(String::as_str).collect();
     let thoughts = turn.reasoning.iter().map(|(_, text)| text.as_str());
-    let mut thinking: Vec<&str> = thoughts.collect();
+    // Some providers keep their thoughts to themselves.
+    let mut thinking: Vec<&str> = thoughts.filter(|text| !text.is_empty()).collect();
     let planned = turn.calls.iter().filter(|call| !call.finished);
     let mut tool_calls: Vec<_> = planned
         .map(|call| active_call(call, &turn.events))

@@ -35,8 +35,8 @@ pub fn tell(card: &ThreadCard, event: &Event, form: Form) -> Vec<Frame> {
     };
     let told = spelled.into_event();
     let twin = match form {
-        Form::Snake => None,
-        Form::Dotted => dotted(&told),
+        Form::Snake => context(session, event),
+        Form::Dotted => dotted(&told).or_else(|| context(session, event)),
     };
     let mut payload_bytes = 0;
     if let Fact::ItemGrew { delta, .. } = &event.fact {
@@ -44,6 +44,25 @@ pub fn tell(card: &ThreadCard, event: &Event, form: Form) -> Vec<Frame> {
     }
     let frames = std::iter::once(told).chain(twin);
     frames.map(|told| frame(&told, payload_bytes)).collect()
+}
+
+/// How full the model's context is after a step, where it is known what it can hold.
+fn context<'a>(session_id: &'a str, event: &'a Event) -> Option<ServerEvent<'a>> {
+    let Fact::StepFinished {
+        tag,
+        usage,
+        context_limit: Some(max_context_size),
+        ..
+    } = &event.fact
+    else {
+        return None;
+    };
+    Some(ServerEvent::UsageContext {
+        session_id,
+        turn_id: tag.turn.as_str(),
+        context_size: usage.total_tokens(),
+        max_context_size: *max_context_size,
+    })
 }
 
 /// Decision 1: the dotted twin, with the number and time of its event.
@@ -107,7 +126,14 @@ pub fn spell<'a>(session_id: &'a str, event: &'a Event) -> Option<Spelled<'a>> {
             text,
             ..
         } => Some(at.turn_finished(turn, outcome, text)),
-        Fact::StepFinished { tag, usage, .. } => Some(at.usage(tag, *usage)),
+        Fact::TurnSteered { input, .. } => Some(at.steered(input)),
+        Fact::StepFinished { tag, usage, .. } => Some(at.usage(&tag.turn, &tag.model, *usage)),
+        Fact::UsageAdded {
+            turn: Some(turn),
+            model,
+            usage,
+            ..
+        } => Some(at.usage(turn, model, *usage)),
 
         Fact::ToolPlanned { tag, call, .. } => Some(at.planned(tag, call)),
         Fact::CommandExited { tag, exit_code, .. } => Some(at.exited(tag, *exit_code)),
@@ -125,6 +151,10 @@ pub fn spell<'a>(session_id: &'a str, event: &'a Event) -> Option<Spelled<'a>> {
         | Fact::StepStarted { .. }
         | Fact::StepFailed { .. }
         | Fact::ToolReached { .. }
+        | Fact::Compacted { .. }
+        // Usage is told of a turn.
+        | Fact::UsageAdded { turn: None, .. }
+        | Fact::StepDelayed { .. }
         | Fact::ToolStarted { .. }
         | Fact::AskProgressed { .. }
         | Fact::PlanChanged { .. }

@@ -1,19 +1,15 @@
 //! Requests as calls.
 
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, AskKind, Call, Cause, Changes, LibraryCall, StartTurn,
-    WorkspaceDirectory, WorkspaceId,
+    Answer, ApprovalAnswer, AskId, AskKind, Call, LibraryCall, WorkspaceDirectory, WorkspaceId,
 };
 
 use super::hear::{Request, Wrong};
-use super::start::{At, Start, model};
+use super::start::Start;
 use super::steps::{Goal, Running, Step};
-use super::wire::params::{
-    PermissionRespondParams, ThreadHistoryParams, TurnStartParams, UserInput, WorkspaceUpdateParams,
-};
+use super::wire::params::{PermissionRespondParams, ThreadHistoryParams, WorkspaceUpdateParams};
 use super::wire::permission::Resolution;
-use super::wire::thread::{ThreadMode, ThreadStatus};
-use super::{Pioneer, send_error, show};
+use super::{Pioneer, send_error};
 use crate::Action;
 use crate::jsonrpc::Id;
 
@@ -26,12 +22,7 @@ impl Pioneer {
         let refused = match request {
             Request::ThreadStart(params) => {
                 self.bind(&params.workspace_id);
-                let start = Start {
-                    params: *params,
-                    at: At::Finding,
-                    again: false,
-                };
-                self.find_to_start(out, running, start);
+                self.begin_start(out, running, Start::new(*params));
                 return;
             }
             Request::TurnStart(params) => self.start_turn(out, running, params),
@@ -78,6 +69,12 @@ impl Pioneer {
                 self.call(out, running.with(Step::Library { include_hidden }), call);
                 return;
             }
+            Request::ProviderList => return self.provider_list(out, running),
+            Request::ProviderModelsList(params) => {
+                return self.provider_models(out, running, params);
+            }
+            Request::ProviderSetApiKey(params) => return self.set_key(out, running, params),
+            Request::ProviderDeleteApiKey(params) => return self.delete_key(out, running, params),
             Request::WorkspaceList
             | Request::WorkspaceDefault
             | Request::WorkspaceCreate(_)
@@ -178,58 +175,6 @@ impl Pioneer {
         Ok(())
     }
 
-    fn start_turn(
-        &mut self,
-        out: &mut Vec<Action>,
-        running: Running,
-        params: TurnStartParams,
-    ) -> Result<(), (Id, Wrong)> {
-        let thread = self.subscribed(&params.thread_id);
-        let subscription = thread.and_then(|thread| self.subscriptions.get(&thread));
-        let Some(subscription) = subscription else {
-            let name = &params.thread_id;
-            let message = format!("this connection is not subscribed to thread `{name}`");
-            return Err((running.id, Wrong::request(message)));
-        };
-        let text = match text(&params.input) {
-            Ok(text) => text,
-            Err(message) => {
-                let wrong = Wrong::params(&running.method, message);
-                return Err((running.id, wrong));
-            }
-        };
-        let known = &subscription.thread;
-        let thread = known.card.id;
-        let changes = Changes {
-            model: model(&params.model_provider, &params.model, &known.settings.model),
-            tools: params.mode.map(|mode| mode == ThreadMode::Agent),
-            ..Changes::default()
-        };
-        let changes = match show::thread_status(known.status) {
-            // It will be refused; nothing may have changed then.
-            ThreadStatus::Active => Changes::default(),
-            ThreadStatus::Idle | ThreadStatus::Closed => changes,
-        };
-        let workspace = known.card.workspace.clone();
-        self.bind(workspace.as_str());
-        let turn = StartTurn {
-            thread,
-            text,
-            display: None,
-            cause: Cause::UserMessage,
-            client_message_id: None,
-            client_turn_id: Some(params.turn_id).filter(|id| !id.is_empty()),
-        };
-        if changes == Changes::default() {
-            let running = running.with(Step::TurnStart);
-            self.call(out, running, Call::StartTurn(turn));
-        } else {
-            let running = running.with(Step::Overrides(Box::new(turn)));
-            self.call(out, running, Call::ChangeThread { thread, changes });
-        }
-        Ok(())
-    }
-
     fn respond_to(
         &mut self,
         out: &mut Vec<Action>,
@@ -265,22 +210,6 @@ impl Pioneer {
         };
         self.call(out, running.with(step), call);
         Ok(())
-    }
-}
-
-/// The text of an input: its pieces, one below the other.
-fn text(input: &[UserInput]) -> Result<String, String> {
-    if let Some(other) = input.iter().find(|each| each.kind != "text") {
-        let kind = &other.kind;
-        return Err(format!(
-            "input of type `{kind}` is not available in this build yet"
-        ));
-    }
-    let pieces = input.iter().filter_map(|each| each.text.as_deref());
-    let text = pieces.collect::<Vec<_>>().join("\n");
-    match text.trim().is_empty() {
-        true => Err("input must have some text".to_owned()),
-        false => Ok(text),
     }
 }
 

@@ -37,6 +37,9 @@ impl Pioneer {
                 let step = Step::TurnStart;
                 self.started(out, rest(step), *start, outcome);
             }
+            (Step::Provider(asked), outcome) => {
+                self.provider_answered(out, &rest(Step::TurnStart), &asked, outcome);
+            }
             (Step::Find { name, goal }, Err(refusal)) => {
                 let unsubscribes = matches!(goal, Goal::Unsubscribe);
                 let running = rest(Step::Find {
@@ -54,6 +57,10 @@ impl Pioneer {
             }
             (Step::Scan(scan), Ok(Reply::Events { events, more, .. })) => {
                 self.scanned(out, rest(Step::TurnStart), *scan, events, more);
+            }
+            (Step::TurnModel(wanted), Ok(Reply::Catalog(catalog))) => {
+                let running = rest(Step::TurnStart);
+                self.change_and_start(out, running, *wanted, Some(&catalog));
             }
             (Step::Overrides(turn), Ok(Reply::Thread(_))) => {
                 self.call(out, rest(Step::TurnStart), Call::StartTurn(*turn));

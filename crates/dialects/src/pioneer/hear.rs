@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::wire::params::{
-    PermissionRespondParams, ThreadFolderCreateParams, ThreadFolderDeleteParams,
-    ThreadFolderMoveParams, ThreadGetParams, ThreadHistoryParams, ThreadMoveParams,
-    ThreadStartParams, ThreadTreeParams, ThreadUnsubscribeParams, TurnParams, TurnStartParams,
-    WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
+    PermissionRespondParams, ProviderParams, ProviderSetApiKeyParams, ThreadFolderCreateParams,
+    ThreadFolderDeleteParams, ThreadFolderMoveParams, ThreadGetParams, ThreadHistoryParams,
+    ThreadMoveParams, ThreadStartParams, ThreadTreeParams, ThreadUnsubscribeParams, TurnParams,
+    TurnStartParams, WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
 };
 use crate::jsonrpc::{
     self, INVALID_PARAMS, INVALID_REQUEST, Id, Incoming, METHOD_NOT_FOUND, Malformed, PARSE_ERROR,
@@ -40,6 +40,10 @@ pub enum Request {
     TurnGet(TurnParams),
     TurnItems(TurnParams),
     PermissionRespond(PermissionRespondParams),
+    ProviderList,
+    ProviderModelsList(ProviderParams),
+    ProviderSetApiKey(ProviderSetApiKeyParams),
+    ProviderDeleteApiKey(ProviderParams),
 }
 
 /// A request as it came.
@@ -128,6 +132,10 @@ pub fn request(method: &str, params: Value) -> Result<Request, Wrong> {
         "turn/get" => Request::TurnGet(parse(method, params)?),
         "turn/items" => Request::TurnItems(parse(method, params)?),
         "turn/permission/request/respond" => Request::PermissionRespond(parse(method, params)?),
+        "provider/list" => Request::ProviderList,
+        "provider/models/list" => Request::ProviderModelsList(parse(method, params)?),
+        "provider/set_api_key" => Request::ProviderSetApiKey(parse_key(method, params)?),
+        "provider/delete_api_key" => Request::ProviderDeleteApiKey(parse(method, params)?),
         _ if NOT_BUILT.contains(&method) => {
             let message = format!("{method} is not available in this build yet");
             return Err(Wrong::method(message));
@@ -141,6 +149,14 @@ fn parse<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Wrong> {
         return Err(Wrong::params(method, "params must be an object"));
     }
     serde_json::from_value(params).map_err(|error| Wrong::params(method, error))
+}
+
+/// What is wrong with a key is not said in the reader's words: they may repeat it.
+fn parse_key<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Wrong> {
+    serde_json::from_value(params).map_err(|_| {
+        let message = "`provider` and `api_key` are required, both strings";
+        Wrong::params(method, message)
+    })
 }
 
 /// Every method this build answers.
@@ -164,15 +180,15 @@ pub const BUILT: &[&str] = &[
     "turn/get",
     "turn/items",
     "turn/permission/request/respond",
+    "provider/list",
+    "provider/models/list",
+    "provider/set_api_key",
+    "provider/delete_api_key",
 ];
 
 /// Methods of the protocol that this build does not know yet.
 pub const NOT_BUILT: &[&str] = &[
     "turn/timeline",
-    "provider/list",
-    "provider/models/list",
-    "provider/set_api_key",
-    "provider/delete_api_key",
     "task/create",
     "task/get",
     "task/list",

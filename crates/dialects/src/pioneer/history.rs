@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 
-use vocabulary::{Event, Fact, ItemId, Seq, ThreadCard, ToolCall, TurnId, TurnOutcome};
+use vocabulary::{
+    Event, Fact, Item, ItemId, Seq, ThreadCard, ToolCall, TurnId, TurnOutcome, UserInput,
+};
 
 use super::items;
 use super::wire::history::{
     Input, ThreadHistoryEvent, ThreadHistoryEventPayload as Payload, TurnItemEvent, Whose,
 };
+use crate::images;
 
 /// One fact makes at most this many history events; each has a number of its own.
 const EVENTS_PER_FACT: i64 = 4;
@@ -69,6 +72,18 @@ pub fn items_of<'a>(events: Vec<ThreadHistoryEvent<'a>>, turn: &str) -> Vec<Turn
         .collect()
 }
 
+fn said_input(input: &UserInput) -> Vec<Input<'_>> {
+    let text = Input::Text {
+        text: &input.text,
+        text_elements: [],
+    };
+    let pictures = input.images.iter().map(|image| match images::show(image) {
+        images::Shown::Url(url) => Input::Image { url },
+        images::Shown::Path(path) => Input::LocalImage { path },
+    });
+    std::iter::once(text).chain(pictures).collect()
+}
+
 fn payloads<'a>(
     card: &'a ThreadCard,
     whose: &Whose<'a>,
@@ -94,19 +109,40 @@ fn payloads<'a>(
     };
     Some(match fact {
         Fact::TurnStarted { turn, input, .. } => {
-            let text = Input::Text {
-                text: &input.text,
-                text_elements: [],
-            };
             let begun = Payload::TurnStarted {
                 whose: whose.clone(),
                 turn: items::running(turn),
-                input: vec![text],
+                input: said_input(input),
             };
             let said = items::user_message(input);
             let payloads = vec![begun, started(turn, said.clone()), completed(turn, said)];
             (turn, payloads)
         }
+        Fact::TurnSteered { turn, input, .. } => {
+            let said = items::user_message(input);
+            (
+                turn,
+                vec![started(turn, said.clone()), completed(turn, said)],
+            )
+        }
+        Fact::Compacted {
+            tag,
+            item,
+            summary,
+            tokens_before,
+        } => {
+            let turn = &tag.turn;
+            let item = items::compacted(item, summary, *tokens_before);
+            (
+                turn,
+                vec![started(turn, item.clone()), completed(turn, item)],
+            )
+        }
+        // A thought that its provider keeps to itself.
+        Fact::ItemFinished {
+            body: Item::Reasoning { text, .. },
+            ..
+        } if text.is_empty() => return None,
         Fact::TurnFinished { turn, outcome, .. } => {
             let (whose, ended) = (whose.clone(), items::ended(turn, outcome));
             let payload = match outcome {
@@ -155,6 +191,8 @@ fn payloads<'a>(
         | Fact::ItemStarted { .. }
         | Fact::ItemGrew { .. }
         | Fact::ToolReached { .. }
+        | Fact::UsageAdded { .. }
+        | Fact::StepDelayed { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::AskOpened { .. }

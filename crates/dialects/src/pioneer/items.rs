@@ -2,17 +2,18 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use vocabulary::{
-    Item, ItemId, ReasoningKind, ThreadCard, ToolCall, ToolCallRef, ToolClass, ToolOutcome,
-    ToolOutput, TurnId, TurnOutcome, UserInput,
+    Image, Item, ItemId, ReasoningKind, StreamTag, ThreadCard, ToolCall, ToolCallRef, ToolClass,
+    ToolOutcome, ToolOutput, TurnId, TurnOutcome, UserInput,
 };
 
 use super::wire::item::{
-    OutputPolicy, Tool, ToolCallStatus, ToolDisplayPayload, ToolOutputPolicySnapshot,
-    ToolStoragePayload, TurnItem,
+    Attachment, OutputPolicy, SystemEventLevel, Tool, ToolCallStatus, ToolDisplayPayload,
+    ToolOutputPolicySnapshot, ToolStoragePayload, TurnItem,
 };
 use super::wire::turn::{ItemDeltaStream, Turn, TurnStatus};
+use crate::images;
 
 /// What a tool keeps of its output at most.
 const OUTPUT_BYTES_MAX: u64 = 400_000;
@@ -42,6 +43,37 @@ pub fn user_message(input: &UserInput) -> TurnItem<'_> {
     TurnItem::UserMessage {
         id: input.item.as_str(),
         text: input.shown(),
+        attachments: input.images.iter().map(attachment).collect(),
+    }
+}
+
+fn attachment(image: &Image) -> Attachment<'_> {
+    match images::show(image) {
+        images::Shown::Url(url) => Attachment::Image { url },
+        images::Shown::Path(path) => Attachment::LocalImage { path },
+    }
+}
+
+pub fn compacted<'a>(item: &'a ItemId, summary: &str, tokens_before: u64) -> TurnItem<'a> {
+    TurnItem::SystemEvent {
+        id: Cow::Borrowed(item.as_str()),
+        level: SystemEventLevel::Info,
+        message: Cow::Borrowed("What was said before is now a summary for the model."),
+        code: "context_compressed",
+        details: json!({ "summary": summary, "tokensBefore": tokens_before }),
+    }
+}
+
+/// A request that is made again. It has no item of its own, so its place is its id.
+pub fn delayed(tag: &StreamTag, attempt: u32, delay_ms: u64, error: &str) -> TurnItem<'static> {
+    let (turn, step) = (&tag.turn, tag.step);
+    let seconds = delay_ms.div_ceil(1000);
+    TurnItem::SystemEvent {
+        id: Cow::Owned(format!("{turn}-retry-{step}-{attempt}")),
+        level: SystemEventLevel::Warning,
+        message: Cow::Owned(format!("{error}; trying again in {seconds} s")),
+        code: "retry_scheduled",
+        details: json!({ "attemptNumber": attempt, "delayMs": delay_ms }),
     }
 }
 
@@ -52,7 +84,7 @@ pub fn agent_message<'a>(item: &'a ItemId, text: &'a str) -> TurnItem<'a> {
 
 /// With no text yet, or with all of it.
 pub fn reasoning<'a>(item: &'a ItemId, kind: ReasoningKind, text: Option<&'a str>) -> TurnItem<'a> {
-    let text: Vec<&str> = text.into_iter().collect();
+    let text: Vec<&str> = text.into_iter().filter(|text| !text.is_empty()).collect();
     let (summary, content) = match kind {
         ReasoningKind::Summary => (text, Vec::new()),
         ReasoningKind::Reasoning => (Vec::new(), text),

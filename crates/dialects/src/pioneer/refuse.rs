@@ -26,6 +26,7 @@ pub fn wrong(method: &str, thread: Option<&str>, refusal: &Refusal) -> Wrong {
         | Why::Unauthenticated
         | Why::OwnedElsewhere
         | Why::NotAvailable
+        | Why::Provider
         | Why::ShuttingDown
         | Why::Storage
         | Why::Internal => match method {

@@ -4,13 +4,17 @@ use serde_json::Value;
 
 use super::wire::history::ThreadHistoryResponse;
 use super::wire::params::{
-    PermissionRespondParams, ThreadFolderCreateParams, ThreadFolderDeleteParams,
-    ThreadFolderMoveParams, ThreadGetParams, ThreadHistoryParams, ThreadMoveParams,
-    ThreadStartParams, ThreadTreeParams, ThreadUnsubscribeParams, TurnParams, TurnStartParams,
-    WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
+    PermissionRespondParams, ProviderParams, ProviderSetApiKeyParams, ThreadFolderCreateParams,
+    ThreadFolderDeleteParams, ThreadFolderMoveParams, ThreadGetParams, ThreadHistoryParams,
+    ThreadMoveParams, ThreadStartParams, ThreadTreeParams, ThreadUnsubscribeParams, TurnParams,
+    TurnStartParams, WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
 };
 use super::wire::permission::{
     PermissionRequestOpened, PermissionRequestResolved, PermissionRespondResponse,
+};
+use super::wire::provider::{
+    ProviderDeleteApiKeyResponse, ProviderListResponse, ProviderModelsListResponse,
+    ProviderSetApiKeyResponse,
 };
 use super::wire::thread::{
     MovedResponse, ThreadClosedNotification, ThreadFolderCreateResponse,
@@ -18,8 +22,8 @@ use super::wire::thread::{
     ThreadTreeResponse, ThreadUnsubscribeResponse,
 };
 use super::wire::turn::{
-    ItemDeltaNotification, ItemNotification, TurnItemsResponse, TurnNotification, TurnResponse,
-    TurnStartResponse,
+    ContextCompressedNotification, ItemDeltaNotification, ItemNotification, TurnItemsResponse,
+    TurnNotification, TurnResponse, TurnStartResponse,
 };
 use super::wire::workspace::{
     WorkspaceChangedNotification, WorkspaceListResponse, WorkspaceResponse,
@@ -47,6 +51,10 @@ pub fn client() -> Value {
         .request::<TurnParams>("turn/get")
         .request::<TurnParams>("turn/items")
         .request::<PermissionRespondParams>("turn/permission/request/respond")
+        .request::<Value>("provider/list")
+        .request::<ProviderParams>("provider/models/list")
+        .request::<ProviderSetApiKeyParams>("provider/set_api_key")
+        .request::<ProviderParams>("provider/delete_api_key")
         .schema()
 }
 
@@ -66,6 +74,7 @@ pub fn server() -> Value {
         .notification::<ItemDeltaNotification<'static>>("item/command_execution/output_delta")
         .notification::<ItemDeltaNotification<'static>>("item/file_change/output_delta")
         .notification::<ItemDeltaNotification<'static>>("item/tool/progress")
+        .notification::<ContextCompressedNotification<'static>>("context/compressed")
         .notification::<PermissionRequestOpened<'static>>("turn/permission/request/opened")
         .notification::<PermissionRequestResolved<'static>>("turn/permission/request/resolved")
         .result::<WorkspaceListResponse<'static>>()
@@ -82,5 +91,9 @@ pub fn server() -> Value {
         .result::<TurnResponse<'static>>()
         .result::<TurnItemsResponse<'static>>()
         .result::<PermissionRespondResponse<'static>>()
+        .result::<ProviderListResponse>()
+        .result::<ProviderModelsListResponse<'static>>()
+        .result::<ProviderSetApiKeyResponse<'static>>()
+        .result::<ProviderDeleteApiKeyResponse<'static>>()
         .schema()
 }

@@ -1,11 +1,12 @@
 //! `thread/start`: create or reopen, subscribe, and say so.
 
 use vocabulary::{
-    Call, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread, ThreadId, ThreadView,
-    Why, WorkspaceId,
+    Call, Catalog, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread, ThreadId,
+    ThreadView, Why, WorkspaceId,
 };
 
 use super::hear::Wrong;
+use super::models::Named;
 use super::steps::{Running, Step};
 use super::subscription::Subscription;
 use super::tell::notification;
@@ -19,9 +20,50 @@ pub struct Start {
     pub at: At,
     /// Somebody else may create the same thread at the same moment; then it is looked for again.
     pub again: bool,
+    /// Where a model was named by half.
+    catalog: Option<Box<Catalog>>,
+}
+
+impl Start {
+    pub fn new(params: ThreadStartParams) -> Self {
+        Self {
+            params,
+            at: At::Choosing,
+            again: false,
+            catalog: None,
+        }
+    }
+
+    /// The model that is meant, where it is another than the one in use.
+    fn model(&self, known: Option<&ModelRef>) -> Result<Option<ModelRef>, String> {
+        named(&self.params).choose(self.catalog.as_deref(), known)
+    }
+
+    /// What is supplied.
+    fn changes(&self, known: Option<&ModelRef>) -> Result<Changes, String> {
+        let params = &self.params;
+        Ok(Changes {
+            title: name(params),
+            model: self.model(known)?,
+            tools: params.mode.map(|mode| mode == ThreadMode::Agent),
+            ..Changes::default()
+        })
+    }
+
+    /// What is supplied and differs.
+    fn changes_of(&self, thread: &Thread) -> Result<Changes, String> {
+        let known = &thread.settings;
+        let changes = self.changes(Some(&known.model))?;
+        Ok(Changes {
+            tools: changes.tools.filter(|tools| *tools != known.tools),
+            ..changes
+        })
+    }
 }
 
 pub enum At {
+    /// The catalog, to know the model that was named by half.
+    Choosing,
     Finding,
     /// A new thread needs a workspace that can be used.
     Selecting,
@@ -31,12 +73,17 @@ pub enum At {
 }
 
 impl Pioneer {
-    pub(super) fn find_to_start(
-        &mut self,
-        out: &mut Vec<Action>,
-        running: Running,
-        mut start: Start,
-    ) {
+    pub(super) fn begin_start(&mut self, out: &mut Vec<Action>, running: Running, start: Start) {
+        match named(&start.params).is_half() {
+            true => {
+                let running = running.with(Step::Start(Box::new(start)));
+                self.call(out, running, Call::GetCatalog);
+            }
+            false => self.find_to_start(out, running, start),
+        }
+    }
+
+    fn find_to_start(&mut self, out: &mut Vec<Action>, running: Running, mut start: Start) {
         start.at = At::Finding;
         let name = start.params.thread_id.clone();
         let call = Call::Library(LibraryCall::FindThread { name });
@@ -52,6 +99,10 @@ impl Pioneer {
         outcome: Result<Reply, Refusal>,
     ) {
         match (&start.at, outcome) {
+            (At::Choosing, Ok(Reply::Catalog(catalog))) => {
+                start.catalog = Some(catalog);
+                self.find_to_start(out, running, start);
+            }
             (At::Finding, Ok(Reply::Thread(thread))) => self.reopen(out, running, start, *thread),
             (At::Finding, Err(refusal)) if refusal.why == Why::UnknownThread => {
                 start.at = At::Selecting;
@@ -63,8 +114,13 @@ impl Pioneer {
             }
             (At::Selecting, Ok(Reply::Library(_))) => {
                 start.at = At::Creating;
-                let call = Call::CreateThread(self.new_thread(&start.params));
-                self.call(out, running.with(Step::Start(Box::new(start))), call);
+                match self.new_thread(&start) {
+                    Ok(new) => {
+                        let running = running.with(Step::Start(Box::new(start)));
+                        self.call(out, running, Call::CreateThread(Box::new(new)));
+                    }
+                    Err(message) => refuse_params(out, &running, message),
+                }
             }
             (At::Creating | At::Changing, Ok(Reply::Thread(thread))) => {
                 self.join(out, running, start, *thread);
@@ -88,13 +144,14 @@ impl Pioneer {
         }
     }
 
-    fn new_thread(&self, params: &ThreadStartParams) -> NewThread {
-        let mut changes = changes(params);
+    fn new_thread(&self, start: &Start) -> Result<NewThread, String> {
+        let params = &start.params;
+        let mut changes = start.changes(None)?;
         changes.title = None;
         changes.tools.get_or_insert(false);
         // Full access asks nobody, unless this client wants to be asked.
         changes.auto_approve = Some(!self.permissions);
-        NewThread {
+        Ok(NewThread {
             client_id: Some(params.thread_id.clone()),
             workspace: Some(WorkspaceId::new(params.workspace_id.as_str())),
             directory: None,
@@ -102,7 +159,7 @@ impl Pioneer {
             labels: show::labels(params),
             changes,
             keep: true,
-        }
+        })
     }
 
     /// A thread that is known: what was supplied is taken over, but for one that is loaded only
@@ -122,16 +179,20 @@ impl Pioneer {
             return send_error(out, Some(&running.id), &wrong);
         }
         let changes = match thread.status {
-            vocabulary::Status::Inactive => changes_of(params, &thread),
+            vocabulary::Status::Inactive => start.changes_of(&thread),
             vocabulary::Status::Activating
             | vocabulary::Status::Ready
             | vocabulary::Status::Running
             | vocabulary::Status::Waiting
             | vocabulary::Status::Deactivating
-            | vocabulary::Status::Error => Changes {
+            | vocabulary::Status::Error => Ok(Changes {
                 title: name(params),
                 ..Changes::default()
-            },
+            }),
+        };
+        let changes = match changes {
+            Ok(changes) => changes,
+            Err(message) => return refuse_params(out, &running, message),
         };
         if changes == Changes::default() {
             return self.join(out, running, start, thread);
@@ -181,51 +242,16 @@ impl Pioneer {
     }
 }
 
+fn refuse_params(out: &mut Vec<Action>, running: &Running, message: String) {
+    let wrong = Wrong::params(&running.method, message);
+    send_error(out, Some(&running.id), &wrong);
+}
+
+fn named(params: &ThreadStartParams) -> Named<'_> {
+    Named::new(&params.model_provider, &params.model)
+}
+
 fn name(params: &ThreadStartParams) -> Option<String> {
     let name = params.name.as_deref().map(str::trim);
     name.filter(|name| !name.is_empty()).map(str::to_owned)
-}
-
-/// What is supplied. A model needs its provider; a new thread has none to fall back to.
-fn changes(params: &ThreadStartParams) -> Changes {
-    let model = match (&params.model_provider, &params.model) {
-        (Some(provider), Some(model)) => Some(ModelRef {
-            provider: provider.clone(),
-            model: model.clone(),
-        }),
-        (Some(_), None) | (None, _) => None,
-    };
-    Changes {
-        title: name(params),
-        model,
-        tools: params.mode.map(|mode| mode == ThreadMode::Agent),
-        ..Changes::default()
-    }
-}
-
-/// What is supplied and differs.
-fn changes_of(params: &ThreadStartParams, thread: &Thread) -> Changes {
-    let known = &thread.settings;
-    let named = model(&params.model_provider, &params.model, &known.model);
-    let changes = changes(params);
-    Changes {
-        model: named.filter(|model| *model != known.model),
-        tools: changes.tools.filter(|tools| *tools != known.tools),
-        ..changes
-    }
-}
-
-/// The model that was named, wholly or in part; nothing where nothing was.
-pub fn model(
-    provider: &Option<String>,
-    model: &Option<String>,
-    known: &ModelRef,
-) -> Option<ModelRef> {
-    if provider.is_none() && model.is_none() {
-        return None;
-    }
-    Some(ModelRef {
-        provider: provider.as_ref().unwrap_or(&known.provider).clone(),
-        model: model.as_ref().unwrap_or(&known.model).clone(),
-    })
 }

@@ -1,7 +1,9 @@
 //! The request under way, and what it does with the next answer.
 
+use super::providers::Asked;
 use super::scan::Scan;
 use super::start::Start;
+use super::turns::WantedTurn;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
 use vocabulary::{StartTurn, Thread};
@@ -28,7 +30,10 @@ pub enum Step {
     Scan(Box<Scan>),
     /// The overrides of `turn/start`; then the turn itself.
     Overrides(Box<StartTurn>),
+    /// The catalog, to know the model that a turn names by half.
+    TurnModel(Box<WantedTurn>),
     TurnStart,
+    Provider(Asked),
     Cancel {
         thread: Box<Thread>,
         turn: String,

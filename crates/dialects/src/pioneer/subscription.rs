@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Ask, AskId, AskKind, Closing, Event, Fact, ItemId, Question, Status,
-    Thread, ThreadView, ToolCall,
+    Answer, ApprovalAnswer, Ask, AskId, AskKind, Closing, Event, Fact, Growth, ItemId, Question,
+    Status, Thread, ThreadView, ToolCall, ToolClass,
 };
 
 use super::show;
@@ -59,6 +59,17 @@ impl Subscription {
                 let frame = tell::call_ended(card, &tag.turn, planned, call, outcome);
                 out.push(Action::Send(frame));
             }
+            Fact::ItemGrew {
+                tag,
+                item,
+                growth: Growth::Output(_),
+                delta,
+                ..
+            } if self.is_no_command(item) => {
+                let card = &self.thread.card;
+                let frame = tell::progress(card, &tag.turn, item, delta);
+                out.push(Action::Send(frame));
+            }
             Fact::AskOpened { ask, .. } => {
                 if permissions {
                     out.push(Action::Send(self.opened(ask)));
@@ -88,6 +99,10 @@ impl Subscription {
             | Fact::ItemFinished { .. }
             | Fact::ToolPlanned { .. }
             | Fact::ToolReached { .. }
+            | Fact::TurnSteered { .. }
+            | Fact::Compacted { .. }
+            | Fact::UsageAdded { .. }
+            | Fact::StepDelayed { .. }
             | Fact::ToolStarted { .. }
             | Fact::CommandExited { .. }
             | Fact::AskProgressed { .. }
@@ -99,6 +114,12 @@ impl Subscription {
         if changed {
             out.push(Action::Send(self.updated()));
         }
+    }
+
+    /// A tool that writes without being a command.
+    fn is_no_command(&self, item: &ItemId) -> bool {
+        let class = self.calls.get(item).map(|call| call.class);
+        class.is_some_and(|class| class != ToolClass::Command)
     }
 
     /// Takes in what an event changes of the thread; whether that is to be told.

@@ -6,15 +6,16 @@
 
 use serde::Serialize;
 use vocabulary::{
-    Event, Fact, Growth, Opening, OutputStream, ThreadCard, ToolCall, ToolCallRef, ToolOutcome,
-    TurnId, TurnOutcome,
+    Event, Fact, Growth, ItemId, Opening, OutputStream, ThreadCard, ToolCall, ToolCallRef,
+    ToolOutcome, TurnId, TurnOutcome,
 };
 
 use super::items;
 use super::show::wire_id;
 use super::wire::item::TurnItem;
 use super::wire::turn::{
-    ItemDeltaNotification, ItemDeltaStream, ItemNotification, Turn, TurnNotification,
+    ContextCompressedNotification, ItemDeltaNotification, ItemDeltaStream, ItemNotification, Turn,
+    TurnNotification,
 };
 use crate::Frame;
 use crate::jsonrpc::Version;
@@ -60,11 +61,35 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         },
         Fact::TurnStarted { turn, input, .. } => {
             let said = items::user_message(input);
-            vec![
-                teller.turn("turn/started", items::running(turn)),
-                teller.item("item/started", turn, said.clone()),
-                teller.item("item/completed", turn, said),
-            ]
+            let begun = teller.turn("turn/started", items::running(turn));
+            [vec![begun], teller.whole(turn, said)].concat()
+        }
+        Fact::TurnSteered { turn, input, .. } => teller.whole(turn, items::user_message(input)),
+        Fact::Compacted {
+            tag,
+            item,
+            summary,
+            tokens_before,
+        } => {
+            let item = items::compacted(item, summary, *tokens_before);
+            let params = ContextCompressedNotification {
+                thread_id: teller.thread_id,
+                turn_id: tag.turn.as_str(),
+                compressed_tokens: *tokens_before,
+            };
+            let mut frames = teller.whole(&tag.turn, item);
+            frames.push(notification("context/compressed", &params));
+            frames
+        }
+        Fact::StepDelayed {
+            tag,
+            attempt,
+            delay_ms,
+            error,
+            ..
+        } => {
+            let item = items::delayed(tag, *attempt, *delay_ms, error);
+            teller.whole(&tag.turn, item)
         }
         Fact::TurnFinished { turn, outcome, .. } => {
             let method = match outcome {
@@ -104,6 +129,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         | Fact::StepFinished { .. }
         | Fact::StepFailed { .. }
         | Fact::ToolReached { .. }
+        | Fact::UsageAdded { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::ToolFinished { .. }
@@ -133,6 +159,17 @@ pub fn call_ended(
     teller.item("item/completed", turn, item)
 }
 
+/// What a tool writes that is no command, by a connection that remembers which it is.
+pub fn progress(card: &ThreadCard, turn: &TurnId, item: &ItemId, delta: &str) -> Frame {
+    let id = wire_id(card);
+    let teller = Teller {
+        workspace_id: card.workspace.as_str(),
+        thread_id: &id,
+    };
+    let stream = ItemDeltaStream::ToolProgress;
+    teller.delta("item/tool/progress", turn, item.as_str(), delta, stream)
+}
+
 impl Teller<'_> {
     fn turn(&self, method: &str, turn: Turn<'_>) -> Frame {
         let params = TurnNotification {
@@ -151,6 +188,14 @@ impl Teller<'_> {
             item,
         };
         notification(method, &params)
+    }
+
+    /// An item that is told as a whole.
+    fn whole(&self, turn: &TurnId, item: TurnItem<'_>) -> Vec<Frame> {
+        vec![
+            self.item("item/started", turn, item.clone()),
+            self.item("item/completed", turn, item),
+        ]
     }
 
     fn delta(

@@ -1,7 +1,9 @@
 //! Stories of one connection whose engine is the story itself.
 
 mod anything;
+mod providers;
 mod samples;
+mod saying;
 mod stub;
 mod threads;
 mod turns;

@@ -7,6 +7,7 @@ pub mod history;
 pub mod item;
 pub mod params;
 pub mod permission;
+pub mod provider;
 pub mod thread;
 pub mod turn;
 pub mod workspace;

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::StreamExt;
-use providers::{
-    Block, Message, Part, Provider, ProviderError, Request, Stop, ToolResult, ToolSpec,
-};
-use tokio::time::timeout;
-use vocabulary::{
-    Fact, Growth, Item, ItemId, Opening, ReasoningKind, StopReason, StreamTag, ToolCall,
-    ToolOutcome, TurnError, TurnErrorKind, Usage,
-};
+use providers::{ErrorKind, Message, Provider, ProviderError, Request, ToolSpec};
+use vocabulary::{Fact, ItemId, ModelRef, StopReason, TurnError, TurnErrorKind};
 
 use super::Agent;
-use crate::limits::MODEL_SILENCE_MAX;
-use crate::turn::{Due, SessionGone, Start, Turn, TurnEnd, context, tooling};
+use crate::prompts;
+use crate::turn::compaction::{self, Compacted};
+use crate::turn::context::Told;
+use crate::turn::{Due, SessionGone, Start, Turn, TurnEnd, context, meter};
+
+pub mod answer;
+pub mod calls;
+
+use answer::{Answered, Broken, Speaker};
 
 /// Drives turns with whatever provider the thread's model belongs to.
 pub struct ModelAgent;
@@ -32,43 +32,53 @@ impl Agent for ModelAgent {
 }
 
 async fn drive(turn: &Arc<Turn>, start: Start) -> Result<TurnEnd, SessionGone> {
-    let Some(provider) = turn.shared.providers.get(&turn.model.provider).cloned() else {
-        return Ok(failed(
-            TurnErrorKind::Provider,
-            format!(
-                "the provider {:?} is not available in this build yet; choose the rehearsal model",
-                turn.model.provider
-            ),
-        ));
+    let Some(provider) = turn.shared.models.provider(&turn.model.provider) else {
+        let message = format!(
+            "there is no provider {:?}; choose another model",
+            turn.model.provider
+        );
+        return Ok(failed(TurnErrorKind::Provider, message));
     };
     turn.sync().await?;
-    let mut messages = match context::load(turn).await {
-        Ok(messages) => messages,
+    let loaded = match context::load(turn).await {
+        Ok(loaded) => loaded,
         Err(refusal) => return Ok(failed(TurnErrorKind::Internal, refusal.message)),
     };
-    let mut step = 0;
-    if let Start::PickUp { step: at, calls } = start {
-        step = at;
-        if make_calls(turn, &mut messages, &calls).await?.is_none() {
+    let mut talk = Talk {
+        turn,
+        provider,
+        counted: loaded.counted,
+        context_tokens: turn.history.context_tokens,
+        messages: loaded.messages,
+        told: loaded.told,
+        heard: loaded.steered,
+        step: 0,
+        compacted: false,
+    };
+    if let Start::PickUp { step, calls } = start {
+        talk.step = step;
+        if !calls::make(turn, &mut talk.messages, &calls).await? {
             return Ok(TurnEnd::Cancelled);
         }
     }
-    loop {
-        if step >= turn.permits.borrow().settings.max_steps {
-            return Ok(TurnEnd::Completed);
-        }
-        step += 1;
-        let calls = match take_step(turn, provider.as_ref(), &mut messages, step).await? {
-            Step::Calls(calls) => calls,
-            Step::Ended(end) => return Ok(end),
-        };
-        if calls.is_empty() {
-            return Ok(TurnEnd::Completed);
-        }
-        if make_calls(turn, &mut messages, &calls).await?.is_none() {
-            return Ok(TurnEnd::Cancelled);
-        }
-    }
+    talk.messages
+        .extend(loaded.held.into_iter().map(Message::User));
+    talk.go_on().await
+}
+
+/// A turn's conversation with its model.
+struct Talk<'a> {
+    turn: &'a Arc<Turn>,
+    provider: Arc<dyn Provider>,
+    messages: Vec<Message>,
+    /// How many of the messages the model has counted, and how many tokens it counted.
+    counted: usize,
+    context_tokens: u64,
+    told: Told,
+    /// Said to this turn and read from the log already.
+    heard: Vec<ItemId>,
+    step: u32,
+    compacted: bool,
 }
 
 enum Step {
@@ -76,69 +86,194 @@ enum Step {
     Ended(TurnEnd),
 }
 
-/// One model request, from `StepStarted` to `StepFinished` or `StepFailed`.
-async fn take_step(
-    turn: &Arc<Turn>,
-    provider: &dyn Provider,
-    messages: &mut Vec<Message>,
-    step: u32,
-) -> Result<Step, SessionGone> {
-    let tag = turn.tag(step);
-    turn.tell(Fact::StepStarted { tag: tag.clone() }).await?;
-    let mut answer = Answer::new(turn, tag.clone());
-    let streamed = tokio::select! {
-        () = turn.cancel.cancelled() => Err(Broken::Cancelled),
-        streamed = answer.stream(provider, request(turn, messages)) => streamed,
-    };
-    match streamed {
-        Ok((reason, usage)) => {
-            turn.tell(Fact::StepFinished { tag, reason, usage }).await?;
-            for block in answer.blocks {
-                context::add_block(messages, block);
+impl Talk<'_> {
+    async fn go_on(&mut self) -> Result<TurnEnd, SessionGone> {
+        loop {
+            if self.step >= self.turn.permits.borrow().settings.max_steps {
+                return Ok(TurnEnd::Completed);
             }
-            Ok(Step::Calls(answer.calls))
+            if let Some(why) = exhausted(self.turn, &self.turn.model) {
+                return Ok(failed(TurnErrorKind::Budget, why));
+            }
+            self.step += 1;
+            self.hear_steers();
+            let calls = match self.take_step().await? {
+                Step::Calls(calls) => calls,
+                Step::Ended(end) => return Ok(end),
+            };
+            if calls.is_empty() && self.turn.steers.len() == 0 {
+                return Ok(TurnEnd::Completed);
+            }
+            if !calls::make(self.turn, &mut self.messages, &calls).await? {
+                return Ok(TurnEnd::Cancelled);
+            }
         }
-        Err(Broken::Gone) => Err(SessionGone),
-        Err(Broken::Cancelled) => {
-            answer.cut_short().await?;
-            let error = "cancelled".to_owned();
-            turn.tell(Fact::StepFailed {
-                tag,
-                reason: StopReason::Aborted,
-                error,
-            })
+    }
+
+    /// What the user said since the last step is heard now.
+    fn hear_steers(&mut self) {
+        let sees = context::sees(self.turn);
+        let mut steers = self.turn.steers.take(self.step);
+        steers.retain(|input| !self.heard.contains(&input.item));
+        for input in steers {
+            let said = context::user_message(input, sees);
+            self.told.steer(self.step - 1, said.clone());
+            self.messages.push(Message::User(said));
+        }
+    }
+
+    /// One model request, from `StepStarted` to `StepFinished` or `StepFailed`.
+    async fn take_step(&mut self) -> Result<Step, SessionGone> {
+        let tag = self.turn.tag(self.step);
+        if self.is_nearly_full()
+            && let Some(end) = self.compact(None).await?
+        {
+            return Ok(Step::Ended(end));
+        }
+        self.turn
+            .tell(Fact::StepStarted { tag: tag.clone() })
             .await?;
-            Ok(Step::Ended(TurnEnd::Cancelled))
+        loop {
+            let request = request(self.turn, &self.messages);
+            let provider = self.provider.as_ref();
+            let asked = answer::ask(self.turn, provider, &tag, Speaker::Agent, request).await;
+            let broken = match asked {
+                Ok(answered) => return Ok(Step::Calls(self.finish_step(answered).await?)),
+                Err(broken) => broken,
+            };
+            let (reason, error, end) = match broken {
+                Broken::Gone => return Err(SessionGone),
+                Broken::Cancelled => (
+                    StopReason::Aborted,
+                    "cancelled".to_owned(),
+                    TurnEnd::Cancelled,
+                ),
+                Broken::Provider(error)
+                    if error.kind == ErrorKind::ContextTooLong && !self.compacted =>
+                {
+                    match self.compact(Some(error)).await? {
+                        None => continue,
+                        Some(end) => (stop_reason(&end), TOO_LONG.to_owned(), end),
+                    }
+                }
+                Broken::Provider(error) => (
+                    StopReason::Error,
+                    error.message.clone(),
+                    failed(TurnErrorKind::Provider, error.message),
+                ),
+            };
+            self.turn
+                .tell(Fact::StepFailed { tag, reason, error })
+                .await?;
+            return Ok(Step::Ended(end));
         }
-        Err(Broken::Provider(error)) => {
-            answer.cut_short().await?;
-            let message = error.message;
-            let error = message.clone();
-            turn.tell(Fact::StepFailed {
-                tag,
-                reason: StopReason::Error,
-                error,
-            })
-            .await?;
-            Ok(Step::Ended(failed(TurnErrorKind::Provider, message)))
+    }
+
+    async fn finish_step(&mut self, answered: Answered) -> Result<Vec<Due>, SessionGone> {
+        let turn = self.turn;
+        let usage = meter::priced(&turn.shared, &turn.model, answered.usage);
+        let thread_usage = turn.meter.add(usage);
+        turn.tell(Fact::StepFinished {
+            tag: turn.tag(self.step),
+            reason: answered.reason,
+            usage,
+            context_limit: turn.context_limit(),
+            thread_usage,
+        })
+        .await?;
+        if !answered.blocks.is_empty() {
+            self.messages.push(Message::Assistant(answered.blocks));
         }
+        self.counted = self.messages.len();
+        self.context_tokens = usage.total_tokens();
+        Ok(answered.calls)
+    }
+
+    /// Whether the context is too near its limit: as the model last counted, and an estimate of
+    /// what came since.
+    fn is_nearly_full(&self) -> bool {
+        let limit = self.turn.context_limit();
+        !self.compacted && limit.is_some() && compaction::is_due(self.tokens(), limit)
+    }
+
+    fn tokens(&self) -> u64 {
+        match self.context_tokens {
+            0 => compaction::estimate(&self.messages),
+            counted => {
+                let since = self.counted.min(self.messages.len());
+                counted + compaction::estimate(&self.messages[since..])
+            }
+        }
+    }
+
+    /// Summarises the conversation. `because`: the model refused it as too long; otherwise a
+    /// failure is only told, and the turn goes on as it is. Gives the turn's end where it must end.
+    async fn compact(
+        &mut self,
+        because: Option<ProviderError>,
+    ) -> Result<Option<TurnEnd>, SessionGone> {
+        self.compacted = true;
+        let (turn, tag) = (self.turn, self.turn.tag(self.step));
+        let provider = self.provider.as_ref();
+        let tokens = self.tokens();
+        let outcome = compaction::compact(turn, provider, &self.messages, tag, tokens);
+        match outcome.await? {
+            Compacted::Into(summary) => {
+                self.messages = self.told.after(summary, self.step);
+                self.counted = 0;
+                self.context_tokens = 0;
+                Ok(None)
+            }
+            Compacted::Cancelled => Ok(Some(TurnEnd::Cancelled)),
+            Compacted::Failed(error) => {
+                let Some(because) = because else {
+                    let line = format!("[compaction] no summary was made: {error}");
+                    turn.tell(Fact::Logged { line }).await?;
+                    return Ok(None);
+                };
+                let message = format!("{because}; summarising it failed too: {error}");
+                Ok(Some(failed(TurnErrorKind::Provider, message)))
+            }
+        }
+    }
+}
+
+const TOO_LONG: &str = "the conversation is too long for the model";
+
+/// Why nothing more may be spent on this model, if so.
+pub fn exhausted(turn: &Turn, model: &ModelRef) -> Option<String> {
+    let own = turn.permits.borrow().settings.budgets.clone();
+    let budgets = meter::effective(&own, &turn.shared.config.budgets);
+    meter::unpriced(&turn.shared, model, &budgets).or_else(|| turn.meter.exhausted(&budgets))
+}
+
+/// How hard this model is to think: as it was set, unless the catalog knows that it cannot.
+pub fn effort(turn: &Turn, model: &ModelRef) -> Option<String> {
+    let wanted = turn.permits.borrow().settings.effort.clone()?;
+    match turn.shared.models.model(&model.provider, &model.model) {
+        Some(known) if !known.efforts.is_empty() && !known.efforts.contains(&wanted) => None,
+        Some(_) | None => Some(wanted),
     }
 }
 
 fn request(turn: &Turn, messages: &[Message]) -> Request {
     let permits = turn.permits.borrow();
+    let settings = &permits.settings;
     Request {
         model: turn.model.model.clone(),
-        system: String::new(),
+        system: prompts::agent(&turn.card.directory, settings.tools),
         messages: messages.to_vec(),
-        tools: match permits.settings.tools {
+        tools: match settings.tools {
             true => turn.shared.tools.list().iter().map(tool_spec).collect(),
             false => Vec::new(),
         },
+        effort: effort(turn, &turn.model),
+        cache_key: Some(turn.card.id.to_string()),
+        ..Request::default()
     }
 }
 
-fn tool_spec(tool: &Arc<dyn tools::Tool>) -> ToolSpec {
+pub fn tool_spec(tool: &Arc<dyn tools::Tool>) -> ToolSpec {
     ToolSpec {
         name: tool.name().to_owned(),
         description: tool.description().to_owned(),
@@ -146,304 +281,10 @@ fn tool_spec(tool: &Arc<dyn tools::Tool>) -> ToolSpec {
     }
 }
 
-/// Makes the calls one after the other. `None`: the turn was cancelled.
-async fn make_calls(
-    turn: &Arc<Turn>,
-    messages: &mut Vec<Message>,
-    calls: &[Due],
-) -> Result<Option<()>, SessionGone> {
-    let mut going = Some(());
-    for due in calls {
-        let outcome: Option<ToolOutcome> = tooling::make(turn, due).await?;
-        let call = &due.call;
-        match outcome {
-            Some(outcome) => context::add_result(
-                messages,
-                ToolResult {
-                    call_id: call.call_id.clone(),
-                    name: call.name.clone(),
-                    is_error: context::is_error(&outcome),
-                    text: context::model_text(&outcome),
-                },
-            ),
-            // The rest is told as not run, so that no call stays without an end.
-            None => going = None,
-        }
-    }
-    Ok(going)
-}
-
-/// Why an answer did not come to its end.
-enum Broken {
-    Cancelled,
-    Gone,
-    Provider(ProviderError),
-}
-
-impl From<SessionGone> for Broken {
-    fn from(_: SessionGone) -> Self {
-        Broken::Gone
-    }
-}
-
-impl From<ProviderError> for Broken {
-    fn from(error: ProviderError) -> Self {
-        Broken::Provider(error)
-    }
-}
-
-/// One answer of the model as it comes in.
-struct Answer<'a> {
-    turn: &'a Turn,
-    tag: StreamTag,
-    open: Option<OpenBlock>,
-    blocks: Vec<Block>,
-    calls: Vec<Due>,
-}
-
-/// The block that is being written.
-struct OpenBlock {
-    item: ItemId,
-    content: u32,
-    growth: Growth,
-    text: String,
-}
-
-impl<'a> Answer<'a> {
-    fn new(turn: &'a Turn, tag: StreamTag) -> Self {
-        Self {
-            turn,
-            tag,
-            open: None,
-            blocks: Vec::new(),
-            calls: Vec::new(),
-        }
-    }
-
-    async fn stream(
-        &mut self,
-        provider: &dyn Provider,
-        request: Request,
-    ) -> Result<(StopReason, Usage), Broken> {
-        let silent = || ProviderError {
-            status: None,
-            message: format!(
-                "the model said nothing for {} seconds; try again",
-                MODEL_SILENCE_MAX.as_secs()
-            ),
-        };
-        let started = timeout(MODEL_SILENCE_MAX, provider.stream(request)).await;
-        let mut parts = started.map_err(|_| silent())??;
-        loop {
-            let next = timeout(MODEL_SILENCE_MAX, parts.next())
-                .await
-                .map_err(|_| silent())?;
-            let Some(part) = next else {
-                return Err(Broken::Provider(ProviderError {
-                    status: None,
-                    message: "the model's answer was cut off; try again".to_owned(),
-                }));
-            };
-            match part? {
-                Part::Finish { stop, usage } => return Ok((stop_reason(stop), usage_of(usage))),
-                part => self.take(part).await?,
-            }
-        }
-    }
-
-    async fn take(&mut self, part: Part) -> Result<(), SessionGone> {
-        match part {
-            Part::TextStart { block } => self.start(block, Opening::Text, Growth::Text).await,
-            Part::ReasoningStart { block, summary } => {
-                let kind = match summary {
-                    true => ReasoningKind::Summary,
-                    false => ReasoningKind::Reasoning,
-                };
-                self.start(block, Opening::Reasoning(kind), Growth::Reasoning(kind))
-                    .await
-            }
-            Part::ToolInputStart {
-                block,
-                call_id,
-                name,
-            } => {
-                let growth = Growth::ToolInput {
-                    call_id: call_id.as_str().into(),
-                };
-                self.start(block, Opening::ToolInput { call_id, name }, growth)
-                    .await
-            }
-            Part::TextDelta { text, .. }
-            | Part::ReasoningDelta { text, .. }
-            | Part::ToolInputDelta { json: text, .. } => self.grow(text).await,
-            Part::TextEnd { .. } | Part::ReasoningEnd { .. } => self.finish(Whole::Yes).await,
-            Part::ToolCall {
-                block,
-                call_id,
-                name,
-                input,
-            } => {
-                self.plan(block, call_id, name, tooling::object_input(input))
-                    .await
-            }
-            Part::Raw(value) => {
-                self.turn
-                    .tell(Fact::RawReceived {
-                        tag: self.tag.clone(),
-                        value,
-                    })
-                    .await
-            }
-            // Taken by `stream`.
-            Part::Finish { .. } => Ok(()),
-        }
-    }
-
-    async fn start(
-        &mut self,
-        content: u32,
-        opening: Opening,
-        growth: Growth,
-    ) -> Result<(), SessionGone> {
-        let item = self.turn.new_item();
-        let (tag, text) = (self.tag.clone(), String::new());
-        self.open = Some(OpenBlock {
-            item: item.clone(),
-            content,
-            growth,
-            text,
-        });
-        self.turn
-            .tell(Fact::ItemStarted {
-                tag,
-                item,
-                content,
-                opening,
-            })
-            .await
-    }
-
-    async fn grow(&mut self, delta: String) -> Result<(), SessionGone> {
-        let Some(open) = &mut self.open else {
-            return Ok(());
-        };
-        open.text.push_str(&delta);
-        let fact = Fact::ItemGrew {
-            tag: self.tag.clone(),
-            item: open.item.clone(),
-            content: open.content,
-            growth: open.growth.clone(),
-            delta,
-        };
-        self.turn.tell(fact).await
-    }
-
-    async fn finish(&mut self, whole: Whole) -> Result<(), SessionGone> {
-        let Some(open) = self.open.take() else {
-            return Ok(());
-        };
-        let (text, partial) = (open.text, whole == Whole::No);
-        let body = match open.growth {
-            Growth::Text => {
-                self.blocks.push(Block::Text(text.clone()));
-                Item::AgentMessage { text, partial }
-            }
-            Growth::Reasoning(kind) => {
-                self.blocks.push(Block::Reasoning(text.clone()));
-                Item::Reasoning {
-                    kind,
-                    text,
-                    partial,
-                }
-            }
-            Growth::ToolInput { .. } | Growth::Output(_) => return Ok(()),
-        };
-        let (tag, item, content) = (self.tag.clone(), open.item, open.content);
-        self.turn
-            .tell(Fact::ItemFinished {
-                tag,
-                item,
-                content,
-                body,
-            })
-            .await
-    }
-
-    async fn plan(
-        &mut self,
-        content: u32,
-        call_id: String,
-        name: String,
-        input: serde_json::Value,
-    ) -> Result<(), SessionGone> {
-        let item = self
-            .open
-            .take()
-            .map_or_else(|| self.turn.new_item(), |open| open.item);
-        let class = tooling::class_of(&self.turn.shared.tools, &name);
-        let call = ToolCall {
-            item,
-            call_id,
-            name,
-            input,
-            class,
-        };
-        self.blocks.push(Block::ToolCall {
-            call_id: call.call_id.clone(),
-            name: call.name.clone(),
-            input: call.input.clone(),
-        });
-        self.calls.push(Due {
-            tag: self.tag.clone(),
-            call: call.clone(),
-            reached: false,
-        });
-        self.turn
-            .tell(Fact::ToolPlanned {
-                tag: self.tag.clone(),
-                content,
-                call,
-            })
-            .await
-    }
-
-    /// Finishes what was being written with the text it has, and tells the calls it had planned
-    /// as not run.
-    async fn cut_short(&mut self) -> Result<(), SessionGone> {
-        self.finish(Whole::No).await?;
-        for Due { tag, call, .. } in std::mem::take(&mut self.calls) {
-            let outcome = ToolOutcome::NotRun {
-                why: tooling::CANCELLED.to_owned(),
-            };
-            let call = vocabulary::ToolCallRef::from(&call);
-            self.turn
-                .tell(Fact::ToolFinished { tag, call, outcome })
-                .await?;
-        }
-        Ok(())
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Whole {
-    Yes,
-    No,
-}
-
-fn stop_reason(stop: Stop) -> StopReason {
-    match stop {
-        Stop::Stop => StopReason::Stop,
-        Stop::ToolUse => StopReason::ToolUse,
-        Stop::Length => StopReason::Length,
-    }
-}
-
-fn usage_of(usage: providers::Usage) -> Usage {
-    Usage {
-        input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens,
-        cached_tokens: usage.cached_tokens,
-        cost_micro_dollars: 0,
+fn stop_reason(end: &TurnEnd) -> StopReason {
+    match end {
+        TurnEnd::Cancelled => StopReason::Aborted,
+        TurnEnd::Completed | TurnEnd::Failed(_) => StopReason::Error,
     }
 }
 

@@ -2,59 +2,65 @@
 
 use std::sync::Arc;
 
+use providers::catalog;
 use vocabulary::{
-    AuthMethod, Catalog, CatalogProvider, McpFile, McpLayer, McpSnapshot, ProviderStatus,
+    AuthMethod, Catalog, CatalogModel, CatalogProvider, McpFile, McpLayer, McpSnapshot, ModelRef,
     ThreadCard,
 };
 
-use crate::{Shared, now};
+use crate::Shared;
 
-pub fn catalog(shared: &Shared) -> Catalog {
-    let providers = providers::catalog::PROVIDERS
-        .iter()
-        .map(|entry| CatalogProvider {
-            id: entry.id.to_owned(),
-            name: entry.name.to_owned(),
-            models: entry.models.iter().map(|&model| model.to_owned()).collect(),
-            default_model: entry.models[0].to_owned(),
-            auth_methods: entry.auth.iter().map(auth_method).collect(),
-            connected: shared.providers.contains_key(entry.id),
-        });
-    Catalog {
-        providers: providers.collect(),
-        default: shared.config.default_model.clone(),
-    }
-}
-
-fn auth_method(method: &providers::catalog::Auth) -> AuthMethod {
-    match *method {
-        providers::catalog::Auth::ApiKey { id, label } => AuthMethod::ApiKey {
-            id: id.to_owned(),
-            label: label.to_owned(),
-        },
-        providers::catalog::Auth::OAuth { id, label } => AuthMethod::OAuth {
-            id: id.to_owned(),
-            label: label.to_owned(),
-        },
-    }
-}
-
-pub fn provider_status(shared: &Shared) -> Vec<ProviderStatus> {
-    let checked_at = now();
-    let status = |entry: &providers::catalog::Entry| {
-        let connected = shared.providers.contains_key(entry.id);
-        ProviderStatus {
-            provider: entry.id.to_owned(),
-            authorized: connected,
-            verified: connected,
-            message: match connected {
-                true => "Connected.".to_owned(),
-                false => "Not connected.".to_owned(),
-            },
-            checked_at,
-        }
+pub async fn catalog(shared: &Shared) -> Catalog {
+    let known = shared.models.catalog();
+    let provider = |entry: &catalog::Provider| CatalogProvider {
+        id: entry.id.clone(),
+        name: entry.name.clone(),
+        models: entry.models.iter().map(model).collect(),
+        default_model: entry
+            .models
+            .first()
+            .map(|model| model.id.clone())
+            .unwrap_or_default(),
+        auth_methods: entry.auth.iter().map(auth_method).collect(),
+        connected: shared.models.connected(&entry.id),
     };
-    providers::catalog::PROVIDERS.iter().map(status).collect()
+    Catalog {
+        providers: known.providers.iter().map(provider).collect(),
+        default: default_model(shared).await,
+    }
+}
+
+/// What a thread uses that names nothing else.
+pub async fn default_model(shared: &Shared) -> ModelRef {
+    if let Some(model) = &shared.config.default_model {
+        return model.clone();
+    }
+    let choice = shared.models.default_model().await;
+    ModelRef {
+        provider: choice.provider,
+        model: choice.model,
+    }
+}
+
+fn model(model: &catalog::Model) -> CatalogModel {
+    CatalogModel {
+        id: model.id.clone(),
+        name: model.name.clone(),
+        context: model.context,
+        output: model.output,
+        input_price: model.price.map(|price| price.input),
+        output_price: model.price.map(|price| price.output),
+        efforts: model.efforts.clone(),
+        default_effort: model.default_effort.clone(),
+        vision: model.vision,
+    }
+}
+
+fn auth_method(method: &catalog::Auth) -> AuthMethod {
+    match method.clone() {
+        catalog::Auth::ApiKey { id, label } => AuthMethod::ApiKey { id, label },
+        catalog::Auth::OAuth { id, label } => AuthMethod::OAuth { id, label },
+    }
 }
 
 pub fn tool_names(shared: &Shared) -> Vec<(String, String)> {

@@ -94,6 +94,20 @@ impl Session {
         Ok(())
     }
 
+    /// Nobody is left to hear the answers to these.
+    pub(super) fn close_asks_of_sub_agents(&mut self, why: &str) -> Result<(), Refusal> {
+        let orphans = self
+            .state
+            .asks
+            .iter()
+            .filter(|open| open.ask.agent.is_some());
+        for open in orphans.cloned().collect::<Vec<_>>() {
+            let why = why.to_owned();
+            self.close_ask(open, Closing::Lost { why })?;
+        }
+        Ok(())
+    }
+
     fn close_ask(&mut self, open: OpenAsk, closing: Closing) -> Result<(), Refusal> {
         let OpenAsk { ask, tag, .. } = open;
         let (id, item) = (ask.id, ask.item.clone());

@@ -6,12 +6,13 @@ use store::Receipt;
 use tokio::sync::oneshot;
 use vocabulary::{
     Audience, Call, Changes, Fact, PlannedCall, Refusal, Reply, RunningTurn, Seq, StartTurn,
-    Status, StatusReason, ThreadSettings, ThreadView, Title, TitleSource, TurnId, UserInput, Why,
+    Status, StatusReason, SteerTurn, ThreadView, Title, TitleSource, TurnId, UserInput, Why,
 };
 
+use super::given::{changed_settings, check_ids, check_input, hash_of, receipts, title_of};
 use super::outbox::Ended;
 use super::{Attached, Flow, ListenFrom, Outcome, Replied, Session, storage};
-use crate::limits::{CLIENT_ID_CHARS_MAX, INPUT_BYTES_MAX, STEPS_MAX, TITLE_CHARS_MAX};
+use crate::limits::STEERS_MAX;
 use crate::titles;
 use crate::turn::Start;
 
@@ -28,6 +29,7 @@ impl Session {
                 return self.delete(even_if_open, reply).await;
             }
             Call::StartTurn(start) => self.start_turn(start).await,
+            Call::SteerTurn(steer) => self.steer(steer).await,
             Call::ChangeThread { changes, .. } => self.change(changes).await,
             Call::ResetThread { .. } => self.reset().await,
             Call::CancelTurn { turn, .. } => self.cancel(turn),
@@ -41,7 +43,8 @@ impl Session {
             | Call::ReadEventsBefore { .. }
             | Call::Library(_)
             | Call::GetCatalog
-            | Call::GetProviderStatus
+            | Call::GetProviderStatus { .. }
+            | Call::SignIn(_)
             | Call::ListTools
             | Call::GetMcpServers { .. }
             | Call::GetCheckpoints { .. } => Err(Refusal::new(
@@ -75,7 +78,9 @@ impl Session {
     }
 
     async fn start_turn(&mut self, start: StartTurn) -> Result<Reply, Refusal> {
-        check_input(&start)?;
+        check_input(&start.text, &start.images)?;
+        let message_id = ("clientMessageId", &start.client_message_id);
+        check_ids(&[message_id, ("clientTurnId", &start.client_turn_id)])?;
         if let Some(again) = self.answered_before(&start).await? {
             return Ok(again);
         }
@@ -104,6 +109,7 @@ impl Session {
                 text: start.text,
                 display: start.display,
                 client_id: start.client_message_id,
+                images: start.images,
             },
             model: Arc::new(self.state.thread.settings.model.clone()),
         })?;
@@ -119,6 +125,70 @@ impl Session {
         Ok(Reply::Turn { turn, again: false })
     }
 
+    /// Takes in what the user says to the running turn; it hears it at its next step.
+    async fn steer(&mut self, steer: SteerTurn) -> Result<Reply, Refusal> {
+        check_input(&steer.text, &steer.images)?;
+        check_ids(&[("clientMessageId", &steer.client_message_id)])?;
+        if let Some(again) = self.steered_before(&steer).await? {
+            return Ok(again);
+        }
+        let running = self.state.turn.as_ref().map(|running| running.turn.clone());
+        let Some((turn, handle)) = running.zip(self.turn.as_ref()) else {
+            return Err(Refusal::new(Why::NoRunningTurn, "no turn is running"));
+        };
+        if handle.cancelled || steer.turn.is_some_and(|wanted| wanted != turn) {
+            let message = "that turn is not running any more";
+            return Err(Refusal::new(Why::NoRunningTurn, message));
+        }
+        if handle.steers.len() >= STEERS_MAX {
+            let message = format!("{STEERS_MAX} messages wait for this turn already");
+            return Err(Refusal::new(Why::Busy, message));
+        }
+        let item = vocabulary::ItemId::new(uuid::Uuid::now_v7().to_string());
+        let input = UserInput {
+            item: item.clone(),
+            text: steer.text,
+            display: None,
+            client_id: steer.client_message_id,
+            images: steer.images,
+        };
+        if let Some(client_id) = input.client_id.clone() {
+            self.recorder.receipt(Receipt {
+                kind: STEERED,
+                client_id,
+                hash: hash_of(&input.text, &input.images),
+                answer: format!("{turn} {item}"),
+            });
+        }
+        // Pushed first, to know which step will hear it; that step is told after this.
+        let after_step = handle.steers.push(input.clone());
+        self.record(Fact::TurnSteered {
+            turn: turn.clone(),
+            input,
+            after_step,
+        })?;
+        Ok(Reply::Steered { turn, item })
+    }
+
+    /// The answer a client had for the same message to a running turn.
+    async fn steered_before(&mut self, steer: &SteerTurn) -> Result<Option<Reply>, Refusal> {
+        let Some(id) = &steer.client_message_id else {
+            return Ok(None);
+        };
+        let known = self.store.receipt(self.card.id, STEERED, id).await;
+        match known.map_err(storage)? {
+            Some(known) if known.hash == hash_of(&steer.text, &steer.images) => {
+                let (turn, item) = known.answer.split_once(' ').unwrap_or_default();
+                Ok(Some(Reply::Steered {
+                    turn: TurnId::new(turn),
+                    item: vocabulary::ItemId::new(item),
+                }))
+            }
+            Some(_) => Err(used_for_another(id)),
+            None => Ok(None),
+        }
+    }
+
     /// The answer a client had for the same ids, if it has asked before.
     async fn answered_before(&mut self, start: &StartTurn) -> Result<Option<Reply>, Refusal> {
         for receipt in receipts(start, &TurnId::new("")) {
@@ -132,13 +202,7 @@ impl Session {
                     let turn = TurnId::new(known.answer.as_str());
                     return Ok(Some(Reply::Turn { turn, again: true }));
                 }
-                Some(_) => {
-                    let id = &receipt.client_id;
-                    return Err(Refusal::new(
-                        Why::Conflict,
-                        format!("{id:?} was used for another message; give each its own id"),
-                    ));
-                }
+                Some(_) => return Err(used_for_another(&receipt.client_id)),
                 None => {}
             }
         }
@@ -171,7 +235,7 @@ impl Session {
         Ok(Reply::Thread(Box::new(self.state.thread.clone())))
     }
 
-    fn set_title(&mut self, title: Title) -> Result<(), Refusal> {
+    pub(super) fn set_title(&mut self, title: Title) -> Result<(), Refusal> {
         let model = self.state.thread.settings.model.clone();
         self.record(Fact::TitleChanged { title, model }).map(|_| ())
     }
@@ -294,8 +358,8 @@ impl Session {
             turn: turn.turn.clone(),
             started_at: turn.started_at,
             input: turn.input.clone(),
-            text: self.live.texts.clone(),
-            reasoning: self.live.reasoning.clone(),
+            text: self.live.texts(),
+            reasoning: self.live.reasoning(),
             calls: turn
                 .calls
                 .iter()
@@ -314,87 +378,12 @@ impl Session {
     }
 }
 
-fn check_input(start: &StartTurn) -> Result<(), Refusal> {
-    if start.text.len() > INPUT_BYTES_MAX {
-        let message = format!("a message may have at most {INPUT_BYTES_MAX} bytes");
-        return Err(Refusal::invalid("text", message));
-    }
-    let ids = [
-        ("clientMessageId", &start.client_message_id),
-        ("clientTurnId", &start.client_turn_id),
-    ];
-    for (field, id) in ids {
-        if id
-            .as_ref()
-            .is_some_and(|id| id.chars().count() > CLIENT_ID_CHARS_MAX)
-        {
-            let message = format!("{field} may have at most {CLIENT_ID_CHARS_MAX} characters");
-            return Err(Refusal::invalid(field, message));
-        }
-    }
-    Ok(())
-}
+/// The kind of receipt for what was said to a running turn.
+const STEERED: &str = "steer";
 
-/// What proves that this turn was started, for each id the client gave.
-fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
-    let hash = *blake3::hash(start.text.as_bytes()).as_bytes();
-    let kinds = [
-        ("message", &start.client_message_id),
-        ("turn", &start.client_turn_id),
-    ];
-    kinds
-        .into_iter()
-        .filter_map(|(kind, id)| {
-            let (client_id, answer) = (id.clone()?, turn.to_string());
-            Some(Receipt {
-                kind,
-                client_id,
-                hash,
-                answer,
-            })
-        })
-        .collect()
-}
-
-fn title_of(text: &str) -> Result<Title, Refusal> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(Refusal::invalid("title", "a title must not be empty"));
-    }
-    let text = text.chars().take(TITLE_CHARS_MAX).collect();
-    Ok(Title {
-        text,
-        source: TitleSource::Manual,
-        model: None,
-    })
-}
-
-/// The settings after a change; `None` when it names none of them.
-fn changed_settings(
-    settings: &ThreadSettings,
-    changes: &Changes,
-) -> Result<Option<ThreadSettings>, Refusal> {
-    if changes.settings_named().is_empty() {
-        return Ok(None);
-    }
-    if changes
-        .max_steps
-        .is_some_and(|steps| !(1..=STEPS_MAX).contains(&steps))
-    {
-        let message = format!("maxSteps must be from 1 to {STEPS_MAX}");
-        return Err(Refusal::invalid("maxSteps", message));
-    }
-    let was = settings.clone();
-    Ok(Some(ThreadSettings {
-        model: changes.model.clone().unwrap_or(was.model),
-        auto_approve: changes.auto_approve.unwrap_or(was.auto_approve),
-        tools: changes.tools.unwrap_or(was.tools),
-        max_steps: changes.max_steps.unwrap_or(was.max_steps),
-        sub_agent_model: changes
-            .sub_agent_model
-            .clone()
-            .unwrap_or(was.sub_agent_model),
-        observability: changes.observability.unwrap_or(was.observability),
-        mcp: changes.mcp.unwrap_or(was.mcp),
-    }))
+fn used_for_another(id: &str) -> Refusal {
+    Refusal::new(
+        Why::Conflict,
+        format!("{id:?} was used for another message; give each its own id"),
+    )
 }

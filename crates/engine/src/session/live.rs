@@ -1,10 +1,10 @@
 //! What is being written right now, and what the running turn has written so far.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use store::Draft;
+use tokio::time::Instant;
 use vocabulary::{
     Event, Fact, Growth, Item, ItemId, LiveItem, ModelRef, Opening, ReasoningKind, StreamTag,
     TurnId,
@@ -16,8 +16,11 @@ use crate::limits::LIVE_OUTPUT_BYTES_MAX;
 #[derive(Default)]
 pub struct Live {
     pub next_part: u32,
-    pub texts: Vec<String>,
-    pub reasoning: Vec<(ReasoningKind, String)>,
+    /// With the step they belong to.
+    texts: Vec<(u32, String)>,
+    reasoning: Vec<(u32, ReasoningKind, String)>,
+    /// The step whose answer broke off and is asked for again.
+    broken_off: Option<u32>,
     items: Vec<Growing>,
 }
 
@@ -68,22 +71,34 @@ impl Live {
                 delta,
                 ..
             } => self.grow(tag, item, growth, delta),
-            Fact::ItemFinished { item, body, .. } => {
+            Fact::ItemFinished {
+                tag, item, body, ..
+            } => {
                 self.end(item);
+                // The first of a new answer replaces all of the one that broke off.
+                if let Some(broken) = self.broken_off.take_if(|step| *step == tag.step) {
+                    self.texts.retain(|(step, _)| *step != broken);
+                    self.reasoning.retain(|(step, ..)| *step != broken);
+                }
                 match body {
-                    Item::AgentMessage { text, .. } => self.texts.push(text.clone()),
+                    Item::AgentMessage { text, .. } => self.texts.push((tag.step, text.clone())),
+                    Item::Reasoning { text, .. } if text.is_empty() => {}
                     Item::Reasoning { kind, text, .. } => {
-                        self.reasoning.push((*kind, text.clone()));
+                        self.reasoning.push((tag.step, *kind, text.clone()));
                     }
                 }
             }
+            Fact::StepDelayed {
+                tag,
+                discards: true,
+                ..
+            } => {
+                self.broken_off = Some(tag.step);
+                self.forget_tool_inputs();
+            }
             Fact::ToolPlanned { call, .. } => self.end(&call.item),
             Fact::ToolFinished { call, .. } => self.end(&call.item),
-            Fact::StepFinished { .. } | Fact::StepFailed { .. } => {
-                // A tool input that never became a call is nothing.
-                self.items
-                    .retain(|growing| !matches!(growing.item, LiveItem::ToolInput { .. }));
-            }
+            Fact::StepFinished { .. } | Fact::StepFailed { .. } => self.forget_tool_inputs(),
             Fact::ThreadCreated { .. }
             | Fact::TitleChanged { .. }
             | Fact::SettingsChanged { .. }
@@ -95,6 +110,10 @@ impl Live {
             | Fact::TurnFinished { .. }
             | Fact::StepStarted { .. }
             | Fact::ToolReached { .. }
+            | Fact::TurnSteered { .. }
+            | Fact::Compacted { .. }
+            | Fact::UsageAdded { .. }
+            | Fact::StepDelayed { .. }
             | Fact::ToolStarted { .. }
             | Fact::CommandExited { .. }
             | Fact::AskOpened { .. }
@@ -138,6 +157,12 @@ impl Live {
         }
     }
 
+    /// A tool input that never became a call is nothing.
+    fn forget_tool_inputs(&mut self) {
+        self.items
+            .retain(|growing| !matches!(growing.item, LiveItem::ToolInput { .. }));
+    }
+
     fn end(&mut self, item: &ItemId) {
         self.items.retain(|growing| growing.id() != item);
     }
@@ -151,7 +176,17 @@ impl Live {
 
     /// All the agent's text of the turn so far, finished or not.
     pub fn text(&self) -> String {
-        self.texts.join("\n\n").trim().to_owned()
+        self.texts().join("\n\n").trim().to_owned()
+    }
+
+    /// The text of the agent's finished messages, in order.
+    pub fn texts(&self) -> Vec<String> {
+        self.texts.iter().map(|(_, text)| text.clone()).collect()
+    }
+
+    pub fn reasoning(&self) -> Vec<(ReasoningKind, String)> {
+        let pair = |(_, kind, text): &(u32, ReasoningKind, String)| (*kind, text.clone());
+        self.reasoning.iter().map(pair).collect()
     }
 
     /// Facts that finish what is still growing, with the text it has.
@@ -195,6 +230,7 @@ impl Growing {
             LiveItem::Text { content, text, .. } => (
                 *content,
                 Item::AgentMessage {
+                    native: None,
                     text: text.clone(),
                     partial: true,
                 },
@@ -207,6 +243,7 @@ impl Growing {
             } => (
                 *content,
                 Item::Reasoning {
+                    native: None,
                     kind: *kind,
                     text: text.clone(),
                     partial: true,
@@ -264,10 +301,12 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
         content: about.content,
         body: match about.reasoning {
             None => Item::AgentMessage {
+                native: None,
                 text,
                 partial: true,
             },
             Some(kind) => Item::Reasoning {
+                native: None,
                 kind,
                 text,
                 partial: true,

@@ -232,7 +232,7 @@ enum Taken {
 /// What a listener is given, in order: replayed events and gaps cover every number once.
 pub enum Delivered {
     Live(Arc<Slot>),
-    Replay(Event),
+    Replay(Box<Event>),
     Gap { after: Seq, to: Seq },
     CaughtUp { head: Seq },
     Ended(Ended),
@@ -318,7 +318,7 @@ impl Listener {
                     to: Seq(stored.seq.0 - 1),
                 });
             }
-            delivered.push(Delivered::Replay(codec::decode(stored)?));
+            delivered.push(Delivered::Replay(Box::new(codec::decode(stored)?)));
             at = stored.seq;
         }
         let done = !more || page.last().is_some_and(|last| last.seq >= upto);

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use store::{EntryRow, StoredEvent};
 use vocabulary::{
     Answer, ApprovalAnswer, AskKind, Closing, Event, Fact, ItemId, OpenAsk, PlanStep, Refusal, Seq,
-    Status, StreamTag, Thread, Timestamp, ToolClass, TurnId, TurnOutcome, Usage, UserInput, Why,
+    Status, StreamTag, SubAgent, Thread, Timestamp, ToolClass, TurnId, TurnOutcome, Usage,
+    UserInput, Why,
 };
 
 use crate::codec;
@@ -23,6 +24,15 @@ pub struct ThreadState {
     pub next_ordinal: u64,
     /// The transcript starts here; what stands before was reset away.
     pub history_from: u64,
+    /// What was spent so far, on everything.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Tokens the model's context held after its last answer; 0 when that is not known.
+    #[serde(default)]
+    pub context_tokens: u64,
+    /// Where the model's context starts to be read: at the turn that was summarised last.
+    #[serde(default)]
+    pub compacted: Option<u64>,
     /// The message that the next entry may still belong to.
     open_message: Option<(MessageRole, TurnId, u32)>,
 }
@@ -32,6 +42,9 @@ pub struct TurnState {
     pub turn: TurnId,
     pub started_at: Timestamp,
     pub started_seq: Seq,
+    /// Where it starts in the transcript.
+    #[serde(default)]
+    pub ordinal: u64,
     pub input: UserInput,
     pub model: std::sync::Arc<vocabulary::ModelRef>,
     /// The last step that finished.
@@ -48,6 +61,8 @@ pub struct CallState {
     pub call_id: String,
     pub name: String,
     pub class: ToolClass,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<SubAgent>>,
     pub step: u32,
     pub seq: Seq,
     pub started: bool,
@@ -71,6 +86,9 @@ impl ThreadState {
             grants: Vec::new(),
             next_ordinal: 0,
             history_from: 0,
+            usage: Usage::default(),
+            context_tokens: 0,
+            compacted: None,
             open_message: None,
         }
     }
@@ -100,8 +118,19 @@ impl ThreadState {
                 self.start_turn(event.seq, at, turn, input, model);
             }
             Fact::TurnFinished { outcome, .. } => self.finish_turn(at, outcome),
-            Fact::StepFinished { tag, usage, .. } => self.finish_step(tag, *usage),
+            Fact::StepFinished { tag, usage, .. } => {
+                self.context_tokens = usage.total_tokens();
+                self.finish_step(tag, *usage);
+            }
             Fact::StepFailed { tag, .. } => self.finish_step(tag, Usage::default()),
+            Fact::UsageAdded { turn, usage, .. } => self.spend(turn.as_ref(), *usage),
+            Fact::Compacted { .. } => {
+                // The input of the running turn is read on: it is kept with its pictures.
+                let turn = self.turn.as_ref().map(|turn| turn.ordinal);
+                self.compacted = Some(turn.unwrap_or(self.next_ordinal));
+                self.context_tokens = 0;
+            }
+            Fact::TurnSteered { .. } => self.thread.updated_at = at,
             Fact::ToolPlanned { tag, call, .. } => self.plan_call(event.seq, tag, call),
             Fact::ToolStarted { item, .. } => {
                 if let Some(call) = self.call_mut(item) {
@@ -134,6 +163,7 @@ impl ThreadState {
             Fact::StatusChanged { .. }
             | Fact::ThreadClosed
             | Fact::StepStarted { .. }
+            | Fact::StepDelayed { .. }
             | Fact::ItemStarted { .. }
             | Fact::ItemGrew { .. }
             | Fact::ToolReached { .. }
@@ -148,8 +178,15 @@ impl ThreadState {
     fn enter(&mut self, event: &Event) -> Option<EntryRow> {
         let role = match &event.fact {
             Fact::TurnStarted { .. } => None,
+            Fact::TurnSteered { .. } => None,
             // The end of a turn belongs to its last message.
-            Fact::TurnFinished { .. } => return Some(self.next_entry(event.seq)),
+            Fact::TurnFinished { .. }
+            | Fact::Compacted { .. }
+            | Fact::StepDelayed { discards: true, .. } => {
+                return Some(self.next_entry(event.seq));
+            }
+            Fact::ToolPlanned { call, .. } if call.agent.is_some() => return None,
+            Fact::ToolFinished { call, .. } if call.agent.is_some() => return None,
             Fact::ItemFinished { tag, .. } | Fact::ToolPlanned { tag, .. } => {
                 Some((MessageRole::Assistant, tag.turn.clone(), tag.step))
             }
@@ -162,6 +199,7 @@ impl ThreadState {
             | Fact::StatusChanged { .. }
             | Fact::ThreadClosed
             | Fact::StepStarted { .. }
+            | Fact::StepDelayed { .. }
             | Fact::StepFinished { .. }
             | Fact::StepFailed { .. }
             | Fact::ItemStarted { .. }
@@ -173,6 +211,7 @@ impl ThreadState {
             | Fact::AskProgressed { .. }
             | Fact::AskClosed { .. }
             | Fact::PlanChanged { .. }
+            | Fact::UsageAdded { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => return None,
         };
@@ -216,7 +255,12 @@ impl ThreadState {
             turn: turn.clone(),
             started_at: at,
             started_seq: seq,
-            input: input.clone(),
+            ordinal: self.next_ordinal,
+            // Pictures stay in the log: this row is written with every append.
+            input: UserInput {
+                images: Vec::new(),
+                ..input.clone()
+            },
             model: model.clone(),
             step: 0,
             calls: Vec::new(),
@@ -239,19 +283,33 @@ impl ThreadState {
     fn finish_step(&mut self, tag: &StreamTag, usage: Usage) {
         if let Some(turn) = &mut self.turn {
             turn.step = tag.step;
+        }
+        self.spend(Some(&tag.turn), usage);
+    }
+
+    /// Counts what was spent, for a turn or beside it.
+    fn spend(&mut self, whose: Option<&TurnId>, usage: Usage) {
+        self.usage.add(usage);
+        if let Some(turn) = &mut self.turn
+            && whose == Some(&turn.turn)
+        {
             turn.usage.get_or_insert_default().add(usage);
         }
     }
 
     fn plan_call(&mut self, seq: Seq, tag: &StreamTag, call: &vocabulary::ToolCall) {
         let Some(turn) = &mut self.turn else { return };
-        // Only the calls of the newest step matter: all earlier ones have ended.
-        turn.calls.retain(|known| known.step == tag.step);
+        // Only the calls of the newest step matter: all earlier ones have ended. So have those of
+        // a sub-agent's earlier steps, which are all made within one step of the turn.
+        let over = |known: &CallState| known.finished && known.agent.is_some();
+        turn.calls
+            .retain(|known| known.step == tag.step && !over(known));
         turn.calls.push(CallState {
             item: call.item.clone(),
             call_id: call.call_id.clone(),
             name: call.name.clone(),
             class: call.class,
+            agent: call.agent.clone(),
             step: tag.step,
             seq,
             started: false,
@@ -288,6 +346,8 @@ impl ThreadState {
     fn reset(&mut self, at: Timestamp) {
         self.plan.clear();
         self.history_from = self.next_ordinal;
+        self.compacted = None;
+        self.context_tokens = 0;
         self.open_message = None;
         self.thread.message_count = 0;
         self.thread.preview.clear();

@@ -1,10 +1,11 @@
 //! A session and its turn: starting it, following it, ending it in every way it can end.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use vocabulary::{
     Closing, Fact, Refusal, Status, StatusReason, StreamTag, ToolCallRef, ToolClass, ToolOutcome,
@@ -15,7 +16,8 @@ use super::Session;
 use super::state::CallState;
 use crate::agents::{Agent, model::ModelAgent};
 use crate::limits::{CANCEL_GRACE, RING_EVENTS_BETWEEN_TURNS, TURN_FACTS_MAX};
-use crate::turn::{FromTurn, History, Permits, Start, Turn, TurnEnd};
+use crate::turn::meter::Meter;
+use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn, TurnEnd};
 
 /// A thread at rest gives its ring back after this.
 pub const SHRINK_AFTER: Duration = Duration::from_secs(10);
@@ -31,6 +33,9 @@ pub struct TurnHandle {
     pub force_at: Option<Instant>,
     /// Whether a person cancelled it.
     pub cancelled: bool,
+    /// What was said to it and it has not heard yet.
+    pub steers: Arc<Steers>,
+    pub meter: Arc<Meter>,
 }
 
 impl TurnHandle {
@@ -57,15 +62,30 @@ impl Session {
             Some(turn) => Arc::clone(&turn.model),
             None => Arc::new(self.state.thread.settings.model.clone()),
         };
+        let running = self.state.turn.as_ref();
+        let spent = running.and_then(|turn| turn.usage).unwrap_or_default();
+        let steers = Arc::new(Steers::after(running.map_or(0, |turn| turn.step)));
+        let meter = Arc::new(Meter::new(self.state.usage, spent));
         let turn = Arc::new(Turn {
             shared: Arc::clone(&self.shared),
             card: Arc::clone(&self.card),
             id: turn,
             model,
+            input: running
+                .map(|turn| turn.input.text.clone())
+                .unwrap_or_default(),
             history: History {
-                from_ordinal: self.state.history_from,
+                from_ordinal: self
+                    .state
+                    .compacted
+                    .unwrap_or_default()
+                    .max(self.state.history_from),
                 message_count: self.state.thread.message_count,
+                context_tokens: self.state.context_tokens,
             },
+            meter: Arc::clone(&meter),
+            steers: Arc::clone(&steers),
+            seen: Arc::clone(&self.seen),
             permits: self.permits.subscribe(),
             cancel: cancel.clone(),
             to_session: to_session.clone(),
@@ -84,8 +104,11 @@ impl Session {
             cancel,
             facts,
             task,
-            force_at: None,
+            // A turn that goes on while the server stops must still end in time.
+            force_at: self.stopping.as_ref().map(|stopping| stopping.deadline),
             cancelled: false,
+            steers,
+            meter,
         });
     }
 
@@ -110,17 +133,38 @@ impl Session {
                 }
                 FromTurn::Sync(done) => self.answer_when_on_disk(done),
                 FromTurn::Ask { tag, ask, reply } => self.open_ask(tag, ask, reply)?,
+                FromTurn::Ended(TurnEnd::Completed) if self.has_more_to_hear() => {
+                    self.run_on();
+                    return Ok(());
+                }
                 FromTurn::Ended(end) => {
                     let outcome = match end {
                         TurnEnd::Completed => TurnOutcome::Completed,
                         TurnEnd::Cancelled => TurnOutcome::Cancelled,
                         TurnEnd::Failed(error) => TurnOutcome::Failed(error),
                     };
+                    self.end_what_is_open("the turn is over")?;
                     self.finish_turn(outcome)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether something was said to the turn after it had last listened.
+    fn has_more_to_hear(&self) -> bool {
+        let turn = self.turn.as_ref();
+        turn.is_some_and(|turn| !turn.cancelled && turn.steers.len() > 0)
+    }
+
+    /// Sets a turn running again that had thought it was done.
+    fn run_on(&mut self) {
+        let Some(running) = &self.state.turn else {
+            return;
+        };
+        let (turn, step) = (running.turn.clone(), running.step);
+        let calls = Vec::new();
+        self.run_turn(turn, Start::PickUp { step, calls });
     }
 
     fn answer_when_on_disk(&mut self, done: oneshot::Sender<()>) {
@@ -152,7 +196,7 @@ impl Session {
             turn: running.turn.clone(),
             outcome: outcome.clone(),
             text: self.live.text(),
-            reasoning: std::mem::take(&mut self.live.reasoning),
+            reasoning: self.live.reasoning(),
             usage: running.usage,
             model: Arc::clone(&running.model),
         };
@@ -172,14 +216,14 @@ impl Session {
         self.live = Default::default();
         self.early.clear();
         self.idle_since = Instant::now();
+        if outcome == TurnOutcome::Completed {
+            self.think_of_title();
+        }
         Ok(())
     }
 
     /// Ends the turn in its stead: finishes what it was writing, ends its calls, records its end.
     pub(super) fn end_turn_here(&mut self, outcome: TurnOutcome, why: &str) -> Result<(), Refusal> {
-        for fact in self.live.cut_short() {
-            self.record(fact)?;
-        }
         let lost = Closing::Lost {
             why: why.to_owned(),
         };
@@ -188,14 +232,24 @@ impl Session {
         } else {
             lost
         })?;
-        for fact in self.unfinished_calls(why, |_| true) {
-            self.record(fact)?;
-        }
+        self.end_what_is_open(why)?;
         if let Some(turn) = &mut self.turn {
             turn.cancel.cancel();
             turn.task.abort();
         }
         self.finish_turn(outcome)
+    }
+
+    /// Whatever a turn has left open is ended with it: a call without a result can be shown to no
+    /// model.
+    fn end_what_is_open(&mut self, why: &str) -> Result<(), Refusal> {
+        for fact in self.live.cut_short() {
+            self.record(fact)?;
+        }
+        for fact in self.unfinished_calls(why, |_| true) {
+            self.record(fact)?;
+        }
+        Ok(())
     }
 
     /// Ends for calls that will never end by themselves.
@@ -223,6 +277,7 @@ impl Session {
                 call_id: call.call_id.clone(),
                 name: call.name.clone(),
                 class: call.class,
+                agent: call.agent.clone(),
             },
             outcome: interrupted(call, why),
         })

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
 
 use store::{Lease, Loaded};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use vocabulary::{
     Event, Fact, Refusal, Seq, Thread, ToolCall, TurnError, TurnErrorKind, TurnOutcome, Why,
 };
@@ -13,7 +13,7 @@ use vocabulary::{
 use super::live::{Live, from_draft};
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Standing};
-use super::state::ThreadState;
+use super::state::{CallState, ThreadState};
 use super::{Handle, Session, storage};
 use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
 use crate::turn::{Due, Permits, Start};
@@ -71,6 +71,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
     let outbox = Outbox::new(Arc::clone(&card), head);
     let (to_mail, mail) = mpsc::channel(MAILBOX_CALLS_MAX);
     let status = watch::Sender::new(state.thread.status);
+    let own_mail = to_mail.downgrade();
     let handle = Handle {
         mail: to_mail,
         card: Arc::clone(&card),
@@ -96,6 +97,9 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         early: HashMap::new(),
         closed_asks: VecDeque::new(),
         mail,
+        own_mail,
+        title_asked: false,
+        seen: Arc::default(),
         appending: None,
         list_row_sent: false,
         announced: false,
@@ -120,8 +124,11 @@ impl Session {
         self.live.catch_up(&events);
         if !self.state.asks.is_empty() {
             self.drop_drafts(loaded)?;
-            // A call that had started is never made again, even in a turn that goes on.
-            for fact in self.unfinished_calls("the server stopped", |call| call.started) {
+            self.close_asks_of_sub_agents("the server stopped")?;
+            // A call that had started is never made again, even in a turn that goes on; and
+            // whatever a sub-agent had in mind died with it.
+            let dead = |call: &CallState| call.started || call.agent.is_some();
+            for fact in self.unfinished_calls("the server stopped", dead) {
                 self.record(fact)?;
             }
             let calls = self.calls_to_make(&events);
@@ -189,15 +196,19 @@ impl Session {
         events
             .iter()
             .filter_map(|event| match &event.fact {
-                Fact::ToolPlanned { tag, call, .. } if open(call) => Some(Due {
-                    tag: tag.clone(),
-                    call: call.clone(),
-                    reached: self
-                        .state
-                        .asks
-                        .iter()
-                        .any(|open| open.ask.item == call.item),
-                }),
+                // A sub-agent's calls died with it.
+                Fact::ToolPlanned { tag, call, .. } if open(call) && call.agent.is_none() => {
+                    Some(Due {
+                        tag: tag.clone(),
+                        model_call_id: call.call_id.clone(),
+                        call: call.clone(),
+                        reached: self
+                            .state
+                            .asks
+                            .iter()
+                            .any(|open| open.ask.item == call.item),
+                    })
+                }
                 // tidy: wildcard, because only planned calls are looked for.
                 _ => None,
             })

@@ -1,14 +1,59 @@
 //! The model's context: the conversation so far, read from the log when a turn starts.
 
-use providers::{Block, Message, ToolResult};
-use vocabulary::{Event, Fact, Item, Refusal, ToolOutcome, ToolOutput, Why};
+use providers::{Block, Message, ToolResult, UserMessage};
+use vocabulary::{
+    Event, Fact, Image, Item, ItemId, Native, Refusal, StreamTag, ToolOutcome, ToolOutput, TurnId,
+    UserInput, Why,
+};
 
 use super::Turn;
 use crate::codec;
-use crate::limits::CONTEXT_MESSAGES_MAX;
+use crate::limits::{CONTEXT_MESSAGES_MAX, CONTEXT_RESULT_BYTES_MAX};
 
-/// Reads the conversation as messages, the running turn's input last.
-pub async fn load(turn: &Turn) -> Result<Vec<Message>, Refusal> {
+/// A conversation as the log has it.
+pub struct Loaded {
+    pub messages: Vec<Message>,
+    /// How many of the messages the model had read or written when it last counted its tokens.
+    pub counted: usize,
+    /// Said to the running turn while its newest step was under way: they come after the results
+    /// of that step.
+    pub held: Vec<UserMessage>,
+    /// What the running turn was told so far.
+    pub told: Told,
+    /// Everything that was said to running turns and is in here.
+    pub steered: Vec<ItemId>,
+}
+
+/// What the user said to one turn; it outlives a summary of the conversation.
+#[derive(Default)]
+pub struct Told {
+    /// The pictures of its input; the text is in the summary.
+    images: Vec<providers::Image>,
+    /// With the step after which each was heard.
+    steers: Vec<(u32, UserMessage)>,
+}
+
+impl Told {
+    pub fn steer(&mut self, after_step: u32, said: UserMessage) {
+        self.steers.push((after_step, said));
+    }
+
+    /// The conversation at this step once a summary stands for it.
+    pub fn after(&self, summary: String, step: u32) -> Vec<Message> {
+        let first = UserMessage {
+            text: summary,
+            images: self.images.clone(),
+        };
+        let heard = self.steers.iter().filter(|(after, _)| *after < step);
+        std::iter::once(first)
+            .chain(heard.map(|(_, said)| said.clone()))
+            .map(Message::User)
+            .collect()
+    }
+}
+
+/// Reads the conversation, the running turn's input last.
+pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
     let newest = turn.history.message_count;
     let oldest = newest.saturating_sub(CONTEXT_MESSAGES_MAX);
     let rows = turn
@@ -22,69 +67,240 @@ pub async fn load(turn: &Turn) -> Result<Vec<Message>, Refusal> {
         )
         .await
         .map_err(|error| Refusal::new(Why::Storage, error.to_string()))?;
-    let mut messages = Vec::new();
+    let mut reading = Reading::new(sees(turn));
     for (_, stored) in &rows {
-        add(&mut messages, codec::decode(stored)?);
+        reading.add(codec::decode(stored)?);
     }
-    // A window that starts in the middle must not start with results nobody asked for.
-    let start = messages
-        .iter()
-        .position(|message| matches!(message, Message::User(_)));
-    messages.drain(..start.unwrap_or(0));
-    Ok(messages)
+    Ok(reading.finish())
 }
 
-/// Adds one entry of the transcript to the conversation.
-fn add(messages: &mut Vec<Message>, event: Event) {
-    match event.fact {
-        Fact::TurnStarted { input, .. } => messages.push(Message::User(input.text)),
-        Fact::ItemFinished { body, .. } => add_block(
-            messages,
-            match body {
-                Item::AgentMessage { text, .. } => Block::Text(text),
-                Item::Reasoning { text, .. } => Block::Reasoning(text),
-            },
-        ),
-        Fact::ToolPlanned { call, .. } => add_block(
-            messages,
-            Block::ToolCall {
-                call_id: call.call_id,
-                name: call.name,
-                input: call.input,
-            },
-        ),
-        Fact::ToolFinished { call, outcome, .. } => add_result(
-            messages,
-            ToolResult {
-                call_id: call.call_id,
-                name: call.name,
-                is_error: is_error(&outcome),
-                text: model_text(&outcome),
-            },
-        ),
-        Fact::ThreadCreated { .. }
-        | Fact::TitleChanged { .. }
-        | Fact::SettingsChanged { .. }
-        | Fact::ArchivedChanged { .. }
-        | Fact::ThreadReset
-        | Fact::StatusChanged { .. }
-        | Fact::ThreadClosed
-        | Fact::TurnFinished { .. }
-        | Fact::StepStarted { .. }
-        | Fact::StepFinished { .. }
-        | Fact::StepFailed { .. }
-        | Fact::ItemStarted { .. }
-        | Fact::ItemGrew { .. }
-        | Fact::ToolReached { .. }
-        | Fact::ToolStarted { .. }
-        | Fact::CommandExited { .. }
-        | Fact::AskOpened { .. }
-        | Fact::AskProgressed { .. }
-        | Fact::AskClosed { .. }
-        | Fact::PlanChanged { .. }
-        | Fact::Logged { .. }
-        | Fact::RawReceived { .. } => {}
+/// Whether pictures can be shown to the turn's model: not where it is known to be blind.
+pub fn sees(turn: &Turn) -> bool {
+    let known = turn
+        .shared
+        .models
+        .model(&turn.model.provider, &turn.model.model);
+    known.and_then(|known| known.vision) != Some(false)
+}
+
+/// A conversation as it is read back.
+struct Reading {
+    messages: Vec<Message>,
+    /// Said while a step was under way: the model reads it after the results of that step.
+    held: Vec<(u32, UserMessage)>,
+    told: Told,
+    steered: Vec<ItemId>,
+    /// The step whose entries are being read, and how many messages there were before it.
+    step: Option<(TurnId, u32)>,
+    before_step: usize,
+    /// The answer of this step broke off: the next one replaces it, if there is one.
+    broken_off: Option<(TurnId, u32)>,
+    sees: bool,
+}
+
+impl Reading {
+    fn new(sees: bool) -> Self {
+        Self {
+            messages: Vec::new(),
+            held: Vec::new(),
+            told: Told::default(),
+            steered: Vec::new(),
+            step: None,
+            before_step: 0,
+            broken_off: None,
+            sees,
+        }
     }
+
+    /// Adds one entry of the transcript.
+    fn add(&mut self, event: Event) {
+        match event.fact {
+            Fact::TurnStarted { input, .. } => {
+                self.release();
+                let said = user_message(input, self.sees);
+                self.told = Told {
+                    images: said.images.clone(),
+                    steers: Vec::new(),
+                };
+                self.messages.push(Message::User(said));
+            }
+            Fact::TurnSteered {
+                input, after_step, ..
+            } => {
+                self.steered.push(input.item.clone());
+                let said = user_message(input, self.sees);
+                self.told.steer(after_step, said.clone());
+                self.held.push((after_step, said));
+            }
+            Fact::TurnFinished { .. } => self.release(),
+            Fact::Compacted { tag, summary, .. } => {
+                self.messages = self.told.after(summary, tag.step);
+                self.held.retain(|(after, _)| *after >= tag.step);
+                self.step = None;
+            }
+            Fact::StepDelayed {
+                tag,
+                discards: true,
+                ..
+            } => self.broken_off = Some((tag.turn, tag.step)),
+            Fact::ItemFinished { tag, body, .. } => {
+                self.enter(&tag);
+                add_block(
+                    &mut self.messages,
+                    match body {
+                        Item::AgentMessage { text, native, .. } => Block::Text {
+                            text,
+                            native: given_back(native),
+                        },
+                        Item::Reasoning { text, native, .. } => Block::Reasoning {
+                            text,
+                            native: given_back(native),
+                        },
+                    },
+                );
+            }
+            Fact::ToolPlanned { tag, call, .. } if call.agent.is_none() => {
+                self.enter(&tag);
+                add_block(
+                    &mut self.messages,
+                    Block::ToolCall {
+                        call_id: call.call_id,
+                        name: call.name,
+                        input: call.input,
+                        native: given_back(call.native),
+                    },
+                );
+            }
+            Fact::ToolFinished { call, outcome, .. } if call.agent.is_none() => {
+                let result = ToolResult {
+                    call_id: call.call_id,
+                    name: call.name,
+                    is_error: is_error(&outcome),
+                    text: model_text(&outcome),
+                };
+                add_result(&mut self.messages, result);
+                in_order_of_calls(&mut self.messages);
+            }
+            Fact::ThreadCreated { .. }
+            | Fact::TitleChanged { .. }
+            | Fact::SettingsChanged { .. }
+            | Fact::ArchivedChanged { .. }
+            | Fact::ThreadReset
+            | Fact::StatusChanged { .. }
+            | Fact::ThreadClosed
+            | Fact::UsageAdded { .. }
+            | Fact::StepStarted { .. }
+            | Fact::StepDelayed { .. }
+            | Fact::StepFinished { .. }
+            | Fact::StepFailed { .. }
+            | Fact::ItemStarted { .. }
+            | Fact::ItemGrew { .. }
+            | Fact::ToolPlanned { .. }
+            | Fact::ToolReached { .. }
+            | Fact::ToolStarted { .. }
+            | Fact::CommandExited { .. }
+            | Fact::ToolFinished { .. }
+            | Fact::AskOpened { .. }
+            | Fact::AskProgressed { .. }
+            | Fact::AskClosed { .. }
+            | Fact::PlanChanged { .. }
+            | Fact::Logged { .. }
+            | Fact::RawReceived { .. } => {}
+        }
+    }
+
+    /// What was said before this step had listened is read before its answer.
+    fn enter(&mut self, tag: &StreamTag) {
+        let step = Some((tag.turn.clone(), tag.step));
+        if self.broken_off.take() == step && self.step == step {
+            self.messages.truncate(self.before_step);
+            self.step = None;
+        }
+        if self.step != step {
+            let heard = self
+                .held
+                .extract_if(.., |(after, _)| *after < tag.step)
+                .map(|(_, said)| Message::User(said));
+            self.messages.extend(heard);
+            self.step = step;
+            self.before_step = self.messages.len();
+            // An answer of its own, even where the last message was an answer too.
+            self.messages.push(Message::Assistant(Vec::new()));
+        }
+    }
+
+    /// A turn is over: what it has not heard is read by the next one.
+    fn release(&mut self) {
+        let held = self.held.drain(..).map(|(_, said)| Message::User(said));
+        self.messages.extend(held);
+    }
+
+    fn finish(mut self) -> Loaded {
+        // A window that starts in the middle must not start with results nobody asked for.
+        let is_user = |message: &Message| matches!(message, Message::User(_));
+        let start = self.messages.iter().position(is_user).unwrap_or(0);
+        self.messages.drain(..start);
+        let is_answer = |message: &Message| matches!(message, Message::Assistant(_));
+        let last_answer = self.messages.iter().rposition(is_answer);
+        Loaded {
+            counted: last_answer.map_or(0, |last| last + 1),
+            messages: self.messages,
+            held: self.held.into_iter().map(|(_, said)| said).collect(),
+            told: self.told,
+            steered: self.steered,
+        }
+    }
+}
+
+/// Calls made together end in any order; the model reads their results in the order of the calls.
+fn in_order_of_calls(messages: &mut [Message]) {
+    let [
+        ..,
+        Message::Assistant(blocks),
+        Message::ToolResults(results),
+    ] = messages
+    else {
+        return;
+    };
+    let place = |result: &ToolResult| {
+        blocks.iter().position(
+            |block| matches!(block, Block::ToolCall { call_id, .. } if *call_id == result.call_id),
+        )
+    };
+    results.sort_by_key(place);
+}
+
+/// What the user said, as the model reads it.
+pub fn user_message(input: UserInput, sees: bool) -> UserMessage {
+    let mut said = UserMessage {
+        text: input.text,
+        images: Vec::new(),
+    };
+    match sees {
+        true => said.images = input.images.into_iter().filter_map(image).collect(),
+        false if input.images.is_empty() => {}
+        false => {
+            let note = "[a picture came with this message; this model cannot see pictures]";
+            said.text = format!("{}\n\n{note}", said.text);
+        }
+    }
+    said
+}
+
+fn image(image: Image) -> Option<providers::Image> {
+    match image {
+        Image::Data { media_type, base64 } => Some(providers::Image::Data { media_type, base64 }),
+        Image::Url(url) => Some(providers::Image::Url(url)),
+        // Read before it is accepted; a log has none.
+        Image::Path(_) => None,
+    }
+}
+
+fn given_back(native: Option<Box<Native>>) -> Option<providers::Native> {
+    native.map(|native| providers::Native {
+        origin: native.origin,
+        value: native.value,
+    })
 }
 
 pub fn add_block(messages: &mut Vec<Message>, block: Block) {
@@ -116,13 +332,23 @@ pub fn is_error(outcome: &ToolOutcome) -> bool {
 
 /// What the model reads of a result.
 pub fn model_text(outcome: &ToolOutcome) -> String {
-    match outcome {
+    let mut text = match outcome {
         ToolOutcome::Succeeded(output)
         | ToolOutcome::Denied(output)
         | ToolOutcome::Interrupted(output) => output_text(output),
         ToolOutcome::Failed { error } => error.clone(),
         ToolOutcome::NotRun { why } => why.clone(),
+    };
+    if text.len() > CONTEXT_RESULT_BYTES_MAX {
+        let mut end = CONTEXT_RESULT_BYTES_MAX;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let left_out = text.len() - end;
+        text.truncate(end);
+        text.push_str(&format!("\n[{left_out} more bytes are left out here]"));
     }
+    text
 }
 
 fn output_text(output: &ToolOutput) -> String {

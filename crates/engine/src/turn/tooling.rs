@@ -12,17 +12,28 @@ use vocabulary::{
 };
 
 use super::{Due, FromTurn, SessionGone, Turn};
+use crate::agents::sub;
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
 pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, SessionGone> {
-    let Due { tag, call, reached } = due;
+    let Due {
+        tag, call, reached, ..
+    } = due;
     if !reached && !turn.cancel.is_cancelled() {
         let (tag, call) = (tag.clone(), call.clone());
         turn.tell(Fact::ToolReached { tag, call }).await?;
     }
-    let outcome = match turn.shared.tools.get(&call.name) {
-        Some(tool) => allowed_run(turn, tag, call, tool.as_ref()).await?,
-        None => ToolOutcome::Failed {
+    let has = |agent| sub::may_use(agent, &call.name);
+    // A model may call what it was not offered.
+    let offered = turn.permits.borrow().settings.tools;
+    let outcome = match (turn.shared.tools.get(&call.name), &call.problem) {
+        (_, Some(problem)) => ToolOutcome::Failed {
+            error: problem.clone(),
+        },
+        (Some(tool), None) if offered && call.agent.as_deref().is_none_or(has) => {
+            allowed_run(turn, tag, call, tool.as_ref()).await?
+        }
+        (Some(_) | None, None) => ToolOutcome::Failed {
             error: format!("there is no tool named {:?}", call.name),
         },
     };
@@ -57,10 +68,7 @@ async fn allowed_run(
             why: CANCELLED.to_owned(),
         });
     }
-    let scope = Scope {
-        directory: turn.card.directory.clone(),
-        extra: Vec::new(),
-    };
+    let scope = scope(turn);
     if let Some(outcome) = refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
@@ -80,6 +88,9 @@ async fn allowed_run(
         scope,
         cancel: turn.cancel.clone(),
         host: Arc::new(host),
+        sandbox: Arc::clone(&turn.shared.sandbox),
+        seen: Arc::clone(&turn.seen),
+        web: Arc::clone(&turn.shared.web),
     };
     Ok(match tool.run(&cx, call.input.clone()).await {
         Ok(output) => ToolOutcome::Succeeded(output_of(output)),
@@ -89,6 +100,22 @@ async fn allowed_run(
         },
         Err(Failure::Cancelled(output)) => ToolOutcome::Interrupted(output_of(output)),
     })
+}
+
+/// Where the turn's tools may read and write.
+pub fn scope(turn: &Turn) -> Scope {
+    Scope {
+        directory: turn.card.directory.clone(),
+        extra: Vec::new(),
+        private: vec![turn.shared.config.home.clone()],
+        spill: Some(
+            turn.shared
+                .config
+                .home
+                .join("spill")
+                .join(turn.card.id.to_string()),
+        ),
+    }
 }
 
 pub const CANCELLED: &str = "not run: the turn was cancelled";
@@ -203,6 +230,23 @@ impl Host for CallHost {
         let fact = Fact::PlanChanged { turn, steps };
         // As above: a lost session is noticed at the next step.
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
+    }
+
+    async fn approve(&self, command: String, dangerous: bool, risk: tools::Risk) -> bool {
+        if self.turn.permits.borrow().settings.auto_approve {
+            return true;
+        }
+        let kind = AskKind::Approval(Approval {
+            command,
+            dangerous,
+            risk: risk_code(risk),
+        });
+        let closing = self.turn.ask(self.tag.clone(), &self.call, kind).await;
+        closing.is_ok_and(|closing| closing.approved())
+    }
+
+    async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure> {
+        sub::run(&self.turn, &self.tag, &self.call, kind, task).await
     }
 }
 

@@ -108,7 +108,7 @@ async fn partial_text_survives_a_crash() {
     };
     assert!(entries.iter().any(|entry| matches!(
         &entry.event.fact,
-        Fact::ItemFinished { body: Item::AgentMessage { text, partial: true }, .. }
+        Fact::ItemFinished { body: Item::AgentMessage { text, partial: true, .. }, .. }
             if text.starts_with("w0 w1 ")
     )));
 }
@@ -289,11 +289,12 @@ async fn a_thread_that_is_to_be_kept_is_on_disk_when_it_is_acknowledged() {
         keep: true,
         ..NewThread::default()
     };
-    let Ok(Reply::Thread(thread)) = house.call(Call::CreateThread(new.clone())).await else {
+    let Ok(Reply::Thread(thread)) = house.call(Call::CreateThread(Box::new(new.clone()))).await
+    else {
         panic!("no thread")
     };
     house.kept(thread.card.id).await;
-    let Ok(Reply::Thread(again)) = house.call(Call::CreateThread(new)).await else {
+    let Ok(Reply::Thread(again)) = house.call(Call::CreateThread(Box::new(new))).await else {
         panic!("no thread")
     };
     assert_eq!(
@@ -307,7 +308,7 @@ async fn a_thread_that_is_to_be_kept_is_on_disk_when_it_is_acknowledged() {
         keep: true,
         ..NewThread::default()
     };
-    assert!(house.call(Call::CreateThread(new)).await.is_err());
+    assert!(house.call(Call::CreateThread(Box::new(new))).await.is_err());
 }
 
 #[tokio::test]

@@ -1,81 +1,161 @@
-//! A house to play in: an engine on a memory store, with a scripted model.
+//! A house to play in: an engine on a memory store, with a scripted model or a puppet.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold};
+use providers::Models;
+use providers::catalog::Catalog;
 use providers::rehearsal::{Rehearsal, Script};
 use store::faulty::Faulty;
 use store::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
 use tools::Toolbox;
 use vocabulary::{
-    Audience, Call, Caller, Cause, Event, Fact, ModelRef, NewThread, Refusal, Reply, Seq,
-    StartTurn, ThreadId, ThreadView,
+    Audience, Budgets, Call, Caller, Cause, Changes, Event, Fact, ModelRef, Refusal, Reply, Seq,
+    StartTurn, SteerTurn, ThreadId, ThreadView, TurnOutcome,
 };
+
+use crate::puppet::{self, BIG, PUPPET, Puppet};
 
 /// Longer than anything here takes; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Longer than all the waits of the engine together.
+const PATIENCE_PAUSED: Duration = Duration::from_secs(24 * 3_600);
 
 pub struct House {
     pub world: MemoryWorld,
     pub store: Arc<Faulty<MemoryStore>>,
     pub engine: Engine,
-    script: Option<String>,
+    stage: Stage,
     directory: tempfile::TempDir,
+    /// How long a test waits.
+    pub patience: Duration,
+}
+
+/// Who plays in the house, and by which rules.
+#[derive(Clone)]
+pub struct Stage {
+    script: Option<String>,
+    puppet: Option<Arc<Puppet>>,
+    pub catalog: Catalog,
+    pub tools: Toolbox,
+    pub budgets: Budgets,
+    pub auto_approve: bool,
+}
+
+impl Stage {
+    pub fn scripted(script: &str) -> Self {
+        Self {
+            script: (!script.is_empty()).then(|| script.to_owned()),
+            puppet: None,
+            catalog: Catalog::default(),
+            tools: Toolbox::builtin(),
+            budgets: Budgets::default(),
+            auto_approve: false,
+        }
+    }
+
+    pub fn of(puppet: &Arc<Puppet>) -> Self {
+        Self {
+            puppet: Some(Arc::clone(puppet)),
+            catalog: puppet::catalog(puppet::big()),
+            ..Self::scripted("")
+        }
+    }
+
+    fn models(&self) -> Models {
+        if let Some(puppet) = &self.puppet {
+            let puppet: Arc<dyn providers::Provider> = puppet.clone();
+            return Models::with(vec![puppet], self.catalog.clone());
+        }
+        let script = self.script.as_deref();
+        let script = script.map(|text| Script::parse(text).expect("a good script"));
+        Models::scripted(vec![Arc::new(Rehearsal::new(script))])
+    }
 }
 
 impl House {
     /// With a script, or `""` for the interactive rehearsal.
     pub fn new(script: &str) -> Self {
+        Self::on(Stage::scripted(script), PATIENCE)
+    }
+
+    /// With a puppet, in paused time: what waits is waited for at once.
+    pub fn with(puppet: &Arc<Puppet>) -> Self {
+        Self::staged(Stage::of(puppet))
+    }
+
+    pub fn staged(stage: Stage) -> Self {
+        Self::on(stage, PATIENCE_PAUSED)
+    }
+
+    /// Where real processes run, time cannot be paused.
+    pub fn in_real_time(stage: Stage) -> Self {
+        Self::on(stage, PATIENCE)
+    }
+
+    fn on(stage: Stage, patience: Duration) -> Self {
         let world = MemoryWorld::new();
         let directory = tempfile::tempdir().expect("a scratch directory");
-        let script = (!script.is_empty()).then(|| script.to_owned());
-        let (store, engine) = open(&world, script.as_deref(), directory.path().to_owned());
+        let (store, engine) = open(&world, &stage, directory.path().to_owned());
         Self {
             world,
             store,
             engine,
-            script,
+            stage,
             directory,
+            patience,
         }
+    }
+
+    pub fn directory(&self) -> &std::path::Path {
+        self.directory.path()
     }
 
     /// The process dies without a word, and another one opens the same world.
     pub fn crash(self) -> Self {
+        let stage = self.stage.clone();
+        self.crash_into(stage)
+    }
+
+    /// The same, and the other process is set up in another way.
+    pub fn crash_into(self, stage: Stage) -> Self {
         let Self {
             world,
             store,
             engine,
-            script,
             directory,
+            patience,
+            ..
         } = self;
         // A dead process writes nothing more: its tasks may live on here, but in vain.
         store.fail_from_now_on(store::StoreError::Failed("the process is dead".to_owned()));
         drop((store, engine));
         world.crash();
-        let (store, engine) = open(&world, script.as_deref(), directory.path().to_owned());
+        let (store, engine) = open(&world, &stage, directory.path().to_owned());
         Self {
             world,
             store,
             engine,
-            script,
+            stage,
             directory,
+            patience,
         }
     }
 
     pub async fn call(&self, call: Call) -> Result<Reply, Refusal> {
         let caller = Caller::local();
         let answered = self.engine.call(&caller, call);
-        let answered = tokio::time::timeout(PATIENCE, answered)
+        let answered = tokio::time::timeout(self.patience, answered)
             .await
             .expect("an answer in time");
         answered.map(|replied| replied.reply)
     }
 
     pub async fn thread(&self) -> ThreadId {
-        match self.call(Call::CreateThread(NewThread::default())).await {
+        match self.call(Call::CreateThread(Box::default())).await {
             Ok(Reply::Thread(thread)) => thread.card.id,
             other => panic!("no thread: {other:?}"),
         }
@@ -84,11 +164,46 @@ impl House {
     pub async fn listen(&self, thread: ThreadId, from: ListenFrom) -> (ThreadView, Ear) {
         let caller = Caller::local();
         let listening = self.engine.listen(&caller, thread, wish(from));
-        let (view, listener) = tokio::time::timeout(PATIENCE, listening)
+        let (view, listener) = tokio::time::timeout(self.patience, listening)
             .await
             .expect("an answer in time")
             .expect("a listener");
-        (view, Ear::new(listener))
+        let mut ear = Ear::new(listener);
+        ear.patience = self.patience;
+        (view, ear)
+    }
+
+    /// A new thread and someone who listens to it.
+    pub async fn heard_thread(&self) -> (ThreadId, Ear) {
+        let thread = self.thread().await;
+        let (_, ear) = self.listen(thread, ListenFrom::Head).await;
+        (thread, ear)
+    }
+
+    /// Everything durable that happened in a thread.
+    pub async fn log(&self, thread: ThreadId) -> Vec<Fact> {
+        let after = Seq::ZERO;
+        let limit = u32::MAX;
+        let read = Call::ReadEvents {
+            thread,
+            after,
+            limit,
+        };
+        match self.call(read).await {
+            Ok(Reply::Events { events, .. }) => {
+                events.into_iter().map(|event| event.fact).collect()
+            }
+            other => panic!("no events: {other:?}"),
+        }
+    }
+
+    pub async fn change(&self, thread: ThreadId, changes: Changes) {
+        let change = Call::ChangeThread { thread, changes };
+        self.call(change).await.expect("a change");
+    }
+
+    pub async fn steer(&self, thread: ThreadId, text: &str) -> Result<Reply, Refusal> {
+        self.call(Call::SteerTurn(steered(thread, text))).await
     }
 
     pub async fn say(&self, thread: ThreadId, text: &str) -> Result<Reply, Refusal> {
@@ -151,27 +266,25 @@ pub struct Kept {
 
 fn open(
     world: &MemoryWorld,
-    script: Option<&str>,
+    stage: &Stage,
     directory: PathBuf,
 ) -> (Arc<Faulty<MemoryStore>>, Engine) {
     let store = Arc::new(Faulty::new(world.open()));
-    let script = script.map(|text| Script::parse(text).expect("a good script"));
     let config = Config {
         home: directory.join("home"),
         workspace_data: PathBuf::from(".data"),
         directory,
-        auto_approve: false,
-        default_model: ModelRef {
-            provider: "rehearsal".into(),
-            model: "rehearsal-1".into(),
-        },
+        auto_approve: stage.auto_approve,
+        default_model: stage.puppet.as_ref().map(|_| ModelRef {
+            provider: PUPPET.to_owned(),
+            model: BIG.to_owned(),
+        }),
+        budgets: stage.budgets,
     };
     let shared: SharedStore = store.clone();
-    let providers: Vec<Arc<dyn providers::Provider>> = vec![Arc::new(Rehearsal::new(script))];
-    (
-        store,
-        Engine::new(config, shared, providers, Toolbox::builtin()),
-    )
+    let models = Arc::new(stage.models());
+    let engine = Engine::new(config, shared, models, stage.tools.clone());
+    (store, engine)
 }
 
 /// Listens as one of an audience, without the transcript.
@@ -191,6 +304,17 @@ pub fn said(thread: ThreadId, text: &str) -> StartTurn {
         cause: Cause::UserMessage,
         client_message_id: None,
         client_turn_id: None,
+        images: Vec::new(),
+    }
+}
+
+pub fn steered(thread: ThreadId, text: &str) -> SteerTurn {
+    SteerTurn {
+        thread,
+        turn: None,
+        text: text.to_owned(),
+        client_message_id: None,
+        images: Vec::new(),
     }
 }
 
@@ -200,11 +324,12 @@ pub struct Ear {
     pub heard: Vec<Told>,
     /// What was waited for so far ends here.
     looked: usize,
+    pub patience: Duration,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
-    Event(Event),
+    Event(Box<Event>),
     Gap { after: Seq, to: Seq },
     CaughtUp(Seq),
     Ended,
@@ -216,6 +341,7 @@ impl Ear {
             listener,
             heard: Vec::new(),
             looked: 0,
+            patience: PATIENCE,
         }
     }
 
@@ -226,11 +352,11 @@ impl Ear {
                 self.looked += found + 1;
                 return self.heard[self.looked - 1].clone();
             }
-            let next = tokio::time::timeout(PATIENCE, self.listener.next(64)).await;
+            let next = tokio::time::timeout(self.patience, self.listener.next(64)).await;
             let next = next.unwrap_or_else(|_| panic!("nothing more after {:#?}", self.heard));
             for delivered in next.expect("deliveries") {
                 self.heard.push(match delivered {
-                    Delivered::Live(slot) => Told::Event(slot.event.clone()),
+                    Delivered::Live(slot) => Told::Event(Box::new(slot.event.clone())),
                     Delivered::Replay(event) => Told::Event(event),
                     Delivered::Gap { after, to } => Told::Gap { after, to },
                     Delivered::CaughtUp { head } => Told::CaughtUp(head),
@@ -259,6 +385,29 @@ impl Ear {
     pub async fn rest(&mut self) -> Fact {
         self.fact(|fact| matches!(fact, Fact::TurnFinished { .. }))
             .await
+    }
+
+    /// Waits for the end of the turn: how it ended, and its text.
+    pub async fn ended(&mut self) -> (TurnOutcome, String) {
+        match self.rest().await {
+            Fact::TurnFinished { outcome, text, .. } => (outcome, text),
+            other => panic!("no end: {other:?}"),
+        }
+    }
+
+    /// Waits for the end of a turn that completes; gives its text.
+    pub async fn completed(&mut self) -> String {
+        let (outcome, text) = self.ended().await;
+        assert_eq!(outcome, TurnOutcome::Completed);
+        text
+    }
+
+    /// Waits for the end of a turn that fails; gives why.
+    pub async fn failed(&mut self) -> vocabulary::TurnError {
+        match self.ended().await {
+            (TurnOutcome::Failed(error), _) => error,
+            other => panic!("not failed: {other:?}"),
+        }
     }
 
     pub fn facts(&self) -> Vec<&Fact> {

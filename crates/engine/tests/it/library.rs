@@ -63,7 +63,7 @@ impl House {
 
     async fn kept_thread(&self, new: NewThread) -> Thread {
         let new = NewThread { keep: true, ..new };
-        let thread = match self.call(Call::CreateThread(new)).await {
+        let thread = match self.call(Call::CreateThread(Box::new(new))).await {
             Ok(Reply::Thread(thread)) => *thread,
             other => panic!("no thread: {other:?}"),
         };

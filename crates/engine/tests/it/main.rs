@@ -1,7 +1,19 @@
-//! Stories of the engine, told over the memory store with the rehearsal model.
+//! Stories of the engine, told over the memory store with the rehearsal model or a puppet.
 
+mod answers;
+mod broken;
+mod budgets;
 mod durability;
 mod house;
 mod library;
 mod listening;
+mod losses;
+mod pictures;
+mod puppet;
+mod recall;
+mod steering;
+mod sub_agents;
+mod summaries;
+mod titling;
+mod toys;
 mod turns;

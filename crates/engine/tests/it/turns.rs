@@ -34,6 +34,10 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::ThreadClosed => "closed",
         Fact::TurnStarted { .. } => "turn started",
         Fact::TurnFinished { .. } => "turn finished",
+        Fact::TurnSteered { .. } => "steered",
+        Fact::Compacted { .. } => "compacted",
+        Fact::UsageAdded { .. } => "usage added",
+        Fact::StepDelayed { .. } => "step delayed",
         Fact::StepStarted { .. } => "step started",
         Fact::StepFinished { .. } => "step finished",
         Fact::StepFailed { .. } => "step failed",
@@ -57,7 +61,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
     kinds
 }
 
-async fn opened_ask(ear: &mut Ear) -> AskId {
+pub async fn opened_ask(ear: &mut Ear) -> AskId {
     match ear
         .fact(|fact| matches!(fact, Fact::AskOpened { .. }))
         .await
@@ -65,6 +69,12 @@ async fn opened_ask(ear: &mut Ear) -> AskId {
         Fact::AskOpened { ask, .. } => ask.id,
         other => panic!("not an ask: {other:?}"),
     }
+}
+
+/// Allows it, once.
+pub async fn approve(house: &House, thread: ThreadId, ask: AskId) {
+    let yes = Answer::Approval(ApprovalAnswer::Once);
+    answer(house, thread, ask, yes).await.expect("an open ask");
 }
 
 async fn answer(

@@ -24,6 +24,10 @@ pub(super) enum Act {
     /// Keeps the stream open until it is dropped.
     Hold,
     Fail(ProviderError),
+    /// Fails as too long, unless the conversation was summarised.
+    Full(ProviderError),
+    /// Tells that the request is made again, as a service does that is overloaded for a moment.
+    Retry(String),
     /// Replaces the usage that is told at the end.
     Usage(Usage),
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Place;
 use super::act::{Act, Kind};
 use super::interactive::{paced, say};
-use crate::{ProviderError, Request};
+use crate::{ErrorKind, ProviderError, Request};
 
 /// The file that the file demonstration makes.
 const NOTES: &str = "rehearsal-notes.md";
@@ -217,12 +217,11 @@ fn long_text() -> String {
 fn error() -> Vec<Act> {
     vec![
         say("I am a rehearsal, and now I fail on purpose, in the middle of"),
-        Act::Fail(ProviderError {
-            status: None,
-            message: "the rehearsal model failed on purpose, because you asked for an error; \
-                      nothing is wrong"
-                .to_owned(),
-        }),
+        Act::Fail(ProviderError::new(
+            ErrorKind::Other,
+            "the rehearsal model failed on purpose, because you asked for an error; \
+             nothing is wrong",
+        )),
     ]
 }
 

@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
-use futures_util::stream::{BoxStream, StreamExt, unfold};
+use futures_util::stream::{StreamExt, unfold};
 use serde_json::Value;
 
 use super::Place;
 use super::act::{Act, Kind, Source};
-use crate::{Block, Message, Part, ProviderError, Request, Stop, Usage};
+use crate::{Block, Message, Part, PartStream, ProviderError, Request, Stop, Usage};
 
 /// After so many parts without a wait, other tasks get their turn.
 const PARTS_PER_BREATH: u32 = 128;
 
+/// The wait that a retry speaks of; it is not waited for.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
 /// Plays the acts.
-pub(super) fn perform(
-    place: &Place<'_>,
-    request: &Request,
-    acts: Vec<Act>,
-) -> BoxStream<'static, Result<Part, ProviderError>> {
+pub(super) fn perform(place: &Place<'_>, request: &Request, acts: Vec<Act>) -> PartStream {
     let performance = Performance {
         acts: acts.into_iter(),
         doing: Doing::Nothing,
         blocks: 0,
         calls: 0,
+        retries: 0,
         call_id_prefix: format!("call_{}_{}_", place.turn, place.step + 1),
         usage: Usage {
             input_tokens: words_of(request),
@@ -40,6 +40,7 @@ struct Performance {
     /// How many blocks were begun.
     blocks: u32,
     calls: u32,
+    retries: u32,
     call_id_prefix: String,
     usage: Usage,
     usage_override: Option<Usage>,
@@ -129,7 +130,16 @@ impl Performance {
             Some(Act::Raw(value)) => Cue::Part(Part::Raw(value)),
             Some(Act::Pause(duration)) => Cue::Wait(duration),
             Some(Act::Hold) => Cue::Hold,
-            Some(Act::Fail(error)) => Cue::Fail(error),
+            Some(Act::Fail(error) | Act::Full(error)) => Cue::Fail(error),
+            Some(Act::Retry(why)) => {
+                self.retries += 1;
+                let (attempt, delay) = (self.retries, RETRY_DELAY);
+                Cue::Part(Part::Retrying {
+                    attempt,
+                    delay,
+                    why,
+                })
+            }
             Some(Act::Usage(usage)) => {
                 self.usage_override = Some(usage);
                 self.begin()
@@ -215,6 +225,8 @@ impl Performance {
                 call_id,
                 name,
                 input,
+                native: None,
+                problem: None,
             }),
             Doing::Nothing | Doing::Writing { .. } | Doing::Ended => Cue::End,
         }
@@ -255,8 +267,14 @@ fn delta_of(kind: Kind, block: u32, text: String) -> Part {
 
 fn end_of(kind: Kind, block: u32) -> Part {
     match kind {
-        Kind::Text => Part::TextEnd { block },
-        Kind::Reasoning | Kind::Summary => Part::ReasoningEnd { block },
+        Kind::Text => Part::TextEnd {
+            block,
+            native: None,
+        },
+        Kind::Reasoning | Kind::Summary => Part::ReasoningEnd {
+            block,
+            native: None,
+        },
     }
 }
 
@@ -264,19 +282,19 @@ fn words_in(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
-/// The rehearsal model's tokens are words: easy to check by hand.
+/// The rehearsal model's tokens are the words of the conversation: easy to check by hand.
 fn words_of(request: &Request) -> u64 {
     let of_message = |message: &Message| match message {
-        Message::User(text) => words_in(text),
+        Message::User(said) => words_in(&said.text),
         Message::Assistant(blocks) => blocks.iter().map(words_of_block).sum(),
         Message::ToolResults(results) => results.iter().map(|result| words_in(&result.text)).sum(),
     };
-    words_in(&request.system) + request.messages.iter().map(of_message).sum::<u64>()
+    request.messages.iter().map(of_message).sum()
 }
 
 fn words_of_block(block: &Block) -> u64 {
     match block {
-        Block::Text(text) | Block::Reasoning(text) => words_in(text),
+        Block::Text { text, .. } | Block::Reasoning { text, .. } => words_in(text),
         Block::ToolCall { input, .. } => words_in(&input.to_string()),
     }
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::Place;
 use super::act::{Act, Kind, Source};
-use crate::{ProviderError, Usage};
+use crate::{ErrorKind, ProviderError, Purpose, Usage};
 
 /// The most that `repeat` may ask for.
 pub const REPEAT_MAX: u64 = 10_000_000;
@@ -16,13 +16,17 @@ pub const PAUSE_MAX: Duration = Duration::from_secs(3600);
 /// How much of an offending line an error shows.
 const FOUND_CHARS_MAX: usize = 60;
 
-const VERBS: &str =
-    "turn, next, think, summary, say, call, repeat, raw, pause, hold, fail or usage";
+const VERBS: &str = "turn, task, next, think, summary, say, call, repeat, raw, pause, hold, retry, full, fail or \
+     usage";
 
 /// What the rehearsal model answers, turn by turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
     turns: Vec<Turn>,
+    /// What every sub-agent does.
+    task: Option<Turn>,
+    /// Whether lines are added to the task.
+    in_task: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,34 +70,45 @@ impl Script {
         let (verb, rest) = split_word(line);
         match verb {
             "turn" => self.add_turn(rest),
+            "task" => self.add_task(),
             "next" => {
                 if !rest.is_empty() {
                     return Err("`next` alone on its line".to_owned());
                 }
-                let turn = self
-                    .turns
-                    .last_mut()
-                    .ok_or("`turn` before any other line")?;
-                turn.steps.push(Vec::new());
+                self.open_turn()?.steps.push(Vec::new());
                 Ok(())
             }
             _ => {
                 let act = parse_act(verb, rest)?;
-                let turn = self
-                    .turns
-                    .last_mut()
-                    .ok_or("`turn` before any other line")?;
-                let step = turn
-                    .steps
-                    .last_mut()
-                    .ok_or("`turn` before any other line")?;
-                step.push(act);
+                let step = self.open_turn()?.steps.last_mut();
+                step.ok_or("`turn` before any other line")?.push(act);
                 Ok(())
             }
         }
     }
 
+    fn open_turn(&mut self) -> Result<&mut Turn, String> {
+        let open = match self.in_task {
+            true => self.task.as_mut(),
+            false => self.turns.last_mut(),
+        };
+        open.ok_or_else(|| "`turn` before any other line".to_owned())
+    }
+
+    fn add_task(&mut self) -> Result<(), String> {
+        if self.task.is_some() {
+            return Err("one `task`: every sub-agent does the same".to_owned());
+        }
+        self.task = Some(Turn {
+            every: true,
+            steps: vec![Vec::new()],
+        });
+        self.in_task = true;
+        Ok(())
+    }
+
     fn add_turn(&mut self, note: &str) -> Result<(), String> {
+        self.in_task = false;
         if self.turns.last().is_some_and(|turn| turn.every) {
             return Err("no turn after `turn *`, which answers every further message".to_owned());
         }
@@ -105,13 +120,20 @@ impl Script {
     }
 
     /// What the script has for this place, with the texts filled in.
-    pub(super) fn acts(&self, place: &Place<'_>) -> Option<Vec<Act>> {
-        let turn = self
-            .turns
-            .get(place.turn - 1)
-            .or_else(|| self.turns.last().filter(|turn| turn.every))?;
+    pub(super) fn acts(&self, place: &Place<'_>, purpose: Purpose) -> Option<Vec<Act>> {
+        let turn = match purpose {
+            Purpose::Task => self.task.as_ref()?,
+            Purpose::Answer | Purpose::Summary | Purpose::Title => {
+                self.turns
+                    .get(place.turn - 1)
+                    .or_else(|| self.turns.last().filter(|turn| turn.every))?
+            }
+        };
         let step = turn.steps.get(place.step)?;
-        Some(step.iter().map(|act| fill(act, place)).collect())
+        let played = step
+            .iter()
+            .filter(|act| !(place.summarised && matches!(act, Act::Full(_))));
+        Some(played.map(|act| fill(act, place)).collect())
     }
 }
 
@@ -129,6 +151,11 @@ fn parse_act(verb: &str, rest: &str) -> Result<Act, String> {
         "pause" => parse_pause(rest),
         "hold" if rest.is_empty() => Ok(Act::Hold),
         "hold" => Err("`hold` alone on its line".to_owned()),
+        "retry" => parse_text(rest, "retry").map(Act::Retry),
+        "full" => parse_text(rest, "full").map(|text| {
+            let error = ProviderError::new(ErrorKind::ContextTooLong, text);
+            Act::Full(error.with_status(413))
+        }),
         "fail" => parse_fail(rest),
         "usage" => parse_usage(rest),
         _ => Err(VERBS.to_owned()),
@@ -205,7 +232,22 @@ fn parse_fail(rest: &str) -> Result<Act, String> {
         return Err("`fail TEXT` or `fail STATUS TEXT`".to_owned());
     }
     let message = unescape(text);
-    Ok(Act::Fail(ProviderError { status, message }))
+    let error = ProviderError::new(kind_of(status), message);
+    Ok(Act::Fail(match status {
+        Some(status) => error.with_status(status),
+        None => error,
+    }))
+}
+
+/// The kind of error a real service means by this status.
+fn kind_of(status: Option<u16>) -> ErrorKind {
+    match status {
+        Some(401 | 403) => ErrorKind::Auth,
+        Some(413) => ErrorKind::ContextTooLong,
+        Some(429) => ErrorKind::RateLimited,
+        Some(500..=599) => ErrorKind::Overloaded,
+        _ => ErrorKind::Other,
+    }
 }
 
 fn parse_usage(rest: &str) -> Result<Act, String> {
@@ -214,7 +256,7 @@ fn parse_usage(rest: &str) -> Result<Act, String> {
         (Ok(input_tokens), Ok(output_tokens)) => Ok(Act::Usage(Usage {
             input_tokens,
             output_tokens,
-            cached_tokens: 0,
+            ..Usage::default()
         })),
         _ => Err("`usage IN OUT`, two whole numbers".to_owned()),
     }
@@ -228,7 +270,8 @@ fn fill(act: &Act, place: &Place<'_>) -> Act {
             Source::Words(text) | Source::Repeat { text, .. } => *text = place.fill(text),
             Source::Numbered { .. } => {}
         },
-        Act::Fail(error) => error.message = place.fill(&error.message),
+        Act::Fail(error) | Act::Full(error) => error.message = place.fill(&error.message),
+        Act::Retry(why) => *why = place.fill(why),
         Act::Call { .. } | Act::Raw(_) | Act::Pause(_) | Act::Hold | Act::Usage(_) => {}
     }
     act

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Block, Stop, ToolSpec, Usage};
+use crate::{Block, Part, Stop, ToolSpec, Usage};
 
 mod properties;
 
@@ -22,14 +22,14 @@ fn request(messages: Vec<Message>) -> Request {
     });
     Request {
         model: MODELS[0].to_owned(),
-        system: String::new(),
         messages,
         tools: tools.to_vec(),
+        ..Request::default()
     }
 }
 
 fn user(text: &str) -> Message {
-    Message::User(text.to_owned())
+    Message::user(text)
 }
 
 fn result(text: &str, is_error: bool) -> Message {
@@ -42,7 +42,10 @@ fn result(text: &str, is_error: bool) -> Message {
 }
 
 fn answered() -> Message {
-    Message::Assistant(vec![Block::Text("…".to_owned())])
+    Message::Assistant(vec![Block::Text {
+        text: "…".to_owned(),
+        native: None,
+    }])
 }
 
 fn scripted(script: &str) -> Rehearsal {
@@ -116,13 +119,13 @@ fn assert_well_formed(parts: &[Part], error: Option<&ProviderError>) {
             Part::TextDelta { block, text } => grow(&mut open, *block, "text", text),
             Part::ReasoningDelta { block, text } => grow(&mut open, *block, "reasoning", text),
             Part::ToolInputDelta { block, json } => grow(&mut open, *block, "call", json),
-            Part::TextEnd { block } => drop(end(&mut open, *block, "text")),
-            Part::ReasoningEnd { block } => drop(end(&mut open, *block, "reasoning")),
+            Part::TextEnd { block, .. } => drop(end(&mut open, *block, "text")),
+            Part::ReasoningEnd { block, .. } => drop(end(&mut open, *block, "reasoning")),
             Part::ToolCall { block, input, .. } => {
                 let json = end(&mut open, *block, "call");
                 assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), *input);
             }
-            Part::Raw(_) => assert!(open.is_none()),
+            Part::Raw(_) | Part::Retrying { .. } => assert!(open.is_none()),
             Part::Finish { .. } => finished = true,
         }
     }
@@ -260,7 +263,7 @@ fn errors_name_the_line_what_was_found_and_what_was_expected() {
         ),
         (
             "turn\n\n  sing la",
-            "line 3: found `sing la`, expected turn, next, think, ",
+            "line 3: found `sing la`, expected turn, task, next, think, ",
         ),
         (
             "turn\nsay",

@@ -10,6 +10,33 @@ use crate::limits::LISTENERS_MAX;
 pub struct Job {
     pub tag: Tag,
     pub what: What,
+    pub lane: Lane,
+}
+
+/// Whether what is behind a running job waits for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    Line,
+    Beside,
+}
+
+impl Job {
+    pub fn new(tag: Tag, what: What) -> Self {
+        Self {
+            tag,
+            what,
+            lane: Lane::Line,
+        }
+    }
+
+    /// Whether it may take minutes. It starts in its turn like any other: what it builds on has to
+    /// be there.
+    pub fn waits_outside(&self) -> bool {
+        match &self.what {
+            What::Call(call) => call.waits_outside(),
+            What::Listen { .. } => false,
+        }
+    }
 }
 
 pub enum What {
@@ -24,6 +51,7 @@ pub enum What {
 /// A job that is done.
 pub struct Finished {
     pub tag: Tag,
+    pub lane: Lane,
     pub thread: Option<ThreadId>,
     pub as_of: Seq,
     pub outcome: Result<Reply, Refusal>,
@@ -32,7 +60,7 @@ pub struct Finished {
 
 /// Does it, and says which events go before the answer.
 pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) -> Finished {
-    let Job { tag, what } = job;
+    let Job { tag, what, lane } = job;
     match what {
         What::Call(call) => {
             let thread = call.thread();
@@ -41,6 +69,7 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
             let outcome = outcome.map(|replied| replied.reply);
             Finished {
                 tag,
+                lane,
                 thread,
                 as_of,
                 outcome,
@@ -63,6 +92,7 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
             };
             Finished {
                 tag,
+                lane,
                 thread: Some(thread),
                 as_of: Seq::ZERO,
                 outcome,

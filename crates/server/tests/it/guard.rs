@@ -48,6 +48,8 @@ impl Door {
 
 fn settings(scratch: &Scratch) -> Settings {
     Settings {
+        model: None,
+        budgets: Default::default(),
         directory: scratch.workspace().to_path_buf(),
         home: scratch.home().to_path_buf(),
         host: Ipv4Addr::LOCALHOST.into(),

@@ -22,6 +22,7 @@ macro_rules! tongue {
                 busy provider_error reset archived
                 resume_warm resume_cold two_sockets
                 killed_while_streaming killed_while_asking
+                steered retried broken_off compacted sub_agent
             }
         }
     };
@@ -65,6 +66,7 @@ mod cowork1 {
         provider_error reset archived
         resume_warm resume_cold two_sockets
         killed_while_asking
+        steered retried broken_off compacted sub_agent
     }
 }
 

@@ -35,6 +35,8 @@ pub fn a_thread(number: u64) -> Thread {
             sub_agent_model: String::new(),
             observability: false,
             mcp: true,
+            effort: None,
+            budgets: Default::default(),
         },
         status: Status::Ready,
         archived: false,

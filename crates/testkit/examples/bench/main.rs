@@ -6,10 +6,12 @@
 mod disk;
 mod latency;
 mod memory;
+mod relay;
 mod server;
 mod socket;
 mod stream;
 mod table;
+mod upstream;
 
 use std::path::PathBuf;
 
@@ -19,7 +21,7 @@ use server::Bench;
 use table::Table;
 
 /// Every bench, in the order of the table.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 16] = [
     "fsync",
     "start",
     "idle",
@@ -29,6 +31,8 @@ const NAMES: [&str; 14] = [
     "stream",
     "fanout",
     "concurrent",
+    "relay",
+    "relay-cost",
     "written",
     "resume",
     "list",
@@ -65,6 +69,8 @@ async fn run(name: &str, bench: &Bench, table: &mut Table) -> anyhow::Result<()>
         "stream" => stream::one(bench, table).await,
         "fanout" => stream::fanout(bench, table).await,
         "concurrent" => stream::concurrent(bench, table).await,
+        "relay" => relay::latency(bench, table).await,
+        "relay-cost" => relay::cost(bench, table).await,
         "written" => disk::written(bench, table).await,
         "resume" => disk::resume(bench, table).await,
         "list" => disk::list(bench, table).await,

@@ -20,8 +20,16 @@ impl Bench {
     }
 
     pub async fn server(&self) -> anyhow::Result<Server> {
+        self.server_with(&[]).await
+    }
+
+    /// One with further environment variables.
+    pub async fn server_with(&self, variables: &[(&str, String)]) -> anyhow::Result<Server> {
         let scratch = Scratch::new()?;
-        let launch = Launch::new(&self.binary, &scratch);
+        let mut launch = Launch::new(&self.binary, &scratch);
+        for (name, value) in variables {
+            launch = launch.variable(name, value);
+        }
         let mut process = Process::start(&launch).await?;
         process.hush();
         Ok(Server { scratch, process })

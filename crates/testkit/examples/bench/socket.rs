@@ -128,6 +128,12 @@ impl Socket {
         }
     }
 
+    /// The next frame.
+    pub async fn frame(&mut self) -> anyhow::Result<&[u8]> {
+        let payload = self.payload().await?;
+        Ok(&self.buffer[payload])
+    }
+
     /// Reads to the end of the turn.
     pub async fn turn_end(&mut self) -> anyhow::Result<u64> {
         self.count_until("\"busy\":false").await
@@ -267,6 +273,11 @@ fn frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
     }
     bytes.extend([0; 4]);
     bytes.extend(payload);
+}
+
+/// Whether a frame has these bytes.
+pub fn has(frame: &[u8], needle: &[u8]) -> bool {
+    find(frame, needle).is_some()
 }
 
 fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {

@@ -146,6 +146,10 @@ impl Times {
         Self(millis)
     }
 
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The time that `share` of the tries stay below.
     pub fn at(&self, share: f64) -> f64 {
         let last = self.0.len().saturating_sub(1);

@@ -29,6 +29,8 @@ pub struct Codex {
     next: VecDeque<String>,
     /// Asks that come behind a resumed thread before it counts as connected.
     owed_ask: bool,
+    /// What was said to a running turn is shown as its item.
+    steering: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,7 @@ impl Codex {
             waiting: Vec::new(),
             next: VecDeque::new(),
             owed_ask: false,
+            steering: false,
         }
     }
 
@@ -155,7 +158,13 @@ impl Codex {
                 Vec::new()
             }
             "turn/completed" => vec![Signal::Rest],
-            "thread/name/updated" => vec![Signal::Done],
+            "thread/name/updated" | "thread/archived" | "thread/unarchived" => vec![Signal::Done],
+            "item/completed"
+                if params["item"]["type"] == "userMessage"
+                    && std::mem::take(&mut self.steering) =>
+            {
+                vec![Signal::Done]
+            }
             _ => Vec::new(),
         }
     }
@@ -222,6 +231,13 @@ impl Tongue for Codex {
                 let params = json!({ "threadId": thread, "turnId": turn });
                 self.request(Expects::Told, "turn/interrupt", &params)
             }
+            Deed::Steer(text) => {
+                let turn = self.turn.as_deref().context("no turn yet")?;
+                let input = json!([{ "type": "text", "text": text }]);
+                let params = json!({ "threadId": thread, "input": input, "expectedTurnId": turn });
+                self.steering = true;
+                self.request(Expects::Told, "turn/steer", &params)
+            }
             Deed::Read => match self.form {
                 Form::Zane => self.request(Expects::Result, "thread/resume", &only),
                 Form::Codex => {
@@ -239,12 +255,12 @@ impl Tongue for Codex {
             }
             Deed::Archive => {
                 let params = json!({ "threadId": thread });
-                self.request(Expects::Result, "thread/archive", &params)
+                self.request(Expects::Told, "thread/archive", &params)
             }
             Deed::Unarchive if self.form == Form::Zane => return Ok(None),
             Deed::Unarchive => {
                 let params = json!({ "threadId": thread });
-                self.request(Expects::Result, "thread/unarchive", &params)
+                self.request(Expects::Told, "thread/unarchive", &params)
             }
             Deed::Reset | Deed::Close => return Ok(None),
         }))

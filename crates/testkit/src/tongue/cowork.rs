@@ -52,7 +52,7 @@ impl Tongue for Cowork {
             Deed::Read => self.frame("get_messages", &[])?,
             Deed::List => self.frame("list_sessions", &[])?,
             Deed::Title(title) => self.frame("set_session_title", &[("title", text(title))])?,
-            Deed::Archive | Deed::Unarchive => return Ok(None),
+            Deed::Steer(_) | Deed::Archive | Deed::Unarchive => return Ok(None),
             Deed::Close => self.frame("session_close", &[])?,
         }))
     }

@@ -29,6 +29,7 @@ impl Tongue for Cowork1 {
             // A blank is an answer like any other here, so it refuses nothing.
             Deed::Blank
             | Deed::Cancel
+            | Deed::Steer(_)
             | Deed::Read
             | Deed::List
             | Deed::Title(_)

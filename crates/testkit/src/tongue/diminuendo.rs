@@ -48,6 +48,7 @@ impl Tongue for Diminuendo {
             }
             Deed::Blank => self.answer("   ")?,
             Deed::Cancel => self.frame("stop_turn", &[])?,
+            Deed::Steer(text) => self.frame("steer", &[("content", text.as_str().into())])?,
             Deed::Read => self.frame("get_history", &[])?,
             Deed::List => r#"{"type":"list_sessions"}"#.to_owned(),
             Deed::Title(title) => {
@@ -87,7 +88,7 @@ impl Tongue for Diminuendo {
             "session_state" => rest_or_asked(&frame),
             // A request that was answered wrongly still waits.
             "error" => vec![Signal::Refused, Signal::Asked],
-            "history" | "session_list" => vec![Signal::Done],
+            "history" | "session_list" | "steer_sent" => vec![Signal::Done],
             "session_archived" | "session_unarchived" => vec![Signal::Done],
             "session_updated" if frame["requestId"].is_string() => vec![Signal::Done],
             _ => Vec::new(),

@@ -90,7 +90,12 @@ impl Tongue for Pioneer {
                 ("thread/start", params)
             }
             // A blank answer is refused like any wrong param, and nothing is asked again.
-            Deed::Blank | Deed::Reset | Deed::Archive | Deed::Unarchive | Deed::Close => {
+            Deed::Blank
+            | Deed::Steer(_)
+            | Deed::Reset
+            | Deed::Archive
+            | Deed::Unarchive
+            | Deed::Close => {
                 return Ok(None);
             }
         };

@@ -9,12 +9,12 @@ use vocabulary::{
 };
 
 use super::{Told, notify};
-use crate::Frame;
 use crate::codex::wire::item::{
     CommandAction, FileUpdateChange, ItemStatus, McpContent, McpToolCallError, McpToolCallResult,
     PatchChangeKind, ThreadItem, UserContent,
 };
 use crate::codex::wire::notice::{ItemCompleted, ItemStarted};
+use crate::{Frame, images};
 
 /// What our own tools are a server of, where a client wants to know one.
 const SERVER: &str = "dragoman";
@@ -43,11 +43,27 @@ pub fn said(input: &UserInput) -> ThreadItem<'_> {
     ThreadItem::UserMessage {
         id: input.item.as_str(),
         client_id: input.client_id.as_deref(),
-        content: vec![UserContent::Text {
-            text: input.shown(),
-            text_elements: [],
-        }],
+        content: content(input),
     }
+}
+
+/// What a picture alone says has no text beside it.
+fn content(input: &UserInput) -> Vec<UserContent<'_>> {
+    let (text, images) = (input.shown(), &input.images);
+    let words = UserContent::Text {
+        text,
+        text_elements: [],
+    };
+    let words = (!text.is_empty() || images.is_empty()).then_some(words);
+    let pictures = images.iter().map(|image| match images::show(image) {
+        images::Shown::Url(url) => UserContent::Image { url },
+        images::Shown::Path(path) => UserContent::LocalImage { path },
+    });
+    words.into_iter().chain(pictures).collect()
+}
+
+pub fn compacted(item: &ItemId) -> ThreadItem<'_> {
+    ThreadItem::ContextCompaction { id: item.as_str() }
 }
 
 pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> ThreadItem<'a> {
@@ -58,10 +74,19 @@ pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> ThreadItem<'a> {
     }
 }
 
+/// A thought that its provider keeps to itself: there is nothing to show.
+pub fn is_silent(body: &Item) -> bool {
+    matches!(body, Item::Reasoning { text, .. } if text.is_empty())
+}
+
 pub fn reasoning<'a>(id: &'a str, kind: ReasoningKind, text: &'a str) -> ThreadItem<'a> {
+    let thought: Vec<_> = Some(text)
+        .filter(|text| !text.is_empty())
+        .into_iter()
+        .collect();
     let (summary, content) = match kind {
-        ReasoningKind::Summary => (vec![text], Vec::new()),
-        ReasoningKind::Reasoning => (Vec::new(), vec![text]),
+        ReasoningKind::Summary => (thought, Vec::new()),
+        ReasoningKind::Reasoning => (Vec::new(), thought),
     };
     ThreadItem::Reasoning {
         id,

@@ -1,9 +1,10 @@
 //! What the model writes, while it writes it.
 
-use vocabulary::{Growth, ItemId, Opening, ReasoningKind, StreamTag};
+use vocabulary::{Growth, Item, ItemId, Opening, ReasoningKind, StreamTag};
 
 use super::{Told, items, notify};
 use crate::Frame;
+use crate::codex::Endpoint;
 use crate::codex::wire::item::ThreadItem;
 use crate::codex::wire::notice::Delta;
 
@@ -29,6 +30,21 @@ pub fn started(told: Told<'_>, tag: &StreamTag, item: &ItemId, opening: &Opening
         }
         // A call is shown when the turn comes to it.
         Opening::ToolInput { .. } => Vec::new(),
+    }
+}
+
+/// Zane's client draws a thought when it ends, even an empty one; the app-server's wants the end of
+/// everything that began.
+pub fn finished(told: Told<'_>, tag: &StreamTag, item: &ItemId, body: &Item) -> Vec<Frame> {
+    match told.endpoint {
+        Endpoint::Zane if items::is_silent(body) => Vec::new(),
+        Endpoint::Zane | Endpoint::Codex => {
+            vec![items::completed(
+                told,
+                &tag.turn,
+                items::written(item, body),
+            )]
+        }
     }
 }
 

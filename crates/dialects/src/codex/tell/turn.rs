@@ -1,15 +1,18 @@
 //! A turn's two ends, its plan, and what is said about its thread.
 
-use vocabulary::{PlanStep, PlanStepStatus, Title, TurnId, TurnOutcome, Usage, UserInput};
+use vocabulary::{
+    ItemId, PlanStep, PlanStepStatus, StreamTag, Title, TurnId, TurnOutcome, Usage, UserInput,
+};
 
 use super::{Told, items, notify};
 use crate::Frame;
+use crate::codex::wire::item::ThreadItem;
 use crate::codex::wire::notice::{
     CodexPlanStatus, ErrorNotice, PlanStatus, ThreadNameUpdated, ThreadNamed, ThreadStatusChanged,
     ThreadTokenUsage, ThreadTokenUsageUpdated, TokenUsageBreakdown, TurnChanged, TurnPlanStep,
     TurnPlanUpdated, ZanePlanStatus,
 };
-use crate::codex::wire::thread::{ThreadStatus, Turn};
+use crate::codex::wire::thread::{CodexErrorInfo, ThreadStatus, Turn, TurnError};
 use crate::codex::{Endpoint, show};
 
 pub fn status(told: Told<'_>, status: ThreadStatus) -> Frame {
@@ -44,24 +47,31 @@ pub fn started(told: Told<'_>, turn: &TurnId, input: &UserInput) -> Vec<Frame> {
             ..show::turn(told.endpoint, turn)
         },
     };
+    let running = status(told, show::running_status(told.endpoint));
+    let mut frames = vec![running, notify("turn/started", &started)];
+    frames.extend(said(told, turn, input));
+    frames
+}
+
+/// What a user says is an item of its turn, whether it starts it or comes while it runs.
+pub fn said(told: Told<'_>, turn: &TurnId, input: &UserInput) -> Vec<Frame> {
+    whole(told, turn, items::said(input))
+}
+
+pub fn compacted(told: Told<'_>, tag: &StreamTag, item: &ItemId) -> Vec<Frame> {
+    whole(told, &tag.turn, items::compacted(item))
+}
+
+/// An item that is told as a whole.
+fn whole(told: Told<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Vec<Frame> {
     vec![
-        status(told, show::running_status(told.endpoint)),
-        notify("turn/started", &started),
-        items::started(told, turn, items::said(input)),
-        items::completed(told, turn, items::said(input)),
+        items::started(told, turn, item.clone()),
+        items::completed(told, turn, item),
     ]
 }
 
-pub fn finished(
-    told: Told<'_>,
-    turn: &TurnId,
-    outcome: &TurnOutcome,
-    usage: Option<Usage>,
-) -> Vec<Frame> {
-    let (failed, usage) = (
-        failed(told, turn, outcome),
-        usage.map(|u| used(told, turn, u)),
-    );
+pub fn finished(told: Told<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Vec<Frame> {
+    let failed = failed(told, turn, outcome);
     let rest = status(told, show::rest_status(told.endpoint, outcome));
     let completed = TurnChanged {
         thread_id: told.thread,
@@ -73,8 +83,7 @@ pub fn finished(
         },
     };
     let completed = notify("turn/completed", &completed);
-    let before = failed.into_iter().chain(usage);
-    before.chain([rest, completed]).collect()
+    failed.into_iter().chain([rest, completed]).collect()
 }
 
 fn failed(told: Told<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Option<Frame> {
@@ -89,26 +98,60 @@ fn failed(told: Told<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Option<Frame>
     Some(notify("error", &params))
 }
 
-/// The turn's usage stands for the thread's too: the log keeps no running total.
-fn used(told: Told<'_>, turn: &TurnId, usage: Usage) -> Frame {
-    let used = TokenUsageBreakdown {
+/// The request is made again: an error that does not end the turn.
+pub fn delayed(told: Told<'_>, tag: &StreamTag, attempt: u32, delay_ms: u64, why: &str) -> Frame {
+    let seconds = delay_ms.div_ceil(1000);
+    let message = format!("Attempt {attempt} failed; trying again in {seconds} s");
+    let params = ErrorNotice {
+        thread_id: told.thread,
+        turn_id: tag.turn.as_str(),
+        message: &message,
+        error: TurnError {
+            message: &message,
+            codex_error_info: Some(CodexErrorInfo::ResponseStreamDisconnected {
+                http_status_code: None,
+            }),
+            additional_details: Some(why),
+        },
+        will_retry: true,
+    };
+    notify("error", &params)
+}
+
+/// The thread's sum, and this step's own, which is what its context holds now. Nothing is told of a
+/// provider that does not count.
+pub fn used(
+    told: Told<'_>,
+    tag: &StreamTag,
+    step: Usage,
+    thread: Usage,
+    model_context_window: Option<u64>,
+) -> Vec<Frame> {
+    if thread.total_tokens() == 0 && step.total_tokens() == 0 {
+        return Vec::new();
+    }
+    let (total, last) = (breakdown(thread), breakdown(step));
+    let params = ThreadTokenUsageUpdated {
+        thread_id: told.thread,
+        turn_id: tag.turn.as_str(),
+        token_usage: ThreadTokenUsage {
+            total,
+            last,
+            model_context_window,
+        },
+        flat: total,
+    };
+    vec![notify("thread/tokenUsage/updated", &params)]
+}
+
+fn breakdown(usage: Usage) -> TokenUsageBreakdown {
+    TokenUsageBreakdown {
         total_tokens: usage.total_tokens(),
         input_tokens: usage.input_tokens,
         cached_input_tokens: usage.cached_tokens,
         output_tokens: usage.output_tokens,
-        reasoning_output_tokens: 0,
-    };
-    let params = ThreadTokenUsageUpdated {
-        thread_id: told.thread,
-        turn_id: turn.as_str(),
-        token_usage: ThreadTokenUsage {
-            total: used,
-            last: used,
-            model_context_window: None,
-        },
-        flat: used,
-    };
-    notify("thread/tokenUsage/updated", &params)
+        reasoning_output_tokens: usage.reasoning_tokens,
+    }
 }
 
 /// A plan that no turn made has nobody to be told to: clients show it within a turn.

@@ -7,7 +7,7 @@ use vocabulary::{Fact, Refusal, Why};
 use super::stub::{Stub, THREAD, approval, tag};
 use crate::codex::Endpoint;
 
-const METHODS: [&str; 17] = [
+const METHODS: [&str; 21] = [
     "initialize",
     "account/read",
     "model/list",
@@ -24,6 +24,10 @@ const METHODS: [&str; 17] = [
     "thread/unsubscribe",
     "turn/start",
     "turn/interrupt",
+    "turn/steer",
+    "account/login/start",
+    "account/login/cancel",
+    "account/logout",
     "anchor.listDirs",
 ];
 
@@ -39,7 +43,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 24, 4, |inner| {
         let name = prop::sample::select(vec![
             "threadId", "input", "type", "text", "cwd", "model", "cursor", "limit", "decision",
-            "answers", "id", "method", "result", "params", "x",
+            "answers", "id", "method", "result", "params", "url", "apiKey", "effort", "x",
         ]);
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

@@ -104,7 +104,15 @@ fn what_cannot_be_done_says_why() {
     );
     let image = json!([{ "type": "image", "url": "x" }]);
     let params = json!({ "threadId": THREAD, "input": image });
-    check("turn/start", params, -32602, "expected text");
+    check("turn/start", params, -32602, "input: url: expected a data:");
+    let audio = json!([{ "type": "audio", "url": "x" }]);
+    let params = json!({ "threadId": THREAD, "input": audio });
+    check(
+        "turn/start",
+        params,
+        -32602,
+        "expected text or a picture, not \"audio\"",
+    );
     stub.say("{");
     assert_eq!(stub.take()[0]["error"]["code"], -32700);
 }

@@ -25,6 +25,8 @@ pub struct Stub {
     /// Calls and wishes to listen that wait for their answer; a wish has no call.
     pub calls: Vec<(Tag, Option<Call>)>,
     pub unlistened: Vec<ThreadId>,
+    /// How often an event was told in everyone's words.
+    shared: usize,
     pub watches: bool,
     pub closed: Option<Reason>,
 }
@@ -37,6 +39,7 @@ impl Stub {
             sent: Vec::new(),
             calls: Vec::new(),
             unlistened: Vec::new(),
+            shared: 0,
             watches: false,
             closed: None,
         };
@@ -75,7 +78,8 @@ impl Stub {
         for action in out {
             match action {
                 Action::Send(frame) => self.sent.push(json_of(&frame)),
-                Action::Shared | Action::WakeAt(_) => {}
+                Action::Shared => self.shared += 1,
+                Action::WakeAt(_) => {}
                 Action::Call { tag, call } => self.calls.push((tag, Some(call))),
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::Unlisten(thread) => self.unlistened.push(thread),
@@ -107,7 +111,10 @@ impl Stub {
         let what = Heard::Live(&event);
         self.act(|dialect, cx, out| dialect.told(cx, out, Delivery { card: &card, what }));
         let own = std::mem::take(&mut self.sent);
-        let shared = tell::tell(&card, &event, self.endpoint);
+        let shared = match std::mem::take(&mut self.shared) {
+            0 => Vec::new(),
+            _ => tell::tell(&card, &event, self.endpoint),
+        };
         shared
             .iter()
             .map(|frame| json_of(frame))
@@ -165,6 +172,8 @@ pub fn thread() -> Thread {
         card: card(),
         title: Title::default(),
         settings: ThreadSettings {
+            budgets: Default::default(),
+            effort: None,
             model: model(),
             auto_approve: false,
             tools: true,
@@ -208,6 +217,9 @@ pub fn tag() -> StreamTag {
 
 pub fn bash() -> ToolCall {
     ToolCall {
+        agent: None,
+        native: None,
+        problem: None,
         item: ItemId::new("i1"),
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),
@@ -240,6 +252,7 @@ pub fn question(id: u64) -> Ask {
 
 fn ask(id: u64, kind: AskKind) -> Ask {
     Ask {
+        agent: None,
         id: AskId(id),
         turn: TurnId::new("t1"),
         item: ItemId::new("i1"),

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Cause, Fact, ItemId, PlanStep, PlanStepStatus, ToolCall, ToolCallRef, ToolClass, ToolOutcome,
-    ToolOutput, TurnId, TurnOutcome, UserInput,
+    Cause, Fact, Growth, Item, ItemId, Native, OutputStream, PlanStep, PlanStepStatus,
+    ReasoningKind, StopReason, SubAgent, ToolCall, ToolCallRef, ToolClass, ToolOutcome, ToolOutput,
+    TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
 };
 
-use super::stub::{Stub, approval, bash, model, tag};
+use super::stub::{NOW, Stub, THREAD, approval, bash, model, tag};
 use crate::codex::Endpoint;
 
 fn methods(frames: &[Value]) -> Vec<&str> {
@@ -20,6 +21,7 @@ fn turn_started() -> Fact {
         turn: TurnId::new("t1"),
         cause: Cause::UserMessage,
         input: UserInput {
+            images: Vec::new(),
             item: ItemId::new("u1"),
             text: "Hi".to_owned(),
             display: None,
@@ -146,4 +148,175 @@ fn a_change_is_shown_before_it_is_made() {
     let change = &told[0]["params"]["item"]["changes"][0];
     assert_eq!(change["path"], "a.txt");
     assert_eq!(change["diff"], "@@ -1,1 +1,2 @@\n-one\n+two\n+three\n");
+}
+
+#[test]
+fn a_step_tells_what_the_thread_and_the_step_used() {
+    let usage = |input_tokens, output_tokens| Usage {
+        input_tokens,
+        output_tokens,
+        cached_tokens: 10,
+        reasoning_tokens: 2,
+        cost_micro_dollars: None,
+    };
+    let finished = |usage: Usage, thread_usage, context_limit| Fact::StepFinished {
+        tag: tag(),
+        reason: StopReason::Stop,
+        usage,
+        context_limit,
+        thread_usage,
+    };
+    let numbers = |input: u64, output: u64| {
+        json!({
+            "totalTokens": input + output, "inputTokens": input, "cachedInputTokens": 10,
+            "outputTokens": output, "reasoningOutputTokens": 2,
+        })
+    };
+    let mut stub = Stub::started(Endpoint::Codex);
+    let told = stub.tell(finished(usage(20, 5), usage(300, 50), Some(128_000)));
+    let mut params = numbers(300, 50);
+    params["threadId"] = json!(THREAD);
+    params["turnId"] = json!("t1");
+    params["tokenUsage"] = json!({
+        "total": numbers(300, 50), "last": numbers(20, 5), "modelContextWindow": 128_000,
+    });
+    let expected = json!({ "method": "thread/tokenUsage/updated", "params": params });
+    assert_eq!(told, [expected]);
+    let uncounted = finished(Usage::default(), Usage::default(), None);
+    assert_eq!(stub.tell(uncounted), Vec::<Value>::new());
+}
+
+#[test]
+fn a_delay_is_an_error_that_is_tried_again() {
+    let told = Stub::started(Endpoint::Zane).tell(Fact::StepDelayed {
+        discards: false,
+        tag: tag(),
+        attempt: 2,
+        delay_ms: 1500,
+        error: "openai: 429: slow down".to_owned(),
+    });
+    let message = "Attempt 2 failed; trying again in 2 s";
+    let expected = json!({ "method": "error", "params": {
+        "threadId": THREAD, "turnId": "t1", "message": message, "willRetry": true,
+        "error": {
+            "message": message,
+            "codexErrorInfo": { "responseStreamDisconnected": { "httpStatusCode": null } },
+            "additionalDetails": "openai: 429: slow down",
+        },
+    } });
+    assert_eq!(told, [expected]);
+}
+
+#[test]
+fn a_budget_ends_a_turn_with_a_reason_of_its_own() {
+    let message = "the turn may use 1000 tokens".to_owned();
+    let kind = TurnErrorKind::Budget;
+    let mut stub = Stub::started(Endpoint::Codex);
+    let told = stub.tell(turn_finished(TurnOutcome::Failed(TurnError {
+        kind,
+        message,
+    })));
+    let methods = methods(&told);
+    assert_eq!(
+        methods,
+        ["error", "thread/status/changed", "turn/completed"]
+    );
+    let info = json!("sessionBudgetExceeded");
+    assert_eq!(told[0]["params"]["error"]["codexErrorInfo"], info);
+    assert_eq!(told[2]["params"]["turn"]["error"]["codexErrorInfo"], info);
+}
+
+#[test]
+fn a_compaction_is_an_item_without_words() {
+    for endpoint in [Endpoint::Codex, Endpoint::Zane] {
+        let told = Stub::started(endpoint).tell(Fact::Compacted {
+            tag: tag(),
+            item: ItemId::new("k1"),
+            summary: "What was said.".to_owned(),
+            tokens_before: 1000,
+        });
+        let item = json!({ "type": "contextCompaction", "id": "k1" });
+        let at = NOW.millis();
+        assert_eq!(
+            told,
+            [
+                json!({ "method": "item/started", "params": {
+                    "threadId": THREAD, "turnId": "t1", "startedAtMs": at, "item": item } }),
+                json!({ "method": "item/completed", "params": {
+                    "threadId": THREAD, "turnId": "t1", "completedAtMs": at, "item": item } }),
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_thought_kept_by_its_provider_shows_nothing() {
+    let thought = Fact::ItemFinished {
+        tag: tag(),
+        item: ItemId::new("r1"),
+        content: 0,
+        body: Item::Reasoning {
+            kind: ReasoningKind::Summary,
+            text: String::new(),
+            partial: false,
+            native: Some(Box::new(Native {
+                origin: "openai".to_owned(),
+                value: json!({ "encrypted_content": "opaque" }),
+            })),
+        },
+    };
+    let mut zane = Stub::started(Endpoint::Zane);
+    assert_eq!(zane.tell(thought.clone()), Vec::<Value>::new());
+    let codex = Stub::started(Endpoint::Codex).tell(thought);
+    let item = json!({ "type": "reasoning", "id": "r1", "summary": [], "content": [] });
+    assert_eq!(codex[0]["params"]["item"], item);
+}
+
+#[test]
+fn a_sub_agents_call_is_an_item_of_the_turn() {
+    let call = ToolCall {
+        item: ItemId::new("i9"),
+        agent: Some(Box::new(SubAgent {
+            parent: ItemId::new("i1"),
+            kind: "general".to_owned(),
+            depth: 1,
+        })),
+        ..bash()
+    };
+    let mut stub = Stub::started(Endpoint::Codex);
+    let reached = stub.tell(Fact::ToolReached {
+        tag: tag(),
+        call: call.clone(),
+    });
+    assert_eq!(reached[0]["method"], "item/started");
+    assert_eq!(reached[0]["params"]["item"]["id"], "i9");
+    assert_eq!(reached[0]["params"]["item"]["type"], "commandExecution");
+    let ended = stub.tell(Fact::ToolFinished {
+        tag: tag(),
+        call: ToolCallRef::from(&call),
+        outcome: ToolOutcome::Failed {
+            error: "no such command".to_owned(),
+        },
+    });
+    assert_eq!(ended[0]["method"], "item/completed");
+    assert_eq!(ended[0]["params"]["item"]["id"], "i9");
+    assert_eq!(ended[0]["params"]["item"]["status"], "failed");
+}
+
+#[test]
+fn only_a_commands_output_is_told_while_it_runs() {
+    for (class, times) in [(ToolClass::Command, 1), (ToolClass::Other, 0)] {
+        let mut stub = Stub::started(Endpoint::Codex);
+        let call = ToolCall { class, ..bash() };
+        let item = call.item.clone();
+        stub.tell(Fact::ToolReached { tag: tag(), call });
+        let told = stub.tell(Fact::ItemGrew {
+            tag: tag(),
+            item,
+            content: 0,
+            growth: Growth::Output(OutputStream::Stdout),
+            delta: "I looked".to_owned(),
+        });
+        assert_eq!(told.len(), times);
+    }
 }

@@ -55,6 +55,9 @@ pub enum ThreadItem<'a> {
         error: Option<McpToolCallError<'a>>,
         duration_ms: Option<u64>,
     },
+    ContextCompaction {
+        id: &'a str,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -72,6 +75,12 @@ pub enum UserContent<'a> {
     Text {
         text: &'a str,
         text_elements: [(); 0],
+    },
+    Image {
+        url: Cow<'a, str>,
+    },
+    LocalImage {
+        path: Cow<'a, str>,
     },
 }
 

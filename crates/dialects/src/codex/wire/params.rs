@@ -31,6 +31,15 @@ pub struct ThreadStartParams {
     /// A word, or an object for finer rules.
     #[serde(default)]
     pub approval_policy: Option<Value>,
+    #[serde(default)]
+    pub config: Option<ThreadConfig>,
+}
+
+/// Of the configuration a thread may start with, what has a meaning here.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct ThreadConfig {
+    #[serde(default)]
+    pub model_reasoning_effort: Option<String>,
 }
 
 /// thread/list
@@ -109,16 +118,76 @@ pub struct TurnStartParams {
     #[serde(default)]
     pub model: Option<String>,
     #[serde(default)]
+    pub effort: Option<String>,
+    #[serde(default)]
     pub approval_policy: Option<Value>,
+    #[serde(default)]
+    pub collaboration_mode: Option<CollaborationMode>,
 }
 
-/// One piece of what a user says; only text has a meaning yet.
+/// The mode itself has no meaning here; its settings stand for a turn's own.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct CollaborationMode {
+    #[serde(default)]
+    pub settings: Option<CollaborationSettings>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct CollaborationSettings {
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub reasoning_effort: Option<String>,
+}
+
+impl TurnStartParams {
+    /// What a client chose for this turn and the next ones, wherever it said so.
+    pub fn model(&self) -> Option<&str> {
+        let settings = self
+            .settings()
+            .and_then(|settings| settings.model.as_deref());
+        given(settings).or(given(self.model.as_deref()))
+    }
+
+    pub fn effort(&self) -> Option<&str> {
+        let settings = self.settings();
+        let settings = settings.and_then(|settings| settings.reasoning_effort.as_deref());
+        given(settings).or(given(self.effort.as_deref()))
+    }
+
+    fn settings(&self) -> Option<&CollaborationSettings> {
+        self.collaboration_mode.as_ref()?.settings.as_ref()
+    }
+}
+
+fn given(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
+}
+
+/// One piece of what a user says: a text, a picture, a mention.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct UserInput {
     #[serde(rename = "type")]
     pub kind: String,
     #[serde(default)]
     pub text: Option<String>,
+    /// Of an `image`.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// Of a `localImage`.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
+/// turn/steer
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteerParams {
+    pub thread_id: String,
+    pub input: Vec<UserInput>,
+    pub expected_turn_id: String,
+    #[serde(default)]
+    pub client_user_message_id: Option<String>,
 }
 
 /// turn/interrupt
@@ -133,6 +202,10 @@ pub struct TurnInterruptParams {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelListParams {
+    #[serde(default)]
+    pub cursor: Option<String>,
+    #[serde(default)]
+    pub limit: Option<u32>,
     #[serde(default)]
     pub include_hidden: Option<bool>,
 }

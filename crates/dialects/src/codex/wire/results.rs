@@ -21,14 +21,6 @@ pub struct InitializeResponse<'a> {
     pub platform_os: &'static str,
 }
 
-/// account/read: nobody has to sign in to talk to us.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct GetAccountResponse {
-    pub account: Option<Empty>,
-    pub requires_openai_auth: bool,
-}
-
 /// A page of a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -47,15 +39,15 @@ pub struct Model<'a> {
     pub description: String,
     pub hidden: bool,
     pub is_default: bool,
-    pub supported_reasoning_efforts: [ReasoningEffortOption; 1],
-    pub default_reasoning_effort: &'static str,
-    pub input_modalities: [&'static str; 1],
+    pub supported_reasoning_efforts: Vec<ReasoningEffortOption<'a>>,
+    pub default_reasoning_effort: &'a str,
+    pub input_modalities: &'static [&'static str],
 }
 
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReasoningEffortOption {
-    pub reasoning_effort: &'static str,
+pub struct ReasoningEffortOption<'a> {
+    pub reasoning_effort: &'a str,
     pub description: &'static str,
 }
 
@@ -95,7 +87,7 @@ pub struct ThreadOpened<'a> {
     pub approval_policy: &'static str,
     pub approvals_reviewer: &'static str,
     pub sandbox: SandboxPolicy,
-    pub reasoning_effort: Option<&'static str>,
+    pub reasoning_effort: Option<&'a str>,
 }
 
 /// Nothing encloses commands in this build, and the answer says so.
@@ -128,4 +120,11 @@ pub enum UnsubscribeStatus {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TurnStartResponse<'a> {
     pub turn: Turn<'a>,
+}
+
+/// turn/steer
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteerResponse<'a> {
+    pub turn_id: &'a str,
 }

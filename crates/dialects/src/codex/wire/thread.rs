@@ -114,6 +114,18 @@ pub enum CodexTurnStatus {
 #[serde(rename_all = "camelCase")]
 pub struct TurnError<'a> {
     pub message: &'a str,
-    pub codex_error_info: Option<&'static str>,
+    pub codex_error_info: Option<CodexErrorInfo>,
     pub additional_details: Option<&'a str>,
+}
+
+/// What kind of trouble it is; the app-server's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum CodexErrorInfo {
+    SessionBudgetExceeded,
+    InternalServerError,
+    /// The status is in the words only.
+    ResponseStreamDisconnected {
+        http_status_code: Option<u16>,
+    },
 }

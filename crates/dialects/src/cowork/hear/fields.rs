@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::repeated;
 use crate::cowork::names::ProviderName;
+use crate::cowork::sign_in::Methods;
 use crate::cowork::wire::mcp::McpServerConfig;
 
 type Object = Map<String, Value>;
@@ -20,6 +21,8 @@ pub enum Field {
     },
     /// A check with words of its own.
     Checked(fn(&str, &Object) -> Result<(), String>),
+    /// `methodId` is one of the provider's; stands after the fields it reads.
+    RegisteredMethod,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -63,9 +66,15 @@ const fn plain(name: &'static str, shape: Shape, wording: Wording) -> Field {
 }
 
 /// The first of the fields that is wrong, in words.
-pub fn check(message: &str, fields: &[Field], object: &Object) -> Result<(), String> {
+pub fn check(
+    message: &str,
+    fields: &[Field],
+    object: &Object,
+    methods: &Methods,
+) -> Result<(), String> {
     fields.iter().try_for_each(|field| match field {
         Field::Checked(check) => check(message, object),
+        Field::RegisteredMethod => registered_method(message, object, methods),
         Field::Plain {
             name,
             shape,
@@ -122,25 +131,16 @@ pub fn optional_provider(message: &str, object: &Object) -> Result<(), String> {
     Err(format!("{message} invalid provider: {}", repeated(&text)))
 }
 
-/// Stands after the fields it reads.
-pub fn registered_method(message: &str, object: &Object) -> Result<(), String> {
+fn registered_method(message: &str, object: &Object, methods: &Methods) -> Result<(), String> {
     let text = |name| object.get(name).and_then(Value::as_str);
     let registered = text("provider")
         .and_then(ProviderName::of)
         .zip(text("methodId"))
-        .is_some_and(|(provider, method)| methods(provider).contains(&method));
+        .is_some_and(|(provider, method)| methods.may_have(provider, method));
     if registered {
         return Ok(());
     }
     Err(format!("{message} unknown methodId"))
-}
-
-fn methods(provider: ProviderName) -> &'static [&'static str] {
-    match provider {
-        ProviderName::Google => &["api_key", "exa_api_key"],
-        ProviderName::Openai | ProviderName::Anthropic => &["api_key"],
-        ProviderName::CodexCli => &["oauth_cli", "oauth_device", "api_key"],
-    }
 }
 
 pub fn set_config(message: &str, object: &Object) -> Result<(), String> {

@@ -1,8 +1,8 @@
 //! Every client message with its fields, in the order in which they are checked.
 
 use super::fields::{
-    Field, Shape, invalid, mcp_server, missing, missing_or_invalid, optional_provider,
-    registered_method, set_config, set_harness_context,
+    Field, Shape, invalid, mcp_server, missing, missing_or_invalid, optional_provider, set_config,
+    set_harness_context,
 };
 
 /// All but `client_hello` also have a `sessionId`, which is checked before these.
@@ -52,7 +52,7 @@ pub const MESSAGES: &[(&str, &[Field])] = &[
         &[
             missing_or_invalid("provider", Shape::Provider),
             missing_or_invalid("methodId", Shape::NonBlank),
-            Field::Checked(registered_method),
+            Field::RegisteredMethod,
         ],
     ),
     (
@@ -61,7 +61,7 @@ pub const MESSAGES: &[(&str, &[Field])] = &[
             missing_or_invalid("provider", Shape::Provider),
             missing_or_invalid("methodId", Shape::NonBlank),
             invalid("code", Shape::Text),
-            Field::Checked(registered_method),
+            Field::RegisteredMethod,
         ],
     ),
     (
@@ -70,7 +70,7 @@ pub const MESSAGES: &[(&str, &[Field])] = &[
             missing_or_invalid("provider", Shape::Provider),
             missing_or_invalid("methodId", Shape::NonBlank),
             missing_or_invalid("apiKey", Shape::NonBlank),
-            Field::Checked(registered_method),
+            Field::RegisteredMethod,
         ],
     ),
     ("list_tools", &[]),

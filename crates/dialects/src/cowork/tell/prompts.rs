@@ -11,6 +11,10 @@ use crate::cowork::wire::part::Part;
 pub fn opened(chunks: Chunks<'_>, ask: &Ask) -> Vec<Frame> {
     let id = RequestId::first(ask.id);
     match &ask.kind {
+        // A sub-agent's call is no part of the answer, but a person is asked all the same.
+        AskKind::Approval(_) if ask.agent.is_some() => {
+            approval_frame(chunks.session, ask).into_iter().collect()
+        }
         AskKind::Approval(_) => {
             let request = chunks.first(Part::ToolApprovalRequest {
                 approval_id: Shown(id),
@@ -39,7 +43,7 @@ pub fn closed(chunks: Chunks<'_>, ask: &Ask, closing: &Closing) -> Vec<Frame> {
         (AskKind::Approval(_), Closing::Cancelled | Closing::Lost { .. })
         | (AskKind::Questions(_), _) => false,
     };
-    if !denied {
+    if !denied || ask.agent.is_some() {
         return Vec::new();
     }
     vec![chunks.first(Part::ToolOutputDenied {

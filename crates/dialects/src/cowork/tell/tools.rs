@@ -1,7 +1,7 @@
 //! Tool calls: planned, reached, finished; and log lines.
 
 use serde::Serialize;
-use vocabulary::{ToolCall, ToolCallRef, ToolOutcome, ToolOutput};
+use vocabulary::{SubAgent, ToolCall, ToolCallRef, ToolOutcome, ToolOutput};
 
 use super::chunks::Chunks;
 use crate::Frame;
@@ -9,7 +9,7 @@ use crate::cowork::wire::conversation::Log;
 use crate::cowork::wire::part::{Output, Part};
 use crate::cowork::wire::{self, ServerEvent};
 
-/// How much of a call's input or output a log line shows.
+/// How much of a call's input or output, or of an error, a log line shows.
 const LOGGED_CHARS_MAX: usize = 4000;
 
 pub fn planned(chunks: Chunks<'_>, call: &ToolCall) -> Vec<Frame> {
@@ -25,7 +25,12 @@ pub fn planned(chunks: Chunks<'_>, call: &ToolCall) -> Vec<Frame> {
 }
 
 pub fn reached(session: &str, call: &ToolCall) -> Frame {
-    log_json(session, "tool>", &call.name, &call.input)
+    log_json(
+        session,
+        call.agent.as_deref(),
+        ("tool>", &call.name),
+        &call.input,
+    )
 }
 
 pub fn finished(chunks: Chunks<'_>, call: &ToolCallRef, outcome: &ToolOutcome) -> Vec<Frame> {
@@ -58,7 +63,12 @@ pub fn finished_log(session: &str, call: &ToolCallRef, outcome: &ToolOutcome) ->
         ToolOutcome::Failed { error } => Output::Failure { error },
         ToolOutcome::NotRun { .. } => return None,
     };
-    Some(log_json(session, "tool<", &call.name, &shown))
+    Some(log_json(
+        session,
+        call.agent.as_deref(),
+        ("tool<", &call.name),
+        &shown,
+    ))
 }
 
 /// What a tool gave back, in the shape this protocol's clients know.
@@ -88,12 +98,27 @@ pub fn log(session: &str, line: &str) -> Frame {
     .frame()
 }
 
-fn log_json(session: &str, arrow: &str, tool: &str, value: &impl Serialize) -> Frame {
-    let mut json = wire::frame(value, 0);
-    if let Some((end, _)) = json.char_indices().nth(LOGGED_CHARS_MAX) {
-        let cut = json[end..].chars().count();
-        json.truncate(end);
-        json.push_str(&format!("...[truncated {cut} chars]"));
+/// A call and its input or output; one of a sub-agent says whose it is.
+fn log_json(
+    session: &str,
+    agent: Option<&SubAgent>,
+    (arrow, tool): (&str, &str),
+    value: &impl Serialize,
+) -> Frame {
+    let json = shortened(wire::frame(value, 0));
+    let line = match agent {
+        Some(SubAgent { kind, .. }) => format!("[sub:{kind}] {arrow} {tool} {json}"),
+        None => format!("{arrow} {tool} {json}"),
+    };
+    log(session, &line)
+}
+
+/// Cut where a log line would be too long, with a word on how much is missing.
+pub fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(LOGGED_CHARS_MAX) {
+        let cut = text[end..].chars().count();
+        text.truncate(end);
+        text.push_str(&format!("...[truncated {cut} chars]"));
     }
-    log(session, &format!("{arrow} {tool} {json}"))
+    text
 }

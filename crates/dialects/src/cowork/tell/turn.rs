@@ -27,10 +27,12 @@ pub fn started(session: &str, turn: &TurnId, cause: Cause, input: &UserInput) ->
         }),
         outcome: None,
     });
-    vec![
-        user_message(session, input.shown(), input.client_id.as_deref()),
-        busy.frame(),
-    ]
+    vec![echo(session, input), busy.frame()]
+}
+
+/// What everyone hears of what a user said.
+pub fn echo(session: &str, input: &UserInput) -> Frame {
+    user_message(session, input.shown(), input.client_id.as_deref())
 }
 
 /// The echo of what a user said.
@@ -61,7 +63,10 @@ pub fn finished(session: &str, turn: &TurnId, outcome: &TurnOutcome, said: Said<
 }
 
 pub fn completed(session: &str, turn: &TurnId, said: Said<'_>) -> Vec<Frame> {
-    let reasoning = said.reasoning.iter().filter(|(_, text)| !text.is_empty());
+    let reasoning = said
+        .reasoning
+        .iter()
+        .filter(|(_, text)| !text.trim().is_empty());
     let reasoning = reasoning.map(|(kind, text)| {
         ServerEvent::Reasoning(Reasoning {
             session_id: session,

@@ -36,6 +36,7 @@ fn a_user_message_starts_a_turn() {
     assert_eq!(
         stub.call(),
         &Call::StartTurn(StartTurn {
+            images: Vec::new(),
             thread: card().id,
             text: "/hello".to_owned(),
             display: None,
@@ -108,6 +109,8 @@ fn a_model_keeps_its_provider_unless_one_is_named() {
     );
     let other = json!({ "type": "set_model", "model": "rehearsal/echo" });
     check(other, "rehearsal", "echo");
+    let plain = json!({ "type": "set_model", "model": "vendor/model" });
+    check(plain, "openai", "vendor/model");
 }
 
 #[test]
@@ -179,7 +182,7 @@ fn each_question_is_asked_and_answered() {
         ),
         (
             json!({ "type": "refresh_provider_status" }),
-            Call::GetProviderStatus,
+            Call::GetProviderStatus { verify: true },
             Reply::ProviderStatus(statuses()),
             "provider_status",
         ),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, AskKind, Call, Closing, Fact, NewThread, OpenAsk, Refusal,
-    Reply, Seq, ThreadView, Why,
+    Answer, ApprovalAnswer, AskId, AskKind, Call, Closing, Fact, OpenAsk, Refusal, Reply, Seq,
+    ThreadView, Why,
 };
 
 use super::samples::{
@@ -43,7 +43,7 @@ fn open_ask(ask: vocabulary::Ask, answered: &[&str]) -> OpenAsk {
 #[test]
 fn a_fresh_connection_is_told_the_first_five_at_once() {
     let mut stub = Stub::opened(&[]);
-    assert_eq!(stub.call(), &Call::CreateThread(NewThread::default()));
+    assert_eq!(stub.call(), &Call::CreateThread(Box::default()));
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
     assert!(stub.sent.is_empty());
     stub.reply(Ok(Reply::Listening(Box::new(view()))));
@@ -373,7 +373,7 @@ fn a_question_told_live_meanwhile_is_not_asked_twice() {
 fn an_unknown_session_is_silently_a_new_one() {
     let mut stub = Stub::opened(&[("resumeSessionId", OTHER)]);
     stub.reply(Err(Refusal::new(Why::UnknownThread, "there is none")));
-    assert_eq!(stub.call(), &Call::CreateThread(NewThread::default()));
+    assert_eq!(stub.call(), &Call::CreateThread(Box::default()));
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
     stub.reply(Ok(Reply::Listening(Box::new(view()))));
     let hello = stub.take().remove(0);
@@ -385,7 +385,7 @@ fn an_unknown_session_is_silently_a_new_one() {
 fn an_id_that_is_none_is_not_asked_for() {
     for id in ["", "  ", "not-a-uuid", "../../etc"] {
         let stub = Stub::opened(&[("resumeSessionId", id)]);
-        assert_eq!(stub.call(), &Call::CreateThread(NewThread::default()));
+        assert_eq!(stub.call(), &Call::CreateThread(Box::default()));
     }
 }
 

@@ -18,6 +18,7 @@ fn history_is_told_message_by_message() {
     };
     let (turn, item) = (TurnId::new("t1"), ItemId::new("i1"));
     let input = UserInput {
+        images: Vec::new(),
         item: item.clone(),
         text: "Hello".to_owned(),
         display: Some("/hello".to_owned()),
@@ -50,6 +51,7 @@ fn history_is_told_message_by_message() {
             1,
             1,
             finished(Item::Reasoning {
+                native: None,
                 kind: vocabulary::ReasoningKind::Summary,
                 text: "Hm.".to_owned(),
                 partial: false,
@@ -59,6 +61,7 @@ fn history_is_told_message_by_message() {
             2,
             1,
             finished(Item::AgentMessage {
+                native: None,
                 text: "Let me look.".to_owned(),
                 partial: true,
             }),

@@ -396,7 +396,7 @@ pub fn right_messages() -> Vec<Value> {
         ),
         (
             "provider_auth_authorize",
-            json!({ "provider": "google", "methodId": "exa_api_key" }),
+            json!({ "provider": "codex-cli", "methodId": "oauth_cli" }),
         ),
         ("provider_auth_callback", callback),
         ("provider_auth_set_api_key", key),

@@ -102,6 +102,7 @@ fn hello_turn() -> Vec<Fact> {
             turn: turn.clone(),
             cause: Cause::UserMessage,
             input: UserInput {
+                images: Vec::new(),
                 item: item.clone(),
                 text: "Hello there.".to_owned(),
                 display: None,
@@ -125,11 +126,14 @@ fn hello_turn() -> Vec<Fact> {
             item: item.clone(),
             content: 0,
             body: Item::AgentMessage {
+                native: None,
                 text: text.to_owned(),
                 partial: false,
             },
         },
         Fact::StepFinished {
+            context_limit: None,
+            thread_usage: Default::default(),
             tag: tag(6),
             reason: StopReason::Stop,
             usage,

@@ -42,6 +42,8 @@ pub fn card() -> ThreadCard {
 
 pub fn settings() -> ThreadSettings {
     ThreadSettings {
+        budgets: Default::default(),
+        effort: None,
         model: model(),
         auto_approve: false,
         tools: true,
@@ -92,6 +94,9 @@ pub fn tag(part: u32) -> StreamTag {
 
 pub fn bash(input: Value) -> ToolCall {
     ToolCall {
+        agent: None,
+        native: None,
+        problem: None,
         item: ItemId::new("i1"),
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),
@@ -128,6 +133,7 @@ pub fn questions(id: u64, questions: &[&str]) -> Ask {
 
 fn ask(id: u64, kind: AskKind) -> Ask {
     Ask {
+        agent: None,
         id: AskId(id),
         turn: TurnId::new("t1"),
         item: ItemId::new("i1"),
@@ -149,7 +155,10 @@ pub fn catalog() -> Catalog {
     let provider = |id: &str, model: &str, auth_methods, connected| CatalogProvider {
         id: id.to_owned(),
         name: id.to_uppercase(),
-        models: vec![model.to_owned()],
+        models: vec![vocabulary::CatalogModel {
+            id: model.to_owned(),
+            ..Default::default()
+        }],
         default_model: model.to_owned(),
         auth_methods,
         connected,
@@ -166,8 +175,20 @@ pub fn catalog() -> Catalog {
     }
 }
 
+pub fn provider_ids() -> Arc<[String]> {
+    let providers = catalog().providers;
+    providers.into_iter().map(|provider| provider.id).collect()
+}
+
 pub fn statuses() -> Vec<ProviderStatus> {
     let status = |provider: &str, authorized| ProviderStatus {
+        account: None,
+        masks: Default::default(),
+        mode: match (authorized, provider) {
+            (false, _) => vocabulary::AuthMode::Missing,
+            (true, "codex-cli") => vocabulary::AuthMode::OAuth,
+            (true, _) => vocabulary::AuthMode::ApiKey,
+        },
         provider: provider.to_owned(),
         authorized,
         verified: false,

@@ -35,6 +35,8 @@ fn a_step_is_two_parts_at_each_end() {
     ] {
         let finish = json!({ "finishReason": word, "totalUsage": wire_usage() });
         let fact = Fact::StepFinished {
+            context_limit: None,
+            thread_usage: Default::default(),
             tag: tag(6),
             reason,
             usage: usage(),
@@ -120,6 +122,7 @@ fn blocks_start_grow_and_end() {
         ),
         (
             ended(Item::AgentMessage {
+                native: None,
                 text: text(),
                 partial: false,
             }),
@@ -138,6 +141,7 @@ fn blocks_start_grow_and_end() {
         ),
         (
             ended(Item::Reasoning {
+                native: None,
                 kind: ReasoningKind::Reasoning,
                 text: text(),
                 partial: true,
@@ -179,6 +183,8 @@ fn a_delta_is_one_piece_of_memory() {
 #[test]
 fn a_raw_part_repeats_the_part_with_its_hyphenated_type() {
     let fact = || Fact::StepFinished {
+        context_limit: None,
+        thread_usage: Default::default(),
         tag: tag(6),
         reason: StopReason::Stop,
         usage: usage(),

@@ -25,6 +25,7 @@ impl Stub {
         let query = query.iter().map(|(k, v)| (k.to_string(), v.to_string()));
         let hello = Hello {
             query: query.collect(),
+            providers: samples::provider_ids(),
             ..Hello::default()
         };
         let mut stub = Self {

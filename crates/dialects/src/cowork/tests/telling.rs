@@ -44,7 +44,8 @@ pub fn usage() -> Usage {
         input_tokens: 100,
         output_tokens: 10,
         cached_tokens: 50,
-        cost_micro_dollars: 7,
+        reasoning_tokens: 0,
+        cost_micro_dollars: Some(7),
     }
 }
 
@@ -93,6 +94,7 @@ fn a_turn_starts_with_the_echo() {
         turn: TurnId::new("t1"),
         cause,
         input: UserInput {
+            images: Vec::new(),
             item: ItemId::new("i1"),
             text: "Review it".to_owned(),
             display: display.map(str::to_owned),
@@ -147,6 +149,7 @@ fn a_turn_that_did_not_complete_says_only_how_it_ended() {
     );
     for (kind, code, source) in [
         (TurnErrorKind::Provider, "provider_error", "provider"),
+        (TurnErrorKind::Budget, "permission_denied", "session"),
         (TurnErrorKind::ServerRestart, "internal_error", "session"),
         (TurnErrorKind::AgentLost, "internal_error", "session"),
         (TurnErrorKind::Internal, "internal_error", "session"),

@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use super::messages::{of_session, right_messages, wrong_fields};
-use super::samples::SESSION;
+use super::samples::{SESSION, catalog};
 use super::stub::Stub;
-use crate::cowork::hear::{MESSAGES, hear};
+use crate::cowork::hear::{Known, MESSAGES, hear};
+use crate::cowork::sign_in::Methods;
 
 fn check(frame: &str, code: &str, message: &str) {
     let mut stub = Stub::connected();
@@ -83,8 +84,13 @@ fn each_wrong_field_has_its_words() {
 
 #[test]
 fn a_right_message_of_every_type_is_understood() {
+    let methods = Methods::of(&catalog());
+    let known = Known {
+        session: SESSION,
+        methods: &methods,
+    };
     for message in right_messages() {
-        let hearing = hear(&message.to_string(), SESSION);
+        let hearing = hear(&message.to_string(), known);
         let hearing = hearing.unwrap_or_else(|wrong| panic!("{message}: {wrong:?}"));
         assert_eq!(hearing.name, message["type"]);
     }
@@ -93,7 +99,6 @@ fn a_right_message_of_every_type_is_understood() {
 #[test]
 fn what_this_build_cannot_do_says_so() {
     for kind in [
-        "provider_auth_authorize",
         "list_commands",
         "execute_command",
         "list_skills",

@@ -12,6 +12,8 @@ pub enum Wanted {
     /// Events tell the outcome; a refusal is told.
     Nothing,
     Tools,
+    /// The next step of a sign-in.
+    Connect,
     /// An answer to an ask; one that came too late is not worth a word.
     Prompt,
     /// A message that was said before is told again to who said it.

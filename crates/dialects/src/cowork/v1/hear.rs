@@ -96,6 +96,9 @@ fn check_fields(name: &str, object: &Object) -> Result<(), String> {
         }
         "set_model" if !non_empty(object.get("model")) => Err("Model id is required".to_owned()),
         "set_model" => check_provider(object.get("provider")),
+        "connect_provider" if object.contains_key("apiKey") && !text("apiKey") => {
+            Err(format!("{name} invalid apiKey"))
+        }
         "connect_provider" => check_provider(Some(object.get("provider").unwrap_or(&Value::Null))),
         _ => Ok(()),
     }

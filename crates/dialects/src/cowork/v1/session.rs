@@ -1,6 +1,7 @@
 //! A connection's session: what its client says, and what it is answered.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use vocabulary::{
     Answer, ApprovalAnswer, Call, Cause, Changes, Fact, ModelRef, Refusal, Reply, StartTurn,
@@ -12,27 +13,34 @@ use super::super::asks::{OpenAsks, RequestId};
 use super::super::names::{ProviderName, parse, spell};
 use super::super::tell::turn::user_message;
 use super::calls::{Calls, Wanted};
+use super::connect::Connecting;
 use super::hear;
 use super::wire::{ClientMessage, ServerEvent, config, error};
 use crate::{Action, Frame};
 
 pub struct Session {
     /// The thread's id as frames spell it.
-    id: String,
+    pub id: String,
     pub card: ThreadCard,
-    model: ModelRef,
+    pub model: ModelRef,
     asks: OpenAsks,
-    busy: bool,
+    pub busy: bool,
+    /// The ids of the catalog's providers.
+    providers: Arc<[String]>,
+    /// The sign-in that is under way.
+    pub connecting: Option<Connecting>,
 }
 
 impl Session {
-    pub fn new(view: &ThreadView) -> Self {
+    pub fn new(view: &ThreadView, providers: Arc<[String]>) -> Self {
         Self {
             id: view.thread.card.id.to_string(),
             card: view.thread.card.clone(),
             model: view.thread.settings.model.clone(),
             asks: OpenAsks::default(),
             busy: view.turn.is_some(),
+            providers,
+            connecting: None,
         }
     }
 
@@ -63,11 +71,17 @@ impl Session {
         }
     }
 
-    fn refuse(&self, out: &mut Vec<Action>, message: &str) {
+    pub fn refuse(&self, out: &mut Vec<Action>, message: &str) {
         out.push(Action::Send(error(&self.id, message)));
     }
 
-    fn act(&self, out: &mut Vec<Action>, calls: &mut Calls, name: &str, message: ClientMessage) {
+    fn act(
+        &mut self,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        name: &str,
+        message: ClientMessage,
+    ) {
         let thread = self.card.id;
         match message {
             ClientMessage::ClientHello {} => {}
@@ -97,8 +111,10 @@ impl Session {
             ClientMessage::Reset {} => {
                 calls.make(out, Wanted::Nothing, Call::ResetThread { thread });
             }
-            ClientMessage::ConnectProvider {}
-            | ClientMessage::SessionBackupGet {}
+            ClientMessage::ConnectProvider { provider, api_key } => {
+                self.connect(out, calls, provider, api_key);
+            }
+            ClientMessage::SessionBackupGet {}
             | ClientMessage::SessionBackupCheckpoint {}
             | ClientMessage::SessionBackupRestore {}
             | ClientMessage::SessionBackupDeleteCheckpoint {} => {
@@ -121,6 +137,7 @@ impl Session {
             client_message_id: client_message_id.clone(),
         };
         let turn = StartTurn {
+            images: Vec::new(),
             thread: self.card.id,
             text,
             display: None,
@@ -179,17 +196,22 @@ impl Session {
                 provider: id.to_owned(),
                 model: model.to_owned(),
             },
-            id => parse(ProviderName::of(id).unwrap_or(spell(&self.model).0), model),
+            id => {
+                let provider = ProviderName::of(id).unwrap_or(spell(&self.model).0);
+                parse(provider, model, &self.providers)
+            }
         }
     }
 
     pub fn answered(
-        &self,
+        &mut self,
         out: &mut Vec<Action>,
+        calls: &mut Calls,
         wanted: &Wanted,
         outcome: Result<Reply, Refusal>,
     ) {
         match (wanted, outcome) {
+            (Wanted::Connect, outcome) => self.connect_goes_on(out, calls, outcome),
             (Wanted::Tools, Ok(Reply::Tools(tools))) => {
                 let tools = tools.iter().map(|(name, _)| name.as_str()).collect();
                 let session_id = &self.id;

@@ -3,8 +3,8 @@
 use vocabulary::{AskKind, Changed, Event, Fact, ThreadCard, TurnOutcome};
 
 use super::super::asks::{RequestId, ask_frame};
-use super::super::tell::turn::{Said, completed, user_message};
-use super::super::tell::{thread, tools};
+use super::super::tell::turn::{self, Said, completed};
+use super::super::tell::{notes, thread, tools};
 use super::wire::{ServerEvent, approval, busy, config, error};
 use crate::Frame;
 
@@ -12,10 +12,15 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
     let mut buffer = [0; 36];
     let session: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
     match &event.fact {
-        Fact::TurnStarted { input, .. } => vec![
-            user_message(session, input.shown(), input.client_id.as_deref()),
-            busy(session, true),
-        ],
+        Fact::TurnStarted { input, .. } => vec![turn::echo(session, input), busy(session, true)],
+        Fact::TurnSteered { input, .. } => vec![turn::echo(session, input)],
+        Fact::Compacted { tokens_before, .. } => vec![notes::compacted(session, *tokens_before)],
+        Fact::StepDelayed {
+            attempt,
+            delay_ms,
+            error,
+            ..
+        } => vec![notes::delayed(session, *attempt, *delay_ms, error)],
         Fact::TurnFinished {
             turn,
             outcome,
@@ -89,6 +94,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         | Fact::ItemGrew { .. }
         | Fact::ItemFinished { .. }
         | Fact::ToolPlanned { .. }
+        | Fact::UsageAdded { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::AskClosed { .. }

@@ -6,6 +6,7 @@ use vocabulary::{Ask, AskKind, ModelRef, ThreadCard};
 
 use super::super::asks::RequestId;
 use super::super::names::{ModelName, spell};
+use super::super::wire::client::Secret;
 use super::super::wire::{Shown, conversation, frame};
 use crate::Frame;
 
@@ -37,7 +38,10 @@ pub enum ClientMessage {
         model: String,
         provider: Option<String>,
     },
-    ConnectProvider {},
+    ConnectProvider {
+        provider: String,
+        api_key: Option<Secret>,
+    },
     ListTools {},
     Reset {},
     SessionBackupGet {},

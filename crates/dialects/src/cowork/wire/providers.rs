@@ -93,8 +93,17 @@ pub struct ProviderAuthResult<'a> {
     pub method_id: &'a str,
     pub ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<AuthMode>,
+    pub mode: Option<SignInMode>,
     pub message: &'a str,
+}
+
+/// What a sign-in that succeeded left.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SignInMode {
+    ApiKey,
+    Oauth,
+    OauthPending,
 }
 
 /// How a provider is signed in to.

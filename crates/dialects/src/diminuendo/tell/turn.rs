@@ -1,6 +1,6 @@
 //! A turn's two ends, and what it cost.
 
-use vocabulary::{StreamTag, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage};
+use vocabulary::{ModelRef, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput};
 
 use super::{At, Spelled};
 use crate::diminuendo::wire::ServerEvent;
@@ -42,6 +42,7 @@ impl<'a> At<'a> {
                 message,
                 code: match kind {
                     TurnErrorKind::Provider | TurnErrorKind::Internal => "AGENT_ERROR",
+                    TurnErrorKind::Budget => "BUDGET_EXHAUSTED",
                     TurnErrorKind::AgentLost => "AGENT_DISCONNECTED",
                     TurnErrorKind::ServerRestart => "SERVER_RESTART",
                 },
@@ -51,12 +52,22 @@ impl<'a> At<'a> {
         })
     }
 
-    pub fn usage(self, tag: &'a StreamTag, usage: Usage) -> Spelled<'a> {
+    /// Listed without a number, as all that confirms.
+    pub fn steered(self, input: &'a UserInput) -> Spelled<'a> {
+        Spelled::Unnumbered(ServerEvent::SteerSent {
+            session_id: self.session_id,
+            steer_id: input.item.as_str(),
+            content: input.shown(),
+        })
+    }
+
+    /// A price that is not known is not told: it is not zero.
+    pub fn usage(self, turn: &'a TurnId, model: &'a ModelRef, usage: Usage) -> Spelled<'a> {
         Spelled::Unnumbered(ServerEvent::UsageUpdate {
             session_id: self.session_id,
-            turn_id: tag.turn.as_str(),
-            model: &tag.model.model,
-            provider: &tag.model.provider,
+            turn_id: turn.as_str(),
+            model: &model.model,
+            provider: &model.provider,
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
             cached_tokens: usage.cached_tokens,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 use vocabulary::{
     Answer, ApprovalAnswer, Cause, Closing, Fact, Growth, Item, ItemId, Opening, OutputStream,
-    Question, ReasoningKind, Status, StatusReason, StopReason, Title, ToolCallRef, ToolOutcome,
-    ToolOutput, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
+    Purpose, Question, ReasoningKind, Status, StatusReason, StopReason, Title, ToolCallRef,
+    ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
 };
 
 use crate::cowork::tests::samples::{
@@ -19,12 +19,56 @@ pub fn turn_started() -> Fact {
         turn: TurnId::new("t1"),
         cause: Cause::UserMessage,
         input: UserInput {
+            images: Vec::new(),
             item: ItemId::new("u1"),
             text: "Hello".to_owned(),
             display: None,
             client_id: None,
         },
         model: Arc::new(model()),
+    }
+}
+
+pub fn steered() -> Fact {
+    Fact::TurnSteered {
+        after_step: 0,
+        turn: TurnId::new("t1"),
+        input: UserInput {
+            images: Vec::new(),
+            item: ItemId::new("u2"),
+            text: "Left".to_owned(),
+            display: None,
+            client_id: None,
+        },
+    }
+}
+
+pub fn usage(cost_micro_dollars: Option<u64>) -> Usage {
+    Usage {
+        input_tokens: 100,
+        output_tokens: 20,
+        cached_tokens: 60,
+        reasoning_tokens: 5,
+        cost_micro_dollars,
+    }
+}
+
+pub fn step_finished(usage: Usage, context_limit: Option<u64>) -> Fact {
+    Fact::StepFinished {
+        tag: tag(0),
+        reason: StopReason::Stop,
+        usage,
+        context_limit,
+        thread_usage: usage,
+    }
+}
+
+pub fn added(turn: Option<TurnId>) -> Fact {
+    Fact::UsageAdded {
+        turn,
+        model: Arc::new(model()),
+        purpose: Purpose::SubAgent,
+        usage: usage(Some(7)),
     }
 }
 
@@ -69,6 +113,7 @@ pub fn said(text: &str) -> Fact {
         item: ItemId::new("m1"),
         content: 0,
         body: Item::AgentMessage {
+            native: None,
             text: text.to_owned(),
             partial: false,
         },
@@ -81,6 +126,7 @@ pub fn thought() -> Fact {
         item: ItemId::new("r1"),
         content: 0,
         body: Item::Reasoning {
+            native: None,
             kind: ReasoningKind::Reasoning,
             text: "hm".to_owned(),
             partial: false,
@@ -144,14 +190,27 @@ pub fn all() -> Vec<Fact> {
             reason: StatusReason::TurnStarted,
         },
         turn_started(),
+        steered(),
+        Fact::Compacted {
+            tag: tag(0),
+            item: ItemId::new("k1"),
+            summary: "Before.".to_owned(),
+            tokens_before: 100,
+        },
+        added(Some(TurnId::new("t1"))),
+        added(None),
+        Fact::StepDelayed {
+            discards: false,
+            tag: tag(0),
+            attempt: 1,
+            delay_ms: 100,
+            error: "slow down".to_owned(),
+        },
         turn_finished(TurnOutcome::Completed),
         turn_finished(failed(TurnErrorKind::Provider)),
         Fact::StepStarted { tag: tag(0) },
-        Fact::StepFinished {
-            tag: tag(0),
-            reason: StopReason::Stop,
-            usage: Usage::default(),
-        },
+        step_finished(usage(None), None),
+        step_finished(usage(Some(7)), Some(1000)),
         Fact::StepFailed {
             tag: tag(0),
             reason: StopReason::Error,

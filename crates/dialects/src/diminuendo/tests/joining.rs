@@ -28,6 +28,7 @@ fn running() -> RunningTurn {
         turn: TurnId::new("t1"),
         started_at: NOW,
         input: UserInput {
+            images: Vec::new(),
             item: vocabulary::ItemId::new("u1"),
             text: "Go".to_owned(),
             display: None,

@@ -1,7 +1,7 @@
 //! The history and the log.
 
 use serde_json::json;
-use vocabulary::{Call, Entry, Event, Fact, Reply, Seq};
+use vocabulary::{Call, Entry, Event, Fact, Reply, Seq, TurnId};
 
 use super::facts;
 use super::stub::Stub;
@@ -33,14 +33,16 @@ fn the_history_is_what_was_said() {
         entry(1, facts::turn_started()),
         entry(2, facts::thought()),
         entry(3, facts::said("Hi.")),
+        entry(4, facts::steered()),
     ];
-    stub.reply(Ok(page(entries, 3, 0)));
+    stub.reply(Ok(page(entries, 4, 0)));
     let ts = NOW.millis();
     assert_eq!(
         stub.take(),
         [json!({"type": "history", "sessionId": SESSION, "items": [
             {"id": "u1", "role": "user", "content": "Hello", "turnId": "t1", "createdAt": ts},
             {"id": "m1", "role": "assistant", "content": "Hi.", "turnId": "t1", "createdAt": ts},
+            {"id": "u2", "role": "user", "content": "Left", "turnId": "t1", "createdAt": ts},
         ]})]
     );
 }
@@ -90,8 +92,16 @@ fn the_log_is_read_on_until_it_has_told_enough() {
         }],
         more: true,
     };
-    stub.reply(Ok(events(4, Fact::ThreadReset)));
-    assert!(matches!(stub.call(), Call::ReadEvents { after, .. } if *after == Seq(4)));
+    let untold = [
+        Fact::ThreadReset,
+        facts::steered(),
+        facts::step_finished(facts::usage(None), None),
+        facts::added(Some(TurnId::new("t1"))),
+    ];
+    for (number, fact) in (1..).zip(untold) {
+        stub.reply(Ok(events(number, fact)));
+        assert!(matches!(stub.call(), Call::ReadEvents { after, .. } if *after == Seq(number)));
+    }
     stub.reply(Ok(events(5, facts::turn_started())));
     let ts = NOW.millis();
     assert_eq!(

@@ -43,11 +43,11 @@ fn a_wrong_message_is_told_which_field_and_what_it_should_be() {
         "SessionNotFound",
         "there is no such session",
     );
-    let steer = json!({"type": "steer", "sessionId": SESSION, "content": "left"});
+    let read = json!({"type": "read_file", "sessionId": SESSION, "path": "a.txt"});
     check(
-        &steer.to_string(),
+        &read.to_string(),
         "NotAvailable",
-        "steer is not available in this build yet",
+        "read_file is not available in this build yet",
     );
 }
 

@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use vocabulary::{Answer, ApprovalAnswer, AskId, Call, Reply, TurnId};
+use vocabulary::{
+    Answer, ApprovalAnswer, AskId, Call, Fact, Growth, ItemId, OutputStream, Refusal, Reply,
+    SteerTurn, ToolCall, ToolClass, TurnId, TurnOutcome, Why,
+};
 
+use super::facts;
 use super::stub::Stub;
-use crate::cowork::tests::samples::{SESSION, thread_id};
+use crate::Heard;
+use crate::cowork::tests::samples::{SESSION, bash, event, tag, thread_id, view};
 
 #[test]
 fn a_turn_has_the_id_its_client_gave() {
@@ -42,6 +47,65 @@ fn a_stop_is_acknowledged_if_there_was_something_to_stop() {
         stub.say(json!({"type": "stop_turn", "sessionId": SESSION}));
         stub.reply(Ok(Reply::Cancelled { turn }));
         assert_eq!(stub.take(), [expected]);
+    }
+}
+
+#[test]
+fn a_running_turn_is_steered_and_the_sender_hears_it_once() {
+    let mut stub = Stub::joined(view());
+    stub.sent.clear();
+    let steer = json!({"type": "steer", "sessionId": SESSION, "text": "Left", "requestId": "r1"});
+    stub.say(steer.clone());
+    let call = Call::SteerTurn(SteerTurn {
+        thread: thread_id(SESSION),
+        turn: None,
+        text: "Left".to_owned(),
+        client_message_id: None,
+        images: Vec::new(),
+    });
+    assert_eq!(stub.call(), &call);
+    let (turn, item) = (TurnId::new("t1"), ItemId::new("u2"));
+    stub.reply(Ok(Reply::Steered { turn, item }));
+    let mut sent = json!({"type": "steer_sent", "sessionId": SESSION, "steerId": "u2",
+        "content": "Left"});
+    let another = sent.clone();
+    sent["requestId"] = json!("r1");
+    assert_eq!(stub.take(), [sent]);
+    let event = event(facts::steered());
+    stub.hear(Heard::Live(&event));
+    assert!(stub.take().is_empty(), "it was answered");
+    stub.hear(Heard::Live(&event));
+    assert_eq!(stub.take(), [another], "somebody else's is told");
+
+    stub.say(steer);
+    stub.reply(Err(Refusal::new(Why::NoRunningTurn, "no turn is running")));
+    let error = json!({"type": "error", "code": "NoActiveTurn", "message": "no turn is running",
+        "requestId": "r1"});
+    assert_eq!(stub.take(), [error]);
+}
+
+#[test]
+fn only_commands_write_to_the_terminal() {
+    for (class, times) in [(ToolClass::Command, 1), (ToolClass::Other, 0)] {
+        let mut stub = Stub::joined(view());
+        let planned = Fact::ToolPlanned {
+            tag: tag(0),
+            content: 0,
+            call: ToolCall {
+                class,
+                ..bash(json!({}))
+            },
+        };
+        stub.hear(Heard::Live(&event(planned)));
+        stub.sent.clear();
+        let wrote = facts::grew(Growth::Output(OutputStream::Stdout));
+        stub.hear(Heard::Live(&event(wrote.clone())));
+        assert_eq!(stub.take().len(), times);
+        let finished = facts::turn_finished(TurnOutcome::Completed);
+        stub.hear(Heard::Live(&event(finished)));
+        stub.sent.clear();
+        stub.hear(Heard::Live(&event(wrote)));
+        assert_eq!(stub.take().len(), 1, "calls of another turn are forgotten");
     }
 }
 

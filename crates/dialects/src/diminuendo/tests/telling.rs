@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    ApprovalAnswer, Fact, Growth, ToolOutcome, ToolOutput, TurnErrorKind, TurnOutcome,
+    ApprovalAnswer, Fact, Growth, ToolOutcome, ToolOutput, TurnErrorKind, TurnId, TurnOutcome,
 };
 
 use super::facts;
-use crate::cowork::tests::samples::{NOW, SESSION, card, event, json as parsed};
+use crate::cowork::tests::samples::{
+    NOW, SESSION, card, event, json as parsed, model as facts_model,
+};
 use crate::diminuendo::Form;
 use crate::diminuendo::tell::{Spelled, spell, tell};
 
@@ -35,9 +37,9 @@ fn an_event_has_at_most_one_number_and_says_whether() {
         let happened = event(fact.clone());
         let numbered = matches!(spell(SESSION, &happened), Some(Spelled::Numbered(_)));
         let frames = told(fact, Form::Snake);
-        assert!(frames.len() <= 1);
-        let has_seq = frames.iter().any(|frame| frame.get("seq").is_some());
-        assert_eq!(has_seq, numbered, "{frames:?}");
+        let has_seq = |frame: &&Value| frame.get("seq").is_some();
+        let numbers = frames.iter().filter(has_seq).count();
+        assert_eq!(numbers, usize::from(numbered), "{frames:?}");
     }
 }
 
@@ -50,6 +52,7 @@ fn a_turn_ends_in_one_of_two_ways() {
     for (kind, code) in [
         (TurnErrorKind::Provider, "AGENT_ERROR"),
         (TurnErrorKind::Internal, "AGENT_ERROR"),
+        (TurnErrorKind::Budget, "BUDGET_EXHAUSTED"),
         (TurnErrorKind::AgentLost, "AGENT_DISCONNECTED"),
         (TurnErrorKind::ServerRestart, "SERVER_RESTART"),
     ] {
@@ -105,6 +108,34 @@ fn a_permission_is_asked_and_resolved() {
             json!({"type": "approval_resolved", "requestId": "req-7", "approved": approved})
         );
     }
+}
+
+#[test]
+fn usage_is_told_with_what_is_known() {
+    let model = facts_model();
+    let mut used = json!({"type": "usage_update", "sessionId": SESSION, "turnId": "t1",
+        "model": model.model, "provider": model.provider,
+        "inputTokens": 100, "outputTokens": 20, "cachedTokens": 60});
+    let unpriced = facts::step_finished(facts::usage(None), None);
+    assert_eq!(told(unpriced, Form::Snake), [used.clone()]);
+    used["costMicroDollars"] = json!(7);
+    let context = json!({"type": "usage_context", "sessionId": SESSION, "turnId": "t1",
+        "contextSize": 120, "maxContextSize": 1000});
+    for form in [Form::Snake, Form::Dotted] {
+        let priced = facts::step_finished(facts::usage(Some(7)), Some(1000));
+        assert_eq!(told(priced, form), [used.clone(), context.clone()]);
+    }
+    let beside = facts::added(Some(TurnId::new("t1")));
+    assert_eq!(told(beside, Form::Snake), [used]);
+    assert!(told(facts::added(None), Form::Snake).is_empty());
+}
+
+#[test]
+fn everyone_joined_hears_what_was_said_to_a_running_turn() {
+    assert_eq!(
+        told(facts::steered(), Form::Snake),
+        [json!({"type": "steer_sent", "sessionId": SESSION, "steerId": "u2", "content": "Left"})]
+    );
 }
 
 #[test]

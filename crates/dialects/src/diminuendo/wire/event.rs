@@ -241,7 +241,14 @@ pub enum ServerEvent<'a> {
         input_tokens: u64,
         output_tokens: u64,
         cached_tokens: u64,
-        cost_micro_dollars: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost_micro_dollars: Option<u64>,
+    },
+    UsageContext {
+        session_id: &'a str,
+        turn_id: &'a str,
+        context_size: u64,
+        max_context_size: u64,
     },
 
     // Reliability: `fromSeq` is not part of the gap, `toSeq` is.
@@ -256,6 +263,11 @@ pub enum ServerEvent<'a> {
     },
 
     // Control
+    SteerSent {
+        session_id: &'a str,
+        steer_id: &'a str,
+        content: &'a str,
+    },
     StopAcknowledged {
         session_id: &'a str,
         turn_id: &'a str,

@@ -43,6 +43,11 @@ fn field() -> impl Strategy<Value = String> {
         "name",
         "request_id",
         "answers",
+        "provider",
+        "api_key",
+        "model",
+        "url",
+        "path",
     ];
     prop_oneof![
         prop::sample::select(known.to_vec()).prop_map(str::to_owned),

@@ -34,6 +34,8 @@ pub fn thread() -> Thread {
         },
         title: Title::default(),
         settings: ThreadSettings {
+            budgets: Default::default(),
+            effort: None,
             model: model(),
             auto_approve: true,
             tools: false,
@@ -100,6 +102,7 @@ pub fn turn_started() -> Fact {
         turn: TurnId::new("t1"),
         cause: Cause::UserMessage,
         input: UserInput {
+            images: Vec::new(),
             item: ItemId::new("i0"),
             text: "Hello".to_owned(),
             display: None,
@@ -122,6 +125,9 @@ pub fn turn_finished() -> Fact {
 
 pub fn bash(line: &str) -> ToolCall {
     ToolCall {
+        agent: None,
+        native: None,
+        problem: None,
         item: ItemId::new("i1"),
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),
@@ -132,6 +138,7 @@ pub fn bash(line: &str) -> ToolCall {
 
 pub fn approval() -> Ask {
     Ask {
+        agent: None,
         id: AskId(7),
         turn: TurnId::new("t1"),
         item: ItemId::new("i1"),

@@ -1,5 +1,7 @@
 //! History (heading "Thread History"): durable events, their payloads in camelCase.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -98,5 +100,11 @@ pub enum Input<'a> {
     Text {
         text: &'a str,
         text_elements: [(); 0],
+    },
+    Image {
+        url: Cow<'a, str>,
+    },
+    LocalImage {
+        path: Cow<'a, str>,
     },
 }

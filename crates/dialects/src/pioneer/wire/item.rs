@@ -16,6 +16,8 @@ pub enum TurnItem<'a> {
     UserMessage {
         id: &'a str,
         text: &'a str,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment<'a>>,
     },
     AgentMessage {
         id: &'a str,
@@ -25,6 +27,13 @@ pub enum TurnItem<'a> {
         id: &'a str,
         summary: Vec<&'a str>,
         content: Vec<&'a str>,
+    },
+    SystemEvent {
+        id: Cow<'a, str>,
+        level: SystemEventLevel,
+        message: Cow<'a, str>,
+        code: &'static str,
+        details: Value,
     },
     CommandExecution {
         #[serde(flatten)]
@@ -48,6 +57,21 @@ pub enum TurnItem<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
     },
+}
+
+/// A picture that came with a message.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Attachment<'a> {
+    Image { url: Cow<'a, str> },
+    LocalImage { path: Cow<'a, str> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemEventLevel {
+    Info,
+    Warning,
 }
 
 /// What all tool items have.

@@ -10,6 +10,7 @@ use super::permission::Resolution;
 use super::thread::{
     SandboxMode, SandboxPolicy, ThreadMode, ThreadOriginKind, ThreadSidebarVisibility,
 };
+use crate::secret::SecretText;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WorkspaceCreateParams {
@@ -112,12 +113,16 @@ pub struct TurnStartParams {
     pub mode: Option<ThreadMode>,
 }
 
-/// Of its many types only `text` can be used in this build.
+/// Of its many types `text`, `image` and `localImage` can be used in this build.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct UserInput {
     #[serde(rename = "type")]
     pub kind: String,
     pub text: Option<String>,
+    /// Of an `image`.
+    pub url: Option<String>,
+    /// Of a `localImage`.
+    pub path: Option<String>,
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -135,4 +140,16 @@ pub struct PermissionRespondParams {
     pub resolution: Option<Resolution>,
     /// By question id; an empty list passes over the question.
     pub answers: Option<BTreeMap<String, Vec<String>>>,
+}
+
+/// `provider/models/list` and `provider/delete_api_key`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ProviderParams {
+    pub provider: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ProviderSetApiKeyParams {
+    pub provider: String,
+    pub api_key: SecretText,
 }

@@ -63,6 +63,14 @@ pub struct ItemNotification<'a> {
     pub item: TurnItem<'a>,
 }
 
+/// The params of `context/compressed`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ContextCompressedNotification<'a> {
+    pub thread_id: &'a str,
+    pub turn_id: &'a str,
+    pub compressed_tokens: u64,
+}
+
 /// One shape under four method names.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ItemDeltaNotification<'a> {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use vocabulary::{
-    Answer, AskId, Call, Changed, Fact, Refusal, Reply, ThreadSettings, Title, TurnOutcome, Why,
+    Answer, AskId, Call, Changed, Fact, ItemId, Refusal, Reply, SubAgent, ThreadSettings, Title,
+    ToolCall, TurnId, TurnOutcome, UserInput, Why,
 };
 
 use super::stub::Stub;
 use crate::Variant;
 use crate::cowork::tests::samples::{
-    SESSION, approval, model, questions, settings, tag, thread_id,
+    SESSION, approval, bash, model, questions, settings, tag, thread_id,
 };
 use crate::diminuendo::tests::facts;
 
@@ -168,4 +169,88 @@ fn a_connection_that_was_closed_still_lets_its_session_go() {
     assert!(stub.calls.is_empty(), "nobody would make them");
     stub.go();
     assert_eq!(stub.calls.len(), 2);
+}
+
+#[test]
+fn what_the_agent_goes_through_is_told_in_lines() {
+    let mut stub = Stub::connected();
+    let line = |line: &str| json!({"type": "log", "sessionId": SESSION, "line": line});
+    stub.tell(Fact::StepDelayed {
+        discards: false,
+        tag: tag(0),
+        attempt: 1,
+        delay_ms: 2_000,
+        error: "OpenAI is overloaded".to_owned(),
+    });
+    stub.tell(Fact::Compacted {
+        tag: tag(0),
+        item: ItemId::new("i3"),
+        summary: "Short.".to_owned(),
+        tokens_before: 9,
+    });
+    let call = ToolCall {
+        agent: Some(Box::new(SubAgent {
+            parent: ItemId::new("i0"),
+            kind: "general".to_owned(),
+            depth: 1,
+        })),
+        ..bash(json!({}))
+    };
+    stub.tell(Fact::ToolReached { tag: tag(0), call });
+    assert_eq!(
+        stub.take(),
+        [
+            line("[retry] OpenAI is overloaded; trying again in 2 s (attempt 2)"),
+            line("[compaction] 9 tokens of context were replaced by a summary"),
+            line("[sub:general] tool> bash {}"),
+        ]
+    );
+}
+
+#[test]
+fn what_is_said_to_a_running_turn_is_echoed() {
+    let mut stub = Stub::connected();
+    stub.tell(Fact::TurnSteered {
+        after_step: 0,
+        turn: TurnId::new("t1"),
+        input: UserInput {
+            item: ItemId::new("i2"),
+            text: "Use tabs".to_owned(),
+            display: None,
+            client_id: Some("m2".to_owned()),
+            images: Vec::new(),
+        },
+    });
+    assert_eq!(
+        stub.take(),
+        [
+            json!({"type": "user_message", "sessionId": SESSION, "text": "Use tabs",
+                "clientMessageId": "m2"})
+        ]
+    );
+}
+
+#[test]
+fn a_model_of_another_provider_is_named_through_openai() {
+    let mut stub = Stub::connected();
+    stub.say(
+        json!({"type": "set_model", "sessionId": SESSION, "provider": "openai",
+                    "model": "rehearsal/echo"}),
+    );
+    let Call::ChangeThread { changes, .. } = stub.call() else {
+        panic!("{:?}", stub.calls);
+    };
+    let chosen = changes.model.clone().expect("a model");
+    assert_eq!(chosen.provider, "rehearsal");
+    stub.tell(Fact::SettingsChanged {
+        settings: ThreadSettings {
+            model: chosen,
+            ..settings()
+        },
+        changed: vec![Changed::Model],
+        title: Title::default(),
+    });
+    let config = &stub.take()[0]["config"];
+    assert_eq!(config["provider"], "openai");
+    assert_eq!(config["model"], "rehearsal/echo");
 }

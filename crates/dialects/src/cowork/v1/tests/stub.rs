@@ -25,7 +25,11 @@ impl Stub {
             calls: Vec::new(),
             closed: None,
         };
-        stub.act(|dialect, cx, out| dialect.opened(cx, out, &Hello::default()));
+        let hello = Hello {
+            providers: samples::provider_ids(),
+            ..Hello::default()
+        };
+        stub.act(|dialect, cx, out| dialect.opened(cx, out, &hello));
         stub
     }
 

@@ -1,0 +1,185 @@
+//! Text and pictures that start a turn, or come while one runs.
+
+use serde_json::{Value, json};
+use vocabulary::{
+    Call, Changes, Fact, Image, ItemId, Refusal, Reply, SteerTurn, TurnId, UserInput, Why,
+};
+
+use super::stub::{NOW, Stub, THREAD, event, thread, view};
+use crate::codex::Endpoint;
+
+fn picture() -> Image {
+    Image::Data {
+        media_type: "image/png".to_owned(),
+        base64: "iVBORw0KGgo=".into(),
+    }
+}
+
+fn steered() -> UserInput {
+    UserInput {
+        item: ItemId::new("u2"),
+        text: "And tests".to_owned(),
+        display: None,
+        client_id: Some("c2".to_owned()),
+        images: vec![picture()],
+    }
+}
+
+fn shown() -> Value {
+    json!({
+        "type": "userMessage", "id": "u2", "clientId": "c2",
+        "content": [
+            { "type": "text", "text": "And tests", "text_elements": [] },
+            { "type": "image", "url": "data:image/png;base64,iVBORw0KGgo=" },
+        ],
+    })
+}
+
+#[test]
+fn pictures_go_with_the_words() {
+    let mut stub = Stub::started(Endpoint::Zane);
+    let input = json!([
+        { "type": "text", "text": "Look", "text_elements": [] },
+        { "type": "image", "url": "data:image/png;base64,iVBORw0KGgo=" },
+        { "type": "image", "url": "https://example.com/a.webp", "detail": "high" },
+        { "type": "localImage", "path": "/tmp/a.png" },
+    ]);
+    stub.ask(
+        2,
+        "turn/start",
+        json!({ "threadId": THREAD, "input": input }),
+    );
+    let Call::StartTurn(start) = stub.call() else {
+        panic!("{:?}", stub.calls);
+    };
+    assert_eq!(start.text, "Look");
+    let images = [
+        picture(),
+        Image::Url("https://example.com/a.webp".to_owned()),
+        Image::Path("/tmp/a.png".into()),
+    ];
+    assert_eq!(start.images, images);
+}
+
+#[test]
+fn too_many_pictures_are_refused() {
+    let mut stub = Stub::started(Endpoint::Codex);
+    let image = json!({ "type": "image", "url": "https://example.com/a.png" });
+    let input: Vec<_> = std::iter::repeat_n(image, 21).collect();
+    stub.ask(
+        2,
+        "turn/start",
+        json!({ "threadId": THREAD, "input": input }),
+    );
+    let message = "turn/start: input: at most 20 pictures";
+    assert_eq!(stub.take()[0]["error"]["message"], message);
+}
+
+#[test]
+fn a_running_turn_is_steered() {
+    let mut stub = Stub::started(Endpoint::Codex);
+    let steer = json!({
+        "threadId": THREAD, "expectedTurnId": "t1", "clientUserMessageId": "c2",
+        "input": [{ "type": "text", "text": "And tests" }],
+    });
+    stub.ask(2, "turn/steer", steer.clone());
+    let call = Call::SteerTurn(SteerTurn {
+        thread: thread().card.id,
+        turn: Some(TurnId::new("t1")),
+        text: "And tests".to_owned(),
+        client_message_id: Some("c2".to_owned()),
+        images: Vec::new(),
+    });
+    assert_eq!(stub.call(), &call);
+    let (turn, item) = (TurnId::new("t1"), ItemId::new("u2"));
+    stub.reply(Ok(Reply::Steered { turn, item }));
+    let answer = json!({ "id": 2, "result": { "turnId": "t1" } });
+    assert_eq!(stub.take(), [answer]);
+
+    stub.ask(3, "turn/steer", steer);
+    stub.reply(Err(Refusal::new(Why::NoRunningTurn, "no turn is running")));
+    let error = json!({ "code": -32600, "message": "no active turn to steer" });
+    assert_eq!(stub.take(), [json!({ "id": 3, "error": error })]);
+
+    let nothing = json!({ "threadId": THREAD, "expectedTurnId": "t1", "input": [{ "type": "text", "text": " " }] });
+    stub.ask(4, "turn/steer", nothing);
+    assert_eq!(stub.take()[0]["error"]["code"], -32602);
+    stub.ask(5, "turn/steer", json!({ "threadId": THREAD, "input": [] }));
+    let message = "turn/steer: missing field `expectedTurnId`";
+    assert_eq!(stub.take()[0]["error"]["message"], message);
+}
+
+#[test]
+fn what_was_steered_is_an_item_of_its_turn_live_and_later() {
+    let fact = Fact::TurnSteered {
+        after_step: 0,
+        turn: TurnId::new("t1"),
+        input: steered(),
+    };
+    let told = Stub::started(Endpoint::Codex).tell(fact.clone());
+    let at = NOW.millis();
+    assert_eq!(
+        told,
+        [
+            json!({ "method": "item/started", "params": {
+                "threadId": THREAD, "turnId": "t1", "startedAtMs": at, "item": shown() } }),
+            json!({ "method": "item/completed", "params": {
+                "threadId": THREAD, "turnId": "t1", "completedAtMs": at, "item": shown() } }),
+        ]
+    );
+    let mut stub = Stub::ready(Endpoint::Codex);
+    let mut view = view();
+    view.recent.push(vocabulary::Entry {
+        ordinal: 1,
+        message: 0,
+        event: event(fact),
+    });
+    stub.ask(1, "thread/resume", json!({ "threadId": THREAD }));
+    stub.reply(Ok(Reply::Listening(Box::new(view))));
+    let turns = &stub.take()[0]["result"]["thread"]["turns"];
+    assert_eq!(turns[0]["id"], "t1");
+    assert_eq!(turns[0]["items"], json!([shown()]));
+}
+
+#[test]
+fn effort_is_set_where_it_is_another() {
+    let check = |params: Value, effort: Option<&str>| {
+        let mut stub = Stub::started(Endpoint::Zane);
+        let mut turn = json!({ "threadId": THREAD, "input": [{ "type": "text", "text": "Go" }] });
+        let fields = turn.as_object_mut().expect("an object");
+        fields.extend(params.as_object().cloned().unwrap_or_default());
+        stub.ask(2, "turn/start", turn);
+        match (effort, stub.call()) {
+            (Some(effort), Call::ChangeThread { changes, .. }) => {
+                let expected = Changes {
+                    effort: Some(effort.to_owned()),
+                    ..Changes::default()
+                };
+                assert_eq!(changes, &expected);
+            }
+            (None, Call::StartTurn(_)) => {}
+            (effort, call) => panic!("{effort:?}: {call:?}"),
+        }
+    };
+    check(json!({ "effort": "high" }), Some("high"));
+    check(json!({ "effort": null }), None);
+    check(json!({ "effort": "" }), None);
+    let mode = json!({ "mode": "plan", "settings": { "reasoning_effort": "low" } });
+    check(json!({ "collaborationMode": mode }), Some("low"));
+}
+
+#[test]
+fn a_thread_starts_with_an_effort_and_says_it() {
+    let mut stub = Stub::ready(Endpoint::Codex);
+    let config = json!({ "model_reasoning_effort": "high", "web_search": "live" });
+    stub.ask(1, "thread/start", json!({ "config": config }));
+    let Call::CreateThread(new) = stub.call() else {
+        panic!("{:?}", stub.calls);
+    };
+    assert_eq!(new.changes.effort.as_deref(), Some("high"));
+    stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+    let mut view = view();
+    view.thread.settings.effort = Some("high".to_owned());
+    stub.reply(Ok(Reply::Listening(Box::new(view))));
+    assert_eq!(stub.take()[0]["result"]["reasoningEffort"], "high");
+}

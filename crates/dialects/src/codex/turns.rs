@@ -1,0 +1,144 @@
+//! Turns that a client starts, and what it says while they run.
+
+use vocabulary::{Call, Catalog, Cause, Changes, StartTurn, SteerTurn, ThreadId, TurnId};
+
+use super::act::{named, never_asks, parse};
+use super::calls::Waiting;
+use super::input::{self, Said};
+use super::refuse::Wrong;
+use super::wire::params::{TurnStartParams, TurnSteerParams};
+use super::{Codex, offer};
+use crate::Action;
+use crate::jsonrpc::Id;
+
+/// A turn that is to start, with its input read.
+#[derive(Debug)]
+pub struct WantedTurn {
+    pub thread: ThreadId,
+    said: Said,
+    /// Without the input.
+    params: TurnStartParams,
+}
+
+impl Codex {
+    /// Whoever starts a turn hears it.
+    pub(super) fn turn_start(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        mut params: TurnStartParams,
+    ) -> Result<(), Wrong> {
+        let thread = parse(&params.thread_id)?;
+        let said = input::read("turn/start", &std::mem::take(&mut params.input))?;
+        let wanted = Box::new(WantedTurn {
+            thread,
+            said,
+            params,
+        });
+        match self.listening.hears(thread) {
+            true => self.turn_settings(out, id, wanted),
+            false => {
+                let waiting = Waiting::TurnListen(id, wanted);
+                self.calls.listen(out, waiting, thread);
+            }
+        }
+        Ok(())
+    }
+
+    /// Clients repeat the model with every turn; only another one has to be looked up.
+    pub(super) fn turn_settings(&mut self, out: &mut Vec<Action>, id: Id, wanted: Box<WantedTurn>) {
+        let current = self.listening.settings(wanted.thread);
+        let current = current.map(|settings| self.names.of(&settings.model));
+        let model = wanted.params.model();
+        if model.is_some() && model != current {
+            let waiting = Waiting::TurnModel(id, wanted);
+            self.calls.make(out, waiting, Call::GetCatalog);
+        } else {
+            self.turn_change(out, id, *wanted, None);
+        }
+    }
+
+    pub(super) fn turn_change(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        wanted: WantedTurn,
+        catalog: Option<&Catalog>,
+    ) {
+        let WantedTurn {
+            thread,
+            said,
+            params,
+        } = wanted;
+        let changes = self.changes(thread, &params, catalog);
+        let start = StartTurn {
+            images: said.images,
+            thread,
+            text: said.text,
+            display: None,
+            cause: Cause::UserMessage,
+            client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
+            client_turn_id: None,
+        };
+        if changes == Changes::default() {
+            return self
+                .calls
+                .make(out, Waiting::Turn(id), Call::StartTurn(start));
+        }
+        let waiting = Waiting::TurnSettings(id, start);
+        let call = Call::ChangeThread { thread, changes };
+        self.calls.make(out, waiting, call);
+    }
+
+    /// What a turn sets that its thread has not.
+    fn changes(
+        &self,
+        thread: ThreadId,
+        params: &TurnStartParams,
+        catalog: Option<&Catalog>,
+    ) -> Changes {
+        let settings = self.listening.settings(thread);
+        let model = named(catalog, params.model());
+        let never_asks = never_asks(params.approval_policy.as_ref());
+        let in_use = model.as_ref().or(settings.map(|now| &now.model));
+        let made_up =
+            |effort: &&str| in_use.is_some_and(|model| self.names.is_made_up(effort, model));
+        let effort = params.effort().filter(|effort| !made_up(effort));
+        let effort = effort.map(str::to_owned);
+        Changes {
+            model: model.filter(|model| settings.is_none_or(|now| now.model != *model)),
+            auto_approve: never_asks
+                .filter(|never| settings.is_none_or(|now| now.auto_approve != *never)),
+            effort: effort
+                .filter(|effort| settings.is_none_or(|now| now.effort.as_ref() != Some(effort))),
+            ..Changes::default()
+        }
+    }
+
+    pub(super) fn turn_steer(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        params: TurnSteerParams,
+    ) -> Result<(), Wrong> {
+        let thread = parse(&params.thread_id)?;
+        let said = input::read("turn/steer", &params.input)?;
+        if said.is_blank() {
+            return Err(Wrong::params("turn/steer: input: must not be empty"));
+        }
+        let call = Call::SteerTurn(SteerTurn {
+            thread,
+            turn: Some(TurnId::new(params.expected_turn_id)),
+            text: said.text,
+            client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
+            images: said.images,
+        });
+        self.calls.make(out, Waiting::Steer(id), call);
+        Ok(())
+    }
+
+    /// Remembers how models are called that have a name of their own here.
+    pub(super) fn learn_names(&mut self, catalog: &Catalog) {
+        self.names = offer::Names::new(catalog);
+    }
+}

@@ -1,0 +1,199 @@
+//! `connect_provider`: the one message by which this protocol signs in.
+//!
+//! It names a provider and perhaps a key, and nothing more, so the catalog is asked first for the
+//! method. What a person has to do, and how it ended, is told in assistant messages: the protocol
+//! has no other words for them. Whoever connects a provider wants to use it, so the session changes
+//! to its default model (Server -> Client Events: config_updated).
+
+use vocabulary::{
+    AuthMethod, Call, Catalog, Challenge, Changes, ModelRef, Refusal, Reply, Secret, SignInCall,
+    SignedIn,
+};
+
+use super::super::sign_in::FLOW_RUNNING;
+use super::super::tell::tools::log;
+use super::super::wire;
+use super::super::wire::conversation::AssistantMessage;
+use super::calls::{Calls, Wanted};
+use super::session::Session;
+use crate::Action;
+
+/// A sign-in from the message to its end.
+pub struct Connecting {
+    provider: String,
+    key: Option<Secret>,
+    /// Of the catalog, once it is known.
+    method: String,
+    default_model: String,
+}
+
+impl Session {
+    pub fn connect(
+        &mut self,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        provider: String,
+        key: Option<wire::client::Secret>,
+    ) {
+        if self.connecting.is_some() {
+            return self.refuse(out, FLOW_RUNNING);
+        }
+        let key = key.map(|key| Secret::new(key.0.trim()));
+        self.connecting = Some(Connecting {
+            provider,
+            key: key.filter(|key| !key.is_blank()),
+            method: String::new(),
+            default_model: String::new(),
+        });
+        calls.make(out, Wanted::Connect, Call::GetCatalog);
+    }
+
+    pub fn connect_goes_on(
+        &mut self,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        outcome: Result<Reply, Refusal>,
+    ) {
+        let Some(mut connecting) = self.connecting.take() else {
+            return;
+        };
+        let next = match outcome {
+            Ok(Reply::Catalog(catalog)) => connecting.choose(&catalog),
+            Ok(Reply::Challenge(challenge)) => connecting.answer_to(&challenge),
+            Ok(Reply::SignedIn(end)) => return self.connected(out, calls, &connecting, end),
+            Err(refusal) => Err(refusal.message),
+            // tidy: wildcard, because any other answer is a fault of the engine's, and told as one.
+            Ok(_) => Err("the server gave no answer".to_owned()),
+        };
+        match next {
+            Ok(Next { tell, call }) => {
+                match tell {
+                    Tell::Nothing => {}
+                    Tell::Log(line) => out.push(Action::Send(log(&self.id, &line))),
+                    Tell::Person(text) => self.tell_person(out, &text),
+                }
+                self.connecting = Some(connecting);
+                calls.make(out, Wanted::Connect, Call::SignIn(call));
+            }
+            Err(why) => self.connect_failed(out, &why),
+        }
+    }
+
+    fn connected(
+        &self,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        connecting: &Connecting,
+        end: SignedIn,
+    ) {
+        if !end.ok {
+            return self.connect_failed(out, &end.message);
+        }
+        let provider = &connecting.provider;
+        self.tell_person(
+            out,
+            &format!("### Connected: {provider}\n\n{}", end.message),
+        );
+        if self.busy || self.model.provider == *provider {
+            return;
+        }
+        let changes = Changes {
+            model: Some(ModelRef {
+                provider: provider.clone(),
+                model: connecting.default_model.clone(),
+            }),
+            ..Changes::default()
+        };
+        let thread = self.card.id;
+        calls.make(out, Wanted::Nothing, Call::ChangeThread { thread, changes });
+    }
+
+    fn connect_failed(&self, out: &mut Vec<Action>, why: &str) {
+        self.refuse(out, &format!("connect failed: {why}"));
+    }
+
+    fn tell_person(&self, out: &mut Vec<Action>, text: &str) {
+        let message = wire::ServerEvent::AssistantMessage(AssistantMessage {
+            session_id: &self.id,
+            text,
+        });
+        out.push(Action::Send(message.frame()));
+    }
+}
+
+/// What a flow does next, and what is said of it.
+struct Next {
+    tell: Tell,
+    call: SignInCall,
+}
+
+enum Tell {
+    Nothing,
+    Log(String),
+    Person(String),
+}
+
+impl Connecting {
+    /// With a key the provider's first method that takes one, else the first without.
+    fn choose(&mut self, catalog: &Catalog) -> Result<Next, String> {
+        let provider = self.provider.clone();
+        let entry = catalog.providers.iter().find(|each| each.id == provider);
+        let entry = entry.ok_or_else(|| format!("this server has no provider {provider}"))?;
+        self.default_model = entry.default_model.clone();
+        let with_key = entry.auth_methods.iter().find_map(|method| match method {
+            AuthMethod::ApiKey { id, .. } => Some(id),
+            AuthMethod::OAuth { .. } => None,
+        });
+        let without = entry.auth_methods.iter().find_map(|method| match method {
+            AuthMethod::OAuth { id, .. } => Some(id),
+            AuthMethod::ApiKey { .. } => None,
+        });
+        match (self.key.take(), with_key, without) {
+            (Some(key), Some(id), _) => {
+                let method = id.clone();
+                Ok(Next {
+                    tell: Tell::Nothing,
+                    call: SignInCall::SetKey {
+                        provider,
+                        method,
+                        key,
+                    },
+                })
+            }
+            (None, _, Some(id)) => {
+                self.method = id.clone();
+                let method = id.clone();
+                Ok(Next {
+                    tell: Tell::Log(format!("[connect {provider}] starting oauth...")),
+                    call: SignInCall::Begin { provider, method },
+                })
+            }
+            (Some(_), None, _) => Err(format!("{provider} takes no API key")),
+            (None, _, None) => Err(format!("{provider} needs an API key")),
+        }
+    }
+
+    fn answer_to(&self, challenge: &Challenge) -> Result<Next, String> {
+        let provider = &self.provider;
+        if challenge.needs_code {
+            return Err(format!(
+                "this sign-in needs a code to be entered, which this client cannot do; \
+                 run `dragoman auth login {provider}`"
+            ));
+        }
+        let mut text = format!("### Connect {provider}\n\n{}", challenge.instructions);
+        if let Some(url) = &challenge.url
+            && !challenge.instructions.contains(url.as_str())
+        {
+            text.push_str(&format!("\n\n<{url}>"));
+        }
+        Ok(Next {
+            tell: Tell::Person(text),
+            call: SignInCall::Finish {
+                provider: provider.clone(),
+                method: self.method.clone(),
+                code: None,
+            },
+        })
+    }
+}

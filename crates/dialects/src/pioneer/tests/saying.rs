@@ -1,0 +1,262 @@
+//! Pictures, what is said while a turn runs, and what happens between its steps.
+
+use serde_json::{Value, json};
+use vocabulary::{
+    Call, Fact, Growth, Image, Item, ItemId, Native, OutputStream, ReasoningKind, Reply, SubAgent,
+    ToolCall, ToolCallRef, ToolClass, ToolOutcome, TurnId, UserInput,
+};
+
+use super::samples::{self, THREAD, WORKSPACE, bash, tag, thread};
+use super::stub::Stub;
+
+const PICTURE: &str = "data:image/png;base64,iVBORw0KGgo=";
+
+fn steered() -> Fact {
+    Fact::TurnSteered {
+        after_step: 0,
+        turn: TurnId::new("t1"),
+        input: UserInput {
+            item: ItemId::new("u2"),
+            text: "Look".to_owned(),
+            display: None,
+            client_id: None,
+            images: vec![Image::Data {
+                media_type: "image/png".to_owned(),
+                base64: "iVBORw0KGgo=".into(),
+            }],
+        },
+    }
+}
+
+fn compacted() -> Fact {
+    Fact::Compacted {
+        tag: tag(),
+        item: ItemId::new("k1"),
+        summary: "Before.".to_owned(),
+        tokens_before: 900,
+    }
+}
+
+fn silent_thought() -> Fact {
+    Fact::ItemFinished {
+        tag: tag(),
+        item: ItemId::new("r1"),
+        content: 0,
+        body: Item::Reasoning {
+            kind: ReasoningKind::Summary,
+            text: String::new(),
+            partial: false,
+            native: Some(Box::new(Native {
+                origin: "openai".to_owned(),
+                value: json!({ "encrypted_content": "opaque" }),
+            })),
+        },
+    }
+}
+
+fn told(fact: Fact) -> Vec<Value> {
+    let mut stub = Stub::subscribed(false);
+    stub.tell(fact);
+    stub.take()
+}
+
+fn whole(item: &Value) -> [Value; 2] {
+    ["item/started", "item/completed"].map(|method| {
+        let params = json!({
+            "workspace_id": WORKSPACE, "thread_id": THREAD, "turn_id": "t1", "item": item,
+        });
+        json!({ "jsonrpc": "2.0", "method": method, "params": params })
+    })
+}
+
+fn history(facts: Vec<Fact>) -> Vec<Value> {
+    let mut stub = Stub::opened(false);
+    stub.say("thread/history", json!({ "thread_id": THREAD }));
+    stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+    let events = (1..).zip(facts);
+    stub.reply(Ok(Reply::Events {
+        card: Box::new(thread().card),
+        events: events
+            .map(|(seq, fact)| samples::event(seq, fact))
+            .collect(),
+        more: false,
+    }));
+    let result = stub.take().remove(0)["result"].take();
+    result["events"].as_array().cloned().unwrap_or_default()
+}
+
+fn turn(input: Value) -> Value {
+    json!({ "thread_id": THREAD, "turn_id": "t1", "input": input })
+}
+
+#[test]
+fn pictures_go_with_the_words_or_alone() {
+    let mut stub = Stub::subscribed(false);
+    let input = json!([
+        { "type": "image", "url": PICTURE },
+        { "type": "localImage", "path": "/tmp/a.png" },
+    ]);
+    stub.say("turn/start", turn(input));
+    let Call::StartTurn(start) = stub.call() else {
+        panic!("{:?}", stub.calls);
+    };
+    assert_eq!(start.text, "");
+    let path = Image::Path("/tmp/a.png".into());
+    assert!(
+        matches!(&start.images[0], Image::Data { media_type, .. } if media_type == "image/png")
+    );
+    assert_eq!(start.images[1], path);
+}
+
+#[test]
+fn what_cannot_be_said_names_its_field() {
+    for (input, words) in [
+        (
+            json!([{ "type": "text", "text": "x" }, { "type": "audio", "url": "x" }]),
+            "input[1].type: `audio` is not available",
+        ),
+        (
+            json!([{ "type": "image", "url": "ftp://x" }]),
+            "input[0].url: expected a data:",
+        ),
+        (
+            json!([{ "type": "localImage", "path": "a.png" }]),
+            "input[0].path: expected an absolute path",
+        ),
+        (json!([{ "type": "text", "text": " " }]), "some text"),
+    ] {
+        let mut stub = Stub::subscribed(false);
+        stub.say("turn/start", turn(input));
+        assert!(stub.calls.is_empty());
+        let error = stub.take().remove(0)["error"].take();
+        assert_eq!(error["code"], -32602);
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+#[test]
+fn what_is_said_to_a_running_turn_is_an_item_of_it() {
+    let item = json!({
+        "type": "userMessage", "id": "u2", "text": "Look",
+        "attachments": [{ "type": "image", "url": PICTURE }],
+    });
+    assert_eq!(told(steered()), whole(&item));
+    let kept = history(vec![steered()]);
+    let kinds: Vec<_> = kept.iter().map(|event| &event["payload"]["type"]).collect();
+    assert_eq!(kinds, ["itemStarted", "itemCompleted"]);
+    assert_eq!(kept[1]["payload"]["item"], item);
+}
+
+#[test]
+fn a_compaction_is_told_and_kept() {
+    let item = json!({
+        "type": "systemEvent", "id": "k1", "level": "info", "code": "context_compressed",
+        "message": "What was said before is now a summary for the model.",
+        "details": { "summary": "Before.", "tokensBefore": 900 },
+    });
+    let sent = told(compacted());
+    assert_eq!(sent[..2], whole(&item));
+    let params = json!({ "thread_id": THREAD, "turn_id": "t1", "compressed_tokens": 900 });
+    let compressed = json!({ "jsonrpc": "2.0", "method": "context/compressed", "params": params });
+    assert_eq!(sent[2..], [compressed]);
+    let kept = history(vec![compacted()]);
+    assert_eq!(kept[1]["payload"]["item"], item);
+}
+
+#[test]
+fn a_delay_is_a_warning() {
+    let delayed = Fact::StepDelayed {
+        discards: false,
+        tag: tag(),
+        attempt: 2,
+        delay_ms: 1500,
+        error: "openai: 429: slow down".to_owned(),
+    };
+    let item = json!({
+        "type": "systemEvent", "id": "t1-retry-1-2", "level": "warning",
+        "code": "retry_scheduled",
+        "message": "openai: 429: slow down; trying again in 2 s",
+        "details": { "attemptNumber": 2, "delayMs": 1500 },
+    });
+    assert_eq!(told(delayed), whole(&item));
+}
+
+#[test]
+fn a_thought_kept_by_its_provider_is_not_in_the_history() {
+    let sent = told(silent_thought());
+    let item = json!({ "type": "reasoning", "id": "r1", "summary": [], "content": [] });
+    assert_eq!(sent[0]["params"]["item"], item, "it ends what had begun");
+    assert!(history(vec![silent_thought()]).is_empty());
+}
+
+#[test]
+fn a_sub_agents_call_is_an_item_of_the_turn() {
+    let call = ToolCall {
+        item: ItemId::new("i9"),
+        agent: Some(Box::new(SubAgent {
+            parent: ItemId::new("i1"),
+            kind: "explore".to_owned(),
+            depth: 1,
+        })),
+        ..bash("ls")
+    };
+    let mut stub = Stub::subscribed(false);
+    stub.tell(Fact::ToolPlanned {
+        tag: tag(),
+        content: 0,
+        call: call.clone(),
+    });
+    stub.tell(Fact::ToolFinished {
+        tag: tag(),
+        call: ToolCallRef::from(&call),
+        outcome: ToolOutcome::Failed {
+            error: "the arguments cannot be read".to_owned(),
+        },
+    });
+    let sent = stub.take();
+    assert_eq!(sent[0]["params"]["item"]["id"], "i9");
+    let ended = &sent[1]["params"]["item"];
+    assert_eq!(ended["id"], "i9");
+    assert_eq!(ended["status"], "failed");
+    let lines = json!(["the arguments cannot be read"]);
+    assert_eq!(ended["display"]["lines"], lines);
+}
+
+#[test]
+fn what_a_tool_writes_is_told_by_its_kind() {
+    for (class, method, stream) in [
+        (
+            ToolClass::Command,
+            "item/command_execution/output_delta",
+            "stdout",
+        ),
+        (ToolClass::Other, "item/tool/progress", "tool_progress"),
+    ] {
+        let mut stub = Stub::subscribed(false);
+        let call = ToolCall {
+            class,
+            ..bash("ls")
+        };
+        let item = call.item.clone();
+        stub.tell(Fact::ToolPlanned {
+            tag: tag(),
+            content: 0,
+            call,
+        });
+        stub.sent.clear();
+        stub.tell(Fact::ItemGrew {
+            tag: tag(),
+            item,
+            content: 0,
+            growth: Growth::Output(OutputStream::Stdout),
+            delta: "I looked".to_owned(),
+        });
+        let params = json!({
+            "workspace_id": WORKSPACE, "thread_id": THREAD, "turn_id": "t1", "item_id": "i1",
+            "delta": "I looked", "stream": stream,
+        });
+        let expected = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        assert_eq!(stub.take(), [expected]);
+    }
+}

@@ -1,0 +1,275 @@
+//! One answer of the model as it comes in: what is told of it, and what is kept for the next step.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use providers::{Block, ErrorKind, Part, Provider, ProviderError, Request, Stop};
+use tokio::time::timeout;
+use vocabulary::{Fact, StopReason, StreamTag, SubAgent};
+
+use crate::limits::{
+    ANSWER_ATTEMPTS, ANSWER_BYTES_MAX, ANSWER_CALLS_MAX, ANSWER_DELAY_MAX, ANSWER_DELAYS_MAX,
+    ANSWER_RESTART_AFTER, MODEL_SILENCE_MAX,
+};
+use crate::turn::{Due, SessionGone, Turn};
+
+mod blocks;
+
+use blocks::{OpenBlock, Whole};
+
+/// Whose answer it is, and so how it is told.
+#[derive(Clone)]
+pub enum Speaker {
+    /// The thread's own agent: everything is told as it comes.
+    Agent,
+    /// A sub-agent: its text is the output of the call it works for, its calls are told with its
+    /// name.
+    Sub { agent: SubAgent, call_id: String },
+}
+
+/// A whole answer.
+pub struct Answered {
+    /// What the conversation goes on with.
+    pub blocks: Vec<Block>,
+    /// The calls to make.
+    pub calls: Vec<Due>,
+    pub reason: StopReason,
+    pub usage: providers::Usage,
+}
+
+/// Asks the model and takes its answer in. One that breaks off halfway is asked for again, a few
+/// times: what had come of it stays visible, but counts no more.
+pub async fn ask(
+    turn: &Turn,
+    provider: &dyn Provider,
+    tag: &StreamTag,
+    speaker: Speaker,
+    request: Request,
+) -> Result<Answered, Broken> {
+    let mut attempt = 0;
+    loop {
+        let request = Request {
+            attempts_max: Some(ANSWER_ATTEMPTS[attempt]),
+            ..request.clone()
+        };
+        attempt += 1;
+        let mut answer = Answer::new(turn, tag.clone(), speaker.clone());
+        let broken = match answer.stream(provider, request).await {
+            Ok((reason, usage)) => {
+                return Ok(Answered {
+                    blocks: answer.blocks,
+                    calls: answer.calls,
+                    reason,
+                    usage,
+                });
+            }
+            Err(broken) => broken,
+        };
+        answer.cut_short(&broken).await?;
+        let error = match broken {
+            Broken::Provider(error)
+                if answer.touched && attempt < ANSWER_ATTEMPTS.len() && may_pass(error.kind) =>
+            {
+                error
+            }
+            broken => return Err(broken),
+        };
+        let delay = ANSWER_RESTART_AFTER * 2_u32.pow(attempt as u32 - 1);
+        turn.tell(Fact::StepDelayed {
+            tag: tag.clone(),
+            attempt: attempt as u32,
+            delay_ms: millis(delay),
+            error: error.message,
+            // A sub-agent's answer is no part of the step.
+            discards: matches!(speaker, Speaker::Agent),
+        })
+        .await?;
+        tokio::select! {
+            () = turn.cancel.cancelled() => return Err(Broken::Cancelled),
+            () = tokio::time::sleep(delay) => {}
+        }
+    }
+}
+
+/// Whether the same request may fare better.
+fn may_pass(kind: ErrorKind) -> bool {
+    match kind {
+        ErrorKind::CutOff
+        | ErrorKind::Stalled
+        | ErrorKind::Malformed
+        | ErrorKind::Overloaded
+        | ErrorKind::RateLimited
+        | ErrorKind::Unreachable => true,
+        ErrorKind::Auth
+        | ErrorKind::Quota
+        | ErrorKind::ContextTooLong
+        | ErrorKind::BadRequest
+        | ErrorKind::UnknownModel
+        | ErrorKind::Refused
+        | ErrorKind::Other => false,
+    }
+}
+
+/// Why an answer did not come to its end.
+pub enum Broken {
+    Cancelled,
+    Gone,
+    Provider(ProviderError),
+}
+
+impl From<SessionGone> for Broken {
+    fn from(_: SessionGone) -> Self {
+        Broken::Gone
+    }
+}
+
+impl From<ProviderError> for Broken {
+    fn from(error: ProviderError) -> Self {
+        Broken::Provider(error)
+    }
+}
+
+/// One answer of the model as it comes in.
+struct Answer<'a> {
+    turn: &'a Turn,
+    tag: StreamTag,
+    speaker: Speaker,
+    open: Option<OpenBlock>,
+    blocks: Vec<Block>,
+    calls: Vec<Due>,
+    touched: bool,
+    bytes: usize,
+}
+
+impl<'a> Answer<'a> {
+    fn new(turn: &'a Turn, tag: StreamTag, speaker: Speaker) -> Self {
+        Self {
+            turn,
+            tag,
+            speaker,
+            open: None,
+            blocks: Vec::new(),
+            calls: Vec::new(),
+            touched: false,
+            bytes: 0,
+        }
+    }
+
+    /// Takes the answer in to its end.
+    async fn stream(
+        &mut self,
+        provider: &dyn Provider,
+        request: Request,
+    ) -> Result<(StopReason, providers::Usage), Broken> {
+        let starting = provider.stream(request);
+        let mut parts = self.awaited(MODEL_SILENCE_MAX, starting).await??;
+        let mut patience = MODEL_SILENCE_MAX;
+        let mut delays = 0;
+        loop {
+            let Some(part) = self.awaited(patience, parts.next()).await? else {
+                return Err(Broken::Provider(ProviderError::new(
+                    ErrorKind::CutOff,
+                    "the model's answer was cut off; try again",
+                )));
+            };
+            patience = MODEL_SILENCE_MAX;
+            match part? {
+                Part::Finish { stop, usage } => {
+                    self.finish(Whole::Yes, None).await?;
+                    return Ok((stop_reason(stop), usage));
+                }
+                Part::Retrying { .. } if delays >= ANSWER_DELAYS_MAX => {
+                    let message = format!("the model was not reached, {delays} times; try later");
+                    return Err(ProviderError::new(ErrorKind::Unreachable, message).into());
+                }
+                Part::Retrying {
+                    attempt,
+                    delay,
+                    why,
+                } => {
+                    delays += 1;
+                    patience += delay.min(ANSWER_DELAY_MAX);
+                    self.delayed(attempt, delay, why).await?;
+                }
+                part => {
+                    self.touched = true;
+                    self.check_size(&part)?;
+                    self.take(part).await?;
+                }
+            }
+        }
+    }
+
+    /// Waits for the provider, but neither for ever nor longer than the turn. Only this is given
+    /// up when the turn is cancelled: what has come is told whole.
+    async fn awaited<T>(
+        &self,
+        patience: Duration,
+        coming: impl Future<Output = T>,
+    ) -> Result<T, Broken> {
+        tokio::select! {
+            // A turn that was cancelled asks nothing more.
+            biased;
+            () = self.turn.cancel.cancelled() => Err(Broken::Cancelled),
+            came = timeout(patience, coming) => came.map_err(|_| silent().into()),
+        }
+    }
+
+    /// An answer without end is none.
+    fn check_size(&mut self, part: &Part) -> Result<(), ProviderError> {
+        self.bytes += match part {
+            Part::TextDelta { text, .. } | Part::ReasoningDelta { text, .. } => text.len(),
+            Part::ToolInputDelta { json, .. } => json.len(),
+            // tidy: wildcard, because only these have a length.
+            _ => 0,
+        };
+        if self.bytes > ANSWER_BYTES_MAX || self.calls.len() >= ANSWER_CALLS_MAX {
+            let message = format!(
+                "the model's answer has no end: it is past {ANSWER_BYTES_MAX} bytes or \
+                 {ANSWER_CALLS_MAX} calls"
+            );
+            return Err(ProviderError::new(ErrorKind::Other, message));
+        }
+        Ok(())
+    }
+
+    async fn delayed(
+        &self,
+        attempt: u32,
+        delay: Duration,
+        error: String,
+    ) -> Result<(), SessionGone> {
+        let (tag, delay_ms) = (self.tag.clone(), millis(delay));
+        self.turn
+            .tell(Fact::StepDelayed {
+                tag,
+                attempt,
+                delay_ms,
+                error,
+                discards: false,
+            })
+            .await
+    }
+}
+
+fn millis(delay: Duration) -> u64 {
+    u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn silent() -> ProviderError {
+    ProviderError::new(
+        ErrorKind::Stalled,
+        format!(
+            "the model said nothing for {} seconds; try again",
+            MODEL_SILENCE_MAX.as_secs()
+        ),
+    )
+}
+
+fn stop_reason(stop: Stop) -> StopReason {
+    match stop {
+        Stop::Stop => StopReason::Stop,
+        Stop::ToolUse => StopReason::ToolUse,
+        Stop::Length => StopReason::Length,
+    }
+}

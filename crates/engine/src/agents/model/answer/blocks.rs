@@ -1,0 +1,290 @@
+//! The blocks of an answer: how each is told while it grows, and what of it goes into the next
+//! request.
+
+use providers::{Block, Part};
+use vocabulary::{
+    Fact, Growth, Item, ItemId, Native, Opening, OutputStream, ReasoningKind, ToolCall, ToolOutcome,
+};
+
+use super::{Answer, Broken, Speaker};
+use crate::turn::{Due, SessionGone, tooling};
+
+/// The block that is being written.
+pub(super) struct OpenBlock {
+    item: ItemId,
+    content: u32,
+    growth: Growth,
+    text: String,
+}
+
+impl Answer<'_> {
+    pub(super) async fn take(&mut self, part: Part) -> Result<(), SessionGone> {
+        match part {
+            Part::TextStart { block } => self.start(block, Opening::Text, Growth::Text).await,
+            Part::ReasoningStart { block, summary } => {
+                let kind = match summary {
+                    true => ReasoningKind::Summary,
+                    false => ReasoningKind::Reasoning,
+                };
+                self.start(block, Opening::Reasoning(kind), Growth::Reasoning(kind))
+                    .await
+            }
+            Part::ToolInputStart {
+                block,
+                call_id,
+                name,
+            } => {
+                let growth = Growth::ToolInput {
+                    call_id: call_id.as_str().into(),
+                };
+                self.start(block, Opening::ToolInput { call_id, name }, growth)
+                    .await
+            }
+            Part::TextDelta { text, .. }
+            | Part::ReasoningDelta { text, .. }
+            | Part::ToolInputDelta { json: text, .. } => self.grow(text).await,
+            Part::TextEnd { native, .. } | Part::ReasoningEnd { native, .. } => {
+                self.finish(Whole::Yes, native).await
+            }
+            Part::ToolCall {
+                block,
+                call_id,
+                name,
+                input,
+                native,
+                problem,
+            } => {
+                let said = Said {
+                    call_id,
+                    name,
+                    input: tooling::object_input(input),
+                    native,
+                    problem,
+                };
+                self.plan(block, said).await
+            }
+            Part::Raw(value) => match self.speaker {
+                Speaker::Agent => {
+                    let tag = self.tag.clone();
+                    self.turn.tell(Fact::RawReceived { tag, value }).await
+                }
+                Speaker::Sub { .. } => Ok(()),
+            },
+            // Taken by `stream`.
+            Part::Finish { .. } | Part::Retrying { .. } => Ok(()),
+        }
+    }
+
+    async fn start(
+        &mut self,
+        content: u32,
+        opening: Opening,
+        growth: Growth,
+    ) -> Result<(), SessionGone> {
+        // A block that was never ended is one all the same.
+        self.finish(Whole::Yes, None).await?;
+        let item = self.turn.new_item();
+        let (tag, text) = (self.tag.clone(), String::new());
+        self.open = Some(OpenBlock {
+            item: item.clone(),
+            content,
+            growth,
+            text,
+        });
+        if let Speaker::Sub { .. } = self.speaker {
+            return Ok(());
+        }
+        self.turn
+            .tell(Fact::ItemStarted {
+                tag,
+                item,
+                content,
+                opening,
+            })
+            .await
+    }
+
+    async fn grow(&mut self, delta: String) -> Result<(), SessionGone> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        open.text.push_str(&delta);
+        if let Speaker::Sub { agent, .. } = &self.speaker {
+            if open.growth != Growth::Text {
+                return Ok(());
+            }
+            let parent = agent.parent.clone();
+            return self.show(parent, delta).await;
+        }
+        let fact = Fact::ItemGrew {
+            tag: self.tag.clone(),
+            item: open.item.clone(),
+            content: open.content,
+            growth: open.growth.clone(),
+            delta,
+        };
+        self.turn.tell(fact).await
+    }
+
+    /// Shows a sub-agent's text as the output of the call it works for.
+    async fn show(&self, parent: ItemId, delta: String) -> Result<(), SessionGone> {
+        let fact = Fact::ItemGrew {
+            tag: self.tag.clone(),
+            item: parent,
+            content: 0,
+            growth: Growth::Output(OutputStream::Stdout),
+            delta,
+        };
+        self.turn.tell(fact).await
+    }
+
+    pub(super) async fn finish(
+        &mut self,
+        whole: Whole,
+        native: Option<providers::Native>,
+    ) -> Result<(), SessionGone> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let (text, partial) = (open.text, whole == Whole::No);
+        let body = match open.growth {
+            Growth::Text => {
+                let kept = kept(&native);
+                self.blocks.push(Block::Text {
+                    text: text.clone(),
+                    native,
+                });
+                Item::AgentMessage {
+                    text,
+                    partial,
+                    native: kept,
+                }
+            }
+            Growth::Reasoning(kind) => {
+                let kept = kept(&native);
+                self.blocks.push(Block::Reasoning {
+                    text: text.clone(),
+                    native,
+                });
+                Item::Reasoning {
+                    kind,
+                    text,
+                    partial,
+                    native: kept,
+                }
+            }
+            Growth::ToolInput { .. } | Growth::Output(_) => return Ok(()),
+        };
+        if let Speaker::Sub { agent, .. } = &self.speaker {
+            let parent = agent.parent.clone();
+            return match body {
+                Item::AgentMessage { .. } => self.show(parent, "\n".to_owned()).await,
+                Item::Reasoning { .. } => Ok(()),
+            };
+        }
+        let (tag, item, content) = (self.tag.clone(), open.item, open.content);
+        self.turn
+            .tell(Fact::ItemFinished {
+                tag,
+                item,
+                content,
+                body,
+            })
+            .await
+    }
+
+    async fn plan(&mut self, content: u32, said: Said) -> Result<(), SessionGone> {
+        let is_input = |open: &mut OpenBlock| matches!(open.growth, Growth::ToolInput { .. });
+        let item = match self.open.take_if(is_input) {
+            Some(open) => open.item,
+            None => {
+                self.finish(Whole::Yes, None).await?;
+                self.turn.new_item()
+            }
+        };
+        let class = tooling::class_of(&self.turn.shared.tools, &said.name);
+        let (call_id, agent) = match &self.speaker {
+            Speaker::Agent => (said.call_id.clone(), None),
+            // A provider's ids are unique within one conversation only.
+            Speaker::Sub { agent, call_id } => (
+                format!("{call_id}/{}", said.call_id),
+                Some(Box::new(agent.clone())),
+            ),
+        };
+        let call = ToolCall {
+            item,
+            call_id,
+            name: said.name.clone(),
+            input: said.input.clone(),
+            class,
+            native: kept(&said.native),
+            problem: said.problem,
+            agent,
+        };
+        self.calls.push(Due {
+            tag: self.tag.clone(),
+            call: call.clone(),
+            model_call_id: said.call_id.clone(),
+            reached: false,
+        });
+        self.blocks.push(Block::ToolCall {
+            call_id: said.call_id,
+            name: said.name,
+            input: said.input,
+            native: said.native,
+        });
+        self.turn
+            .tell(Fact::ToolPlanned {
+                tag: self.tag.clone(),
+                content,
+                call,
+            })
+            .await
+    }
+
+    /// Finishes what was being written with the text it has, and tells the calls it had planned
+    /// as not run.
+    pub(super) async fn cut_short(&mut self, broken: &Broken) -> Result<(), SessionGone> {
+        self.finish(Whole::No, None).await?;
+        let why = match broken {
+            Broken::Cancelled | Broken::Gone => tooling::CANCELLED,
+            Broken::Provider(_) => BROKE_OFF,
+        };
+        for Due { tag, call, .. } in std::mem::take(&mut self.calls) {
+            let outcome = ToolOutcome::NotRun {
+                why: why.to_owned(),
+            };
+            let call = vocabulary::ToolCallRef::from(&call);
+            self.turn
+                .tell(Fact::ToolFinished { tag, call, outcome })
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// A call as the model wrote it.
+struct Said {
+    call_id: String,
+    name: String,
+    input: serde_json::Value,
+    native: Option<providers::Native>,
+    problem: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whole {
+    Yes,
+    No,
+}
+
+fn kept(native: &Option<providers::Native>) -> Option<Box<Native>> {
+    native.as_ref().map(|native| {
+        Box::new(Native {
+            origin: native.origin.clone(),
+            value: native.value.clone(),
+        })
+    })
+}
+
+const BROKE_OFF: &str = "not run: the model's answer broke off";

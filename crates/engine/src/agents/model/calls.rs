@@ -1,0 +1,59 @@
+//! The calls of one answer: those that only read are made together, all others one by one.
+
+use std::sync::Arc;
+
+use futures_util::future::try_join_all;
+use providers::{Message, ToolResult};
+use tools::{Class, Judgement};
+use vocabulary::ToolOutcome;
+
+use crate::limits::PARALLEL_CALLS_MAX;
+use crate::turn::{Due, SessionGone, Turn, context, tooling};
+
+/// Makes the calls and adds their results to the conversation, in the order of the calls. Whether
+/// the turn goes on: false when it was cancelled.
+pub async fn make(
+    turn: &Arc<Turn>,
+    messages: &mut Vec<Message>,
+    calls: &[Due],
+) -> Result<bool, SessionGone> {
+    let mut going = true;
+    let mut rest = calls;
+    while !rest.is_empty() {
+        let together = rest
+            .iter()
+            .take(PARALLEL_CALLS_MAX)
+            .take_while(|due| only_reads(turn, due))
+            .count()
+            .max(1);
+        let (now, later) = rest.split_at(together);
+        let outcomes = try_join_all(now.iter().map(|due| tooling::make(turn, due))).await?;
+        for (due, outcome) in now.iter().zip(outcomes) {
+            match outcome {
+                Some(outcome) => context::add_result(messages, result_of(due, &outcome)),
+                // The rest is told as not run, so that no call stays without an end.
+                None => going = false,
+            }
+        }
+        rest = later;
+    }
+    Ok(going)
+}
+
+/// Whether a call neither changes anything nor waits for anyone.
+fn only_reads(turn: &Turn, due: &Due) -> bool {
+    let Some(tool) = turn.shared.tools.get(&due.call.name) else {
+        return true;
+    };
+    tool.class() == Class::FileRead
+        && tool.judge(&tooling::scope(turn), &due.call.input) == Judgement::Allow
+}
+
+fn result_of(due: &Due, outcome: &ToolOutcome) -> ToolResult {
+    ToolResult {
+        call_id: due.model_call_id.clone(),
+        name: due.call.name.clone(),
+        is_error: context::is_error(outcome),
+        text: context::model_text(outcome),
+    }
+}

@@ -1,0 +1,175 @@
+//! Sub-agents: an agent that works for one call of another. It has a conversation of its own, fewer
+//! tools and its own step limit; what it spends and what it asks are its turn's.
+
+use std::sync::Arc;
+
+use providers::{Message, Provider, Request};
+use tools::Failure;
+use vocabulary::{Fact, ModelRef, Purpose, StreamTag, SubAgent, ToolCall};
+
+use super::model::answer::{self, Broken, Speaker};
+use super::model::{calls, effort, exhausted, tool_spec};
+use crate::limits::{SUB_AGENT_DEPTH_MAX, SUB_AGENT_STEPS_MAX};
+use crate::prompts;
+use crate::turn::{SessionGone, Turn, meter};
+
+/// The tools of each kind of sub-agent. `general` has all but those that need the user.
+const EXPLORE: &[&str] = &["read", "glob", "grep", "bash"];
+const RESEARCH: &[&str] = &["read", "glob", "grep", "webSearch", "webFetch"];
+const NOT_GENERAL: &[&str] = &["ask", "AskUserQuestion", "todoWrite"];
+
+/// Whether a sub-agent has this tool.
+pub fn may_use(agent: &SubAgent, tool: &str) -> bool {
+    if tool == tools::SPAWN_AGENT {
+        return agent.kind == "general" && agent.depth < SUB_AGENT_DEPTH_MAX;
+    }
+    match agent.kind.as_str() {
+        "explore" => EXPLORE.contains(&tool),
+        "research" => RESEARCH.contains(&tool),
+        _ => !NOT_GENERAL.contains(&tool),
+    }
+}
+
+/// Runs a sub-agent to its end; gives its last text.
+pub async fn run(
+    turn: &Arc<Turn>,
+    tag: &StreamTag,
+    call: &ToolCall,
+    kind: &str,
+    task: String,
+) -> Result<String, Failure> {
+    let depth = call.agent.as_ref().map_or(0, |agent| agent.depth) + 1;
+    if depth > SUB_AGENT_DEPTH_MAX {
+        let message = format!("sub-agents go only {SUB_AGENT_DEPTH_MAX} deep; do it yourself");
+        return Err(Failure::Error(message));
+    }
+    let model = model_of(turn);
+    let Some(provider) = turn.shared.models.provider(&model.provider) else {
+        let message = format!("there is no provider {:?} for sub-agents", model.provider);
+        return Err(Failure::Error(message));
+    };
+    let agent = SubAgent {
+        parent: call.item.clone(),
+        kind: kind.to_owned(),
+        depth,
+    };
+    let mut work = Work {
+        turn,
+        tag,
+        call,
+        agent,
+        model,
+        provider,
+        messages: vec![Message::user(task)],
+    };
+    match work.go_on().await {
+        Ok(outcome) => outcome,
+        Err(SessionGone) => Err(cancelled()),
+    }
+}
+
+/// The model of sub-agents: the thread's own unless its settings name another of that provider.
+fn model_of(turn: &Turn) -> ModelRef {
+    let named = turn.permits.borrow().settings.sub_agent_model.clone();
+    let mut model = (*turn.model).clone();
+    if !named.is_empty() {
+        model.model = named;
+    }
+    model
+}
+
+struct Work<'a> {
+    turn: &'a Arc<Turn>,
+    tag: &'a StreamTag,
+    call: &'a ToolCall,
+    agent: SubAgent,
+    model: ModelRef,
+    provider: Arc<dyn Provider>,
+    messages: Vec<Message>,
+}
+
+impl Work<'_> {
+    async fn go_on(&mut self) -> Result<Result<String, Failure>, SessionGone> {
+        let mut last = String::new();
+        for _ in 0..SUB_AGENT_STEPS_MAX {
+            if let Some(why) = exhausted(self.turn, &self.model) {
+                return Ok(Err(Failure::Error(why)));
+            }
+            let speaker = Speaker::Sub {
+                agent: self.agent.clone(),
+                call_id: self.call.call_id.clone(),
+            };
+            let provider = self.provider.as_ref();
+            let asked = answer::ask(self.turn, provider, self.tag, speaker, self.request()).await;
+            let answered = match asked {
+                Ok(answered) => answered,
+                Err(Broken::Gone) => return Err(SessionGone),
+                Err(Broken::Cancelled) => return Ok(Err(cancelled())),
+                Err(Broken::Provider(error)) => return Ok(Err(Failure::Error(error.message))),
+            };
+            self.count(answered.usage).await?;
+            let said = text_of(&answered.blocks);
+            if !said.is_empty() {
+                last = said;
+            }
+            self.messages.push(Message::Assistant(answered.blocks));
+            if answered.calls.is_empty() {
+                return Ok(Ok(last));
+            }
+            // Boxed: a call of it may start a sub-agent again.
+            if !Box::pin(calls::make(self.turn, &mut self.messages, &answered.calls)).await? {
+                return Ok(Err(cancelled()));
+            }
+        }
+        let message = format!(
+            "the sub-agent was stopped after {SUB_AGENT_STEPS_MAX} steps; the last it said: {last}"
+        );
+        Ok(Err(Failure::Error(message)))
+    }
+
+    async fn count(&self, usage: providers::Usage) -> Result<(), SessionGone> {
+        let usage = meter::priced(&self.turn.shared, &self.model, usage);
+        self.turn.meter.add(usage);
+        let fact = Fact::UsageAdded {
+            turn: Some(self.turn.id.clone()),
+            model: Arc::new(self.model.clone()),
+            purpose: Purpose::SubAgent,
+            usage,
+        };
+        self.turn.tell(fact).await
+    }
+
+    fn request(&self) -> Request {
+        let tools = self.turn.shared.tools.list();
+        Request {
+            model: self.model.model.clone(),
+            system: prompts::sub_agent(&self.agent.kind, &self.turn.card.directory),
+            messages: self.messages.clone(),
+            tools: tools
+                .iter()
+                .filter(|tool| may_use(&self.agent, tool.name()))
+                .map(tool_spec)
+                .collect(),
+            effort: effort(self.turn, &self.model),
+            purpose: providers::Purpose::Task,
+            cache_key: Some(format!("{}/{}", self.turn.card.id, self.agent.parent)),
+            ..Request::default()
+        }
+    }
+}
+
+fn text_of(blocks: &[providers::Block]) -> String {
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            providers::Block::Text { text, .. } => Some(text.trim()),
+            providers::Block::Reasoning { .. } | providers::Block::ToolCall { .. } => None,
+        })
+        .filter(|text| !text.is_empty())
+        .collect();
+    texts.join("\n\n")
+}
+
+fn cancelled() -> Failure {
+    Failure::Cancelled(tools::Output::Text("cancelled".to_owned()))
+}

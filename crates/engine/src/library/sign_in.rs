@@ -1,0 +1,119 @@
+//! Signing in at providers, and how it stands with them.
+
+use providers::models::{self, SignInError};
+use secrecy::SecretString;
+use vocabulary::{
+    Account, AuthMode, Challenge, ProviderStatus, Refusal, Reply, SignInCall, SignedIn, Timestamp,
+    Why,
+};
+
+use crate::Shared;
+
+pub async fn answer(shared: &Shared, call: SignInCall) -> Result<Reply, Refusal> {
+    let models = &shared.models;
+    match call {
+        SignInCall::Begin { provider, method } => {
+            let challenge = models.begin(&provider, &method).await.map_err(refusal)?;
+            Ok(Reply::Challenge(Box::new(challenge_of(challenge))))
+        }
+        SignInCall::Finish {
+            provider,
+            method,
+            code,
+        } => {
+            let code = code.map(vocabulary::Secret::reveal);
+            signed_in(models.finish(&provider, &method, code.as_deref()).await)
+        }
+        SignInCall::SetKey {
+            provider,
+            method,
+            key,
+        } => {
+            if key.is_blank() {
+                return Err(Refusal::invalid("apiKey", "an API key must not be empty"));
+            }
+            let key = SecretString::from(key.reveal());
+            signed_in(models.set_key(&provider, &method, key).await)
+        }
+        SignInCall::SignOut { provider } => {
+            let had = models.sign_out(&provider).await.map_err(refusal)?;
+            let message = match had {
+                true => "Signed out.",
+                false => "There was nothing to sign out of.",
+            };
+            Ok(Reply::SignedIn(SignedIn {
+                ok: had,
+                mode: Some(AuthMode::Missing),
+                message: message.to_owned(),
+            }))
+        }
+    }
+}
+
+pub async fn statuses(shared: &Shared, verify: bool) -> Vec<ProviderStatus> {
+    let statuses = shared.models.statuses(verify).await;
+    statuses.into_iter().map(status_of).collect()
+}
+
+/// What failed on the way is an answer; what could not be asked is a refusal.
+fn signed_in(outcome: Result<models::SignedIn, SignInError>) -> Result<Reply, Refusal> {
+    let signed_in = match outcome {
+        Ok(signed_in) => SignedIn {
+            ok: true,
+            mode: Some(mode_of(signed_in.mode)),
+            message: signed_in.message,
+        },
+        Err(SignInError::Failed(message)) => SignedIn {
+            ok: false,
+            mode: None,
+            message,
+        },
+        Err(error) => return Err(refusal(error)),
+    };
+    Ok(Reply::SignedIn(signed_in))
+}
+
+fn refusal(error: SignInError) -> Refusal {
+    let why = match error {
+        SignInError::UnknownProvider(_) => Why::Invalid { field: "provider" },
+        SignInError::UnknownMethod(_) => Why::Invalid { field: "methodId" },
+        SignInError::Busy => Why::Busy,
+        SignInError::NotSupported(_) | SignInError::Failed(_) => Why::Provider,
+    };
+    Refusal::new(why, error.to_string())
+}
+
+fn challenge_of(challenge: models::Challenge) -> Challenge {
+    Challenge {
+        needs_code: challenge.needs_code,
+        instructions: challenge.instructions,
+        url: challenge.url,
+        expires_at: challenge.expires_at.map(Timestamp),
+    }
+}
+
+fn status_of(status: models::Status) -> ProviderStatus {
+    ProviderStatus {
+        provider: status.provider,
+        mode: mode_of(status.mode),
+        authorized: status.authorized,
+        verified: status.verified,
+        account: status.account.map(|account| Account {
+            email: account.email,
+            name: account.name,
+        }),
+        message: status.message,
+        masks: status.masks,
+        checked_at: Timestamp(status.checked_at),
+    }
+}
+
+fn mode_of(mode: models::Mode) -> AuthMode {
+    match mode {
+        models::Mode::Missing => AuthMode::Missing,
+        models::Mode::Error => AuthMode::Error,
+        models::Mode::ApiKey => AuthMode::ApiKey,
+        models::Mode::OAuth => AuthMode::OAuth,
+        models::Mode::OAuthPending => AuthMode::OAuthPending,
+    }
+}

@@ -1,0 +1,100 @@
+//! A better title: once a thread's first turn is over, a small model is asked for one. A title that
+//! a person gave always wins.
+
+use std::sync::Arc;
+
+use providers::{Message, Purpose, Request};
+use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, Usage};
+
+use super::{Mail, Session};
+use crate::limits::TITLE_WAIT_MAX;
+use crate::turn::compaction;
+use crate::turn::meter::{self, Meter};
+use crate::{Shared, prompts, titles};
+
+/// What a model made of it.
+pub struct Titled {
+    pub title: Option<String>,
+    pub model: ModelRef,
+    pub usage: Usage,
+}
+
+impl Session {
+    /// Asks for a title in the background, once while the thread is awake.
+    pub(super) fn think_of_title(&mut self) {
+        let first = std::mem::replace(&mut self.title_asked, true);
+        let title = &self.state.thread.title;
+        if first || title.source != TitleSource::Heuristic || self.stopping.is_some() {
+            return;
+        }
+        let settings = &self.state.thread.settings;
+        let budgets = meter::effective(&settings.budgets, &self.shared.config.budgets);
+        let spent = Meter::new(self.state.usage, Usage::default());
+        if spent.exhausted(&budgets).is_some() {
+            return;
+        }
+        let own = &settings.model;
+        let Some(model) = self.shared.models.small_model(&own.provider, &own.model) else {
+            return;
+        };
+        let model = ModelRef {
+            provider: own.provider.clone(),
+            model,
+        };
+        let said = self.state.thread.preview.clone();
+        let (shared, mail) = (Arc::clone(&self.shared), self.own_mail.clone());
+        tokio::spawn(async move {
+            let asked = ask(&shared, model, said);
+            // Too late, or a session that sleeps by now: the heuristic title stays.
+            if let Ok(Some(titled)) = tokio::time::timeout(TITLE_WAIT_MAX, asked).await
+                && let Some(mail) = mail.upgrade()
+            {
+                let _ = mail.send(Mail::Titled(titled)).await;
+            }
+        });
+    }
+
+    /// Takes in what the model made of it.
+    pub(super) fn titled(&mut self, titled: Titled) -> Result<(), Refusal> {
+        if let Some(turn) = &self.turn {
+            turn.meter.add_beside(titled.usage);
+        }
+        self.record(Fact::UsageAdded {
+            turn: None,
+            model: Arc::new(titled.model.clone()),
+            purpose: vocabulary::Purpose::Title,
+            usage: titled.usage,
+        })?;
+        match titled.title {
+            Some(text) if self.state.thread.title.source == TitleSource::Heuristic => self
+                .set_title(Title {
+                    text,
+                    source: TitleSource::Model,
+                    model: Some(titled.model.model),
+                }),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+async fn ask(shared: &Shared, model: ModelRef, said: String) -> Option<Titled> {
+    let provider = shared.models.provider(&model.provider)?;
+    let request = Request {
+        model: model.model.clone(),
+        system: prompts::TITLE.to_owned(),
+        messages: vec![Message::user(said)],
+        purpose: Purpose::Title,
+        ..Request::default()
+    };
+    match compaction::text_of(provider.as_ref(), request).await {
+        Ok((text, usage)) => Some(Titled {
+            title: titles::tidied(&text),
+            usage: meter::priced(shared, &model, usage),
+            model,
+        }),
+        Err(error) => {
+            tracing::debug!(%error, "no title from the model");
+            None
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The meter: what a turn and its thread have spent, held against what they may spend.
+
+use parking_lot::Mutex;
+use vocabulary::{Budgets, ModelRef, Usage};
+
+use crate::Shared;
+
+/// Shared by everyone who spends for one turn: its own steps, its sub-agents, its compaction.
+pub struct Meter {
+    spent: Mutex<Spent>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Spent {
+    turn: Usage,
+    thread: Usage,
+}
+
+impl Meter {
+    pub fn new(thread: Usage, turn: Usage) -> Self {
+        let spent = Spent { turn, thread };
+        Self {
+            spent: Mutex::new(spent),
+        }
+    }
+
+    /// Counts, and gives what the thread has spent by now.
+    pub fn add(&self, usage: Usage) -> Usage {
+        let mut spent = self.spent.lock();
+        spent.turn.add(usage);
+        spent.thread.add(usage);
+        spent.thread
+    }
+
+    /// Counts what the thread spent beside the turn.
+    pub fn add_beside(&self, usage: Usage) {
+        self.spent.lock().thread.add(usage);
+    }
+
+    /// Why nothing more may be spent, if so.
+    pub fn exhausted(&self, budgets: &Budgets) -> Option<String> {
+        let spent = *self.spent.lock();
+        let lines = [
+            over_tokens("turn", spent.turn, budgets.turn_tokens),
+            over_tokens("thread", spent.thread, budgets.thread_tokens),
+            over_money("turn", spent.turn, budgets.turn_micro_dollars),
+            over_money("thread", spent.thread, budgets.thread_micro_dollars),
+        ];
+        lines.into_iter().flatten().next()
+    }
+}
+
+fn over_tokens(whose: &str, spent: Usage, budget: Option<u64>) -> Option<String> {
+    let (used, most) = (spent.total_tokens(), budget?);
+    (used >= most).then(|| {
+        format!(
+            "the {whose}'s token budget is used up ({used} of {most}); raise the budget or start \
+             a new {whose}"
+        )
+    })
+}
+
+fn over_money(whose: &str, spent: Usage, budget: Option<u64>) -> Option<String> {
+    let most = budget?;
+    if spent == Usage::default() {
+        return None;
+    }
+    let Some(used) = spent.cost_micro_dollars else {
+        return Some(format!(
+            "the {whose} has a money budget, but the price of a model it used is not known, so it \
+             cannot be kept; add the price to the catalog or lift the budget"
+        ));
+    };
+    (used >= most).then(|| {
+        format!(
+            "the {whose}'s money budget is used up (${} of ${}); raise the budget or start a new \
+             {whose}",
+            dollars(used),
+            dollars(most)
+        )
+    })
+}
+
+fn dollars(micro: u64) -> String {
+    format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000)
+        .trim_end_matches('0')
+        .trim_end_matches('.')
+        .to_owned()
+}
+
+/// A thread's own budgets where it has some, the server's where not.
+pub fn effective(own: &Budgets, server: &Budgets) -> Budgets {
+    Budgets {
+        turn_tokens: own.turn_tokens.or(server.turn_tokens),
+        turn_micro_dollars: own.turn_micro_dollars.or(server.turn_micro_dollars),
+        thread_tokens: own.thread_tokens.or(server.thread_tokens),
+        thread_micro_dollars: own.thread_micro_dollars.or(server.thread_micro_dollars),
+    }
+}
+
+/// Why a money budget cannot be kept with this model, if so.
+pub fn unpriced(shared: &Shared, model: &ModelRef, budgets: &Budgets) -> Option<String> {
+    let limited = budgets.turn_micro_dollars.or(budgets.thread_micro_dollars);
+    let known = shared.models.model(&model.provider, &model.model);
+    let priced = known.is_some_and(|known| known.price.is_some());
+    (limited.is_some() && !priced).then(|| {
+        format!(
+            "there is a money budget, but the price of {}/{} is not known, so it cannot be kept; \
+             add the price to the catalog or lift the budget",
+            model.provider, model.model
+        )
+    })
+}
+
+/// Usage as the provider counts it, with what it costs where the price is known.
+pub fn priced(shared: &Shared, model: &ModelRef, usage: providers::Usage) -> Usage {
+    let known = shared.models.model(&model.provider, &model.model);
+    Usage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cached_tokens: usage.cached_tokens,
+        reasoning_tokens: usage.reasoning_tokens,
+        cost_micro_dollars: known
+            .and_then(|known| known.price)
+            .map(|price| price.of(usage)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(tokens: u64, cost: Option<u64>) -> Usage {
+        Usage {
+            input_tokens: tokens,
+            cost_micro_dollars: cost,
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn a_budget_stops_at_its_limit_and_says_which_one() {
+        let meter = Meter::new(used(900, Some(500_000)), Usage::default());
+        let budgets = Budgets {
+            turn_tokens: Some(100),
+            thread_micro_dollars: Some(2_500_000),
+            ..Budgets::default()
+        };
+        assert_eq!(meter.exhausted(&budgets), None);
+        meter.add(used(99, Some(0)));
+        assert_eq!(meter.exhausted(&budgets), None);
+        meter.add(used(1, Some(2_000_000)));
+        let why = meter.exhausted(&budgets).expect("used up");
+        assert!(
+            why.contains("turn's token budget") && why.contains("100 of 100"),
+            "{why}"
+        );
+        let money = Budgets {
+            turn_tokens: None,
+            ..budgets
+        };
+        let why = meter.exhausted(&money).expect("used up");
+        assert!(why.contains("$2.5 of $2.5"), "{why}");
+    }
+
+    #[test]
+    fn a_money_budget_does_not_take_an_unknown_price_for_nothing() {
+        let meter = Meter::new(Usage::default(), Usage::default());
+        let budgets = Budgets {
+            turn_micro_dollars: Some(1_000_000),
+            ..Budgets::default()
+        };
+        assert_eq!(meter.exhausted(&budgets), None, "nothing was spent yet");
+        meter.add(used(10, None));
+        let why = meter.exhausted(&budgets).expect("cannot be kept");
+        assert!(why.contains("not known"), "{why}");
+    }
+
+    #[test]
+    fn a_threads_own_budget_goes_before_the_servers() {
+        let own = Budgets {
+            turn_tokens: Some(5),
+            ..Budgets::default()
+        };
+        let server = Budgets {
+            turn_tokens: Some(1),
+            thread_tokens: Some(2),
+            ..Budgets::default()
+        };
+        let both = effective(&own, &server);
+        assert_eq!((both.turn_tokens, both.thread_tokens), (Some(5), Some(2)));
+    }
+}

@@ -1,0 +1,138 @@
+//! Pictures: how many, kept where, shown to whom.
+
+use providers::catalog::Model;
+use providers::{Message, UserMessage};
+use store::Store;
+use vocabulary::{Call, Image, Reply, StartTurn, ThreadId, Why};
+
+use crate::house::{House, Stage, said};
+use crate::puppet::{self, Puppet, big, says};
+
+const PIXELS: &str = "iVBORw0KGgoAAAANSUhEUg";
+
+fn png(base64: &str) -> Image {
+    Image::Data {
+        media_type: "image/png".to_owned(),
+        base64: base64.into(),
+    }
+}
+
+fn with(thread: ThreadId, images: Vec<Image>) -> StartTurn {
+    StartTurn {
+        images,
+        ..said(thread, "look at this")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_are_kept_once_and_shown_to_the_model() {
+    let puppet = Puppet::new([says("nice"), says("again")]);
+    let house = House::with(&puppet);
+    let (thread, mut ear) = house.heard_thread().await;
+    let url = "https://example.org/cat.png".to_owned();
+    let start = with(thread, vec![png(PIXELS), Image::Url(url.clone())]);
+    house.call(Call::StartTurn(start)).await.expect("a turn");
+    ear.completed().await;
+    let seen = Message::User(UserMessage {
+        text: "look at this".to_owned(),
+        images: vec![
+            providers::Image::Data {
+                media_type: "image/png".to_owned(),
+                base64: PIXELS.into(),
+            },
+            providers::Image::Url(url),
+        ],
+    });
+    assert_eq!(puppet.requests()[0].messages, std::slice::from_ref(&seen));
+    let loaded = house.store.load(thread).await.expect("a read");
+    let row = String::from_utf8_lossy(&loaded.expect("a thread").state).into_owned();
+    assert!(!row.contains(PIXELS));
+    house.say(thread, "and?").await.expect("a turn");
+    ear.completed().await;
+    assert_eq!(puppet.requests()[1].messages[0], seen, "from the log");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_state_row_of_a_running_turn_has_no_pictures() {
+    let puppet = Puppet::new([crate::puppet::Play::new().begin("hm").hang()]);
+    let house = House::with(&puppet);
+    let (thread, mut ear) = house.heard_thread().await;
+    let start = with(thread, vec![png(PIXELS)]);
+    house.call(Call::StartTurn(start)).await.expect("a turn");
+    ear.word("hm").await;
+    let kept = house.kept(thread).await;
+    let turn = kept.state.turn.expect("a turn");
+    assert_eq!(
+        (turn.input.text.as_str(), turn.input.images.len()),
+        ("look at this", 0)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_cannot_see_reads_that_there_was_a_picture() {
+    let puppet = Puppet::new([says("what?")]);
+    let mut stage = Stage::of(&puppet);
+    stage.catalog = puppet::catalog(Model {
+        vision: Some(false),
+        ..big()
+    });
+    let house = House::staged(stage);
+    let (thread, mut ear) = house.heard_thread().await;
+    let start = with(thread, vec![png(PIXELS)]);
+    house.call(Call::StartTurn(start)).await.expect("a turn");
+    ear.completed().await;
+    let note = "look at this\n\n[a picture came with this message; this model cannot see pictures]";
+    assert_eq!(puppet.requests()[0].messages, [Message::user(note)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_have_limits() {
+    let puppet = Puppet::new([]);
+    let house = House::with(&puppet);
+    let (thread, _ear) = house.heard_thread().await;
+    let large = "x".repeat((12 << 20) + 1);
+    let text = Image::Data {
+        media_type: "text/plain".to_owned(),
+        base64: PIXELS.into(),
+    };
+    let bad = [
+        vec![png(PIXELS); 21],
+        vec![png(&large)],
+        vec![png("")],
+        vec![png("data:image/png;base64,AAAA")],
+        vec![text],
+    ];
+    for images in bad {
+        let start = Call::StartTurn(with(thread, images));
+        let refusal = house.call(start).await.expect_err("too much");
+        assert_eq!(refusal.why, Why::Invalid { field: "images" });
+    }
+    assert_eq!(puppet.requests(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_words_with_other_pictures_are_another_message() {
+    let puppet = Puppet::new([says("nice")]);
+    let house = House::with(&puppet);
+    let (thread, mut ear) = house.heard_thread().await;
+    let send = |images| {
+        let mut start = with(thread, images);
+        start.client_message_id = Some("m1".to_owned());
+        house.call(Call::StartTurn(start))
+    };
+    send(vec![png("AA"), png("BB")]).await.expect("a turn");
+    ear.completed().await;
+    let again = send(vec![png("AA"), png("BB")]).await;
+    assert!(matches!(again, Ok(Reply::Turn { again: true, .. })));
+    for images in [
+        vec![],
+        vec![png("AA")],
+        vec![png("BB"), png("AA")],
+        vec![png("A"), png("ABB")],
+        vec![Image::Url("AA".to_owned()), png("BB")],
+    ] {
+        let refusal = send(images).await.expect_err("another message");
+        assert_eq!(refusal.why, Why::Conflict);
+    }
+    assert_eq!(puppet.requests().len(), 1);
+}

@@ -1,0 +1,398 @@
+//! A provider that does what a test tells it, and remembers what it was asked.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream;
+use parking_lot::Mutex;
+use providers::catalog::{self, Catalog, Model, Price};
+use providers::format::Wire;
+use providers::{
+    ErrorKind, Native, Part, PartStream, Provider, ProviderError, Purpose, Request, Stop, Usage,
+};
+use serde_json::Value;
+use tokio::sync::{Semaphore, watch};
+
+pub const PUPPET: &str = "puppet";
+pub const BIG: &str = "big";
+pub const SMALL: &str = "small";
+
+/// Holds a stream until it is opened.
+#[derive(Clone)]
+pub struct Gate(Arc<Semaphore>);
+
+impl Gate {
+    pub fn new() -> Self {
+        Self(Arc::new(Semaphore::new(0)))
+    }
+
+    pub fn open(&self) {
+        self.0.add_permits(1);
+    }
+
+    pub async fn pass(&self) {
+        self.0.acquire().await.expect("a gate").forget();
+    }
+}
+
+enum Move {
+    Tell(Box<Part>),
+    Fail(ProviderError),
+    Hold(Gate),
+    Panic,
+    Hang,
+}
+
+/// One answer, move by move.
+#[derive(Default)]
+pub struct Play {
+    moves: Vec<Move>,
+    blocks: u32,
+    calls: bool,
+    refusal: Option<ProviderError>,
+    stalls: bool,
+}
+
+impl Play {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn then(mut self, parts: impl IntoIterator<Item = Part>) -> Self {
+        self.moves
+            .extend(parts.into_iter().map(|part| Move::Tell(Box::new(part))));
+        self
+    }
+
+    pub fn part(self, part: Part) -> Self {
+        self.then([part])
+    }
+
+    fn block(&mut self) -> u32 {
+        self.blocks += 1;
+        self.blocks - 1
+    }
+
+    pub fn say(self, text: &str) -> Self {
+        self.say_with(text, None)
+    }
+
+    pub fn say_with(mut self, text: &str, native: Option<Native>) -> Self {
+        let (block, text) = (self.block(), text.to_owned());
+        self.then([
+            Part::TextStart { block },
+            Part::TextDelta { block, text },
+            Part::TextEnd { block, native },
+        ])
+    }
+
+    /// Begins a text that is not ended.
+    pub fn begin(mut self, text: &str) -> Self {
+        let (block, text) = (self.block(), text.to_owned());
+        self.then([Part::TextStart { block }, Part::TextDelta { block, text }])
+    }
+
+    pub fn think(mut self, text: &str, native: Option<Native>) -> Self {
+        let (block, text, summary) = (self.block(), text.to_owned(), false);
+        self.then([
+            Part::ReasoningStart { block, summary },
+            Part::ReasoningDelta { block, text },
+            Part::ReasoningEnd { block, native },
+        ])
+    }
+
+    pub fn call(self, call_id: &str, name: &str, input: Value) -> Self {
+        self.call_with(call_id, name, input, None, None)
+    }
+
+    pub fn call_with(
+        mut self,
+        call_id: &str,
+        name: &str,
+        input: Value,
+        native: Option<Native>,
+        problem: Option<&str>,
+    ) -> Self {
+        let block = self.block();
+        self.calls = true;
+        let (call_id, name) = (call_id.to_owned(), name.to_owned());
+        self.then([
+            Part::ToolInputStart {
+                block,
+                call_id: call_id.clone(),
+                name: name.clone(),
+            },
+            Part::ToolInputDelta {
+                block,
+                json: input.to_string(),
+            },
+            Part::ToolCall {
+                block,
+                call_id,
+                name,
+                input,
+                native,
+                problem: problem.map(str::to_owned),
+            },
+        ])
+    }
+
+    pub fn hold(mut self, gate: &Gate) -> Self {
+        self.moves.push(Move::Hold(gate.clone()));
+        self
+    }
+
+    pub fn hang(mut self) -> Self {
+        self.moves.push(Move::Hang);
+        self
+    }
+
+    pub fn panic(mut self) -> Self {
+        self.moves.push(Move::Panic);
+        self
+    }
+
+    pub fn fail(mut self, kind: ErrorKind, message: &str) -> Self {
+        self.moves
+            .push(Move::Fail(ProviderError::new(kind, message)));
+        self
+    }
+
+    /// The request itself fails: there is no stream.
+    pub fn refuse(mut self, kind: ErrorKind, message: &str) -> Self {
+        self.refusal = Some(ProviderError::new(kind, message));
+        self
+    }
+
+    /// The request itself is never answered.
+    pub fn stall(mut self) -> Self {
+        self.stalls = true;
+        self
+    }
+
+    /// Ends well, having read and written so many tokens.
+    pub fn end(self, input_tokens: u64, output_tokens: u64) -> Self {
+        let stop = match self.calls {
+            true => Stop::ToolUse,
+            false => Stop::Stop,
+        };
+        let usage = Usage {
+            input_tokens,
+            output_tokens,
+            ..Usage::default()
+        };
+        self.then([Part::Finish { stop, usage }])
+    }
+}
+
+/// A plain answer.
+pub fn says(text: &str) -> Play {
+    Play::new().say(text).end(10, 2)
+}
+
+/// An answer that makes one call.
+pub fn calls(call_id: &str, name: &str, input: Value) -> Play {
+    Play::new().call(call_id, name, input).end(10, 2)
+}
+
+#[derive(Default)]
+struct Memory {
+    plays: Vec<(Purpose, VecDeque<Play>)>,
+    requests: Vec<Request>,
+}
+
+pub struct Puppet {
+    memory: Mutex<Memory>,
+    /// Streams that were let go before their end.
+    dropped: watch::Sender<usize>,
+    asked: watch::Sender<usize>,
+}
+
+impl Puppet {
+    pub fn new(plays: impl IntoIterator<Item = Play>) -> Arc<Self> {
+        let puppet = Arc::new(Self {
+            memory: Mutex::default(),
+            dropped: watch::Sender::new(0),
+            asked: watch::Sender::new(0),
+        });
+        puppet.then(Purpose::Answer, plays);
+        puppet
+    }
+
+    /// Further answers to requests of this purpose.
+    pub fn then(&self, purpose: Purpose, plays: impl IntoIterator<Item = Play>) {
+        let mut memory = self.memory.lock();
+        match memory.plays.iter_mut().find(|(known, _)| *known == purpose) {
+            Some((_, queue)) => queue.extend(plays),
+            None => memory.plays.push((purpose, plays.into_iter().collect())),
+        }
+    }
+
+    /// What was asked so far, in order.
+    pub fn requests(&self) -> Vec<Request> {
+        self.memory.lock().requests.clone()
+    }
+
+    pub fn requests_for(&self, purpose: Purpose) -> Vec<Request> {
+        let mut requests = self.requests();
+        requests.retain(|request| request.purpose == purpose);
+        requests
+    }
+
+    /// Waits until so many requests were made.
+    pub async fn was_asked(&self, times: usize) {
+        let mut asked = self.asked.subscribe();
+        asked
+            .wait_for(|asked| *asked >= times)
+            .await
+            .expect("a puppet");
+    }
+
+    /// Waits until so many streams were let go before their end.
+    pub async fn was_dropped(&self, times: usize) {
+        let mut dropped = self.dropped.subscribe();
+        dropped
+            .wait_for(|dropped| *dropped >= times)
+            .await
+            .expect("a puppet");
+    }
+
+    fn next_play(&self, request: Request) -> Option<Play> {
+        let mut memory = self.memory.lock();
+        // One puppet plays the agent and its sub-agents; how often it is tried is not its business.
+        let purpose = match request.purpose {
+            Purpose::Task => Purpose::Answer,
+            purpose @ (Purpose::Answer | Purpose::Summary | Purpose::Title) => purpose,
+        };
+        let request = Request {
+            purpose,
+            attempts_max: None,
+            ..request
+        };
+        memory.requests.push(request);
+        self.asked.send_modify(|asked| *asked += 1);
+        let queue = memory
+            .plays
+            .iter_mut()
+            .find(|(known, _)| *known == purpose)?;
+        queue.1.pop_front()
+    }
+}
+
+/// Notices when a stream is let go.
+struct Watched {
+    ended: bool,
+    dropped: watch::Sender<usize>,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.dropped.send_modify(|dropped| *dropped += 1);
+        }
+    }
+}
+
+#[async_trait]
+impl Provider for Puppet {
+    fn id(&self) -> &str {
+        PUPPET
+    }
+
+    async fn stream(&self, request: Request) -> Result<PartStream, ProviderError> {
+        let none = || ProviderError::new(ErrorKind::Other, "the puppet has no answer left");
+        let play = self.next_play(request).ok_or_else(none)?;
+        if let Some(refusal) = play.refusal {
+            return Err(refusal);
+        }
+        let watched = Watched {
+            ended: play.moves.is_empty() && !play.stalls,
+            dropped: self.dropped.clone(),
+        };
+        if play.stalls {
+            std::future::pending::<()>().await;
+        }
+        let moves: VecDeque<Move> = play.moves.into();
+        let parts = stream::unfold((moves, watched), |(mut moves, mut watched)| async move {
+            loop {
+                let told = match moves.pop_front() {
+                    None => return None,
+                    Some(Move::Hold(gate)) => {
+                        gate.pass().await;
+                        continue;
+                    }
+                    Some(Move::Hang) => std::future::pending().await,
+                    Some(Move::Panic) => panic!("the puppet was told to panic"),
+                    Some(Move::Fail(error)) => Err(error),
+                    Some(Move::Tell(part)) => Ok(*part),
+                };
+                watched.ended = moves.is_empty();
+                return Some((told, (moves, watched)));
+            }
+        });
+        Ok(parts.boxed())
+    }
+}
+
+/// What the puppet wants back as it was.
+pub fn native(word: &str) -> Option<Native> {
+    Some(Native {
+        origin: format!("{PUPPET}/{BIG}"),
+        value: serde_json::json!({ "sealed": word }),
+    })
+}
+
+/// A catalog with the puppet's models: a dollar for a million tokens read, ten for as many written.
+pub fn catalog(model: Model) -> Catalog {
+    let small = Model {
+        id: SMALL.to_owned(),
+        price: Some(price()),
+        ..Model::default()
+    };
+    Catalog {
+        providers: vec![catalog::Provider {
+            id: PUPPET.to_owned(),
+            name: "Puppet".to_owned(),
+            auth: Vec::new(),
+            reach: None,
+            models: vec![model, small],
+            small_model: None,
+        }],
+    }
+}
+
+/// The same, but reached over a network, as it seems; and so with a model for small work.
+pub fn with_small_model(mut catalog: Catalog) -> Catalog {
+    for provider in &mut catalog.providers {
+        provider.reach = Some(catalog::Reach {
+            wire: Wire::Chat,
+            base_url: "http://localhost/".to_owned(),
+            key_env: Vec::new(),
+            base_url_env: Vec::new(),
+            headers: Vec::new(),
+            keyless: true,
+        });
+        provider.small_model = Some(SMALL.to_owned());
+    }
+    catalog
+}
+
+pub fn price() -> Price {
+    Price {
+        input: 1_000_000,
+        output: 10_000_000,
+        cached: None,
+        cache_write: None,
+    }
+}
+
+/// The big model, priced and without a known limit.
+pub fn big() -> Model {
+    Model {
+        id: BIG.to_owned(),
+        price: Some(price()),
+        ..Model::default()
+    }
+}

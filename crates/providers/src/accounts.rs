@@ -1,0 +1,192 @@
+//! Credentials: what was saved, what the environment gives, and signing in.
+
+pub(crate) mod callback;
+pub(crate) mod codex_home;
+pub(crate) mod connections;
+pub(crate) mod device;
+pub(crate) mod http;
+pub(crate) mod lock;
+pub(crate) mod oauth;
+pub(crate) mod renewal;
+pub(crate) mod sign_in;
+pub(crate) mod tokens;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::catalog::book::{Entry, Environment, first_set};
+use codex_home::CodexHome;
+use connections::{Connections, ConnectionsError, Saved, Service};
+use tokens::Tokens;
+
+/// A longer key is a mistake of pasting.
+pub(crate) const KEY_BYTES_MAX: usize = 4096;
+
+/// Something to show to a provider.
+#[derive(Clone, Debug)]
+pub(crate) struct Credential {
+    pub proof: Proof,
+    pub source: Source,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Proof {
+    Key(SecretString),
+    Tokens(Tokens),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// In our own file, since then (milliseconds since 1970).
+    Saved { at: i64 },
+    /// In this variable.
+    Environment { variable: String },
+    /// In the file of the Codex CLI.
+    CodexHome,
+}
+
+/// Where the credentials of this person are.
+pub(crate) struct Accounts {
+    pub connections: Arc<Connections>,
+    pub codex: Option<CodexHome>,
+    environment: Arc<Environment>,
+}
+
+impl Accounts {
+    pub fn new(
+        auth_directory: PathBuf,
+        codex_home: Option<PathBuf>,
+        environment: Arc<Environment>,
+    ) -> Self {
+        Self {
+            connections: Arc::new(Connections::new(auth_directory)),
+            codex: codex_home.map(CodexHome::new),
+            environment,
+        }
+    }
+
+    /// What would be used for this provider: what was saved, else the environment, else what the
+    /// Codex CLI has. A file that cannot be read is an error only if nothing else is there.
+    pub fn credential(&self, entry: &Entry) -> Result<Option<Credential>, ConnectionsError> {
+        let saved = self.connections.read();
+        if let Ok(saved) = &saved
+            && let Some(credential) = saved_credential(saved, &entry.provider.id)
+        {
+            return Ok(Some(credential));
+        }
+        if let Some(credential) = self.environment_credential(entry) {
+            return Ok(Some(credential));
+        }
+        let saved = saved?;
+        if entry.provider.id != codex_home::PROVIDER || saved.ignores_codex_home {
+            return Ok(None);
+        }
+        let found = self.codex.as_ref().and_then(CodexHome::read);
+        Ok(found.map(|proof| Credential {
+            proof,
+            source: Source::CodexHome,
+        }))
+    }
+
+    fn environment_credential(&self, entry: &Entry) -> Option<Credential> {
+        let names = &entry.provider.reach.as_ref()?.key_env;
+        let (variable, key) = first_set(Some(names), &self.environment)?;
+        Some(Credential {
+            proof: Proof::Key(key.into()),
+            source: Source::Environment {
+                variable: variable.to_owned(),
+            },
+        })
+    }
+
+    /// The key of a tool, such as a web search: saved, or in `<TOOL>_API_KEY`.
+    pub fn tool_key(&self, tool: &str) -> Option<SecretString> {
+        let saved = self.connections.read().ok();
+        let saved = saved.and_then(|saved| saved.tool_keys.get(tool).cloned());
+        saved.or_else(|| {
+            let variable = format!("{}_API_KEY", tool.to_ascii_uppercase());
+            let names = [variable];
+            first_set(Some(&names), &self.environment).map(|(_, key)| key.into())
+        })
+    }
+}
+
+fn saved_credential(saved: &Saved, provider: &str) -> Option<Credential> {
+    let service: &Service = saved.services.get(provider)?;
+    let proof = match (&service.tokens, &service.api_key) {
+        (Some(tokens), None) => Proof::Tokens(tokens.clone()),
+        (Some(tokens), Some(_)) if service.mode == connections::OAUTH => {
+            Proof::Tokens(tokens.clone())
+        }
+        (_, Some(key)) => Proof::Key(key.clone()),
+        (None, None) => return None,
+    };
+    Some(Credential {
+        proof,
+        source: Source::Saved { at: service.at },
+    })
+}
+
+/// A key as it may be shown.
+pub(crate) fn mask(key: &SecretString) -> String {
+    let characters: Vec<char> = key.expose_secret().chars().collect();
+    let count = characters.len();
+    if count <= 8 {
+        return "*".repeat(count);
+    }
+    let first: String = characters[..4].iter().collect();
+    let last: String = characters[count - 4..].iter().collect();
+    format!("{first}...{last}")
+}
+
+/// A key as it was pasted, made fit to be a header.
+pub(crate) fn cleaned_key(key: &SecretString) -> Result<SecretString, &'static str> {
+    let key = key.expose_secret().trim();
+    if key.is_empty() {
+        return Err("the key is empty");
+    }
+    if key.len() > KEY_BYTES_MAX {
+        return Err("the key is too long to be one");
+    }
+    if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("the key holds characters that no key has: paste it again");
+    }
+    Ok(key.into())
+}
+
+pub(crate) fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_shows_four_characters_at_each_end_or_none() {
+        let masked = |key: &str| mask(&key.into());
+        assert_eq!(masked("sk-proj-abcdefgh1234"), "sk-p...1234");
+        assert_eq!(masked("123456789"), "1234...6789");
+        assert_eq!(masked("12345678"), "********");
+        assert_eq!(masked(""), "");
+        assert_eq!(masked("äöü-schlüssel"), "äöü-...ssel");
+    }
+
+    #[test]
+    fn a_pasted_key_is_cleaned_or_refused() {
+        let cleaned = |key: &str| cleaned_key(&key.into());
+        assert_eq!(cleaned(" sk-1 \n").expect("a key").expose_secret(), "sk-1");
+        for broken in [
+            "",
+            "  ",
+            "a b",
+            "a\nb",
+            "schlüssel",
+            &"x".repeat(KEY_BYTES_MAX + 1),
+        ] {
+            assert!(cleaned(broken).is_err(), "{broken:?}");
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Sign-ins that are under way: begun, waited for, completed or given up.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use reqwest::Url;
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::callback::{self, Back, Browser};
+use super::oauth::{self, OAuthError, Pkce};
+use super::tokens::Tokens;
+use super::{Accounts, connections, device, now_ms};
+use crate::catalog::book::{Entry, OAuth};
+use crate::catalog::file::MethodKind;
+use crate::models::{Challenge, Mode, SignInError, SignedIn};
+
+/// How long a browser may take to come back.
+pub const BROWSER_LIMIT: Duration = Duration::from_secs(10 * 60);
+/// A code or address that a person pastes.
+const PASTED_BYTES_MAX: usize = 16 * 1024;
+
+type Outcome = Result<SignedIn, SignInError>;
+
+/// All sign-ins of this process, one per provider at most.
+pub struct SignIns {
+    accounts: Arc<Accounts>,
+    /// How long a second of a server's interval lasts; tests shorten it.
+    second: Duration,
+    flows: Mutex<BTreeMap<String, Flow>>,
+    /// One is begun at a time.
+    beginning: tokio::sync::Mutex<()>,
+}
+
+struct Flow {
+    method: String,
+    ends: Instant,
+    outcome: Arc<watch::Sender<Option<Outcome>>>,
+    task: Option<AbortHandle>,
+    pasting: Option<Arc<Pasting>>,
+}
+
+impl Drop for Flow {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+        // Whoever still waits for it must hear of its end.
+        self.outcome.send_if_modified(|outcome| {
+            let running = outcome.is_none();
+            if running {
+                *outcome = Some(Err(failed("the sign-in was given up")));
+            }
+            running
+        });
+    }
+}
+
+impl Flow {
+    fn running(&self) -> bool {
+        self.outcome.borrow().is_none() && Instant::now() < self.ends
+    }
+}
+
+/// What it takes to complete a browser's sign-in, by whichever way the code comes.
+struct Pasting {
+    who: Who,
+    state: String,
+    verifier: SecretString,
+    redirect_uri: String,
+}
+
+/// Whose sign-in it is.
+#[derive(Clone)]
+struct Who {
+    accounts: Arc<Accounts>,
+    oauth: OAuth,
+    provider: String,
+    name: String,
+}
+
+impl SignIns {
+    pub fn new(accounts: Arc<Accounts>, second: Duration) -> Self {
+        Self {
+            accounts,
+            second,
+            flows: Mutex::default(),
+            beginning: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Whether a sign-in to this provider is under way.
+    pub fn pending(&self, provider: &str) -> bool {
+        self.flows.lock().get(provider).is_some_and(Flow::running)
+    }
+
+    /// Starts one; the same one again starts over.
+    pub async fn begin(&self, entry: &Entry, method: &str) -> Result<Challenge, SignInError> {
+        let not_supported = || SignInError::NotSupported(method.to_owned());
+        let id = &entry.provider.id;
+        let kind = entry.method(method).map(|each| each.kind);
+        let kind = kind.ok_or_else(|| SignInError::UnknownMethod(method.to_owned()))?;
+        if matches!(kind, MethodKind::Key | MethodKind::ToolKey) {
+            return Err(not_supported());
+        }
+        let who = Who {
+            accounts: Arc::clone(&self.accounts),
+            oauth: entry.oauth.clone().ok_or_else(not_supported)?,
+            provider: id.clone(),
+            name: entry.provider.name.clone(),
+        };
+        let _beginning = self.beginning.lock().await;
+        self.make_room(id, method)?;
+        let (challenge, flow) = if kind == MethodKind::Device {
+            with_device(who, method, self.second).await?
+        } else {
+            browser(who, method).await?
+        };
+        self.flows.lock().insert(id.clone(), flow);
+        Ok(challenge)
+    }
+
+    fn make_room(&self, provider: &str, method: &str) -> Result<(), SignInError> {
+        let mut flows = self.flows.lock();
+        let other = flows
+            .get(provider)
+            .is_some_and(|flow| flow.running() && flow.method != method);
+        if other {
+            return Err(SignInError::Busy);
+        }
+        // Its listener is gone with it, so that its port is free again.
+        flows.remove(provider);
+        Ok(())
+    }
+
+    /// Waits for its end, or ends it with what the person pasted.
+    pub async fn finish(&self, provider: &str, method: &str, code: Option<&str>) -> Outcome {
+        let (outcome, pasting, listens) = {
+            let flows = self.flows.lock();
+            let flow = flows.get(provider).filter(|flow| flow.method == method);
+            let flow = flow.ok_or_else(|| failed("no sign-in is under way: begin it first"))?;
+            if code.is_some() && !flow.running() && flow.outcome.borrow().is_none() {
+                return Err(expired());
+            }
+            (
+                Arc::clone(&flow.outcome),
+                flow.pasting.clone(),
+                flow.task.is_some(),
+            )
+        };
+        match (code.map(str::trim).filter(|code| !code.is_empty()), pasting) {
+            // The browser may have been faster; its code is spent then.
+            (Some(_), Some(_)) if outcome.borrow().is_some() => {}
+            (Some(code), Some(pasting)) => pasting.complete(code, &outcome).await?,
+            (None, _) if !listens => return Err(failed("enter the address your browser ended at")),
+            (None, _) | (Some(_), None) => {}
+        }
+        let ended = outcome
+            .subscribe()
+            .wait_for(Option::is_some)
+            .await
+            .map(|end| end.clone());
+        let mut flows = self.flows.lock();
+        if flows
+            .get(provider)
+            .is_some_and(|flow| Arc::ptr_eq(&flow.outcome, &outcome))
+        {
+            flows.remove(provider);
+        }
+        ended
+            .ok()
+            .flatten()
+            .unwrap_or_else(|| Err(failed("the sign-in was given up")))
+    }
+
+    /// Gives up what is under way.
+    pub fn give_up(&self, provider: &str) {
+        self.flows.lock().remove(provider);
+    }
+}
+
+fn failed(words: impl Into<String>) -> SignInError {
+    SignInError::Failed(words.into())
+}
+
+fn expired() -> SignInError {
+    failed("The sign-in has expired: begin it again.")
+}
+
+fn not_signed_in(error: &OAuthError) -> SignInError {
+    failed(format!("Not signed in: {error}."))
+}
+
+fn flow(method: &str, limit: Duration, pasting: Option<Arc<Pasting>>) -> Flow {
+    Flow {
+        method: method.to_owned(),
+        ends: Instant::now() + limit,
+        outcome: Arc::new(watch::Sender::new(None)),
+        task: None,
+        pasting,
+    }
+}
+
+/// Runs to its end in a task, at most until the limit.
+fn run(flow: &mut Flow, limit: Duration, work: impl Future<Output = Outcome> + Send + 'static) {
+    let told = Arc::clone(&flow.outcome);
+    let task = tokio::spawn(async move {
+        let outcome = tokio::time::timeout(limit, work).await;
+        let outcome = outcome.unwrap_or_else(|_| Err(expired()));
+        told.send_replace(Some(outcome));
+    });
+    flow.task = Some(task.abort_handle());
+}
+
+async fn browser(who: Who, method: &str) -> Result<(Challenge, Flow), SignInError> {
+    let listener = callback::bind(&who.oauth.callback_ports).await.ok();
+    let local = listener
+        .as_ref()
+        .and_then(|listener| listener.local_addr().ok());
+    let port = local.map(|address| address.port());
+    // Without a free port the browser ends at an error page whose address still holds the code.
+    let port = port
+        .or_else(|| who.oauth.callback_ports.first().copied())
+        .unwrap_or(0);
+    let redirect_uri = format!("http://localhost:{port}{}", callback::PATH);
+    let pkce = Pkce::new().map_err(|error| not_signed_in(&error))?;
+    let state = oauth::random_text(32).map_err(|error| not_signed_in(&error))?;
+    let url = oauth::authorize_url(&who.oauth, &redirect_uri, &pkce.challenge, &state);
+    let pasting = Arc::new(Pasting {
+        who,
+        state,
+        verifier: pkce.verifier,
+        redirect_uri,
+    });
+    let instructions = match listener {
+        Some(_) => {
+            "Sign in with your browser; this completes by itself. If the browser runs on \
+                    another machine, paste the address it ends at."
+        }
+        None => {
+            "Sign in with your browser, then paste the address it ends at (its page cannot be \
+                 shown, because another program uses the port it goes to)."
+        }
+    };
+    let challenge = Challenge {
+        needs_code: listener.is_none(),
+        instructions: instructions.to_owned(),
+        url: Some(url),
+        expires_at: Some(ends_at(BROWSER_LIMIT)),
+    };
+    let mut flow = flow(method, BROWSER_LIMIT, Some(Arc::clone(&pasting)));
+    if let Some(listener) = listener {
+        run(&mut flow, BROWSER_LIMIT, come_back(listener, pasting));
+    }
+    Ok((challenge, flow))
+}
+
+fn ends_at(limit: Duration) -> i64 {
+    now_ms().saturating_add(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX))
+}
+
+async fn come_back(listener: TcpListener, pasting: Arc<Pasting>) -> Outcome {
+    let (back, browser) = callback::wait(&listener, &pasting.state).await;
+    // Nobody else is to come.
+    drop(listener);
+    let outcome = match back {
+        Back::Code(code) => pasting.exchange(code).await,
+        Back::Declined(words) => Err(failed(format!("The sign-in was declined: {words}."))),
+    };
+    show(browser, &outcome).await;
+    outcome
+}
+
+async fn show(browser: Browser, outcome: &Outcome) {
+    match outcome {
+        Ok(_) => {
+            browser
+                .show(200, "Signed in", "You can close this page.")
+                .await
+        }
+        Err(error) => browser.show(400, "Not signed in", &error.to_string()).await,
+    }
+}
+
+async fn with_device(
+    who: Who,
+    method: &str,
+    second: Duration,
+) -> Result<(Challenge, Flow), SignInError> {
+    let waiting = device::start(&who.oauth)
+        .await
+        .map_err(|error| not_signed_in(&error))?;
+    let limit = waiting.lifetime;
+    let challenge = Challenge {
+        needs_code: false,
+        instructions: format!(
+            "Open {} on any machine and enter the code {} there. Enter it nowhere else, and never \
+             a code that someone sent you.",
+            waiting.page, waiting.user_code
+        ),
+        url: Some(waiting.page.clone()),
+        expires_at: Some(ends_at(limit)),
+    };
+    let mut flow = flow(method, limit, None);
+    run(&mut flow, limit, async move {
+        let tokens = device::wait(&who.oauth, &waiting, second).await;
+        who.save(tokens.map_err(|error| not_signed_in(&error))?)
+            .await
+    });
+    Ok((challenge, flow))
+}
+
+impl Pasting {
+    /// A code that was not accepted changes nothing: the person may try again.
+    async fn complete(
+        self: &Arc<Self>,
+        pasted: &str,
+        told: &Arc<watch::Sender<Option<Outcome>>>,
+    ) -> Result<(), SignInError> {
+        let code = self.read(pasted)?;
+        let this = Arc::clone(self);
+        // On its own: a code is spent once shown, even if nobody waits any more.
+        let exchange = tokio::spawn(async move { this.exchange(code).await });
+        let signed_in = exchange.await.map_err(|_| failed("the sign-in failed"))??;
+        told.send_replace(Some(Ok(signed_in)));
+        Ok(())
+    }
+
+    /// The code in what was pasted: an address, its query, `code#state`, or the code alone.
+    fn read(&self, pasted: &str) -> Result<SecretString, SignInError> {
+        if pasted.len() > PASTED_BYTES_MAX {
+            return Err(failed("that is too long to be a code"));
+        }
+        let query = if pasted.contains("://") {
+            Url::parse(pasted).ok()
+        } else if pasted.contains("code=") || pasted.contains("error=") {
+            let query = pasted.trim_start_matches(['?', '/']);
+            Url::parse(&format!("http://localhost/?{query}")).ok()
+        } else {
+            None
+        };
+        if let Some(url) = query {
+            return match callback::read_query(&url, &self.state).map_err(failed)? {
+                Back::Code(code) => Ok(code),
+                Back::Declined(words) => Err(failed(format!("The sign-in was declined: {words}."))),
+            };
+        }
+        match pasted.split_once('#') {
+            Some((code, state)) if state == self.state => Ok(code.into()),
+            Some(_) => Err(failed(
+                "this code belongs to another sign-in: begin it again",
+            )),
+            None => Ok(pasted.into()),
+        }
+    }
+
+    async fn exchange(&self, code: SecretString) -> Outcome {
+        let tokens =
+            oauth::exchange(&self.who.oauth, &code, &self.verifier, &self.redirect_uri).await;
+        self.who
+            .save(tokens.map_err(|error| not_signed_in(&error))?)
+            .await
+    }
+}
+
+impl Who {
+    async fn save(&self, tokens: Tokens) -> Outcome {
+        let who = tokens
+            .account()
+            .and_then(|account| account.email.or(account.name));
+        let message = match who {
+            Some(who) => format!("Signed in to {} as {who}.", self.name),
+            None => format!("Signed in to {}.", self.name),
+        };
+        let provider = self.provider.clone();
+        let change = move |root: &mut serde_json::Map<String, serde_json::Value>| {
+            connections::put_tokens(root, &provider, &tokens);
+        };
+        let saved = self.accounts.connections.change(change).await;
+        let notice = saved.map_err(|error| failed(format!("Not signed in: {error}.")))?;
+        Ok(SignedIn {
+            mode: Mode::OAuth,
+            message: notice.map_or(message.clone(), |notice| format!("{message} ({notice})")),
+        })
+    }
+}

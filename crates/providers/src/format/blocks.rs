@@ -1,0 +1,289 @@
+//! Writes the blocks of an answer one after the other, whatever order their pieces come in: the
+//! first is told as it grows, the others are held until it has ended.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::arguments;
+use crate::{ErrorKind, Native, Part, ProviderError, Stop, Usage};
+
+/// The most one answer may hold, all blocks together.
+pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The most blocks and raw values one answer may have.
+pub const BLOCKS_MAX: u64 = 10_000;
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Text,
+    Reasoning { summary: bool },
+    Call { call_id: String, name: String },
+}
+
+/// Names a block from its start to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key(u64);
+
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    /// The first is being told.
+    lanes: VecDeque<Lane>,
+    lanes_made: u64,
+    blocks_told: u32,
+    bytes: usize,
+    called: bool,
+    finished: bool,
+}
+
+#[derive(Debug)]
+struct Lane {
+    key: Key,
+    content: Content,
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Content {
+    Block(Block),
+    Raw(Value),
+}
+
+#[derive(Debug)]
+struct Block {
+    kind: Kind,
+    /// Its number, once its start was told.
+    number: Option<u32>,
+    text: String,
+    told_bytes: usize,
+    native: Option<Native>,
+    /// The arguments as the provider said them at last, where they are not what it streamed.
+    arguments: Option<String>,
+}
+
+impl Blocks {
+    /// A text block is told when its first text comes, so an empty one never is.
+    pub fn start(&mut self, kind: Kind, out: &mut Vec<Part>) -> Result<Key, ProviderError> {
+        self.called |= matches!(kind, Kind::Call { .. });
+        let block = Block {
+            kind,
+            number: None,
+            text: String::new(),
+            told_bytes: 0,
+            native: None,
+            arguments: None,
+        };
+        self.enqueue(Content::Block(block), out)
+    }
+
+    /// A block that has ended does not grow.
+    pub fn grow(&mut self, key: Key, text: &str, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        self.count(text.len())?;
+        if let Some(block) = self.open(key) {
+            block.text.push_str(text);
+            self.tell(out);
+        }
+        Ok(())
+    }
+
+    /// The block as a whole, told after its pieces: what they lacked is added.
+    pub fn settle(
+        &mut self,
+        key: Key,
+        whole: &str,
+        out: &mut Vec<Part>,
+    ) -> Result<(), ProviderError> {
+        let Some(block) = self.open(key) else {
+            return Ok(());
+        };
+        if let Some(rest) = whole.strip_prefix(block.text.as_str()) {
+            return self.grow(key, rest, out);
+        }
+        if !matches!(block.kind, Kind::Call { .. }) {
+            return Ok(());
+        }
+        block.arguments = Some(whole.to_owned());
+        self.count(whole.len())
+    }
+
+    pub fn end(&mut self, key: Key, native: Option<Native>, out: &mut Vec<Part>) {
+        let Some(lane) = self.lane(key) else { return };
+        lane.ended = true;
+        if let Content::Block(block) = &mut lane.content {
+            block.native = native;
+        }
+        self.tell(out);
+    }
+
+    /// Something without a meaning for us: told between blocks, never within one.
+    pub fn raw(&mut self, value: Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        self.count(value.to_string().len())?;
+        self.enqueue(Content::Raw(value), out)?;
+        Ok(())
+    }
+
+    /// What an open block holds so far.
+    pub fn text(&self, key: Key) -> Option<&str> {
+        let lane = self.lanes.iter().find(|lane| lane.key == key)?;
+        match &lane.content {
+            Content::Block(block) if !lane.ended => Some(&block.text),
+            Content::Block(_) | Content::Raw(_) => None,
+        }
+    }
+
+    /// Whether something is held back.
+    pub fn holding(&self) -> bool {
+        self.lanes.len() > 1
+    }
+
+    /// Ends what is open.
+    pub fn end_all(&mut self, out: &mut Vec<Part>) {
+        for lane in &mut self.lanes {
+            lane.ended = true;
+        }
+        self.tell(out);
+    }
+
+    pub fn finish(&mut self, stop: Option<Stop>, usage: Usage, out: &mut Vec<Part>) {
+        self.end_all(out);
+        // That there are calls is seen by the calls: what providers say of it differs.
+        let stop = match stop {
+            Some(Stop::Length) => Stop::Length,
+            Some(Stop::Stop | Stop::ToolUse) | None if self.called => Stop::ToolUse,
+            Some(Stop::Stop | Stop::ToolUse) | None => Stop::Stop,
+        };
+        self.finished = true;
+        out.push(Part::Finish { stop, usage });
+    }
+
+    pub fn finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Counts what the answer holds, told or not.
+    pub fn count(&mut self, bytes: usize) -> Result<(), ProviderError> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > ANSWER_BYTES_MAX {
+            return Err(too_much(format!("{ANSWER_BYTES_MAX} bytes")));
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, content: Content, out: &mut Vec<Part>) -> Result<Key, ProviderError> {
+        if self.lanes_made == BLOCKS_MAX {
+            return Err(too_much(format!("{BLOCKS_MAX} blocks")));
+        }
+        let key = Key(self.lanes_made);
+        self.lanes_made += 1;
+        self.lanes.push_back(Lane {
+            key,
+            ended: matches!(content, Content::Raw(_)),
+            content,
+        });
+        self.tell(out);
+        Ok(key)
+    }
+
+    fn lane(&mut self, key: Key) -> Option<&mut Lane> {
+        self.lanes
+            .iter_mut()
+            .find(|lane| lane.key == key && !lane.ended)
+    }
+
+    fn open(&mut self, key: Key) -> Option<&mut Block> {
+        match &mut self.lane(key)?.content {
+            Content::Block(block) => Some(block),
+            Content::Raw(_) => None,
+        }
+    }
+
+    /// Tells what can be told: of the first lane what is new, and of the next when it has ended.
+    fn tell(&mut self, out: &mut Vec<Part>) {
+        while let Some(mut lane) = self.lanes.pop_front() {
+            if let Content::Block(block) = &mut lane.content {
+                block.tell_growth(&mut self.blocks_told, out);
+            }
+            if !lane.ended {
+                self.lanes.push_front(lane);
+                return;
+            }
+            match lane.content {
+                Content::Block(block) => block.tell_end(out),
+                Content::Raw(value) => out.push(Part::Raw(value)),
+            }
+        }
+    }
+}
+
+impl Block {
+    fn tell_growth(&mut self, blocks_told: &mut u32, out: &mut Vec<Part>) {
+        let growth = &self.text[self.told_bytes..];
+        if matches!(self.kind, Kind::Text) && self.text.is_empty() {
+            return;
+        }
+        let block = match self.number {
+            Some(number) => number,
+            None => {
+                let number = *blocks_told;
+                *blocks_told += 1;
+                self.number = Some(number);
+                out.push(self.kind.start(number));
+                number
+            }
+        };
+        if !growth.is_empty() {
+            out.push(self.kind.delta(block, growth.to_owned()));
+            self.told_bytes = self.text.len();
+        }
+    }
+
+    fn tell_end(self, out: &mut Vec<Part>) {
+        let Some(block) = self.number else { return };
+        let native = self.native;
+        out.push(match self.kind {
+            Kind::Text => Part::TextEnd { block, native },
+            Kind::Reasoning { .. } => Part::ReasoningEnd { block, native },
+            Kind::Call { call_id, name } => {
+                let written = self.arguments.as_ref().unwrap_or(&self.text);
+                let (input, problem) = arguments::read(written);
+                Part::ToolCall {
+                    block,
+                    call_id,
+                    name,
+                    input,
+                    native,
+                    problem,
+                }
+            }
+        });
+    }
+}
+
+impl Kind {
+    fn start(&self, block: u32) -> Part {
+        match self {
+            Kind::Text => Part::TextStart { block },
+            Kind::Reasoning { summary } => Part::ReasoningStart {
+                block,
+                summary: *summary,
+            },
+            Kind::Call { call_id, name } => Part::ToolInputStart {
+                block,
+                call_id: call_id.clone(),
+                name: name.clone(),
+            },
+        }
+    }
+
+    fn delta(&self, block: u32, text: String) -> Part {
+        match self {
+            Kind::Text => Part::TextDelta { block, text },
+            Kind::Reasoning { .. } => Part::ReasoningDelta { block, text },
+            Kind::Call { .. } => Part::ToolInputDelta { block, json: text },
+        }
+    }
+}
+
+fn too_much(limit: String) -> ProviderError {
+    let message = format!("the answer is longer than {limit}");
+    ProviderError::new(ErrorKind::Malformed, message)
+}

@@ -1,0 +1,153 @@
+//! OpenAI's Chat Completions: how a request is written, so that compatible servers take it too.
+
+mod decode;
+
+use serde_json::{Value, json};
+
+use super::history::{Call, Piece, Said, Turn, turns};
+use super::{Outgoing, Wire, family};
+use crate::{Image, Request, ToolSpec};
+
+pub(super) use decode::Decoder;
+
+pub(super) fn encode(request: &Request) -> Outgoing {
+    let mut body = json!({
+        "model": request.model,
+        "messages": messages(request),
+        "stream": true,
+        "stream_options": { "include_usage": true },
+    });
+    if !request.tools.is_empty() {
+        body["tools"] = request.tools.iter().map(tool).collect();
+    }
+    if let Some(tokens) = request.max_output_tokens {
+        body[limit_field(&request.model)] = json!(tokens);
+    }
+    if let Some(effort) = &request.effort {
+        body["reasoning_effort"] = json!(effort);
+    }
+    Outgoing {
+        path: "chat/completions".to_owned(),
+        headers: Wire::Chat.headers(),
+        body,
+    }
+}
+
+/// Every compatible server knows `max_tokens` and not all know the newer name; OpenAI's thinking
+/// models refuse the old one.
+fn limit_field(model: &str) -> &'static str {
+    match family::openai_reasons(model) {
+        true => "max_completion_tokens",
+        false => "max_tokens",
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": spec.parameters,
+        },
+    })
+}
+
+fn messages(request: &Request) -> Vec<Value> {
+    let mut messages = Vec::new();
+    if !request.system.trim().is_empty() {
+        messages.push(json!({ "role": "system", "content": request.system }));
+    }
+    for turn in turns(request, Wire::Chat) {
+        match turn {
+            Turn::User(pieces) => {
+                messages.push(json!({ "role": "user", "content": content(&pieces) }));
+            }
+            Turn::Assistant { said, results } => {
+                let message = assistant(&said).map(|mut message| {
+                    if family::wants_thoughts_back(&request.model) {
+                        message["reasoning_content"] = json!(thoughts(&said));
+                    }
+                    message
+                });
+                messages.extend(message);
+                messages.extend(results.iter().map(|result| {
+                    json!({
+                        "role": "tool",
+                        "tool_call_id": result.id,
+                        "content": result.marked(),
+                    })
+                }));
+            }
+        }
+    }
+    messages
+}
+
+/// Texts alone are one string: some servers know no other form.
+fn content(pieces: &[Piece<'_>]) -> Value {
+    let texts: Option<Vec<_>> = pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Text(text) => Some(*text),
+            Piece::Image(_) => None,
+        })
+        .collect();
+    match texts {
+        Some(texts) => json!(texts.join("\n\n")),
+        None => pieces.iter().map(piece).collect(),
+    }
+}
+
+fn piece(piece: &Piece<'_>) -> Value {
+    let url = match piece {
+        Piece::Text(text) => return json!({ "type": "text", "text": text }),
+        Piece::Image(Image::Data { media_type, base64 }) => {
+            format!("data:{media_type};base64,{base64}")
+        }
+        Piece::Image(Image::Url(url)) => url.clone(),
+    };
+    json!({ "type": "image_url", "image_url": { "url": url } })
+}
+
+/// What the model thought before it spoke, for the one server that asks for it: empty where another
+/// model did the thinking.
+fn thoughts(said: &[Said<'_>]) -> String {
+    said.iter()
+        .filter_map(|each| match each {
+            Said::Reasoning { text, .. } => Some(*text),
+            Said::Text { .. } | Said::Call(_) => None,
+        })
+        .collect()
+}
+
+/// Thoughts stay behind: the format has no place for them, and most servers that show them refuse
+/// them.
+fn assistant(said: &[Said<'_>]) -> Option<Value> {
+    let mut texts = Vec::new();
+    let mut calls = Vec::new();
+    for each in said {
+        match each {
+            Said::Text { text, .. } => texts.push(*text),
+            Said::Reasoning { .. } => {}
+            Said::Call(each) => calls.push(call(each)),
+        }
+    }
+    let content = match texts.is_empty() {
+        true => Value::Null,
+        false => json!(texts.join("\n\n")),
+    };
+    let mut message = json!({ "role": "assistant", "content": content });
+    if !calls.is_empty() {
+        message["tool_calls"] = json!(calls);
+    }
+    (!texts.is_empty() || !calls.is_empty()).then_some(message)
+}
+
+fn call(call: &Call<'_>) -> Value {
+    json!({
+        "id": call.id,
+        "type": "function",
+        "function": { "name": call.name, "arguments": call.input.to_string() },
+    })
+}

@@ -1,0 +1,39 @@
+//! What a model's name says of it, where a format is written differently for different models and
+//! nothing else tells them apart.
+
+/// The version in a name like `claude-opus-4-7`, `anthropic/claude-3.7-sonnet`, `gemini-2.5-pro`;
+/// of the family only.
+pub(super) fn version(model: &str, family: &str) -> Option<(u32, u32)> {
+    let name = model.to_ascii_lowercase();
+    let (_, rest) = name.split_once(family)?;
+    let mut words = rest
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .skip_while(|word| number(word).is_none());
+    let major = number(words.next()?)?;
+    let minor = words.next().and_then(number).unwrap_or(0);
+    Some((major, minor))
+}
+
+/// Not a date: `claude-opus-4-20250514` is 4.0.
+fn number(word: &str) -> Option<u32> {
+    word.parse().ok().filter(|_| word.len() <= 2)
+}
+
+/// Whether it is one of OpenAI's models that think before they answer, which take other fields
+/// than those that do not.
+pub(super) fn openai_reasons(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let numbered_o = name
+        .strip_prefix('o')
+        .is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
+    let modern = version(name, "gpt-").is_some_and(|version| version >= (5, 0))
+        && name.starts_with("gpt-")
+        && !name.contains("-chat");
+    numbered_o || modern || name.starts_with("codex-")
+}
+
+/// Whether the server refuses a call of its own model that comes back without the thought before it
+/// ("The `reasoning_content` in the thinking mode must be passed back to the API").
+pub(super) fn wants_thoughts_back(model: &str) -> bool {
+    model.to_ascii_lowercase().contains("deepseek")
+}

@@ -1,0 +1,200 @@
+//! Google's `streamGenerateContent`: how a request is written.
+
+mod decode;
+
+use serde_json::{Map, Value, json};
+
+use super::history::{Call, Outcome, Piece, Said, Turn, turns};
+use super::{Outgoing, Wire, arguments, family};
+use crate::{Image, Request, ToolSpec};
+
+pub(super) use decode::Decoder;
+
+/// Since this version the first call of a step is not taken without its signature.
+const SIGNED_SINCE: (u32, u32) = (3, 0);
+/// Since this version models think, and can be asked for a summary of it.
+const THINKS_SINCE: (u32, u32) = (2, 5);
+/// What the provider takes for the signature of a call that another model made.
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
+pub(super) fn encode(request: &Request) -> Outgoing {
+    let version = family::version(&request.model, "gemini");
+    let mut body = json!({ "contents": contents(request, version) });
+    if !request.system.trim().is_empty() {
+        body["systemInstruction"] = json!({ "parts": [{ "text": request.system }] });
+    }
+    if !request.tools.is_empty() {
+        let declarations: Vec<_> = request.tools.iter().map(declaration).collect();
+        body["tools"] = json!([{ "functionDeclarations": declarations }]);
+    }
+    let mut config = Map::new();
+    if let Some(tokens) = request.max_output_tokens {
+        config.insert("maxOutputTokens".to_owned(), json!(tokens));
+    }
+    if let Some(thinking) = thinking(request, version) {
+        config.insert("thinkingConfig".to_owned(), thinking);
+    }
+    if !config.is_empty() {
+        body["generationConfig"] = Value::Object(config);
+    }
+    let model = percent_encoded(request.model.trim_start_matches("models/"));
+    Outgoing {
+        path: format!("models/{model}:streamGenerateContent?alt=sse"),
+        headers: Wire::Gemini.headers(),
+        body,
+    }
+}
+
+/// `parametersJsonSchema` takes JSON Schema as it is; `parameters` knows a part of OpenAPI only and
+/// refuses `additionalProperties`, `$ref` and the like.
+fn declaration(spec: &ToolSpec) -> Value {
+    json!({
+        "name": spec.name,
+        "description": spec.description,
+        "parametersJsonSchema": spec.parameters,
+    })
+}
+
+/// A model that does not think refuses to be told how to.
+fn thinking(request: &Request, version: Option<(u32, u32)>) -> Option<Value> {
+    let thinks = version.is_some_and(|version| version >= THINKS_SINCE);
+    let effort = request.effort.as_deref();
+    if !thinks && effort.is_none() {
+        return None;
+    }
+    let mut config = json!({ "includeThoughts": true });
+    let Some(effort) = effort else {
+        return Some(config);
+    };
+    match version.is_some_and(|version| version >= SIGNED_SINCE) {
+        true => config["thinkingLevel"] = json!(level(effort, request.model.contains("pro"))),
+        false => config["thinkingBudget"] = json!(budget(effort, request.model.contains("pro"))),
+    }
+    Some(config)
+}
+
+/// The larger models cannot do without thinking.
+fn level(effort: &str, large: bool) -> &'static str {
+    match effort {
+        "none" | "off" | "minimal" if !large => "minimal",
+        "none" | "off" | "minimal" | "low" => "low",
+        "medium" => "medium",
+        _ => "high",
+    }
+}
+
+fn budget(effort: &str, large: bool) -> u32 {
+    match effort {
+        "none" | "off" if !large => 0,
+        "none" | "off" | "minimal" => 512,
+        "low" => 2_048,
+        "medium" => 8_192,
+        _ => 24_576,
+    }
+}
+
+fn contents(request: &Request, version: Option<(u32, u32)>) -> Vec<Value> {
+    let signed = version.is_some_and(|version| version >= SIGNED_SINCE);
+    let mut contents = Vec::new();
+    for turn in turns(request, Wire::Gemini) {
+        match turn {
+            Turn::User(pieces) => {
+                let parts: Vec<_> = pieces.iter().map(piece).collect();
+                contents.push(json!({ "role": "user", "parts": parts }));
+            }
+            Turn::Assistant { said, results } => {
+                contents.push(json!({ "role": "model", "parts": model_parts(&said, signed) }));
+                if !results.is_empty() {
+                    let parts: Vec<_> = results.iter().map(result).collect();
+                    contents.push(json!({ "role": "user", "parts": parts }));
+                }
+            }
+        }
+    }
+    contents
+}
+
+fn piece(piece: &Piece<'_>) -> Value {
+    match piece {
+        Piece::Text(text) => json!({ "text": text }),
+        Piece::Image(Image::Data { media_type, base64 }) => {
+            json!({ "inlineData": { "mimeType": media_type, "data": base64 } })
+        }
+        Piece::Image(Image::Url(url)) => {
+            json!({ "fileData": { "mimeType": media_type(url), "fileUri": url } })
+        }
+    }
+}
+
+/// The format wants to know, and a URL says so by its ending only.
+fn media_type(url: &str) -> &'static str {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let ending = path.rsplit('.').next().unwrap_or("");
+    match ending.to_ascii_lowercase().as_str() {
+        "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
+        "gif" => "image/gif",
+        "heic" => "image/heic",
+        _ => "image/png",
+    }
+}
+
+fn model_parts(said: &[Said<'_>], signed: bool) -> Vec<Value> {
+    let mut unsigned = signed;
+    said.iter()
+        .map(|each| match each {
+            Said::Text { text, native } => with_native(json!({ "text": text }), *native),
+            Said::Reasoning { text, native } => with_native(json!({ "text": text }), Some(native)),
+            Said::Call(each) => {
+                let mut part = call(each);
+                if std::mem::take(&mut unsigned) && part["thoughtSignature"].is_null() {
+                    part["thoughtSignature"] = json!(UNSIGNED);
+                }
+                part
+            }
+        })
+        .collect()
+}
+
+/// The native value of a part is the part without what it says.
+fn with_native(mut part: Value, native: Option<&Value>) -> Value {
+    for field in ["thought", "thoughtSignature"] {
+        if let Some(value) = native.and_then(|native| native.get(field)) {
+            part[field] = value.clone();
+        }
+    }
+    part
+}
+
+fn call(call: &Call<'_>) -> Value {
+    let mut function = json!({ "name": call.name, "args": arguments::object(call.input) });
+    set_id(&mut function, call.native);
+    with_native(json!({ "functionCall": function }), call.native)
+}
+
+fn result(outcome: &Outcome<'_>) -> Value {
+    let field = if outcome.is_error { "error" } else { "output" };
+    let mut function = json!({ "name": outcome.name, "response": { field: outcome.text } });
+    set_id(&mut function, outcome.native);
+    json!({ "functionResponse": function })
+}
+
+/// Ids are sent only where the provider gave them: not all who speak the format know the field.
+fn set_id(function: &mut Value, native: Option<&Value>) {
+    if let Some(id) = native.and_then(|native| native.get("id")) {
+        function["id"] = id.clone();
+    }
+}
+
+fn percent_encoded(model: &str) -> String {
+    let mut encoded = String::new();
+    for byte in model.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

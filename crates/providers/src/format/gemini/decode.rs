@@ -1,0 +1,275 @@
+//! Google's `streamGenerateContent`: how its stream is read. Each chunk holds whole parts; the one
+//! with a `finishReason` is the last that says something.
+
+use serde_json::{Value, json};
+
+use crate::format::blocks::{Blocks, Key, Kind};
+use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
+use crate::{ErrorKind, Native, Part, ProviderError, Stop, Usage};
+
+/// What a chunk may hold besides its candidates.
+const KNOWN: [&str; 5] = [
+    "candidates",
+    "promptFeedback",
+    "usageMetadata",
+    "modelVersion",
+    "responseId",
+];
+
+pub(in crate::format) struct Decoder {
+    origin: String,
+    /// Makes the ids of calls that come without one; the answer's own id where it has one.
+    seed: String,
+    blocks: Blocks,
+    prose: Option<Prose>,
+    calls: usize,
+    /// Set by `finishReason`.
+    stop: Option<Stop>,
+    usage: Usage,
+}
+
+/// The text or the thought that is growing.
+struct Prose {
+    thought: bool,
+    key: Key,
+}
+
+impl Decoder {
+    pub fn new(origin: String, seed: &str) -> Self {
+        Self {
+            origin,
+            seed: seed.to_owned(),
+            blocks: Blocks::default(),
+            prose: None,
+            calls: 0,
+            stop: None,
+            usage: Usage::default(),
+        }
+    }
+
+    fn chunk(&mut self, chunk: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        if !chunk["error"].is_null() {
+            return Err(failure::told(chunk));
+        }
+        if !KNOWN.iter().any(|field| !chunk[field].is_null()) {
+            return self.blocks.raw(chunk.clone(), out);
+        }
+        if let Some(id) = text(chunk, "responseId") {
+            id.clone_into(&mut self.seed);
+        }
+        if let Some(reason) = chunk.pointer("/promptFeedback/blockReason") {
+            let reason = reason.as_str().unwrap_or("blocked");
+            return Err(failure::refused(&format!(
+                "the prompt was blocked ({reason})"
+            )));
+        }
+        if chunk["usageMetadata"].is_object() {
+            self.usage = usage(&chunk["usageMetadata"]);
+        }
+        for candidate in chunk["candidates"].as_array().into_iter().flatten() {
+            // One answer was asked for.
+            match candidate["index"].as_u64() {
+                Some(0) | None => self.candidate(candidate, out)?,
+                Some(_) => self.blocks.raw(candidate.clone(), out)?,
+            }
+        }
+        if self.stop.is_some() && chunk["usageMetadata"].is_object() {
+            self.finish(out);
+        }
+        Ok(())
+    }
+
+    fn candidate(&mut self, candidate: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let parts = candidate
+            .pointer("/content/parts")
+            .and_then(Value::as_array);
+        for part in parts.into_iter().flatten() {
+            self.part(part, out)?;
+        }
+        match candidate["finishReason"].as_str() {
+            Some(reason) => self.stopped(reason, candidate["finishMessage"].as_str(), out),
+            None => Ok(()),
+        }
+    }
+
+    fn part(&mut self, part: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        if part["functionCall"].is_object() {
+            return self.call(part, out);
+        }
+        let Some(said) = part["text"].as_str() else {
+            self.end_prose(None, out);
+            return self.blocks.raw(part.clone(), out);
+        };
+        let thought = part["thought"] == true;
+        let signature = self.native(part, &["thought", "thoughtSignature"]);
+        self.say(thought, said, out)?;
+        let Some(signature) = signature else {
+            return Ok(());
+        };
+        // A signature belongs to its part, so the block ends with it. Where it stands alone it says
+        // no more than that there was a thought.
+        if self
+            .prose
+            .as_ref()
+            .is_none_or(|prose| prose.thought != thought)
+        {
+            self.end_prose(None, out);
+            let key = self.blocks.start(Kind::Reasoning { summary: true }, out)?;
+            self.prose = Some(Prose { thought, key });
+        }
+        self.end_prose(Some(signature), out);
+        Ok(())
+    }
+
+    fn say(&mut self, thought: bool, said: &str, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        if said.is_empty() {
+            return Ok(());
+        }
+        let key = match &self.prose {
+            Some(prose) if prose.thought == thought => prose.key,
+            Some(_) | None => {
+                self.end_prose(None, out);
+                let kind = match thought {
+                    true => Kind::Reasoning { summary: true },
+                    false => Kind::Text,
+                };
+                let key = self.blocks.start(kind, out)?;
+                self.prose = Some(Prose { thought, key });
+                key
+            }
+        };
+        self.blocks.grow(key, said, out)
+    }
+
+    fn end_prose(&mut self, native: Option<Native>, out: &mut Vec<Part>) {
+        if let Some(prose) = self.prose.take() {
+            self.blocks.end(prose.key, native, out);
+        }
+    }
+
+    fn call(&mut self, part: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        self.end_prose(None, out);
+        let function = &part["functionCall"];
+        let made = format!("{}_{}", self.seed, self.calls);
+        self.calls += 1;
+        let kind = Kind::Call {
+            call_id: text(function, "id").map_or(made, str::to_owned),
+            name: function["name"].as_str().unwrap_or("").to_owned(),
+        };
+        let mut kept = json!({});
+        if let Some(signature) = part.get("thoughtSignature") {
+            kept["thoughtSignature"] = signature.clone();
+        }
+        if let Some(id) = text(function, "id") {
+            kept["id"] = json!(id);
+        }
+        let native = (kept != json!({})).then(|| native(&self.origin, kept));
+        let key = self.blocks.start(kind, out)?;
+        match &function["args"] {
+            Value::Null => {}
+            args => self.blocks.grow(key, &args.to_string(), out)?,
+        }
+        self.blocks.end(key, native, out);
+        Ok(())
+    }
+
+    /// The part without what it says, where it is signed.
+    fn native(&self, part: &Value, fields: &[&str]) -> Option<Native> {
+        part["thoughtSignature"].as_str()?;
+        let mut kept = json!({});
+        for field in fields {
+            if let Some(value) = part.get(*field) {
+                kept[*field] = value.clone();
+            }
+        }
+        Some(native(&self.origin, kept))
+    }
+
+    fn stopped(
+        &mut self,
+        reason: &str,
+        words: Option<&str>,
+        out: &mut Vec<Part>,
+    ) -> Result<(), ProviderError> {
+        let words = failure::clean(words.unwrap_or(""));
+        let explained = || match words.is_empty() {
+            true => reason.to_owned(),
+            false => format!("{reason}: {words}"),
+        };
+        self.stop = Some(match reason {
+            "MAX_TOKENS" => Stop::Length,
+            "SAFETY"
+            | "RECITATION"
+            | "LANGUAGE"
+            | "BLOCKLIST"
+            | "PROHIBITED_CONTENT"
+            | "SPII"
+            | "IMAGE_SAFETY"
+            | "IMAGE_PROHIBITED_CONTENT"
+            | "IMAGE_RECITATION" => {
+                return Err(failure::refused(&explained()));
+            }
+            "MALFORMED_FUNCTION_CALL"
+            | "UNEXPECTED_TOOL_CALL"
+            | "TOO_MANY_TOOL_CALLS"
+            | "MALFORMED_RESPONSE"
+            | "MISSING_THOUGHT_SIGNATURE" => {
+                let message = format!(
+                    "the model wrote what its service cannot read ({})",
+                    explained()
+                );
+                return Err(ProviderError::new(ErrorKind::Malformed, message));
+            }
+            "OTHER" | "NO_IMAGE" | "IMAGE_OTHER" => {
+                let message = format!("the provider ended the answer ({})", explained());
+                return Err(ProviderError::new(ErrorKind::Other, message));
+            }
+            _ => Stop::Stop,
+        });
+        self.end_prose(None, out);
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<Part>) {
+        self.prose = None;
+        self.blocks.finish(self.stop, self.usage, out);
+    }
+}
+
+impl Decode for Decoder {
+    fn push(&mut self, event: SseEvent<'_>, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let data = event.data.trim();
+        if self.finished() || data.is_empty() || data == "[DONE]" {
+            return Ok(());
+        }
+        self.chunk(&parse(data)?, out)
+    }
+
+    fn end(&mut self, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        match self.stop {
+            _ if self.finished() => Ok(()),
+            Some(_) => {
+                self.finish(out);
+                Ok(())
+            }
+            None => Err(cut_off()),
+        }
+    }
+
+    fn finished(&self) -> bool {
+        self.blocks.finished()
+    }
+}
+
+/// Thoughts are counted apart from the rest of the output.
+fn usage(usage: &Value) -> Usage {
+    let of = |pointer| count(usage, pointer).unwrap_or(0);
+    let thoughts = of("/thoughtsTokenCount");
+    Usage {
+        input_tokens: of("/promptTokenCount").saturating_add(of("/toolUsePromptTokenCount")),
+        output_tokens: of("/candidatesTokenCount").saturating_add(thoughts),
+        cached_tokens: of("/cachedContentTokenCount"),
+        cache_write_tokens: 0,
+        reasoning_tokens: thoughts,
+    }
+}

@@ -1,0 +1,270 @@
+//! A conversation as every format accepts it, whatever happened in it: calls have exactly one
+//! result each, roles alternate, a user begins and speaks last, nothing is empty.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::Wire;
+use crate::{Block, Image, Message, Native, Request, ToolResult, UserMessage};
+
+/// Said where the history begins with the model.
+pub(super) const OPENING: &str = "(The beginning of this conversation is not shown.)";
+/// Said where the history ends with the model, or holds nothing.
+pub(super) const CONTINUE: &str = "Continue.";
+/// The result of a call that has none: its turn was interrupted.
+pub(super) const NOT_RUN: &str = "This call was not run: the turn was interrupted before it. Call it again if it is still needed.";
+const NO_OUTPUT: &str = "(no output)";
+
+pub(super) enum Turn<'a> {
+    User(Vec<Piece<'a>>),
+    /// What the model said, and one result for each of its calls in their order.
+    Assistant {
+        said: Vec<Said<'a>>,
+        results: Vec<Outcome<'a>>,
+    },
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Piece<'a> {
+    Text(&'a str),
+    Image(&'a Image),
+}
+
+/// `native` is only there when it may be sent back.
+pub(super) enum Said<'a> {
+    Text {
+        text: &'a str,
+        native: Option<&'a Value>,
+    },
+    Reasoning {
+        text: &'a str,
+        native: &'a Value,
+    },
+    Call(Call<'a>),
+}
+
+pub(super) struct Call<'a> {
+    pub id: Cow<'a, str>,
+    pub name: &'a str,
+    pub input: &'a Value,
+    pub native: Option<&'a Value>,
+}
+
+pub(super) struct Outcome<'a> {
+    pub id: Cow<'a, str>,
+    pub name: &'a str,
+    pub text: &'a str,
+    pub is_error: bool,
+    /// Of the call.
+    pub native: Option<&'a Value>,
+}
+
+impl Outcome<'_> {
+    /// The text for formats that have no other place to say that a call failed.
+    pub fn marked(&self) -> Cow<'_, str> {
+        let says_so = self
+            .text
+            .get(..5)
+            .is_some_and(|start| start.eq_ignore_ascii_case("error"));
+        if self.is_error && !says_so {
+            return Cow::Owned(format!("Error: {}", self.text));
+        }
+        Cow::Borrowed(self.text)
+    }
+}
+
+pub(super) fn turns(request: &Request, wire: Wire) -> Vec<Turn<'_>> {
+    let mut reader = Reader {
+        origin: wire.origin(&request.model),
+        ids: Ids::new(wire),
+        turns: Vec::new(),
+    };
+    for (at, message) in request.messages.iter().enumerate() {
+        match message {
+            Message::User(user) => reader.user(pieces(user)),
+            Message::Assistant(blocks) => reader.assistant(blocks, &request.messages[at + 1..]),
+            // They were read with the message whose calls they answer.
+            Message::ToolResults(_) => {}
+        }
+    }
+    reader.complete()
+}
+
+fn pieces(user: &UserMessage) -> Vec<Piece<'_>> {
+    let text = Some(user.text.as_str()).filter(|text| !text.trim().is_empty());
+    let images = user.images.iter().map(Piece::Image);
+    text.map(Piece::Text).into_iter().chain(images).collect()
+}
+
+struct Reader<'a> {
+    origin: String,
+    ids: Ids,
+    turns: Vec<Turn<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    fn user(&mut self, pieces: Vec<Piece<'a>>) {
+        if pieces.is_empty() {
+            return;
+        }
+        match self.turns.last_mut() {
+            Some(Turn::User(before)) => before.extend(pieces),
+            Some(Turn::Assistant { .. }) | None => self.turns.push(Turn::User(pieces)),
+        }
+    }
+
+    fn assistant(&mut self, blocks: &'a [Block], after: &'a [Message]) {
+        let mut said = Vec::new();
+        let mut results = Vec::new();
+        for block in blocks {
+            if let Some(each) = self.said(block) {
+                if let (Block::ToolCall { call_id, .. }, Said::Call(call)) = (block, &each) {
+                    results.push(outcome(call, result_of(call_id, after)));
+                }
+                said.push(each);
+            }
+        }
+        // A thought that led to nothing was interrupted: no format takes it without what follows.
+        while matches!(said.last(), Some(Said::Reasoning { .. })) {
+            said.pop();
+        }
+        if said.is_empty() {
+            return;
+        }
+        match self.turns.last_mut() {
+            Some(Turn::Assistant {
+                said: before,
+                results: answered,
+            }) if answered.is_empty() => {
+                before.extend(said);
+                *answered = results;
+            }
+            Some(_) | None => self.turns.push(Turn::Assistant { said, results }),
+        }
+    }
+
+    fn said(&mut self, block: &'a Block) -> Option<Said<'a>> {
+        Some(match block {
+            Block::Text { text, native } => {
+                if text.trim().is_empty() {
+                    return None;
+                }
+                Said::Text {
+                    text,
+                    native: self.ours(native),
+                }
+            }
+            Block::Reasoning { text, native } => Said::Reasoning {
+                text,
+                native: self.ours(native)?,
+            },
+            Block::ToolCall {
+                call_id,
+                name,
+                input,
+                native,
+            } => Said::Call(Call {
+                id: self.ids.accepted(call_id),
+                name,
+                input,
+                native: self.ours(native),
+            }),
+        })
+    }
+
+    fn ours(&self, native: &'a Option<Native>) -> Option<&'a Value> {
+        let native = native.as_ref()?;
+        (native.origin == self.origin).then_some(&native.value)
+    }
+
+    fn complete(mut self) -> Vec<Turn<'a>> {
+        if let Some(Turn::Assistant { .. }) = self.turns.first() {
+            self.turns.insert(0, Turn::User(vec![Piece::Text(OPENING)]));
+        }
+        let waits = match self.turns.last() {
+            Some(Turn::User(_)) => true,
+            Some(Turn::Assistant { results, .. }) => !results.is_empty(),
+            None => false,
+        };
+        if !waits {
+            self.turns.push(Turn::User(vec![Piece::Text(CONTINUE)]));
+        }
+        self.turns
+    }
+}
+
+/// The result of a call: up to the next message of the model, the first that names it.
+fn result_of<'a>(call_id: &str, after: &'a [Message]) -> Option<&'a ToolResult> {
+    after
+        .iter()
+        .take_while(|message| !matches!(message, Message::Assistant(_)))
+        .filter_map(|message| match message {
+            Message::ToolResults(results) => Some(results),
+            Message::User(_) | Message::Assistant(_) => None,
+        })
+        .flatten()
+        .find(|result| result.call_id == call_id)
+}
+
+fn outcome<'a>(call: &Call<'a>, result: Option<&'a ToolResult>) -> Outcome<'a> {
+    let (text, is_error) = match result {
+        Some(result) if result.text.trim().is_empty() => (NO_OUTPUT, result.is_error),
+        Some(result) => (result.text.as_str(), result.is_error),
+        None => (NOT_RUN, true),
+    };
+    Outcome {
+        id: call.id.clone(),
+        name: call.name,
+        text,
+        is_error,
+        native: call.native,
+    }
+}
+
+/// Call ids that the format accepts. Those of another provider may be too long, hold letters that
+/// are refused, or repeat; they get a number instead, the same in every request of a conversation
+/// so that the provider's cache still fits.
+struct Ids {
+    wire: Wire,
+    taken: HashSet<String>,
+    made: u32,
+}
+
+impl Ids {
+    fn new(wire: Wire) -> Self {
+        Self {
+            wire,
+            taken: HashSet::new(),
+            made: 0,
+        }
+    }
+
+    fn accepted<'a>(&mut self, id: &'a str) -> Cow<'a, str> {
+        if self.fits(id) && self.taken.insert(id.to_owned()) {
+            return Cow::Borrowed(id);
+        }
+        loop {
+            self.made += 1;
+            let made = format!("call_{}", self.made);
+            if self.taken.insert(made.clone()) {
+                return Cow::Owned(made);
+            }
+        }
+    }
+
+    fn fits(&self, id: &str) -> bool {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+        let bytes_max = match self.wire {
+            Wire::Chat => 40,
+            Wire::Responses | Wire::Messages | Wire::Gemini => 64,
+        };
+        let letters_fit = match self.wire {
+            Wire::Messages => id.chars().all(plain),
+            // Compatible servers read meaning into their own: `functions.bash:0`.
+            Wire::Responses | Wire::Chat | Wire::Gemini => id.chars().all(|l| l.is_ascii_graphic()),
+        };
+        !id.is_empty() && id.len() <= bytes_max && letters_fit
+    }
+}

@@ -1,0 +1,152 @@
+//! Anthropic's Messages: how a request is written.
+
+mod decode;
+mod thinking;
+
+use serde_json::{Value, json};
+
+use super::history::{Outcome, Piece, Said, Turn, turns};
+use super::{Outgoing, Wire, arguments};
+use crate::{Image, Request};
+
+pub(super) use decode::Decoder;
+
+pub(super) const VERSION: &str = "2023-06-01";
+
+pub(super) fn encode(request: &Request) -> Outgoing {
+    let turns = turns(request, Wire::Messages);
+    let plan = thinking::plan(request, &turns);
+    let mut body = json!({
+        "model": request.model,
+        "messages": messages(&turns),
+        "max_tokens": plan.max_tokens,
+        "stream": true,
+    });
+    if !request.system.trim().is_empty() {
+        let mut system = json!({ "type": "text", "text": request.system });
+        keep(&mut system);
+        body["system"] = json!([system]);
+    }
+    tools(request, &turns, &mut body);
+    if let Some(thinking) = plan.thinking {
+        body["thinking"] = thinking;
+    }
+    if let Some(effort) = plan.effort {
+        body["output_config"] = json!({ "effort": effort });
+    }
+    Outgoing {
+        path: "messages".to_owned(),
+        headers: Wire::Messages.headers(),
+        body,
+    }
+}
+
+/// Marks the end of a prefix that the provider is to keep. There may be four such marks; the
+/// system prompt, the tools and the last message take one each.
+fn keep(block: &mut Value) {
+    block["cache_control"] = json!({ "type": "ephemeral" });
+}
+
+fn tools(request: &Request, turns: &[Turn<'_>], body: &mut Value) {
+    let mut list: Vec<_> = request
+        .tools
+        .iter()
+        .map(|spec| {
+            json!({
+                "name": spec.name,
+                "description": spec.description,
+                "input_schema": spec.parameters,
+            })
+        })
+        .collect();
+    if list.is_empty() {
+        // A history with calls is not taken without tools: those it names, and none to be used.
+        list = called(turns)
+            .into_iter()
+            .map(|name| json!({ "name": name, "input_schema": { "type": "object" } }))
+            .collect();
+        if !list.is_empty() {
+            body["tool_choice"] = json!({ "type": "none" });
+        }
+    }
+    if let Some(last) = list.last_mut() {
+        keep(last);
+        body["tools"] = json!(list);
+    }
+}
+
+fn called<'a>(turns: &[Turn<'a>]) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for turn in turns {
+        if let Turn::Assistant { results, .. } = turn {
+            for result in results {
+                if !names.contains(&result.name) {
+                    names.push(result.name);
+                }
+            }
+        }
+    }
+    names
+}
+
+fn messages(turns: &[Turn<'_>]) -> Vec<Value> {
+    let mut messages: Vec<Value> = Vec::new();
+    // What the user side says next: results first, as the format demands, then the user's words.
+    let mut heard = Vec::new();
+    for turn in turns {
+        match turn {
+            Turn::User(pieces) => heard.extend(pieces.iter().map(piece)),
+            Turn::Assistant { said, results } => {
+                if !heard.is_empty() {
+                    messages.push(json!({ "role": "user", "content": heard }));
+                }
+                let content: Vec<_> = said.iter().map(block).collect();
+                messages.push(json!({ "role": "assistant", "content": content }));
+                heard = results.iter().map(result).collect();
+            }
+        }
+    }
+    if let Some(last) = heard.last_mut() {
+        keep(last);
+        messages.push(json!({ "role": "user", "content": heard }));
+    }
+    messages
+}
+
+fn piece(piece: &Piece<'_>) -> Value {
+    let source = match piece {
+        Piece::Text(text) => return json!({ "type": "text", "text": text }),
+        Piece::Image(Image::Data { media_type, base64 }) => json!({
+            "type": "base64",
+            "media_type": media_type,
+            "data": base64,
+        }),
+        Piece::Image(Image::Url(url)) => json!({ "type": "url", "url": url }),
+    };
+    json!({ "type": "image", "source": source })
+}
+
+fn block(said: &Said<'_>) -> Value {
+    match said {
+        Said::Text { text, .. } => json!({ "type": "text", "text": text }),
+        Said::Reasoning { native, .. } => (*native).clone(),
+        Said::Call(call) => json!({
+            "type": "tool_use",
+            "id": call.id,
+            "name": call.name,
+            "input": arguments::object(call.input),
+        }),
+    }
+}
+
+fn result(outcome: &Outcome<'_>) -> Value {
+    let mut result = json!({
+        "type": "tool_result",
+        "tool_use_id": outcome.id,
+        "content": outcome.text,
+    });
+    if outcome.is_error {
+        result["is_error"] = json!(true);
+    }
+    result
+}

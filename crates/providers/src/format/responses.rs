@@ -1,0 +1,120 @@
+//! OpenAI's Responses: how a request is written.
+
+mod decode;
+mod items;
+
+use serde_json::{Value, json};
+
+use super::history::{Piece, Said, Turn, turns};
+use super::{Outgoing, Wire, family};
+use crate::{Image, Request, ToolSpec};
+
+pub(super) use decode::Decoder;
+
+pub(super) fn encode(request: &Request) -> Outgoing {
+    let mut body = json!({
+        "model": request.model,
+        "input": input(request),
+        "stream": true,
+        // Nothing is kept at the provider: thoughts come back to it encrypted.
+        "store": false,
+    });
+    if !request.system.trim().is_empty() {
+        body["instructions"] = json!(request.system);
+    }
+    if let Some(effort) = &request.effort {
+        body["reasoning"] = json!({ "effort": effort, "summary": "auto" });
+    }
+    // A model that does not think refuses to be asked for its thoughts.
+    if request.effort.is_some() || family::openai_reasons(&request.model) {
+        body["include"] = json!(["reasoning.encrypted_content"]);
+    }
+    if !request.tools.is_empty() {
+        body["tools"] = request.tools.iter().map(tool).collect();
+        body["parallel_tool_calls"] = json!(true);
+    }
+    if let Some(tokens) = request.max_output_tokens {
+        body["max_output_tokens"] = json!(tokens);
+    }
+    if let Some(key) = &request.cache_key {
+        body["prompt_cache_key"] = json!(key);
+    }
+    Outgoing {
+        path: "responses".to_owned(),
+        headers: Wire::Responses.headers(),
+        body,
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+        "strict": false,
+    })
+}
+
+fn input(request: &Request) -> Vec<Value> {
+    let mut items = Vec::new();
+    for turn in turns(request, Wire::Responses) {
+        match turn {
+            Turn::User(pieces) => items.push(json!({
+                "type": "message",
+                "role": "user",
+                "content": pieces.into_iter().map(piece).collect::<Vec<_>>(),
+            })),
+            Turn::Assistant { said, results } => {
+                items.extend(said.iter().filter_map(item));
+                items.extend(results.iter().map(|result| {
+                    json!({
+                        "type": "function_call_output",
+                        "call_id": result.id,
+                        "output": result.marked(),
+                    })
+                }));
+            }
+        }
+    }
+    items
+}
+
+fn piece(piece: Piece<'_>) -> Value {
+    let url = match piece {
+        Piece::Text(text) => return json!({ "type": "input_text", "text": text }),
+        Piece::Image(Image::Data { media_type, base64 }) => {
+            format!("data:{media_type};base64,{base64}")
+        }
+        Piece::Image(Image::Url(url)) => url.clone(),
+    };
+    json!({ "type": "input_image", "image_url": url, "detail": "auto" })
+}
+
+/// Items go without their ids: the provider would look for them among what it has kept.
+fn item(said: &Said<'_>) -> Option<Value> {
+    Some(match said {
+        Said::Text { text, native } => {
+            // As a plain string: a list of `output_text` would want ids and annotations.
+            let mut item = json!({ "type": "message", "role": "assistant", "content": text });
+            if let Some(phase) = native.and_then(|native| native.get("phase")) {
+                item["phase"] = phase.clone();
+            }
+            item
+        }
+        Said::Reasoning { native, .. } => {
+            // Without its content the provider would look for it among what it has kept.
+            let whole = native["encrypted_content"].is_string()
+                || native["content"]
+                    .as_array()
+                    .is_some_and(|list| !list.is_empty());
+            return whole.then(|| (*native).clone());
+        }
+        Said::Call(call) => json!({
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": call.input.to_string(),
+        }),
+    })
+}

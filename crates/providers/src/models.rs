@@ -1,0 +1,263 @@
+//! Every provider there is: its models, how to reach it, and how one signs in.
+
+mod check;
+mod choice;
+mod desk;
+mod key_ring;
+mod live;
+mod options;
+mod shelf;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use secrecy::SecretString;
+use thiserror::Error;
+
+use crate::catalog::{Catalog, Model};
+use crate::{Provider, ProviderError, rehearsal};
+use desk::Desk;
+pub use options::Options;
+
+/// The one place to ask for a provider, for what is known of a model, and to sign in.
+pub struct Models {
+    scripted: BTreeMap<String, Arc<dyn Provider>>,
+    /// Everything that is reached over the network; not there when only scripted ones are wanted.
+    desk: Option<Desk>,
+    /// What is known where there is no desk.
+    alone: Arc<Catalog>,
+}
+
+/// Which model is used when nobody names one, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub provider: String,
+    pub model: String,
+    /// For people: `OPENAI_API_KEY is set`, `no key and no local model server: …`.
+    pub why: String,
+}
+
+/// How it stands with the credentials of one provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub provider: String,
+    pub mode: Mode,
+    /// There is a credential.
+    pub authorized: bool,
+    /// The provider has accepted it.
+    pub verified: bool,
+    pub account: Option<Account>,
+    /// For people.
+    pub message: String,
+    /// Saved keys as they may be shown, by sign-in method.
+    pub masks: BTreeMap<String, String>,
+    /// When it was looked at, in milliseconds since 1970.
+    pub checked_at: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Missing,
+    Error,
+    ApiKey,
+    OAuth,
+    OAuthPending,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    pub email: Option<String>,
+    pub name: Option<String>,
+}
+
+/// What a person must do to sign in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Challenge {
+    /// Whether it completes by itself (a browser comes back, a device code is confirmed), or needs
+    /// a code to be entered.
+    pub needs_code: bool,
+    pub instructions: String,
+    pub url: Option<String>,
+    /// In milliseconds since 1970.
+    pub expires_at: Option<i64>,
+}
+
+/// A sign-in that worked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    pub mode: Mode,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SignInError {
+    #[error("there is no provider {0:?}")]
+    UnknownProvider(String),
+    #[error("there is no sign-in method {0:?}")]
+    UnknownMethod(String),
+    #[error("Auth method {0:?} does not support authorization.")]
+    NotSupported(String),
+    #[error("Connection flow already running")]
+    Busy,
+    /// For people: what went wrong and what to do. Never a key.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Models {
+    /// Only these, without credentials and without a network.
+    pub fn scripted(providers: Vec<Arc<dyn Provider>>) -> Self {
+        Self {
+            scripted: by_id(providers),
+            desk: None,
+            alone: Arc::new(Catalog {
+                providers: vec![rehearsal::entry()],
+            }),
+        }
+    }
+
+    /// Only these, with what a catalog says of their models; for tests of what uses models.
+    pub fn with(providers: Vec<Arc<dyn Provider>>, catalog: Catalog) -> Self {
+        Self {
+            alone: Arc::new(catalog),
+            ..Self::scripted(providers)
+        }
+    }
+
+    /// Every provider of the catalog. Nothing is read until it is needed.
+    pub fn open(options: Options) -> Self {
+        Self {
+            scripted: by_id(options.scripted.clone()),
+            desk: Some(Desk::new(options)),
+            alone: Arc::default(),
+        }
+    }
+
+    /// A provider, whether or not it is connected: if it is not, its requests say what to do.
+    pub fn provider(&self, id: &str) -> Option<Arc<dyn Provider>> {
+        let scripted = self.scripted.get(id).cloned();
+        scripted.or_else(|| self.desk.as_ref()?.provider(id))
+    }
+
+    /// Everything that can be named at this moment, live lists included. A server on this machine
+    /// has no models here until it was asked for them.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        match &self.desk {
+            Some(desk) => desk.catalog(),
+            None => Arc::clone(&self.alone),
+        }
+    }
+
+    /// What is known of a model; nothing of one that no catalog lists.
+    pub fn model(&self, provider: &str, model: &str) -> Option<Model> {
+        let catalog = self.catalog();
+        let provider = catalog.providers.iter().find(|each| each.id == provider)?;
+        provider
+            .models
+            .iter()
+            .find(|each| each.id == model)
+            .cloned()
+    }
+
+    /// The model for small work beside this one, such as titles; none where the model is scripted.
+    pub fn small_model(&self, provider: &str, model: &str) -> Option<String> {
+        let catalog = self.catalog();
+        let entry = catalog.providers.iter().find(|each| each.id == provider)?;
+        entry.reach.as_ref()?;
+        Some(
+            entry
+                .small_model
+                .clone()
+                .unwrap_or_else(|| model.to_owned()),
+        )
+    }
+
+    /// Whether it can be used right now: a credential is there, or none is needed.
+    pub fn connected(&self, provider: &str) -> bool {
+        let connected = || {
+            self.desk
+                .as_ref()
+                .is_some_and(|desk| desk.connected(provider))
+        };
+        self.scripted.contains_key(provider) || connected()
+    }
+
+    pub async fn default_model(&self) -> Choice {
+        match &self.desk {
+            Some(desk) => desk.default_model().await,
+            None => choice::of_nothing(),
+        }
+    }
+
+    /// Asks a provider for its list of models; how many it has. The catalog has them from then on.
+    pub async fn refresh(&self, provider: &str) -> Result<usize, ProviderError> {
+        match &self.desk {
+            Some(desk) => desk.refresh(provider).await,
+            None => Ok(0),
+        }
+    }
+
+    /// What is wrong with the person's own settings, for people; the rest works without them.
+    pub fn warnings(&self) -> Vec<String> {
+        self.desk.as_ref().map(Desk::warnings).unwrap_or_default()
+    }
+
+    /// The key of a tool (`exa`), saved or of the environment.
+    pub fn tool_key(&self, tool: &str) -> Option<SecretString> {
+        self.desk.as_ref()?.tool_key(tool)
+    }
+
+    /// How it stands with every provider. `verify`: asks the providers themselves, with a cheap
+    /// request each, all at once and within a few seconds.
+    pub async fn statuses(&self, verify: bool) -> Vec<Status> {
+        match &self.desk {
+            Some(desk) => desk.statuses(verify).await,
+            None => Vec::new(),
+        }
+    }
+
+    /// Starts a sign-in.
+    pub async fn begin(&self, provider: &str, method: &str) -> Result<Challenge, SignInError> {
+        self.desk(provider)?.begin(provider, method).await
+    }
+
+    /// Waits for the sign-in that was begun, or completes it with the code a person entered.
+    pub async fn finish(
+        &self,
+        provider: &str,
+        method: &str,
+        code: Option<&str>,
+    ) -> Result<SignedIn, SignInError> {
+        self.desk(provider)?.finish(provider, method, code).await
+    }
+
+    /// Saves a key.
+    pub async fn set_key(
+        &self,
+        provider: &str,
+        method: &str,
+        key: SecretString,
+    ) -> Result<SignedIn, SignInError> {
+        self.desk(provider)?.set_key(provider, method, key).await
+    }
+
+    /// Forgets what was saved for a provider; whether there was anything.
+    pub async fn sign_out(&self, provider: &str) -> Result<bool, SignInError> {
+        self.desk(provider)?.sign_out(provider).await
+    }
+
+    fn desk(&self, provider: &str) -> Result<&Desk, SignInError> {
+        let desk = self.desk.as_ref();
+        desk.ok_or_else(|| SignInError::UnknownProvider(provider.to_owned()))
+    }
+}
+
+fn by_id(providers: Vec<Arc<dyn Provider>>) -> BTreeMap<String, Arc<dyn Provider>> {
+    let named = providers
+        .into_iter()
+        .map(|each| (each.id().to_owned(), each));
+    named.collect()
+}

@@ -1,0 +1,122 @@
+//! Which model is used when nobody names one.
+
+use super::Choice;
+use crate::accounts::Source;
+use crate::rehearsal;
+
+/// A provider that could be used without asking anyone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub provider: String,
+    pub name: String,
+    pub model: String,
+    pub source: Source,
+}
+
+/// The key saved last; else the environment, in the catalog's order; else what the Codex CLI has.
+/// `candidates`: in the catalog's order.
+pub fn of_credentials(candidates: &[Candidate]) -> Option<Choice> {
+    let rank = |candidate: &&Candidate| match candidate.source {
+        Source::Saved { at } => (0, -at),
+        Source::Environment { .. } => (1, 0),
+        Source::CodexHome => (2, 0),
+    };
+    // The first of equals: `min_by_key` keeps it.
+    let best = candidates.iter().min_by_key(rank)?;
+    let why = match &best.source {
+        Source::Saved { .. } => format!("{} is connected", best.name),
+        Source::Environment { variable } => format!("{variable} is set"),
+        Source::CodexHome => "the Codex CLI is signed in".to_owned(),
+    };
+    Some(Choice {
+        provider: best.provider.clone(),
+        model: best.model.clone(),
+        why,
+    })
+}
+
+/// A model server on this machine.
+pub fn of_local(provider: &str, name: &str, model: &str) -> Choice {
+    Choice {
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+        why: format!("{name} is running on this machine"),
+    }
+}
+
+/// What is always there.
+pub fn of_nothing() -> Choice {
+    Choice {
+        provider: rehearsal::ID.to_owned(),
+        model: rehearsal::MODELS[0].to_owned(),
+        why: rehearsal::HOW_TO_CONNECT.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(candidates: &[(&str, Source)], expected: Option<(&str, &str)>) {
+        let candidates: Vec<_> = candidates
+            .iter()
+            .map(|(provider, source)| Candidate {
+                provider: (*provider).to_owned(),
+                name: provider.to_uppercase(),
+                model: format!("{provider}-1"),
+                source: source.clone(),
+            })
+            .collect();
+        let choice = of_credentials(&candidates);
+        let found = choice
+            .as_ref()
+            .map(|choice| (choice.provider.as_str(), choice.why.as_str()));
+        assert_eq!(found, expected, "{candidates:?}");
+        if let Some(choice) = choice {
+            assert_eq!(choice.model, format!("{}-1", choice.provider));
+        }
+    }
+
+    fn set(variable: &str) -> Source {
+        Source::Environment {
+            variable: variable.to_owned(),
+        }
+    }
+
+    #[test]
+    fn saved_then_environment_then_the_codex_cli() {
+        check(&[], None);
+        check(
+            &[("codex-cli", Source::CodexHome)],
+            Some(("codex-cli", "the Codex CLI is signed in")),
+        );
+        check(
+            &[
+                ("google", set("G")),
+                ("openai", set("O")),
+                ("codex-cli", Source::CodexHome),
+            ],
+            Some(("google", "G is set")),
+        );
+        check(
+            &[("openai", set("O")), ("anthropic", Source::Saved { at: 0 })],
+            Some(("anthropic", "ANTHROPIC is connected")),
+        );
+        check(
+            &[
+                ("google", Source::Saved { at: 5 }),
+                ("openai", Source::Saved { at: 9 }),
+                ("anthropic", Source::Saved { at: 7 }),
+            ],
+            Some(("openai", "OPENAI is connected")),
+        );
+        check(
+            &[
+                ("google", Source::Saved { at: 5 }),
+                ("openai", Source::Saved { at: 5 }),
+            ],
+            Some(("google", "GOOGLE is connected")),
+        );
+    }
+}

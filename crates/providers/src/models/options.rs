@@ -1,0 +1,59 @@
+//! What `Models` is opened with.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Provider;
+
+/// Where things lie and what the process was given. Nothing is read from anywhere else: never from
+/// a workspace, and the environment only as it is handed in.
+#[derive(Clone)]
+pub struct Options {
+    /// Holds `config/catalog.toml` and `auth/`.
+    pub home: PathBuf,
+    /// The home of the Codex CLI, whose sign-in is used when there is no other.
+    pub codex_home: Option<PathBuf>,
+    pub environment: BTreeMap<String, String>,
+    /// Providers that are not reached over the network, by their ids.
+    pub scripted: Vec<Arc<dyn Provider>>,
+    /// Whether model servers on this machine are looked for.
+    pub probe_local: bool,
+    /// How long a second of an authorisation server's interval lasts; tests shorten it.
+    pub(crate) second: Duration,
+}
+
+impl Options {
+    /// Without an environment, and alone: no Codex CLI, no local servers.
+    pub fn new(home: impl Into<PathBuf>) -> Self {
+        Self {
+            home: home.into(),
+            codex_home: None,
+            environment: BTreeMap::new(),
+            scripted: Vec::new(),
+            probe_local: false,
+            second: Duration::from_secs(1),
+        }
+    }
+
+    /// With all that this process was started with.
+    pub fn of_process(home: impl Into<PathBuf>) -> Self {
+        let environment: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let codex_home = match environment
+            .get("CODEX_HOME")
+            .filter(|home| !home.is_empty())
+        {
+            Some(home) => Some(PathBuf::from(home)),
+            None => std::env::home_dir().map(|home| home.join(".codex")),
+        };
+        Self {
+            codex_home,
+            environment,
+            probe_local: true,
+            ..Self::new(home)
+        }
+    }
+}

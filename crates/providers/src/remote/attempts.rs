@@ -1,0 +1,206 @@
+//! One request from its first attempt to the last part of its answer: what is tried again, when, and who is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use tokio::time::Instant;
+
+use super::Service;
+use super::answer::Answer;
+use super::request::Prepared;
+use super::trouble::{Again, Trouble, Voice, duration_words};
+use crate::{ErrorKind, Part, PartStream, ProviderError};
+
+pub(crate) struct Attempts {
+    service: Arc<Service>,
+    voice: Voice,
+    prepared: Prepared,
+    started: Instant,
+    /// Attempts that count.
+    made: u32,
+    /// The next attempt asks for a new credential.
+    renew: bool,
+    renewed: bool,
+    /// A connection that had gone stale was replaced.
+    replaced: bool,
+    phase: Phase,
+}
+
+enum Phase {
+    Asking,
+    Waiting { until: Instant },
+    Answering(Box<Answer>),
+    Over,
+}
+
+type Told = Result<Part, ProviderError>;
+
+impl Attempts {
+    pub(crate) fn new(service: Arc<Service>, prepared: Prepared) -> Self {
+        let voice = service.voice(Some(&prepared.model));
+        Self {
+            service,
+            voice,
+            prepared,
+            started: Instant::now(),
+            made: 0,
+            renew: false,
+            renewed: false,
+            replaced: false,
+            phase: Phase::Asking,
+        }
+    }
+
+    /// Nothing of it runs elsewhere: when the stream is dropped, so is the connection.
+    pub(crate) fn into_stream(self) -> PartStream {
+        stream::unfold(Box::new(self), |mut attempts| async move {
+            let told = attempts.next().await?;
+            Some((told, attempts))
+        })
+        .boxed()
+    }
+
+    async fn next(&mut self) -> Option<Told> {
+        loop {
+            match &mut self.phase {
+                Phase::Answering(answer) => {
+                    let told = answer.next().await;
+                    return self.tell(told);
+                }
+                Phase::Waiting { until } => {
+                    tokio::time::sleep_until(*until).await;
+                    self.phase = Phase::Asking;
+                }
+                Phase::Asking => {
+                    if let Some(told) = self.ask().await {
+                        return Some(told);
+                    }
+                }
+                Phase::Over => return None,
+            }
+        }
+    }
+
+    fn tell(&mut self, told: Option<Result<Part, Trouble>>) -> Option<Told> {
+        match told {
+            Some(Ok(part)) => Some(Ok(part)),
+            Some(Err(mut trouble)) => {
+                // Parts of the answer may have been shown: it is too late to ask again.
+                trouble.again = Again::Never;
+                Some(Err(self.fail(trouble)))
+            }
+            None => {
+                self.phase = Phase::Over;
+                None
+            }
+        }
+    }
+
+    /// Asks once, or says why not now.
+    async fn ask(&mut self) -> Option<Told> {
+        if let Some(left) = self.service.gate.remaining() {
+            return Some(self.wait_with_others(left));
+        }
+        let renew = std::mem::take(&mut self.renew);
+        let ticket = match self.service.access.access(renew).await {
+            Ok(ticket) => ticket,
+            Err(error) => {
+                self.phase = Phase::Over;
+                return Some(Err(error));
+            }
+        };
+        self.made += 1;
+        let trouble = match self.service.ask(&self.prepared, &ticket).await {
+            Ok(answer) => {
+                self.phase = Phase::Answering(Box::new(answer));
+                return None;
+            }
+            Err(trouble) => trouble,
+        };
+        if trouble.status == Some(401) && ticket.renewable && !self.renewed {
+            self.renewed = true;
+            self.renew = true;
+            return self.at_once();
+        }
+        if trouble.again == Again::AtOnce && !self.replaced {
+            self.replaced = true;
+            return self.at_once();
+        }
+        Some(self.again(trouble))
+    }
+
+    /// Once more, and nobody needs to know.
+    fn at_once(&mut self) -> Option<Told> {
+        self.made -= 1;
+        self.phase = Phase::Asking;
+        None
+    }
+
+    fn again(&mut self, trouble: Trouble) -> Told {
+        let policy = &self.service.policy;
+        let asked = trouble
+            .after
+            .filter(|asked| *asked <= policy.retry_after_max);
+        if let Some(asked) = asked {
+            self.service.gate.close(asked);
+        }
+        let too_long = trouble.after.is_some() && asked.is_none();
+        if trouble.again == Again::Never
+            || too_long
+            || self.made >= self.prepared.attempts_max.min(policy.attempts_max)
+        {
+            return Err(self.fail(trouble));
+        }
+        let mut delay = match asked {
+            Some(asked) => policy.after(asked),
+            None => policy.backoff(self.made),
+        };
+        if let Some(left) = self.service.gate.remaining() {
+            delay = delay.max(policy.after(left));
+        }
+        if self.started.elapsed() + delay > policy.total_max {
+            return Err(self.fail(trouble));
+        }
+        let why = self.voice.what(&trouble);
+        Ok(self.wait(delay, why))
+    }
+
+    /// Another request was asked to wait. This one was not made, so that the provider is not
+    /// bothered before its time.
+    fn wait_with_others(&mut self, left: Duration) -> Told {
+        let policy = &self.service.policy;
+        let delay = policy.after(left);
+        let name = &self.voice.name;
+        let why = format!(
+            "{name} asked to wait {} before the next request",
+            duration_words(left)
+        );
+        if self.started.elapsed() + delay > policy.total_max {
+            let mut trouble = Trouble::new(ErrorKind::RateLimited, why);
+            trouble.after = Some(left);
+            return Err(self.fail(trouble));
+        }
+        Ok(self.wait(delay, why))
+    }
+
+    fn wait(&mut self, delay: Duration, why: String) -> Part {
+        self.phase = Phase::Waiting {
+            until: Instant::now() + delay,
+        };
+        // Attempts are told from 1, also by one that waits before its first.
+        let attempt = self.made.max(1);
+        let (provider, model) = (&self.voice.id, &self.prepared.model);
+        tracing::info!(provider, model, attempt, ?delay, why, "a request waits");
+        Part::Retrying {
+            attempt,
+            delay,
+            why,
+        }
+    }
+
+    fn fail(&mut self, trouble: Trouble) -> ProviderError {
+        self.phase = Phase::Over;
+        self.voice.error(trouble, self.made)
+    }
+}

@@ -1,0 +1,105 @@
+//! How patient a request is: attempts, waits and limits, in one place so that tests can shrink them.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+/// The most of an error's body that is read.
+pub(crate) const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
+/// The most of what `Remote::get` reads; the longest list of models known is about a megabyte.
+pub(crate) const GET_BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// How often a request is made at most.
+    pub attempts_max: u32,
+    /// The wait after the first failure; it doubles with each one.
+    pub backoff: Duration,
+    pub backoff_max: Duration,
+    /// How long all attempts and waits may take together, up to the first part of the answer.
+    pub total_max: Duration,
+    /// A provider that asks for a longer wait than this is not waited for.
+    pub retry_after_max: Duration,
+    /// How long nothing may come before the answer begins. Long, because a model may think first.
+    pub first_byte: Duration,
+    /// How long nothing may come once it has begun. Not much shorter: some services say nothing
+    /// while their model thinks between two blocks.
+    pub idle: Duration,
+    /// The largest server-sent event. The last one of a Responses stream repeats the whole answer.
+    pub event_bytes_max: usize,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            attempts_max: 5,
+            backoff: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(30),
+            total_max: Duration::from_secs(600),
+            retry_after_max: Duration::from_secs(300),
+            first_byte: Duration::from_secs(300),
+            idle: Duration::from_secs(240),
+            event_bytes_max: 16 * 1024 * 1024,
+        }
+    }
+}
+
+/// The longest time by which those who wait for the same moment are spread.
+const SPREAD_MAX: Duration = Duration::from_secs(2);
+
+impl Policy {
+    /// How long to wait after so many failures, from 1: more than half of the back-off and at most
+    /// all of it, so that no wait is shorter than the one before.
+    pub(crate) fn backoff(&self, failures: u32) -> Duration {
+        let doublings = failures.saturating_sub(1).min(16);
+        let full = self
+            .backoff
+            .saturating_mul(1 << doublings)
+            .min(self.backoff_max);
+        full.mul_f64(0.6 + 0.4 * chance())
+    }
+
+    /// How long to wait when the provider said how long: that long and a little more, different for
+    /// everyone who waits, so that they do not come back all at once.
+    pub(crate) fn after(&self, asked: Duration) -> Duration {
+        let spread = (asked / 4).max(self.backoff).min(SPREAD_MAX);
+        asked + spread.mul_f64(chance())
+    }
+}
+
+/// A number from 0 up to 1.
+fn chance() -> f64 {
+    (random() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// The keys of a hasher are random: enough to spread requests and to tell them apart.
+pub(crate) fn random() -> u64 {
+    RandomState::new().hash_one(0u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_back_off_doubles_up_to_its_cap() {
+        let policy = Policy::default();
+        for (failures, full_ms) in [(1, 500), (2, 1000), (4, 4000), (7, 30_000), (900, 30_000)] {
+            let full = Duration::from_millis(full_ms);
+            for _ in 0..50 {
+                let delay = policy.backoff(failures);
+                assert!(delay >= full / 2 && delay <= full, "{failures}: {delay:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_waited_at_least_and_spread() {
+        let policy = Policy::default();
+        let asked = Duration::from_secs(4);
+        let delays: Vec<Duration> = (0..50).map(|_| policy.after(asked)).collect();
+        assert!(delays.iter().all(|delay| *delay >= asked));
+        assert!(delays.iter().all(|delay| *delay <= asked + SPREAD_MAX));
+        let different: std::collections::BTreeSet<_> = delays.into_iter().collect();
+        assert!(different.len() > 40);
+    }
+}

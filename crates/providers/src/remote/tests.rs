@@ -1,0 +1,241 @@
+//! The transport against a scripted server, with a wire format as small as can be.
+
+mod alone;
+mod answers;
+mod errors;
+mod retries;
+mod server;
+mod waits;
+mod wires;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+use super::{Access, Codec, Policy, Remote, Ticket};
+use crate::catalog::{self, Reach};
+use crate::format::{Decode, Outgoing, SseEvent, Wire};
+use crate::{ErrorKind, Part, PartStream, Provider, ProviderError, Request, Stop, Usage};
+
+const KEY: &str = "sk-test-0123456789abcdef";
+
+/// `{"text": …}` grows the answer, `[DONE]` ends it, `{"error": …}` is one; the rest is raw.
+struct Plain;
+
+impl Codec for Plain {
+    fn encode(&self, request: &Request) -> Outgoing {
+        Outgoing {
+            path: "/answer?stream=1".to_owned(),
+            headers: vec![("x-format", "plain".to_owned())],
+            body: json!({ "model": request.model, "system": request.system }),
+        }
+    }
+
+    fn decoder(&self, _model: &str, _seed: &str) -> Box<dyn Decode> {
+        Box::new(PlainDecoder { finished: false })
+    }
+
+    fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String) {
+        let text = String::from_utf8_lossy(body).into_owned();
+        let kind = match status {
+            _ if text.contains("insufficient_quota") => ErrorKind::Quota,
+            401 | 403 => ErrorKind::Auth,
+            404 => ErrorKind::UnknownModel,
+            429 => ErrorKind::RateLimited,
+            400..500 => ErrorKind::BadRequest,
+            500.. => ErrorKind::Overloaded,
+            _ => ErrorKind::Other,
+        };
+        (kind, text)
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        vec![("x-format", "plain".to_owned())]
+    }
+}
+
+struct PlainDecoder {
+    finished: bool,
+}
+
+impl Decode for PlainDecoder {
+    fn push(&mut self, event: SseEvent<'_>, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        if event.data == "[DONE]" {
+            self.finished = true;
+            out.push(finish());
+            return Ok(());
+        }
+        let value: Value = serde_json::from_str(event.data)
+            .map_err(|error| ProviderError::new(ErrorKind::Malformed, error.to_string()))?;
+        if let Some(error) = value["error"].as_str() {
+            return Err(ProviderError::new(ErrorKind::Overloaded, error));
+        }
+        match value["text"].as_str() {
+            Some(text) => out.push(delta(text)),
+            None => out.push(Part::Raw(value)),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let what = "the answer ended before its end marker";
+        Err(ProviderError::new(ErrorKind::CutOff, what))
+    }
+
+    fn finished(&self) -> bool {
+        self.finished
+    }
+}
+
+fn delta(text: &str) -> Part {
+    Part::TextDelta {
+        block: 0,
+        text: text.to_owned(),
+    }
+}
+
+fn finish() -> Part {
+    Part::Finish {
+        stop: Stop::Stop,
+        usage: Usage::default(),
+    }
+}
+
+/// Hands out `KEY`, then `KEY` with the number of its renewals.
+struct Keys {
+    base_url: String,
+    renewable: bool,
+    renewals: AtomicU32,
+}
+
+#[async_trait]
+impl Access for Keys {
+    async fn access(&self, renew: bool) -> Result<Ticket, ProviderError> {
+        let renewals =
+            self.renewals.fetch_add(u32::from(renew), Ordering::SeqCst) + u32::from(renew);
+        let key = match renewals {
+            0 => KEY.to_owned(),
+            more => format!("{KEY}-{more}"),
+        };
+        Ok(Ticket {
+            base_url: self.base_url.clone(),
+            headers: vec![("authorization".to_owned(), format!("Bearer {key}").into())],
+            renewable: self.renewable,
+        })
+    }
+}
+
+/// Fast enough for a test, slow enough to be seen.
+fn quick() -> Policy {
+    Policy {
+        attempts_max: 3,
+        backoff: Duration::from_millis(4),
+        backoff_max: Duration::from_millis(20),
+        total_max: Duration::from_secs(10),
+        retry_after_max: Duration::from_secs(3),
+        first_byte: Duration::from_secs(10),
+        idle: Duration::from_secs(10),
+        event_bytes_max: 64 * 1024,
+    }
+}
+
+fn install_tls() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Another test of the crate may have been faster.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
+fn remote(base_url: &str, policy: Policy) -> Remote {
+    remote_with(base_url, policy, false)
+}
+
+fn remote_with(base_url: &str, policy: Policy, renewable: bool) -> Remote {
+    install_tls();
+    let access = Arc::new(Keys {
+        base_url: base_url.to_owned(),
+        renewable,
+        renewals: AtomicU32::new(0),
+    });
+    plain(access, policy)
+}
+
+fn reach() -> Reach {
+    Reach {
+        wire: Wire::Chat,
+        base_url: String::new(),
+        key_env: Vec::new(),
+        base_url_env: Vec::new(),
+        headers: vec![("x-configured".to_owned(), "yes".to_owned())],
+        keyless: false,
+    }
+}
+
+fn provider() -> catalog::Provider {
+    catalog::Provider {
+        id: "acme".to_owned(),
+        name: "Acme".to_owned(),
+        auth: Vec::new(),
+        reach: None,
+        models: Vec::new(),
+        small_model: None,
+    }
+}
+
+fn plain(access: Arc<dyn Access>, policy: Policy) -> Remote {
+    Remote::with_codec(&provider(), reach(), Arc::new(Plain), access, policy)
+}
+
+fn request() -> Request {
+    Request {
+        model: "tiny".to_owned(),
+        system: "Be brief.".to_owned(),
+        ..Request::default()
+    }
+}
+
+async fn start(remote: &Remote) -> PartStream {
+    remote.stream(request()).await.expect("a stream")
+}
+
+/// Everything that was told, and how it ended.
+async fn collect(mut stream: PartStream) -> (Vec<Part>, Option<ProviderError>) {
+    let mut parts = Vec::new();
+    while let Some(told) = stream.next().await {
+        match told {
+            Ok(part) => parts.push(part),
+            Err(error) => {
+                assert!(stream.next().await.is_none(), "an error is the end");
+                return (parts, Some(error));
+            }
+        }
+    }
+    (parts, None)
+}
+
+async fn run(remote: &Remote) -> (Vec<Part>, Option<ProviderError>) {
+    collect(start(remote).await).await
+}
+
+async fn fail(remote: &Remote) -> ProviderError {
+    run(remote).await.1.expect("an error")
+}
+
+/// How often a retry was told, and the rest.
+fn retries(parts: Vec<Part>) -> (Vec<String>, Vec<Part>) {
+    let mut whys = Vec::new();
+    let rest = parts.into_iter().filter_map(|part| match part {
+        Part::Retrying { why, .. } => {
+            whys.push(why);
+            None
+        }
+        other => Some(other),
+    });
+    let rest = rest.collect();
+    (whys, rest)
+}

@@ -1,0 +1,138 @@
+//! The four wire formats over the socket: captured responses said again by the scripted server.
+
+use std::path::PathBuf;
+
+use super::server::{Server, Step, reply};
+use super::*;
+
+/// The bytes of a captured response, so that the connection ends where the capture does.
+fn capture(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures/sse")
+        .join(name);
+    let text = std::fs::read_to_string(path).expect("a capture");
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+    let body = body.split("[curl rc=").next().expect("a body");
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|code| code.parse().ok())
+        .expect("a status");
+    let header = |wanted: &str| {
+        head.lines().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            name.eq_ignore_ascii_case(wanted).then_some(value)
+        })
+    };
+    let kept = ["content-type", "x-request-id"];
+    let headers: Vec<(&str, &str)> = kept
+        .into_iter()
+        .filter_map(|name| Some((name, header(name)?)))
+        .collect();
+    reply(status, &headers, body)
+}
+
+/// One request in this format to a server that says this.
+async fn ask(wire: Wire, said: Vec<u8>) -> (Server, Vec<Part>, Option<ProviderError>) {
+    install_tls();
+    let server = Server::start(move |_| vec![Step::Send(said.clone()), Step::Close]).await;
+    let (name, key) = wire.auth_header(KEY);
+    let access = Fixed(Ticket {
+        base_url: server.url(),
+        headers: vec![(name.to_owned(), key.into())],
+        renewable: false,
+    });
+    let provider = catalog::Provider {
+        reach: Some(Reach { wire, ..reach() }),
+        ..provider()
+    };
+    let remote = Remote::new(&provider, Arc::new(access), quick()).expect("it has a reach");
+    let (parts, error) = run(&remote).await;
+    (server, parts, error)
+}
+
+struct Fixed(Ticket);
+
+#[async_trait]
+impl Access for Fixed {
+    async fn access(&self, _renew: bool) -> Result<Ticket, ProviderError> {
+        Ok(self.0.clone())
+    }
+}
+
+const FORMATS: [(Wire, &str, &str); 4] = [
+    (Wire::Responses, "responses", "POST /v1/responses HTTP/1.1"),
+    (Wire::Chat, "chat", "POST /v1/chat/completions HTTP/1.1"),
+    (Wire::Messages, "anthropic", "POST /v1/messages HTTP/1.1"),
+    (
+        Wire::Gemini,
+        "gemini",
+        "POST /v1/models/tiny:streamGenerateContent?alt=sse HTTP/1.1",
+    ),
+];
+
+#[tokio::test]
+async fn an_answer_in_every_format() {
+    for (wire, name, first_line) in FORMATS {
+        let (mut server, parts, error) =
+            ask(wire, capture(&format!("aimock/{name}-text.http"))).await;
+        assert_eq!(error, None, "{name}");
+        let text: String = parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::TextDelta { text, .. } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            text,
+            "Hello from a mock model. The quick brown fox jumps over the lazy dog."
+        );
+        assert!(
+            matches!(
+                parts.last(),
+                Some(Part::Finish {
+                    stop: Stop::Stop,
+                    ..
+                })
+            ),
+            "{name}"
+        );
+        let seen = server.next().await;
+        assert_eq!(seen.head.lines().next(), Some(first_line));
+        let (header, value) = wire.auth_header(KEY);
+        assert_eq!(seen.header(header), Some(value.as_str()), "{name}");
+        let body: Value = serde_json::from_str(&seen.body).expect("JSON");
+        assert!(body.is_object(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_fault_in_every_format() {
+    // The fault, its kind, and how often it is asked; 0: that depends.
+    let cases = [
+        ("aimock", "cut", ErrorKind::CutOff, 0),
+        ("llmock-pypi-faults", "truncate", ErrorKind::CutOff, 0),
+        ("llmock-pypi-faults", "malformed", ErrorKind::Malformed, 0),
+        ("llmock-pypi-faults", "e401", ErrorKind::Auth, 1),
+        ("llmock-pypi-faults", "e529", ErrorKind::Overloaded, 3),
+        ("aimock", "nonstream", ErrorKind::Malformed, 1),
+    ];
+    for (wire, name, _) in FORMATS {
+        for (source, fault, kind, requests) in cases {
+            let what = format!("{source}/{name}-{fault}.http");
+            let (mut server, parts, error) = ask(wire, capture(&what)).await;
+            let error = error.unwrap_or_else(|| panic!("{what}: no error"));
+            assert_eq!(error.kind, kind, "{what}: {error}");
+            // What broke is asked for again only where nothing had come.
+            let nothing = retries(parts).1.is_empty();
+            let requests = match (requests, nothing) {
+                (0, true) => 3,
+                (0, false) => 1,
+                (requests, _) => requests,
+            };
+            assert_eq!(server.rest().len(), requests, "{what}: {error}");
+            assert!(error.message.starts_with("Acme (tiny): "), "{error}");
+        }
+    }
+}

