@@ -116,6 +116,7 @@ impl Cowork {
                 | Reply::ProviderStatus(_)
                 | Reply::Tools(_)
                 | Reply::Steered { .. }
+                | Reply::Grants(_)
                 | Reply::Challenge(_)
                 | Reply::SignedIn(_)
                 | Reply::McpServers(_)

@@ -31,6 +31,7 @@ fn need(call: &Call) -> Need {
     match call {
         Call::ListThreads(_)
         | Call::GetThread { .. }
+        | Call::ListGrants { .. }
         | Call::ReadMessages { .. }
         | Call::ReadEvents { .. }
         | Call::ReadEventsBefore { .. }
@@ -46,6 +47,7 @@ fn need(call: &Call) -> Need {
         | Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
+        | Call::RevokeGrant { .. }
         | Call::CloseThread { .. } => Need::Write,
         // Credentials are everyone's: only who may delete may change them.
         Call::DeleteThread { .. } | Call::SignIn(_) => Need::Delete,

@@ -21,6 +21,7 @@ mod access;
 mod agents;
 mod ask_numbers;
 mod codec;
+mod grants;
 mod library;
 pub mod limits;
 mod prompts;

@@ -15,11 +15,12 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use vocabulary::{
-    Call, Caller, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal, Reply, Seq, Status, Thread,
-    ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
+    Call, Caller, DEFAULT_WORKSPACE, GrantScope, ModelRef, NewThread, Refusal, Reply, Seq, Status,
+    Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
     WorkspaceId,
 };
 
+use crate::grants;
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
 use crate::session::{Mail, Outcome, Replied, storage, waking};
 use crate::{Listener, Shared, Wish, now};
@@ -85,6 +86,23 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             steer.images = pictures::read(steer.images).await?;
             return to_session(shared, caller, Call::SteerTurn(steer)).await;
         }
+        Call::ListGrants { thread } => return list_grants(shared, caller, thread).await,
+        Call::RevokeGrant {
+            thread,
+            what,
+            scope,
+        } => {
+            let card = owned(shared, caller, thread).await?;
+            if scope == GrantScope::Workspace {
+                grants::revoke(shared, &card, &what).await?;
+            }
+            let call = Call::RevokeGrant {
+                thread,
+                what,
+                scope,
+            };
+            return to_session(shared, caller, call).await;
+        }
         call @ (Call::ChangeThread { .. }
         | Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
@@ -95,6 +113,16 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
         reply,
         as_of: Seq::ZERO,
     })
+}
+
+async fn list_grants(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
+    let card = owned(shared, caller, thread).await?;
+    let of_workspace = grants::of_workspace(shared, &card).await?;
+    let mut replied = to_session(shared, caller, Call::ListGrants { thread }).await?;
+    if let Reply::Grants(own) = &mut replied.reply {
+        *own = grants::merged(std::mem::take(own), of_workspace);
+    }
+    Ok(replied)
 }
 
 async fn to_session(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AskId, ItemId, TurnId};
+use crate::{AskId, ItemId, Timestamp, TurnId};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
@@ -84,11 +84,44 @@ pub enum Answer {
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalAnswer {
     Once,
-    /// And the same command again without asking, as long as this thread lives.
+    /// And the same again without asking, until the turn is over.
+    ForTurn,
+    /// As long as this thread lives.
     ForSession,
+    /// In every thread of this workspace, until it is revoked.
+    ForWorkspace,
     Deny,
     /// Deny, and end the turn.
     DenyAndCancel,
+}
+
+/// Something a person allowed for more than once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// What it covers, word for word: the command, or one line that says what would happen.
+    pub what: String,
+    pub scope: GrantScope,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantScope {
+    Turn,
+    Session,
+    Workspace,
+}
+
+impl ApprovalAnswer {
+    /// How long this allows the same again; not at all, where it was for once or a no.
+    pub fn grants(self) -> Option<GrantScope> {
+        match self {
+            ApprovalAnswer::ForTurn => Some(GrantScope::Turn),
+            ApprovalAnswer::ForSession => Some(GrantScope::Session),
+            ApprovalAnswer::ForWorkspace => Some(GrantScope::Workspace),
+            ApprovalAnswer::Once | ApprovalAnswer::Deny | ApprovalAnswer::DenyAndCancel => None,
+        }
+    }
 }
 
 /// How an ask came to its end.
@@ -110,7 +143,10 @@ impl Closing {
         matches!(
             self,
             Closing::Answered(Answer::Approval(
-                ApprovalAnswer::Once | ApprovalAnswer::ForSession
+                ApprovalAnswer::Once
+                    | ApprovalAnswer::ForTurn
+                    | ApprovalAnswer::ForSession
+                    | ApprovalAnswer::ForWorkspace
             ))
         )
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{
-    Answer, AskId, Budgets, Cause, Changed, Image, LibraryCall, ModelRef, Seq, SignInCall,
-    TenantId, ThreadId, TurnId, WorkspaceId,
+    Answer, AskId, Budgets, Cause, Changed, GrantScope, Image, LibraryCall, ModelRef, Seq,
+    SignInCall, TenantId, ThreadId, TurnId, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -74,6 +74,16 @@ pub enum Call {
     },
     ResetThread {
         thread: ThreadId,
+    },
+    /// What was allowed for more than once in a thread, its workspace's grants included.
+    ListGrants {
+        thread: ThreadId,
+    },
+    /// Takes a grant back; no such grant is no error.
+    RevokeGrant {
+        thread: ThreadId,
+        what: String,
+        scope: GrantScope,
     },
     /// Lets the runtime go: everyone of the same audience leaves, unless another one listens too.
     /// A running turn is cancelled only when no one else listens.
@@ -229,6 +239,8 @@ impl Call {
             | Call::CancelTurn { thread, .. }
             | Call::AnswerAsk { thread, .. }
             | Call::ResetThread { thread }
+            | Call::ListGrants { thread }
+            | Call::RevokeGrant { thread, .. }
             | Call::CloseThread { thread, .. }
             | Call::ReadMessages { thread, .. }
             | Call::ReadEvents { thread, .. }

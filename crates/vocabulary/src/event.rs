@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Ask, AskId, AskKind, Cause, Changed, Closing, Item, ItemId, ModelRef, OutputStream, PlanStep,
-    Purpose, Question, ReasoningKind, Seq, Status, StatusReason, StopReason, Thread,
+    Ask, AskId, AskKind, Cause, Changed, Closing, GrantScope, Item, ItemId, ModelRef, OutputStream,
+    PlanStep, Purpose, Question, ReasoningKind, Seq, Status, StatusReason, StopReason, Thread,
     ThreadSettings, Timestamp, Title, ToolCall, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
 };
 
@@ -221,6 +221,11 @@ pub enum Fact {
         closing: Closing,
     },
 
+    /// A person took back what they had allowed for this thread.
+    GrantRevoked {
+        what: String,
+        scope: GrantScope,
+    },
     PlanChanged {
         turn: Option<TurnId>,
         steps: Vec<PlanStep>,
@@ -283,6 +288,7 @@ impl Fact {
             | Fact::AskOpened { .. }
             | Fact::AskProgressed { .. }
             | Fact::AskClosed { .. }
+            | Fact::GrantRevoked { .. }
             | Fact::PlanChanged { .. } => true,
             Fact::StatusChanged { .. }
             | Fact::ThreadClosed
@@ -342,6 +348,7 @@ impl Fact {
             | Fact::ToolStarted { .. }
             | Fact::CommandExited { .. }
             | Fact::AskProgressed { .. }
+            | Fact::GrantRevoked { .. }
             | Fact::PlanChanged { .. }
             | Fact::Logged { .. } => 0,
         }
@@ -378,6 +385,7 @@ impl Fact {
             | Fact::TurnFinished { .. }
             | Fact::TurnSteered { .. }
             | Fact::UsageAdded { .. }
+            | Fact::GrantRevoked { .. }
             | Fact::PlanChanged { .. }
             | Fact::Logged { .. } => None,
         }

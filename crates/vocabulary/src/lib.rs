@@ -20,7 +20,8 @@ mod thread;
 mod turn;
 
 pub use ask::{
-    Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Question, QuestionOption, RiskCode,
+    Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Grant, GrantScope, Question,
+    QuestionOption, RiskCode,
 };
 pub use call::{
     Audience, Call, Caller, Changes, NewThread, Role, StartTurn, SteerTurn, ThreadQuery,

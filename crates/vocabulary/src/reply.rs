@@ -1,8 +1,8 @@
 //! Replies: what a call gets when it is not refused.
 
 use crate::{
-    Catalog, Challenge, Event, ItemId, LibraryReply, McpSnapshot, ProviderStatus, SignedIn, Thread,
-    ThreadCard, ThreadView, TurnId,
+    Catalog, Challenge, Event, Grant, ItemId, LibraryReply, McpSnapshot, ProviderStatus, SignedIn,
+    Thread, ThreadCard, ThreadView, TurnId,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +43,7 @@ pub enum Reply {
     },
     Catalog(Box<Catalog>),
     ProviderStatus(Vec<ProviderStatus>),
+    Grants(Vec<Grant>),
     Challenge(Box<Challenge>),
     SignedIn(SignedIn),
     /// Names and first lines of their descriptions, sorted.

@@ -90,6 +90,7 @@ impl<'a> Story<'a> {
             | Fact::ToolReached { .. }
             | Fact::UsageAdded { .. }
             | Fact::StepDelayed { .. }
+            | Fact::GrantRevoked { .. }
             | Fact::ToolStarted { .. }
             | Fact::CommandExited { .. }
             | Fact::AskOpened { .. }

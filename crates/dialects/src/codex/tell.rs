@@ -97,6 +97,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         | Fact::ToolPlanned { .. }
         // The next step's usage has it in the thread's.
         | Fact::UsageAdded { .. }
+        | Fact::GrantRevoked { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::ToolFinished { .. }

@@ -65,6 +65,7 @@ impl Session {
             | Reply::Listening(_)
             | Reply::Events { .. }
             | Reply::Steered { .. }
+            | Reply::Grants(_)
             | Reply::Library(_)
             | Reply::Cancelled { .. } => {}
         }

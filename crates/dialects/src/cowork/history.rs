@@ -99,6 +99,7 @@ fn piece(fact: &Fact) -> Option<Piece<'_>> {
         | Fact::Compacted { .. }
         | Fact::UsageAdded { .. }
         | Fact::StepDelayed { .. }
+        | Fact::GrantRevoked { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::AskOpened { .. }

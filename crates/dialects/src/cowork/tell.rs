@@ -124,6 +124,7 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
         | Fact::StatusChanged { .. }
         | Fact::ThreadClosed
         | Fact::UsageAdded { .. }
+        | Fact::GrantRevoked { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. } => Vec::new(),
     }

@@ -79,6 +79,7 @@ impl Cowork1 {
                 | Reply::ProviderStatus(_)
                 | Reply::Tools(_)
                 | Reply::Steered { .. }
+                | Reply::Grants(_)
                 | Reply::Challenge(_)
                 | Reply::SignedIn(_)
                 | Reply::McpServers(_),

@@ -155,6 +155,7 @@ pub fn spell<'a>(session_id: &'a str, event: &'a Event) -> Option<Spelled<'a>> {
         // Usage is told of a turn.
         | Fact::UsageAdded { turn: None, .. }
         | Fact::StepDelayed { .. }
+        | Fact::GrantRevoked { .. }
         | Fact::ToolStarted { .. }
         | Fact::AskProgressed { .. }
         | Fact::PlanChanged { .. }

@@ -213,8 +213,7 @@ impl Pioneer {
     }
 }
 
-/// What a response says to the ask it is for, and how that is told back. Allowing for a turn
-/// allows this one call: a wider grant would outlast the turn.
+/// What a response says to the ask it is for, and how that is told back.
 fn answer(
     kind: &AskKind,
     params: &PermissionRespondParams,
@@ -222,8 +221,11 @@ fn answer(
     let resolution = params.resolution;
     match kind {
         AskKind::Approval(_) => match resolution.ok_or("resolution is required")? {
-            allowed @ (Resolution::AllowOnce | Resolution::AllowForTurn) => {
+            allowed @ Resolution::AllowOnce => {
                 Ok((Answer::Approval(ApprovalAnswer::Once), allowed))
+            }
+            allowed @ Resolution::AllowForTurn => {
+                Ok((Answer::Approval(ApprovalAnswer::ForTurn), allowed))
             }
             denied @ (Resolution::Deny | Resolution::Cancelled) => {
                 Ok((Answer::Approval(ApprovalAnswer::Deny), denied))

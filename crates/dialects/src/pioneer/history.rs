@@ -193,6 +193,7 @@ fn payloads<'a>(
         | Fact::ToolReached { .. }
         | Fact::UsageAdded { .. }
         | Fact::StepDelayed { .. }
+        | Fact::GrantRevoked { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::AskOpened { .. }

@@ -103,6 +103,7 @@ impl Subscription {
             | Fact::Compacted { .. }
             | Fact::UsageAdded { .. }
             | Fact::StepDelayed { .. }
+            | Fact::GrantRevoked { .. }
             | Fact::ToolStarted { .. }
             | Fact::CommandExited { .. }
             | Fact::AskProgressed { .. }
@@ -213,7 +214,9 @@ fn resolution(closing: &Closing) -> Resolution {
     match closing {
         Closing::Answered(Answer::Approval(answer)) => match answer {
             ApprovalAnswer::Once => Resolution::AllowOnce,
-            ApprovalAnswer::ForSession => Resolution::AllowForTurn,
+            ApprovalAnswer::ForTurn | ApprovalAnswer::ForSession | ApprovalAnswer::ForWorkspace => {
+                Resolution::AllowForTurn
+            }
             ApprovalAnswer::Deny | ApprovalAnswer::DenyAndCancel => Resolution::Deny,
         },
         Closing::Answered(Answer::Questions(_) | Answer::Dismissed) => Resolution::Answered,

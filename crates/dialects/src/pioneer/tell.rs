@@ -130,6 +130,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         | Fact::StepFailed { .. }
         | Fact::ToolReached { .. }
         | Fact::UsageAdded { .. }
+        | Fact::GrantRevoked { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::ToolFinished { .. }

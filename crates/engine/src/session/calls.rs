@@ -5,13 +5,15 @@ use std::sync::Arc;
 use store::Receipt;
 use tokio::sync::oneshot;
 use vocabulary::{
-    Audience, Call, Changes, Fact, PlannedCall, Refusal, Reply, RunningTurn, Seq, StartTurn,
-    Status, StatusReason, SteerTurn, ThreadView, Title, TitleSource, TurnId, UserInput, Why,
+    Audience, Call, Changes, Fact, GrantScope, PlannedCall, Refusal, Reply, RunningTurn, Seq,
+    StartTurn, Status, StatusReason, SteerTurn, ThreadView, Title, TitleSource, TurnId, UserInput,
+    Why,
 };
 
 use super::given::{changed_settings, check_ids, check_input, hash_of, receipts, title_of};
 use super::outbox::Ended;
 use super::{Attached, Flow, ListenFrom, Outcome, Replied, Session, storage};
+use crate::grants;
 use crate::limits::STEERS_MAX;
 use crate::titles;
 use crate::turn::Start;
@@ -32,6 +34,8 @@ impl Session {
             Call::SteerTurn(steer) => self.steer(steer).await,
             Call::ChangeThread { changes, .. } => self.change(changes).await,
             Call::ResetThread { .. } => self.reset().await,
+            Call::ListGrants { .. } => Ok(Reply::Grants(self.state.granted.clone())),
+            Call::RevokeGrant { what, scope, .. } => self.revoke(what, scope),
             Call::CancelTurn { turn, .. } => self.cancel(turn),
             Call::AnswerAsk { ask, answer, .. } => self.answer(ask, answer).map(|()| Reply::Done),
             Call::CloseThread { audience, .. } => self.close(audience),
@@ -246,6 +250,14 @@ impl Session {
         }
         self.keep().await?;
         self.record(Fact::ThreadReset)?;
+        Ok(Reply::Done)
+    }
+
+    fn revoke(&mut self, what: String, scope: GrantScope) -> Result<Reply, Refusal> {
+        if grants::covers(&self.state.granted, &what) {
+            self.record(Fact::GrantRevoked { what, scope })?;
+            self.permit();
+        }
         Ok(Reply::Done)
     }
 

@@ -114,6 +114,7 @@ impl Live {
             | Fact::Compacted { .. }
             | Fact::UsageAdded { .. }
             | Fact::StepDelayed { .. }
+            | Fact::GrantRevoked { .. }
             | Fact::ToolStarted { .. }
             | Fact::CommandExited { .. }
             | Fact::AskOpened { .. }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use store::{EntryRow, StoredEvent};
 use vocabulary::{
-    Answer, ApprovalAnswer, AskKind, Closing, Event, Fact, ItemId, OpenAsk, PlanStep, Refusal, Seq,
-    Status, StreamTag, SubAgent, Thread, Timestamp, ToolClass, TurnId, TurnOutcome, Usage,
+    Answer, AskKind, Closing, Event, Fact, Grant, GrantScope, ItemId, OpenAsk, PlanStep, Refusal,
+    Seq, Status, StreamTag, SubAgent, Thread, Timestamp, ToolClass, TurnId, TurnOutcome, Usage,
     UserInput, Why,
 };
 
@@ -18,8 +18,9 @@ pub struct ThreadState {
     pub turn: Option<TurnState>,
     pub asks: Vec<OpenAsk>,
     pub plan: Vec<PlanStep>,
-    /// Commands a person allowed for as long as this thread lives.
-    pub grants: Vec<String>,
+    /// What a person allowed for this turn, or for as long as this thread lives.
+    #[serde(default)]
+    pub granted: Vec<Grant>,
     /// The place of the next transcript entry.
     pub next_ordinal: u64,
     /// The transcript starts here; what stands before was reset away.
@@ -83,7 +84,7 @@ impl ThreadState {
             turn: None,
             asks: Vec::new(),
             plan: Vec::new(),
-            grants: Vec::new(),
+            granted: Vec::new(),
             next_ordinal: 0,
             history_from: 0,
             usage: Usage::default(),
@@ -157,7 +158,11 @@ impl ThreadState {
                     open.answers = answers.clone();
                 }
             }
-            Fact::AskClosed { ask, closing, .. } => self.close_ask(ask, closing),
+            Fact::AskClosed { ask, closing, .. } => self.close_ask(at, ask, closing),
+            Fact::GrantRevoked { what, scope } => {
+                self.granted
+                    .retain(|known| known.what != *what || known.scope != *scope);
+            }
             Fact::PlanChanged { steps, .. } => self.plan = steps.clone(),
             Fact::ItemFinished { .. } => {}
             Fact::StatusChanged { .. }
@@ -211,6 +216,7 @@ impl ThreadState {
             | Fact::AskProgressed { .. }
             | Fact::AskClosed { .. }
             | Fact::PlanChanged { .. }
+            | Fact::GrantRevoked { .. }
             | Fact::UsageAdded { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => return None,
@@ -276,6 +282,7 @@ impl ThreadState {
         self.thread.updated_at = at;
         self.thread.active_at = Some(at);
         self.turn = None;
+        self.granted.retain(|grant| grant.scope != GrantScope::Turn);
         self.asks.clear();
         self.open_message = None;
     }
@@ -325,20 +332,23 @@ impl ThreadState {
             .find(|call| call.item == *item)
     }
 
-    fn close_ask(&mut self, ask: &vocabulary::Ask, closing: &Closing) {
+    fn close_ask(&mut self, at: Timestamp, ask: &vocabulary::Ask, closing: &Closing) {
         self.asks.retain(|open| open.ask.id != ask.id);
         if self.asks.is_empty() && self.thread.status == Status::Waiting {
             self.thread.status = Status::Running;
         }
-        let for_session = matches!(
-            closing,
-            Closing::Answered(Answer::Approval(ApprovalAnswer::ForSession))
-        );
-        if let (true, AskKind::Approval(approval)) = (for_session, &ask.kind) {
-            self.grants.retain(|known| *known != approval.command);
-            self.grants.push(approval.command.clone());
-            if self.grants.len() > GRANTS_MAX {
-                self.grants.remove(0);
+        let granted = match closing {
+            Closing::Answered(Answer::Approval(answer)) => answer.grants(),
+            Closing::Answered(Answer::Questions(_) | Answer::Dismissed)
+            | Closing::Cancelled
+            | Closing::Lost { .. } => None,
+        };
+        if let (Some(scope), AskKind::Approval(approval)) = (granted, &ask.kind) {
+            let what = approval.command.clone();
+            self.granted.retain(|known| known.what != what);
+            self.granted.push(Grant { what, scope, at });
+            if self.granted.len() > GRANTS_MAX {
+                self.granted.remove(0);
             }
         }
     }

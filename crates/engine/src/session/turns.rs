@@ -311,7 +311,7 @@ impl Session {
     pub(super) fn permit(&self) {
         self.permits.send_replace(Permits {
             settings: self.state.thread.settings.clone(),
-            grants: self.state.grants.clone(),
+            granted: self.state.granted.clone(),
         });
     }
 }

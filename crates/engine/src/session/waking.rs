@@ -80,7 +80,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
     };
     let permits = watch::Sender::new(Permits {
         settings: state.thread.settings.clone(),
-        grants: state.grants.clone(),
+        granted: state.granted.clone(),
     });
     let store = Arc::clone(&shared.store);
     let session = Session {

@@ -197,6 +197,7 @@ impl Reading {
             | Fact::ItemGrew { .. }
             | Fact::ToolPlanned { .. }
             | Fact::ToolReached { .. }
+            | Fact::GrantRevoked { .. }
             | Fact::ToolStarted { .. }
             | Fact::CommandExited { .. }
             | Fact::ToolFinished { .. }

@@ -6,13 +6,14 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tools::{Failure, Host, Judgement, Output, Scope, Tool, ToolCx};
 use vocabulary::{
-    Answer, Approval, AskKind, Closing, Fact, FileChange, FileChangeKind, Growth, OutputStream,
-    PlanStep, PlanStepStatus, Question, QuestionOption, RiskCode, StreamTag, ToolCall, ToolCallRef,
-    ToolClass, ToolOutcome, ToolOutput,
+    Answer, Approval, ApprovalAnswer, AskKind, Closing, Fact, FileChange, FileChangeKind, Grant,
+    GrantScope, Growth, OutputStream, PlanStep, PlanStepStatus, Question, QuestionOption, RiskCode,
+    StreamTag, ToolCall, ToolCallRef, ToolClass, ToolOutcome, ToolOutput,
 };
 
 use super::{Due, FromTurn, SessionGone, Turn};
 use crate::agents::sub;
+use crate::grants;
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
 pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, SessionGone> {
@@ -138,18 +139,19 @@ async fn refused(
     };
     let permitted = {
         let permits = turn.permits.borrow();
-        permits.settings.auto_approve || permits.grants.contains(&command)
+        permits.settings.auto_approve || grants::covers(&permits.granted, &command)
     };
-    if permitted {
+    if permitted || granted_here(turn, &command).await {
         return Ok(None);
     }
     let kind = AskKind::Approval(Approval {
-        command,
+        command: command.clone(),
         dangerous,
         risk: risk_code(risk),
     });
     let closing = turn.ask(tag.clone(), call, kind).await?;
     if closing.approved() {
+        remember(turn, &closing, command).await;
         return Ok(None);
     }
     Ok(Some(match closing {
@@ -159,6 +161,27 @@ async fn refused(
         },
         Closing::Lost { why } => ToolOutcome::NotRun { why },
     }))
+}
+
+/// Whether it was allowed in this workspace once and for all.
+async fn granted_here(turn: &Turn, command: &str) -> bool {
+    let of_workspace = grants::of_workspace(&turn.shared, &turn.card).await;
+    of_workspace.is_ok_and(|grants| grants::covers(&grants, command))
+}
+
+/// Keeps a yes that was for the whole workspace; the thread has it in its log already.
+async fn remember(turn: &Turn, closing: &Closing, what: String) {
+    let Closing::Answered(Answer::Approval(ApprovalAnswer::ForWorkspace)) = closing else {
+        return;
+    };
+    let grant = Grant {
+        what,
+        scope: GrantScope::Workspace,
+        at: crate::now(),
+    };
+    if let Err(error) = grants::add(&turn.shared, &turn.card, grant).await {
+        tracing::warn!(%error, "a grant for the workspace could not be kept");
+    }
 }
 
 fn denied(class: tools::Class) -> ToolOutput {

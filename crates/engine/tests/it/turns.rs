@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use engine::ListenFrom;
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, Call, Changes, Closing, Fact, Refusal, Reply, Status, ThreadId,
-    ToolOutcome, ToolOutput, TurnErrorKind, TurnOutcome, Why,
+    Answer, ApprovalAnswer, AskId, Call, Changes, Closing, Fact, GrantScope, Refusal, Reply,
+    Status, ThreadId, ToolOutcome, ToolOutput, TurnErrorKind, TurnOutcome, Why,
 };
 
 use crate::house::{Ear, House, said};
@@ -52,6 +52,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::AskOpened { .. } => "asked",
         Fact::AskProgressed { .. } => "progressed",
         Fact::AskClosed { .. } => "answered",
+        Fact::GrantRevoked { .. } => "revoked",
         Fact::PlanChanged { .. } => "plan",
         Fact::Logged { .. } => "logged",
         Fact::RawReceived { .. } => "raw",
@@ -227,6 +228,88 @@ async fn a_command_allowed_for_the_session_is_not_asked_again() {
     ear.rest().await;
     let asked = kinds(&ear).iter().filter(|kind| **kind == "asked").count();
     assert_eq!(asked, 1);
+}
+
+/// Two turns with the same command: how often is asked when the first answer is this one?
+async fn asked_in_two_turns(allowed: ApprovalAnswer, revoke: Option<GrantScope>) -> usize {
+    let calls = "turn\n call bash {\"command\":\"touch x\"}\n call bash {\"command\":\"touch x\"}\nnext\n say done\n";
+    let house = House::new(&calls.repeat(2));
+    let thread = house.thread().await;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    let mut asked = 0;
+    for said in ["one", "two"] {
+        house.say(thread, said).await.expect("a turn");
+        loop {
+            let fact = ear
+                .fact(|fact| matches!(fact, Fact::AskOpened { .. } | Fact::TurnFinished { .. }))
+                .await;
+            let Fact::AskOpened { ask, .. } = fact else {
+                break;
+            };
+            asked += 1;
+            answer(&house, thread, ask.id, Answer::Approval(allowed))
+                .await
+                .expect("an open ask");
+        }
+        if let Some(scope) = revoke {
+            let what = "touch x".to_owned();
+            let grants = house
+                .call(Call::ListGrants { thread })
+                .await
+                .expect("a list");
+            let Reply::Grants(grants) = grants else {
+                panic!("no grants: {grants:?}")
+            };
+            let known: Vec<_> = grants
+                .iter()
+                .map(|grant| (&*grant.what, grant.scope))
+                .collect();
+            assert_eq!(known, [("touch x", scope)]);
+            let taken_back = Call::RevokeGrant {
+                thread,
+                what,
+                scope,
+            };
+            house.call(taken_back).await.expect("revoked");
+        }
+    }
+    asked
+}
+
+#[tokio::test]
+async fn a_grant_lasts_as_long_as_it_says_and_until_it_is_revoked() {
+    let table = [
+        (ApprovalAnswer::Once, None, 4),
+        (ApprovalAnswer::ForTurn, None, 2),
+        (ApprovalAnswer::ForSession, None, 1),
+        (ApprovalAnswer::ForWorkspace, None, 1),
+        (ApprovalAnswer::ForSession, Some(GrantScope::Session), 2),
+        (ApprovalAnswer::ForWorkspace, Some(GrantScope::Workspace), 2),
+    ];
+    for (allowed, revoke, expected) in table {
+        let asked = asked_in_two_turns(allowed, revoke).await;
+        assert_eq!(asked, expected, "{allowed:?}, revoked {revoke:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_grant_for_the_workspace_holds_in_its_other_threads() {
+    let step = "turn\n call bash {\"command\":\"touch x\"}\nnext\n say done\n";
+    let house = House::new(step);
+    let first = house.thread().await;
+    let (_, mut ear) = house.listen(first, ListenFrom::Head).await;
+    house.say(first, "go").await.expect("a turn");
+    let ask = opened_ask(&mut ear).await;
+    let answered = Answer::Approval(ApprovalAnswer::ForWorkspace);
+    answer(&house, first, ask, answered)
+        .await
+        .expect("an open ask");
+    ear.rest().await;
+    let second = house.thread().await;
+    let (_, mut ear) = house.listen(second, ListenFrom::Head).await;
+    house.say(second, "go").await.expect("a turn");
+    ear.rest().await;
+    assert!(!kinds(&ear).contains(&"asked"));
 }
 
 #[tokio::test]

@@ -95,6 +95,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         | Fact::ItemFinished { .. }
         | Fact::ToolPlanned { .. }
         | Fact::UsageAdded { .. }
+        | Fact::GrantRevoked { .. }
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::AskClosed { .. }
