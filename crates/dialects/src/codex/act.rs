@@ -13,7 +13,7 @@ use super::wire::results::{
     ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
     ThreadUnsubscribeResponse, UnsubscribeStatus,
 };
-use super::{Codex, asks, offer, platform, respond, send};
+use super::{Codex, asks, offer, platform, respond, send, show};
 use crate::Action;
 use crate::jsonrpc::Id;
 
@@ -100,6 +100,19 @@ impl Codex {
                 let waiting = Waiting::Read { id, turns: false };
                 self.calls
                     .make(out, waiting, Call::ChangeThread { thread, changes });
+            }
+            Request::GrantsList(params) => {
+                let thread = parse(&params.thread_id)?;
+                self.calls
+                    .make(out, Waiting::Grants(id), Call::ListGrants { thread });
+            }
+            Request::GrantsRevoke(params) => {
+                let call = Call::RevokeGrant {
+                    thread: parse(&params.thread_id)?,
+                    what: params.what,
+                    scope: show::grant_scope(params.scope),
+                };
+                self.calls.make(out, Waiting::Done(id), call);
             }
             Request::ThreadUnsubscribe(params) => {
                 self.unsubscribe(out, &id, parse(&params.thread_id)?);

@@ -81,6 +81,11 @@ impl Codex {
                 self.calls.make(out, Waiting::Turn(id), call);
             }
             (Waiting::Turn(id), Reply::Turn { turn, .. }) => self.turn(out, &id, &turn),
+            (Waiting::Grants(id), Reply::Grants(grants)) => {
+                let data = grants.iter().map(show::grant).collect();
+                let next_cursor = None;
+                send(out, respond(&id, &Page { data, next_cursor }));
+            }
             (Waiting::Steer(id), Reply::Steered { turn, .. }) => {
                 let turn_id = turn.as_str();
                 send(out, respond(&id, &TurnSteerResponse { turn_id }));
@@ -266,6 +271,7 @@ fn id_of(waiting: &Waiting) -> Option<&Id> {
         | Waiting::TurnSettings(id, _)
         | Waiting::Turn(id)
         | Waiting::Steer(id)
+        | Waiting::Grants(id)
         | Waiting::Done(id) => Some(id),
         Waiting::Answer(_) | Waiting::Subscribe | Waiting::LoginFinish(_) => None,
     }

@@ -27,6 +27,7 @@ pub enum Waiting {
     ModelList(Id, ModelListParams),
     ThreadList(Id, ThreadListParams),
     LoadedList(Id),
+    Grants(Id),
     /// The catalog, to know the model that was named.
     StartModel(Id, ThreadStartParams),
     StartCreate(Id),

@@ -7,9 +7,9 @@ use super::Endpoint;
 use super::refuse::Wrong;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::params::{
-    InitializeParams, ModelListParams, ThreadListParams, ThreadParams, ThreadReadParams,
-    ThreadResumeParams, ThreadSetNameParams, ThreadStartParams, TurnInterruptParams,
-    TurnStartParams, TurnSteerParams,
+    GrantParams, InitializeParams, ModelListParams, ThreadListParams, ThreadParams,
+    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
+    TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 
 /// How much of a client's own text an answer repeats.
@@ -34,6 +34,8 @@ pub enum Request {
     ThreadNameSet(ThreadSetNameParams),
     ThreadArchive(ThreadParams),
     ThreadUnarchive(ThreadParams),
+    GrantsList(ThreadParams),
+    GrantsRevoke(GrantParams),
     ThreadUnsubscribe(ThreadParams),
     TurnStart(TurnStartParams),
     TurnSteer(TurnSteerParams),
@@ -61,6 +63,8 @@ pub fn request(endpoint: Endpoint, method: &str, params: Value) -> Result<Reques
         ("thread/name/set", _) => Request::ThreadNameSet(read(method, params)?),
         ("thread/archive", _) => Request::ThreadArchive(read(method, params)?),
         ("thread/unarchive", Endpoint::Codex) => Request::ThreadUnarchive(read(method, params)?),
+        ("dragoman/grants/list", Endpoint::Codex) => Request::GrantsList(read(method, params)?),
+        ("dragoman/grants/revoke", Endpoint::Codex) => Request::GrantsRevoke(read(method, params)?),
         ("thread/unsubscribe", _) => Request::ThreadUnsubscribe(read(method, params)?),
         ("turn/start", _) => Request::TurnStart(read(method, params)?),
         ("turn/steer", _) => Request::TurnSteer(read(method, params)?),

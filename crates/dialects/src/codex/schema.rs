@@ -14,8 +14,8 @@ use super::wire::notice::{
     TurnPlanUpdated,
 };
 use super::wire::params::{
-    ApprovalResponse, InitializeParams, ModelListParams, ThreadListParams, ThreadParams,
-    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
+    ApprovalResponse, GrantParams, InitializeParams, ModelListParams, ThreadListParams,
+    ThreadParams, ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 use super::wire::request::{RequestApproval, RequestUserInput};
@@ -54,6 +54,8 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<CancelLoginAccountParams>("account/login/cancel")
             .request::<Value>("account/logout")
             .request::<ThreadParams>("thread/unarchive")
+            .request::<ThreadParams>("dragoman/grants/list")
+            .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
             .request::<Value>("configRequirements/read"),
     }

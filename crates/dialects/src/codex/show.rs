@@ -6,7 +6,8 @@ use vocabulary::{
 
 use super::Endpoint;
 use super::offer::Names;
-use super::wire::results::{SandboxPolicy, ThreadOpened};
+use super::wire::params::GrantScope;
+use super::wire::results::{Grant, SandboxPolicy, ThreadOpened};
 use super::wire::thread::{
     ActiveFlag, CodexErrorInfo, CodexThreadStatus, CodexTurnStatus, ItemsView, Thread,
     ThreadStatus, Turn, TurnError, TurnStatus, ZaneThreadStatus, ZaneTurnStatus,
@@ -172,4 +173,25 @@ pub fn turn_error(outcome: &TurnOutcome) -> Option<TurnError<'_>> {
         },
         additional_details: None,
     })
+}
+
+/// What was allowed for more than once, as a list shows it.
+pub fn grant(grant: &vocabulary::Grant) -> Grant<'_> {
+    Grant {
+        what: &grant.what,
+        scope: match grant.scope {
+            vocabulary::GrantScope::Turn => GrantScope::Turn,
+            vocabulary::GrantScope::Session => GrantScope::Session,
+            vocabulary::GrantScope::Workspace => GrantScope::Workspace,
+        },
+        granted_at: grant.at.0,
+    }
+}
+
+pub fn grant_scope(scope: GrantScope) -> vocabulary::GrantScope {
+    match scope {
+        GrantScope::Turn => vocabulary::GrantScope::Turn,
+        GrantScope::Session => vocabulary::GrantScope::Session,
+        GrantScope::Workspace => vocabulary::GrantScope::Workspace,
+    }
 }

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use vocabulary::{Answer, ApprovalAnswer, Ask, AskId, Call, Closing, Fact, Refusal, Why};
+use vocabulary::{
+    Answer, ApprovalAnswer, Ask, AskId, Call, Closing, Fact, Grant, GrantScope, Refusal, Reply,
+    Timestamp, Why,
+};
 
-use super::stub::{Stub, approval, question, tag};
+use super::stub::{Stub, approval, question, tag, thread};
 use crate::codex::Endpoint;
 
 fn asked(ask: Ask) -> Stub {
@@ -71,4 +74,35 @@ fn a_closed_ask_is_dropped_by_everyone() {
     assert_eq!(closed[0]["params"]["requestId"], 7);
     stub.say(r#"{"id":7,"result":{"decision":"accept"}}"#);
     assert!(stub.calls.is_empty(), "nobody waits for it any more");
+}
+
+#[test]
+fn grants_are_listed_and_taken_back() {
+    let mut stub = Stub::started(Endpoint::Codex);
+    let thread = thread().card.id.to_string();
+    stub.ask(5, "dragoman/grants/list", json!({ "threadId": thread }));
+    assert!(matches!(stub.call(), Call::ListGrants { .. }));
+    let grant = Grant {
+        what: "cargo test".to_owned(),
+        scope: GrantScope::Workspace,
+        at: Timestamp(7),
+    };
+    let listed = json!({ "what": "cargo test", "scope": "workspace", "grantedAt": 7 });
+    assert_eq!(
+        stub.reply(Ok(Reply::Grants(vec![grant]))).take(),
+        [json!({ "id": 5, "result": { "data": [listed], "nextCursor": null } })]
+    );
+    let params = json!({ "threadId": thread, "what": "cargo test", "scope": "workspace" });
+    stub.ask(6, "dragoman/grants/revoke", params);
+    let Call::RevokeGrant { what, scope, .. } = stub.call() else {
+        panic!("not a revocation");
+    };
+    assert_eq!(
+        (what.as_str(), *scope),
+        ("cargo test", GrantScope::Workspace)
+    );
+    assert_eq!(
+        stub.reply(Ok(Reply::Done)).take(),
+        [json!({ "id": 6, "result": {} })]
+    );
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// initialize
@@ -40,6 +40,23 @@ pub struct ThreadStartParams {
 pub struct ThreadConfig {
     #[serde(default)]
     pub model_reasoning_effort: Option<String>,
+}
+
+/// dragoman/grants/revoke: one entry of `dragoman/grants/list`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantParams {
+    pub thread_id: String,
+    pub what: String,
+    pub scope: GrantScope,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum GrantScope {
+    Turn,
+    Session,
+    Workspace,
 }
 
 /// thread/list

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::params::GrantScope;
 use super::thread::{Thread, Turn};
 
 /// `{}`
@@ -27,6 +28,16 @@ pub struct InitializeResponse<'a> {
 pub struct Page<T> {
     pub data: Vec<T>,
     pub next_cursor: Option<String>,
+}
+
+/// dragoman/grants/list
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Grant<'a> {
+    /// What is allowed without asking, word for word.
+    pub what: &'a str,
+    pub scope: GrantScope,
+    pub granted_at: i64,
 }
 
 /// model/list
