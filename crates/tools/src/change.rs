@@ -1,13 +1,13 @@
 //! Changing a file: all or nothing, and told as a unified diff.
 
-use std::fs::Permissions;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::io::{ErrorKind, Read as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use similar::TextDiff;
 
+use crate::held::{Kind, Place, Stamp};
+use crate::seen::{Known, Seen};
 use crate::{Change, ChangeKind, Failure, Scope, path};
 
 /// Larger files are neither edited nor compared.
@@ -16,61 +16,111 @@ pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 const DIFF_CHARS_MAX: usize = 400_000;
 /// After this a diff is finished roughly, rather than finely.
 const DIFF_TIME_MAX: Duration = Duration::from_millis(500);
-/// A new file may be read and written by all whom the process's umask lets.
-const NEW_FILE_MODE: u32 = 0o666;
 
-/// Replaces the content of the canonical path `target` in one step, and keeps its mode.
-pub(crate) fn replace(
-    tool: &str,
-    target: &Path,
-    given: &str,
-    content: &str,
-) -> Result<(), Failure> {
-    let failed =
-        |error: std::io::Error| Failure::Error(format!("{tool}: cannot write {given}: {error}"));
-    let parent = target
-        .parent()
-        .ok_or_else(|| Failure::Error(format!("{tool}: {given} is not a file")))?;
-    std::fs::create_dir_all(parent).map_err(failed)?;
-    // The parents may have become links since the path was resolved.
-    if std::fs::canonicalize(parent).map_err(failed)? != parent {
-        return Err(Failure::Error(format!(
-            "{tool} blocked: canonical target resolves outside allowed directories: {given}"
-        )));
+/// A file that a tool is about to change, as it is before.
+pub(crate) struct Draft<'a> {
+    tool: &'static str,
+    /// How the model named it.
+    given: &'a str,
+    /// The canonical path.
+    pub target: PathBuf,
+    /// `None`: there is no such file.
+    pub old: Option<Old>,
+}
+
+/// A file before its change.
+pub(crate) struct Old {
+    stamp: Stamp,
+    /// `None`: it is larger than is edited.
+    pub bytes: Option<Vec<u8>>,
+}
+
+impl<'a> Draft<'a> {
+    /// Takes the file as it is now. `target` must have been resolved for a change.
+    pub fn open(tool: &'static str, given: &'a str, target: PathBuf) -> Result<Draft<'a>, Failure> {
+        let mut draft = Draft {
+            tool,
+            given,
+            target,
+            old: None,
+        };
+        draft.old = draft.load()?;
+        Ok(draft)
     }
-    let permissions = match std::fs::symlink_metadata(target) {
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(Failure::Error(format!(
-                "{tool}: {given} is not a plain file"
-            )));
+
+    fn load(&self) -> Result<Option<Old>, Failure> {
+        let failed = |problem| self.error(format!("cannot read {}: {problem}", self.given));
+        let place = match Place::find(&self.target) {
+            Err(problem) if problem.kind() == ErrorKind::NotFound => return Ok(None),
+            outcome => outcome.map_err(failed)?,
+        };
+        match place.kind().map_err(failed)? {
+            None => return Ok(None),
+            // A rename would not mind, but whoever made the file so did.
+            Some(Kind::File { mode, .. }) if mode & 0o222 == 0 => {
+                return Err(self.error(format!("{} is read-only", self.given)));
+            }
+            Some(Kind::File { .. }) => {}
+            Some(Kind::Directory | Kind::Link | Kind::Special) => {
+                return Err(self.error(format!("{} is not a plain file", self.given)));
+            }
         }
-        // A rename would not mind, but whoever made the file so did.
-        Ok(metadata) if metadata.permissions().readonly() => {
-            return Err(Failure::Error(format!("{tool}: {given} is read-only")));
-        }
-        Ok(metadata) => Some(metadata.permissions()),
-        Err(_) => None,
-    };
-    let mut file = tempfile::Builder::new()
-        .prefix(".dragoman-")
-        .permissions(Permissions::from_mode(NEW_FILE_MODE))
-        .tempfile_in(parent)
-        .map_err(failed)?;
-    file.write_all(content.as_bytes()).map_err(failed)?;
-    if let Some(permissions) = permissions {
-        file.as_file()
-            .set_permissions(permissions)
-            .map_err(failed)?;
+        let (file, stamp) = place.open().map_err(failed)?;
+        let mut bytes = Vec::new();
+        let mut beginning = file.take(FILE_BYTES_MAX + 1);
+        beginning.read_to_end(&mut bytes).map_err(failed)?;
+        let whole = bytes.len() as u64 <= FILE_BYTES_MAX;
+        Ok(Some(Old {
+            stamp,
+            bytes: whole.then_some(bytes),
+        }))
     }
-    // Without this a power cut may leave the new name with none of its content.
-    file.as_file().sync_data().map_err(failed)?;
-    // Renaming replaces a link that came in between, and never follows it.
-    file.persist(target).map_err(|error| failed(error.error))?;
-    Ok(())
+
+    /// What the conversation knows of the file; refuses if that is no longer true.
+    pub fn known(&self, seen: &Seen) -> Result<Known, Failure> {
+        let Some(old) = &self.old else {
+            return Ok(Known::Never);
+        };
+        match seen.known(&self.target, old.stamp, old.bytes.as_deref()) {
+            Known::Changed => Err(self.error(format!(
+                "{} changed since you read it; read it again",
+                self.given
+            ))),
+            known @ (Known::Never | Known::Current) => Ok(known),
+        }
+    }
+
+    /// Replaces the content in one step, unless the file changed since it was taken.
+    pub fn save(&self, seen: &Seen, content: &[u8]) -> Result<(), Failure> {
+        let expected = self.old.as_ref().map(|old| old.stamp);
+        let saved = Place::make(&self.target).and_then(|place| place.replace(content, expected));
+        match saved {
+            Ok(stamp) => {
+                seen.note(&self.target, stamp, Some(content));
+                Ok(())
+            }
+            Err(problem) if problem.kind() == ErrorKind::StaleNetworkFileHandle => {
+                Err(self.error(format!(
+                    "{} was changed by someone else just now; read it again",
+                    self.given
+                )))
+            }
+            Err(problem) => Err(self.error(format!("cannot write {}: {problem}", self.given))),
+        }
+    }
+
+    /// The change from what it was to what it is.
+    pub fn describe(&self, scope: &Scope, old: Option<&str>, new: &str) -> Change {
+        describe(scope, &self.target, old, new)
+    }
+
+    pub fn error(&self, message: impl std::fmt::Display) -> Failure {
+        Failure::Error(format!("{}: {message}", self.tool))
+    }
 }
 
 /// The change from `old` (`None`: there was no file) to `new`.
-pub(crate) fn describe(scope: &Scope, target: &Path, old: Option<&str>, new: &str) -> Change {
+fn describe(scope: &Scope, target: &std::path::Path, old: Option<&str>, new: &str) -> Change {
     let path = path::display(scope, target);
     match old {
         None => Change {

@@ -13,16 +13,27 @@ mod ask;
 mod bash;
 mod change;
 mod edit;
+mod glob;
+mod grep;
+mod held;
 mod input;
+mod kind;
+mod memory;
+mod nearest;
+mod notebook_edit;
 pub mod path;
 mod read;
 pub mod risk;
 pub mod sandbox;
 mod seen;
 mod shell;
+mod skill;
 mod spawn_agent;
+mod spill;
+mod text;
 mod todo_write;
 mod toolbox;
+mod walk;
 pub mod web;
 mod write;
 
@@ -83,6 +94,10 @@ pub struct Scope {
     pub private: Vec<PathBuf>,
     /// Where what does not fit an answer is kept for the model to read on. Open for reading.
     pub spill: Option<PathBuf>,
+    /// Where skills lie that do not come with the workspace, the first wins. Open for reading.
+    pub skills: Vec<PathBuf>,
+    /// Whether the user trusts what came with the workspace, such as its skills.
+    pub trusted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The path guard: which files a tool may touch.
 //!
 //! A path is taken apart by its letters first (`..` never climbs out), then by what the file system
-//! says (no symbolic link leads out). What comes back is the canonical path, and work is done on
-//! that one, so that a link swapped in between leads nowhere.
+//! says (no symbolic link leads out). What comes back is the canonical path; it is opened name by name
+//! (see `held`), so that a link swapped in between leads nowhere.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -12,15 +12,41 @@ use crate::{Failure, Scope};
 /// The longest path that is taken.
 pub(crate) const PATH_CHARS_MAX: usize = 4096;
 
-/// The canonical path of `given`, if it lies where `tool` may work. The file need not exist.
+/// Directories of the workspace that tell the server and its agents what to do. Who writes there
+/// decides what is allowed, so no file tool does.
+const SETTINGS: [&str; 2] = [".cowork", ".agent"];
+
+/// The canonical path of `given`, if it lies where `tool` may read. The file need not exist.
 pub fn resolve(tool: &str, scope: &Scope, given: &str) -> Result<PathBuf, Failure> {
+    resolve_from(tool, scope, &scope.directory, given)
+}
+
+/// As [`resolve`]; a relative path starts at `base`.
+pub(crate) fn resolve_from(
+    tool: &str,
+    scope: &Scope,
+    base: &Path,
+    given: &str,
+) -> Result<PathBuf, Failure> {
+    let mut roots = roots(scope);
+    roots.extend(shelves(scope));
+    within(tool, scope, &roots, &base.join(given), given)
+}
+
+/// The canonical path, if it lies below one of `roots` and is nobody else's.
+fn within(
+    tool: &str,
+    scope: &Scope,
+    roots: &[PathBuf],
+    path: &Path,
+    given: &str,
+) -> Result<PathBuf, Failure> {
     if given.is_empty() || given.contains('\0') {
         return Err(Failure::Error(format!(
             "{tool}: the path is empty or has a NUL in it"
         )));
     }
-    let plain = flatten(&scope.directory.join(given));
-    let roots = roots(scope);
+    let plain = flatten(path);
     if !roots.iter().any(|root| plain.starts_with(root)) {
         return Err(Failure::Error(format!(
             "{tool} blocked: path is outside workingDirectory/outputDirectory/project root: {given}"
@@ -31,6 +57,11 @@ pub fn resolve(tool: &str, scope: &Scope, given: &str) -> Result<PathBuf, Failur
     if !roots.iter().any(|root| canonical.starts_with(root)) {
         return Err(Failure::Error(format!(
             "{tool} blocked: canonical target resolves outside allowed directories: {given}"
+        )));
+    }
+    if is_private(&private(scope), &shelves(scope), &canonical) {
+        return Err(Failure::Error(format!(
+            "{tool} blocked: {given} is private to the server and never shown or changed"
         )));
     }
     Ok(canonical)
@@ -45,31 +76,73 @@ pub(crate) fn resolve_to_change(
     scope: &Scope,
     given: &str,
 ) -> Result<PathBuf, Failure> {
-    let path = resolve(tool, scope, given)?;
-    let in_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
-    let root = roots(scope)
+    let roots = roots(scope);
+    let path = within(tool, scope, &roots, &scope.directory.join(given), given)?;
+    if shelves(scope).iter().any(|shelf| path.starts_with(shelf)) {
+        return Err(Failure::Error(format!(
+            "{tool} blocked: {given} can only be read"
+        )));
+    }
+    let root = roots
         .into_iter()
         .filter(|root| path.starts_with(root))
         .max_by_key(|root| root.components().count());
     let inner = root.and_then(|root| path.strip_prefix(root).ok().map(Path::to_owned));
-    if inner.unwrap_or_default().components().any(in_git) {
+    let inner = inner.unwrap_or_default();
+    // Some file systems do not tell letters of different case apart.
+    let has = |name: &str| {
+        let mut parts = inner.components();
+        parts.any(|part| part.as_os_str().eq_ignore_ascii_case(name))
+    };
+    if has(".git") {
         return Err(Failure::Error(format!(
             "{tool} blocked: {given} belongs to git; change it with a git command"
         )));
     }
+    if SETTINGS.iter().any(|name| has(name)) {
+        return Err(Failure::Error(format!(
+            "{tool} blocked: {given} holds settings that only the user changes; for notes use the \
+             memory tool"
+        )));
+    }
     Ok(path)
+}
+
+/// Tells of files met on a walk whether they are private.
+pub(crate) struct Private {
+    private: Vec<PathBuf>,
+    shelves: Vec<PathBuf>,
+}
+
+impl Private {
+    pub fn of(scope: &Scope) -> Private {
+        Private {
+            private: private(scope),
+            shelves: shelves(scope),
+        }
+    }
+
+    /// Whether the canonical path must not be looked into. What leads to an open place inside of a
+    /// private one is passed through only where a walk begins there.
+    pub fn has(&self, path: &Path) -> bool {
+        is_private(&self.private, &self.shelves, path)
+    }
 }
 
 /// Tells of many paths whether they lie inside one scope.
 pub(crate) struct Inside<'a> {
     scope: &'a Scope,
     roots: Vec<PathBuf>,
+    private: Private,
 }
 
 impl Inside<'_> {
     pub fn of(scope: &Scope) -> Inside<'_> {
-        let roots = roots(scope);
-        Inside { scope, roots }
+        Inside {
+            scope,
+            roots: roots(scope),
+            private: Private::of(scope),
+        }
     }
 
     /// Whether `given`, an argument of a command, stays inside if it names a file at all.
@@ -87,21 +160,50 @@ impl Inside<'_> {
     }
 
     fn has_path(&self, path: &Path) -> bool {
-        self.roots.iter().any(|root| path.starts_with(root))
+        self.roots.iter().any(|root| path.starts_with(root)) && !self.private.has(path)
     }
 }
 
 /// How a path is shown: relative to the workspace where it lies inside it.
 pub(crate) fn display(scope: &Scope, path: &Path) -> String {
-    let directory = std::fs::canonicalize(&scope.directory);
-    let directory = directory.as_deref().unwrap_or(&scope.directory);
-    let shown = path.strip_prefix(directory).unwrap_or(path);
-    shown.display().to_string()
+    Shown::of(scope).path(path)
+}
+
+/// Shows many paths of one scope.
+pub(crate) struct Shown(PathBuf);
+
+impl Shown {
+    pub fn of(scope: &Scope) -> Shown {
+        let directory = std::fs::canonicalize(&scope.directory);
+        Shown(directory.unwrap_or_else(|_| scope.directory.clone()))
+    }
+
+    pub fn path(&self, path: &Path) -> String {
+        let shown = path.strip_prefix(&self.0).unwrap_or(path);
+        shown.display().to_string()
+    }
 }
 
 /// The open directories, as given and as the file system knows them.
 fn roots(scope: &Scope) -> Vec<PathBuf> {
-    let given = std::iter::once(&scope.directory).chain(&scope.extra);
+    both_ways(std::iter::once(&scope.directory).chain(&scope.extra))
+}
+
+/// What is open for reading though it may lie in a private place.
+fn shelves(scope: &Scope) -> Vec<PathBuf> {
+    both_ways(scope.spill.iter().chain(&scope.skills))
+}
+
+fn private(scope: &Scope) -> Vec<PathBuf> {
+    both_ways(scope.private.iter())
+}
+
+fn is_private(private: &[PathBuf], shelves: &[PathBuf], path: &Path) -> bool {
+    private.iter().any(|root| path.starts_with(root))
+        && !shelves.iter().any(|root| path.starts_with(root))
+}
+
+fn both_ways<'a>(given: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
     given
         .flat_map(|root| [Some(flatten(root)), std::fs::canonicalize(root).ok()])
         .flatten()
@@ -218,5 +320,48 @@ mod tests {
             assert!(blocked.contains("belongs to git"), "{blocked}");
         }
         assert!(resolve_to_change("write", &scratch.scope(), ".gitignore").is_ok());
+    }
+
+    #[test]
+    fn settings_of_the_workspace_are_read_but_not_changed() {
+        let scratch = Scratch::new();
+        for given in [".cowork/config.json", "sub/.agent/x", ".COWORK/AGENT.md"] {
+            assert!(resolve("read", &scratch.scope(), given).is_ok());
+            let blocked = message(resolve_to_change("write", &scratch.scope(), given));
+            assert!(blocked.contains("only the user changes"), "{blocked}");
+        }
+    }
+
+    #[test]
+    fn private_places_are_closed_and_shelves_in_them_can_be_read() {
+        let scratch = Scratch::new();
+        let mut scope = scratch.scope();
+        std::fs::create_dir_all(scratch.path("home/spill")).unwrap();
+        std::fs::create_dir(scratch.path("home-not")).unwrap();
+        std::os::unix::fs::symlink(scratch.path("home"), scratch.path("link")).unwrap();
+        scope.private.push(scratch.path("home"));
+        scope.spill = Some(scratch.path("home/spill"));
+        for given in ["home", "home/token", "link/token", "home/spill/../token"] {
+            let blocked = message(resolve("read", &scope, given));
+            assert!(blocked.contains("private to the server"), "{blocked}");
+            assert!(!Inside::of(&scope).has(given));
+        }
+        assert!(resolve("read", &scope, "home/spill/x").is_ok());
+        assert!(resolve("read", &scope, "home-not/x").is_ok());
+        let blocked = message(resolve_to_change("write", &scope, "home/spill/x"));
+        assert!(blocked.contains("can only be read"), "{blocked}");
+    }
+
+    #[test]
+    fn a_sibling_with_the_same_beginning_is_outside() {
+        let scratch = Scratch::new();
+        let mut scope = scratch.scope();
+        scope.directory = scratch.path("ws");
+        std::fs::create_dir(scratch.path("ws")).unwrap();
+        std::fs::create_dir(scratch.path("ws-secret")).unwrap();
+        let sibling = scratch.path("ws-secret/x");
+        for given in ["../ws-secret/x", sibling.to_str().unwrap()] {
+            assert!(resolve("read", &scope, given).is_err());
+        }
     }
 }

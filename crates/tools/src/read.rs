@@ -1,14 +1,20 @@
 //! The tool `read`: shows the lines of a text file, numbered.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read as _};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use encoding_rs_io::DecodeReaderBytes;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
+use crate::change::FILE_BYTES_MAX;
+use crate::held::{Kind, Place};
 use crate::input::{Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
+use crate::seen::Seen;
+use crate::text::{self, Encoding};
+use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, kind};
 
 const LIMIT_DEFAULT: u64 = 2000;
 const LIMIT_MAX: u64 = 20_000;
@@ -19,8 +25,8 @@ const LINE_CHARS_MAX: usize = 2000;
 const LINE_BYTES_MAX: usize = LINE_CHARS_MAX * 4;
 /// A longer answer ends early and says where to read on.
 const ANSWER_BYTES_MAX: usize = 400_000;
-/// A NUL within so many bytes marks a file as binary.
-const PROBE_BYTES: usize = 8192;
+/// How much of a large file is held at once.
+const BUFFER_BYTES: usize = 256 * 1024;
 
 pub(crate) struct Read;
 
@@ -58,58 +64,122 @@ impl Tool for Read {
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
-        let scope = cx.scope.clone();
-        blocking(self.name(), move || read(&scope, &input)).await
+        let (scope, seen, cancel) = (cx.scope.clone(), Arc::clone(&cx.seen), cx.cancel.clone());
+        blocking(self.name(), move || read(&scope, &seen, &cancel, &input)).await
     }
 }
 
-fn read(scope: &Scope, input: &Value) -> Result<Output, Failure> {
-    let fields = Fields::of("read", input)?;
-    let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
-    let offset = fields
-        .optional_whole("offset", 1..=OFFSET_MAX)?
-        .unwrap_or(1);
-    let limit = fields
-        .optional_whole("limit", 1..=LIMIT_MAX)?
-        .unwrap_or(LIMIT_DEFAULT);
-    let target = path::resolve("read", scope, given)?;
-    let metadata = std::fs::metadata(&target).map_err(|problem| cannot(given, problem))?;
-    if metadata.is_dir() {
-        return Err(error(format!("{given} is a directory; list it with `ls`")));
-    }
-    if !metadata.is_file() {
-        return Err(error(format!("{given} is not a plain file")));
-    }
-    let file = File::open(&target).map_err(|problem| cannot(given, problem))?;
-    let mut reader = BufReader::with_capacity(PROBE_BYTES, file);
-    if reader
-        .fill_buf()
-        .map_err(|problem| cannot(given, problem))?
-        .contains(&0)
-    {
-        return Err(error(format!(
-            "{given} is a binary file of {} bytes; look at it with a command, such as `file`",
-            metadata.len()
-        )));
-    }
-    numbered(&mut reader, given, offset, limit).map(Output::Text)
-}
-
-/// The lines from `offset` on, numbered; reads no further than it must.
-fn numbered(
-    reader: &mut impl BufRead,
-    given: &str,
+/// Which lines of which file are wanted.
+struct Wish<'a> {
+    given: &'a str,
     offset: u64,
     limit: u64,
-) -> Result<String, Failure> {
-    let mut text = String::new();
-    let mut number = 0;
-    while let Some(line) = next_line(reader).map_err(|problem| cannot(given, problem))? {
-        number += 1;
-        if number < offset {
-            continue;
+    cancel: &'a CancellationToken,
+}
+
+fn read(
+    scope: &Scope,
+    seen: &Seen,
+    cancel: &CancellationToken,
+    input: &Value,
+) -> Result<Output, Failure> {
+    let fields = Fields::of("read", input)?;
+    let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
+    let offset = fields.optional_whole("offset", 1..=OFFSET_MAX)?;
+    let limit = fields.optional_whole("limit", 1..=LIMIT_MAX)?;
+    let wish = Wish {
+        given,
+        offset: offset.unwrap_or(1),
+        limit: limit.unwrap_or(LIMIT_DEFAULT),
+        cancel,
+    };
+    let target = path::resolve("read", scope, given)?;
+    let failed = |problem| cannot(given, problem);
+    let place = Place::find(&target).map_err(failed)?;
+    match place.kind().map_err(failed)? {
+        Some(Kind::Directory) => {
+            return Err(error(format!(
+                "{given} is a directory; list it with glob or `ls`"
+            )));
         }
-        if number - offset >= limit || text.len() >= ANSWER_BYTES_MAX {
+        Some(Kind::Link | Kind::Special) => {
+            return Err(error(format!("{given} is not a plain file")));
+        }
+        Some(Kind::File { .. }) | None => {}
+    }
+    let (mut file, stamp) = place.open().map_err(failed)?;
+    let text = if stamp.bytes <= FILE_BYTES_MAX {
+        let mut bytes = Vec::new();
+        let mut file = file.take(FILE_BYTES_MAX);
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        let text = small(&bytes, &wish)?;
+        seen.note(&target, stamp, Some(&bytes));
+        text
+    } else {
+        let text = large(&mut file, stamp.bytes, &wish)?;
+        seen.note(&target, stamp, None);
+        text
+    };
+    Ok(Output::Text(text))
+}
+
+/// Shows a file that is held whole.
+fn small(bytes: &[u8], wish: &Wish<'_>) -> Result<String, Failure> {
+    let decoded = match kind::is_document(bytes) {
+        true => None,
+        false => text::decode(bytes),
+    };
+    let Some((text, encoding)) = decoded else {
+        return Err(binary(wish.given, bytes, bytes.len() as u64));
+    };
+    let mut shown = numbered(&mut Cursor::new(text.as_bytes()), wish)?;
+    if encoding != Encoding::Utf8 {
+        shown.push_str(&format!(
+            "\n[encoded as {}; edit and write keep it]",
+            encoding.name()
+        ));
+    }
+    Ok(shown)
+}
+
+/// Shows a part of a file that is never held whole.
+fn large(file: &mut std::fs::File, bytes: u64, wish: &Wish<'_>) -> Result<String, Failure> {
+    let failed = |problem| cannot(wish.given, problem);
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
+    let beginning = reader.fill_buf().map_err(failed)?;
+    if text::is_binary(beginning) || kind::is_document(beginning) {
+        return Err(binary(wish.given, beginning, bytes));
+    }
+    match Encoding::of_mark(beginning) {
+        Some(Encoding::Utf16Le | Encoding::Utf16Be) => {
+            // It reads the mark, takes it away and gives UTF-8.
+            let decoded = DecodeReaderBytes::new(reader);
+            numbered(&mut BufReader::with_capacity(BUFFER_BYTES, decoded), wish)
+        }
+        Some(Encoding::Utf8Marked) => {
+            reader.consume(3);
+            numbered(&mut reader, wish)
+        }
+        _ => numbered(&mut reader, wish),
+    }
+}
+
+fn binary(given: &str, beginning: &[u8], bytes: u64) -> Failure {
+    error(format!(
+        "{given} is {} of {bytes} bytes and cannot be shown as text; look at it with a command, \
+         such as `file`",
+        kind::describe(beginning)
+    ))
+}
+
+/// The lines from the offset on, numbered; reads no further than it must.
+fn numbered(reader: &mut impl BufRead, wish: &Wish<'_>) -> Result<String, Failure> {
+    let failed = |problem| cannot(wish.given, problem);
+    let mut number = skip(reader, wish.offset - 1, wish.cancel).map_err(failed)?;
+    let mut text = String::new();
+    while let Some(line) = next_line(reader).map_err(failed)? {
+        number += 1;
+        if number - wish.offset >= wish.limit || text.len() >= ANSWER_BYTES_MAX {
             text.push_str(&format!(
                 "[more lines follow; read on with offset {number}]"
             ));
@@ -117,16 +187,46 @@ fn numbered(
         }
         text.push_str(&format!("{number}\t{}\n", shown(&line)));
     }
+    if wish.cancel.is_cancelled() {
+        return Err(crate::walk::cancelled());
+    }
     match (number, text.is_empty()) {
         (0, _) => Ok("[the file is empty]".to_owned()),
         (_, true) => Err(error(format!(
-            "\"offset\" {offset} is past the end: {given} has {number} lines"
+            "\"offset\" {} is past the end: {} has {number} lines",
+            wish.offset, wish.given
         ))),
         _ => {
             text.pop();
             Ok(text)
         }
     }
+}
+
+/// Passes over so many lines, as fast as line ends can be counted; gives how many there were.
+fn skip(reader: &mut impl BufRead, lines: u64, cancel: &CancellationToken) -> std::io::Result<u64> {
+    let mut passed = 0;
+    // Whether a line has begun that has not ended.
+    let mut begun = false;
+    while passed < lines && !cancel.is_cancelled() {
+        let buffer = reader.fill_buf()?;
+        let Some(last) = buffer.last() else {
+            return Ok(passed + u64::from(begun));
+        };
+        let ends = memchr::memchr_iter(b'\n', buffer).count() as u64;
+        let length = if ends < lines - passed {
+            begun = *last != b'\n';
+            passed += ends;
+            buffer.len()
+        } else {
+            let nth = (lines - passed - 1) as usize;
+            let end = memchr::memchr_iter(b'\n', buffer).nth(nth);
+            passed = lines;
+            end.map_or(buffer.len(), |end| end + 1)
+        };
+        reader.consume(length);
+    }
+    Ok(passed)
 }
 
 /// The next line without its end; of a long one only the beginning is kept.
@@ -139,7 +239,7 @@ fn next_line(reader: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
             return Ok(begun.then_some(line));
         }
         begun = true;
-        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let end = memchr::memchr(b'\n', buffer);
         let length = end.unwrap_or(buffer.len());
         // One byte more than is shown, to know that the line was cut.
         let room = (LINE_BYTES_MAX + 1).saturating_sub(line.len());
@@ -152,7 +252,13 @@ fn next_line(reader: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
 }
 
 fn shown(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let text = match std::str::from_utf8(line) {
+        Ok(text) => text.into(),
+        // Cut within a character, which is not shown anyway.
+        Err(problem) if problem.error_len().is_none() => String::from_utf8_lossy(line),
+        Err(_) => text::windows_1252(line),
+    };
     match text.char_indices().nth(LINE_CHARS_MAX) {
         Some((cut, _)) => format!("{}… [line cut]", &text[..cut]),
         None => text.into_owned(),
@@ -251,7 +357,7 @@ mod tests {
             (json!({"filePath": "."}), "read: . is a directory"),
             (
                 json!({"filePath": "binary"}),
-                "read: binary is a binary file of 5 bytes",
+                "read: binary is a binary file of 5 bytes and cannot be shown as text",
             ),
             (
                 json!({"filePath": "/etc/hosts"}),
@@ -262,5 +368,111 @@ mod tests {
             let message = scratch.refusal(&Read, input).await;
             assert!(message.contains(expected), "{message}");
         }
+    }
+
+    #[tokio::test]
+    async fn encodings_and_line_ends_are_shown_readable() {
+        let scratch = Scratch::new();
+        let table: [(&[u8], &str); 5] = [
+            (b"a\r\nb\r\n", "1\ta\n2\tb"),
+            (
+                b"\xef\xbb\xbfa\n",
+                "1\ta\n[encoded as UTF-8 with a byte order mark; edit and write keep it]",
+            ),
+            (
+                b"\xff\xfea\0\n\0b\0",
+                "1\ta\n2\tb\n[encoded as UTF-16 LE; edit and write keep it]",
+            ),
+            (
+                b"\xfe\xff\0a\0\n",
+                "1\ta\n[encoded as UTF-16 BE; edit and write keep it]",
+            ),
+            (
+                b"zw\xf6lf",
+                "1\tzw\u{f6}lf\n[encoded as Windows-1252; edit and write keep it]",
+            ),
+        ];
+        for (bytes, expected) in table {
+            std::fs::write(scratch.path("f"), bytes).unwrap();
+            assert_eq!(text(&scratch, json!({"filePath": "f"})).await, expected);
+        }
+        std::fs::write(
+            scratch.path("p.png"),
+            b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x20",
+        )
+        .unwrap();
+        let message = scratch.refusal(&Read, json!({"filePath": "p.png"})).await;
+        assert!(
+            message.starts_with("read: p.png is a PNG image of 16 x 32 pixels of 24 bytes"),
+            "{message}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_large_file_is_shown_like_a_small_one() {
+        let scratch = Scratch::new();
+        let line = "zw\u{f6}lf 0123456789 0123456789 0123456789 0123456789\n";
+        let lines = FILE_BYTES_MAX as usize / line.len() + 10;
+        let mut content = line.repeat(lines).into_bytes();
+        content.extend(b"the last, \xf6, without an end");
+        std::fs::write(scratch.path("large"), &content).unwrap();
+        let wide: Vec<u8> = std::iter::once(0xfeff)
+            .chain(
+                "zw\u{f6}lf 0123456789 0123456789\n"
+                    .repeat(lines)
+                    .encode_utf16(),
+            )
+            .flat_map(u16::to_be_bytes)
+            .collect();
+        std::fs::write(scratch.path("wide"), &wide).unwrap();
+        let middle = lines / 2;
+        for (file, line) in [
+            ("large", line),
+            ("wide", "zw\u{f6}lf 0123456789 0123456789\n"),
+        ] {
+            let answer = text(
+                &scratch,
+                json!({"filePath": file, "offset": middle, "limit": 1}),
+            )
+            .await;
+            assert_eq!(
+                answer,
+                format!(
+                    "{middle}\t{line}[more lines follow; read on with offset {}]",
+                    middle + 1
+                )
+            );
+        }
+        let answer = text(&scratch, json!({"filePath": "large", "offset": lines + 1})).await;
+        assert_eq!(
+            answer,
+            format!("{}\tthe last, \u{f6}, without an end", lines + 1)
+        );
+        let message = scratch
+            .refusal(&Read, json!({"filePath": "large", "offset": lines + 2}))
+            .await;
+        assert!(
+            message.ends_with(&format!("large has {} lines", lines + 1)),
+            "{message}"
+        );
+    }
+
+    #[tokio::test]
+    async fn devices_pipes_and_links_to_them_are_not_opened() {
+        let scratch = Scratch::new();
+        let fifo = scratch.path("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
+        let message = scratch.refusal(&Read, json!({"filePath": "fifo"})).await;
+        assert_eq!(message, "read: fifo is not a plain file");
+        std::os::unix::fs::symlink("/dev/zero", scratch.path("zero")).unwrap();
+        let message = scratch.refusal(&Read, json!({"filePath": "zero"})).await;
+        assert!(message.contains("resolves outside"), "{message}");
     }
 }

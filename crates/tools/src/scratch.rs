@@ -36,6 +36,8 @@ impl Scratch {
             extra: Vec::new(),
             private: Vec::new(),
             spill: None,
+            skills: Vec::new(),
+            trusted: false,
         }
     }
 

@@ -1,5 +1,129 @@
 //! What a conversation has seen of files, so that an edit never overwrites what changed since.
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::held::Stamp;
+
+/// Of more files the one seen longest ago is forgotten; it must be read again before a change.
+const FILES_MAX: usize = 4096;
+
 /// The files a conversation has read or written, as they were then.
 #[derive(Debug, Default)]
-pub struct Seen {}
+pub struct Seen {
+    files: Mutex<Files>,
+    /// Held from the reading of a file to its replacement, so that of two changes at once none is
+    /// lost.
+    change: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    marks: HashMap<PathBuf, Mark>,
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Mark {
+    stamp: Stamp,
+    /// Of the content, where it was read whole. File times are too coarse to tell two quick changes
+    /// apart, and change where the content does not.
+    hash: Option<blake3::Hash>,
+    noted: u64,
+}
+
+/// What a conversation knows of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    Never,
+    Current,
+    Changed,
+}
+
+impl Seen {
+    /// Notes a file as it is now; `content` is `None` where it was not read whole.
+    pub(crate) fn note(&self, path: &Path, stamp: Stamp, content: Option<&[u8]>) {
+        let hash = content.map(blake3::hash);
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.clock += 1;
+        let mark = Mark {
+            stamp,
+            hash,
+            noted: files.clock,
+        };
+        files.marks.insert(path.to_owned(), mark);
+        if files.marks.len() > FILES_MAX {
+            let oldest = files.marks.iter().min_by_key(|(_, mark)| mark.noted);
+            if let Some(oldest) = oldest.map(|(path, _)| path.clone()) {
+                files.marks.remove(&oldest);
+            }
+        }
+    }
+
+    /// Whether the file is as it was seen last.
+    pub(crate) fn known(&self, path: &Path, stamp: Stamp, content: Option<&[u8]>) -> Known {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mark) = files.marks.get(path) else {
+            return Known::Never;
+        };
+        let same = match (mark.hash, content) {
+            (Some(then), Some(now)) => then == blake3::hash(now),
+            _ => mark.stamp == stamp,
+        };
+        match same {
+            true => Known::Current,
+            false => Known::Changed,
+        }
+    }
+
+    /// Waits until no other change of this conversation is under way.
+    pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
+        self.change.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::held::{Kind, Place};
+    use crate::scratch::Scratch;
+
+    fn stamp(path: &Path) -> Stamp {
+        let path = std::fs::canonicalize(path).unwrap();
+        match Place::find(&path).unwrap().kind().unwrap() {
+            Some(Kind::File { stamp, .. }) => stamp,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_content_counts_where_it_is_known_and_the_times_otherwise() {
+        let scratch = Scratch::new();
+        let path = scratch.path("a");
+        std::fs::write(&path, "one").unwrap();
+        let (seen, before) = (Seen::default(), stamp(&path));
+        assert_eq!(seen.known(&path, before, Some(b"one")), Known::Never);
+        seen.note(&path, before, Some(b"one"));
+        assert_eq!(seen.known(&path, before, Some(b"two")), Known::Changed);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "one!").unwrap();
+        let after = stamp(&path);
+        assert_eq!(seen.known(&path, after, Some(b"one")), Known::Current);
+        assert_eq!(seen.known(&path, after, None), Known::Changed);
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten() {
+        let scratch = Scratch::new();
+        std::fs::write(scratch.path("a"), "").unwrap();
+        let (seen, stamp) = (Seen::default(), stamp(&scratch.path("a")));
+        for n in 0..=FILES_MAX {
+            seen.note(Path::new(&n.to_string()), stamp, None);
+        }
+        assert_eq!(seen.known(Path::new("0"), stamp, None), Known::Never);
+        assert_eq!(seen.known(Path::new("1"), stamp, None), Known::Current);
+    }
+}

@@ -7,10 +7,18 @@ use crate::Tool;
 use crate::ask::Ask;
 use crate::bash::Bash;
 use crate::edit::Edit;
+use crate::glob::Glob;
+use crate::grep::Grep;
+use crate::memory::Memory;
+use crate::notebook_edit::NotebookEdit;
 use crate::read::Read;
+use crate::skill::Skill;
 use crate::spawn_agent::SpawnAgent;
 use crate::todo_write::TodoWrite;
 use crate::write::Write;
+
+/// Other names that tools are called by.
+const ALIASES: [(&str, &str); 1] = [("AskUserQuestion", "ask")];
 
 /// The tools that an agent has.
 #[derive(Clone, Default)]
@@ -25,7 +33,12 @@ impl Toolbox {
         toolbox.add(Arc::new(Ask));
         toolbox.add(Arc::new(Bash::default()));
         toolbox.add(Arc::new(Edit));
+        toolbox.add(Arc::new(Glob));
+        toolbox.add(Arc::new(Grep));
+        toolbox.add(Arc::new(Memory));
+        toolbox.add(Arc::new(NotebookEdit));
         toolbox.add(Arc::new(Read));
+        toolbox.add(Arc::new(Skill));
         toolbox.add(Arc::new(SpawnAgent));
         toolbox.add(Arc::new(TodoWrite));
         toolbox.add(Arc::new(Write));
@@ -37,7 +50,11 @@ impl Toolbox {
         self.tools.insert(tool.name(), tool);
     }
 
+    /// The tool of this name, or of which it is an alias. Models call some tools by a name that they
+    /// know from elsewhere; such a name is taken, but not offered.
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+        let name = alias.map_or(name, |(_, name)| name);
         self.tools.get(name).cloned()
     }
 
@@ -61,7 +78,12 @@ mod tests {
                 "ask",
                 "bash",
                 "edit",
+                "glob",
+                "grep",
+                "memory",
+                "notebookEdit",
                 "read",
+                "skill",
                 "spawnAgent",
                 "todoWrite",
                 "write"
@@ -73,5 +95,7 @@ mod tests {
         }
         assert!(toolbox.get("bash").is_some());
         assert!(toolbox.get("Bash").is_none());
+        let alias = toolbox.get("AskUserQuestion");
+        assert_eq!(alias.map(|tool| tool.name()), Some("ask"));
     }
 }

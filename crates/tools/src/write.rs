@@ -1,11 +1,15 @@
 //! The tool `write`: makes a file, or replaces its whole content.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::change::{self, FILE_BYTES_MAX};
+use crate::change::Draft;
 use crate::input::Fields;
 use crate::path::{self, PATH_CHARS_MAX};
+use crate::seen::{Known, Seen};
+use crate::text::{self, Encoding};
 use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
 
 /// The longest content.
@@ -21,8 +25,8 @@ impl Tool for Write {
 
     fn description(&self) -> &'static str {
         "Writes a file.\n\
-         Replaces the whole content if the file exists; makes missing directories. \
-         To change a part of a file, use edit."
+         Replaces the whole content if the file exists, which must have been read before; makes \
+         missing directories. To change a part of a file, use edit."
     }
 
     fn parameters(&self) -> Value {
@@ -46,29 +50,67 @@ impl Tool for Write {
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
-        let scope = cx.scope.clone();
-        crate::input::blocking(self.name(), move || write(&scope, &input)).await
+        let (scope, seen) = (cx.scope.clone(), Arc::clone(&cx.seen));
+        crate::input::blocking(self.name(), move || write(&scope, &seen, &input)).await
     }
 }
 
-fn write(scope: &Scope, input: &Value) -> Result<Output, Failure> {
+fn write(scope: &Scope, seen: &Seen, input: &Value) -> Result<Output, Failure> {
     let fields = Fields::of("write", input)?;
     let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
     let content = fields.text("content", CONTENT_CHARS_MAX)?;
     let target = path::resolve_to_change("write", scope, given)?;
-    // What cannot be compared (too large, not text) is compared as if it had been empty.
-    let old = match std::fs::metadata(&target) {
-        Ok(metadata) if metadata.is_file() && metadata.len() <= FILE_BYTES_MAX => {
-            Some(std::fs::read_to_string(&target).unwrap_or_default())
-        }
-        Ok(_) => Some(String::new()),
-        Err(_) => None,
+    let _alone = seen.changing();
+    let draft = Draft::open("write", given, target)?;
+    let known = draft.known(seen)?;
+    let Some(old) = &draft.old else {
+        draft.save(seen, content.as_bytes())?;
+        return Ok(tell(scope, &draft, given, None, content, ""));
     };
-    change::replace("write", &target, given, content)?;
-    Ok(Output::Files {
-        summary: format!("Wrote {} chars to {given}", content.chars().count()),
-        changes: vec![change::describe(scope, &target, old.as_deref(), content)],
-    })
+    // What cannot be compared (too large, not text) is compared as if it had been empty.
+    let bytes = old.bytes.as_deref();
+    let decoded = bytes.and_then(text::decode);
+    let (before, encoding) = decoded.unwrap_or_default();
+    let after = text::with_ends(content, text::has_crlf(&before));
+    let (bytes_after, note) = encoded(&after, encoding);
+    // A model that never saw the file cannot know what it would destroy.
+    let harmless = bytes.is_some_and(|bytes| bytes.is_empty() || bytes == bytes_after);
+    if known == Known::Never && !harmless {
+        return Err(draft.error(format!(
+            "{given} exists and you have not read it; read it first, so that nothing is lost"
+        )));
+    }
+    draft.save(seen, &bytes_after)?;
+    Ok(tell(scope, &draft, given, Some(&before), &after, &note))
+}
+
+/// The bytes in the file's own encoding where that has all characters, and what to say of it.
+fn encoded(content: &str, encoding: Encoding) -> (Vec<u8>, String) {
+    match (text::encode(content, encoding), encoding) {
+        (Ok(bytes), Encoding::Utf8) => (bytes, String::new()),
+        (Ok(bytes), _) => (bytes, format!(" (encoded as before: {})", encoding.name())),
+        (Err(_), _) => {
+            let note = format!(
+                " (now UTF-8; {} has not all its characters)",
+                encoding.name()
+            );
+            (content.as_bytes().to_vec(), note)
+        }
+    }
+}
+
+fn tell(
+    scope: &Scope,
+    draft: &Draft<'_>,
+    given: &str,
+    before: Option<&str>,
+    after: &str,
+    note: &str,
+) -> Output {
+    Output::Files {
+        summary: format!("Wrote {} chars to {given}{note}", after.chars().count()),
+        changes: vec![draft.describe(scope, before, after)],
+    }
 }
 
 #[cfg(test)]
@@ -112,8 +154,11 @@ mod tests {
         let file = scratch.path("run.sh");
         std::fs::write(&file, "one\ntwo\n").unwrap();
         std::fs::set_permissions(&file, Permissions::from_mode(0o750)).unwrap();
+        let cx = scratch.cx(&Arc::default());
+        let input = json!({"filePath": "run.sh"});
+        crate::read::Read.run(&cx, input).await.unwrap();
         let input = json!({"filePath": file.to_str().unwrap(), "content": "one\n2\n"});
-        let Output::Files { changes, .. } = scratch.run(&Write, input).await.unwrap() else {
+        let Output::Files { changes, .. } = Write.run(&cx, input).await.unwrap() else {
             panic!("write tells files");
         };
         assert_eq!(changes[0].path, "run.sh");
@@ -185,5 +230,71 @@ mod tests {
             "{message}"
         );
         assert!(!other.path("x").exists());
+    }
+
+    #[tokio::test]
+    async fn what_was_not_read_or_changed_since_is_not_overwritten() {
+        let scratch = Scratch::new();
+        let cx = scratch.cx(&Arc::default());
+        std::fs::write(scratch.path("a"), "mine").unwrap();
+        let input = json!({"filePath": "a", "content": "new"});
+        let refused = Write.run(&cx, input.clone()).await;
+        let message =
+            "write: a exists and you have not read it; read it first, so that nothing is lost";
+        assert_eq!(refused, Err(Failure::Error(message.to_owned())));
+        let read = json!({"filePath": "a"});
+        crate::read::Read.run(&cx, read.clone()).await.unwrap();
+        Write.run(&cx, input.clone()).await.unwrap();
+        // What it wrote itself it knows.
+        let again = json!({"filePath": "a", "content": "newer"});
+        Write.run(&cx, again).await.unwrap();
+        std::fs::write(scratch.path("a"), "theirs").unwrap();
+        let refused = Write.run(&cx, input.clone()).await;
+        let message = "write: a changed since you read it; read it again";
+        assert_eq!(refused, Err(Failure::Error(message.to_owned())));
+        assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"theirs");
+        crate::read::Read.run(&cx, read).await.unwrap();
+        Write.run(&cx, input).await.unwrap();
+        assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"new");
+    }
+
+    #[tokio::test]
+    async fn a_file_keeps_its_encoding_and_line_ends() {
+        let scratch = Scratch::new();
+        let cx = scratch.cx(&Arc::default());
+        let table: [(&[u8], &str, &[u8], &str); 4] = [
+            (b"a\r\nb\r\n", "c\nd\n", b"c\r\nd\r\n", "Wrote 6 chars to f"),
+            (
+                b"\xef\xbb\xbfa",
+                "b",
+                b"\xef\xbb\xbfb",
+                "(encoded as before: UTF-8 with a byte order mark)",
+            ),
+            (
+                b"zw\xf6lf",
+                "f\u{fc}nf",
+                b"f\xfcnf",
+                "(encoded as before: Windows-1252)",
+            ),
+            (
+                b"zw\xf6lf",
+                "\u{2192}",
+                "\u{2192}".as_bytes(),
+                "(now UTF-8; Windows-1252 has not all its characters)",
+            ),
+        ];
+        for (before, content, after, told) in table {
+            std::fs::write(scratch.path("f"), before).unwrap();
+            crate::read::Read
+                .run(&cx, json!({"filePath": "f"}))
+                .await
+                .unwrap();
+            let input = json!({"filePath": "f", "content": content});
+            let Output::Files { summary, .. } = Write.run(&cx, input).await.unwrap() else {
+                panic!("write tells files");
+            };
+            assert!(summary.ends_with(told), "{summary}");
+            assert_eq!(std::fs::read(scratch.path("f")).unwrap(), after);
+        }
     }
 }

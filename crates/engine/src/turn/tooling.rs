@@ -116,6 +116,8 @@ pub fn scope(turn: &Turn) -> Scope {
                 .join("spill")
                 .join(turn.card.id.to_string()),
         ),
+        skills: vec![turn.shared.config.home.join("skills")],
+        trusted: false,
     }
 }
 

@@ -1,0 +1,149 @@
+//! The tool `notebookEdit`: changes one cell of a Jupyter notebook and nothing else.
+
+mod book;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::change::{Draft, FILE_BYTES_MAX};
+use crate::input::{Fields, blocking};
+use crate::path::{self, PATH_CHARS_MAX};
+use crate::seen::{Known, Seen};
+use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
+use book::{Book, CellType};
+
+const NAME: &str = "notebookEdit";
+/// The longest text of a cell.
+const SOURCE_CHARS_MAX: usize = 1_000_000;
+const INDEX_MAX: u64 = 100_000;
+
+pub(crate) struct NotebookEdit;
+
+#[async_trait]
+impl Tool for NotebookEdit {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn description(&self) -> &'static str {
+        "Changes a cell of a Jupyter notebook (.ipynb).\n\
+         Cells are counted from 0. editMode replace puts newSource into the cell and keeps its \
+         outputs as they are until it is run again; insert puts a new cell before the one at \
+         cellIndex (or at the end); delete removes the cell. Read the notebook first."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "notebookPath": {"type": "string", "description": "Relative to the workspace, or absolute inside it."},
+                "cellIndex": {"type": "integer", "minimum": 0, "description": "The cell, counted from 0."},
+                "newSource": {"type": "string", "description": "The whole new text of the cell; not needed to delete."},
+                "cellType": {"type": "string", "enum": ["code", "markdown", "raw"], "description": "Kept as it is, or code for a new cell, if absent."},
+                "editMode": {"type": "string", "enum": ["replace", "insert", "delete"], "default": "replace"},
+            },
+            "required": ["notebookPath", "cellIndex"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn class(&self) -> Class {
+        Class::FileChange
+    }
+
+    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
+        Judgement::Allow
+    }
+
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+        let (scope, seen) = (cx.scope.clone(), Arc::clone(&cx.seen));
+        blocking(self.name(), move || edit(&scope, &seen, &input)).await
+    }
+}
+
+/// What is to be done with a cell.
+enum Wish<'a> {
+    Replace(&'a str),
+    Insert(&'a str),
+    Delete,
+}
+
+fn wish<'a>(fields: &Fields<'a>) -> Result<Wish<'a>, Failure> {
+    let source = || fields.text("newSource", SOURCE_CHARS_MAX);
+    match fields.optional_text("editMode", PATH_CHARS_MAX)? {
+        None | Some("replace") => Ok(Wish::Replace(source()?)),
+        Some("insert") => Ok(Wish::Insert(source()?)),
+        Some("delete") => Ok(Wish::Delete),
+        Some(_) => Err(fields.refuse("editMode", "\"replace\", \"insert\" or \"delete\"")),
+    }
+}
+
+fn cell_type(fields: &Fields<'_>) -> Result<Option<CellType>, Failure> {
+    match fields.optional_text("cellType", PATH_CHARS_MAX)? {
+        None => Ok(None),
+        Some(name) => match CellType::of(name) {
+            Some(cell_type) => Ok(Some(cell_type)),
+            None => Err(fields.refuse("cellType", "\"code\", \"markdown\" or \"raw\"")),
+        },
+    }
+}
+
+fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<Output, Failure> {
+    let fields = Fields::of(NAME, input)?;
+    let given = fields.filled_text("notebookPath", PATH_CHARS_MAX)?;
+    let index = fields.optional_whole("cellIndex", 0..=INDEX_MAX)?;
+    let index = index.ok_or_else(|| fields.refuse("cellIndex", "a whole number"))? as usize;
+    let (wish, cell_type) = (wish(&fields)?, cell_type(&fields)?);
+    if !given.to_ascii_lowercase().ends_with(".ipynb") {
+        return Err(error(format!(
+            "{given} is not a notebook (.ipynb); use edit"
+        )));
+    }
+    let target = path::resolve_to_change(NAME, scope, given)?;
+    let _alone = seen.changing();
+    let draft = Draft::open(NAME, given, target)?;
+    let known = draft.known(seen)?;
+    let before = content(&draft, given)?;
+    // A cell is named by its number alone, which says nothing about what is in it.
+    if known == Known::Never {
+        return Err(error(format!("you have not read {given}; read it first")));
+    }
+    let book = Book::parse(before).map_err(|problem| error(format!("{given} {problem}")))?;
+    let after = match wish {
+        Wish::Replace(source) => book.replace(index, source, cell_type),
+        Wish::Insert(source) => book.insert(index, source, cell_type),
+        Wish::Delete => book.delete(index),
+    }
+    .map_err(|problem| error(format!("{given} {problem}")))?;
+    draft.save(seen, after.as_bytes())?;
+    let done = match wish {
+        Wish::Replace(_) => "Replaced",
+        Wish::Insert(_) => "Inserted",
+        Wish::Delete => "Deleted",
+    };
+    Ok(Output::Files {
+        summary: format!("{done} cell {index} of {given}"),
+        changes: vec![draft.describe(scope, Some(before), &after)],
+    })
+}
+
+fn content<'a>(draft: &'a Draft<'_>, given: &str) -> Result<&'a str, Failure> {
+    let Some(old) = &draft.old else {
+        return Err(error(format!("{given} does not exist")));
+    };
+    let Some(bytes) = &old.bytes else {
+        return Err(error(format!(
+            "{given} has more than the {FILE_BYTES_MAX} bytes that can be edited; clear its outputs"
+        )));
+    };
+    std::str::from_utf8(bytes).map_err(|_| error(format!("{given} is not UTF-8 text")))
+}
+
+fn error(message: impl std::fmt::Display) -> Failure {
+    Failure::Error(format!("{NAME}: {message}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! The tool `skill`: gives the instructions of a skill to the model.
+
+mod front;
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::input::{Fields, blocking};
+use crate::path::{self, Shown};
+use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, held, spill};
+use front::{NAME_CHARS_MAX, is_name};
+
+const FILE: &str = "SKILL.md";
+/// Where a workspace keeps its skills, the first wins.
+const PROJECT: [&str; 2] = [".cowork/skills", ".agent/skills"];
+/// A longer skill is not taken.
+const SKILL_BYTES_MAX: u64 = 256 * 1024;
+/// How many names are told when one was not found.
+const NAMES_MAX: usize = 50;
+/// The rest of a longer answer goes to a file.
+const ANSWER_CHARS_MAX: usize = 100_000;
+
+pub(crate) struct Skill;
+
+#[async_trait]
+impl Tool for Skill {
+    fn name(&self) -> &'static str {
+        "skill"
+    }
+
+    fn description(&self) -> &'static str {
+        "Loads a skill.\n\
+         A skill is a set of instructions for one kind of task. Load it by its name before you \
+         begin such a task, and follow it."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {"skillName": {"type": "string", "maxLength": NAME_CHARS_MAX}},
+            "required": ["skillName"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn class(&self) -> Class {
+        Class::FileRead
+    }
+
+    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
+        Judgement::Allow
+    }
+
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+        let scope = cx.scope.clone();
+        blocking(self.name(), move || load(&scope, &input)).await
+    }
+}
+
+fn load(scope: &Scope, input: &Value) -> Result<Output, Failure> {
+    let fields = Fields::of("skill", input)?;
+    let name = fields.filled_text("skillName", NAME_CHARS_MAX)?;
+    if !is_name(name) {
+        return Err(fields.refuse(
+            "skillName",
+            "small letters and digits, in words joined by '-'",
+        ));
+    }
+    let project = project(scope, name)?;
+    let file = match (&project, scope.trusted) {
+        (Some(file), true) => Some(file.clone()),
+        // What came with a workspace does nothing until it is trusted, and so hides nothing.
+        (_, false) | (None, true) => global(scope, name),
+    };
+    let Some(file) = file else {
+        return Err(match project {
+            Some(_) => error(format!(
+                "{name} comes with this workspace, which is not trusted; ask the user to trust the \
+                 workspace before its skills can be used"
+            )),
+            None => not_found(scope, name),
+        });
+    };
+    let skill = content(&file)?;
+    let body = front::body(&skill, name)
+        .map_err(|problem| error(format!("{name} is not a valid skill: {problem}")))?;
+    let directory = file.parent().unwrap_or(&file);
+    let shown = Shown::of(scope).path(directory);
+    let text = format!(
+        "{}\n\n[the files of this skill are in {shown}]",
+        body.trim()
+    );
+    let text = spill::cut(scope, "skill", text, ANSWER_CHARS_MAX);
+    Ok(Output::Text(text))
+}
+
+/// The skill's file in the workspace, if it has one.
+fn project(scope: &Scope, name: &str) -> Result<Option<PathBuf>, Failure> {
+    for tier in PROJECT {
+        let file = path::resolve("skill", scope, &format!("{tier}/{name}/{FILE}"))?;
+        if file.is_file() {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
+}
+
+/// The skill's file in the user's own directories, whose links lead where the user wants.
+fn global(scope: &Scope, name: &str) -> Option<PathBuf> {
+    let tiers = scope.skills.iter();
+    tiers
+        .filter_map(|tier| std::fs::canonicalize(tier.join(name).join(FILE)).ok())
+        .find(|file| file.is_file())
+}
+
+fn content(file: &Path) -> Result<String, Failure> {
+    let failed = |problem| error(format!("{FILE} cannot be read: {problem}"));
+    let mut bytes = Vec::new();
+    let opened = held::open(file).map_err(failed)?;
+    let mut opened = opened.take(SKILL_BYTES_MAX + 1);
+    opened.read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > SKILL_BYTES_MAX {
+        return Err(error(format!(
+            "{FILE} has more than {SKILL_BYTES_MAX} bytes"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|_| error(format!("{FILE} is not UTF-8 text")))
+}
+
+fn not_found(scope: &Scope, name: &str) -> Failure {
+    let mut tiers: Vec<PathBuf> = scope.skills.clone();
+    if scope.trusted {
+        tiers.extend(PROJECT.iter().map(|tier| scope.directory.join(tier)));
+    }
+    let mut names = BTreeSet::new();
+    for tier in tiers {
+        for entry in std::fs::read_dir(tier).into_iter().flatten().flatten() {
+            let file = entry.file_name();
+            let name = file.to_str().filter(|name| is_name(name));
+            if let Some(name) = name.filter(|_| entry.path().join(FILE).is_file()) {
+                names.insert(name.to_owned());
+            }
+        }
+    }
+    let names: Vec<String> = names.into_iter().take(NAMES_MAX).collect();
+    error(match names.is_empty() {
+        true => format!("there is no skill {name}, nor any other"),
+        false => format!("there is no skill {name}; there are: {}", names.join(", ")),
+    })
+}
+
+fn error(message: impl std::fmt::Display) -> Failure {
+    Failure::Error(format!("skill: {message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn put(scratch: &Scratch, tier: &str, name: &str, body: &str) {
+        let directory = scratch.path(tier).join(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        let text = format!("---\nname: {name}\ndescription: About {name}\n---\n\n{body}\n");
+        std::fs::write(directory.join(FILE), text).unwrap();
+    }
+
+    struct World {
+        scratch: Scratch,
+        home: Scratch,
+        trusted: bool,
+    }
+
+    impl World {
+        async fn skill(&self, name: &str) -> Result<String, String> {
+            let mut cx = self.scratch.cx(&std::sync::Arc::default());
+            cx.scope.private.push(self.home.path(""));
+            cx.scope.skills.push(self.home.path("skills"));
+            cx.scope.trusted = self.trusted;
+            match Skill.run(&cx, json!({"skillName": name})).await {
+                Ok(Output::Text(text)) => Ok(text),
+                Err(Failure::Error(message)) => Err(message),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn world() -> World {
+        let (scratch, home) = (Scratch::new(), Scratch::new());
+        put(&scratch, ".agent/skills", "commit", "theirs");
+        put(&scratch, ".agent/skills", "deploy", "Push it.");
+        put(&home, "skills", "commit", "mine");
+        World {
+            scratch,
+            home,
+            trusted: false,
+        }
+    }
+
+    #[tokio::test]
+    async fn skills_of_the_workspace_wait_for_trust() {
+        let mut world = world();
+        let mine = world.skill("commit").await.unwrap();
+        assert!(
+            mine.starts_with("mine\n\n[the files of this skill are in /"),
+            "{mine}"
+        );
+        let message = world.skill("deploy").await.unwrap_err();
+        assert!(
+            message.starts_with("skill: deploy comes with this workspace, which is not trusted")
+        );
+        world.trusted = true;
+        let deploy = world.skill("deploy").await.unwrap();
+        assert_eq!(
+            deploy,
+            "Push it.\n\n[the files of this skill are in .agent/skills/deploy]"
+        );
+        assert!(world.skill("commit").await.unwrap().starts_with("theirs"));
+        put(&world.scratch, ".cowork/skills", "commit", "ours");
+        assert!(world.skill("commit").await.unwrap().starts_with("ours"));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_skill_is_refused() {
+        let mut world = world();
+        let message = world.skill("none").await.unwrap_err();
+        assert_eq!(message, "skill: there is no skill none; there are: commit");
+        world.trusted = true;
+        let message = world.skill("none").await.unwrap_err();
+        assert_eq!(
+            message,
+            "skill: there is no skill none; there are: commit, deploy"
+        );
+        for name in ["../x", "Commit", "a--b", "-a", "a/b"] {
+            let message = world.skill(name).await.unwrap_err();
+            assert!(
+                message.contains("\"skillName\" must be small letters"),
+                "{message}"
+            );
+        }
+        std::fs::create_dir(world.home.path("skills/other")).unwrap();
+        std::fs::copy(
+            world.home.path("skills/commit/SKILL.md"),
+            world.home.path("skills/other/SKILL.md"),
+        )
+        .unwrap();
+        let message = world.skill("other").await.unwrap_err();
+        assert!(message.contains("its name is \"commit\""), "{message}");
+        let large = "x".repeat(SKILL_BYTES_MAX as usize);
+        put(&world.home, "skills", "large", &large);
+        let message = world.skill("large").await.unwrap_err();
+        assert!(message.contains("more than 262144 bytes"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn a_link_out_of_the_workspace_is_not_followed() {
+        let (mut world, other) = (world(), Scratch::new());
+        world.trusted = true;
+        put(&other, "", "evil", "Obey.");
+        std::os::unix::fs::symlink(other.path("evil"), world.scratch.path(".agent/skills/evil"))
+            .unwrap();
+        let message = world.skill("evil").await.unwrap_err();
+        assert!(message.contains("resolves outside"), "{message}");
+    }
+}

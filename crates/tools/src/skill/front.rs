@@ -1,0 +1,134 @@
+//! The front matter of a skill: the lines between two `---` at its beginning.
+//!
+//! It is YAML, of which skills use little: `key: value`, quoted or not, texts over several lines,
+//! and nested values that are passed over here.
+
+pub(super) const NAME_CHARS_MAX: usize = 64;
+const DESCRIPTION_CHARS_MAX: usize = 1024;
+
+/// Whether it is words of small letters and digits, joined by `-`.
+pub(super) fn is_name(name: &str) -> bool {
+    let word = |word: &str| {
+        let mut letters = word.bytes();
+        !word.is_empty() && letters.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    name.len() <= NAME_CHARS_MAX && name.split('-').all(word)
+}
+
+/// The instructions behind the front matter, which must fit the directory's name.
+pub(super) fn body<'a>(skill: &'a str, directory: &str) -> Result<&'a str, String> {
+    let skill = skill.strip_prefix('\u{feff}').unwrap_or(skill);
+    let (front, body) = split(skill).ok_or("it does not begin with lines between two ---")?;
+    let name = field(front, "name").ok_or("it has no name")?;
+    if name != directory {
+        return Err(format!(
+            "its name is {name:?}, but its directory is {directory:?}"
+        ));
+    }
+    let description = field(front, "description").unwrap_or_default();
+    match description.chars().count() {
+        0 => Err("it has no description".to_owned()),
+        1..=DESCRIPTION_CHARS_MAX => Ok(body),
+        count => Err(format!(
+            "its description has {count} characters, more than {DESCRIPTION_CHARS_MAX}"
+        )),
+    }
+}
+
+fn split(skill: &str) -> Option<(&str, &str)> {
+    let (first, rest) = skill.split_once('\n')?;
+    if first.trim_end() != "---" {
+        return None;
+    }
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            return Some((&rest[..at], &rest[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// The text of a key that is not nested.
+fn field(front: &str, key: &str) -> Option<String> {
+    let mut lines = front.lines();
+    let value = lines.find_map(|line| {
+        let rest = line.strip_prefix(key)?.trim_start().strip_prefix(':')?;
+        (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim())
+    })?;
+    let deeper = lines.take_while(|line| line.is_empty() || line.starts_with([' ', '\t']));
+    let deeper: Vec<&str> = deeper.map(str::trim).collect();
+    let text = match value.chars().next() {
+        Some('|') => deeper.join("\n"),
+        Some('>') => deeper.join(" "),
+        // A plain or quoted text may go on in the next lines.
+        _ => [&[value], deeper.as_slice()].concat().join(" "),
+    };
+    Some(unquoted(text.trim()))
+}
+
+fn unquoted(text: &str) -> String {
+    let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    if let Some(inner) = inner('"') {
+        return inner.replace("\\\"", "\"").replace("\\\\", "\\");
+    }
+    if let Some(inner) = inner('\'') {
+        return inner.replace("''", "'");
+    }
+    // A comment begins with a blank and a #.
+    text.split(" #").next().unwrap_or(text).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_in_the_forms_that_skills_use() {
+        let table = [
+            ("name: a", Some("a")),
+            ("name: \"a \\\"b\\\"\"", Some("a \"b\"")),
+            ("name: 'it''s'", Some("it's")),
+            ("name: a # why", Some("a")),
+            ("name: >-\n  one\n  two\nother: x", Some("one two")),
+            ("name: |\n  one\n  two", Some("one\ntwo")),
+            ("name: one\n  two", Some("one two")),
+            ("metadata:\n  name: nested", None),
+            ("names: x", None),
+        ];
+        for (front, expected) in table {
+            assert_eq!(field(front, "name").as_deref(), expected, "{front}");
+        }
+    }
+
+    #[test]
+    fn the_front_matter_must_fit() {
+        let skill = |front: &str| format!("---\r\n{front}\r\n---\r\nBody\r\n");
+        let long = format!("name: a\ndescription: {}", "x".repeat(1025));
+        let table = [
+            (skill("name: a\r\ndescription: b"), Ok("Body\r\n")),
+            (
+                skill("name: b\ndescription: b"),
+                Err("its name is \"b\", but its directory is \"a\""),
+            ),
+            (skill("description: b"), Err("it has no name")),
+            (skill("name: a"), Err("it has no description")),
+            (
+                skill(&long),
+                Err("its description has 1025 characters, more than 1024"),
+            ),
+            (
+                "Body".to_owned(),
+                Err("it does not begin with lines between two ---"),
+            ),
+            (
+                "---\nname: a\n".to_owned(),
+                Err("it does not begin with lines between two ---"),
+            ),
+        ];
+        for (text, expected) in table {
+            assert_eq!(body(&text, "a"), expected.map_err(str::to_owned), "{text}");
+        }
+    }
+}

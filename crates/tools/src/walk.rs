@@ -1,0 +1,86 @@
+//! Walks a directory tree with several threads at once, inside the scope and until cancelled.
+
+use std::path::Path;
+
+use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkState};
+use tokio_util::sync::CancellationToken;
+
+use crate::path::Private;
+use crate::{Failure, Output, Scope};
+
+/// More threads than this only wait for each other.
+const THREADS_MAX: usize = 12;
+
+/// A walk below the canonical path `root` that follows no links, leaves out what is private, and
+/// takes only the directories and files that `wanted` does.
+pub(crate) fn below(
+    scope: &Scope,
+    root: &Path,
+    wanted: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+) -> WalkBuilder {
+    let private = Private::of(scope);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .follow_links(false)
+        .threads(threads.min(THREADS_MAX))
+        .filter_entry(move |entry| !private.has(entry.path()) && wanted(entry));
+    builder
+}
+
+/// One thread's part of the work.
+pub(crate) trait Walker: Send {
+    /// Takes one plain file; `false` ends the whole walk.
+    fn file(&mut self, entry: &DirEntry) -> bool;
+}
+
+/// Runs the walk with one walker in each thread, until it ends or is cancelled.
+pub(crate) fn run<'s, W: Walker + 's>(
+    builder: &WalkBuilder,
+    cancel: &'s CancellationToken,
+    walker: impl Fn() -> W + 's,
+) {
+    let mut threads = Threads { cancel, walker };
+    builder.build_parallel().visit(&mut threads);
+}
+
+struct Threads<'s, F> {
+    cancel: &'s CancellationToken,
+    walker: F,
+}
+
+impl<'s, W: Walker + 's, F: Fn() -> W> ParallelVisitorBuilder<'s> for Threads<'s, F> {
+    fn build(&mut self) -> Box<dyn ParallelVisitor + 's> {
+        Box::new(Thread {
+            cancel: self.cancel,
+            walker: (self.walker)(),
+        })
+    }
+}
+
+struct Thread<'s, W> {
+    cancel: &'s CancellationToken,
+    walker: W,
+}
+
+impl<W: Walker> ParallelVisitor for Thread<'_, W> {
+    fn visit(&mut self, entry: Result<DirEntry, ignore::Error>) -> WalkState {
+        if self.cancel.is_cancelled() {
+            return WalkState::Quit;
+        }
+        // A directory that cannot be read has no files for us.
+        let Ok(entry) = entry else {
+            return WalkState::Continue;
+        };
+        let plain = entry.file_type().is_some_and(|kind| kind.is_file());
+        match !plain || self.walker.file(&entry) {
+            true => WalkState::Continue,
+            false => WalkState::Quit,
+        }
+    }
+}
+
+/// What a walk that was cancelled answers.
+pub(crate) fn cancelled() -> Failure {
+    Failure::Cancelled(Output::Text("[cancelled]".to_owned()))
+}
