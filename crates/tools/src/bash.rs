@@ -1,6 +1,7 @@
-//! The tool `bash`: runs a command line in the workspace, shows its output as it comes, and leaves
-//! nothing running when it is cancelled.
+//! The tool `bash`: runs a command line in the workspace behind the sandbox's fence, shows its output as
+//! it comes, and leaves nothing running.
 
+mod blocked;
 mod capture;
 mod environment;
 mod group;
@@ -13,7 +14,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::input::Fields;
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, risk};
+use crate::sandbox::Fenced;
+use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx, risk};
 use capture::Capture;
 use group::Group;
 
@@ -48,7 +50,9 @@ impl Tool for Bash {
     fn description(&self) -> &'static str {
         "Runs a bash command in the workspace.\n\
          Each call is a new shell: directories and variables do not carry over. There is no input \
-         and no terminal. Commands end after ten minutes; long output is cut."
+         and no terminal. Commands end after ten minutes, and what they start ends with them; long \
+         output is cut. A sandbox may hold them: the workspace and $TMPDIR can be written, the network \
+         is closed."
     }
 
     fn parameters(&self) -> Value {
@@ -83,8 +87,66 @@ impl Tool for Bash {
                 duration_ms: 0,
             }));
         }
-        let group = Group::spawn(&cx.scope, command)?;
-        run(cx, group, self.time_max).await
+        let fenced = cx.sandbox.fence(&cx.scope, &group::words(command));
+        let first = self.run_fenced(cx, fenced).await?;
+        match blocked::cause(cx.sandbox.mode(), &cx.scope, &first) {
+            Some(cause) => self.run_again(cx, command, first, cause).await,
+            None => Ok(first),
+        }
+    }
+}
+
+impl Bash {
+    async fn run_fenced(
+        &self,
+        cx: &ToolCx,
+        fenced: Result<Fenced, String>,
+    ) -> Result<Output, Failure> {
+        let fenced = fenced.map_err(|error| Failure::Error(format!("bash: {error}")))?;
+        run(cx, Group::spawn(&cx.scope, fenced)?, self.time_max).await
+    }
+
+    /// The sandbox stopped it. Outside of it, it runs only if a person says so.
+    async fn run_again(
+        &self,
+        cx: &ToolCx,
+        command: &str,
+        first: Output,
+        cause: &str,
+    ) -> Result<Output, Failure> {
+        let wish = format!("{command}  (again, outside the sandbox: {cause})");
+        let allowed = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(Failure::Cancelled(first)),
+            allowed = cx.host.approve(wish, true, Risk::OutsideScope) => allowed,
+        };
+        if !allowed {
+            let note =
+                format!("[the sandbox stopped this: {cause}; running it outside was not allowed]");
+            return Ok(noted(first, note));
+        }
+        let fenced = cx.sandbox.open(&group::words(command));
+        let second = self.run_fenced(cx, fenced).await?;
+        let note =
+            format!("[this is the second run, outside the sandbox; the first one failed: {cause}]");
+        Ok(noted(second, note))
+    }
+}
+
+fn noted(output: Output, note: String) -> Output {
+    match output {
+        Output::Command {
+            stdout,
+            stderr,
+            exit_code,
+            duration_ms,
+        } => Output::Command {
+            stdout,
+            stderr: with_note(stderr, Some(note)),
+            exit_code,
+            duration_ms,
+        },
+        other @ (Output::Text(_) | Output::Files { .. } | Output::Json(_)) => other,
     }
 }
 
@@ -147,8 +209,7 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output
 
 fn timed_out(time_max: Duration) -> String {
     format!(
-        "Command stopped: it ran longer than {} seconds. Do less at once, or start it in the \
-         background with its output in a file.",
+        "Command stopped: it ran longer than {} seconds. Do less at once.",
         time_max.as_secs_f32()
     )
 }

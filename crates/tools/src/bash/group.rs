@@ -1,5 +1,8 @@
-//! A shell and all it started: a process group that is followed, or ended as a whole.
+//! A shell and all it started: followed, or ended as a whole.
+//!
+//! Behind a launcher that is all of it. Without one, it is what stayed in the shell's process group.
 
+use std::ffi::OsStr;
 use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -7,11 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
 use super::capture::Capture;
 use super::environment;
+use crate::sandbox::launcher::TERMINATE;
+use crate::sandbox::{Fenced, Held};
 use crate::{Failure, Host, Scope, Stream};
 
 /// Between the polite signal and the one that cannot be refused.
@@ -21,34 +27,56 @@ const TERMINATE_GRACE: Duration = Duration::from_millis(500);
 const OUTPUT_GRACE: Duration = Duration::from_millis(300);
 /// How long output is awaited in all, after the shell has ended.
 const OUTPUT_GRACE_MAX: Duration = Duration::from_secs(5);
+/// How long the launcher may need to end everything.
+const LAUNCHER_GRACE: Duration = Duration::from_secs(15);
+const GONE_PAUSE: Duration = Duration::from_millis(5);
 const READ_BYTES: usize = 16 * 1024;
 const SIGTERM: i32 = 15;
 
-/// The shell and what it started, as far as that stayed in its process group.
+/// The shell, with what fences it in.
 pub(super) struct Group {
     child: Box<dyn ChildWrapper>,
+    /// The launcher's ear; when it closes, the launcher ends everything.
+    control: Option<ChildStdin>,
+    is_launched: bool,
+    held: Option<Held>,
     /// Nothing is to be ended any more.
     done: bool,
 }
 
+/// The words that make a shell run a command line. Not a login shell: that would run the user's
+/// profile, which is slow, differs from machine to machine, and may bring back the secrets that the
+/// environment was freed of.
+pub(super) fn words(command: &str) -> [&OsStr; 3] {
+    ["bash", "-c", command].map(OsStr::new)
+}
+
 impl Group {
-    /// Starts `bash -c`. Not a login shell: that would run the user's profile, which is slow, differs
-    /// from machine to machine, and may bring back the secrets that the environment was freed of.
-    pub fn spawn(scope: &Scope, command: &str) -> Result<Group, Failure> {
-        let mut wrap = CommandWrap::with_new("bash", |bash| {
-            bash.arg("-c")
-                .arg(command)
+    pub fn spawn(scope: &Scope, fenced: Fenced) -> Result<Group, Failure> {
+        let mut wrap = CommandWrap::with_new(&fenced.program, |program| {
+            program
+                .args(&fenced.arguments)
                 .current_dir(&scope.directory)
-                .stdin(Stdio::null())
+                .stdin(match fenced.is_launched {
+                    true => Stdio::piped(),
+                    false => Stdio::null(),
+                })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
-            environment::prepare(bash, std::env::vars_os().map(|(name, _)| name));
+            environment::prepare(program, std::env::vars_os().map(|(name, _)| name));
+            program.envs(fenced.environment.iter().map(|(name, value)| (name, value)));
         });
-        let child = wrap
+        let mut child = wrap
             .wrap(ProcessGroup::leader())
             .spawn()
             .map_err(|error| Failure::Error(format!("bash: cannot start: {error}")))?;
-        Ok(Group { child, done: false })
+        Ok(Group {
+            control: child.stdin().take(),
+            child,
+            is_launched: fenced.is_launched,
+            held: fenced.held,
+            done: false,
+        })
     }
 
     /// The reading of both pipes into their captures and to the host.
@@ -92,18 +120,24 @@ impl Group {
         Ok(status)
     }
 
-    /// Ends the whole group: politely, then for certain.
+    /// Ends everything: politely, then for certain.
     pub async fn stop(&mut self, pumping: &mut Pumping<'_>) {
         // Errors mean that nobody is left to be told.
-        let _ = self.child.signal(SIGTERM);
+        match &mut self.control {
+            Some(control) => drop(control.write_all(&[TERMINATE]).await),
+            None => drop(self.child.signal(SIGTERM)),
+        }
         let _ = timeout(TERMINATE_GRACE, self.follow(pumping)).await;
+        if self.control.take().is_some() {
+            let _ = timeout(LAUNCHER_GRACE, self.follow(pumping)).await;
+        }
         let _ = self.child.start_kill();
         let _ = self.child.inner_mut().wait().await;
         pumping.drain().await;
         self.done = true;
     }
 
-    /// Leaves what still runs in the background alone.
+    /// Leaves alone what still runs in the background; a launcher has left nothing.
     pub fn let_go(&mut self) {
         self.done = true;
     }
@@ -112,9 +146,32 @@ impl Group {
 /// When the run itself is dropped there is no time for politeness.
 impl Drop for Group {
     fn drop(&mut self) {
-        if !self.done {
-            let _ = self.child.start_kill();
+        if self.done {
+            return;
         }
+        if !self.is_launched {
+            let _ = self.child.start_kill();
+            return;
+        }
+        // The launcher ends everything now; until then, what protects the workspace must stay.
+        drop(self.control.take());
+        if let (Some(held), Some(pid)) = (self.held.take(), self.child.id()) {
+            std::thread::spawn(move || {
+                wait_until_gone(pid);
+                drop(held);
+            });
+        }
+    }
+}
+
+fn wait_until_gone(pid: u32) {
+    let begun = Instant::now();
+    let is_there = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    while is_there() && begun.elapsed() < LAUNCHER_GRACE {
+        std::thread::sleep(GONE_PAUSE);
     }
 }
 

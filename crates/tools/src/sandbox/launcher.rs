@@ -1,0 +1,182 @@
+//! What stands between the server and a command: it starts the command behind the fence, watches its
+//! limits, and ends with it everything that it started.
+//!
+//! The binary runs itself for this, in two steps: `watch`, which stays, and `fence`, which becomes the
+//! command. The server holds the other end of its standard input: a `t` asks the command to end, and
+//! when the pipe closes, which it also does when the server dies, nothing is left running.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
+use serde::{Deserialize, Serialize};
+
+use super::fence::{self, Fence};
+use super::limits::Limits;
+use super::watch::Watch;
+
+/// The first argument of a binary that is to be the launcher.
+pub const ARGUMENT: &str = "sandbox-exec";
+const WATCH: &str = "watch";
+const FENCE: &str = "fence";
+/// What the server writes to ask the command to end.
+pub const TERMINATE: u8 = b't';
+/// The launcher itself failed; nothing ran.
+pub const EXIT_NOT_STARTED: i32 = 125;
+/// As after a kill.
+const EXIT_OVER_LIMIT: i32 = 137;
+/// How long what is left behind is hunted.
+const SWEEP_MAX: Duration = Duration::from_secs(10);
+const SWEEP_PAUSE: Duration = Duration::from_millis(5);
+
+/// What the server tells the launcher.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Orders {
+    pub fence: Fence,
+    pub network: bool,
+    pub limits: Limits,
+    /// The server's own process, which a command must not signal.
+    pub server: i32,
+}
+
+impl Orders {
+    /// The launcher's arguments for running a program.
+    pub fn arguments(&self, program: &[&OsStr]) -> Result<Vec<OsString>, String> {
+        let orders = serde_json::to_string(self)
+            .map_err(|_| "the sandbox cannot be told of a path that is not text".to_owned())?;
+        let mut list = vec![ARGUMENT.into(), WATCH.into(), orders.into()];
+        list.extend(program.iter().map(|&word| word.to_owned()));
+        Ok(list)
+    }
+}
+
+/// Is the launcher if the command line says so; gives the exit code then.
+///
+/// To be called first thing in `main`, while there is one thread only.
+pub fn run_if_asked() -> Option<i32> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != ARGUMENT {
+        return None;
+    }
+    let step = arguments.next()?;
+    let text = arguments.next()?;
+    let program: Vec<OsString> = arguments.collect();
+    let outcome = match serde_json::from_slice::<Orders>(text.as_encoded_bytes()) {
+        Err(error) => Err(format!("its orders are not understood: {error}")),
+        Ok(orders) if step == WATCH => watch(&orders, &text, &program),
+        Ok(orders) if step == FENCE => Err(fence::become_program(&orders, &program)),
+        Ok(_) => Err("it is not known what to do".to_owned()),
+    };
+    Some(outcome.unwrap_or_else(|error| {
+        eprintln!("dragoman: the sandbox could not be set up: {error}");
+        EXIT_NOT_STARTED
+    }))
+}
+
+enum Event {
+    /// The command has ended.
+    Ended(i32),
+    /// No process is left.
+    Alone,
+    Terminate,
+    /// The server has gone, or wants the end now.
+    Kill,
+}
+
+fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, String> {
+    let own = rustix::process::getpid();
+    // What a command leaves behind becomes ours, however often it forks.
+    rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
+    // The command is of the same user, but shall not read or write our memory.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|error| error.to_string())?;
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let child = Command::new(this)
+        .args([OsStr::new(ARGUMENT), OsStr::new(FENCE), text])
+        .args(program)
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let command = Pid::from_child(&child);
+    let (events, happening) = mpsc::channel();
+    let hearing = events.clone();
+    std::thread::spawn(move || hear(&hearing));
+    std::thread::spawn(move || reap(command, &events));
+
+    let mut watching = Watch::new(&orders.limits);
+    let mut pause = watching.pause();
+    let mut over_limit = false;
+    let code = loop {
+        match happening.recv_timeout(pause) {
+            Ok(Event::Ended(code)) => break code,
+            Ok(Event::Alone | Event::Kill) | Err(RecvTimeoutError::Disconnected) => {
+                break EXIT_OVER_LIMIT;
+            }
+            // It leads a session of its own.
+            Ok(Event::Terminate) => {
+                let _ = rustix::process::kill_process_group(command, Signal::TERM);
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(excess) = watching.excess() {
+                    eprintln!("dragoman: the command was ended: {excess}");
+                    over_limit = true;
+                    break EXIT_OVER_LIMIT;
+                }
+                pause = watching.pause();
+            }
+        }
+    };
+    let left = watching.others();
+    if left > 0 && !over_limit && code != EXIT_OVER_LIMIT {
+        eprintln!("dragoman: {left} left in the background ended with the command");
+    }
+    sweep(&watching, command, &happening);
+    Ok(code)
+}
+
+/// Ends whatever is left. Where this is the first process of its namespace the kernel does so, too.
+fn sweep(watching: &Watch, command: Pid, happening: &mpsc::Receiver<Event>) {
+    let begun = Instant::now();
+    while begun.elapsed() < SWEEP_MAX {
+        let _ = rustix::process::kill_process_group(command, Signal::KILL);
+        for pid in watching.processes() {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        match happening.recv_timeout(SWEEP_PAUSE) {
+            Ok(Event::Alone) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(Event::Ended(_) | Event::Terminate | Event::Kill)
+            | Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+fn hear(events: &Sender<Event>) {
+    let mut byte = [0];
+    while let Ok(1) = std::io::stdin().read(&mut byte) {
+        if byte[0] == TERMINATE && events.send(Event::Terminate).is_err() {
+            return;
+        }
+    }
+    let _ = events.send(Event::Kill);
+}
+
+fn reap(command: Pid, events: &Sender<Event>) {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == command => {
+                let signal = status.terminating_signal().map(|signal| 128 + signal);
+                let code = status.exit_status().or(signal).unwrap_or(1);
+                let _ = events.send(Event::Ended(code));
+            }
+            Ok(_) => {}
+            Err(error) if error == rustix::io::Errno::INTR => {}
+            Err(_) => {
+                let _ = events.send(Event::Alone);
+                return;
+            }
+        }
+    }
+}

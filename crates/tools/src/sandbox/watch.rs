@@ -1,0 +1,148 @@
+//! What a command and all that it started use just now, against their limits.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
+
+use super::limits::Limits;
+
+/// Between two looks.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+/// Looking takes at most one part in so many of the time.
+const SHARE: u32 = 20;
+/// More processes than this are not looked at one by one; there are too many then anyway.
+const PROCESSES_MAX: usize = 100_000;
+
+pub struct Watch {
+    limits: Limits,
+    own: Pid,
+    page_bytes: u64,
+    last: Duration,
+}
+
+impl Watch {
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            limits: limits.clone(),
+            own: rustix::process::getpid(),
+            page_bytes: rustix::param::page_size() as u64,
+            last: Duration::ZERO,
+        }
+    }
+
+    /// How long to wait until the next look.
+    pub fn pause(&self) -> Duration {
+        PAUSE_MIN.max(self.last * SHARE)
+    }
+
+    /// Looks; says what is too much.
+    pub fn excess(&mut self) -> Option<String> {
+        let begun = Instant::now();
+        let excess = self.look();
+        self.last = begun.elapsed();
+        excess
+    }
+
+    fn look(&self) -> Option<String> {
+        let processes = self.processes();
+        if processes.len() as u64 > self.limits.processes {
+            return Some(format!(
+                "more than {} processes at once",
+                self.limits.processes
+            ));
+        }
+        let memory: u64 = processes
+            .iter()
+            .filter_map(|pid| self.memory_bytes(*pid))
+            .sum();
+        if memory > self.limits.memory_bytes {
+            return Some(format!(
+                "more than {} of memory",
+                size(self.limits.memory_bytes)
+            ));
+        }
+        // What has ended is counted with the one who waited for it.
+        let all = processes.iter().chain([&self.own]);
+        let written: u64 = all.filter_map(|pid| written_bytes(*pid)).sum();
+        if written > self.limits.written_bytes {
+            let most = size(self.limits.written_bytes);
+            return Some(format!("more than {most} written to disk"));
+        }
+        None
+    }
+
+    /// Says how many processes there are, or nothing if there are none.
+    pub fn others(&self) -> usize {
+        let alive = |pid: &Pid| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            stat.is_ok_and(|stat| !stat.contains(") Z "))
+        };
+        self.processes().iter().filter(|pid| alive(pid)).count()
+    }
+
+    /// All below this one.
+    pub fn processes(&self) -> Vec<Pid> {
+        if self.own.is_init() {
+            return every_other();
+        }
+        let mut found = children(self.own);
+        let mut next = 0;
+        while next < found.len() && found.len() < PROCESSES_MAX {
+            found.extend(children(found[next]));
+            next += 1;
+        }
+        found
+    }
+
+    /// What a process has for itself.
+    fn memory_bytes(&self, pid: Pid) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+        let mut pages = text.split(' ').skip(1).map(|word| word.parse::<u64>().ok());
+        let (resident, shared) = (pages.next()??, pages.next()??);
+        Some(resident.saturating_sub(shared) * self.page_bytes)
+    }
+}
+
+fn written_bytes(pid: Pid) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("write_bytes: "))?;
+    line.parse().ok()
+}
+
+/// In a namespace of its own.
+fn every_other() -> Vec<Pid> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    numbers
+        .filter_map(Pid::from_raw)
+        .filter(|pid| !pid.is_init())
+        .take(PROCESSES_MAX)
+        .collect()
+}
+
+fn children(pid: Pid) -> Vec<Pid> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lists =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let mut found = Vec::new();
+    for list in lists {
+        found.extend(
+            list.split_whitespace()
+                .filter_map(|word| Pid::from_raw(word.parse().ok()?)),
+        );
+    }
+    found
+}
+
+fn size(bytes: u64) -> String {
+    const MIB: u64 = 1 << 20;
+    match bytes / MIB {
+        mib if mib >= 10 * 1024 => format!("{} GiB", mib / 1024),
+        mib => format!("{mib} MiB"),
+    }
+}
