@@ -115,6 +115,11 @@ impl Sandbox {
         }
     }
 
+    /// Whether it works here, by really trying.
+    pub fn works(&self) -> bool {
+        probe::works(self)
+    }
+
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }

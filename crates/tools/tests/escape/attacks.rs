@@ -1,0 +1,270 @@
+//! The attempts. A script may say ESCAPED; the world is looked at in any case.
+//!
+//! Variables: `$OUT` a directory outside, `$WS` the workspace, `$PRIVATE` the server's own data,
+//! `$SERVER` its process, `$PORT` and `$TOKEN` its port and token, `$SOCKET` and `$ABSTRACT` its
+//! sockets, `$PTRACE` the number of that system call.
+
+pub struct Attack {
+    pub name: &'static str,
+    pub script: &'static str,
+    /// Aims at protected paths inside the workspace.
+    pub inside: bool,
+    works: Works,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Works {
+    Everywhere,
+    /// Only root could do it unfenced.
+    ForRoot,
+    /// Needs more than this machine may have.
+    Perhaps,
+}
+
+impl Attack {
+    pub fn works_unfenced(&self) -> bool {
+        match self.works {
+            Works::Everywhere => true,
+            Works::ForRoot => rustix::process::geteuid().is_root(),
+            Works::Perhaps => false,
+        }
+    }
+}
+
+const fn outside(name: &'static str, script: &'static str) -> Attack {
+    Attack {
+        name,
+        script,
+        inside: false,
+        works: Works::Everywhere,
+    }
+}
+
+const fn inside(name: &'static str, script: &'static str) -> Attack {
+    Attack {
+        name,
+        script,
+        inside: true,
+        works: Works::Everywhere,
+    }
+}
+
+const fn as_root(name: &'static str, script: &'static str) -> Attack {
+    Attack {
+        name,
+        script,
+        inside: false,
+        works: Works::ForRoot,
+    }
+}
+
+const fn perhaps(name: &'static str, script: &'static str) -> Attack {
+    Attack {
+        name,
+        script,
+        inside: false,
+        works: Works::Perhaps,
+    }
+}
+
+pub const ALL: &[Attack] = &[
+    // Writing elsewhere.
+    outside("write outside", "echo x > $OUT/made"),
+    outside("append to a file outside", "echo x >> $OUT/kept"),
+    outside("truncate a file outside", ": > $OUT/kept"),
+    outside("delete outside", "rm -rf $OUT/kept"),
+    outside("rename outside", "mv $OUT/kept $OUT/taken"),
+    outside("move a file out", "echo x > f; mv f $OUT/made"),
+    outside("move a file in", "mv $OUT/kept ."),
+    outside(
+        "change a mode outside",
+        "chmod 777 $OUT/kept && echo ESCAPED",
+    ),
+    outside(
+        "change times outside",
+        "touch -d @5 $OUT/kept && echo ESCAPED",
+    ),
+    outside("up and over", "echo x > ../outside/made"),
+    outside(
+        "a directory with the same beginning",
+        "echo x > $WS-secret/made",
+    ),
+    outside("make a directory outside", "mkdir $OUT/dir && echo ESCAPED"),
+    as_root(
+        "write to the system",
+        "echo x > /etc/dragoman-test && rm /etc/dragoman-test && echo ESCAPED",
+    ),
+    // Links.
+    outside(
+        "through a symbolic link",
+        "ln -s $OUT link; echo x > link/made",
+    ),
+    outside(
+        "through a chain of links",
+        "ln -s .. up; ln -s up/outside two; echo x > two/made",
+    ),
+    outside("through a hard link", "ln $OUT/kept hard && echo x > hard"),
+    outside("a hard link made outside", "echo x > f; ln f $OUT/made"),
+    outside(
+        "a symbolic link made outside",
+        "ln -s /etc/passwd $OUT/made",
+    ),
+    outside(
+        "a link swapped between check and use",
+        "mkdir d; (for i in $(seq 200); do rm -rf d; mkdir d; rm -rf d; ln -s $OUT d; done) & \
+         for i in $(seq 400); do echo x > d/made; done 2>/dev/null; wait; echo x > d/made",
+    ),
+    // Through /proc.
+    outside("/proc/self/root", "echo x > /proc/self/root$OUT/made"),
+    outside(
+        "the root of every process",
+        "for p in /proc/[0-9]*; do echo x > $p/root$OUT/made; done 2>/dev/null",
+    ),
+    outside(
+        "the root of the server",
+        "cat /proc/$SERVER/root$PRIVATE/token",
+    ),
+    outside(
+        "the environment of the server",
+        "grep -q . /proc/$SERVER/environ && echo ESCAPED",
+    ),
+    outside(
+        "the open files of the server",
+        "ls /proc/$SERVER/fd/ && echo ESCAPED",
+    ),
+    as_root(
+        "the memory of the server",
+        "exec 3<>/proc/$SERVER/mem && echo ESCAPED",
+    ),
+    perhaps(
+        "the memory of the launcher",
+        "exec 3<>/proc/$PPID/mem && echo ESCAPED",
+    ),
+    as_root(
+        "settings of the kernel",
+        "echo 1 > /proc/sys/kernel/panic_on_warn_not && echo ESCAPED; v=$(cat /proc/sys/vm/swappiness) && echo $v > /proc/sys/vm/swappiness && echo ESCAPED",
+    ),
+    // Secrets.
+    outside("read the server's token", "cat $PRIVATE/token"),
+    outside("read it through a link", "ln -s $PRIVATE/token t; cat t"),
+    outside(
+        "read it through a hard link",
+        "ln $PRIVATE/token t && cat t",
+    ),
+    outside("read it by another name", "cat ../ws/../private/./token"),
+    outside("write to the server's data", "echo x > $PRIVATE/token"),
+    outside(
+        "move the server's data",
+        "mv $PRIVATE taken && cat taken/token",
+    ),
+    as_root(
+        "read the passwords of the system",
+        "grep -q root /etc/shadow && echo ESCAPED",
+    ),
+    // Pipes and devices.
+    outside(
+        "write into a pipe outside",
+        "timeout 2 bash -c 'echo x 1<>$OUT/pipe >&1' && echo ESCAPED",
+    ),
+    as_root("make a device", "mknod disk b 7 0 && echo ESCAPED"),
+    as_root(
+        "make a character device",
+        "mknod memory c 1 1 && echo ESCAPED",
+    ),
+    perhaps(
+        "read a disk",
+        "for d in /dev/vda /dev/sda /dev/nvme0n1 /dev/mem /dev/kmsg; do head -c 1 $d > /dev/null && echo ESCAPED; done",
+    ),
+    // Network and sockets.
+    outside(
+        "the server's port with its own token",
+        "exec 3<>/dev/tcp/127.0.0.1/$PORT && echo \"Authorization: $TOKEN\" >&3 && echo ESCAPED",
+    ),
+    outside(
+        "the server's port by datagrams",
+        "perl -MSocket -e 'socket(S,PF_INET,SOCK_DGRAM,0) or die; send(S,\"x\",0,pack_sockaddr_in($ENV{UDP},inet_aton(\"127.0.0.1\"))) or die; '",
+    ),
+    outside(
+        "a socket in a directory",
+        "perl -MSocket -e 'socket(S,PF_UNIX,SOCK_STREAM,0) or die; connect(S,pack_sockaddr_un($ENV{SOCKET})) or die $!; print \"ESCAPED\"'",
+    ),
+    outside(
+        "a socket without a path",
+        "perl -MSocket -e 'socket(S,PF_UNIX,SOCK_STREAM,0) or die; connect(S,pack_sockaddr_un(\"\\0$ENV{ABSTRACT}\")) or die $!; print \"ESCAPED\"'",
+    ),
+    as_root(
+        "raw packets",
+        "perl -MSocket -e 'socket(S,PF_INET,SOCK_RAW,1) or die; print \"ESCAPED\"'",
+    ),
+    perhaps(
+        "the hypervisor",
+        "perl -MSocket -e 'socket(S,40,SOCK_STREAM,0) or die $!; print \"ESCAPED\"'",
+    ),
+    // Other processes and the kernel.
+    outside("signal the server", "kill -0 $SERVER && echo ESCAPED"),
+    outside(
+        "ptrace",
+        "sleep 50 & perl -e 'exit(syscall($ENV{PTRACE},16,$ARGV[0],0,0) == 0 ? 0 : 1)' $! && echo ESCAPED; kill -9 %1",
+    ),
+    as_root(
+        "mount",
+        "mkdir m; mount -t tmpfs none m && umount m && echo ESCAPED",
+    ),
+    as_root(
+        "a namespace of one's own",
+        "unshare -m true && echo ESCAPED",
+    ),
+    perhaps("a user namespace", "unshare -Ur true && echo ESCAPED"),
+    as_root("another root", "chroot / true && echo ESCAPED"),
+    perhaps("become more than one is", "su -c 'echo ESCAPED' nobody"),
+    // Protected paths in the workspace.
+    inside("a hook", "echo x > .git/hooks/pre-commit"),
+    inside("git's settings", "echo x >> .git/config"),
+    inside("git's settings, by git", "git config core.fsmonitor ./evil"),
+    inside(
+        "git's settings by rename",
+        "echo x > f; mv -f f .git/config",
+    ),
+    inside(
+        "hooks by rename",
+        "mkdir h; echo x > h/pre-commit; rm -rf .git/hooks; mv h .git/hooks",
+    ),
+    inside(
+        "a hook through a link",
+        "ln -s .git/hooks l; echo x > l/pre-commit",
+    ),
+    inside(
+        "a hook through a hard link",
+        "ln .git/hooks/kept hard && echo x > hard",
+    ),
+    inside(
+        "the whole repository renamed",
+        "mv .git old; mkdir -p .git/hooks; echo x > .git/config; echo x > .git/hooks/pre-commit",
+    ),
+    inside(
+        "the whole repository copied",
+        "cp -r .git old; rm -rf .git; mv old .git; echo x >> .git/config",
+    ),
+    inside(
+        "settings from elsewhere",
+        "mkdir e; cp .git/config e/; echo ../e > .git/commondir",
+    ),
+    inside(
+        "our own settings",
+        "mkdir -p .cowork; echo x > .cowork/config.toml",
+    ),
+    inside(
+        "our own settings by a link",
+        "mkdir e; echo x > e/config.toml; ln -s e .cowork",
+    ),
+    inside(
+        "our own settings by rename",
+        "mkdir e; echo x > e/x; mv -T e .agent",
+    ),
+    inside("a skill that exists", "echo x > .agent/kept"),
+    inside("a skill by another path", "echo x > $WS/../ws/.agent/kept"),
+    inside(
+        "protected in another open directory",
+        "mkdir -p $EXTRA/.cowork; echo x > $EXTRA/.cowork/config.toml",
+    ),
+];

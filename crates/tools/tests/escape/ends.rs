@@ -1,0 +1,181 @@
+//! Nothing outlives a call, however it ends; and what failed in the sandbox can be allowed outside.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tools::sandbox::{Mode, Sandbox};
+use tools::{Failure, Output};
+
+use crate::fences;
+use crate::world::{PATIENCE, Person, World, launcher, ran};
+
+/// How many processes of this machine have the word in their command line.
+pub fn running(word: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let has = |line: &Vec<u8>| {
+        line.split(|&byte| byte == 0)
+            .any(|part| part == word.as_bytes())
+    };
+    lines.filter(has).count()
+}
+
+/// A time to sleep that no other process has: so it can be found.
+fn mark() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{}.{next:03}5", 80_000 + std::process::id() % 10_000)
+}
+
+fn all() -> Vec<Sandbox> {
+    let open = Sandbox::with_mode(Mode::Nothing, launcher());
+    fences().into_iter().chain([open]).collect()
+}
+
+/// Ways of getting away from whoever started one.
+const DAEMONS: &[(&str, &str)] = &[
+    ("in the background", "sleep MARK & echo up"),
+    (
+        "without a hangup",
+        "nohup sleep MARK > /dev/null 2>&1 & echo up",
+    ),
+    (
+        "in a session of its own",
+        "setsid sleep MARK > /dev/null 2>&1 & echo up",
+    ),
+    (
+        "forked twice",
+        "(setsid bash -c 'sleep MARK & sleep MARK & exec sleep MARK' > /dev/null 2>&1 < /dev/null &) ; echo up",
+    ),
+    (
+        "deaf",
+        "setsid bash -c 'trap \"\" TERM HUP INT; sleep MARK; sleep MARK' > /dev/null 2>&1 & echo up",
+    ),
+    (
+        "after an attack on the launcher",
+        "kill -9 $PPID 2>/dev/null; kill -9 -- -$PPID 2>/dev/null; (setsid sleep MARK > /dev/null 2>&1 &); echo up",
+    ),
+];
+
+#[tokio::test]
+async fn a_daemon_does_not_outlive_its_call() {
+    for fence in all() {
+        for (name, script) in DAEMONS {
+            let open = fence.mode() == Mode::Nothing;
+            if open && name.contains("attack") {
+                continue;
+            }
+            let mark = mark();
+            let ran = World::new()
+                .run(&fence, &script.replace("MARK", &mark))
+                .await;
+            let mode = fence.mode().name();
+            assert!(ran.stdout.contains("up"), "{mode}: {name}: {}", ran.words());
+            assert_eq!(running(&mark), 0, "{mode}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn cancelling_leaves_no_process_behind() {
+    for fence in all() {
+        for (name, script) in DAEMONS.iter().filter(|(name, _)| !name.contains("attack")) {
+            let (world, person, mark) = (World::new(), Arc::new(Person::default()), mark());
+            let cx = world.cx(&fence, world.scope(), person.clone());
+            let script = format!(
+                "trap '' TERM; {}; sleep {mark}",
+                script.replace("MARK", &mark)
+            );
+            let cancel = async {
+                person.wait_for(|heard| heard.contains("up")).await;
+                cx.cancel.cancel();
+            };
+            let both = async { tokio::join!(world.call(&cx, &script), cancel) };
+            let (outcome, ()) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+            let mode = fence.mode().name();
+            assert!(
+                matches!(outcome, Err(Failure::Cancelled(_))),
+                "{mode}: {name}"
+            );
+            assert_eq!(running(&mark), 0, "{mode}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_call_leaves_no_process_behind() {
+    for fence in all() {
+        let (world, person, mark) = (World::new(), Arc::new(Person::default()), mark());
+        let cx = world.cx(&fence, world.scope(), person.clone());
+        let script = format!("(setsid sleep {mark} &); echo up; sleep {mark}");
+        tokio::select! {
+            outcome = world.call(&cx, &script) => panic!("{outcome:?}"),
+            _ = person.wait_for(|heard| heard.contains("up")) => {}
+        }
+        let gone = async {
+            while running(&mark) > 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let mode = fence.mode().name();
+        tokio::time::timeout(PATIENCE, gone).await.expect(mode);
+    }
+}
+
+#[tokio::test]
+async fn what_the_sandbox_stopped_runs_outside_only_if_allowed() {
+    for fence in fences() {
+        for allows in [false, true] {
+            let (world, person) = (World::new(), Arc::new(Person::default()));
+            person.allows.store(allows, Ordering::Relaxed);
+            let cx = world.cx(&fence, world.scope(), person.clone());
+            let run = world.call(&cx, "echo x > $OUT/made");
+            let outcome = tokio::time::timeout(PATIENCE, run).await.unwrap();
+            let ran = ran(outcome.unwrap());
+            let mode = fence.mode().name();
+            assert_eq!(
+                world.path("outside/made").exists(),
+                allows,
+                "{mode}: {}",
+                ran.words()
+            );
+            let wishes = person.wishes.lock().unwrap().clone();
+            assert_eq!(wishes.len(), 1, "{mode}: asked once");
+            assert!(
+                wishes[0].contains("(again, outside the sandbox: "),
+                "{mode}: {wishes:?}"
+            );
+            let note = if allows {
+                "second run, outside"
+            } else {
+                "was not allowed"
+            };
+            assert!(ran.stderr.contains(note), "{mode}: {}", ran.words());
+        }
+    }
+}
+
+#[tokio::test]
+async fn ordinary_failures_ask_nobody() {
+    for fence in fences() {
+        for script in [
+            "false",
+            "cat missing",
+            "touch f; ./f",
+            "echo 'Permission denied' >&2; exit 1",
+        ] {
+            let (world, person) = (World::new(), Arc::new(Person::default()));
+            let cx = world.cx(&fence, world.scope(), person.clone());
+            let outcome = world.call(&cx, script).await;
+            assert!(
+                matches!(outcome, Ok(Output::Command { exit_code: 1.., .. })),
+                "{script}"
+            );
+            assert_eq!(
+                *person.wishes.lock().unwrap(),
+                Vec::<String>::new(),
+                "{script}"
+            );
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Tries to get out of every sandbox that this machine offers. Each attempt is also made without a
+//! fence, where it must succeed: an attack that never works would prove nothing.
+
+#![allow(clippy::unwrap_used)]
+
+mod attacks;
+mod ends;
+mod limits;
+mod world;
+
+use tools::sandbox::{Mode, Sandbox};
+use world::{World, launcher};
+
+/// The fences that work here; printed, so that a run tells what it has tried.
+fn fences() -> Vec<Sandbox> {
+    let wanted = [Mode::Bubblewrap, Mode::Landlock];
+    let all = wanted.map(|mode| Sandbox::with_mode(mode, launcher()));
+    let works = all.into_iter().filter(Sandbox::works);
+    let fences: Vec<Sandbox> = works.collect();
+    let names: Vec<&str> = fences.iter().map(|fence| fence.mode().name()).collect();
+    println!("sandbox modes tried on this machine: {names:?}");
+    assert!(!fences.is_empty(), "this machine offers no sandbox at all");
+    fences
+}
+
+#[tokio::test]
+async fn no_attempt_gets_out() {
+    for fence in fences() {
+        let mut escapes = Vec::new();
+        for attack in attacks::ALL {
+            let world = World::new();
+            if attack.inside && !fence.protects_inside(&world.scope()) {
+                continue;
+            }
+            let ran = world.run(&fence, attack.script).await;
+            if let Some(how) = world.damage(&ran) {
+                escapes.push(format!(
+                    "{}: {how}\n  it said: {}",
+                    attack.name,
+                    ran.words()
+                ));
+            }
+        }
+        let mode = fence.mode().name();
+        assert!(
+            escapes.is_empty(),
+            "got out of {mode}:\n{}",
+            escapes.join("\n")
+        );
+    }
+}
+
+#[tokio::test]
+async fn every_attempt_works_where_nothing_holds() {
+    let open = Sandbox::with_mode(Mode::Nothing, launcher());
+    let mut tame = Vec::new();
+    for attack in attacks::ALL.iter().filter(|attack| attack.works_unfenced()) {
+        let world = World::new();
+        let ran = world.run(&open, attack.script).await;
+        if world.damage(&ran).is_none() {
+            tame.push(format!("{}: {}", attack.name, ran.words()));
+        }
+    }
+    assert!(
+        tame.is_empty(),
+        "attacks that attack nothing:\n{}",
+        tame.join("\n")
+    );
+}
+
+/// Ordinary work goes on behind the fence.
+#[tokio::test]
+async fn what_a_command_needs_works() {
+    let table = [
+        (
+            "write in the workspace",
+            "echo x > file && mkdir -p a/b && mv file a/b/ && cat a/b/file",
+        ),
+        ("temporary files", "f=$(mktemp) && echo x > $f && cat $f"),
+        (
+            "pipes and substitution",
+            "cat <(echo x) | tee copy && rm copy",
+        ),
+        ("a here-document", "cat <<END\nx\nEND"),
+        (
+            "git on a repository",
+            "git add -A && git -c user.name=a -c user.email=a@b commit -qm m --allow-empty && git log --format=x",
+        ),
+        (
+            "another directory that is open",
+            "echo x > $EXTRA/made && cat $EXTRA/made",
+        ),
+        ("devices", "head -c 4 /dev/urandom > /dev/null && echo x"),
+        ("processes of its own", "sleep 100 & kill $! && echo x"),
+        (
+            "a fifo of its own",
+            "mkfifo pipe && (echo x > pipe &) && cat pipe",
+        ),
+    ];
+    for fence in fences() {
+        for (name, script) in table {
+            let ran = World::new().run(&fence, script).await;
+            let mode = fence.mode().name();
+            assert_eq!(
+                (ran.exit_code, ran.stdout.trim()),
+                (0, "x"),
+                "{mode}: {name}: {}",
+                ran.words()
+            );
+        }
+    }
+}
+
+/// A workspace is left as the command made it: nothing that held a place stays.
+#[tokio::test]
+async fn nothing_of_the_fence_stays_in_the_workspace() {
+    for fence in fences() {
+        let world = World::new();
+        let plain = world.path("ws/plain");
+        std::fs::create_dir(&plain).unwrap();
+        let scope = tools::Scope {
+            directory: plain.clone(),
+            ..world.scope()
+        };
+        let ran = world
+            .run_in(&fence, scope, "touch made; git init -q . && echo ESCAPED")
+            .await;
+        let names: Vec<_> = std::fs::read_dir(&plain)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        if fence.mode() == Mode::Bubblewrap {
+            assert_eq!(names, ["made"], "{}", ran.words());
+        }
+    }
+}
