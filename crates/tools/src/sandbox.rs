@@ -171,8 +171,9 @@ impl Sandbox {
             Mode::Bubblewrap => None,
             Mode::Landlock => Some(
                 "The sandbox is Landlock: it cannot protect .git/hooks, .git/config, .cowork and \
-                 .agent inside the workspace, so every command that writes is asked for. Install \
-                 bubblewrap (bwrap) to have fewer questions.",
+                 .agent inside the workspace, so every command that writes is asked for; nor the \
+                 times and modes of your files elsewhere. Install bubblewrap (bwrap) to have more \
+                 safety and fewer questions.",
             ),
             Mode::Nothing => Some(
                 "THERE IS NO SANDBOX on this machine: a command that is allowed can read, change \

@@ -81,6 +81,9 @@ const SIGNALS: &[i64] = &[
     libc::SYS_pidfd_open,
 ];
 
+/// Of Linux 6.6; the same number everywhere.
+const FCHMODAT2: i64 = 452;
+
 const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
@@ -151,6 +154,9 @@ fn refused(
         rules.insert(libc::SYS_mknod, devices);
     }
     rules.insert(libc::SYS_socket, sockets(apart, network)?);
+    if !apart {
+        rules.extend(modes()?);
+    }
     for &call in SIGNALS.iter().filter(|_| !guarded.is_empty()) {
         // All processes at once, and each guarded one with its group.
         let targets = guarded.iter().flat_map(|&pid| [pid, -pid]).chain([-1]);
@@ -160,6 +166,32 @@ fn refused(
     #[cfg(target_arch = "x86_64")]
     for (call, list) in rules.clone() {
         rules.insert(call | X32, list);
+    }
+    Ok(rules)
+}
+
+/// Landlock knows no right to change a mode. Which file is meant cannot be seen here, but the mode can:
+/// refused is what lends the owner's rights, lets everybody write, or locks the owner out.
+fn modes() -> Result<Rules, seccompiler::BackendError> {
+    let mut calls = vec![
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (FCHMODAT2, 2),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    calls.push((libc::SYS_chmod, 1));
+    let mut rules = Rules::new();
+    for (call, argument) in calls {
+        let mut list = Vec::new();
+        for bit in [libc::S_ISUID, libc::S_ISGID, libc::S_IWOTH].map(u64::from) {
+            list.push(SeccompRule::new(vec![masked(argument, bit, bit)?])?);
+        }
+        list.push(SeccompRule::new(vec![masked(
+            argument,
+            u64::from(libc::S_IRUSR),
+            0,
+        )?])?);
+        rules.insert(call, list);
     }
     Ok(rules)
 }

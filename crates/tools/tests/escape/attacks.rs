@@ -9,6 +9,9 @@ pub struct Attack {
     pub script: &'static str,
     /// Aims at protected paths inside the workspace.
     pub inside: bool,
+    /// Landlock has no rule against it, and a filter of system calls cannot see which file is meant:
+    /// there only what it could break is kept from it.
+    pub beyond_landlock: bool,
     works: Works,
 }
 
@@ -36,6 +39,7 @@ const fn outside(name: &'static str, script: &'static str) -> Attack {
         name,
         script,
         inside: false,
+        beyond_landlock: false,
         works: Works::Everywhere,
     }
 }
@@ -45,6 +49,7 @@ const fn inside(name: &'static str, script: &'static str) -> Attack {
         name,
         script,
         inside: true,
+        beyond_landlock: false,
         works: Works::Everywhere,
     }
 }
@@ -54,6 +59,7 @@ const fn as_root(name: &'static str, script: &'static str) -> Attack {
         name,
         script,
         inside: false,
+        beyond_landlock: false,
         works: Works::ForRoot,
     }
 }
@@ -63,11 +69,27 @@ const fn perhaps(name: &'static str, script: &'static str) -> Attack {
         name,
         script,
         inside: false,
+        beyond_landlock: false,
         works: Works::Perhaps,
     }
 }
 
+const fn times(name: &'static str, script: &'static str) -> Attack {
+    Attack {
+        name,
+        script,
+        inside: false,
+        beyond_landlock: true,
+        works: Works::Everywhere,
+    }
+}
+
 pub const ALL: &[Attack] = &[
+    outside(
+        "take a mode away outside",
+        "chmod 0 $OUT/kept && echo ESCAPED",
+    ),
+    outside("lend one's rights", "chmod u+s $OUT/kept && echo ESCAPED"),
     // Writing elsewhere.
     outside("write outside", "echo x > $OUT/made"),
     outside("append to a file outside", "echo x >> $OUT/kept"),
@@ -80,7 +102,7 @@ pub const ALL: &[Attack] = &[
         "change a mode outside",
         "chmod 777 $OUT/kept && echo ESCAPED",
     ),
-    outside(
+    times(
         "change times outside",
         "touch -d @5 $OUT/kept && echo ESCAPED",
     ),
@@ -130,7 +152,7 @@ pub const ALL: &[Attack] = &[
     ),
     outside(
         "the open files of the server",
-        "ls /proc/$SERVER/fd/ && echo ESCAPED",
+        "for f in /proc/$SERVER/fd/*; do readlink $f && echo ESCAPED; done",
     ),
     as_root(
         "the memory of the server",
@@ -204,7 +226,7 @@ pub const ALL: &[Attack] = &[
     outside("signal the server", "kill -0 $SERVER && echo ESCAPED"),
     outside(
         "ptrace",
-        "sleep 50 & perl -e 'exit(syscall($ENV{PTRACE},16,$ARGV[0],0,0) == 0 ? 0 : 1)' $! && echo ESCAPED; kill -9 %1",
+        "sleep 50 & perl -e 'exit(syscall($ENV{PTRACE}+0,16,$ARGV[0]+0,0,0) == 0 ? 0 : 1)' $! && echo ESCAPED; kill -9 %1",
     ),
     as_root(
         "mount",
@@ -259,7 +281,7 @@ pub const ALL: &[Attack] = &[
     ),
     inside(
         "our own settings by rename",
-        "mkdir e; echo x > e/x; mv -T e .agent",
+        "mkdir e; echo x > e/x; mv -T e .cowork",
     ),
     inside("a skill that exists", "echo x > .agent/kept"),
     inside("a skill by another path", "echo x > $WS/../ws/.agent/kept"),

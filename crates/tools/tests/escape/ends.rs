@@ -91,8 +91,9 @@ async fn cancelling_leaves_no_process_behind() {
                 cx.cancel.cancel();
             };
             let both = async { tokio::join!(world.call(&cx, &script), cancel) };
-            let (outcome, ()) = tokio::time::timeout(PATIENCE, both).await.unwrap();
             let mode = fence.mode().name();
+            let ended = tokio::time::timeout(PATIENCE, both).await;
+            let (outcome, ()) = ended.unwrap_or_else(|_| panic!("{mode}: {name}: does not end"));
             assert!(
                 matches!(outcome, Err(Failure::Cancelled(_))),
                 "{mode}: {name}"

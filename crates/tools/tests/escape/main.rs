@@ -29,7 +29,9 @@ async fn no_attempt_gets_out() {
         let mut escapes = Vec::new();
         for attack in attacks::ALL {
             let world = World::new();
-            if attack.inside && !fence.protects_inside(&world.scope()) {
+            let beyond = attack.beyond_landlock && fence.mode() == Mode::Landlock;
+            if beyond || attack.inside && !fence.protects_inside(&world.scope()) {
+                println!("{} cannot hold: {}", fence.mode().name(), attack.name);
                 continue;
             }
             let ran = world.run(&fence, attack.script).await;
@@ -84,7 +86,7 @@ async fn what_a_command_needs_works() {
         ("a here-document", "cat <<END\nx\nEND"),
         (
             "git on a repository",
-            "git add -A && git -c user.name=a -c user.email=a@b commit -qm m --allow-empty && git log --format=x",
+            "git add -A && git -c user.name=a -c user.email=a@b commit -qm m --allow-empty && git log --format=format:x",
         ),
         (
             "another directory that is open",

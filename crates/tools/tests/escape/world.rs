@@ -6,8 +6,8 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -27,6 +27,10 @@ pub fn launcher() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_fence"))
 }
 
+/// One world at a time: its sockets are hidden from every sandbox, and must not vanish while one is
+/// being set up.
+static ALONE: Mutex<()> = Mutex::new(());
+
 pub struct World {
     base: tempfile::TempDir,
     port: TcpListener,
@@ -35,6 +39,7 @@ pub struct World {
     _abstract_socket: UnixListener,
     name: String,
     before: BTreeMap<PathBuf, String>,
+    _alone: MutexGuard<'static, ()>,
 }
 
 #[derive(Debug)]
@@ -55,6 +60,7 @@ impl Ran {
 
 impl World {
     pub fn new() -> World {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let base = tempfile::Builder::new()
             .prefix("escape-")
             .tempdir_in(somewhere())
@@ -103,6 +109,7 @@ impl World {
             datagrams,
             name,
             before: BTreeMap::new(),
+            _alone: alone,
         };
         world.before = world.look();
         world
@@ -271,8 +278,8 @@ pub fn ran(output: Output) -> Ran {
 #[derive(Default)]
 pub struct Person {
     pub allows: AtomicBool,
-    pub wishes: std::sync::Mutex<Vec<String>>,
-    pub heard: std::sync::Mutex<String>,
+    pub wishes: Mutex<Vec<String>>,
+    pub heard: Mutex<String>,
     pub heard_more: tokio::sync::Notify,
 }
 
