@@ -12,6 +12,7 @@ use providers::Models;
 use store::SharedStore;
 use tokio::sync::{broadcast, oneshot};
 use tools::Toolbox;
+use tools::policy::Policy;
 use vocabulary::{
     Audience, Budgets, Call, Caller, ModelRef, Notice, Refusal, TenantId, Thread, ThreadCard,
     ThreadId, ThreadView, Timestamp, Workspace, WorkspaceChange, WorkspaceId,
@@ -28,6 +29,7 @@ mod prompts;
 mod registry;
 mod session;
 mod titles;
+mod trust;
 mod turn;
 
 pub use session::outbox::{Delivered, Ended, Listener, Slot};
@@ -52,8 +54,24 @@ pub struct Config {
     pub auto_approve: bool,
     /// What new threads use; what the models themselves offer first when absent.
     pub default_model: Option<ModelRef>,
+    /// How commands are fenced in.
+    pub sandbox: Fence,
+    /// Where skills lie that do not come with a workspace; the first of a name wins.
+    pub skills: Vec<PathBuf>,
+    /// What may run without asking, what never; over what the tools themselves think.
+    pub policy: Arc<Policy>,
+    /// After this time an ask that nobody is there to see is answered with no; never when absent.
+    pub ask_timeout: Option<Duration>,
     /// What turns and threads may spend that have no budgets of their own.
     pub budgets: Budgets,
+}
+
+/// How commands are fenced in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// By the best that this machine has, found out when it is first needed.
+    Best { network: bool },
+    Nothing,
 }
 
 /// What every part of the engine shares.
@@ -61,7 +79,7 @@ pub struct Shared {
     pub(crate) store: SharedStore,
     pub(crate) models: Arc<Models>,
     pub(crate) tools: Toolbox,
-    pub(crate) sandbox: Arc<tools::Sandbox>,
+    sandbox: tokio::sync::OnceCell<Arc<tools::Sandbox>>,
     pub(crate) web: Arc<tools::Web>,
     pub(crate) config: Config,
     pub(crate) registry: Registry,
@@ -108,7 +126,7 @@ impl Engine {
             store,
             models,
             tools,
-            sandbox: Arc::new(tools::Sandbox::nothing()),
+            sandbox: tokio::sync::OnceCell::new(),
             web: Arc::default(),
             config,
             registry: Registry::default(),
@@ -209,6 +227,26 @@ impl Engine {
 }
 
 impl Shared {
+    /// What fences commands in; found out once, by trying, away from whoever serves others.
+    pub(crate) async fn sandbox(&self) -> Arc<tools::Sandbox> {
+        let fence = self.config.sandbox;
+        let find = || async move {
+            let found = match fence {
+                Fence::Nothing => Ok(tools::Sandbox::nothing()),
+                Fence::Best { network } => {
+                    let detect = move || tools::Sandbox::detect().with_network(network);
+                    tokio::task::spawn_blocking(detect).await
+                }
+            };
+            let sandbox = found.unwrap_or_else(|_| tools::Sandbox::nothing());
+            if let Some(notice) = sandbox.notice() {
+                tracing::warn!("{notice}");
+            }
+            Arc::new(sandbox)
+        };
+        Arc::clone(self.sandbox.get_or_init(find).await)
+    }
+
     fn notify(&self, tenant: TenantId, notice: Notice) {
         // Nobody watching is fine.
         let _ = self.notices.send(Arc::new((tenant, notice)));

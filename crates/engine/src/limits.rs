@@ -33,6 +33,9 @@ pub const FOLDERS_MAX: usize = 10_000;
 pub const NAME_CHARS_MAX: usize = 200;
 /// How often a library change is tried again when others change it at the same time.
 pub const LIBRARY_TRIES_MAX: usize = 16;
+/// What comes with a workspace and is trusted or not: more than this never is.
+pub const TRUST_FILES_MAX: usize = 2_000;
+pub const TRUST_BYTES_MAX: u64 = 16 << 20;
 /// Commands remembered as allowed.
 pub const GRANTS_MAX: usize = 64;
 /// Output of a running command that a late joiner is shown.

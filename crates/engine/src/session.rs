@@ -107,6 +107,10 @@ pub struct Session {
     /// Asks of this turn that were answered before the turn came to wait for them.
     early: HashMap<ItemId, Closing>,
     closed_asks: std::collections::VecDeque<AskId>,
+    /// When the last ask was opened.
+    asked_at: Instant,
+    /// Since when nobody has been there to answer.
+    unattended_since: Instant,
     mail: mpsc::Receiver<Mail>,
     /// Where whoever works for the session answers; keeps nobody awake.
     own_mail: mpsc::WeakSender<Mail>,
@@ -202,7 +206,10 @@ impl Session {
                 None => return Ok(Flow::End(Ended::Asleep)),
             },
             count = receive(&mut self.turn, &mut facts) => self.take_in(count, facts)?,
-            () = self.recorder.outbox.left.notified() => self.idle_since = Instant::now(),
+            () = self.recorder.outbox.left.notified() => {
+                self.idle_since = Instant::now();
+                self.unattended_since = self.idle_since;
+            }
             () = tokio::time::sleep_until(deadline) => self.tick(),
         }
         self.settle()
@@ -276,6 +283,9 @@ impl Session {
         if let Some(stopping) = &self.stopping {
             deadline = deadline.min(stopping.deadline);
         }
+        if let Some(due) = self.unattended_until() {
+            deadline = deadline.min(due);
+        }
         if self.turn.is_none() && !self.shrunk {
             deadline = deadline.min(self.idle_since + turns::SHRINK_AFTER);
         }
@@ -286,6 +296,11 @@ impl Session {
         let now = Instant::now();
         if let Err(refusal) = self.force_overdue_turn(now) {
             tracing::error!(thread = %self.card.id, error = %refusal, "turn could not be ended");
+        }
+        if self.unattended_until().is_some_and(|due| now >= due)
+            && let Err(refusal) = self.answer_for_nobody()
+        {
+            tracing::error!(thread = %self.card.id, error = %refusal, "an ask could not be closed");
         }
         if self.drafting.is_none() && self.appending.is_none() {
             self.save_draft(now);

@@ -63,6 +63,25 @@ fn name(card: &ThreadCard) -> String {
 }
 
 impl Content {
+    /// What a person is asked, in one line.
+    pub fn question(&self) -> String {
+        const NAMED: usize = 3;
+        let names: Vec<String> = self
+            .files
+            .iter()
+            .take(NAMED)
+            .map(|file| file.display().to_string())
+            .collect();
+        let more = match self.files.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "trust what came with this workspace: {}{more}",
+            names.join(", ")
+        )
+    }
+
     /// Too much to look at, or not readable: never taken for what was trusted before.
     fn unreadable() -> Self {
         Self {

@@ -264,6 +264,7 @@ fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, 
         workspace_data: PathBuf::from(".cowork"),
         auto_approve: settings.auto_approve,
         default_model: settings.model.clone(),
+        ask_timeout: None,
         budgets: settings.budgets,
     };
     let engine = Engine::new(config, store, Arc::clone(&models), Toolbox::builtin());

@@ -39,6 +39,7 @@ mod write;
 
 pub use sandbox::Sandbox;
 pub use seen::Seen;
+pub use skill::SKILL;
 pub use spawn_agent::SPAWN_AGENT;
 pub use toolbox::Toolbox;
 pub use web::Web;

@@ -24,6 +24,8 @@ const NAMES_MAX: usize = 50;
 /// The rest of a longer answer goes to a file.
 const ANSWER_CHARS_MAX: usize = 100_000;
 
+pub const SKILL: &str = "skill";
+
 pub(crate) struct Skill;
 
 #[async_trait]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use vocabulary::{
     Answer, ApprovalAnswer, Ask, AskId, AskKind, Closing, Fact, OpenAsk, Question, Refusal, Status,
     StatusReason, StreamTag, Why,
@@ -39,6 +40,7 @@ impl Session {
             return Ok(());
         }
         self.waiters.insert(ask.id, reply);
+        self.asked_at = Instant::now();
         let from = self.state.thread.status;
         self.record(Fact::AskOpened { tag, ask })?;
         self.tell_status(from, Status::Waiting, StatusReason::AskOpened)
@@ -90,6 +92,27 @@ impl Session {
     pub(super) fn close_all_asks(&mut self, closing: Closing) -> Result<(), Refusal> {
         for open in self.state.asks.clone() {
             self.close_ask(open, closing.clone())?;
+        }
+        Ok(())
+    }
+
+    /// When open asks are answered with no because nobody is there to answer them.
+    pub(super) fn unattended_until(&self) -> Option<Instant> {
+        let timeout = self.shared.config.ask_timeout?;
+        let waits = !self.state.asks.is_empty() && self.recorder.outbox.listeners() == 0;
+        let since = self.unattended_since.max(self.asked_at);
+        waits.then_some(since + timeout)
+    }
+
+    /// Answers every open ask with no, and says why.
+    pub(super) fn answer_for_nobody(&mut self) -> Result<(), Refusal> {
+        for open in self.state.asks.clone() {
+            let line = format!(
+                "[policy] nobody was there to answer {}, so the answer is no",
+                open.ask.tool
+            );
+            self.record(Fact::Logged { line })?;
+            self.answer(open.ask.id, Answer::Dismissed)?;
         }
         Ok(())
     }

@@ -96,6 +96,8 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         waiters: HashMap::new(),
         early: HashMap::new(),
         closed_asks: VecDeque::new(),
+        asked_at: Instant::now(),
+        unattended_since: Instant::now(),
         mail,
         own_mail,
         title_asked: false,

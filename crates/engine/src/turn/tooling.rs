@@ -14,6 +14,7 @@ use vocabulary::{
 use super::{Due, FromTurn, SessionGone, Turn};
 use crate::agents::sub;
 use crate::grants;
+use crate::trust::{self, Trust};
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
 pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, SessionGone> {
@@ -69,7 +70,8 @@ async fn allowed_run(
             why: CANCELLED.to_owned(),
         });
     }
-    let scope = scope(turn);
+    let mut scope = scope(turn);
+    scope.trusted = trusted(turn, tag, call).await?;
     if let Some(outcome) = refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
@@ -89,7 +91,7 @@ async fn allowed_run(
         scope,
         cancel: turn.cancel.clone(),
         host: Arc::new(host),
-        sandbox: Arc::clone(&turn.shared.sandbox),
+        sandbox: turn.shared.sandbox().await,
         seen: Arc::clone(&turn.seen),
         web: Arc::clone(&turn.shared.web),
     };
@@ -108,6 +110,8 @@ pub fn scope(turn: &Turn) -> Scope {
     Scope {
         directory: turn.card.directory.clone(),
         extra: Vec::new(),
+        skills: turn.shared.config.skills.clone(),
+        trusted: false,
         private: vec![turn.shared.config.home.clone()],
         spill: Some(
             turn.shared
@@ -122,6 +126,34 @@ pub fn scope(turn: &Turn) -> Scope {
 }
 
 pub const CANCELLED: &str = "not run: the turn was cancelled";
+
+/// Whether what came with the workspace may be used by this call; a person is asked where it is
+/// not known yet.
+async fn trusted(turn: &Turn, tag: &StreamTag, call: &ToolCall) -> Result<bool, SessionGone> {
+    if call.name != tools::SKILL {
+        return Ok(false);
+    }
+    let content = match trust::look(&turn.shared, &turn.card).await {
+        Ok(Trust::Nothing | Trust::Trusted) => return Ok(true),
+        Ok(Trust::Untrusted(content)) => content,
+        Err(_) => return Ok(false),
+    };
+    if turn.permits.borrow().settings.auto_approve {
+        return Ok(true);
+    }
+    let kind = AskKind::Approval(Approval {
+        command: content.question(),
+        dangerous: true,
+        risk: RiskCode::RequiresManualReview,
+    });
+    let closing = turn.ask(tag.clone(), call, kind).await?;
+    if closing.approved()
+        && let Err(error) = trust::keep(&turn.shared, &turn.card, &content).await
+    {
+        tracing::warn!(%error, "trust in a workspace could not be kept");
+    }
+    Ok(closing.approved())
+}
 
 /// Asks a person where the call needs one; gives the outcome if it may not run.
 async fn refused(

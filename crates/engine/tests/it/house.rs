@@ -43,6 +43,7 @@ pub struct Stage {
     pub tools: Toolbox,
     pub budgets: Budgets,
     pub auto_approve: bool,
+    pub ask_timeout: Option<Duration>,
 }
 
 impl Stage {
@@ -54,6 +55,7 @@ impl Stage {
             tools: Toolbox::builtin(),
             budgets: Budgets::default(),
             auto_approve: false,
+            ask_timeout: None,
         }
     }
 
@@ -279,6 +281,7 @@ fn open(
             provider: PUPPET.to_owned(),
             model: BIG.to_owned(),
         }),
+        ask_timeout: stage.ask_timeout,
         budgets: stage.budgets,
     };
     let shared: SharedStore = store.clone();

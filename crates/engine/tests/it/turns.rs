@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use std::time::Duration;
+
 use engine::ListenFrom;
+use providers::Message;
+use serde_json::json;
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Call, Changes, Closing, Fact, GrantScope, Refusal, Reply,
     Status, ThreadId, ToolOutcome, ToolOutput, TurnErrorKind, TurnOutcome, Why,
 };
 
-use crate::house::{Ear, House, said};
+use crate::house::{Ear, House, Stage, said};
+use crate::puppet::{Puppet, calls, says};
 
 /// The kinds of facts told, without the deltas.
 fn kinds(ear: &Ear) -> Vec<&'static str> {
@@ -310,6 +315,32 @@ async fn a_grant_for_the_workspace_holds_in_its_other_threads() {
     house.say(second, "go").await.expect("a turn");
     ear.rest().await;
     assert!(!kinds(&ear).contains(&"asked"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ask_that_nobody_is_there_to_see_may_be_answered_by_policy() {
+    let puppet = Puppet::new([
+        calls("c1", "bash", json!({ "command": "touch x" })),
+        says("then not"),
+    ]);
+    let mut stage = Stage::of(&puppet);
+    stage.ask_timeout = Some(Duration::from_secs(600));
+    let house = House::staged(stage);
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    opened_ask(&mut ear).await;
+    // As long as somebody listens, it waits.
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    assert!(!kinds(&ear).contains(&"answered"));
+    drop(ear);
+    tokio::time::sleep(Duration::from_secs(601)).await;
+    let (view, _) = house.listen(thread, ListenFrom::Head).await;
+    assert_eq!(view.asks, []);
+    let denied = &puppet.requests()[1].messages[2];
+    let Message::ToolResults(results) = denied else {
+        panic!("no result: {denied:?}")
+    };
+    assert!(results[0].text.contains("User rejected this command."));
 }
 
 #[tokio::test]

@@ -33,6 +33,8 @@ pub(super) struct Said {
 /// Runs a script in a directory; `None` if it cannot be run at all.
 pub(super) fn run(sandbox: &Sandbox, directory: &Path, script: &str) -> Option<Said> {
     let scope = Scope {
+        skills: Vec::new(),
+        trusted: false,
         directory: directory.to_owned(),
         extra: Vec::new(),
         private: Vec::new(),
