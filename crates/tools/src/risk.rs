@@ -1,8 +1,9 @@
 //! Judges a command line: may it run without asking, and if not, why.
 //!
 //! The rules and their order are those of the cowork protocol, section 8; the line is taken apart as
-//! a shell would, not matched by patterns. It is a judgement of what is likely meant, not a fence:
-//! everything it does not know asks.
+//! a shell would, not matched by patterns, and read in two ways of which the stricter counts. It is
+//! a judgement of what is likely meant, not a fence: everything it does not know asks, and what a
+//! command that is allowed can do is for the sandbox to bound. `risk/commands.txt` shows it.
 
 use crate::path::Inside;
 use crate::shell::{self, Command, Script, Word};
@@ -10,8 +11,19 @@ use crate::{Judgement, Risk, Scope};
 
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "fish"];
 /// What runs a text or a file as a script, besides a shell.
-const EVALUATORS: &[&str] = &["eval", "source", "."];
-const ALWAYS_DANGEROUS: &[&str] = &["chmod", "chown", "sudo"];
+const EVALUATORS: &[&str] = &["eval", "source", ".", "trap"];
+/// What may run one of its words as a script.
+const LAUNCHERS: &[&str] = &["env", "xargs", "parallel", "watch", "ssh", "su", "script"];
+/// Other languages from which a command can be started.
+const LANGUAGES: &[&str] = &[
+    "perl", "python", "python3", "ruby", "node", "bun", "deno", "php", "lua",
+];
+/// Further programs that start commands from a text in a language of their own.
+const COMMAND_STARTERS: &[&str] = &[
+    "awk", "gawk", "mawk", "sed", "vi", "vim", "nvim", "ex", "ed", "emacs", "less", "man", "tar",
+    "rsync", "rg", "find",
+];
+const ALWAYS_DANGEROUS: &[&str] = &["chmod", "chown", "sudo", "doas", "pkexec"];
 const FETCHERS: &[&str] = &["curl", "wget"];
 /// Dangerous to a database, in whatever program's argument they stand.
 const SQL: &[&str] = &["drop table", "delete from"];
@@ -36,41 +48,75 @@ const BRANCH_LISTING: &[&str] = &[
     "--no-merged",
 ];
 /// Beginnings of options by which git's reading commands write a file or run a program.
-const GIT_EFFECTS: &[&str] = &["--ou", "--ext"];
+const GIT_EFFECTS: &[&str] = &["--ou", "--ext", "--textc"];
 /// Shells within shells beyond this are dangerous without a further look.
 const SHELLS_DEEP_MAX: usize = 4;
 
+/// The rules, in their order: the first that fits counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    Dangerous,
+    Control,
+    Outside,
+    FileRead,
+    Unknown,
+    Safe,
+}
+
 /// Whether the command may run in this scope without asking.
+///
+/// The line is read in two ways, and the earlier rule that fits either of them counts.
 pub fn judge_command(scope: &Scope, command: &str) -> Judgement {
-    let ask = |risk| Judgement::Ask {
+    let readings = shell::read(command);
+    let agree = readings[0].only_plain_words() == readings[1].only_plain_words();
+    let verdict = readings
+        .iter()
+        .map(|script| verdict(scope, command, script))
+        .min()
+        .filter(|verdict| agree || *verdict != Verdict::Safe);
+    let risk = match verdict.unwrap_or(Verdict::Unknown) {
+        Verdict::Dangerous => Risk::DangerousPattern,
+        Verdict::Control => Risk::ShellControlOperator,
+        Verdict::Outside => Risk::OutsideScope,
+        Verdict::FileRead => Risk::FileRead,
+        Verdict::Unknown => Risk::ManualReview,
+        Verdict::Safe => return Judgement::Allow,
+    };
+    Judgement::Ask {
         command: command.to_owned(),
         dangerous: risk == Risk::DangerousPattern,
         risk,
-    };
-    let script = shell::parse(command.trim());
-    if mentions_sql(command) || is_dangerous(&script, 0) {
-        return ask(Risk::DangerousPattern);
+    }
+}
+
+/// Whether a line is dangerous wherever it runs.
+pub(crate) fn is_dangerous_line(command: &str) -> bool {
+    let readings = shell::read(command);
+    mentions_sql(command) || readings.iter().any(|script| is_dangerous(script, 0))
+}
+
+fn verdict(scope: &Scope, command: &str, script: &Script) -> Verdict {
+    if mentions_sql(command) || is_dangerous(script, 0) {
+        return Verdict::Dangerous;
     }
     if script.control {
-        return ask(Risk::ShellControlOperator);
+        return Verdict::Control;
     }
     let words = script
         .commands
         .first()
         .map_or(&[][..], |first| &first.words);
     if leaves_scope(scope, words) {
-        return ask(Risk::OutsideScope);
+        return Verdict::Outside;
     }
-    if words
-        .first()
-        .is_some_and(|word| FILE_READERS.contains(&word.text.as_str()))
-    {
-        return ask(Risk::FileRead);
+    let program = words.first().map(|word| word.text.as_str());
+    if program.is_some_and(|program| FILE_READERS.contains(&program)) {
+        return Verdict::FileRead;
     }
-    if is_safe(&script, words) {
-        return Judgement::Allow;
+    match script.only_plain_words() {
+        Some(words) if is_safe(&words) => Verdict::Safe,
+        Some(_) | None => Verdict::Unknown,
     }
-    ask(Risk::ManualReview)
 }
 
 fn mentions_sql(command: &str) -> bool {
@@ -87,8 +133,7 @@ fn is_dangerous(script: &Script, shells_deep: usize) -> bool {
     }
     let mut fetched = false;
     for command in &script.commands {
-        fetched &= command.piped;
-        if fetched && after(command, SHELLS).is_some() {
+        if fetched && command.piped && runs_its_input(command) {
             return true;
         }
         fetched |= fetches(command);
@@ -99,15 +144,28 @@ fn is_dangerous(script: &Script, shells_deep: usize) -> bool {
     false
 }
 
+/// A shell; or another language without a script of its own.
+fn runs_its_input(command: &Command) -> bool {
+    let bare = |words: &[Word]| words.iter().all(|word| word.text == "-");
+    after(command, SHELLS).is_some() || after(command, LANGUAGES).is_some_and(bare)
+}
+
 fn runs_something_dangerous(command: &Command, shells_deep: usize) -> bool {
-    after(command, ALWAYS_DANGEROUS).is_some()
-        || after(command, &["rm"]).is_some_and(removes_by_force)
-        || after(command, &["git"]).is_some_and(forces_git)
+    forces(command)
         || runs_dangerous_script(command, shells_deep)
+        || [LANGUAGES, COMMAND_STARTERS].into_iter().any(|programs| {
+            after(command, programs).is_some_and(|words| words.iter().any(hides_danger))
+        })
         || command
             .nested
             .iter()
             .any(|script| is_dangerous(script, shells_deep))
+}
+
+fn forces(command: &Command) -> bool {
+    after(command, ALWAYS_DANGEROUS).is_some()
+        || after(command, &["rm"]).is_some_and(removes_by_force)
+        || after(command, &["git"]).is_some_and(forces_git)
 }
 
 /// The words behind the first one that names one of these programs.
@@ -126,14 +184,45 @@ fn fetches(command: &Command) -> bool {
 
 /// `bash -c "rm -rf x"`, `eval …`, and a shell that is given what was fetched.
 fn runs_dangerous_script(command: &Command, shells_deep: usize) -> bool {
-    let Some(words) = after(command, SHELLS).or_else(|| after(command, EVALUATORS)) else {
-        return false;
-    };
+    let of = |programs: &&[&str]| after(command, programs);
     let nested = command.nested.iter().flat_map(|script| &script.commands);
-    nested.into_iter().any(fetches)
-        || words
+    let evaluates = [SHELLS, EVALUATORS].iter().find_map(of).is_some();
+    evaluates && nested.into_iter().any(fetches)
+        || [SHELLS, EVALUATORS, LAUNCHERS]
             .iter()
-            .any(|word| is_dangerous(&shell::parse(&word.text), shells_deep + 1))
+            .filter_map(of)
+            .flatten()
+            .any(|word| is_dangerous_within(word, shells_deep + 1))
+}
+
+/// Whether a word that is run as a script is dangerous; also as the value of an option.
+fn is_dangerous_within(word: &Word, shells_deep: usize) -> bool {
+    let text = word.text.as_str();
+    let value = text.split_once('=').map(|(_, value)| value);
+    let scripts = [Some(text), text.strip_prefix("-S"), value].into_iter();
+    scripts
+        .flatten()
+        // A word without a blank runs nothing that was not seen as a word already.
+        .filter(|script| script.contains([' ', '\t', '\n', '$', '{']))
+        // One reading is enough: this only says how dangerous something is that asks anyway.
+        .map(shell::split)
+        .any(|script| is_dangerous(&script, shells_deep))
+}
+
+/// Looks for commands in a text of another language: `BEGIN { system("rm -rf x") }`.
+fn hides_danger(text: &Word) -> bool {
+    let in_name = |character: char| character.is_alphanumeric() || "_-./+".contains(character);
+    let words = text.text.split(|character| !in_name(character));
+    let words = words.filter(|word| !word.is_empty()).map(|word| Word {
+        text: word.to_owned(),
+        plain: true,
+        tilde: false,
+    });
+    let command = Command {
+        words: words.collect(),
+        ..Command::default()
+    };
+    forces(&command)
 }
 
 fn removes_by_force(words: &[Word]) -> bool {
@@ -189,24 +278,26 @@ fn paths_in(word: &str) -> impl Iterator<Item = &str> {
         .filter(|path| !path.is_empty())
 }
 
-/// The list of what runs without asking. Every word must be what the program will get.
-fn is_safe(script: &Script, words: &[Word]) -> bool {
-    if script.unclear || script.commands.len() != 1 || !words.iter().all(|word| word.plain) {
-        return false;
-    }
-    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    match words.as_slice() {
+/// The list of what runs without asking.
+fn is_safe(words: &[&str]) -> bool {
+    match words {
         ["ls" | "echo" | "which" | "type", ..] => true,
         ["pwd"] | ["node" | "bun", "--version"] => true,
         ["git", "status", ..] => true,
-        ["git", "log" | "diff", options @ ..] => !options
-            .iter()
-            .any(|option| GIT_EFFECTS.iter().any(|effect| option.starts_with(effect))),
+        ["git", "log" | "diff", options @ ..] => !options.iter().any(|option| has_effect(option)),
         ["git", "branch", options @ ..] => {
             options.iter().all(|option| BRANCH_LISTING.contains(option))
         }
         _ => false,
     }
+}
+
+/// Whether git may take this as one of the options with an effect; it lets them be shortened.
+fn has_effect(option: &str) -> bool {
+    let name = option.split('=').next().unwrap_or_default();
+    GIT_EFFECTS.iter().any(|effect| {
+        name.starts_with(effect) || name.len() > "--".len() && effect.starts_with(name)
+    })
 }
 
 #[cfg(test)]

@@ -1,31 +1,35 @@
-//! Takes a command line apart as a shell would: quotes, escapes, operators, substitutions, comments.
+//! Takes a command line apart: which simple commands it runs, and with which words.
 //!
-//! It need not understand everything. What it cannot follow it marks as unclear, or it finds words
-//! where the shell would find none; both make the judgement stricter, never laxer.
+//! Every line is read twice, by a full grammar of bash and by a plain splitter that shares nothing
+//! with it. No reader of shell is without faults, so whoever judges must look at both readings, and
+//! the stricter one counts: a fault opens a door only where both have it.
 
-use std::iter::Peekable;
-use std::str::Chars;
+mod grammar;
+mod splitter;
 
-/// Deeper substitutions are not followed.
-const DEPTH_MAX: usize = 20;
+/// Longer lines are not taken apart by the grammar, so they ask. Over hostile ones its work grows
+/// with the square of their length; up to here they take a fraction of a second.
+const GRAMMAR_BYTES_MAX: usize = 4_000;
 
-/// A command line, taken apart.
+/// One reading of a command line.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub commands: Vec<Command>,
     /// Has a control operator, a redirection or a command substitution outside of quotes.
     pub control: bool,
+    /// Has a redirection, a here-document or a process substitution.
+    pub redirects: bool,
     /// Could not be followed to its end.
     pub unclear: bool,
 }
 
-/// One simple command.
+/// One simple command; the targets of its redirections are among its words.
 #[derive(Debug, Default)]
 pub(crate) struct Command {
     pub words: Vec<Word>,
     /// The scripts of its command and process substitutions.
     pub nested: Vec<Script>,
-    /// Reads what the command before it writes.
+    /// Reads what a command before it writes.
     pub piped: bool,
 }
 
@@ -33,236 +37,118 @@ pub(crate) struct Command {
 #[derive(Debug)]
 pub(crate) struct Word {
     pub text: String,
-    /// The text is what the command will get: no variable, no pattern, no brace to expand.
+    /// The text is what the command will get: no variable, no pattern, no brace to expand; and it
+    /// is an ordinary word, not an assignment.
     pub plain: bool,
     /// Starts with a `~` that the shell expands.
     pub tilde: bool,
 }
 
-/// Takes a command line apart.
-pub(crate) fn parse(line: &str) -> Script {
-    Parser::new(line.chars().peekable(), 0).parse(End::Line).0
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum End {
-    Line,
-    Parenthesis,
-}
-
-struct Parser<'a> {
-    rest: Peekable<Chars<'a>>,
-    depth: usize,
-    script: Script,
-    command: Command,
-    word: Option<Word>,
-}
-
-impl<'a> Parser<'a> {
-    fn new(rest: Peekable<Chars<'a>>, depth: usize) -> Parser<'a> {
-        Parser {
-            rest,
-            depth,
-            script: Script::default(),
-            command: Command::default(),
-            word: None,
-        }
-    }
-
-    /// Reads up to the end; gives back what comes behind it.
-    fn parse(mut self, end: End) -> (Script, Peekable<Chars<'a>>) {
-        let mut open_parentheses = 0;
-        while let Some(character) = self.rest.next() {
-            match character {
-                '(' => open_parentheses += 1,
-                ')' if open_parentheses > 0 => open_parentheses -= 1,
-                ')' if end == End::Parenthesis => {
-                    self.end_command();
-                    return (self.script, self.rest);
-                }
-                _ => {}
-            }
-            self.take(character);
-        }
-        self.script.unclear |= end == End::Parenthesis;
-        self.end_command();
-        (self.script, self.rest)
-    }
-
-    fn take(&mut self, character: char) {
-        match character {
-            '\n' | ';' | '&' | '(' | ')' => {
-                self.script.control = true;
-                self.end_command();
-            }
-            '|' => {
-                self.script.control = true;
-                self.end_command();
-                let or = self.rest.next_if_eq(&'|').is_some();
-                // `|&` pipes as well.
-                self.rest.next_if_eq(&'&');
-                self.command.piped = !or;
-            }
-            '<' | '>' => {
-                self.script.control = true;
-                self.end_word();
-                if self.rest.next_if_eq(&'(').is_some() {
-                    self.nest();
-                }
-            }
-            ' ' | '\t' | '\r' => self.end_word(),
-            '#' if self.word.is_none() => while self.rest.next_if(|c| *c != '\n').is_some() {},
-            '\\' => self.escape(),
-            '\'' => self.single_quotes(),
-            '"' => self.double_quotes(),
-            '$' => self.dollar(),
-            '`' => self.backticks(),
-            '~' if self.word.is_none() => {
-                let word = self.word();
-                word.text.push('~');
-                (word.plain, word.tilde) = (false, true);
-            }
-            '*' | '?' | '[' | '{' => self.expanding(character),
-            _ => self.word().text.push(character),
-        }
-    }
-
-    fn word(&mut self) -> &mut Word {
-        self.word.get_or_insert(Word {
+impl Word {
+    fn empty() -> Word {
+        Word {
             text: String::new(),
             plain: true,
             tilde: false,
-        })
-    }
-
-    /// A character that the shell replaces by something else.
-    fn expanding(&mut self, character: char) {
-        let word = self.word();
-        word.text.push(character);
-        word.plain = false;
-    }
-
-    fn end_word(&mut self) {
-        self.command.words.extend(self.word.take());
-    }
-
-    fn end_command(&mut self) {
-        self.end_word();
-        let command = std::mem::take(&mut self.command);
-        if !command.words.is_empty() || !command.nested.is_empty() {
-            self.script.commands.push(command);
-        } else {
-            // A line break behind a pipe does not end the pipe.
-            self.command.piped = command.piped;
         }
-    }
-
-    fn escape(&mut self) {
-        match self.rest.next() {
-            Some('\n') => {}
-            Some(character) => self.word().text.push(character),
-            None => self.script.unclear = true,
-        }
-    }
-
-    fn single_quotes(&mut self) {
-        self.word();
-        loop {
-            match self.rest.next() {
-                Some('\'') => return,
-                Some(character) => self.word().text.push(character),
-                None => return self.script.unclear = true,
-            }
-        }
-    }
-
-    fn double_quotes(&mut self) {
-        self.word();
-        loop {
-            match self.rest.next() {
-                Some('"') => return,
-                Some('\\') => match self.rest.next_if(|c| "$`\"\\\n".contains(*c)) {
-                    Some('\n') => {}
-                    Some(character) => self.word().text.push(character),
-                    None => self.word().text.push('\\'),
-                },
-                Some('$') if self.rest.peek() != Some(&'\'') => self.dollar(),
-                Some('`') => self.backticks(),
-                Some(character) => self.word().text.push(character),
-                None => return self.script.unclear = true,
-            }
-        }
-    }
-
-    /// What follows a `$`; a variable's name is left to the caller as ordinary text.
-    fn dollar(&mut self) {
-        match self.rest.peek() {
-            Some('(') => {
-                self.rest.next();
-                self.script.control = true;
-                self.word().plain = false;
-                self.nest();
-            }
-            Some('\'') => {
-                self.rest.next();
-                self.word().plain = false;
-                self.ansi_quotes();
-            }
-            _ => self.expanding('$'),
-        }
-    }
-
-    /// `$'…'`: its escapes are not worked out, but `\'` does not end it.
-    fn ansi_quotes(&mut self) {
-        loop {
-            match self.rest.next() {
-                Some('\'') => return,
-                Some('\\') => {
-                    let escaped = self.rest.next();
-                    self.word().text.extend(escaped);
-                }
-                Some(character) => self.word().text.push(character),
-                None => return self.script.unclear = true,
-            }
-        }
-    }
-
-    fn backticks(&mut self) {
-        self.script.control = true;
-        self.word().plain = false;
-        let mut inner = String::new();
-        loop {
-            match self.rest.next() {
-                Some('`') => break,
-                Some('\\') => match self.rest.next_if(|c| "`\\$".contains(*c)) {
-                    Some(character) => inner.push(character),
-                    None => inner.push('\\'),
-                },
-                Some(character) => inner.push(character),
-                None => {
-                    self.script.unclear = true;
-                    break;
-                }
-            }
-        }
-        if self.depth >= DEPTH_MAX {
-            self.script.unclear = true;
-            return;
-        }
-        let parser = Parser::new(inner.chars().peekable(), self.depth + 1);
-        self.command.nested.push(parser.parse(End::Line).0);
-    }
-
-    /// Reads a substitution up to its closing parenthesis.
-    fn nest(&mut self) {
-        if self.depth >= DEPTH_MAX {
-            self.script.unclear = true;
-            return;
-        }
-        let inner = Parser::new(self.rest.clone(), self.depth + 1);
-        let (script, rest) = inner.parse(End::Parenthesis);
-        self.script.unclear |= script.unclear;
-        self.command.nested.push(script);
-        self.rest = rest;
     }
 }
+
+impl Script {
+    fn not_understood() -> Script {
+        Script {
+            unclear: true,
+            ..Script::default()
+        }
+    }
+
+    /// The line's words, if it is nothing but one simple command that the shell does not change.
+    pub fn only_plain_words(&self) -> Option<Vec<&str>> {
+        let [command] = self.commands.as_slice() else {
+            return None;
+        };
+        let plain = !self.unclear && !self.control && command.words.iter().all(|word| word.plain);
+        plain.then(|| command.texts())
+    }
+
+    /// All simple commands, those within substitutions included.
+    pub fn all_commands(&self) -> Vec<&Command> {
+        let mut found = Vec::new();
+        for command in &self.commands {
+            found.push(command);
+            found.extend(command.nested.iter().flat_map(Script::all_commands));
+        }
+        found
+    }
+
+    /// Whether anything in it runs a command or opens a file on the side of its simple commands.
+    pub fn has_side_ways(&self) -> bool {
+        self.redirects
+            || self
+                .commands
+                .iter()
+                .any(|command| !command.nested.is_empty())
+    }
+}
+
+impl Command {
+    pub fn texts(&self) -> Vec<&str> {
+        self.words.iter().map(|word| word.text.as_str()).collect()
+    }
+}
+
+/// Both readings of a command line.
+pub(crate) fn read(line: &str) -> [Script; 2] {
+    // What bash takes as blanks; it would take a further space of Unicode as part of a word.
+    let line = line.trim_matches([' ', '\t', '\n']);
+    let mut grammar = match line.len() <= GRAMMAR_BYTES_MAX {
+        true => grammar::read(line),
+        false => Script::not_understood(),
+    };
+    grammar.unclear |= line.chars().any(is_hidden);
+    [grammar, splitter::read(line)]
+}
+
+/// The second reading alone: quick, and it rather finds a command too many than one too few.
+pub(crate) fn split(line: &str) -> Script {
+    splitter::read(line)
+}
+
+/// The line's words, if both readings agree that it is one simple command that runs as written.
+pub(crate) fn plain_words(line: &str) -> Option<Vec<String>> {
+    let [grammar, splitter] = read(line);
+    let words = grammar.only_plain_words()?;
+    let agreed = splitter.only_plain_words()? == words;
+    agreed.then(|| words.into_iter().map(str::to_owned).collect())
+}
+
+/// Characters that a person who is asked cannot see, or sees as another: they make a line say one
+/// thing and do another, so that a line with one of them is never clear.
+fn is_hidden(character: char) -> bool {
+    match character {
+        '\n' | '\t' | ' ' => false,
+        // Soft hyphen, fillers, joiners, marks of direction, variation selectors, tags.
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
+        other => other.is_control() || other.is_whitespace(),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests;
