@@ -22,6 +22,7 @@ mod memory;
 mod nearest;
 mod notebook_edit;
 pub mod path;
+pub mod policy;
 mod read;
 pub mod risk;
 pub mod sandbox;
