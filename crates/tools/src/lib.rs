@@ -36,6 +36,8 @@ mod todo_write;
 mod toolbox;
 mod walk;
 pub mod web;
+mod web_fetch;
+mod web_search;
 mod write;
 
 pub use sandbox::Sandbox;

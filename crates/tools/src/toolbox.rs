@@ -15,6 +15,8 @@ use crate::read::Read;
 use crate::skill::Skill;
 use crate::spawn_agent::SpawnAgent;
 use crate::todo_write::TodoWrite;
+use crate::web_fetch::WebFetch;
+use crate::web_search::WebSearch;
 use crate::write::Write;
 
 /// Other names that tools are called by.
@@ -41,6 +43,8 @@ impl Toolbox {
         toolbox.add(Arc::new(Skill));
         toolbox.add(Arc::new(SpawnAgent));
         toolbox.add(Arc::new(TodoWrite));
+        toolbox.add(Arc::new(WebFetch));
+        toolbox.add(Arc::new(WebSearch));
         toolbox.add(Arc::new(Write));
         toolbox
     }
@@ -86,6 +90,8 @@ mod tests {
                 "skill",
                 "spawnAgent",
                 "todoWrite",
+                "webFetch",
+                "webSearch",
                 "write"
             ]
         );
