@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use providers::Models;
+use secrecy::SecretString;
 use store::SharedStore;
 use tokio::sync::{broadcast, oneshot};
 use tools::Toolbox;
@@ -58,6 +59,10 @@ pub struct Config {
     pub sandbox: Fence,
     /// Where skills lie that do not come with a workspace; the first of a name wins.
     pub skills: Vec<PathBuf>,
+    /// How the web is reached.
+    pub web: tools::web::Options,
+    /// A SearXNG server to search with.
+    pub searxng_url: Option<String>,
     /// What may run without asking, what never; over what the tools themselves think.
     pub policy: Arc<Policy>,
     /// After this time an ask that nobody is there to see is answered with no; never when absent.
@@ -121,13 +126,19 @@ pub(crate) fn now() -> Timestamp {
 
 impl Engine {
     pub fn new(config: Config, store: SharedStore, models: Arc<Models>, tools: Toolbox) -> Self {
+        let (keys, searxng) = (Arc::clone(&models), config.searxng_url.clone());
+        let key = move |key: tools::web::Key| match key {
+            tools::web::Key::Exa | tools::web::Key::Brave => keys.tool_key(key.tool()),
+            tools::web::Key::Searxng => searxng.clone().map(SecretString::from),
+        };
+        let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
             store,
             models,
             tools,
             sandbox: tokio::sync::OnceCell::new(),
-            web: Arc::default(),
+            web,
             config,
             registry: Registry::default(),
             notices: broadcast::channel(NOTICES_MAX).0,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use engine::Engine;
+use engine::{Engine, Fence};
 use providers::Models;
 use providers::models::Options;
 use providers::rehearsal::{Rehearsal, Script};
@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tools::Toolbox;
+use tools::policy::Policy;
 use vocabulary::{Budgets, ModelRef};
 
 use crate::accept;
@@ -44,6 +45,9 @@ pub struct Settings {
     /// What new threads use that name no model.
     pub model: Option<ModelRef>,
     pub budgets: Budgets,
+    pub sandbox: Fence,
+    /// Hosts on private networks that the web tools may ask.
+    pub allow_private: Vec<String>,
     /// Text of a rehearsal script.
     pub rehearsal: Option<String>,
 }
@@ -245,6 +249,26 @@ fn create_private(directory: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("cannot create the data directory {}", directory.display()))
 }
 
+/// The user's own rules. A file that cannot be read stops the start: going on without it would
+/// allow what it forbids.
+fn policy(home: &Path) -> anyhow::Result<Policy> {
+    let path = home.join("config/policy.toml");
+    match std::fs::read_to_string(&path) {
+        Ok(text) => toml::from_str(&text)
+            .with_context(|| format!("the policy {} cannot be used", path.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Policy::default()),
+        Err(error) => {
+            Err(error).with_context(|| format!("cannot read the policy {}", path.display()))
+        }
+    }
+}
+
+/// Where skills lie that do not come with a workspace, the strongest first.
+fn skills(home: &Path) -> Vec<PathBuf> {
+    let user = std::env::home_dir().map(|user| user.join(".agent/skills"));
+    [home.join("skills")].into_iter().chain(user).collect()
+}
+
 fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, Arc<Models>)> {
     if !settings.directory.is_dir() {
         bail!(
@@ -258,13 +282,22 @@ fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, 
     options.scripted.push(Arc::new(rehearsal));
     let models = Models::open(options);
     let models = Arc::new(models);
+    let policy = policy(&settings.home)?;
     let config = engine::Config {
         directory: settings.directory.clone(),
         home: settings.home.clone(),
         workspace_data: PathBuf::from(".cowork"),
         auto_approve: settings.auto_approve,
         default_model: settings.model.clone(),
-        ask_timeout: None,
+        sandbox: settings.sandbox,
+        skills: skills(&settings.home),
+        web: tools::web::Options {
+            allow_private: settings.allow_private.clone(),
+            ..tools::web::Options::default()
+        },
+        searxng_url: std::env::var("SEARXNG_URL").ok(),
+        ask_timeout: policy.ask_timeout(),
+        policy: Arc::new(policy),
         budgets: settings.budgets,
     };
     let engine = Engine::new(config, store, Arc::clone(&models), Toolbox::builtin());

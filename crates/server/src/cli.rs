@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use vocabulary::ModelRef;
 
-use crate::commands::{auth, models};
+use crate::commands::{auth, models, sandbox};
 use crate::origin;
 use crate::table::Listen;
 
@@ -73,6 +73,15 @@ pub struct Arguments {
     /// The model of new threads, as PROVIDER/MODEL (default: the first that can be used)
     #[arg(long, env = "DRAGOMAN_MODEL", value_name = "MODEL", value_parser = model)]
     pub model: Option<ModelRef>,
+    /// Whether commands are fenced in (`dragoman sandbox check` tells by what)
+    #[arg(long, env = "DRAGOMAN_SANDBOX", value_name = "HOW", default_value = "auto")]
+    pub sandbox: SandboxChoice,
+    /// Let fenced commands use the network
+    #[arg(long)]
+    pub network: bool,
+    /// A host on a private network that the web tools may ask, as HOST:PORT (repeatable)
+    #[arg(long, value_name = "HOST")]
+    pub allow_private: Vec<String>,
     /// The most tokens a turn may use
     #[arg(long, value_name = "N", help_heading = "Budgets")]
     pub turn_tokens: Option<u64>,
@@ -99,6 +108,15 @@ pub struct Arguments {
     pub raw_parts: bool,
 }
 
+/// How commands are fenced in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SandboxChoice {
+    /// By the best that this machine has
+    Auto,
+    /// Not at all
+    Off,
+}
+
 /// What there is to do besides serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -106,6 +124,8 @@ pub enum Command {
     Models(models::Arguments),
     /// Sign in at a provider, see how it stands, sign out
     Auth(auth::Arguments),
+    /// See what keeps commands in on this machine
+    Sandbox(sandbox::Arguments),
 }
 
 /// An amount of money; a dollar is 1,000,000.

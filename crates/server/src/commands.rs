@@ -1,4 +1,4 @@
-//! What `dragoman` can do besides serving: show models, sign in and out.
+//! What `dragoman` can do besides serving: show models, sign in and out, check the sandbox.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use providers::rehearsal::Rehearsal;
 
 pub mod auth;
 pub mod models;
+pub mod sandbox;
 mod table;
 
 /// The models of this machine's user, without a server.

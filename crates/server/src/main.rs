@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use server::cli::{Arguments, Command};
+use engine::Fence;
+use server::cli::{Arguments, Command, SandboxChoice};
 use server::commands;
 use server::limits::LAST_WORK_MAX;
 use server::token::Token;
@@ -18,6 +19,10 @@ use vocabulary::Budgets;
 const LOGGED: &str = "warn,dragoman::listen=info";
 
 fn main() -> ExitCode {
+    // Between the server and a command stands this very binary; it knows no other arguments then.
+    if let Some(code) = tools::sandbox::launcher::run_if_asked() {
+        return ExitCode::from(u8::try_from(code).unwrap_or(1));
+    }
     let arguments = Arguments::parse();
     let filter = EnvFilter::try_from_env("DRAGOMAN_LOG").unwrap_or_else(|_| EnvFilter::new(LOGGED));
     tracing_subscriber::fmt()
@@ -52,6 +57,7 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
                 match command {
                     Command::Models(arguments) => commands::models::run(arguments, &home).await,
                     Command::Auth(arguments) => commands::auth::run(arguments, &home).await,
+                    Command::Sandbox(arguments) => commands::sandbox::run(arguments).await,
                 }
             })
         }
@@ -83,6 +89,13 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
         auto_approve: arguments.yolo,
         raw_parts: arguments.raw_parts,
         model: arguments.model,
+        sandbox: match arguments.sandbox {
+            SandboxChoice::Auto => Fence::Best {
+                network: arguments.network,
+            },
+            SandboxChoice::Off => Fence::Nothing,
+        },
+        allow_private: arguments.allow_private,
         budgets: Budgets {
             turn_tokens: arguments.turn_tokens,
             turn_micro_dollars: arguments.turn_cost.map(|cost| cost.0),

@@ -91,7 +91,7 @@ impl Sandbox {
         let modes = Mode::ALL
             .iter()
             .map(|mode| Self::with_mode(*mode, launcher));
-        let mut works = modes.filter(|sandbox| probe::works(sandbox));
+        let mut works = modes.filter(Self::works);
         works.next().unwrap_or_else(Self::nothing)
     }
 

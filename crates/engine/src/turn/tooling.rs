@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use tools::policy::{Decision, PolicyCall};
 use tools::{Failure, Host, Judgement, Output, Scope, Tool, ToolCx};
 use vocabulary::{
     Answer, Approval, ApprovalAnswer, AskKind, Closing, Fact, FileChange, FileChangeKind, Grant,
@@ -120,8 +121,6 @@ pub fn scope(turn: &Turn) -> Scope {
                 .join("spill")
                 .join(turn.card.id.to_string()),
         ),
-        skills: vec![turn.shared.config.home.join("skills")],
-        trusted: false,
     }
 }
 
@@ -163,13 +162,16 @@ async fn refused(
     tool: &dyn Tool,
     scope: &Scope,
 ) -> Result<Option<ToolOutcome>, SessionGone> {
-    let Judgement::Ask {
-        command,
-        dangerous,
-        risk,
-    } = tool.judge(scope, &call.input)
-    else {
-        return Ok(None);
+    let judgement = tool.judge(scope, &call.input);
+    let (command, dangerous, risk) = match decided(turn, call, &judgement) {
+        Decision::Allow => return Ok(None),
+        Decision::Ask {
+            command,
+            dangerous,
+            risk,
+            ..
+        } => (command, dangerous, risk),
+        Decision::Refuse { why } => return Ok(Some(ToolOutcome::Failed { error: why })),
     };
     let permitted = {
         let permits = turn.permits.borrow();
@@ -195,6 +197,44 @@ async fn refused(
         },
         Closing::Lost { why } => ToolOutcome::NotRun { why },
     }))
+}
+
+/// What the policy makes of a tool's own judgement.
+fn decided(turn: &Turn, call: &ToolCall, judgement: &Judgement) -> Decision {
+    let field = |name: &str| call.input.get(name).and_then(Value::as_str);
+    let paths: Vec<String> = ["filePath", "notebookPath", "path", "cwd"]
+        .into_iter()
+        .filter_map(field)
+        .map(|path| relative(turn, path))
+        .collect();
+    let hosts: Vec<String> = tools::web::host_of(&call.input).into_iter().collect();
+    let subject = paths.first().or(hosts.first());
+    let summary = match subject {
+        Some(subject) => format!("{} {subject}", call.name),
+        None => call.name.clone(),
+    };
+    let command = match call.class {
+        ToolClass::Command => field("command"),
+        ToolClass::FileRead
+        | ToolClass::FileChange
+        | ToolClass::Question
+        | ToolClass::Plan
+        | ToolClass::Other => None,
+    };
+    turn.shared.config.policy.decide(&PolicyCall {
+        tool: &call.name,
+        summary: &summary,
+        command,
+        paths: &paths,
+        hosts: &hosts,
+        judgement,
+    })
+}
+
+/// As rules name it: from the workspace on, where it lies inside.
+fn relative(turn: &Turn, path: &str) -> String {
+    let inside = std::path::Path::new(path).strip_prefix(&turn.card.directory);
+    inside.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
 /// Whether it was allowed in this workspace once and for all.

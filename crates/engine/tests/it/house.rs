@@ -282,6 +282,11 @@ fn open(
             model: BIG.to_owned(),
         }),
         ask_timeout: stage.ask_timeout,
+        sandbox: engine::Fence::Nothing,
+        skills: Vec::new(),
+        policy: Arc::default(),
+        web: Default::default(),
+        searxng_url: None,
         budgets: stage.budgets,
     };
     let shared: SharedStore = store.clone();

@@ -49,6 +49,8 @@ impl Door {
 fn settings(scratch: &Scratch) -> Settings {
     Settings {
         model: None,
+        sandbox: engine::Fence::Nothing,
+        allow_private: Vec::new(),
         budgets: Default::default(),
         directory: scratch.workspace().to_path_buf(),
         home: scratch.home().to_path_buf(),

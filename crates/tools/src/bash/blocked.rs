@@ -98,6 +98,8 @@ mod tests {
 
     fn told(stderr: &str, exit_code: i32) -> Option<&'static str> {
         let scope = Scope {
+            skills: Vec::new(),
+            trusted: false,
             directory: "/home/me/project".into(),
             extra: Vec::new(),
             private: Vec::new(),

@@ -121,6 +121,8 @@ async fn nothing_of_the_fence_stays_in_the_workspace() {
         let plain = world.path("ws/plain");
         std::fs::create_dir(&plain).unwrap();
         let scope = tools::Scope {
+            skills: Vec::new(),
+            trusted: false,
             directory: plain.clone(),
             ..world.scope()
         };

@@ -121,6 +121,8 @@ impl World {
 
     pub fn scope(&self) -> Scope {
         Scope {
+            skills: Vec::new(),
+            trusted: false,
             directory: self.path("ws"),
             extra: vec![self.path("extra")],
             private: vec![self.path("private")],

@@ -1,0 +1,128 @@
+//! `dragoman sandbox`: what keeps commands in on this machine.
+
+use std::io::IsTerminal;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use tools::Sandbox;
+use tools::sandbox::Mode;
+use tools::sandbox::probe::{self, Finding};
+
+const EXAMPLES: &str = "\
+Examples:
+  dragoman sandbox check           tries to break out in a dozen ways, and tells what held
+  dragoman sandbox check --json    the same, for programs
+
+It ends with 0 if a sandbox holds, and with 1 otherwise.";
+
+const GREEN: &str = "\x1b[32m";
+const RED: &str = "\x1b[31m";
+const YELLOW: &str = "\x1b[33m";
+const PLAIN: &str = "\x1b[0m";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub what: What,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// Try what holds on this machine
+    #[command(after_help = EXAMPLES)]
+    Check {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let What::Check { json } = arguments.what;
+    // It starts processes and waits for them.
+    let report = tokio::task::spawn_blocking(look).await??;
+    match json {
+        true => println!("{}", serde_json::to_string_pretty(&report.to_json())?),
+        false => report.print(),
+    }
+    match report.holds() {
+        true => Ok(()),
+        false => bail!("nothing holds commands as it should"),
+    }
+}
+
+struct Report {
+    sandbox: Sandbox,
+    /// Modes that would have been better, and why they do not work.
+    missed: Vec<(Mode, &'static str)>,
+    findings: Vec<Finding>,
+}
+
+fn look() -> anyhow::Result<Report> {
+    let launcher = std::env::current_exe().context("cannot find this program")?;
+    let sandbox = Sandbox::detect();
+    let better = Mode::ALL
+        .into_iter()
+        .take_while(|mode| *mode != sandbox.mode());
+    let missed = better.filter_map(|mode| {
+        let why = probe::why_not(&Sandbox::with_mode(mode, &launcher))?;
+        Some((mode, why))
+    });
+    Ok(Report {
+        missed: missed.collect(),
+        findings: probe::check(&sandbox).context("cannot try the sandbox")?,
+        sandbox,
+    })
+}
+
+impl Report {
+    fn holds(&self) -> bool {
+        let kept = self
+            .findings
+            .iter()
+            .all(|finding| finding.holds || !finding.promised);
+        self.sandbox.mode() != Mode::Nothing && kept
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        let missed = self
+            .missed
+            .iter()
+            .map(|(mode, why)| json!({ "mode": mode, "why": why }));
+        json!({
+            "mode": self.sandbox.mode(),
+            "holds": self.holds(),
+            "notice": self.sandbox.notice(),
+            "missed": missed.collect::<Vec<_>>(),
+            "limits": self.sandbox.limits(),
+            "findings": self.findings,
+        })
+    }
+
+    fn print(&self) {
+        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        for (mode, why) in &self.missed {
+            println!("{}: does not work: {why}", mode.name());
+        }
+        println!(
+            "{}: in use\n\nA command that tried to",
+            self.sandbox.mode().name()
+        );
+        for finding in &self.findings {
+            let (paint, word) = match (finding.holds, finding.promised) {
+                (true, _) => (GREEN, "was stopped"),
+                (false, true) => (RED, "GOT THROUGH"),
+                (false, false) => (YELLOW, "got through"),
+            };
+            match colour {
+                true => println!("  {:<40} {paint}{word}{PLAIN}", finding.what),
+                false => println!("  {:<40} {word}", finding.what),
+            }
+        }
+        if let Some(notice) = self.sandbox.notice() {
+            println!("\n{notice}");
+        }
+    }
+}
