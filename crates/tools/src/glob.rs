@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::DirEntry;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -122,19 +122,23 @@ fn split(pattern: &str) -> (&str, &str) {
     }
 }
 
-fn compile(pattern: &str) -> Result<GlobMatcher, Failure> {
-    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|problem| {
+/// A set of the one pattern, as sets know short ways for the usual forms, such as an ending.
+fn compile(pattern: &str) -> Result<GlobSet, Failure> {
+    let wrong = |problem: globset::Error| {
         error(format!(
             "\"pattern\" is not a glob: {}; write \\ before a bracket that is part of a name",
             problem.kind()
         ))
-    })
+    };
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    let mut set = GlobSetBuilder::new();
+    set.add(glob.map_err(wrong)?);
+    set.build().map_err(wrong)
 }
 
 /// The names with a dot in front that a pattern asks for.
 #[derive(Clone)]
-struct Dotted(Vec<GlobMatcher>);
+struct Dotted(Vec<GlobSet>);
 
 impl Dotted {
     fn of(pattern: &str) -> Dotted {
@@ -163,27 +167,39 @@ fn find(
     scope: &Scope,
     cancel: &CancellationToken,
     root: &Path,
-    matcher: GlobMatcher,
+    matcher: GlobSet,
     dotted: Dotted,
     most: usize,
 ) -> Found {
     let mut builder = walk::below(scope, root, move |entry| dotted.allows(entry));
     builder.standard_filters(false);
-    let found = Mutex::new(Found::default());
+    let all = Mutex::new(Found::default());
     walk::run(&builder, cancel, || Finder {
         root,
         matcher: &matcher,
         most,
-        found: &found,
+        found: Found::default(),
+        all: &all,
     });
-    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl Found {
+    fn add(&mut self, file: Reverse<(SystemTime, Reverse<PathBuf>)>, most: usize) {
+        self.newest.push(file);
+        if self.newest.len() > most {
+            self.newest.pop();
+        }
+    }
+}
+
+/// One thread of a search, with what it found itself.
 struct Finder<'a> {
     root: &'a Path,
-    matcher: &'a GlobMatcher,
+    matcher: &'a GlobSet,
     most: usize,
-    found: &'a Mutex<Found>,
+    found: Found,
+    all: &'a Mutex<Found>,
 }
 
 impl Walker for Finder<'_> {
@@ -199,15 +215,20 @@ impl Walker for Finder<'_> {
             return true;
         };
         let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.count += 1;
-        found
-            .newest
-            .push(Reverse((modified, Reverse(entry.path().to_owned()))));
-        if found.newest.len() > self.most {
-            found.newest.pop();
-        }
+        let file = Reverse((modified, Reverse(entry.path().to_owned())));
+        self.found.count += 1;
+        self.found.add(file, self.most);
         true
+    }
+}
+
+impl Drop for Finder<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.count += self.found.count;
+        for file in self.found.newest.drain() {
+            all.add(file, self.most);
+        }
     }
 }
 

@@ -90,14 +90,11 @@ const LEVELS: [(Loosen, &str); 3] = [
 /// The lines that are the same but for such differences, and which those are.
 fn loosely(content: &str, wanted: &str) -> Option<(Range<usize>, Option<&'static str>)> {
     LEVELS.iter().find_map(|(loosen, how)| {
-        let target: String = wanted.chars().filter_map(|letter| loosen(letter)).collect();
+        let target: String = wanted.chars().filter_map(*loosen).collect();
         if target.is_empty() {
             return None;
         }
-        let loose: String = content
-            .chars()
-            .filter_map(|letter| loosen(letter))
-            .collect();
+        let loose: String = content.chars().filter_map(*loosen).collect();
         let at = loose.find(&target)?;
         let first = loose[..at].chars().count();
         let last = first + target.chars().count() - 1;

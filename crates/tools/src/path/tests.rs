@@ -1,0 +1,117 @@
+//! Which paths are taken and which are not.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::scratch::Scratch;
+
+fn message(outcome: Result<PathBuf, Failure>) -> String {
+    match outcome {
+        Err(Failure::Error(message)) => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn paths_inside_are_taken_whether_or_not_they_exist() {
+    let scratch = Scratch::new();
+    let scope = scratch.scope();
+    std::fs::write(scratch.path("a.txt"), "").unwrap();
+    for given in ["a.txt", "new/deep/b.txt", "./x/../a.txt", "~", "..a"] {
+        let path = resolve("read", &scope, given).unwrap();
+        assert!(path.starts_with(std::fs::canonicalize(&scope.directory).unwrap()));
+    }
+    let absolute = scratch.path("a.txt");
+    assert!(resolve("read", &scope, absolute.to_str().unwrap()).is_ok());
+}
+
+#[test]
+fn paths_outside_are_blocked_and_extra_directories_are_open() {
+    let (scratch, other) = (Scratch::new(), Scratch::new());
+    let mut scope = scratch.scope();
+    let beyond = other.path("x");
+    let beyond = beyond.to_str().unwrap();
+    for given in ["..", "../x", "/etc/passwd", "a/../../x", beyond] {
+        assert_eq!(
+            message(resolve("write", &scope, given)),
+            format!(
+                "write blocked: path is outside workingDirectory/outputDirectory/project root: {given}"
+            )
+        );
+    }
+    scope.extra.push(other.path(""));
+    assert!(resolve("write", &scope, beyond).is_ok());
+}
+
+#[test]
+fn links_out_are_blocked_wherever_they_stand() {
+    let (scratch, other) = (Scratch::new(), Scratch::new());
+    let scope = scratch.scope();
+    std::fs::write(other.path("secret"), "").unwrap();
+    std::os::unix::fs::symlink(other.path("secret"), scratch.path("file")).unwrap();
+    std::os::unix::fs::symlink(other.path(""), scratch.path("dir")).unwrap();
+    std::os::unix::fs::symlink(other.path("none"), scratch.path("dangling")).unwrap();
+    for given in ["file", "dir/secret", "dir/new"] {
+        assert_eq!(
+            message(resolve("read", &scope, given)),
+            format!("read blocked: canonical target resolves outside allowed directories: {given}")
+        );
+    }
+    assert!(resolve("write", &scope, "dangling").is_err());
+    // By its letters this stays inside, and so does the path that is worked on.
+    let path = resolve("read", &scope, "dir/../x").unwrap();
+    assert!(path.starts_with(std::fs::canonicalize(&scope.directory).unwrap()));
+}
+
+#[test]
+fn git_keeps_its_own_files() {
+    let scratch = Scratch::new();
+    for given in [".git/config", "sub/.git/hooks/x", ".GIT/config"] {
+        let blocked = message(resolve_to_change("write", &scratch.scope(), given));
+        assert!(blocked.contains("belongs to git"), "{blocked}");
+    }
+    assert!(resolve_to_change("write", &scratch.scope(), ".gitignore").is_ok());
+}
+
+#[test]
+fn settings_of_the_workspace_are_read_but_not_changed() {
+    let scratch = Scratch::new();
+    for given in [".cowork/config.json", "sub/.agent/x", ".COWORK/AGENT.md"] {
+        assert!(resolve("read", &scratch.scope(), given).is_ok());
+        let blocked = message(resolve_to_change("write", &scratch.scope(), given));
+        assert!(blocked.contains("only the user changes"), "{blocked}");
+    }
+}
+
+#[test]
+fn private_places_are_closed_and_shelves_in_them_can_be_read() {
+    let scratch = Scratch::new();
+    let mut scope = scratch.scope();
+    std::fs::create_dir_all(scratch.path("home/spill")).unwrap();
+    std::fs::create_dir(scratch.path("home-not")).unwrap();
+    std::os::unix::fs::symlink(scratch.path("home"), scratch.path("link")).unwrap();
+    scope.private.push(scratch.path("home"));
+    scope.spill = Some(scratch.path("home/spill"));
+    for given in ["home", "home/token", "link/token", "home/spill/../token"] {
+        let blocked = message(resolve("read", &scope, given));
+        assert!(blocked.contains("private to the server"), "{blocked}");
+        assert!(!Inside::of(&scope).has(given));
+    }
+    assert!(resolve("read", &scope, "home/spill/x").is_ok());
+    assert!(resolve("read", &scope, "home-not/x").is_ok());
+    let blocked = message(resolve_to_change("write", &scope, "home/spill/x"));
+    assert!(blocked.contains("can only be read"), "{blocked}");
+}
+
+#[test]
+fn a_sibling_with_the_same_beginning_is_outside() {
+    let scratch = Scratch::new();
+    let mut scope = scratch.scope();
+    scope.directory = scratch.path("ws");
+    std::fs::create_dir(scratch.path("ws")).unwrap();
+    std::fs::create_dir(scratch.path("ws-secret")).unwrap();
+    let sibling = scratch.path("ws-secret/x");
+    for given in ["../ws-secret/x", sibling.to_str().unwrap()] {
+        assert!(resolve("read", &scope, given).is_err());
+    }
+}

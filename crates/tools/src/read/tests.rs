@@ -1,0 +1,199 @@
+//! Stories of reading.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::scratch::Scratch;
+
+async fn text(scratch: &Scratch, input: Value) -> String {
+    match scratch.run(&Read, input).await {
+        Ok(Output::Text(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn lines_are_numbered_from_the_offset_up_to_the_limit() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("a"), "one\n\nthree\nfour").unwrap();
+    assert_eq!(
+        text(&scratch, json!({"filePath": "a"})).await,
+        "1\tone\n2\t\n3\tthree\n4\tfour"
+    );
+    assert_eq!(
+        text(&scratch, json!({"filePath": "a", "offset": 2, "limit": 2})).await,
+        "2\t\n3\tthree\n[more lines follow; read on with offset 4]"
+    );
+    assert_eq!(
+        text(&scratch, json!({"filePath": "a", "offset": 4.0})).await,
+        "4\tfour"
+    );
+    std::fs::write(scratch.path("empty"), "").unwrap();
+    assert_eq!(
+        text(&scratch, json!({"filePath": "empty"})).await,
+        "[the file is empty]"
+    );
+}
+
+#[tokio::test]
+async fn long_lines_and_long_files_are_cut() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("wide"), format!("{}\nb", "ä".repeat(100_000))).unwrap();
+    let wide = text(&scratch, json!({"filePath": "wide"})).await;
+    assert_eq!(wide, format!("1\t{}… [line cut]\n2\tb", "ä".repeat(2000)));
+    std::fs::write(scratch.path("tall"), "0123456789\n".repeat(100_000)).unwrap();
+    let tall = text(&scratch, json!({"filePath": "tall"})).await;
+    assert!(tall.ends_with("2000\t0123456789\n[more lines follow; read on with offset 2001]"));
+    let taller = text(&scratch, json!({"filePath": "wide", "limit": 20000})).await;
+    assert!(taller.len() < ANSWER_BYTES_MAX + 3 * LINE_BYTES_MAX);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_refused_with_the_reason() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("a"), "one\n").unwrap();
+    std::fs::write(scratch.path("binary"), b"PNG\0\0").unwrap();
+    let table = [
+        (
+            json!({"filePath": "a", "limit": -1}),
+            "read: \"limit\" must be a whole number from 1 to 20000, got -1",
+        ),
+        (
+            json!({"filePath": "a", "limit": 20001}),
+            "from 1 to 20000, got 20001",
+        ),
+        (
+            json!({"filePath": "a", "offset": 0}),
+            "read: \"offset\" must be a whole number from 1 to",
+        ),
+        (json!({"filePath": "a", "offset": 1.5}), "got 1.5"),
+        (
+            json!({"filePath": "a", "offset": 2}),
+            "read: \"offset\" 2 is past the end: a has 1 lines",
+        ),
+        (
+            json!({"filePath": null}),
+            "read: \"filePath\" must be a text, got null",
+        ),
+        (json!({"filePath": "none"}), "read: none does not exist"),
+        (json!({"filePath": "."}), "read: . is a directory"),
+        (
+            json!({"filePath": "binary"}),
+            "read: binary is a binary file of 5 bytes and cannot be shown as text",
+        ),
+        (
+            json!({"filePath": "/etc/hosts"}),
+            "read blocked: path is outside",
+        ),
+    ];
+    for (input, expected) in table {
+        let message = scratch.refusal(&Read, input).await;
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn encodings_and_line_ends_are_shown_readable() {
+    let scratch = Scratch::new();
+    let table: [(&[u8], &str); 5] = [
+        (b"a\r\nb\r\n", "1\ta\n2\tb"),
+        (
+            b"\xef\xbb\xbfa\n",
+            "1\ta\n[encoded as UTF-8 with a byte order mark; edit and write keep it]",
+        ),
+        (
+            b"\xff\xfea\0\n\0b\0",
+            "1\ta\n2\tb\n[encoded as UTF-16 LE; edit and write keep it]",
+        ),
+        (
+            b"\xfe\xff\0a\0\n",
+            "1\ta\n[encoded as UTF-16 BE; edit and write keep it]",
+        ),
+        (
+            b"zw\xf6lf",
+            "1\tzw\u{f6}lf\n[encoded as Windows-1252; edit and write keep it]",
+        ),
+    ];
+    for (bytes, expected) in table {
+        std::fs::write(scratch.path("f"), bytes).unwrap();
+        assert_eq!(text(&scratch, json!({"filePath": "f"})).await, expected);
+    }
+    std::fs::write(
+        scratch.path("p.png"),
+        b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x20",
+    )
+    .unwrap();
+    let message = scratch.refusal(&Read, json!({"filePath": "p.png"})).await;
+    assert!(
+        message.starts_with("read: p.png is a PNG image of 16 x 32 pixels of 24 bytes"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn a_large_file_is_shown_like_a_small_one() {
+    let scratch = Scratch::new();
+    let line = "zw\u{f6}lf 0123456789 0123456789 0123456789 0123456789\n";
+    let lines = FILE_BYTES_MAX as usize / line.len() + 10;
+    let mut content = line.repeat(lines).into_bytes();
+    content.extend(b"the last, \xf6, without an end");
+    std::fs::write(scratch.path("large"), &content).unwrap();
+    let wide: Vec<u8> = std::iter::once(0xfeff)
+        .chain(
+            "zw\u{f6}lf 0123456789 0123456789\n"
+                .repeat(lines)
+                .encode_utf16(),
+        )
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    std::fs::write(scratch.path("wide"), &wide).unwrap();
+    let middle = lines / 2;
+    for (file, line) in [
+        ("large", line),
+        ("wide", "zw\u{f6}lf 0123456789 0123456789\n"),
+    ] {
+        let answer = text(
+            &scratch,
+            json!({"filePath": file, "offset": middle, "limit": 1}),
+        )
+        .await;
+        assert_eq!(
+            answer,
+            format!(
+                "{middle}\t{line}[more lines follow; read on with offset {}]",
+                middle + 1
+            )
+        );
+    }
+    let answer = text(&scratch, json!({"filePath": "large", "offset": lines + 1})).await;
+    assert_eq!(
+        answer,
+        format!("{}\tthe last, \u{f6}, without an end", lines + 1)
+    );
+    let message = scratch
+        .refusal(&Read, json!({"filePath": "large", "offset": lines + 2}))
+        .await;
+    assert!(
+        message.ends_with(&format!("large has {} lines", lines + 1)),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn devices_pipes_and_links_to_them_are_not_opened() {
+    let scratch = Scratch::new();
+    let fifo = scratch.path("fifo");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
+    let message = scratch.refusal(&Read, json!({"filePath": "fifo"})).await;
+    assert_eq!(message, "read: fifo is not a plain file");
+    std::os::unix::fs::symlink("/dev/zero", scratch.path("zero")).unwrap();
+    let message = scratch.refusal(&Read, json!({"filePath": "zero"})).await;
+    assert!(message.contains("resolves outside"), "{message}");
+}
