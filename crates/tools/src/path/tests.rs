@@ -2,7 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{CWD, RenameFlags};
+use serde_json::json;
+
 use super::*;
+use crate::Output;
 use crate::scratch::Scratch;
 
 fn message(outcome: Result<PathBuf, Failure>) -> String {
@@ -114,4 +121,48 @@ fn a_sibling_with_the_same_beginning_is_outside() {
     for given in ["../ws-secret/x", sibling.to_str().unwrap()] {
         assert!(resolve("read", &scope, given).is_err());
     }
+}
+
+/// A directory that is a link out of the workspace every other moment, as a hostile program could
+/// make it, between the check of a path and its use.
+#[tokio::test]
+async fn a_link_swapped_in_between_leads_nowhere() {
+    const ROUNDS: usize = 200;
+    let (scratch, other) = (Scratch::new(), Scratch::new());
+    std::fs::create_dir(scratch.path("dir")).unwrap();
+    std::fs::write(scratch.path("dir/file"), "mine").unwrap();
+    std::fs::write(other.path("file"), "secret").unwrap();
+    std::os::unix::fs::symlink(other.path(""), scratch.path("link")).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let swapper = std::thread::spawn({
+        let stop = stop.clone();
+        let (directory, link) = (scratch.path("dir"), scratch.path("link"));
+        move || {
+            let exchange = RenameFlags::EXCHANGE;
+            while !stop.load(Ordering::Relaxed) {
+                rustix::fs::renameat_with(CWD, &directory, CWD, &link, exchange).unwrap();
+            }
+        }
+    });
+    let mut read = 0;
+    for round in 0..ROUNDS {
+        let input = json!({"filePath": "dir/file"});
+        if let Ok(output) = scratch.run(&crate::read::Read, input).await {
+            assert_ne!(output, Output::Text("1\tsecret".to_owned()));
+            read += 1;
+        }
+        let file = format!("dir/new-{round}");
+        let input = json!({"filePath": file, "content": ""});
+        let _ = scratch.run(&crate::write::Write, input).await;
+        let input = json!({"pattern": "secret"});
+        if let Ok(output) = scratch.run(&crate::grep::Grep, input).await {
+            assert_eq!(output, Output::Text("No matches found.".to_owned()));
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    swapper.join().unwrap();
+    assert!(read > 0, "the file is there every other moment");
+    let outside = std::fs::read_dir(other.path("")).unwrap().count();
+    assert_eq!(outside, 1, "nothing was written outside");
+    assert_eq!(std::fs::read(other.path("file")).unwrap(), b"secret");
 }
