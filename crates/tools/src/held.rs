@@ -43,7 +43,11 @@ pub(crate) struct Stamp {
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    File { stamp: Stamp, mode: u32 },
+    File {
+        stamp: Stamp,
+        mode: u32,
+        owner: (u32, u32),
+    },
     Directory,
     Link,
     Special,
@@ -116,7 +120,7 @@ impl Place {
     /// Puts `content` here in one step: it is there whole, or the old one still is.
     ///
     /// `expected` is what lay here when the content was made; another file by now is an error of
-    /// the kind `StaleNetworkFileHandle`. The mode of what it replaces is kept.
+    /// the kind `StaleNetworkFileHandle`. Mode and owner of what it replaces are kept.
     pub fn replace(&self, content: &[u8], expected: Option<Stamp>) -> Result<Stamp> {
         let (temporary, file) = self.temporary()?;
         let outcome = self.fill_and_rename(&temporary, file, content, expected);
@@ -137,7 +141,10 @@ impl Place {
         file.write_all(content)?;
         let now = match self.kind()? {
             None => None,
-            Some(Kind::File { stamp, mode }) => {
+            Some(Kind::File { stamp, mode, owner }) => {
+                // Only root may give files away; for others the new file is theirs, as they may
+                // write it. It comes first, as it takes special bits of the mode away.
+                let _ = std::os::unix::fs::fchown(&file, Some(owner.0), Some(owner.1));
                 rustix::fs::fchmod(&file, (mode & 0o7777).into())?;
                 Some(stamp)
             }
@@ -215,6 +222,7 @@ fn kind_of(stat: &rustix::fs::Stat) -> Kind {
                 inode: (stat.st_dev as u64, stat.st_ino as u64),
             },
             mode: stat.st_mode as u32,
+            owner: (stat.st_uid as u32, stat.st_gid as u32),
         },
         FileType::Directory => Kind::Directory,
         FileType::Symlink => Kind::Link,
@@ -286,5 +294,26 @@ mod tests {
         let error = place.replace(b"two", Some(stamp)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StaleNetworkFileHandle);
         assert_eq!(std::fs::read(&path).unwrap(), b"another");
+    }
+
+    #[test]
+    fn mode_and_owner_are_kept() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+        let scratch = Scratch::new();
+        let path = canonical(&scratch).join("a");
+        std::fs::write(&path, "one").unwrap();
+        // Only root can; for others the owner stays who they are.
+        let _ = chown(&path, Some(1234), Some(1234));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o4750)).unwrap();
+        let before = std::fs::metadata(&path).unwrap();
+        let place = Place::find(&path).unwrap();
+        let Some(Kind::File { stamp, .. }) = place.kind().unwrap() else {
+            panic!("a file");
+        };
+        place.replace(b"two", Some(stamp)).unwrap();
+        let after = std::fs::metadata(&path).unwrap();
+        assert_ne!(after.ino(), before.ino());
+        let kept = |file: &std::fs::Metadata| (file.mode(), file.uid(), file.gid());
+        assert_eq!(kept(&after), kept(&before));
     }
 }

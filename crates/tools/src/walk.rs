@@ -84,3 +84,37 @@ impl<W: Walker> ParallelVisitor for Thread<'_, W> {
 pub(crate) fn cancelled() -> Failure {
     Failure::Cancelled(Output::Text("[cancelled]".to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::scratch::Scratch;
+
+    struct Canceller<'a>(&'a CancellationToken, &'a AtomicUsize);
+
+    impl Walker for Canceller<'_> {
+        fn file(&mut self, _: &DirEntry) -> bool {
+            self.0.cancel();
+            self.1.fetch_add(1, Ordering::Relaxed);
+            true
+        }
+    }
+
+    #[test]
+    fn a_walk_ends_where_it_is_cancelled() {
+        let scratch = Scratch::new();
+        for n in 0..500 {
+            std::fs::write(scratch.path(&n.to_string()), "").unwrap();
+        }
+        let (cancel, count) = (CancellationToken::new(), AtomicUsize::new(0));
+        let builder = below(&scratch.scope(), &scratch.path(""), |_| true);
+        run(&builder, &cancel, || Canceller(&cancel, &count));
+        // Each thread may be at one file just then.
+        let count = count.into_inner();
+        assert!((1..=THREADS_MAX).contains(&count), "{count}");
+    }
+}
