@@ -75,7 +75,9 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
     /// By the best that this machine has, found out when it is first needed.
-    Best { network: bool },
+    Best {
+        network: bool,
+    },
     Nothing,
 }
 

@@ -9,9 +9,9 @@ use crate::Shared;
 use crate::limits::{TRUST_BYTES_MAX, TRUST_FILES_MAX};
 use crate::session::storage;
 
-/// Where a workspace brings content of its own, and what of it counts: the rest of these folders
-/// is data, or was written by us.
-const FOLDERS: [&str; 2] = [".cowork", ".agent"];
+/// Where a workspace may bring content of its own besides the folder of its settings.
+const OLDER_FOLDER: &str = ".agent";
+/// What of it counts: the rest of these folders is data, or was written by us.
 const COUNTS: [&str; 5] = [
     "skills",
     "commands",
@@ -40,7 +40,8 @@ pub struct Content {
 /// Looks at the workspace of a thread as it is now.
 pub async fn look(shared: &Shared, card: &ThreadCard) -> Result<Trust, Refusal> {
     let directory = card.directory.clone();
-    let read = tokio::task::spawn_blocking(move || read(&directory)).await;
+    let data = shared.config.workspace_data.clone();
+    let read = tokio::task::spawn_blocking(move || read(&directory, &data)).await;
     let Some(content) = read.unwrap_or_else(|_| Some(Content::unreadable())) else {
         return Ok(Trust::Nothing);
     };
@@ -92,11 +93,11 @@ impl Content {
 }
 
 /// All that counts, hashed; nothing where there is nothing.
-fn read(workspace: &Path) -> Option<Content> {
+fn read(workspace: &Path, data: &Path) -> Option<Content> {
     let mut files = Vec::new();
-    for folder in FOLDERS {
+    for folder in [data, Path::new(OLDER_FOLDER)] {
         for name in COUNTS {
-            gather(workspace, &Path::new(folder).join(name), &mut files);
+            gather(workspace, &folder.join(name), &mut files);
         }
     }
     if files.is_empty() {
@@ -161,26 +162,36 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
             std::fs::write(path, text).expect("written");
         };
-        assert_eq!(read(workspace), None);
-        write(".cowork/memory/note.md", "data");
-        assert_eq!(read(workspace), None, "a memory is no order");
+        assert_eq!(read(workspace, Path::new(".data")), None);
+        write(".data/memory/note.md", "data");
+        assert_eq!(
+            read(workspace, Path::new(".data")),
+            None,
+            "a memory is no order"
+        );
         write(".agent/skills/a/SKILL.md", "do a");
-        let first = read(workspace).expect("content");
+        let first = read(workspace, Path::new(".data")).expect("content");
         assert_eq!(first.files, [PathBuf::from(".agent/skills/a/SKILL.md")]);
-        assert_eq!(read(workspace), Some(first.clone()));
+        assert_eq!(read(workspace, Path::new(".data")), Some(first.clone()));
         write(".agent/skills/a/SKILL.md", "do b");
-        let second = read(workspace).expect("content");
+        let second = read(workspace, Path::new(".data")).expect("content");
         assert_ne!(first.hash, second.hash);
-        write(".cowork/mcp-servers.json", "{}");
-        assert_ne!(read(workspace).expect("content").hash, second.hash);
+        write(".data/mcp-servers.json", "{}");
+        assert_ne!(
+            read(workspace, Path::new(".data")).expect("content").hash,
+            second.hash
+        );
     }
 
     #[test]
     fn what_cannot_be_read_is_never_trusted() {
         let scratch = tempfile::tempdir().expect("a directory");
-        let skills = scratch.path().join(".cowork/skills");
+        let skills = scratch.path().join(".data/skills");
         std::fs::create_dir_all(&skills).expect("made");
         std::os::unix::fs::symlink("nowhere", skills.join("x")).expect("a link");
-        assert_eq!(read(scratch.path()), Some(Content::unreadable()));
+        assert_eq!(
+            read(scratch.path(), Path::new(".data")),
+            Some(Content::unreadable())
+        );
     }
 }

@@ -74,7 +74,12 @@ pub struct Arguments {
     #[arg(long, env = "DRAGOMAN_MODEL", value_name = "MODEL", value_parser = model)]
     pub model: Option<ModelRef>,
     /// Whether commands are fenced in (`dragoman sandbox check` tells by what)
-    #[arg(long, env = "DRAGOMAN_SANDBOX", value_name = "HOW", default_value = "auto")]
+    #[arg(
+        long,
+        env = "DRAGOMAN_SANDBOX",
+        value_name = "HOW",
+        default_value = "auto"
+    )]
     pub sandbox: SandboxChoice,
     /// Let fenced commands use the network
     #[arg(long)]
