@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::input::Fields;
 use crate::sandbox::Fenced;
-use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx, risk};
+use crate::{Class, Failure, Judgement, Output, Risk, Sandbox, Scope, Tool, ToolCx, risk};
 use capture::Capture;
 use group::Group;
 
@@ -50,7 +50,7 @@ impl Tool for Bash {
     fn description(&self) -> &'static str {
         "Runs a bash command in the workspace.\n\
          Each call is a new shell: directories and variables do not carry over. There is no input \
-         and no terminal. Commands end after ten minutes, and what they start ends with them; long \
+         and, unless asked for, no terminal. Commands end after ten minutes, and what they start ends with them; long \
          output is cut. A sandbox may hold them: the workspace and $TMPDIR can be written, the network \
          is closed."
     }
@@ -60,6 +60,11 @@ impl Tool for Bash {
             "type": "object",
             "properties": {
                 "command": {"type": "string", "maxLength": COMMAND_CHARS_MAX},
+                "pty": {
+                    "type": "boolean",
+                    "description": "Run it at a terminal, for programs that need one; errors come \
+                        with the output then.",
+                },
             },
             "required": ["command"],
             "additionalProperties": false,
@@ -72,13 +77,13 @@ impl Tool for Bash {
 
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
         match parse(input) {
-            Ok(command) => risk::judge_command(scope, command),
+            Ok((command, _)) => risk::judge_command(scope, command),
             Err(_) => Judgement::Allow,
         }
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
-        let command = parse(&input)?;
+        let (command, terminal) = parse(&input)?;
         if cx.cancel.is_cancelled() {
             return Err(Failure::Cancelled(Output::Command {
                 stdout: String::new(),
@@ -87,10 +92,18 @@ impl Tool for Bash {
                 duration_ms: 0,
             }));
         }
-        let fenced = cx.sandbox.fence(&cx.scope, &group::words(command));
+        if terminal && !cx.sandbox.has_launcher() {
+            let message = "bash: there are no terminals here; leave \"pty\" away";
+            return Err(Failure::Error(message.to_owned()));
+        }
+        let sandbox = Sandbox::clone(&cx.sandbox).with_terminal(terminal);
+        let fenced = sandbox.fence(&cx.scope, &group::words(command));
         let first = self.run_fenced(cx, fenced).await?;
-        match blocked::cause(cx.sandbox.mode(), &cx.scope, &first) {
-            Some(cause) => self.run_again(cx, command, first, cause).await,
+        match blocked::cause(sandbox.mode(), &cx.scope, &first) {
+            Some(cause) => {
+                let open = || sandbox.open(&group::words(command));
+                self.run_again(cx, command, first, cause, open).await
+            }
             None => Ok(first),
         }
     }
@@ -113,6 +126,7 @@ impl Bash {
         command: &str,
         first: Output,
         cause: &str,
+        open: impl FnOnce() -> Result<Fenced, String>,
     ) -> Result<Output, Failure> {
         let wish = format!("{command}  (again, outside the sandbox: {cause})");
         let allowed = tokio::select! {
@@ -125,8 +139,7 @@ impl Bash {
                 format!("[the sandbox stopped this: {cause}; running it outside was not allowed]");
             return Ok(noted(first, note));
         }
-        let fenced = cx.sandbox.open(&group::words(command));
-        let second = self.run_fenced(cx, fenced).await?;
+        let second = self.run_fenced(cx, open()).await?;
         let note =
             format!("[this is the second run, outside the sandbox; the first one failed: {cause}]");
         Ok(noted(second, note))
@@ -150,13 +163,15 @@ fn noted(output: Output, note: String) -> Output {
     }
 }
 
-fn parse(input: &Value) -> Result<&str, Failure> {
+/// The command line, and whether it wants a terminal.
+fn parse(input: &Value) -> Result<(&str, bool), Failure> {
     let fields = Fields::of("bash", input)?;
     let command = fields.filled_text("command", COMMAND_CHARS_MAX)?;
     if command.contains('\0') {
         return Err(fields.refuse("command", "a text without NUL"));
     }
-    Ok(command)
+    let terminal = fields.optional_flag("pty")?.unwrap_or(false);
+    Ok((command, terminal))
 }
 
 /// Why the wait for a command is over.

@@ -25,6 +25,7 @@ pub mod probe;
 mod rules;
 mod syscalls;
 mod temp;
+mod terminal;
 mod watch;
 
 pub use bubblewrap::Held;
@@ -37,6 +38,7 @@ pub struct Sandbox {
     /// The binary that can be the launcher; without it, a command is run as it is.
     launcher: Option<PathBuf>,
     network: bool,
+    terminal: bool,
     limits: Limits,
     temps: Arc<Temps>,
 }
@@ -110,6 +112,7 @@ impl Sandbox {
             mode: Mode::Nothing,
             launcher: None,
             network: false,
+            terminal: false,
             limits: Limits::default(),
             temps: Arc::default(),
         }
@@ -127,6 +130,15 @@ impl Sandbox {
     /// Opens the network to commands, or closes it.
     pub fn with_network(self, network: bool) -> Self {
         Self { network, ..self }
+    }
+
+    /// Gives commands a terminal, or none. Without a launcher there is none.
+    pub fn with_terminal(self, terminal: bool) -> Self {
+        Self { terminal, ..self }
+    }
+
+    pub fn has_launcher(&self) -> bool {
+        self.launcher.is_some()
     }
 
     pub fn mode(&self) -> Mode {
@@ -240,6 +252,7 @@ impl Sandbox {
             fence,
             network: self.network,
             limits: self.limits.clone(),
+            terminal: self.terminal,
             server: std::process::id().cast_signed(),
         }
     }

@@ -47,6 +47,10 @@ fn enter(orders: &Orders) -> Result<(), String> {
     let launcher = rustix::process::getppid().map_or(1, |pid| pid.as_raw_pid());
     // Apart from the launcher, so that `kill 0` and a closed terminal do not reach it.
     rustix::process::setsid().map_err(|error| format!("no session of its own: {error}"))?;
+    if orders.terminal {
+        rustix::process::ioctl_tiocsctty(std::io::stdin())
+            .map_err(|error| format!("no terminal: {error}"))?;
+    }
     limit(&orders.limits, &orders.fence)?;
     match &orders.fence {
         Fence::Open => return Ok(()),

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fence::{self, Fence};
 use super::limits::Limits;
+use super::terminal::Terminal;
 use super::watch::Watch;
 
 /// The first argument of a binary that is to be the launcher.
@@ -38,6 +39,8 @@ pub struct Orders {
     pub fence: Fence,
     pub network: bool,
     pub limits: Limits,
+    /// Whether the command gets a terminal. What it writes there comes out of the launcher's output.
+    pub terminal: bool,
     /// The server's own process, which a command must not signal.
     pub server: i32,
 }
@@ -94,12 +97,19 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|error| error.to_string())?;
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
-    let child = Command::new(this)
+    let mut fence = Command::new(this);
+    fence
         .args([OsStr::new(ARGUMENT), OsStr::new(FENCE), text])
         .args(program)
-        .stdin(Stdio::null())
-        .spawn()
-        .map_err(|error| error.to_string())?;
+        .stdin(Stdio::null());
+    let terminal = match orders.terminal {
+        true => Some(Terminal::give(&mut fence).map_err(|error| format!("no terminal: {error}"))?),
+        false => None,
+    };
+    let child = fence.spawn().map_err(|error| error.to_string())?;
+    // Our own copies of the terminal's other end would keep it open.
+    drop(fence);
+    let showing = terminal.map(Terminal::show);
     let command = Pid::from_child(&child);
     let (events, happening) = mpsc::channel();
     let hearing = events.clone();
@@ -134,6 +144,9 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
         eprintln!("dragoman: {left} left in the background ended with the command");
     }
     sweep(&watching, command, &happening);
+    if let Some(showing) = showing {
+        showing.wait();
+    }
     Ok(code)
 }
 

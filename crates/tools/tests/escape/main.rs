@@ -138,3 +138,61 @@ async fn nothing_of_the_fence_stays_in_the_workspace() {
         }
     }
 }
+
+/// The `.git` of a linked worktree is a file; to change where it points is to change the settings.
+#[tokio::test]
+async fn the_link_of_a_worktree_stays() {
+    for fence in fences()
+        .iter()
+        .filter(|fence| fence.mode() == Mode::Bubblewrap)
+    {
+        let world = World::new();
+        let (tree, link) = (world.path("extra"), world.path("extra/.git"));
+        std::fs::write(&link, "gitdir: /somewhere\n").unwrap();
+        let scope = tools::Scope {
+            directory: tree,
+            ..world.scope()
+        };
+        let script =
+            "echo gitdir: evil > .git; rm -f .git; mv .git old; echo x > f; mv -f f .git; true";
+        let ran = world.run_in(fence, scope, script).await;
+        assert_eq!(
+            std::fs::read_to_string(&link).unwrap(),
+            "gitdir: /somewhere\n",
+            "{}",
+            ran.words()
+        );
+    }
+}
+
+/// What is a link cannot be held in place, so commands that write are asked for.
+#[tokio::test]
+async fn a_protected_path_that_is_a_link_is_told() {
+    for fence in fences() {
+        let world = World::new();
+        let expected = fence.mode() == Mode::Bubblewrap;
+        assert_eq!(fence.protects_inside(&world.scope()), expected);
+        std::os::unix::fs::symlink("elsewhere", world.path("ws/.cowork")).unwrap();
+        assert!(!fence.protects_inside(&world.scope()));
+        assert!(fence.why_it_asks(&world.scope()).is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_command_gets_a_terminal_when_it_asks() {
+    let open = Sandbox::with_mode(Mode::Nothing, launcher());
+    for fence in fences().into_iter().chain([open]) {
+        let world = World::new();
+        let script = "test -t 0 && test -t 1 && tty < /dev/tty && stty size && echo 'no x' >&2";
+        let mode = fence.mode().name();
+        let ran = world.run(&fence.clone().with_terminal(false), script).await;
+        assert_eq!(ran.exit_code, 1, "{mode}: {}", ran.words());
+        let ran = world.run_at_terminal(&fence, script).await;
+        assert_eq!(ran.exit_code, 0, "{mode}: {}", ran.words());
+        assert!(
+            ran.stdout.ends_with("40 120\r\nno x\r\n"),
+            "{mode}: {}",
+            ran.words()
+        );
+    }
+}

@@ -141,6 +141,16 @@ impl World {
         ran(output.unwrap())
     }
 
+    pub async fn run_at_terminal(&self, sandbox: &Sandbox, script: &str) -> Ran {
+        let cx = self.cx(sandbox, self.scope(), Arc::default());
+        let bash = Toolbox::builtin().get("bash").unwrap();
+        let run = bash.run(&cx, json!({ "command": script, "pty": true }));
+        ran(tokio::time::timeout(PATIENCE, run)
+            .await
+            .expect("it ends")
+            .unwrap())
+    }
+
     /// Runs the tool as it is.
     pub async fn call(&self, cx: &ToolCx, script: &str) -> Result<Output, Failure> {
         let bash = Toolbox::builtin().get("bash").unwrap();
