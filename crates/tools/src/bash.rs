@@ -24,6 +24,7 @@ const STDOUT_CHARS_MAX: usize = 30_000;
 const STDERR_CHARS_MAX: usize = 10_000;
 /// A command that runs longer is ended.
 const TIME_MAX: Duration = Duration::from_secs(600);
+const FENCE_TRIES: usize = 3;
 /// What shells answer for a command that was interrupted, and `timeout` for one that took too long.
 const EXIT_CANCELLED: i32 = 130;
 const EXIT_TIMED_OUT: i32 = 124;
@@ -97,11 +98,13 @@ impl Tool for Bash {
             return Err(Failure::Error(message.to_owned()));
         }
         let sandbox = Sandbox::clone(&cx.sandbox).with_terminal(terminal);
-        let fenced = sandbox.fence(&cx.scope, &group::words(command));
-        let first = self.run_fenced(cx, fenced).await?;
+        let words = group::words(command);
+        let first = self
+            .run_fenced(cx, || sandbox.fence(&cx.scope, &words))
+            .await?;
         match blocked::cause(sandbox.mode(), &cx.scope, &first) {
             Some(cause) => {
-                let open = || sandbox.open(&group::words(command));
+                let open = || sandbox.open(&words);
                 self.run_again(cx, command, first, cause, open).await
             }
             None => Ok(first),
@@ -110,13 +113,24 @@ impl Tool for Bash {
 }
 
 impl Bash {
+    /// Runs it once. A fence that could not be set up is tried again: what it was to hide may have
+    /// vanished just then.
     async fn run_fenced(
         &self,
         cx: &ToolCx,
-        fenced: Result<Fenced, String>,
+        fence: impl Fn() -> Result<Fenced, String> + Send + Sync,
     ) -> Result<Output, Failure> {
-        let fenced = fenced.map_err(|error| Failure::Error(format!("bash: {error}")))?;
-        run(cx, Group::spawn(&cx.scope, fenced)?, self.time_max).await
+        let mut trouble = String::new();
+        for _ in 0..FENCE_TRIES {
+            let fenced = fence().map_err(|error| Failure::Error(format!("bash: {error}")))?;
+            match run(cx, Group::spawn(&cx.scope, fenced)?, self.time_max).await {
+                Ok(output) => return Ok(output),
+                Err(Stop::Failed(failure)) => return Err(failure),
+                Err(Stop::NotFenced(error)) => trouble = error,
+            }
+        }
+        let message = format!("bash: the sandbox could not be set up, nothing has run: {trouble}");
+        Err(Failure::Error(message))
     }
 
     /// The sandbox stopped it. Outside of it, it runs only if a person says so.
@@ -126,7 +140,7 @@ impl Bash {
         command: &str,
         first: Output,
         cause: &str,
-        open: impl FnOnce() -> Result<Fenced, String>,
+        open: impl Fn() -> Result<Fenced, String> + Send + Sync,
     ) -> Result<Output, Failure> {
         let wish = format!("{command}  (again, outside the sandbox: {cause})");
         let allowed = tokio::select! {
@@ -139,7 +153,7 @@ impl Bash {
                 format!("[the sandbox stopped this: {cause}; running it outside was not allowed]");
             return Ok(noted(first, note));
         }
-        let second = self.run_fenced(cx, open()).await?;
+        let second = self.run_fenced(cx, open).await?;
         let note =
             format!("[this is the second run, outside the sandbox; the first one failed: {cause}]");
         Ok(noted(second, note))
@@ -174,6 +188,13 @@ fn parse(input: &Value) -> Result<(&str, bool), Failure> {
     Ok((command, terminal))
 }
 
+/// Why there is no output of a command.
+enum Stop {
+    /// The fence was not set up: the command has not run.
+    NotFenced(String),
+    Failed(Failure),
+}
+
 /// Why the wait for a command is over.
 enum End {
     Exited(std::io::Result<ExitStatus>),
@@ -181,7 +202,7 @@ enum End {
     TimedOut,
 }
 
-async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output, Failure> {
+async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output, Stop> {
     let begun = Instant::now();
     let mut stdout = Capture::new(STDOUT_CHARS_MAX);
     let mut stderr = Capture::new(STDERR_CHARS_MAX);
@@ -200,12 +221,16 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output
         (end, !pumping.is_over())
     };
     let (exit_code, note) = match &end {
+        End::Exited(Ok(_)) if !group.stands() => {
+            return Err(Stop::NotFenced(stderr.into_text().trim().to_owned()));
+        }
         End::Exited(Ok(status)) => {
             let note = output_held.then(|| OUTPUT_HELD.to_owned());
             (exit_code(*status), note)
         }
         End::Exited(Err(error)) => {
-            return Err(Failure::Error(format!("bash: lost the command: {error}")));
+            let failure = Failure::Error(format!("bash: lost the command: {error}"));
+            return Err(Stop::Failed(failure));
         }
         End::Cancelled => (EXIT_CANCELLED, Some(ABORTED.to_owned())),
         End::TimedOut => (EXIT_TIMED_OUT, Some(timed_out(time_max))),
@@ -217,7 +242,7 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     match end {
-        End::Cancelled => Err(Failure::Cancelled(output)),
+        End::Cancelled => Err(Stop::Failed(Failure::Cancelled(output))),
         End::Exited(_) | End::TimedOut => Ok(output),
     }
 }

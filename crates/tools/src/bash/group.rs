@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::capture::Capture;
 use super::environment;
-use crate::sandbox::launcher::TERMINATE;
+use crate::sandbox::launcher::{STANDS, TERMINATE};
 use crate::sandbox::{Fenced, Held};
 use crate::{Failure, Host, Scope, Stream};
 
@@ -40,6 +40,8 @@ pub(super) struct Group {
     control: Option<ChildStdin>,
     is_launched: bool,
     held: Option<Held>,
+    /// The fence stands, and the command has been started or is about to be.
+    stands: Arc<AtomicBool>,
     /// Nothing is to be ended any more.
     done: bool,
 }
@@ -75,6 +77,7 @@ impl Group {
             child,
             is_launched: fenced.is_launched,
             held: fenced.held,
+            stands: Arc::new(AtomicBool::new(!fenced.is_launched)),
             done: false,
         })
     }
@@ -89,9 +92,13 @@ impl Group {
         let (out, err) = (self.child.stdout().take(), self.child.stderr().take());
         let progress = Arc::new(AtomicU64::new(0));
         let counted = progress.clone();
+        let stands = self.stands.clone();
         let future = async move {
             tokio::join!(
-                pump(out, host, Stream::Stdout, stdout, &counted),
+                async {
+                    let out = past_the_sign(out, &stands).await;
+                    pump(out, host, Stream::Stdout, stdout, &counted).await;
+                },
                 pump(err, host, Stream::Stderr, stderr, &counted),
             );
         };
@@ -135,6 +142,11 @@ impl Group {
         let _ = self.child.inner_mut().wait().await;
         pumping.drain().await;
         self.done = true;
+    }
+
+    /// Whether the fence was set up. If not, nothing of the command has run.
+    pub fn stands(&self) -> bool {
+        self.stands.load(Ordering::Relaxed)
     }
 
     /// Leaves alone what still runs in the background; a launcher has left nothing.
@@ -207,6 +219,16 @@ impl Pumping<'_> {
             }
         }
     }
+}
+
+/// Takes the launcher's sign that the fence stands off the output.
+async fn past_the_sign<P: AsyncRead + Unpin>(pipe: Option<P>, stands: &AtomicBool) -> Option<P> {
+    let mut pipe = pipe?;
+    if !stands.load(Ordering::Relaxed) {
+        let sign = pipe.read_u8().await;
+        stands.store(sign.is_ok_and(|sign| sign == STANDS), Ordering::Relaxed);
+    }
+    Some(pipe)
 }
 
 /// Reads one pipe to its end.

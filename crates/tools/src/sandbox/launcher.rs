@@ -6,7 +6,7 @@
 //! when the pipe closes, which it also does when the server dies, nothing is left running.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -25,6 +25,9 @@ const WATCH: &str = "watch";
 const FENCE: &str = "fence";
 /// What the server writes to ask the command to end.
 pub const TERMINATE: u8 = b't';
+/// The first byte of the launcher's output, before any of the command's: the fence stands so far. If it
+/// does not come, nothing of the command has run.
+pub const STANDS: u8 = 0x06;
 /// The launcher itself failed; nothing ran.
 pub const EXIT_NOT_STARTED: i32 = 125;
 /// As after a kill.
@@ -106,6 +109,9 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
         true => Some(Terminal::give(&mut fence).map_err(|error| format!("no terminal: {error}"))?),
         false => None,
     };
+    let mut output = std::io::stdout();
+    let told = output.write_all(&[STANDS]).and_then(|()| output.flush());
+    told.map_err(|error| error.to_string())?;
     let child = fence.spawn().map_err(|error| error.to_string())?;
     // Our own copies of the terminal's other end would keep it open.
     drop(fence);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::launcher::STANDS;
 use super::{Limits, Mode, Sandbox};
 use crate::Scope;
 
@@ -254,5 +255,9 @@ fn run(sandbox: &Sandbox, scope: &Scope, script: &str) -> Option<String> {
         std::thread::sleep(TRY_PAUSE);
     }
     let output = child.wait_with_output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    let said = match fenced.is_launched {
+        true => output.stdout.strip_prefix(&[STANDS])?,
+        false => output.stdout.as_slice(),
+    };
+    Some(String::from_utf8_lossy(said).into_owned())
 }

@@ -180,3 +180,20 @@ async fn ordinary_failures_ask_nobody() {
         }
     }
 }
+
+/// A fence that cannot be set up runs nothing, and asks nobody to do without it.
+#[tokio::test]
+async fn without_its_fence_nothing_runs() {
+    for mode in [Mode::Bubblewrap, Mode::Landlock] {
+        let (world, person) = (World::new(), Arc::new(Person::default()));
+        let fence = Sandbox::with_mode(mode, std::path::Path::new("/bin/true"));
+        let cx = world.cx(&fence, world.scope(), person.clone());
+        let outcome = world.call(&cx, "echo x > made").await;
+        let Err(Failure::Error(message)) = outcome else {
+            panic!("{}: {outcome:?}", mode.name());
+        };
+        assert!(message.contains("nothing has run"), "{message}");
+        assert!(!world.path("ws/made").exists());
+        assert!(person.wishes.lock().unwrap().is_empty());
+    }
+}
