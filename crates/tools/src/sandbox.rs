@@ -214,7 +214,7 @@ impl Sandbox {
                 });
                 wrapped.arguments.extend(orders.arguments(program)?);
                 Ok(Fenced {
-                    program: "bwrap".into(),
+                    program: bubblewrap::program().into(),
                     arguments: wrapped.arguments,
                     environment: vec![("TMPDIR", bubblewrap::TEMP_INSIDE.into())],
                     is_launched: true,

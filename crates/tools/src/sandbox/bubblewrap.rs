@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::placeholder::{Kind, Placeholder};
 use super::places::{self, Places};
@@ -13,6 +14,20 @@ pub const TEMP_INSIDE: &str = "/tmp";
 const SHARED_MEMORY_BYTES: u64 = 1 << 30;
 /// Of what is under /run, what programs need: nothing in it listens.
 const RUN_KEPT: &[&str] = &["/run/current-system", "/run/opengl-driver"];
+
+/// Where `bwrap` is. Looked up once: a command must not put another one in its place, so neither is a
+/// relative entry of PATH followed.
+pub fn program() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let directories = std::env::split_paths(&path).filter(|entry| entry.is_absolute());
+        let mut files = directories.map(|directory| directory.join("bwrap"));
+        files
+            .find(|file| file.is_file())
+            .unwrap_or_else(|| PathBuf::from("/usr/bin/bwrap"))
+    })
+}
 
 /// Arguments up to the program to run, and what must be kept until it has ended.
 pub struct Wrapped {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::bubblewrap;
 use super::launcher::STANDS;
 use super::{Limits, Mode, Sandbox};
 use crate::Scope;
@@ -65,7 +66,7 @@ pub fn why_not(sandbox: &Sandbox) -> Option<&'static str> {
     if works(sandbox) {
         return None;
     }
-    let installed = || Command::new("bwrap").arg("--version").output().is_ok();
+    let installed = || bubblewrap::program().is_file();
     Some(match sandbox.mode() {
         Mode::Bubblewrap if !installed() => "bwrap is not installed",
         Mode::Bubblewrap => {

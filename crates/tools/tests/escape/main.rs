@@ -196,3 +196,21 @@ async fn a_command_gets_a_terminal_when_it_asks() {
         );
     }
 }
+
+#[tokio::test]
+async fn the_network_opens_when_it_is_granted() {
+    for fence in fences() {
+        let world = World::new();
+        let script = "exec 3<>/dev/tcp/127.0.0.1/$PORT && echo x";
+        let ran = world.run(&fence.clone().with_network(true), script).await;
+        assert_eq!(
+            ran.stdout,
+            "x\n",
+            "{}: {}",
+            fence.mode().name(),
+            ran.words()
+        );
+        let ran = world.run(&fence, script).await;
+        assert_eq!(ran.stdout, "", "{}: {}", fence.mode().name(), ran.words());
+    }
+}
