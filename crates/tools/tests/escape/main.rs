@@ -13,6 +13,7 @@ use world::{World, launcher};
 
 /// The fences that work here; printed, so that a run tells what it has tried.
 fn fences() -> Vec<Sandbox> {
+    let _alone = world::alone();
     let wanted = [Mode::Bubblewrap, Mode::Landlock];
     let all = wanted.map(|mode| Sandbox::with_mode(mode, launcher()));
     let works = all.into_iter().filter(Sandbox::works);

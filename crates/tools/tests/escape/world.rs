@@ -1,13 +1,14 @@
 //! The world that an attempt runs in: a workspace, what lies around it, and a server to be attacked.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -27,9 +28,18 @@ pub fn launcher() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_fence"))
 }
 
-/// One world at a time: its sockets are hidden from every sandbox, and must not vanish while one is
-/// being set up.
-static ALONE: Mutex<()> = Mutex::new(());
+/// One world at a time, in whichever process: its sockets are hidden from every sandbox, and must not
+/// vanish while one is being set up. Free again when it is dropped.
+pub fn alone() -> File {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("escape.lock");
+    let file = File::options()
+        .create(true)
+        .append(true)
+        .open(path)
+        .unwrap();
+    file.lock().unwrap();
+    file
+}
 
 pub struct World {
     base: tempfile::TempDir,
@@ -39,7 +49,7 @@ pub struct World {
     _abstract_socket: UnixListener,
     name: String,
     before: BTreeMap<PathBuf, String>,
-    _alone: MutexGuard<'static, ()>,
+    _alone: File,
 }
 
 #[derive(Debug)]
@@ -60,7 +70,7 @@ impl Ran {
 
 impl World {
     pub fn new() -> World {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone();
         let base = tempfile::Builder::new()
             .prefix("escape-")
             .tempdir_in(somewhere())
