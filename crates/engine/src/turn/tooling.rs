@@ -163,15 +163,27 @@ async fn refused(
     scope: &Scope,
 ) -> Result<Option<ToolOutcome>, SessionGone> {
     let judgement = tool.judge(scope, &call.input);
-    let (command, dangerous, risk) = match decided(turn, call, &judgement) {
-        Decision::Allow => return Ok(None),
-        Decision::Ask {
-            command,
-            dangerous,
-            risk,
-            ..
-        } => (command, dangerous, risk),
-        Decision::Refuse { why } => return Ok(Some(ToolOutcome::Failed { error: why })),
+    let (command, dangerous, risk) = match (decided(turn, call, &judgement), judgement) {
+        // A rule may only lift what the sandbox holds in.
+        (
+            Decision::Allow,
+            Judgement::Ask {
+                command,
+                dangerous,
+                risk,
+            },
+        ) if !turn.shared.sandbox().await.protects_inside(scope) => (command, dangerous, risk),
+        (Decision::Allow, _) => return Ok(None),
+        (
+            Decision::Ask {
+                command,
+                dangerous,
+                risk,
+                ..
+            },
+            _,
+        ) => (command, dangerous, risk),
+        (Decision::Refuse { why }, _) => return Ok(Some(ToolOutcome::Failed { error: why })),
     };
     let permitted = {
         let permits = turn.permits.borrow();

@@ -229,6 +229,8 @@ fn file_edit(place: &Place<'_>) -> Vec<Act> {
     match place.step {
         0 => vec![
             say("I am a rehearsal, and this is a file edit. First I write a small file."),
+            // A file of an earlier rehearsal must be read before it may be replaced.
+            call("read", json!({"filePath": NOTES})),
             call(
                 "write",
                 json!({"filePath": NOTES, "content": "# Rehearsal notes\n\nNothing happened yet.\n"}),

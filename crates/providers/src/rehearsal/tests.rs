@@ -373,7 +373,11 @@ async fn every_ability_is_shown_on_request() {
         ("reasoning", &[], "think aloud"),
         ("a long stream", &[], "sentence 60 of 60"),
         ("an error", &[], "failed on purpose"),
-        ("a file edit", &["write", "edit"], "rehearsal-notes.md"),
+        (
+            "a file edit",
+            &["read", "write", "edit"],
+            "rehearsal-notes.md",
+        ),
         (
             "can you explain filenames?",
             &["write", "edit"],
