@@ -15,13 +15,15 @@ use serde_json::{Value, json};
 
 use crate::input::Fields;
 use crate::sandbox::Fenced;
-use crate::{Class, Failure, Judgement, Output, Risk, Sandbox, Scope, Tool, ToolCx, risk};
+use crate::{Class, Failure, Judgement, Output, Risk, Sandbox, Scope, Tool, ToolCx, risk, spill};
 use capture::Capture;
 use group::Group;
 
 const COMMAND_CHARS_MAX: usize = 100_000;
 const STDOUT_CHARS_MAX: usize = 30_000;
 const STDERR_CHARS_MAX: usize = 10_000;
+/// So much of each stream is kept to be read on.
+const KEPT_CHARS_MAX: usize = 2_000_000;
 /// A command that runs longer is ended.
 const TIME_MAX: Duration = Duration::from_secs(600);
 const FENCE_TRIES: usize = 3;
@@ -204,8 +206,8 @@ enum End {
 
 async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output, Stop> {
     let begun = Instant::now();
-    let mut stdout = Capture::new(STDOUT_CHARS_MAX);
-    let mut stderr = Capture::new(STDERR_CHARS_MAX);
+    let mut stdout = Capture::new(KEPT_CHARS_MAX);
+    let mut stderr = Capture::new(KEPT_CHARS_MAX);
     let (end, output_held) = {
         let mut pumping = group.pump(cx.host.as_ref(), &mut stdout, &mut stderr);
         let end = tokio::select! {
@@ -235,9 +237,10 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output
         End::Cancelled => (EXIT_CANCELLED, Some(ABORTED.to_owned())),
         End::TimedOut => (EXIT_TIMED_OUT, Some(timed_out(time_max))),
     };
+    let (stdout, stderr) = shown(cx, stdout.into_text(), stderr.into_text()).await;
     let output = Output::Command {
-        stdout: stdout.into_text(),
-        stderr: with_note(stderr.into_text(), note),
+        stdout,
+        stderr: with_note(stderr, note),
         exit_code,
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
@@ -245,6 +248,19 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output
         End::Cancelled => Err(Stop::Failed(Failure::Cancelled(output))),
         End::Exited(_) | End::TimedOut => Ok(output),
     }
+}
+
+/// What the model is shown of the output; the rest lies in files that it can read.
+async fn shown(cx: &ToolCx, stdout: String, stderr: String) -> (String, String) {
+    let scope = cx.scope.clone();
+    let cut = move || {
+        (
+            spill::cut(&scope, "stdout", stdout, STDOUT_CHARS_MAX),
+            spill::cut(&scope, "stderr", stderr, STDERR_CHARS_MAX),
+        )
+    };
+    // Writing files must not hold others up.
+    tokio::task::spawn_blocking(cut).await.unwrap_or_default()
 }
 
 fn timed_out(time_max: Duration) -> String {

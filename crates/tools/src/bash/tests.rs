@@ -91,8 +91,22 @@ async fn long_output_is_cut_with_a_note() {
         "head -c 40000 /dev/zero | tr '\\0' x; head -c 10001 /dev/zero | tr '\\0' y >&2",
     )
     .await;
-    assert!(ran.stdout.ends_with("x\n[10000 more characters were cut]"));
-    assert!(ran.stderr.ends_with("y\n[1 more characters were cut]"));
+    let cut = |more| format!("\n[{more} more characters were cut; ask for less]");
+    assert!(ran.stdout.ends_with(&cut(10_000)), "no place for the rest");
+    assert!(ran.stderr.ends_with(&cut(1)));
+}
+
+#[tokio::test]
+async fn the_rest_of_long_output_can_be_read_on() {
+    let (scratch, place) = (Scratch::new(), Scratch::new());
+    let mut cx = scratch.cx(&Arc::default());
+    cx.scope.spill = Some(place.path("spill"));
+    let input = json!({"command": "seq 1 20000"});
+    let ran = ran(Bash::default().run(&cx, input).await.unwrap());
+    let (_, note) = ran.stdout.rsplit_once("all of it is in ").expect("a note");
+    let (path, _) = note.split_once(", read on there").expect("a path");
+    let kept = std::fs::read_to_string(path).unwrap();
+    assert!(kept.starts_with("1\n2\n") && kept.ends_with("19999\n20000\n"));
 }
 
 #[tokio::test]
