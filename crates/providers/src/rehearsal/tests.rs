@@ -380,7 +380,7 @@ async fn every_ability_is_shown_on_request() {
         ),
         (
             "can you explain filenames?",
-            &["write", "edit"],
+            &["read", "write", "edit"],
             "rehearsal",
         ),
     ];
@@ -434,7 +434,7 @@ async fn anything_else_is_echoed_with_what_can_be_shown() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_tool_ends_the_demonstration_honestly() {
     let (text, calls) = play_turn("a file edit", ("no", true)).await;
-    assert_eq!(calls.len(), 1);
+    assert_eq!(calls.len(), 2, "a read and a write, and no edit");
     assert!(text.contains("What came back: no"), "{text}");
     let mut bare = request(vec![user("an approval")]);
     bare.tools.clear();
