@@ -14,6 +14,9 @@ use crate::transcript::{self, Transcript, same::Same};
 use crate::until::{Until, Wanted};
 use crate::{Client, Heard, Scratch};
 
+/// Long enough for a server to notice that a socket is gone.
+const NOTICED: std::time::Duration = std::time::Duration::from_millis(100);
+
 /// Plays `scenarios/<name>` and compares it with its transcript in this language.
 pub async fn play(
     folder: &Path,
@@ -89,6 +92,8 @@ impl Stage {
             Act::Disconnect => {
                 let client = self.actor(&step.client)?.client.take();
                 client.context("not connected")?.close().await?;
+                // Nothing tells a client that the server has seen it go; some greetings count heads.
+                tokio::time::sleep(NOTICED).await;
             }
             Act::Kill => {
                 self.server.kill9().await?;
