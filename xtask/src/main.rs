@@ -29,6 +29,7 @@ cargo xtask <command>
   bench                      measure the server as it is shipped; prints one table
   bench --quick --json FILE  smaller numbers of everything, and the table as JSON
   bench echo stream          only these rows
+  bench checkpoints          snapshots and restores beside tar and a git shadow repository
   help                       this page
 ";
 

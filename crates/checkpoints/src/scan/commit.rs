@@ -1,0 +1,228 @@
+//! Makes what was found the vault's new head, in one transaction.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::blobs::{self, BlobRow, Hash, Lot, Writer};
+use crate::database::{self, Entry, EntryKind, Lying, MomentRow, Stamp, write_head, write_past};
+use crate::vault::{Vault, now};
+use crate::{Error, Kind, Moment, Result, Scan, tree};
+
+/// A path as it was found.
+pub struct New {
+    pub path: Vec<u8>,
+    pub kind: EntryKind,
+    pub mode: u32,
+    pub size: u64,
+    /// Of a file its content, of a link its target.
+    pub content: Option<Hash>,
+    pub stamp: Stamp,
+    pub old: Option<Lying>,
+}
+
+pub struct Found {
+    pub new: Vec<New>,
+    pub removed: Vec<(Vec<u8>, Lying)>,
+    pub last: Option<MomentRow>,
+}
+
+/// As [`New`], its content found or given a number.
+struct Resolved {
+    path: Vec<u8>,
+    entry: Entry,
+    stamp: Stamp,
+    old: Option<Lying>,
+}
+
+pub fn commit(vault: &Vault, writer: &Writer<'_>, found: Found) -> Result<Scan> {
+    let (added, packs) = writer.finish()?;
+    if let (true, true, Some(last)) = (found.new.is_empty(), found.removed.is_empty(), found.last) {
+        return Ok(unchanged(last.moment));
+    }
+    let mut db = vault.db.lock();
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for pack in packs {
+        blobs::write_pack(&transaction, pack)?;
+    }
+    let mut commit = Commit {
+        db: &transaction,
+        added,
+        next_blob: blobs::highest(&transaction, "blob")? + 1,
+        ids: HashMap::new(),
+        fresh: Vec::new(),
+        refs: HashMap::new(),
+    };
+    let new = commit.resolve(found.new)?;
+    let (touched, changed): (Vec<_>, Vec<_>) = new
+        .into_iter()
+        .partition(|new| new.old.as_ref().is_some_and(|old| old.entry == new.entry));
+    for Resolved {
+        path, stamp, old, ..
+    } in touched
+    {
+        if let Some(old) = old.filter(|old| old.stamp != stamp) {
+            write_head(&transaction, &path, &Lying { stamp, ..old })?;
+        }
+    }
+    let scan = match found.last {
+        Some(last) if changed.is_empty() && found.removed.is_empty() => unchanged(last.moment),
+        last => commit.new_moment(last, changed, found.removed)?,
+    };
+    transaction.commit()?;
+    Ok(scan)
+}
+
+fn unchanged(moment: Moment) -> Scan {
+    Scan {
+        moment,
+        changes: Vec::new(),
+        bytes: 0,
+        partial: false,
+    }
+}
+
+struct Commit<'a> {
+    db: &'a Connection,
+    /// What the writer has put down.
+    added: HashMap<Hash, Lot>,
+    next_blob: i64,
+    ids: HashMap<Hash, i64>,
+    /// Contents that the database does not know yet.
+    fresh: Vec<(i64, Lot)>,
+    refs: HashMap<i64, i64>,
+}
+
+impl Commit<'_> {
+    fn resolve(&mut self, new: Vec<New>) -> Result<Vec<Resolved>> {
+        let resolve = |new: New| {
+            let blob = new.content.map_or(Ok(0), |hash| self.blob(&hash))?;
+            Ok(Resolved {
+                path: new.path,
+                entry: Entry {
+                    kind: new.kind,
+                    mode: new.mode,
+                    size: new.size,
+                    blob,
+                },
+                stamp: new.stamp,
+                old: new.old,
+            })
+        };
+        new.into_iter().map(resolve).collect()
+    }
+
+    fn blob(&mut self, hash: &Hash) -> Result<i64> {
+        if let Some(id) = self.ids.get(hash) {
+            return Ok(*id);
+        }
+        let id = match blobs::id_of(self.db, hash)? {
+            Some(id) => id,
+            None => {
+                let lot = self.added.get(hash).copied();
+                let lot = lot.ok_or_else(|| Error::Damaged("a content was lost".to_owned()))?;
+                let id = self.next_blob;
+                self.next_blob += 1;
+                self.fresh.push((id, lot));
+                id
+            }
+        };
+        self.ids.insert(*hash, id);
+        Ok(id)
+    }
+
+    fn new_moment(
+        mut self,
+        last: Option<MomentRow>,
+        changed: Vec<Resolved>,
+        removed: Vec<(Vec<u8>, Lying)>,
+    ) -> Result<Scan> {
+        let (mut entries, mut digest) = last.map_or((0, 0), |last| (last.entries, last.digest));
+        let mut changes = Vec::new();
+        let row = database::insert_moment(self.db, now(), |moment| {
+            for new in changed {
+                let Resolved {
+                    path,
+                    entry,
+                    stamp,
+                    old,
+                } = new;
+                let lying = Lying {
+                    entry,
+                    since: moment,
+                    iteration: self.iteration(last.is_none(), &path, &entry, old.as_ref())?,
+                    stamp,
+                };
+                if let Some(old) = &old {
+                    write_past(self.db, &path, old, moment)?;
+                    digest = digest.wrapping_sub(old.entry.digest(&path));
+                } else {
+                    entries += 1;
+                }
+                digest = digest.wrapping_add(entry.digest(&path));
+                write_head(self.db, &path, &lying)?;
+                if entry.blob != 0 {
+                    *self.refs.entry(entry.blob).or_default() += 1;
+                }
+                changes.extend(tree::change(&path, old.as_ref(), Some(&lying)));
+            }
+            for (path, old) in removed {
+                write_past(self.db, &path, &old, moment)?;
+                self.db
+                    .prepare_cached("DELETE FROM head WHERE path = ?1")?
+                    .execute([&path])?;
+                digest = digest.wrapping_sub(old.entry.digest(&path));
+                entries -= 1;
+                changes.extend(tree::change(&path, Some(&old), None));
+            }
+            Ok((entries, digest))
+        })?;
+        let bytes = self.keep_contents(row.moment)?;
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Scan {
+            moment: row.moment,
+            changes,
+            bytes,
+            partial: false,
+        })
+    }
+
+    /// The number of a version: one more than the last, where the content is another.
+    fn iteration(
+        &self,
+        first: bool,
+        path: &[u8],
+        entry: &Entry,
+        old: Option<&Lying>,
+    ) -> Result<u64> {
+        let last = match old {
+            Some(old) => old.iteration,
+            None if first => 0,
+            None => {
+                let sql = "SELECT max(iteration) FROM past WHERE path = ?1";
+                let mut statement = self.db.prepare_cached(sql)?;
+                let last: Option<u64> = statement.query_row([path], |row| row.get(0))?;
+                last.unwrap_or(0)
+            }
+        };
+        let same =
+            old.is_some_and(|old| old.entry.kind == entry.kind && old.entry.blob == entry.blob);
+        let counts = entry.is(Kind::File) || entry.is(Kind::Link);
+        Ok(if counts && !same { last + 1 } else { last })
+    }
+
+    fn keep_contents(&mut self, since: Moment) -> Result<u64> {
+        let mut bytes = 0;
+        for (id, lot) in std::mem::take(&mut self.fresh) {
+            let Some(refs) = self.refs.remove(&id) else {
+                continue;
+            };
+            bytes += lot.bytes();
+            blobs::insert(self.db, &BlobRow { id, lot, since }, refs.unsigned_abs())?;
+        }
+        for (id, refs) in std::mem::take(&mut self.refs) {
+            blobs::add_refs(self.db, id, refs)?;
+        }
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,281 @@
+//! A glance at what is known: which directories have the names they had, and which of the files in them
+//! are as they were. Only what a glance cannot tell is walked through.
+//!
+//! A directory's times change when a name in it comes or goes. So where they are the same, the names are
+//! the same, and with the same rules the same of them count: it need not be read.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use rustix::fs::FileType;
+
+use crate::blobs::Hash;
+use crate::database::{EntryKind, Lying, Stamp};
+use crate::ground::{Ground, Met};
+use crate::tree::path_of;
+use crate::walk::Seen;
+use crate::{Kind, Limits, Why, Work};
+
+/// Fewer rows are not worth a second thread.
+const ALONE_BELOW: usize = 512;
+const THREADS_MAX: usize = 4;
+
+/// A row of the index, by its path.
+pub type Row = (Vec<u8>, Lying);
+
+/// What holds for the whole workspace at a look; kept from one to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Of the workspace's own directory.
+    pub root: Stamp,
+    /// Of the ignore rules that lie outside of the workspace.
+    pub rules: Hash,
+}
+
+/// What a glance could tell.
+pub struct Glance {
+    /// Which rows are still true.
+    pub same: Vec<bool>,
+    /// What lies where a row says something else.
+    pub seen: Vec<Seen>,
+    pub places: Places,
+    /// The bytes of all files that are as they were.
+    pub bytes: u64,
+    /// Directories with the same names, where something became something else.
+    again: Vec<Vec<u8>>,
+}
+
+/// Which directories have to be read.
+#[derive(Clone, Default)]
+pub struct Places {
+    /// Have the names they had.
+    clean: HashSet<Vec<u8>>,
+    /// Have not, or may not have; with all directories above them.
+    on_the_way: HashSet<Vec<u8>>,
+    dirty: HashSet<Vec<u8>>,
+}
+
+impl Places {
+    pub fn is_clean(&self, path: &[u8]) -> bool {
+        self.clean.contains(path)
+    }
+
+    /// Whether a directory that has to be read lies here or below.
+    pub fn leads_on(&self, path: &[u8]) -> bool {
+        self.on_the_way.contains(path)
+    }
+
+    pub fn is_dirty(&self, path: &[u8]) -> bool {
+        self.dirty.contains(path)
+    }
+
+    pub fn all_clean(&self) -> bool {
+        self.dirty.is_empty()
+    }
+
+    fn soil(&mut self, path: &[u8]) {
+        self.clean.remove(path);
+        self.dirty.insert(path.to_vec());
+        let mut above = Some(path);
+        while let Some(path) = above {
+            self.on_the_way.insert(path.to_vec());
+            above = parent(path);
+        }
+    }
+}
+
+/// The directory that a path lies in; the workspace's own is empty.
+pub fn parent(path: &[u8]) -> Option<&[u8]> {
+    if path.is_empty() {
+        return None;
+    }
+    let slash = path.iter().rposition(|byte| *byte == b'/');
+    Some(slash.map_or(&[], |slash| &path[..slash]))
+}
+
+/// `None`: everything has to be walked through.
+pub fn glance(
+    ground: &Ground,
+    rows: &[Row],
+    limits: &Limits,
+    (before, now): (Option<Frame>, Frame),
+    work: &Work<'_>,
+) -> Option<Glance> {
+    let before = before.filter(|before| before.rules == now.rules)?;
+    let device = ground.device().ok()?;
+    let met = look_at(ground, rows, work)?;
+    let mut places = Places::default();
+    places.clean.insert(Vec::new());
+    if before.root.changed == 0 || before.root != now.root {
+        places.soil(b"");
+    }
+    // Directories first: what lies in one that is not as it was is not looked at one by one. Rows are
+    // sorted, so that each comes after the one it lies in.
+    let mut lost: HashSet<&[u8]> = HashSet::new();
+    for ((path, lying), met) in rows.iter().zip(&met) {
+        if !lying.entry.is(Kind::Directory) {
+            continue;
+        }
+        let is_there = |met: &Met| met.what == FileType::Directory && met.device == device;
+        let met = met.as_ref().filter(|met| is_there(met));
+        match met {
+            // Nothing below it is where it was, whatever the same path leads to now.
+            None => {
+                lost.insert(path);
+            }
+            Some(_) if parent(path).is_some_and(|above| lost.contains(above)) => {
+                lost.insert(path);
+            }
+            Some(met) if lying.stamp.changed != 0 && met.stamp == lying.stamp => {
+                places.clean.insert(path.clone());
+            }
+            Some(_) => places.soil(path),
+        }
+    }
+    let mut glance = Glance {
+        same: vec![false; rows.len()],
+        seen: Vec::new(),
+        places,
+        bytes: 0,
+        again: Vec::new(),
+    };
+    for (place, ((path, lying), met)) in rows.iter().zip(&met).enumerate() {
+        let above = parent(path).unwrap_or_default();
+        if lying.entry.is(Kind::Directory) {
+            // Its mode is part of its times, so a clean one is the same in all.
+            glance.same[place] = glance.places.is_clean(path);
+        } else if glance.places.is_clean(above) {
+            glance.file(place, path, lying, met.as_ref(), limits)?;
+        }
+    }
+    glance.walk_again(rows);
+    Some(glance)
+}
+
+impl Glance {
+    /// What lies in a directory that is to be walked through after all is not known by the glance.
+    fn walk_again(&mut self, rows: &[Row]) {
+        if self.again.is_empty() {
+            return;
+        }
+        for path in std::mem::take(&mut self.again) {
+            self.places.soil(&path);
+        }
+        let dirty = |path: &[u8]| self.places.is_dirty(parent(path).unwrap_or_default());
+        for (place, (path, lying)) in rows.iter().enumerate() {
+            let own = lying.entry.is(Kind::Directory) && self.places.is_dirty(path);
+            if own || (!lying.entry.is(Kind::Directory) && dirty(path)) {
+                self.same[place] = false;
+            }
+        }
+        self.seen.retain(|seen| !dirty(&seen.path));
+    }
+
+    /// What is still true after a walk: a directory that was there and is not any more takes with it
+    /// what lay in it, though that was there, too.
+    pub fn after(mut self, rows: &[Row], walked: &[Seen]) -> Glance {
+        if self.places.all_clean() {
+            return self;
+        }
+        let directory = |seen: &&Seen| seen.kind == EntryKind::Kept(Kind::Directory);
+        let walked: HashSet<&[u8]> = walked
+            .iter()
+            .filter(directory)
+            .map(|seen| seen.path.as_slice())
+            .collect();
+        let mut lost: HashSet<&[u8]> = HashSet::new();
+        for (place, (path, lying)) in rows.iter().enumerate() {
+            let above = parent(path).unwrap_or_default();
+            let is_directory = lying.entry.is(Kind::Directory);
+            if lost.contains(above) {
+                self.same[place] = false;
+            }
+            let there = self.same[place] || walked.contains(path.as_slice());
+            if is_directory && (!there || lost.contains(above)) {
+                lost.insert(path);
+            }
+        }
+        self.seen
+            .retain(|seen| !lost.contains(parent(&seen.path).unwrap_or_default()));
+        self
+    }
+
+    /// `None` where one path says that everything may be different.
+    fn file(
+        &mut self,
+        place: usize,
+        path: &[u8],
+        lying: &Lying,
+        met: Option<&Met>,
+        limits: &Limits,
+    ) -> Option<()> {
+        let entry = &lying.entry;
+        let same = match (entry.kind, met) {
+            (EntryKind::Kept(kind), Some(met)) => {
+                let what = match met.what {
+                    FileType::RegularFile => Some(Kind::File),
+                    FileType::Symlink => Some(Kind::Link),
+                    _ => None,
+                };
+                what == Some(kind) && met.size == entry.size && met.stamp == lying.stamp
+            }
+            (EntryKind::LeftOut(Why::TooLarge), Some(met)) => {
+                met.what == FileType::RegularFile && met.size > limits.file_bytes
+            }
+            (EntryKind::LeftOut(Why::Special), Some(met)) => !matches!(
+                met.what,
+                FileType::RegularFile | FileType::Symlink | FileType::Directory
+            ),
+            // Whether it still is so only a walk can tell, or one through everything.
+            (EntryKind::LeftOut(Why::TooMuch), _) => return None,
+            (EntryKind::LeftOut(Why::Unreadable | Why::Mounted), _) | (_, None) => false,
+        };
+        if same {
+            self.same[place] = true;
+            self.bytes += entry.size;
+            return Some(());
+        }
+        match met.and_then(|met| plain(path, met)) {
+            Some(seen) if entry.is(Kind::File) => self.seen.push(seen),
+            _ => self.again.push(parent(path).unwrap_or_default().to_vec()),
+        }
+        Some(())
+    }
+}
+
+/// A file as a walk would have seen it.
+fn plain(path: &[u8], met: &Met) -> Option<Seen> {
+    (met.what == FileType::RegularFile).then(|| Seen {
+        path: path.to_vec(),
+        kind: EntryKind::Kept(Kind::File),
+        mode: met.mode & 0o777,
+        size: met.size,
+        stamp: met.stamp,
+    })
+}
+
+/// What lies at every path now. `None`: the work was given up.
+fn look_at(ground: &Ground, rows: &[Row], work: &Work<'_>) -> Option<Vec<Option<Met>>> {
+    let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let share = rows.len().div_ceil(cores.min(THREADS_MAX)).max(ALONE_BELOW);
+    let one_share = |rows: &[Row]| -> Vec<Option<Met>> {
+        let look = |(path, _): &Row| ground.met(Path::new(&path_of(path)));
+        rows.iter().map(look).collect()
+    };
+    let met = std::thread::scope(|scope| {
+        let one_share = &one_share;
+        let mut shares = rows.chunks(share);
+        let first = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|rows| scope.spawn(move || one_share(rows)))
+            .collect();
+        let mut met = one_share(first);
+        for thread in others {
+            let panicked = |panic| std::panic::resume_unwind(panic);
+            met.extend(thread.join().unwrap_or_else(panicked));
+        }
+        met
+    });
+    work.check().ok()?;
+    Some(met)
+}
