@@ -14,6 +14,7 @@ use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
 mod act;
 mod answer;
 pub mod asks;
+mod backup;
 mod calls;
 mod connect;
 pub mod hear;
@@ -120,6 +121,7 @@ impl Cowork {
                 | Reply::Challenge(_)
                 | Reply::SignedIn(_)
                 | Reply::McpServers(_)
+                | Reply::Checkpoints(_)
                 | Reply::Library(_),
             ) => {
                 let message = "the session could not be opened; connect again";

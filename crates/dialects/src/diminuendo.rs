@@ -18,6 +18,7 @@ use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
 mod act;
 mod answer;
 mod calls;
+mod files;
 pub mod hear;
 mod pace;
 mod read;

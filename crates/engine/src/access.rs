@@ -1,6 +1,6 @@
 //! Who may do what: the one place that decides. A lone user is the owner and may do everything.
 
-use vocabulary::{Call, Caller, LibraryCall, Refusal, Role, Why};
+use vocabulary::{Call, Caller, CheckpointCall, LibraryCall, Refusal, Role, Why};
 
 /// What a call does to the world, as far as permission goes.
 enum Need {
@@ -38,8 +38,7 @@ fn need(call: &Call) -> Need {
         | Call::GetCatalog
         | Call::GetProviderStatus { .. }
         | Call::ListTools
-        | Call::GetMcpServers { .. }
-        | Call::GetCheckpoints { .. } => Need::Read,
+        | Call::GetMcpServers { .. } => Need::Read,
         Call::CreateThread(_)
         | Call::ChangeThread { .. }
         | Call::StartTurn(_)
@@ -52,6 +51,20 @@ fn need(call: &Call) -> Need {
         // Credentials are everyone's: only who may delete may change them.
         Call::DeleteThread { .. } | Call::SignIn(_) => Need::Delete,
         Call::Library(call) => need_of_library(call),
+        Call::Checkpoints { call, .. } => need_of_checkpoints(call),
+    }
+}
+
+fn need_of_checkpoints(call: &CheckpointCall) -> Need {
+    match call {
+        CheckpointCall::Get
+        | CheckpointCall::Preview { .. }
+        | CheckpointCall::Diff { .. }
+        | CheckpointCall::History { .. }
+        | CheckpointCall::FileAt { .. } => Need::Read,
+        CheckpointCall::Take | CheckpointCall::Restore { .. } | CheckpointCall::Delete { .. } => {
+            Need::Write
+        }
     }
 }
 

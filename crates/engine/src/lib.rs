@@ -24,6 +24,7 @@ mod agents;
 mod ask_numbers;
 mod codec;
 mod grants;
+mod keeper;
 mod library;
 pub mod limits;
 mod prompts;
@@ -33,11 +34,13 @@ mod titles;
 mod trust;
 mod turn;
 
+pub use keeper::{Checkpoints, VaultPlace};
 pub use session::outbox::{Delivered, Ended, Listener, Slot};
 pub use session::state::{ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 
 use ask_numbers::AskNumbers;
+use keeper::Keepers;
 use limits::NOTICES_MAX;
 use registry::Registry;
 use session::Mail;
@@ -69,6 +72,8 @@ pub struct Config {
     pub ask_timeout: Option<Duration>,
     /// What turns and threads may spend that have no budgets of their own.
     pub budgets: Budgets,
+    /// Whether the files of workspaces are kept.
+    pub checkpoints: Checkpoints,
 }
 
 /// How commands are fenced in.
@@ -90,6 +95,7 @@ pub struct Shared {
     pub(crate) web: Arc<tools::Web>,
     pub(crate) config: Config,
     pub(crate) registry: Registry,
+    pub(crate) keepers: Keepers,
     pub(crate) ask_numbers: AskNumbers,
     notices: broadcast::Sender<Arc<(TenantId, Notice)>>,
     revision: AtomicU64,
@@ -143,6 +149,7 @@ impl Engine {
             web,
             config,
             registry: Registry::default(),
+            keepers: Keepers::default(),
             notices: broadcast::channel(NOTICES_MAX).0,
             // Grows over restarts without a write: no process changes a list a thousand times
             // per millisecond.
@@ -236,6 +243,7 @@ impl Engine {
             // Ends by itself: every session has the deadline, and a closed channel is an end too.
             let _ = stopped.await;
         }
+        self.shared.keepers.cancel();
     }
 }
 

@@ -1,5 +1,6 @@
 //! The library: lists, creation, deletion and reading of threads; calls for one thread go to its session.
 
+mod checkpoints;
 mod folders;
 mod keeping;
 mod offer;
@@ -15,9 +16,9 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use vocabulary::{
-    Call, Caller, DEFAULT_WORKSPACE, GrantScope, ModelRef, NewThread, Refusal, Reply, Seq, Status,
-    Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
-    WorkspaceId,
+    Call, Caller, CheckpointCall, DEFAULT_WORKSPACE, GrantScope, ModelRef, NewThread, Refusal,
+    Reply, Seq, Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView,
+    Title, TitleSource, Why, WorkspaceId,
 };
 
 use crate::grants;
@@ -73,10 +74,8 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             let card = owned(shared, caller, thread).await?;
             Ok(Reply::McpServers(offer::mcp_files(shared, &card).await))
         }
-        Call::GetCheckpoints { thread } => {
-            owned(shared, caller, thread).await?;
-            let message = "checkpoints are not available in this build yet";
-            Err(Refusal::new(Why::NotAvailable, message))
+        Call::Checkpoints { thread, call } => {
+            return checkpoint_call(shared, caller, thread, call).await;
         }
         Call::StartTurn(mut start) => {
             start.images = pictures::read(start.images).await?;
@@ -108,6 +107,32 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
         | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
+    };
+    reply.map(|reply| Replied {
+        reply,
+        as_of: Seq::ZERO,
+    })
+}
+
+async fn checkpoint_call(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    thread: ThreadId,
+    call: CheckpointCall,
+) -> Outcome {
+    let card = owned(shared, caller, thread).await?;
+    let files = || checkpoints::Files::of(shared, &card);
+    let reply = match call {
+        CheckpointCall::Get => checkpoints::get(shared, thread).await,
+        CheckpointCall::Preview { to, path } => files()?.preview(to, path).await,
+        CheckpointCall::Diff { from, to } => files()?.diff(from, to).await,
+        CheckpointCall::History { path } => files()?.history(path).await,
+        CheckpointCall::FileAt { path, iteration } => files()?.file_at(path, iteration).await,
+        call @ (CheckpointCall::Take
+        | CheckpointCall::Restore { .. }
+        | CheckpointCall::Delete { .. }) => {
+            return to_session(shared, caller, Call::Checkpoints { thread, call }).await;
+        }
     };
     reply.map(|reply| Replied {
         reply,
@@ -363,6 +388,9 @@ async fn delete(
     let lease = shared.store.acquire(thread).await.map_err(storage)?;
     if !shared.store.delete(lease).await.map_err(storage)? {
         return Err(Refusal::unknown_thread(thread));
+    }
+    if let Some(keeper) = shared.keepers.of(&shared.config, &card.directory) {
+        keeper.forget(thread, std::future::ready(()));
     }
     shared.thread_removed(&card);
     Ok(Replied {

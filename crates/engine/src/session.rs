@@ -18,6 +18,8 @@ use crate::{Shared, now};
 
 mod asks;
 mod calls;
+mod checkpointing;
+mod checkpoints;
 mod given;
 pub mod live;
 pub mod outbox;
@@ -27,6 +29,8 @@ mod titling;
 mod turns;
 pub mod waking;
 
+use checkpointing::Checkpointing;
+pub use checkpointing::Shown;
 use live::Live;
 use outbox::{Ended, Listener, Outbox};
 use recorder::{Append, Recorder};
@@ -90,6 +94,8 @@ pub struct Handle {
     pub card: Arc<ThreadCard>,
     pub outbox: Arc<Outbox>,
     pub status: watch::Receiver<Status>,
+    /// How the thread's checkpoints stand.
+    pub checkpoints: watch::Sender<Shown>,
 }
 
 pub struct Session {
@@ -116,6 +122,8 @@ pub struct Session {
     own_mail: mpsc::WeakSender<Mail>,
     title_asked: bool,
     seen: Arc<tools::Seen>,
+    /// Boxed, because most of the time it only waits.
+    checkpoints: Box<Checkpointing>,
     appending: Option<BoxFuture<'static, Result<(), StoreError>>>,
     list_row_sent: bool,
     /// Whether lists know of it: a thread that is not kept yet is in none.
@@ -190,12 +198,17 @@ impl Session {
     async fn round(&mut self) -> Result<Flow, Refusal> {
         let deadline = self.deadline();
         let mut facts = Vec::new();
+        let mut unasked = false;
         tokio::select! {
             biased;
             result = ready(&mut self.appending) => self.append_ended(result)?,
             result = ready(&mut self.drafting) => {
                 self.drafting = None;
                 result.map_err(storage)?;
+            }
+            came = self.checkpoints.next() => {
+                self.take_in_checkpoints(came)?;
+                unasked = !self.recorder.kept;
             }
             mail = self.mail.recv() => match mail {
                 Some(mail) => {
@@ -212,7 +225,10 @@ impl Session {
             }
             () = tokio::time::sleep_until(deadline) => self.tick(),
         }
-        self.settle()
+        let flow = self.settle()?;
+        // A new thread must not vanish before its first listener comes, whatever else happens.
+        let stays = unasked && self.stopping.is_none();
+        Ok(if stays { Flow::On } else { flow })
     }
 
     /// Publishes, starts the next writes, and sees whether there is still something to do.
@@ -228,6 +244,7 @@ impl Session {
         if let Some(stopping) = &self.stopping
             && self.recorder.is_clean()
             && (self.turn.is_none() || self.state.thread.status == Status::Waiting)
+            && (self.checkpoints.at_rest() || Instant::now() >= stopping.deadline)
         {
             tracing::debug!(waiters = stopping.done.len(), "session stops");
             return Ok(Flow::End(Ended::Asleep));
@@ -244,7 +261,8 @@ impl Session {
             && self.recorder.outbox.listeners() == 0
             && self.mail.is_empty()
             && self.appending.is_none()
-            && self.drafting.is_none();
+            && self.drafting.is_none()
+            && self.checkpoints.at_rest();
         let long_enough =
             !self.recorder.kept || self.close_when_idle || self.idle_since.elapsed() >= SLEEP_AFTER;
         at_rest && self.recorder.is_clean() && long_enough
@@ -409,6 +427,11 @@ impl Session {
     async fn end(mut self: Box<Self>, ended: Ended) {
         // A turn that waits for an answer must see that none will come.
         self.waiters.clear();
+        self.checkpoints.refuse(match ended {
+            Ended::Asleep => Refusal::shutting_down(),
+            Ended::Deleted => Refusal::unknown_thread(self.card.id),
+            Ended::Failed => Refusal::new(Why::Internal, "the session ended; try again"),
+        });
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
         }

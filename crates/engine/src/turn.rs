@@ -17,14 +17,18 @@ pub mod compaction;
 pub mod context;
 pub mod meter;
 pub mod tooling;
+pub mod writing;
 
 use meter::Meter;
+use writing::Writing;
 
 /// What a turn says to its session.
 pub enum FromTurn {
     Tell(Fact),
     /// Tell, and answer once it is on disk.
     Commit(Fact, oneshot::Sender<()>),
+    /// Answer once everything told so far has its number.
+    Heard(oneshot::Sender<()>),
     /// Answer once everything told so far is on disk.
     Sync(oneshot::Sender<()>),
     /// Put this before a person. An ask for the same item that is already open is joined.
@@ -128,6 +132,8 @@ pub struct Turn {
     pub steers: Arc<Steers>,
     /// The files its thread has read.
     pub seen: Arc<tools::Seen>,
+    /// The files it changes.
+    pub writing: Arc<Writing>,
     pub permits: watch::Receiver<Permits>,
     pub cancel: CancellationToken,
     pub to_session: mpsc::Sender<FromTurn>,
@@ -163,6 +169,16 @@ impl Turn {
             .await
             .map_err(|_| SessionGone)?;
         committed.await.map_err(|_| SessionGone)
+    }
+
+    /// Returns when everything told so far has its number: what others tell from now on comes later.
+    pub async fn heard(&self) -> Result<(), SessionGone> {
+        let (done, heard) = oneshot::channel();
+        self.to_session
+            .send(FromTurn::Heard(done))
+            .await
+            .map_err(|_| SessionGone)?;
+        heard.await.map_err(|_| SessionGone)
     }
 
     /// Returns when everything recorded so far is on disk, so that the log can be read.

@@ -28,6 +28,9 @@ use crate::seats::Seats;
 use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
 
+/// The folder in a workspace that holds its settings.
+pub const WORKSPACE_DATA: &str = ".cowork";
+
 /// What a server is started with.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -46,6 +49,8 @@ pub struct Settings {
     pub model: Option<ModelRef>,
     pub budgets: Budgets,
     pub sandbox: Fence,
+    /// Whether the files of workspaces are kept.
+    pub checkpoints: engine::Checkpoints,
     /// Hosts on private networks that the web tools may ask.
     pub allow_private: Vec<String>,
     /// Text of a rehearsal script.
@@ -286,7 +291,7 @@ fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, 
     let config = engine::Config {
         directory: settings.directory.clone(),
         home: settings.home.clone(),
-        workspace_data: PathBuf::from(".cowork"),
+        workspace_data: PathBuf::from(WORKSPACE_DATA),
         auto_approve: settings.auto_approve,
         default_model: settings.model.clone(),
         sandbox: settings.sandbox,
@@ -299,6 +304,7 @@ fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, 
         ask_timeout: policy.ask_timeout(),
         policy: Arc::new(policy),
         budgets: settings.budgets,
+        checkpoints: settings.checkpoints,
     };
     let engine = Engine::new(config, store, Arc::clone(&models), Toolbox::builtin());
     Ok((engine, models))

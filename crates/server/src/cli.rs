@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use vocabulary::ModelRef;
 
-use crate::commands::{auth, models, sandbox};
+use crate::commands::{auth, checkpoints, models, sandbox};
 use crate::origin;
 use crate::table::Listen;
 
@@ -19,6 +19,7 @@ Examples:
   dragoman --listen zane=8788       also serve one dialect where its own clients look for it
   dragoman auth login anthropic     connect a real model; `dragoman models` shows which there are
   dragoman --model ollama/qwen3 --turn-cost 0.50
+  dragoman checkpoints              what is kept of the files here; `restore` puts them back
 
 For a team, behind a proxy with TLS (docs/security.md):
   dragoman --host 10.0.0.5 --token-file token --allow-host team.example \\
@@ -84,6 +85,14 @@ pub struct Arguments {
     /// Let fenced commands use the network
     #[arg(long)]
     pub network: bool,
+    /// Whether the files of workspaces are kept, so that turns can be undone
+    #[arg(
+        long,
+        env = "DRAGOMAN_CHECKPOINTS",
+        value_name = "HOW",
+        default_value = "on"
+    )]
+    pub checkpoints: CheckpointsChoice,
     /// A host on a private network that the web tools may ask, as HOST:PORT (repeatable)
     #[arg(long, value_name = "HOST")]
     pub allow_private: Vec<String>,
@@ -122,6 +131,15 @@ pub enum SandboxChoice {
     Off,
 }
 
+/// Whether the files of workspaces are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum CheckpointsChoice {
+    /// Before the first change and after every turn (docs/checkpoints.md)
+    On,
+    /// Not at all
+    Off,
+}
+
 /// What there is to do besides serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -131,6 +149,8 @@ pub enum Command {
     Auth(auth::Arguments),
     /// See what keeps commands in on this machine
     Sandbox(sandbox::Arguments),
+    /// See how files were before the agent changed them, compare, put them back
+    Checkpoints(checkpoints::Arguments),
 }
 
 /// An amount of money; a dollar is 1,000,000.

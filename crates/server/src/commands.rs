@@ -1,4 +1,5 @@
-//! What `dragoman` can do besides serving: show models, sign in and out, check the sandbox.
+//! What `dragoman` can do besides serving: show models, sign in and out, check the sandbox, keep
+//! house among checkpoints.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use providers::models::Options;
 use providers::rehearsal::Rehearsal;
 
 pub mod auth;
+pub mod checkpoints;
 pub mod models;
 pub mod sandbox;
 mod table;

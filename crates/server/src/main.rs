@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use engine::Fence;
-use server::cli::{Arguments, Command, SandboxChoice};
+use engine::{Checkpoints, Fence};
+use server::cli::{Arguments, CheckpointsChoice, Command, SandboxChoice};
 use server::commands;
 use server::limits::LAST_WORK_MAX;
 use server::token::Token;
@@ -58,6 +58,9 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
                     Command::Models(arguments) => commands::models::run(arguments, &home).await,
                     Command::Auth(arguments) => commands::auth::run(arguments, &home).await,
                     Command::Sandbox(arguments) => commands::sandbox::run(arguments).await,
+                    Command::Checkpoints(arguments) => {
+                        commands::checkpoints::run(arguments, &home).await
+                    }
                 }
             })
         }
@@ -94,6 +97,10 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
                 network: arguments.network,
             },
             SandboxChoice::Off => Fence::Nothing,
+        },
+        checkpoints: match arguments.checkpoints {
+            CheckpointsChoice::On => Checkpoints::default(),
+            CheckpointsChoice::Off => Checkpoints::Off,
         },
         allow_private: arguments.allow_private,
         budgets: Budgets {

@@ -78,6 +78,17 @@ pub enum Act {
     Unarchive,
     /// Lets the thread go, in the protocol's own words.
     Close,
+    /// Keeps the files as they are.
+    Checkpoint,
+    /// Puts them back: to the checkpoint in `text`, else to what they were at first.
+    Restore,
+    DeleteCheckpoint,
+    /// Asks which checkpoints there are.
+    Checkpoints,
+    /// Asks for the versions of the file in `text`.
+    FileHistory,
+    /// Asks for one of them: `notes.txt 2`.
+    FileVersion,
     /// `kill -9` of the server.
     Kill,
     Restart,
@@ -113,14 +124,24 @@ impl Scenario {
 
 impl Step {
     fn check(&self) -> anyhow::Result<()> {
-        let takes_text = matches!(
+        let needs_text = matches!(
             self.act,
-            Act::Say | Act::Steer | Act::Answer | Act::Title | Act::Wait
+            Act::Say
+                | Act::Steer
+                | Act::Answer
+                | Act::Title
+                | Act::Wait
+                | Act::DeleteCheckpoint
+                | Act::FileHistory
+                | Act::FileVersion
         );
-        match (&self.text, takes_text) {
+        match (&self.text, needs_text) {
             (None, true) => bail!("needs a text"),
-            (Some(_), false) => bail!("takes no text"),
+            (Some(_), false) if self.act != Act::Restore => bail!("takes no text"),
             _ => {}
+        }
+        if self.act == Act::FileVersion {
+            self.version()?;
         }
         if self.thread.is_some() && self.act != Act::Resume {
             bail!("only `resume` takes a thread");
@@ -150,6 +171,15 @@ impl Step {
             Act::Archive => Deed::Archive,
             Act::Unarchive => Deed::Unarchive,
             Act::Close => Deed::Close,
+            Act::Checkpoint => Deed::Checkpoint,
+            Act::Restore => Deed::Restore(self.text.clone()),
+            Act::DeleteCheckpoint => Deed::DeleteCheckpoint(text()),
+            Act::Checkpoints => Deed::Checkpoints,
+            Act::FileHistory => Deed::FileHistory(text()),
+            Act::FileVersion => {
+                let (path, iteration) = self.version().ok()?;
+                Deed::FileVersion { path, iteration }
+            }
             Act::Connect
             | Act::Resume
             | Act::Disconnect
@@ -176,10 +206,25 @@ impl Step {
             | Act::List
             | Act::Title
             | Act::Archive
-            | Act::Unarchive => Wanted::Done,
+            | Act::Unarchive
+            | Act::Checkpoint
+            | Act::Restore
+            | Act::DeleteCheckpoint
+            | Act::Checkpoints
+            | Act::FileHistory
+            | Act::FileVersion => Wanted::Done,
             Act::Close | Act::Terminate => Wanted::Closed,
             Act::Disconnect | Act::Kill | Act::Restart | Act::Wait => Wanted::Nothing,
         })
+    }
+
+    /// The file and the number of a `file_version`: `notes.txt 2`.
+    fn version(&self) -> anyhow::Result<(String, u64)> {
+        let text = self.text.as_deref().unwrap_or_default();
+        let (path, number) = text.rsplit_once(' ').unwrap_or((text, ""));
+        let number = number.parse();
+        let number = number.with_context(|| format!("not a version such as a.txt 2: `{text}`"))?;
+        Ok((path.to_owned(), number))
     }
 
     /// How long a `wait` lasts: `1200ms`.
@@ -195,7 +240,7 @@ impl Step {
 
 impl fmt::Display for Step {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = format!("{:?}", self.act).to_lowercase();
+        let word = words(&format!("{:?}", self.act));
         match self.act {
             Act::Kill | Act::Restart | Act::Terminate | Act::Wait => write!(out, "{word}")?,
             _ => write!(out, "{}: {word}", self.client)?,
@@ -214,6 +259,18 @@ impl fmt::Display for Step {
             until => write!(out, ", until {until}"),
         }
     }
+}
+
+/// `DeleteCheckpoint` is `delete checkpoint`.
+fn words(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
 }
 
 #[cfg(test)]
@@ -238,6 +295,14 @@ thread = 'a'
 do = 'say'
 text = 'Hi'
 until = 'text Hello'
+[[step]]
+do = 'restore'
+[[step]]
+do = 'delete_checkpoint'
+text = 'cp-0001'
+[[step]]
+do = 'file_version'
+text = 'a b.txt 2'
 ";
 
     #[test]
@@ -251,6 +316,22 @@ until = 'text Hello'
                 "a: connect, until connected",
                 "b: resume the thread of a, until connected",
                 "a: say \"Hi\", until text Hello",
+                "a: restore, until done",
+                "a: delete checkpoint \"cp-0001\", until done",
+                "a: file version \"a b.txt 2\", until done",
+            ]
+        );
+        let deeds: Vec<_> = story.steps[3..].iter().filter_map(Step::deed).collect();
+        let version = Deed::FileVersion {
+            path: "a b.txt".to_owned(),
+            iteration: 2,
+        };
+        assert_eq!(
+            deeds,
+            [
+                Deed::Restore(None),
+                Deed::DeleteCheckpoint("cp-0001".to_owned()),
+                version,
             ]
         );
     }
@@ -268,6 +349,10 @@ until = 'text Hello'
                 "only `resume`",
             ),
             ("[[step]]\ndo = 'wait'\ntext = 'long'\n", "not a time"),
+            (
+                "[[step]]\ndo = 'file_version'\ntext = 'a.txt'\n",
+                "not a version",
+            ),
         ] {
             let text = match bad.starts_with('[') {
                 true => format!("about = 'x'\n{bad}"),

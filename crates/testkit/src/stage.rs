@@ -119,7 +119,13 @@ impl Stage {
             | Act::Title
             | Act::Archive
             | Act::Unarchive
-            | Act::Close => {
+            | Act::Close
+            | Act::Checkpoint
+            | Act::Restore
+            | Act::DeleteCheckpoint
+            | Act::Checkpoints
+            | Act::FileHistory
+            | Act::FileVersion => {
                 if self.say(step).await? == Said::NoWord {
                     let language = self.language.name;
                     self.transcript
@@ -267,7 +273,10 @@ fn told_to_all(act: Act, wanted: &Wanted) -> bool {
         Wanted::Streaming | Wanted::Text(_) | Wanted::Asked | Wanted::Rest => {
             act != Act::Connect && act != Act::Resume
         }
-        Wanted::Done => matches!(act, Act::Title | Act::Reset),
+        Wanted::Done => matches!(
+            act,
+            Act::Title | Act::Reset | Act::Checkpoint | Act::Restore | Act::DeleteCheckpoint
+        ),
         Wanted::Connected
         | Wanted::Refused
         | Wanted::Closed

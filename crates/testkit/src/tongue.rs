@@ -26,6 +26,20 @@ pub enum Deed {
     Archive,
     Unarchive,
     Close,
+    /// Keeps the files as they are.
+    Checkpoint,
+    /// Puts the files back; without an id as they were before the first change.
+    Restore(Option<String>),
+    DeleteCheckpoint(String),
+    /// Asks which checkpoints there are.
+    Checkpoints,
+    /// Asks for the versions of a file.
+    FileHistory(String),
+    /// Asks for one of them.
+    FileVersion {
+        path: String,
+        iteration: u64,
+    },
 }
 
 /// What a frame means for somebody who waits.

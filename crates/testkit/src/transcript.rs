@@ -69,6 +69,13 @@ impl Transcript {
     /// The whole text. Ids are numbered in the order they stand in it, so grouping by client
     /// comes before.
     pub fn render(&self, mut same: Same) -> String {
+        for line in self
+            .steps
+            .iter()
+            .flat_map(|step| step.lines.values().flatten())
+        {
+            same.learn(line);
+        }
         let mut text = String::new();
         for line in self.title.lines() {
             let _ = writeln!(text, "# {line}");

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::tongue::cowork::backup;
 use crate::{Client, Process};
 
 pub struct Visitor {
@@ -17,7 +18,11 @@ impl Visitor {
 
     async fn greet(mut client: Client) -> anyhow::Result<Self> {
         let hello = client.until_type("server_hello").await?;
-        client.until_type("session_backup_state").await?;
+        // The original may be on its way when it is first told; then its being there is told, too.
+        let kept = |frame: &Value| {
+            frame["type"] == "session_backup_state" && !backup::is_on_its_way(frame)
+        };
+        client.until(kept).await?;
         let session = hello["sessionId"].as_str().unwrap_or_default().to_owned();
         Ok(Self {
             client,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{
-    Answer, AskId, Budgets, Cause, Changed, GrantScope, Image, LibraryCall, ModelRef, Seq,
-    SignInCall, TenantId, ThreadId, TurnId, WorkspaceId,
+    Answer, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope, Image, LibraryCall,
+    ModelRef, Seq, SignInCall, TenantId, ThreadId, TurnId, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -126,8 +126,9 @@ pub enum Call {
     GetMcpServers {
         thread: ThreadId,
     },
-    GetCheckpoints {
+    Checkpoints {
         thread: ThreadId,
+        call: CheckpointCall,
     },
 }
 
@@ -217,12 +218,14 @@ pub struct SteerTurn {
 }
 
 impl Call {
-    /// Whether it waits for someone outside, a person or a provider, and so for longer than the
-    /// calls behind it should wait with it.
+    /// Whether it waits for something outside, a person, a provider or a disk, and so for longer than
+    /// the calls behind it should wait with it.
     pub fn waits_outside(&self) -> bool {
         match self {
             Call::SignIn(SignInCall::Finish { code, .. }) => code.is_none(),
             Call::GetProviderStatus { verify } => *verify,
+            // The first snapshot of a large workspace takes its time.
+            Call::Checkpoints { call, .. } => *call == CheckpointCall::Get,
             // tidy: wildcard, because only what is named here waits.
             _ => false,
         }
@@ -246,7 +249,7 @@ impl Call {
             | Call::ReadEvents { thread, .. }
             | Call::ReadEventsBefore { thread, .. }
             | Call::GetMcpServers { thread }
-            | Call::GetCheckpoints { thread } => Some(*thread),
+            | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)
             | Call::Library(_)

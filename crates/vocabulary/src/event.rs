@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Ask, AskId, AskKind, Cause, Changed, Closing, GrantScope, Item, ItemId, ModelRef, OutputStream,
-    PlanStep, Purpose, Question, ReasoningKind, Seq, Status, StatusReason, StopReason, Thread,
-    ThreadSettings, Timestamp, Title, ToolCall, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
+    Ask, AskId, AskKind, Cause, Changed, CheckpointNews, Checkpoints, Closing, FileVersion,
+    GrantScope, Item, ItemId, ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind,
+    Seq, Status, StatusReason, StopReason, Thread, ThreadSettings, Timestamp, Title, ToolCall,
+    ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -230,6 +231,24 @@ pub enum Fact {
         turn: Option<TurnId>,
         steps: Vec<PlanStep>,
     },
+    /// What is kept of the workspace's files is not what it was.
+    CheckpointsChanged {
+        news: CheckpointNews,
+        /// All of them, as they are now.
+        now: Arc<Checkpoints>,
+    },
+    /// Files of the workspace changed; each has a new version.
+    FilesChanged {
+        /// The turn that ran when it was seen.
+        turn: Option<TurnId>,
+        files: Vec<FileVersion>,
+    },
+    /// How the workspace differs now from what it was when the turn started.
+    TurnDiffed {
+        turn: TurnId,
+        /// Unified diffs of all files one after the other.
+        diff: String,
+    },
     /// A line for people who watch.
     Logged {
         line: String,
@@ -296,6 +315,9 @@ impl Fact {
             | Fact::ItemStarted { .. }
             | Fact::ItemGrew { .. }
             | Fact::ToolReached { .. }
+            | Fact::CheckpointsChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::TurnDiffed { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => false,
             Fact::StepDelayed { discards, .. } => *discards,
@@ -350,6 +372,9 @@ impl Fact {
             | Fact::AskProgressed { .. }
             | Fact::GrantRevoked { .. }
             | Fact::PlanChanged { .. }
+            | Fact::CheckpointsChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::TurnDiffed { .. }
             | Fact::Logged { .. } => 0,
         }
     }
@@ -387,6 +412,9 @@ impl Fact {
             | Fact::UsageAdded { .. }
             | Fact::GrantRevoked { .. }
             | Fact::PlanChanged { .. }
+            | Fact::CheckpointsChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::TurnDiffed { .. }
             | Fact::Logged { .. } => None,
         }
     }

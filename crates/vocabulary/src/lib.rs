@@ -8,6 +8,7 @@
 mod ask;
 mod call;
 mod catalog;
+mod checkpoint;
 mod event;
 mod ids;
 mod item;
@@ -29,6 +30,10 @@ pub use call::{
 pub use catalog::{
     Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge, McpFile,
     McpLayer, McpSnapshot, ProviderStatus, Secret, SignInCall, SignedIn,
+};
+pub use checkpoint::{
+    Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
+    FileIteration, FileVersion, NoCheckpointId, Standing, Touch, Touched, Trigger,
 };
 pub use event::{Event, Fact, Growth, Opening, StreamTag, ToolCallRef};
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};

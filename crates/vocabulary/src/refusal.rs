@@ -18,6 +18,9 @@ pub enum Why {
     Busy,
     UnknownThread,
     UnknownAsk,
+    UnknownCheckpoint,
+    /// No such file, or no such version of it.
+    UnknownFile,
     AlreadyAnswered,
     /// A field is not what it should be.
     Invalid {

@@ -1,8 +1,8 @@
 //! Replies: what a call gets when it is not refused.
 
 use crate::{
-    Catalog, Challenge, Event, Grant, ItemId, LibraryReply, McpSnapshot, ProviderStatus, SignedIn,
-    Thread, ThreadCard, ThreadView, TurnId,
+    Catalog, Challenge, CheckpointReply, Event, Grant, ItemId, LibraryReply, McpSnapshot,
+    ProviderStatus, SignedIn, Thread, ThreadCard, ThreadView, TurnId,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +49,7 @@ pub enum Reply {
     /// Names and first lines of their descriptions, sorted.
     Tools(Vec<(String, String)>),
     McpServers(McpSnapshot),
+    Checkpoints(Box<CheckpointReply>),
     Library(Box<LibraryReply>),
 }
 

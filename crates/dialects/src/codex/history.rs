@@ -97,6 +97,9 @@ impl<'a> Story<'a> {
             | Fact::AskProgressed { .. }
             | Fact::AskClosed { .. }
             | Fact::PlanChanged { .. }
+            | Fact::CheckpointsChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::TurnDiffed { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => {}
         }

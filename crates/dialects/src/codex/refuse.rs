@@ -65,6 +65,8 @@ impl From<&Refusal> for Wrong {
             Why::UnknownThread
             | Why::Busy
             | Why::UnknownAsk
+            | Why::UnknownCheckpoint
+            | Why::UnknownFile
             | Why::AlreadyAnswered
             | Why::BlankAnswer
             | Why::InUse

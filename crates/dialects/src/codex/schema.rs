@@ -11,7 +11,7 @@ use super::wire::account::{
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, ServerRequestResolved, ThreadNameUpdated,
     ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated, TurnChanged,
-    TurnPlanUpdated,
+    TurnDiffUpdated, TurnPlanUpdated,
 };
 use super::wire::params::{
     ApprovalResponse, GrantParams, InitializeParams, ModelListParams, ThreadListParams,
@@ -73,6 +73,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<TurnChanged<'static>>("turn/started")
         .notification::<TurnChanged<'static>>("turn/completed")
         .notification::<TurnPlanUpdated<'static>>("turn/plan/updated")
+        .notification::<TurnDiffUpdated<'static>>("turn/diff/updated")
         .notification::<ItemStarted<'static>>("item/started")
         .notification::<ItemCompleted<'static>>("item/completed")
         .notification::<Delta<'static>>("item/agentMessage/delta")

@@ -55,6 +55,8 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         Fact::StatusChanged { status, reason } => status_changed(told, *status, *reason),
         Fact::PlanChanged { turn, steps } => turn::planned(told, turn.as_ref(), steps),
 
+        Fact::TurnDiffed { turn, diff } => vec![turn::diffed(told, turn, diff)],
+
         Fact::TurnStarted { turn, input, .. } => turn::started(told, turn, input),
         Fact::TurnSteered { turn, input, .. } => turn::said(told, turn, input),
         Fact::TurnFinished { turn, outcome, .. } => turn::finished(told, turn, outcome),
@@ -102,6 +104,8 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         | Fact::CommandExited { .. }
         | Fact::ToolFinished { .. }
         | Fact::AskProgressed { .. }
+        | Fact::CheckpointsChanged { .. }
+        | Fact::FilesChanged { .. }
         | Fact::Logged { .. }
         | Fact::RawReceived { .. } => Vec::new(),
     }

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use vocabulary::{Answer, ApprovalAnswer, Call, Cause, Changes, StartTurn, ThreadId, ThreadQuery};
+use vocabulary::{
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, StartTurn, ThreadId, ThreadQuery,
+};
 
 use super::asks::{RequestId, ask_frame};
+use super::backup::Backup;
 use super::calls::{Calls, Waiting};
 use super::connect::Slot;
 use super::hear::{Hearing, repeated};
@@ -93,8 +96,20 @@ impl Session {
             ),
             ClientMessage::SessionBackupGet(_) => make(
                 Waiting::Asked(Slot::SessionBackupState),
-                Call::GetCheckpoints { thread },
+                Call::Checkpoints {
+                    thread,
+                    call: CheckpointCall::Get,
+                },
             ),
+            ClientMessage::SessionBackupCheckpoint(_) => {
+                self.backup(out, calls, Backup::Checkpoint);
+            }
+            ClientMessage::SessionBackupRestore(restore) => {
+                self.backup(out, calls, Backup::Restore(restore.checkpoint_id));
+            }
+            ClientMessage::SessionBackupDeleteCheckpoint(delete) => {
+                self.backup(out, calls, Backup::Delete(delete.checkpoint_id));
+            }
             ClientMessage::ProviderAuthAuthorize(_)
             | ClientMessage::ProviderAuthCallback(_)
             | ClientMessage::ProviderAuthSetApiKey(_)
@@ -120,9 +135,6 @@ impl Session {
             | ClientMessage::McpServerAuthSetApiKey(_)
             | ClientMessage::McpServersMigrateLegacy(_)
             | ClientMessage::UploadFile(_)
-            | ClientMessage::SessionBackupCheckpoint(_)
-            | ClientMessage::SessionBackupRestore(_)
-            | ClientMessage::SessionBackupDeleteCheckpoint(_)
             | ClientMessage::HarnessContextGet(_)
             | ClientMessage::HarnessContextSet(_) => self.not_available(out, hearing.name),
         }

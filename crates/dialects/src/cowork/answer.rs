@@ -1,7 +1,8 @@
 //! Replies and refusals as frames of the connection that asked.
 
-use vocabulary::{Catalog, Refusal, Reply, Why};
+use vocabulary::{Catalog, CheckpointReply, Refusal, Reply, Why};
 
+use super::backup::{self, ComparedWith};
 use super::calls::{Calls, Waiting};
 use super::connect::Slot;
 use super::history::{self, Page};
@@ -58,6 +59,7 @@ impl Session {
                 let frame = offer::mcp_servers(&self.id, &snapshot);
                 self.show(out, waiting, frame);
             }
+            Reply::Checkpoints(reply) => self.checkpoints(out, waiting, &reply),
             Reply::Challenge(challenge) => self.challenged(out, &waiting, &challenge),
             Reply::SignedIn(end) => self.signed_in(out, calls, &waiting, &end),
             // Events tell what a change did; the others are never asked for once a session is open.
@@ -106,6 +108,21 @@ impl Session {
         }
     }
 
+    fn checkpoints(&mut self, out: &mut Vec<Action>, waiting: Waiting, reply: &CheckpointReply) {
+        match reply {
+            CheckpointReply::State(now) => {
+                let compared = ComparedWith::Previous;
+                let frame = backup::requested(&self.id, &self.card, now, compared);
+                self.show(out, waiting, frame);
+            }
+            // This protocol has no words to ask for these.
+            CheckpointReply::Preview(_)
+            | CheckpointReply::Diff(_)
+            | CheckpointReply::History(_)
+            | CheckpointReply::File { .. } => {}
+        }
+    }
+
     /// Into its slot while connecting, out at once otherwise.
     fn show(&mut self, out: &mut Vec<Action>, waiting: Waiting, frame: Frame) {
         match waiting {
@@ -120,7 +137,7 @@ impl Session {
         match waiting {
             Waiting::Connect(Slot::SessionBackupState)
             | Waiting::Asked(Slot::SessionBackupState) => {
-                let frame = offer::failed_backup(&self.id, &self.card, refusal);
+                let frame = backup::failed(&self.id, &self.card, refusal);
                 self.show(out, waiting, frame);
             }
             Waiting::Connect(Slot::ProviderCatalog) => {
@@ -139,6 +156,9 @@ impl Session {
                 send(out, line);
             }
             Waiting::SignIn(_) => send(out, sign_in::refusal_frame(&self.id, refusal)),
+            Waiting::Backup(wanted) => {
+                send(out, backup::refusal_frame(&self.id, &wanted, refusal));
+            }
             // No turn to cancel is no error.
             Waiting::Cancel if refusal.why == Why::NoRunningTurn => {}
             Waiting::Deletion { target } if refusal.why == Why::UnknownThread => {

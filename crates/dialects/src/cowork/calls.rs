@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use vocabulary::{Call, ThreadId};
 
 use super::asks::RequestId;
+use super::backup::Backup;
 use super::connect::Slot;
 use super::sign_in::SignIn;
 use crate::{Action, From, Tag};
@@ -35,6 +36,7 @@ pub enum Waiting {
     AskResponse(RequestId),
     ApprovalResponse(RequestId),
     SignIn(SignIn),
+    Backup(Backup),
     Deletion {
         target: String,
     },

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use vocabulary::{AskId, AskKind, Call, Fact, ThreadView};
+use vocabulary::{AskId, AskKind, Call, CheckpointCall, Fact, ThreadView};
 
 use super::calls::{Calls, Waiting};
 use super::session::Session;
@@ -111,7 +111,13 @@ impl Session {
                 Call::GetProviderStatus { verify: false },
             ),
             (Slot::McpServers, Call::GetMcpServers { thread }),
-            (Slot::SessionBackupState, Call::GetCheckpoints { thread }),
+            (
+                Slot::SessionBackupState,
+                Call::Checkpoints {
+                    thread,
+                    call: CheckpointCall::Get,
+                },
+            ),
         ] {
             calls.make(out, Waiting::Connect(slot), call);
         }

@@ -106,6 +106,9 @@ fn piece(fact: &Fact) -> Option<Piece<'_>> {
         | Fact::AskProgressed { .. }
         | Fact::AskClosed { .. }
         | Fact::PlanChanged { .. }
+        | Fact::CheckpointsChanged { .. }
+        | Fact::FilesChanged { .. }
+        | Fact::TurnDiffed { .. }
         | Fact::Logged { .. }
         | Fact::RawReceived { .. } => None,
     }

@@ -1,19 +1,14 @@
-//! What the server offers, as frames: providers, sign-in methods, MCP files, checkpoints, tools.
+//! What the server offers, as frames: providers, sign-in methods, MCP files, tools.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use vocabulary::{
     AuthMethod, Catalog, CatalogProvider, McpFile, McpLayer, McpSnapshot, ModelRef, ProviderStatus,
-    Refusal, ThreadCard,
 };
 
 use super::names::{ProviderName, spell, spell_parts};
 use super::wire::ServerEvent;
-use super::wire::backup::{
-    BackupReason, BackupStatus, OriginalSnapshot, SessionBackupPublicState, SessionBackupState,
-    SnapshotKind,
-};
 use super::wire::extras::{ToolInfo, Tools};
 use super::wire::mcp::{McpFileEntry, McpLegacy, McpLegacyFile, McpServers, McpSource};
 use super::wire::providers::{
@@ -189,27 +184,6 @@ fn legacy_file<'a>(files: &[McpFileEntry<'a>], source: McpSource) -> McpLegacyFi
         path: file.map_or(Cow::Borrowed(""), |file| file.path.clone()),
         exists: file.is_some_and(|file| file.exists),
     }
-}
-
-/// The state of checkpoints that cannot be had, and why.
-pub fn failed_backup(session: &str, card: &ThreadCard, refusal: &Refusal) -> Frame {
-    ServerEvent::SessionBackupState(SessionBackupState {
-        session_id: session,
-        reason: BackupReason::Requested,
-        backup: SessionBackupPublicState {
-            status: BackupStatus::Failed,
-            session_id: session,
-            working_directory: card.directory.to_string_lossy(),
-            backup_directory: None,
-            created_at: card.created_at.iso(),
-            original_snapshot: OriginalSnapshot {
-                kind: SnapshotKind::Pending,
-            },
-            checkpoints: Vec::new(),
-            failure_reason: Some(&refusal.message),
-        },
-    })
-    .frame()
 }
 
 pub fn tools(session: &str, tools: &[(String, String)]) -> Frame {

@@ -11,7 +11,9 @@ pub fn code(why: &Why) -> (ServerErrorCode, ServerErrorSource) {
     match why {
         Why::Busy | Why::OwnedElsewhere => (ServerErrorCode::Busy, ServerErrorSource::Session),
         Why::UnknownThread => (ServerErrorCode::UnknownSession, ServerErrorSource::Session),
+        Why::UnknownCheckpoint => (ServerErrorCode::ValidationFailed, ServerErrorSource::Backup),
         Why::UnknownAsk
+        | Why::UnknownFile
         | Why::AlreadyAnswered
         | Why::Invalid { .. }
         | Why::BlankAnswer

@@ -3,6 +3,7 @@
 use vocabulary::{Event, Fact, ThreadCard};
 
 use self::chunks::Chunks;
+use super::backup::{self, ComparedWith};
 use crate::Frame;
 
 pub mod chunks;
@@ -54,6 +55,10 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
         } => thread::settings_changed(told, settings, changed, title),
         Fact::ThreadReset => thread::reset(session),
         Fact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
+        Fact::CheckpointsChanged { news, now } => {
+            let compared = ComparedWith::Previous;
+            vec![backup::changed(session, card, (*news, now), compared)]
+        }
         Fact::Logged { line } => vec![tools::log(session, line)],
 
         Fact::TurnStarted {
@@ -126,6 +131,8 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
         | Fact::UsageAdded { .. }
         | Fact::GrantRevoked { .. }
         | Fact::ToolStarted { .. }
-        | Fact::CommandExited { .. } => Vec::new(),
+        | Fact::CommandExited { .. }
+        | Fact::FilesChanged { .. }
+        | Fact::TurnDiffed { .. } => Vec::new(),
     }
 }

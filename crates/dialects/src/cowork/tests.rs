@@ -2,6 +2,7 @@
 
 mod agents;
 mod anything;
+pub(crate) mod backup;
 mod closing;
 mod commands;
 mod connecting;

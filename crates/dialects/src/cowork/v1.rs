@@ -82,7 +82,8 @@ impl Cowork1 {
                 | Reply::Grants(_)
                 | Reply::Challenge(_)
                 | Reply::SignedIn(_)
-                | Reply::McpServers(_),
+                | Reply::McpServers(_)
+                | Reply::Checkpoints(_),
             ) => Refusal::new(Why::Internal, "the session could not be opened"),
         };
         out.push(Action::Send(wire::error("", &refusal.message)));

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Number;
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, NewThread, Seq, StartTurn, SteerTurn, ThreadId,
-    ThreadQuery,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, NewThread, Seq, StartTurn,
+    SteerTurn, ThreadId, ThreadQuery,
 };
 
 use super::calls::{Join, Wanted};
+use super::files::Asked;
 use super::hear::Hearing;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::AGENT_TYPE_LABEL;
@@ -199,10 +200,27 @@ impl Diminuendo {
                 let call = read.next_call();
                 (Wanted::Events(read), call)
             }
+            ClientMessage::FileHistory { session_id, path } => {
+                let thread = thread(&session_id)?;
+                let call = CheckpointCall::History { path: path.clone() };
+                let wanted = Wanted::FileHistory(Asked { thread, path });
+                (wanted, Call::Checkpoints { thread, call })
+            }
+            ClientMessage::FileAtIteration {
+                session_id,
+                path,
+                iteration,
+            } => {
+                let thread = thread(&session_id)?;
+                let call = CheckpointCall::FileAt {
+                    path: path.clone(),
+                    iteration,
+                };
+                let wanted = Wanted::FileAtIteration(Asked { thread, path });
+                (wanted, Call::Checkpoints { thread, call })
+            }
             ClientMessage::ListFiles { session_id, .. }
-            | ClientMessage::ReadFile { session_id, .. }
-            | ClientMessage::FileHistory { session_id, .. }
-            | ClientMessage::FileAtIteration { session_id, .. } => {
+            | ClientMessage::ReadFile { session_id, .. } => {
                 thread(&session_id)?;
                 return Err(not_available(name));
             }

@@ -1,6 +1,6 @@
 //! Replies as frames of the connection that asked.
 
-use vocabulary::{Reply, Thread, ThreadView};
+use vocabulary::{CheckpointReply, Reply, Thread, ThreadView};
 
 use super::calls::{Join, Waiting, Wanted};
 use super::read::Progress;
@@ -86,6 +86,16 @@ impl Diminuendo {
                 let progress = read.take_in(&events, more).map(Wanted::Events);
                 self.go_on(out, request_id, progress);
             }
+            (Wanted::FileHistory(asked), Reply::Checkpoints(reply)) => {
+                if let CheckpointReply::History(iterations) = *reply {
+                    asked.history(&iterations, answer);
+                }
+            }
+            (Wanted::FileAtIteration(asked), Reply::Checkpoints(reply)) => {
+                if let CheckpointReply::File { content, .. } = *reply {
+                    asked.content(&content, answer);
+                }
+            }
             // Events tell the rest.
             (
                 Wanted::Told
@@ -100,7 +110,9 @@ impl Diminuendo {
                 | Wanted::Join(_)
                 | Wanted::Reload
                 | Wanted::History(_)
-                | Wanted::Events(_),
+                | Wanted::Events(_)
+                | Wanted::FileHistory(_)
+                | Wanted::FileAtIteration(_),
                 _,
             ) => {}
         }

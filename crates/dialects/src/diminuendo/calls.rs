@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use vocabulary::{Call, Seq, ThreadId};
 
+use super::files::Asked;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::RECENT_MESSAGES_MAX;
 use crate::{Action, From, Tag};
@@ -35,6 +36,8 @@ pub enum Wanted {
     Told,
     History(HistoryRead),
     Events(EventsRead),
+    FileHistory(Asked),
+    FileAtIteration(Asked),
     /// Some notices were missed.
     Reload,
 }

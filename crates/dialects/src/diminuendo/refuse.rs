@@ -8,14 +8,19 @@ use super::wire::parts::ErrorCode;
 /// When to try again what another process or a full disk is in the way of.
 const RETRY_MS: i64 = 1_000;
 
+pub const NO_SUCH_FILE: &str = "there is no such file, or no such version of it";
+
 /// The one place where a refusal's reason becomes a code, and how long to wait where that helps.
 fn code(why: &Why) -> (ErrorCode, Option<i64>) {
     match why {
         Why::Busy | Why::InUse => (ErrorCode::SessionBusy, None),
         Why::UnknownThread => (ErrorCode::SessionNotFound, None),
         Why::UnknownAsk | Why::AlreadyAnswered => (ErrorCode::RequestAlreadyResolved, None),
+        Why::UnknownFile => (ErrorCode::FileNotFound, None),
         Why::Invalid { field: "after" } => (ErrorCode::InvalidCursor, None),
-        Why::Invalid { .. } | Why::BlankAnswer => (ErrorCode::InvalidRequest, None),
+        Why::Invalid { .. } | Why::BlankAnswer | Why::UnknownCheckpoint => {
+            (ErrorCode::InvalidRequest, None)
+        }
         Why::NoRunningTurn => (ErrorCode::NoActiveTurn, None),
         Why::Conflict => (ErrorCode::Conflict, None),
         Why::Forbidden => (ErrorCode::Forbidden, None),
@@ -36,9 +41,11 @@ pub fn refusal(refusal: &Refusal) -> ServerEvent<'_> {
         Why::UnknownAsk | Why::AlreadyAnswered => {
             "this request is not open: it was answered before, or never made"
         }
+        Why::UnknownFile => NO_SUCH_FILE,
         Why::BlankAnswer => "an answer must not be empty; dismiss the request to skip it",
         Why::Busy
         | Why::InUse
+        | Why::UnknownCheckpoint
         | Why::Invalid { .. }
         | Why::NoRunningTurn
         | Why::Conflict

@@ -3,6 +3,7 @@
 use vocabulary::{Event, Fact, Status, StatusReason, ThreadCard};
 
 use super::Form;
+use super::files;
 use super::wire::ServerEvent;
 use super::wire::parts::SessionStatus;
 use crate::Frame;
@@ -13,7 +14,8 @@ mod stream;
 mod tools;
 mod turn;
 
-/// An event in this protocol's words: one frame, and whether that has the event's number.
+/// An event in this protocol's words: one frame, and whether that has the event's number. Only
+/// changed files are told by more than one, each without a number.
 pub enum Spelled<'a> {
     Numbered(ServerEvent<'a>),
     Unnumbered(ServerEvent<'a>),
@@ -30,6 +32,12 @@ impl<'a> Spelled<'a> {
 pub fn tell(card: &ThreadCard, event: &Event, form: Form) -> Vec<Frame> {
     let mut buffer = [0; 36];
     let session: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
+    if let Fact::FilesChanged { files, .. } = &event.fact {
+        let told = files
+            .iter()
+            .filter_map(|file| files::changed(session, file));
+        return told.map(|told| told.frame()).collect();
+    }
     let Some(spelled) = spell(session, event) else {
         return Vec::new();
     };
@@ -159,6 +167,9 @@ pub fn spell<'a>(session_id: &'a str, event: &'a Event) -> Option<Spelled<'a>> {
         | Fact::ToolStarted { .. }
         | Fact::AskProgressed { .. }
         | Fact::PlanChanged { .. }
+        | Fact::CheckpointsChanged { .. }
+        | Fact::FilesChanged { .. }
+        | Fact::TurnDiffed { .. }
         | Fact::Logged { .. }
         | Fact::RawReceived { .. } => None,
     }

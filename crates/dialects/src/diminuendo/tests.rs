@@ -3,6 +3,7 @@
 mod anything;
 mod connecting;
 pub(crate) mod facts;
+mod files;
 mod joining;
 mod lists;
 mod reading;

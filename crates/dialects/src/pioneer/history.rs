@@ -200,6 +200,9 @@ fn payloads<'a>(
         | Fact::AskProgressed { .. }
         | Fact::AskClosed { .. }
         | Fact::PlanChanged { .. }
+        | Fact::CheckpointsChanged { .. }
+        | Fact::FilesChanged { .. }
+        | Fact::TurnDiffed { .. }
         | Fact::Logged { .. }
         | Fact::RawReceived { .. } => return None,
     })

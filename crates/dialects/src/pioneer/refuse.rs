@@ -18,6 +18,8 @@ pub fn wrong(method: &str, thread: Option<&str>, refusal: &Refusal) -> Wrong {
         },
         Why::Busy
         | Why::UnknownAsk
+        | Why::UnknownCheckpoint
+        | Why::UnknownFile
         | Why::AlreadyAnswered
         | Why::InUse
         | Why::NoRunningTurn

@@ -108,6 +108,9 @@ impl Subscription {
             | Fact::CommandExited { .. }
             | Fact::AskProgressed { .. }
             | Fact::PlanChanged { .. }
+            | Fact::CheckpointsChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::TurnDiffed { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => out.push(Action::Shared),
         }

@@ -138,6 +138,9 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         | Fact::AskProgressed { .. }
         | Fact::AskClosed { .. }
         | Fact::PlanChanged { .. }
+        | Fact::CheckpointsChanged { .. }
+        | Fact::FilesChanged { .. }
+        | Fact::TurnDiffed { .. }
         | Fact::Logged { .. }
         | Fact::RawReceived { .. } => Vec::new(),
     }

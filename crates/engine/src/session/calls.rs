@@ -30,6 +30,7 @@ impl Session {
             Call::DeleteThread { even_if_open, .. } => {
                 return self.delete(even_if_open, reply).await;
             }
+            Call::Checkpoints { call, .. } => return self.open_checkpoint_call(call, reply).await,
             Call::StartTurn(start) => self.start_turn(start).await,
             Call::SteerTurn(steer) => self.steer(steer).await,
             Call::ChangeThread { changes, .. } => self.change(changes).await,
@@ -50,8 +51,7 @@ impl Session {
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_)
             | Call::ListTools
-            | Call::GetMcpServers { .. }
-            | Call::GetCheckpoints { .. } => Err(Refusal::new(
+            | Call::GetMcpServers { .. } => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",
             )),
@@ -71,7 +71,7 @@ impl Session {
     }
 
     /// From now on the thread is kept.
-    async fn keep(&mut self) -> Result<(), Refusal> {
+    pub(super) async fn keep(&mut self) -> Result<(), Refusal> {
         if self.recorder.kept {
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl Session {
         if let Some(again) = self.answered_before(&start).await? {
             return Ok(again);
         }
-        if self.state.turn.is_some() {
+        if self.state.turn.is_some() || self.checkpoints.restoring() {
             return Err(Refusal::busy());
         }
         if self.stopping.is_some() {
@@ -309,6 +309,7 @@ impl Session {
         if let (Some(lease), true) = (self.recorder.lease(), self.recorder.kept) {
             self.store.delete(lease).await.map_err(storage)?;
         }
+        self.checkpoints.forget(&self.card);
         let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
         let _ = reply.send(Ok(Replied {

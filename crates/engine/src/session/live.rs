@@ -121,6 +121,9 @@ impl Live {
             | Fact::AskProgressed { .. }
             | Fact::AskClosed { .. }
             | Fact::PlanChanged { .. }
+            | Fact::CheckpointsChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::TurnDiffed { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => {}
         }

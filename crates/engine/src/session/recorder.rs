@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use store::{Batch, EntryRow, Lease, Receipt, SharedStore, StoreError, StoredEvent};
-use vocabulary::{Event, Fact, ItemId, Refusal, Seq, Timestamp, Why};
+use vocabulary::{Event, Fact, FileVersion, ItemId, Refusal, Seq, Timestamp, Why};
 
 use super::outbox::Outbox;
 use super::state::{ThreadState, changes_list_row};
@@ -140,7 +140,15 @@ impl Recorder {
             true => self.keep(state, &event)?,
             false => match &event.fact {
                 Fact::ItemGrew { delta, .. } => delta.len(),
-                // tidy: wildcard, because only deltas carry text of any size.
+                Fact::TurnDiffed { diff, .. } => diff.len(),
+                Fact::FilesChanged { files, .. } => {
+                    let bytes = |file: &FileVersion| size_of::<FileVersion>() + file.path.len();
+                    files.iter().map(bytes).sum()
+                }
+                Fact::CheckpointsChanged { now, .. } => {
+                    size_of_val(now.list.as_slice()) + size_of::<vocabulary::Checkpoints>()
+                }
+                // tidy: wildcard, because the others carry no text of any size.
                 _ => 0,
             },
         };

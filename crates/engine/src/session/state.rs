@@ -173,6 +173,9 @@ impl ThreadState {
             | Fact::ItemGrew { .. }
             | Fact::ToolReached { .. }
             | Fact::CommandExited { .. }
+            | Fact::CheckpointsChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::TurnDiffed { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => {}
         }
@@ -218,6 +221,9 @@ impl ThreadState {
             | Fact::PlanChanged { .. }
             | Fact::GrantRevoked { .. }
             | Fact::UsageAdded { .. }
+            | Fact::CheckpointsChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::TurnDiffed { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => return None,
         };

@@ -17,6 +17,7 @@ use super::state::CallState;
 use crate::agents::{Agent, model::ModelAgent};
 use crate::limits::{CANCEL_GRACE, RING_EVENTS_BETWEEN_TURNS, TURN_FACTS_MAX};
 use crate::turn::meter::Meter;
+use crate::turn::writing::Writing;
 use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn, TurnEnd};
 
 /// A thread at rest gives its ring back after this.
@@ -36,6 +37,7 @@ pub struct TurnHandle {
     /// What was said to it and it has not heard yet.
     pub steers: Arc<Steers>,
     pub meter: Arc<Meter>,
+    pub writing: Arc<Writing>,
 }
 
 impl TurnHandle {
@@ -66,6 +68,11 @@ impl Session {
         let spent = running.and_then(|turn| turn.usage).unwrap_or_default();
         let steers = Arc::new(Steers::after(running.map_or(0, |turn| turn.step)));
         let meter = Arc::new(Meter::new(self.state.usage, spent));
+        // A turn that runs on has changed files already.
+        let writing = match &self.turn {
+            Some(turn) => Arc::clone(&turn.writing),
+            None => self.checkpoints.writing(),
+        };
         let turn = Arc::new(Turn {
             shared: Arc::clone(&self.shared),
             card: Arc::clone(&self.card),
@@ -86,6 +93,7 @@ impl Session {
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
             seen: Arc::clone(&self.seen),
+            writing: Arc::clone(&writing),
             permits: self.permits.subscribe(),
             cancel: cancel.clone(),
             to_session: to_session.clone(),
@@ -109,6 +117,7 @@ impl Session {
             cancelled: false,
             steers,
             meter,
+            writing,
         });
     }
 
@@ -130,6 +139,10 @@ impl Session {
                 FromTurn::Commit(fact, done) => {
                     self.record(fact)?;
                     self.answer_when_on_disk(done);
+                }
+                FromTurn::Heard(done) => {
+                    // A turn that does not wait for it any more is fine.
+                    let _ = done.send(());
                 }
                 FromTurn::Sync(done) => self.answer_when_on_disk(done),
                 FromTurn::Ask { tag, ask, reply } => self.open_ask(tag, ask, reply)?,
@@ -212,13 +225,14 @@ impl Session {
             TurnOutcome::Failed(_) => StatusReason::TurnFailed,
         };
         self.tell_status(from, self.state.thread.status, reason)?;
-        self.turn = None;
+        let writing = self.turn.take().map(|turn| turn.writing);
         self.live = Default::default();
         self.early.clear();
         self.idle_since = Instant::now();
         if outcome == TurnOutcome::Completed {
             self.think_of_title();
         }
+        self.checkpoint_turn(writing);
         Ok(())
     }
 

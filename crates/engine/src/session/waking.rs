@@ -10,6 +10,7 @@ use vocabulary::{
     Event, Fact, Refusal, Seq, Thread, ToolCall, TurnError, TurnErrorKind, TurnOutcome, Why,
 };
 
+use super::checkpointing::Checkpointing;
 use super::live::{Live, from_draft};
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Standing};
@@ -72,11 +73,13 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
     let (to_mail, mail) = mpsc::channel(MAILBOX_CALLS_MAX);
     let status = watch::Sender::new(state.thread.status);
     let own_mail = to_mail.downgrade();
+    let checkpoints = Box::new(Checkpointing::new(shared, &card));
     let handle = Handle {
         mail: to_mail,
         card: Arc::clone(&card),
         outbox: Arc::clone(&outbox),
         status: status.subscribe(),
+        checkpoints: checkpoints.shown.clone(),
     };
     let permits = watch::Sender::new(Permits {
         settings: state.thread.settings.clone(),
@@ -102,6 +105,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         own_mail,
         title_asked: false,
         seen: Arc::default(),
+        checkpoints,
         appending: None,
         list_row_sent: false,
         announced: false,

@@ -205,6 +205,9 @@ impl Reading {
             | Fact::AskProgressed { .. }
             | Fact::AskClosed { .. }
             | Fact::PlanChanged { .. }
+            | Fact::CheckpointsChanged { .. }
+            | Fact::FilesChanged { .. }
+            | Fact::TurnDiffed { .. }
             | Fact::Logged { .. }
             | Fact::RawReceived { .. } => {}
         }

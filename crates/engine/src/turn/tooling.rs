@@ -12,7 +12,7 @@ use vocabulary::{
     StreamTag, ToolCall, ToolCallRef, ToolClass, ToolOutcome, ToolOutput,
 };
 
-use super::{Due, FromTurn, SessionGone, Turn};
+use super::{Due, FromTurn, SessionGone, Turn, writing};
 use crate::agents::sub;
 use crate::grants;
 use crate::trust::{self, Trust};
@@ -57,6 +57,7 @@ pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, Se
         outcome: outcome.clone(),
     })
     .await?;
+    writing::after(turn, call, &outcome).await?;
     Ok((!turn.cancel.is_cancelled()).then_some(outcome))
 }
 
@@ -76,6 +77,7 @@ async fn allowed_run(
     if let Some(outcome) = refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
+    writing::before(turn, call).await?;
     if tool.class().has_effect() {
         turn.commit(Fact::ToolStarted {
             tag: tag.clone(),

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold};
+use engine::{
+    Checkpoints, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold,
+};
 use providers::Models;
 use providers::catalog::Catalog;
 use providers::rehearsal::{Rehearsal, Script};
@@ -44,6 +46,7 @@ pub struct Stage {
     pub budgets: Budgets,
     pub auto_approve: bool,
     pub ask_timeout: Option<Duration>,
+    pub checkpoints: Checkpoints,
 }
 
 impl Stage {
@@ -56,6 +59,7 @@ impl Stage {
             budgets: Budgets::default(),
             auto_approve: false,
             ask_timeout: None,
+            checkpoints: Checkpoints::Off,
         }
     }
 
@@ -288,6 +292,7 @@ fn open(
         web: Default::default(),
         searxng_url: None,
         budgets: stage.budgets,
+        checkpoints: stage.checkpoints,
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());

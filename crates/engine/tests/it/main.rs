@@ -3,6 +3,7 @@
 mod answers;
 mod broken;
 mod budgets;
+mod checkpoints;
 mod durability;
 mod house;
 mod library;

@@ -59,6 +59,9 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::AskClosed { .. } => "answered",
         Fact::GrantRevoked { .. } => "revoked",
         Fact::PlanChanged { .. } => "plan",
+        Fact::CheckpointsChanged { .. } => "checkpoints",
+        Fact::FilesChanged { .. } => "files",
+        Fact::TurnDiffed { .. } => "diff",
         Fact::Logged { .. } => "logged",
         Fact::RawReceived { .. } => "raw",
     };

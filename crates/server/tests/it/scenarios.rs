@@ -23,6 +23,7 @@ macro_rules! tongue {
                 resume_warm resume_cold two_sockets
                 killed_while_streaming killed_while_asking
                 steered retried broken_off compacted sub_agent
+                backups backups_kept file_history
             }
         }
     };
@@ -57,7 +58,8 @@ tongue!(codex);
 tongue!(pioneer);
 
 /// The first cowork protocol cannot cancel, and says nothing before a turn is over: stories that
-/// wait for a word, or that end by a cancel, have no end in it.
+/// wait for a word, or that end by a cancel, have no end in it. Nor has one that goes on with a
+/// session that was left, where it needs what that session had.
 mod cowork1 {
     stories! { cowork1:
         plain_answer reasoning plan
@@ -67,6 +69,7 @@ mod cowork1 {
         resume_warm resume_cold two_sockets
         killed_while_asking
         steered retried broken_off compacted sub_agent
+        backups file_history
     }
 }
 

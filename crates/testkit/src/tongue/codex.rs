@@ -262,7 +262,14 @@ impl Tongue for Codex {
                 let params = json!({ "threadId": thread });
                 self.request(Expects::Told, "thread/unarchive", &params)
             }
-            Deed::Reset | Deed::Close => return Ok(None),
+            Deed::Reset
+            | Deed::Close
+            | Deed::Checkpoint
+            | Deed::Restore(_)
+            | Deed::DeleteCheckpoint(_)
+            | Deed::Checkpoints
+            | Deed::FileHistory(_)
+            | Deed::FileVersion { .. } => return Ok(None),
         }))
     }
 

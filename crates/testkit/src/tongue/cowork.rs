@@ -7,6 +7,10 @@ use serde_json::Value;
 
 use super::{Deed, Signal, Tongue};
 
+pub mod backup;
+
+pub use backup::Ends;
+
 /// What a server sends on connect, in any order from the sixth on.
 const GREETING: [&str; 10] = [
     "server_hello",
@@ -28,6 +32,7 @@ pub struct Cowork {
     owed: BTreeSet<&'static str>,
     /// The ask that waits, by its `requestId`.
     ask: Option<String>,
+    ends: Ends,
 }
 
 impl Tongue for Cowork {
@@ -52,7 +57,17 @@ impl Tongue for Cowork {
             Deed::Read => self.frame("get_messages", &[])?,
             Deed::List => self.frame("list_sessions", &[])?,
             Deed::Title(title) => self.frame("set_session_title", &[("title", text(title))])?,
-            Deed::Steer(_) | Deed::Archive | Deed::Unarchive => return Ok(None),
+            Deed::Steer(_)
+            | Deed::Archive
+            | Deed::Unarchive
+            | Deed::FileHistory(_)
+            | Deed::FileVersion { .. } => return Ok(None),
+            Deed::Checkpoint | Deed::Restore(_) | Deed::DeleteCheckpoint(_) | Deed::Checkpoints => {
+                let Some((kind, fields)) = backup::message(deed) else {
+                    return Ok(None);
+                };
+                self.frame(kind, &fields)?
+            }
             Deed::Close => self.frame("session_close", &[])?,
         }))
     }
@@ -72,15 +87,22 @@ impl Tongue for Cowork {
                 let text = frame["part"]["text"].as_str().unwrap_or_default();
                 signals.push(Signal::Text(text.to_owned()));
             }
-            "session_busy" if frame["busy"] == false => signals.push(Signal::Rest),
+            "session_busy" => self.ends.busy(&frame),
+            "session_backup_state" => signals.extend(self.ends.backup(&frame)),
             "error" => signals.push(Signal::Refused),
             "session_info" | "messages" | "sessions" | "reset_done" => signals.push(Signal::Done),
             _ => {}
         }
-        if self.owed.remove(kind) && self.owed.is_empty() {
+        // A checkpoint that is told while the greeting is still on its way is not the greeting's.
+        let is_greeting = !backup::is_on_its_way(&frame) && frame["reason"] != "auto_checkpoint";
+        if is_greeting && self.owed.remove(kind) && self.owed.is_empty() {
             signals.push(Signal::Connected);
         }
         Ok(signals)
+    }
+
+    fn aside(&self, frame: &str) -> bool {
+        self.ends.aside(frame)
     }
 
     fn thread(&self) -> Option<&str> {
@@ -160,6 +182,57 @@ mod tests {
             tongue.say(&Deed::Deny).expect("an answer").expect("a word"),
             r#"{"type":"approval_response","sessionId":"s","requestId":"4","approved":false}"#
         );
+    }
+
+    #[test]
+    fn connected_is_not_before_the_original_is_there() {
+        let mut tongue = Cowork::default();
+        let state = |status: &str| {
+            format!(
+                r#"{{"type":"session_backup_state","reason":"requested","backup":{{"status":"{status}"}}}}"#
+            )
+        };
+        tongue
+            .hear(r#"{"type":"server_hello","sessionId":"s"}"#)
+            .expect("a hello");
+        for kind in &GREETING[1..9] {
+            let frame = format!(r#"{{"type":"{kind}","sessionId":"s"}}"#);
+            tongue.hear(&frame).expect("a frame");
+        }
+        let (early, ready) = (state("initializing"), state("ready"));
+        assert_eq!(tongue.hear(&early).expect("a state"), []);
+        assert!(tongue.aside(&early) && !tongue.aside(&ready));
+        let signals = tongue.hear(&ready).expect("a state");
+        assert_eq!(signals, [Signal::Done, Signal::Connected]);
+    }
+
+    #[test]
+    fn a_turn_is_over_when_its_checkpoint_is_told() {
+        let mut tongue = Cowork::default();
+        let busy = r#"{"type":"session_busy","busy":false}"#;
+        let state = r#"{"type":"session_backup_state","reason":"auto_checkpoint","backup":{"status":"ready"}}"#;
+        assert_eq!(tongue.hear(state).expect("a state"), []);
+        assert_eq!(tongue.hear(busy).expect("an end"), []);
+        assert_eq!(tongue.hear(state).expect("a state"), [Signal::Rest]);
+        assert_eq!(tongue.hear(state).expect("a state"), []);
+    }
+
+    #[test]
+    fn a_restore_names_its_checkpoint_if_it_has_one() {
+        let mut tongue = Cowork {
+            session: Some("s".to_owned()),
+            ..Cowork::default()
+        };
+        for (to, frame) in [
+            (None, r#"{"type":"session_backup_restore","sessionId":"s"}"#),
+            (
+                Some("cp-0001".to_owned()),
+                r#"{"type":"session_backup_restore","sessionId":"s","checkpointId":"cp-0001"}"#,
+            ),
+        ] {
+            let said = tongue.say(&Deed::Restore(to)).expect("a word");
+            assert_eq!(said.as_deref(), Some(frame));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use serde_json::Value;
 
+use super::cowork::{Ends, backup};
 use super::{Deed, Signal, Tongue};
 
 #[derive(Default)]
@@ -10,6 +11,7 @@ pub struct Cowork1 {
     session: Option<String>,
     /// The ask that waits, by its `requestId`.
     ask: Option<String>,
+    ends: Ends,
 }
 
 impl Tongue for Cowork1 {
@@ -35,7 +37,15 @@ impl Tongue for Cowork1 {
             | Deed::Title(_)
             | Deed::Archive
             | Deed::Unarchive
-            | Deed::Close => Ok(None),
+            | Deed::Close
+            | Deed::FileHistory(_)
+            | Deed::FileVersion { .. } => Ok(None),
+            Deed::Checkpoint | Deed::Restore(_) | Deed::DeleteCheckpoint(_) | Deed::Checkpoints => {
+                match backup::message(deed) {
+                    Some((kind, fields)) => self.frame(kind, &fields),
+                    None => Ok(None),
+                }
+            }
         }
     }
 
@@ -53,11 +63,19 @@ impl Tongue for Cowork1 {
                 self.ask = frame["requestId"].as_str().map(str::to_owned);
                 vec![Signal::Asked]
             }
-            "session_busy" if frame["busy"] == false => vec![Signal::Rest],
+            "session_busy" => {
+                self.ends.busy(&frame);
+                Vec::new()
+            }
+            "session_backup_state" => self.ends.backup(&frame).into_iter().collect(),
             "error" => vec![Signal::Refused],
             "reset_done" => vec![Signal::Done],
             _ => Vec::new(),
         })
+    }
+
+    fn aside(&self, frame: &str) -> bool {
+        self.ends.aside(frame)
     }
 
     fn thread(&self) -> Option<&str> {
@@ -107,5 +125,28 @@ mod tests {
         for deed in [Deed::Cancel, Deed::Read, Deed::Approve] {
             assert_eq!(tongue.say(&deed).expect("no error"), None);
         }
+    }
+
+    #[test]
+    fn checkpoints_are_spoken_of_as_in_protocol_7() {
+        let mut tongue = Cowork1::default();
+        let hello = r#"{"type":"server_hello","sessionId":"s"}"#;
+        tongue.hear(hello).expect("a hello");
+        let delete = Deed::DeleteCheckpoint("cp-0001".to_owned());
+        assert_eq!(
+            tongue.say(&delete).expect("no error").as_deref(),
+            Some(
+                r#"{"type":"session_backup_delete_checkpoint","sessionId":"s","checkpointId":"cp-0001"}"#
+            )
+        );
+        let state = |reason: &str| {
+            format!(
+                r#"{{"type":"session_backup_state","reason":"{reason}","backup":{{"status":"ready"}}}}"#
+            )
+        };
+        let mut hear = |frame: &str| tongue.hear(frame).expect("a frame");
+        assert_eq!(hear(&state("delete")), [Signal::Done]);
+        assert_eq!(hear(r#"{"type":"session_busy","busy":false}"#), []);
+        assert_eq!(hear(&state("auto_checkpoint")), [Signal::Rest]);
     }
 }

@@ -12,6 +12,8 @@ pub struct Diminuendo {
     next: Option<String>,
     resumes: bool,
     ask: Option<Asked>,
+    /// Whether no turn runs, or only one that was told to stop.
+    quiet: bool,
 }
 
 /// The request that waits, and the questions it asks; none for a permission.
@@ -47,7 +49,10 @@ impl Tongue for Diminuendo {
                 )?
             }
             Deed::Blank => self.answer("   ")?,
-            Deed::Cancel => self.frame("stop_turn", &[])?,
+            Deed::Cancel => {
+                self.quiet = true;
+                self.frame("stop_turn", &[])?
+            }
             Deed::Steer(text) => self.frame("steer", &[("content", text.as_str().into())])?,
             Deed::Read => self.frame("get_history", &[])?,
             Deed::List => r#"{"type":"list_sessions"}"#.to_owned(),
@@ -57,7 +62,22 @@ impl Tongue for Diminuendo {
             }
             Deed::Archive => self.frame("archive_session", &[])?,
             Deed::Unarchive => self.frame("unarchive_session", &[])?,
-            Deed::Reset | Deed::Close => return Ok(None),
+            Deed::FileHistory(path) => {
+                self.frame("file_history", &[("path", path.as_str().into())])?
+            }
+            Deed::FileVersion { path, iteration } => {
+                let fields = [
+                    ("path", path.as_str().into()),
+                    ("iteration", (*iteration).into()),
+                ];
+                self.frame("file_at_iteration", &fields)?
+            }
+            Deed::Reset
+            | Deed::Close
+            | Deed::Checkpoint
+            | Deed::Restore(_)
+            | Deed::DeleteCheckpoint(_)
+            | Deed::Checkpoints => return Ok(None),
         }))
     }
 
@@ -85,20 +105,27 @@ impl Tongue for Diminuendo {
                 self.ask = asked(&frame);
                 Vec::new()
             }
-            "session_state" => rest_or_asked(&frame),
+            "session_state" => {
+                self.quiet |= matches!(frame["state"].as_str(), Some("ready" | "error"));
+                self.quiet &= frame["reason"] != "turn_started";
+                rest_or_asked(&frame)
+            }
             // A request that was answered wrongly still waits.
             "error" => vec![Signal::Refused, Signal::Asked],
             "history" | "session_list" | "steer_sent" => vec![Signal::Done],
+            "file_history_result" | "file_content" => vec![Signal::Done],
             "session_archived" | "session_unarchived" => vec![Signal::Done],
             "session_updated" if frame["requestId"].is_string() => vec![Signal::Done],
             _ => Vec::new(),
         })
     }
 
-    /// When the list of sessions is told anew depends on how the store groups its writes.
+    /// When the list of sessions is told anew depends on how the store groups its writes; when files are
+    /// seen to have changed that no running turn waits for, on the disk.
     fn aside(&self, frame: &str) -> bool {
         let updated = frame.starts_with(r#"{"type":"session_updated""#);
-        updated && !frame.contains(r#""requestId":"#)
+        let changed = frame.starts_with(r#"{"type":"file_changed""#);
+        (updated && !frame.contains(r#""requestId":"#)) || (changed && self.quiet)
     }
 
     fn thread(&self) -> Option<&str> {
@@ -198,5 +225,22 @@ mod tests {
         let tongue = Diminuendo::default();
         assert!(tongue.aside(r#"{"type":"session_updated","session":{}}"#));
         assert!(!tongue.aside(r#"{"type":"session_updated","session":{},"requestId":"1"}"#));
+    }
+
+    #[test]
+    fn a_version_is_asked_for_by_path_and_number() {
+        let mut tongue = Diminuendo::default();
+        tongue.greet(Some("s"));
+        let deed = Deed::FileVersion {
+            path: "a.txt".to_owned(),
+            iteration: 2,
+        };
+        assert_eq!(
+            tongue.say(&deed).expect("no error").as_deref(),
+            Some(r#"{"type":"file_at_iteration","sessionId":"s","path":"a.txt","iteration":2}"#)
+        );
+        let told = tongue.hear(r#"{"type":"file_content"}"#);
+        assert_eq!(told.expect("a file"), [Signal::Done]);
+        assert_eq!(tongue.say(&Deed::Checkpoint).expect("no error"), None);
     }
 }

@@ -95,7 +95,13 @@ impl Tongue for Pioneer {
             | Deed::Reset
             | Deed::Archive
             | Deed::Unarchive
-            | Deed::Close => {
+            | Deed::Close
+            | Deed::Checkpoint
+            | Deed::Restore(_)
+            | Deed::DeleteCheckpoint(_)
+            | Deed::Checkpoints
+            | Deed::FileHistory(_)
+            | Deed::FileVersion { .. } => {
                 return Ok(None);
             }
         };

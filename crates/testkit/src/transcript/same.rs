@@ -1,6 +1,6 @@
-//! Makes what differs from run to run the same: ids, times, paths, ports, durations.
+//! Makes what differs from run to run the same: ids, times, paths, ports, durations, positions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 const TIME: &str = "2026-01-01T00:00:00.000Z";
@@ -23,6 +23,15 @@ const SECONDS: [&str; 2] = ["\"created_at\":", "\"updated_at\":"];
 const SECONDS_SHOWN: &str = "1767225600";
 /// Numbers behind these keys are positions in a log, which jump when a process dies.
 const POSITIONS: [&str; 3] = ["\"sequence\":", "\"last_sequence\":", "\"next_cursor\":"];
+/// So are these; and they move by one when a turn's checkpoint is told before the next turn starts.
+const SEQS: [&str; 4] = ["\"seq\":", "\"lastSeq\":", "\"fromSeq\":", "\"toSeq\":"];
+/// Bytes behind this key depend on how well they were compressed; none are none.
+const STORED: &str = "\"patchBytes\":";
+const STORED_SHOWN: &str = "1000";
+/// A path behind this key may be named by hashes of what differs from run to run.
+const KEPT: &str = "\"backupDirectory\":\"";
+const HASH_CHARS_MIN: usize = 8;
+const HASH_SHOWN: &str = "hash";
 
 #[derive(Default)]
 pub struct Same {
@@ -32,6 +41,8 @@ pub struct Same {
     ids: HashMap<String, usize>,
     /// Each position's number, by first appearance.
     positions: HashMap<String, usize>,
+    /// The positions behind `SEQS`: each one's number is its place among them.
+    seqs: BTreeSet<u64>,
 }
 
 impl Same {
@@ -41,6 +52,18 @@ impl Same {
             paths: vec![(user.to_string_lossy().into_owned(), USER)],
             ids: HashMap::new(),
             positions: HashMap::new(),
+            seqs: BTreeSet::new(),
+        }
+    }
+
+    /// Takes note of what a line tells that is shown by its place among all that is told.
+    pub fn learn(&mut self, line: &str) {
+        for key in SEQS {
+            for (at, _) in line.match_indices(key) {
+                let text = &line[at + key.len()..];
+                let seq: Option<u64> = text[..count_digits(text)].parse().ok();
+                self.seqs.extend(seq.filter(|seq| *seq > 0));
+            }
         }
     }
 
@@ -58,6 +81,8 @@ impl Same {
                 false => None,
             }
             .or_else(|| duration(&out, rest))
+            .or_else(|| stored(&out, rest))
+            .or_else(|| hashed(&out, rest))
             .or_else(|| self.counted(&out, rest))
             .unwrap_or_else(|| (first.to_string(), first.len_utf8()));
             out.push_str(&shown);
@@ -66,12 +91,16 @@ impl Same {
         out
     }
 
-    /// Unix seconds are fixed; positions in a log are numbered by first appearance.
+    /// Unix seconds are fixed; positions in a log are numbered by first appearance, or by their order.
     fn counted(&mut self, before: &str, text: &str) -> Option<(String, usize)> {
         let digits = count_digits(text);
         let behind = |keys: &[&str]| digits > 0 && keys.iter().any(|key| before.ends_with(key));
         if behind(&SECONDS) {
             return Some((SECONDS_SHOWN.to_owned(), digits));
+        }
+        if behind(&SEQS) {
+            let seq: u64 = text[..digits].parse().ok()?;
+            return Some((self.seqs.range(..=seq).count().to_string(), digits));
         }
         behind(&POSITIONS).then(|| {
             let next = self.positions.len() + 1;
@@ -108,6 +137,22 @@ fn duration(before: &str, text: &str) -> Option<(String, usize)> {
     let digits = count_digits(text);
     let is_duration = digits > 0 && DURATIONS.iter().any(|key| before.ends_with(key));
     is_duration.then(|| ("0".to_owned(), digits))
+}
+
+fn stored(before: &str, text: &str) -> Option<(String, usize)> {
+    let digits = count_digits(text);
+    let is_some = digits > 0 && &text[..digits] != "0";
+    (is_some && before.ends_with(STORED)).then(|| (STORED_SHOWN.to_owned(), digits))
+}
+
+/// What a component of a path ends with, where that is a hash.
+fn hashed(before: &str, text: &str) -> Option<(String, usize)> {
+    let (_, path) = before.rsplit_once(KEPT)?;
+    let digits = text.bytes().take_while(u8::is_ascii_hexdigit).count();
+    let ends = text[digits..].starts_with(['/', '"']);
+    let is_hash =
+        path.ends_with(['/', '-']) && !path.contains('"') && ends && digits >= HASH_CHARS_MIN;
+    is_hash.then(|| (HASH_SHOWN.to_owned(), digits))
 }
 
 fn count_digits(text: &str) -> usize {
@@ -154,8 +199,8 @@ mod tests {
             "{\"at\":\"2026-01-01T00:00:00.000Z\",\"day\":\"2031-05-06\"}"
         );
         assert_eq!(
-            same.line("{\"ts\":1771524000007,\"seq\":177152400000}"),
-            "{\"ts\":1767225600000,\"seq\":177152400000}"
+            same.line("{\"ts\":1771524000007,\"size\":177152400000}"),
+            "{\"ts\":1767225600000,\"size\":177152400000}"
         );
         assert_eq!(
             same.line("ws://127.0.0.1:49152/ws"),
@@ -168,6 +213,30 @@ mod tests {
         assert_eq!(
             same.line("{\"duration_ms\":1234,\"latencyMs\":7,\"index\":12}"),
             "{\"duration_ms\":0,\"latencyMs\":0,\"index\":12}"
+        );
+    }
+
+    #[test]
+    fn positions_are_numbered_by_their_order_and_the_beginning_stays() {
+        let mut same = Same::default();
+        let line = "{\"seq\":17,\"fromSeq\":0,\"toSeq\":65553,\"lastSeq\":5,\"seq\":17}";
+        same.learn(line);
+        assert_eq!(
+            same.line(line),
+            "{\"seq\":2,\"fromSeq\":0,\"toSeq\":3,\"lastSeq\":1,\"seq\":2}"
+        );
+    }
+
+    #[test]
+    fn where_and_how_small_a_checkpoint_is_kept_is_not_told() {
+        let mut same = Same::under(Path::new("/scratch/x1"));
+        assert_eq!(
+            same.line(
+                "{\"backupDirectory\":\"/scratch/x1/.cowork/checkpoints/4be7da9c2f01/blobs\",\
+                 \"hash\":\"4be7da9c2f01\",\"patchBytes\":187,\"next\":{\"patchBytes\":0}}"
+            ),
+            "{\"backupDirectory\":\"/home/user/.cowork/checkpoints/hash/blobs\",\
+             \"hash\":\"4be7da9c2f01\",\"patchBytes\":1000,\"next\":{\"patchBytes\":0}}"
         );
     }
 }

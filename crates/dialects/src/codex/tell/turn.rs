@@ -9,8 +9,8 @@ use crate::Frame;
 use crate::codex::wire::item::ThreadItem;
 use crate::codex::wire::notice::{
     CodexPlanStatus, ErrorNotice, PlanStatus, ThreadNameUpdated, ThreadNamed, ThreadStatusChanged,
-    ThreadTokenUsage, ThreadTokenUsageUpdated, TokenUsageBreakdown, TurnChanged, TurnPlanStep,
-    TurnPlanUpdated, ZanePlanStatus,
+    ThreadTokenUsage, ThreadTokenUsageUpdated, TokenUsageBreakdown, TurnChanged, TurnDiffUpdated,
+    TurnPlanStep, TurnPlanUpdated, ZanePlanStatus,
 };
 use crate::codex::wire::thread::{CodexErrorInfo, ThreadStatus, Turn, TurnError};
 use crate::codex::{Endpoint, show};
@@ -152,6 +152,16 @@ fn breakdown(usage: Usage) -> TokenUsageBreakdown {
         output_tokens: usage.output_tokens,
         reasoning_output_tokens: usage.reasoning_tokens,
     }
+}
+
+/// What the turn has made of the workspace so far, as a whole.
+pub fn diffed(told: Told<'_>, turn: &TurnId, diff: &str) -> Frame {
+    let params = TurnDiffUpdated {
+        thread_id: told.thread,
+        turn_id: turn.as_str(),
+        diff,
+    };
+    notify("turn/diff/updated", &params)
 }
 
 /// A plan that no turn made has nobody to be told to: clients show it within a turn.

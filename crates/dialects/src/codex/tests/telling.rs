@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Cause, Fact, Growth, Item, ItemId, Native, OutputStream, PlanStep, PlanStepStatus,
-    ReasoningKind, StopReason, SubAgent, ToolCall, ToolCallRef, ToolClass, ToolOutcome, ToolOutput,
-    TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
+    Cause, Fact, FileChangeKind, FileVersion, Growth, Item, ItemId, Native, OutputStream, PlanStep,
+    PlanStepStatus, ReasoningKind, StopReason, SubAgent, ToolCall, ToolCallRef, ToolClass,
+    ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
 };
 
 use super::stub::{NOW, Stub, THREAD, approval, bash, model, tag};
@@ -98,6 +98,31 @@ fn the_end_of_a_call_repeats_what_was_called() {
         (&item["exitCode"], &item["status"]),
         (&json!(2), &json!("failed"))
     );
+}
+
+#[test]
+fn what_a_turn_has_changed_is_told_as_a_whole() {
+    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+    for endpoint in [Endpoint::Codex, Endpoint::Zane] {
+        let mut stub = Stub::started(endpoint);
+        let turn = TurnId::new("t1");
+        let told = stub.tell(Fact::TurnDiffed {
+            turn: turn.clone(),
+            diff: diff.to_owned(),
+        });
+        let params = json!({ "threadId": THREAD, "turnId": "t1", "diff": diff });
+        let notice = json!({ "method": "turn/diff/updated", "params": params });
+        assert_eq!(told, [notice]);
+        let files = vec![FileVersion {
+            path: "a.txt".to_owned(),
+            iteration: 2,
+            size: 4,
+            kind: FileChangeKind::Update,
+        }];
+        let turn = Some(turn);
+        let told = stub.tell(Fact::FilesChanged { turn, files });
+        assert!(told.is_empty(), "the diff tells them");
+    }
 }
 
 #[test]

@@ -47,6 +47,15 @@ pub struct TurnChanged<'a> {
     pub turn: Turn<'a>,
 }
 
+/// turn/diff/updated
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnDiffUpdated<'a> {
+    pub thread_id: &'a str,
+    pub turn_id: &'a str,
+    pub diff: &'a str,
+}
+
 /// turn/plan/updated
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -23,6 +23,7 @@ fn any_json() -> impl Strategy<Value = Value> {
         ".{0,20}".prop_map(Value::from),
         Just(json!(SESSION)),
         Just(json!("req-7")),
+        Just(json!("cp-0001")),
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
@@ -51,6 +52,7 @@ fn field_name() -> impl Strategy<Value = String> {
         "limit",
         "metadata",
         "maxSteps",
+        "checkpointId",
     ];
     prop_oneof![
         prop::sample::select(known.to_vec()).prop_map(str::to_owned),

@@ -5,11 +5,10 @@ use vocabulary::{
     Call, Cause, Changed, Changes, Fact, ModelRef, Reply, StartTurn, ThreadQuery, Title, TurnId,
 };
 
-use super::connecting::failed_backup;
 use super::samples::{
     OTHER, SESSION, card, catalog, mcp_files, settings, statuses, thread, thread_id,
 };
-use super::stub::{Stub, no_checkpoints};
+use super::stub::Stub;
 
 pub fn said(message: Value) -> Stub {
     let mut message = message;
@@ -206,10 +205,6 @@ fn each_question_is_asked_and_answered() {
         stub.reply(Ok(reply));
         assert_eq!(stub.take_types(), [event]);
     }
-    let mut stub = said(json!({ "type": "session_backup_get" }));
-    assert_eq!(stub.call(), &Call::GetCheckpoints { thread });
-    stub.reply(Err(no_checkpoints()));
-    assert_eq!(stub.take(), [failed_backup()]);
 }
 
 #[test]

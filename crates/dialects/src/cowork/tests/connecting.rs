@@ -8,6 +8,7 @@ use vocabulary::{
     ThreadView, Why,
 };
 
+use super::backup::shown;
 use super::samples::{
     NOW, OTHER, SESSION, approval, catalog, mcp_files, questions, statuses, tag, thread, view,
 };
@@ -152,7 +153,7 @@ fn the_other_five_show_what_the_engine_answers() {
         ])
     );
     assert_eq!(sent[3], mcp_servers());
-    assert_eq!(sent[4], failed_backup());
+    assert_eq!(sent[4], shown("requested", json!([])));
 }
 
 fn entry(id: &str, name: &str, models: &[&str]) -> Value {
@@ -197,24 +198,6 @@ fn mcp_servers() -> Value {
             file("workspace_legacy", "/w/.agent/mcp-servers.json", true),
             file("user_legacy", "/u/.agent/mcp-servers.json", false),
         ],
-    })
-}
-
-pub fn failed_backup() -> Value {
-    json!({
-        "type": "session_backup_state",
-        "sessionId": SESSION,
-        "reason": "requested",
-        "backup": {
-            "status": "failed",
-            "sessionId": SESSION,
-            "workingDirectory": "/home/user/project",
-            "backupDirectory": null,
-            "createdAt": "2026-02-19T18:00:00.000Z",
-            "originalSnapshot": { "kind": "pending" },
-            "checkpoints": [],
-            "failureReason": "checkpoints are not in this build yet",
-        },
     })
 }
 

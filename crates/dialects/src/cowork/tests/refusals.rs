@@ -13,6 +13,8 @@ fn each_refusal_has_a_code_and_a_source() {
         (Why::OwnedElsewhere, "busy", "session"),
         (Why::UnknownThread, "unknown_session", "session"),
         (Why::UnknownAsk, "validation_failed", "session"),
+        (Why::UnknownCheckpoint, "validation_failed", "backup"),
+        (Why::UnknownFile, "validation_failed", "session"),
         (Why::AlreadyAnswered, "validation_failed", "session"),
         (Why::Invalid { field: "x" }, "validation_failed", "session"),
         (Why::BlankAnswer, "validation_failed", "session"),

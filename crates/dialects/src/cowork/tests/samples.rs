@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vocabulary::{
-    Approval, Ask, AskId, AskKind, AuthMethod, Catalog, CatalogProvider, Event, Fact, ItemId,
-    McpFile, McpLayer, McpSnapshot, ModelRef, ProviderStatus, Question, QuestionOption, RiskCode,
-    Seq, Status, StreamTag, TenantId, Thread, ThreadCard, ThreadId, ThreadSettings, ThreadView,
-    Timestamp, Title, ToolCall, ToolClass, TurnId, WorkspaceId,
+    Approval, Ask, AskId, AskKind, AuthMethod, Catalog, CatalogProvider, Checkpoint, CheckpointId,
+    Checkpoints, Event, Fact, ItemId, McpFile, McpLayer, McpSnapshot, ModelRef, ProviderStatus,
+    Question, QuestionOption, RiskCode, Seq, Standing, Status, StreamTag, TenantId, Thread,
+    ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title, ToolCall, ToolClass,
+    Trigger, TurnId, WorkspaceId,
 };
 
 use crate::Frame;
@@ -224,6 +225,37 @@ pub fn mcp_files() -> McpSnapshot {
             ),
         ],
     }
+}
+
+pub fn checkpoints(list: Vec<Checkpoint>) -> Checkpoints {
+    Checkpoints {
+        standing: Standing::Ready,
+        directory: Some("/home/user/.cowork/checkpoints/7".into()),
+        created_at: NOW,
+        list,
+    }
+}
+
+/// The second was deleted; the third is as the one before, and not as the original.
+pub fn checkpoint_list() -> Vec<Checkpoint> {
+    vec![
+        Checkpoint {
+            id: CheckpointId(1),
+            at: NOW,
+            trigger: Trigger::Automatic,
+            changed: true,
+            changed_from_original: true,
+            bytes: 1234,
+        },
+        Checkpoint {
+            id: CheckpointId(3),
+            at: NOW.plus_millis(5_000),
+            trigger: Trigger::Manual,
+            changed: false,
+            changed_from_original: true,
+            bytes: 0,
+        },
+    ]
 }
 
 pub fn event(fact: Fact) -> Event {

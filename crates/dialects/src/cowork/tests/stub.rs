@@ -1,7 +1,9 @@
 //! A connection whose engine is the story itself.
 
 use serde_json::Value;
-use vocabulary::{Call, Caller, Event, Fact, Refusal, Reply, ThreadView, Timestamp, Why};
+use vocabulary::{
+    Call, Caller, CheckpointReply, Event, Fact, Refusal, Reply, ThreadView, Timestamp, Why,
+};
 
 use super::samples::{self, NOW, json};
 use crate::cowork::Cowork;
@@ -66,7 +68,8 @@ impl Stub {
         self.reply(Ok(Reply::Catalog(Box::new(samples::catalog()))));
         self.reply(Ok(Reply::ProviderStatus(samples::statuses())));
         self.reply(Ok(Reply::McpServers(samples::mcp_files())));
-        self.reply(Err(no_checkpoints()));
+        let state = CheckpointReply::State(samples::checkpoints(Vec::new()));
+        self.reply(Ok(Reply::Checkpoints(Box::new(state))));
     }
 
     fn act(&mut self, act: impl FnOnce(&mut Cowork, &Cx<'_>, &mut Vec<Action>)) {
@@ -157,5 +160,5 @@ impl Stub {
 }
 
 pub fn no_checkpoints() -> Refusal {
-    Refusal::new(Why::NotAvailable, "checkpoints are not in this build yet")
+    Refusal::new(Why::NotAvailable, "this workspace cannot be kept")
 }

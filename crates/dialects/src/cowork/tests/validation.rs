@@ -104,7 +104,6 @@ fn what_this_build_cannot_do_says_so() {
         "list_skills",
         "mcp_server_upsert",
         "upload_file",
-        "session_backup_checkpoint",
         "harness_context_get",
     ] {
         let mut stub = Stub::connected();

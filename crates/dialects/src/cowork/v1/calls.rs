@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use vocabulary::{Call, ThreadId};
 
+use super::super::backup::Backup;
 use crate::{Action, From, Tag};
 
 /// What an answer is for.
@@ -16,6 +17,10 @@ pub enum Wanted {
     Connect,
     /// An answer to an ask; one that came too late is not worth a word.
     Prompt,
+    /// The state of the checkpoints.
+    BackupState,
+    /// A change of them: events tell the outcome.
+    Backup(Backup),
     /// A message that was said before is told again to who said it.
     Turn {
         text: String,

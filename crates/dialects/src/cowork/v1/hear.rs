@@ -24,10 +24,7 @@ pub const MESSAGES: [&str; 12] = [
 
 type Object = Map<String, Value>;
 
-/// The name of a message, and what it says.
-pub type Hearing = (&'static str, ClientMessage);
-
-pub fn hear(frame: &str, session: &str) -> Result<Hearing, String> {
+pub fn hear(frame: &str, session: &str) -> Result<ClientMessage, String> {
     let object = match serde_json::from_str(frame) {
         Ok(Value::Object(object)) => object,
         Ok(_) => return Err("Expected object".to_owned()),
@@ -39,14 +36,13 @@ pub fn hear(frame: &str, session: &str) -> Result<Hearing, String> {
     let known = MESSAGES.into_iter().find(|known| *known == kind);
     let name = known.ok_or_else(|| format!("Unknown type: {}", repeated(kind)))?;
     if name == "client_hello" {
-        return Ok((name, ClientMessage::ClientHello {}));
+        return Ok(ClientMessage::ClientHello {});
     }
     check_backup(name, &object)?;
     check_session(&object, session)?;
     check_fields(name, &object)?;
-    let message = serde_json::from_value(Value::Object(object))
-        .map_err(|error| format!("{name} invalid: {}", repeated(&error.to_string())))?;
-    Ok((name, message))
+    serde_json::from_value(Value::Object(object))
+        .map_err(|error| format!("{name} invalid: {}", repeated(&error.to_string())))
 }
 
 /// Only these messages name what they miss; the others leave it to the session.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, Fact, ModelRef, Refusal, Reply, StartTurn,
-    ThreadCard, ThreadView, Why,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, CheckpointReply, Fact, ModelRef,
+    Refusal, Reply, StartTurn, ThreadCard, ThreadView, Why,
 };
 
 use super::super::act::SKIPPED;
 use super::super::asks::{OpenAsks, RequestId};
+use super::super::backup::{self, Backup, ComparedWith};
 use super::super::names::{ProviderName, parse, spell};
 use super::super::tell::turn::user_message;
 use super::calls::{Calls, Wanted};
@@ -66,7 +67,7 @@ impl Session {
 
     pub fn heard(&mut self, out: &mut Vec<Action>, calls: &mut Calls, frame: &str) {
         match hear::hear(frame, &self.id) {
-            Ok((name, message)) => self.act(out, calls, name, message),
+            Ok(message) => self.act(out, calls, message),
             Err(message) => self.refuse(out, &message),
         }
     }
@@ -75,13 +76,7 @@ impl Session {
         out.push(Action::Send(error(&self.id, message)));
     }
 
-    fn act(
-        &mut self,
-        out: &mut Vec<Action>,
-        calls: &mut Calls,
-        name: &str,
-        message: ClientMessage,
-    ) {
+    fn act(&mut self, out: &mut Vec<Action>, calls: &mut Calls, message: ClientMessage) {
         let thread = self.card.id;
         match message {
             ClientMessage::ClientHello {} => {}
@@ -114,13 +109,30 @@ impl Session {
             ClientMessage::ConnectProvider { provider, api_key } => {
                 self.connect(out, calls, provider, api_key);
             }
-            ClientMessage::SessionBackupGet {}
-            | ClientMessage::SessionBackupCheckpoint {}
-            | ClientMessage::SessionBackupRestore {}
-            | ClientMessage::SessionBackupDeleteCheckpoint {} => {
-                self.refuse(out, &format!("{name} is not available in this build yet"));
+            ClientMessage::SessionBackupGet {} => {
+                let call = CheckpointCall::Get;
+                let call = Call::Checkpoints { thread, call };
+                calls.make(out, Wanted::BackupState, call);
+            }
+            ClientMessage::SessionBackupCheckpoint {} => {
+                self.backup(out, calls, Backup::Checkpoint);
+            }
+            ClientMessage::SessionBackupRestore { checkpoint_id } => {
+                self.backup(out, calls, Backup::Restore(checkpoint_id));
+            }
+            ClientMessage::SessionBackupDeleteCheckpoint { checkpoint_id } => {
+                self.backup(out, calls, Backup::Delete(checkpoint_id));
             }
         }
+    }
+
+    fn backup(&self, out: &mut Vec<Action>, calls: &mut Calls, backup: Backup) {
+        let Some(call) = backup.call() else {
+            return self.refuse(out, &unknown(&backup));
+        };
+        let thread = self.card.id;
+        let call = Call::Checkpoints { thread, call };
+        calls.make(out, Wanted::Backup(backup), call);
     }
 
     fn user_message(
@@ -228,6 +240,20 @@ impl Session {
                 let echo = user_message(&self.id, text, client_message_id.as_deref());
                 out.push(Action::Send(echo));
             }
+            (Wanted::BackupState, Ok(Reply::Checkpoints(reply))) => {
+                if let CheckpointReply::State(now) = *reply {
+                    let compared = ComparedWith::Original;
+                    let frame = backup::requested(&self.id, &self.card, &now, compared);
+                    out.push(Action::Send(frame));
+                }
+            }
+            (Wanted::BackupState, Err(refusal)) => {
+                let frame = backup::failed(&self.id, &self.card, &refusal);
+                out.push(Action::Send(frame));
+            }
+            (Wanted::Backup(backup), Err(refusal)) if refusal.why == Why::UnknownCheckpoint => {
+                self.refuse(out, &unknown(backup));
+            }
             // Whoever answers too late, or what nobody asked, hears nothing.
             (Wanted::Prompt, Err(refusal))
                 if matches!(refusal.why, Why::UnknownAsk | Why::AlreadyAnswered) => {}
@@ -235,4 +261,9 @@ impl Session {
             (_, Ok(_)) => {}
         }
     }
+}
+
+/// Error Reference: the same words for a restore and a deletion.
+fn unknown(backup: &Backup) -> String {
+    format!("Unknown checkpoint id: {}", backup.named())
 }

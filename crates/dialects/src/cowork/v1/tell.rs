@@ -3,6 +3,7 @@
 use vocabulary::{AskKind, Changed, Event, Fact, ThreadCard, TurnOutcome};
 
 use super::super::asks::{RequestId, ask_frame};
+use super::super::backup::{self, ComparedWith};
 use super::super::tell::turn::{self, Said, completed};
 use super::super::tell::{notes, thread, tools};
 use super::wire::{ServerEvent, approval, busy, config, error};
@@ -74,6 +75,10 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         }
         Fact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
         Fact::ThreadReset => thread::reset(session),
+        Fact::CheckpointsChanged { news, now } => {
+            let compared = ComparedWith::Original;
+            vec![backup::changed(session, card, (*news, now), compared)]
+        }
         Fact::Logged { line } => vec![tools::log(session, line)],
         Fact::ToolReached { call, .. } => vec![tools::reached(session, call)],
         Fact::ToolFinished { call, outcome, .. } => {
@@ -99,6 +104,8 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         | Fact::ToolStarted { .. }
         | Fact::CommandExited { .. }
         | Fact::AskClosed { .. }
+        | Fact::FilesChanged { .. }
+        | Fact::TurnDiffed { .. }
         | Fact::RawReceived { .. } => Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use vocabulary::{Ask, AskKind, ModelRef, ThreadCard};
 use super::super::asks::RequestId;
 use super::super::names::{ModelName, spell};
 use super::super::wire::client::Secret;
-use super::super::wire::{Shown, conversation, frame};
+use super::super::wire::{Shown, backup, conversation, frame};
 use crate::Frame;
 
 /// Type Definitions: ProviderName. The two that protocol 7 has no name for.
@@ -46,8 +46,12 @@ pub enum ClientMessage {
     Reset {},
     SessionBackupGet {},
     SessionBackupCheckpoint {},
-    SessionBackupRestore {},
-    SessionBackupDeleteCheckpoint {},
+    SessionBackupRestore {
+        checkpoint_id: Option<String>,
+    },
+    SessionBackupDeleteCheckpoint {
+        checkpoint_id: String,
+    },
 }
 
 /// Server -> Client Events.
@@ -105,6 +109,7 @@ pub enum SharedEvent<'a> {
     Todos(conversation::Todos<'a>),
     Ask(conversation::Ask<'a>),
     ResetDone(conversation::ResetDone<'a>),
+    SessionBackupState(backup::SessionBackupState<'a>),
 }
 
 impl ServerEvent<'_> {

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use vocabulary::CheckpointId;
+
+use super::Shown;
 
 /// Server -> Client Events: session_backup_state.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -34,7 +37,7 @@ pub struct SessionBackupPublicState<'a> {
     pub backup_directory: Option<Cow<'a, str>>,
     pub created_at: String,
     pub original_snapshot: OriginalSnapshot,
-    pub checkpoints: Vec<SessionBackupPublicCheckpoint<'a>>,
+    pub checkpoints: Vec<SessionBackupPublicCheckpoint>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<&'a str>,
 }
@@ -63,8 +66,8 @@ pub enum SnapshotKind {
 /// Shared Types: SessionBackupPublicCheckpoint.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionBackupPublicCheckpoint<'a> {
-    pub id: &'a str,
+pub struct SessionBackupPublicCheckpoint {
+    pub id: Shown<CheckpointId>,
     pub index: u64,
     pub created_at: String,
     pub trigger: CheckpointTrigger,

@@ -69,6 +69,7 @@ fn field() -> impl Strategy<Value = String> {
         "path",
         "dismissed",
         "action",
+        "iteration",
     ];
     prop_oneof![
         prop::sample::select(known.to_vec()).prop_map(str::to_owned),

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use serde_json::json;
 use vocabulary::{
-    Answer, ApprovalAnswer, Cause, Closing, Fact, Growth, Item, ItemId, Opening, OutputStream,
-    Purpose, Question, ReasoningKind, Status, StatusReason, StopReason, Title, ToolCallRef,
-    ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
+    Answer, ApprovalAnswer, Cause, CheckpointNews, Closing, Fact, FileChangeKind, FileVersion,
+    Growth, Item, ItemId, Opening, OutputStream, Purpose, Question, ReasoningKind, Status,
+    StatusReason, StopReason, Title, ToolCallRef, ToolOutcome, ToolOutput, TurnError,
+    TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
 };
 
 use crate::cowork::tests::samples::{
-    approval, bash, model, questions, settings, tag, thread as sample_thread,
+    approval, bash, checkpoint_list, checkpoints, model, questions, settings, tag,
+    thread as sample_thread,
 };
 
 pub fn turn_started() -> Fact {
@@ -268,6 +270,25 @@ pub fn all() -> Vec<Fact> {
         Fact::PlanChanged {
             turn: None,
             steps: Vec::new(),
+        },
+        Fact::CheckpointsChanged {
+            news: CheckpointNews::Restored,
+            now: Arc::new(checkpoints(checkpoint_list())),
+        },
+        Fact::FilesChanged {
+            turn: None,
+            files: [FileChangeKind::Add, FileChangeKind::Update]
+                .map(|kind| FileVersion {
+                    path: format!("{kind:?}.txt"),
+                    iteration: 1,
+                    size: 5,
+                    kind,
+                })
+                .to_vec(),
+        },
+        Fact::TurnDiffed {
+            turn: TurnId::new("t1"),
+            diff: "--- a/a.txt".to_owned(),
         },
         Fact::Logged {
             line: "a line".to_owned(),

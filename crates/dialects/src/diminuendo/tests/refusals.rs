@@ -70,6 +70,8 @@ fn each_reason_has_its_code() {
     for (why, code) in [
         (Why::Busy, "SessionBusy"),
         (Why::UnknownThread, "SessionNotFound"),
+        (Why::UnknownFile, "FileNotFound"),
+        (Why::UnknownCheckpoint, "InvalidRequest"),
         (Why::AlreadyAnswered, "RequestAlreadyResolved"),
         (Why::Forbidden, "Forbidden"),
         (Why::Unauthenticated, "Unauthenticated"),

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 use super::parts::{
-    ActiveToolCall, CurrentTurn, ErrorCode, HistoryItem, Identity, LoggedEvent, Question,
-    SessionMeta, SessionStatus, ToolStatus,
+    ActiveToolCall, CurrentTurn, Encoding, ErrorCode, HistoryItem, Identity, IterationMeta,
+    LoggedEvent, Question, SessionMeta, SessionStatus, ToolStatus,
 };
 use crate::cowork::asks::RequestId;
 use crate::cowork::wire::Shown;
@@ -260,6 +260,26 @@ pub enum ServerEvent<'a> {
     ReplayComplete {
         session_id: &'a str,
         last_seq: u64,
+    },
+
+    // File System
+    FileContent {
+        session_id: &'a str,
+        path: &'a str,
+        content: Cow<'a, str>,
+        encoding: Encoding,
+        size: u64,
+    },
+    FileHistoryResult {
+        session_id: &'a str,
+        path: &'a str,
+        iterations: Vec<IterationMeta<'a>>,
+    },
+    FileChanged {
+        session_id: &'a str,
+        path: &'a str,
+        iteration: u64,
+        size: u64,
     },
 
     // Control

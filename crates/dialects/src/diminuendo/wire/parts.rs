@@ -130,6 +130,25 @@ pub struct LoggedEvent {
     pub created_at: i64,
 }
 
+/// file_content: how the content is spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum Encoding {
+    #[serde(rename = "utf-8")]
+    Utf8,
+    #[serde(rename = "base64")]
+    Base64,
+}
+
+/// file_history_result: one version of the file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IterationMeta<'a> {
+    pub iteration: u64,
+    pub timestamp: i64,
+    pub size: u64,
+    pub hash: &'a str,
+}
+
 /// error: what went wrong, in a machine's words. Transport codes are screamed, the others are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum ErrorCode {
@@ -146,6 +165,8 @@ pub enum ErrorCode {
     Forbidden,
     Unauthenticated,
     SessionNotFound,
+    FileNotFound,
+    FileTooLarge,
     RequestAlreadyResolved,
     InvalidCursor,
     /// A value that is of the right type and still cannot be.

@@ -23,6 +23,7 @@ fn any_value() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
         ".{0,20}".prop_map(Value::from),
+        Just(json!("cp-0001")),
         Just(json!({"a": [1, {}]})),
     ]
 }

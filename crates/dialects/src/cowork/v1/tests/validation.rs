@@ -74,17 +74,6 @@ fn each_field_fails_in_its_own_words() {
 }
 
 #[test]
-fn what_this_build_lacks_is_said_once_the_message_is_right() {
-    for (kind, fields) in [
-        ("session_backup_get", json!({})),
-        ("session_backup_restore", json!({"checkpointId": "cp-0001"})),
-    ] {
-        let error = format!("{kind} is not available in this build yet");
-        check_fields(kind, fields, &error);
-    }
-}
-
-#[test]
 fn a_key_is_text_and_is_not_repeated() {
     check_fields(
         "connect_provider",

@@ -1,0 +1,85 @@
+//! Files of the workspace and their versions.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use vocabulary::{FileChangeKind, FileIteration, FileVersion, ThreadId};
+
+use super::refuse;
+use super::wire::ServerEvent;
+use super::wire::parts::{Encoding, ErrorCode, IterationMeta};
+
+/// As much of a file as fits into one frame, whatever it is spelled in.
+const CONTENT_BYTES_MAX: usize = 8 << 20;
+
+/// A file that a client asked about, as it named it.
+#[derive(Debug)]
+pub struct Asked {
+    pub thread: ThreadId,
+    pub path: String,
+}
+
+impl Asked {
+    /// `file_history_result`, handed on because it borrows its session's id. What has no version was
+    /// never there.
+    pub fn history(&self, iterations: &[FileIteration], answer: impl FnOnce(ServerEvent<'_>)) {
+        if iterations.is_empty() {
+            return answer(refuse::error(ErrorCode::FileNotFound, refuse::NO_SUCH_FILE));
+        }
+        answer(ServerEvent::FileHistoryResult {
+            session_id: &self.thread.to_string(),
+            path: &self.path,
+            iterations: iterations.iter().map(meta).collect(),
+        });
+    }
+
+    /// `file_content`: text as it is, anything else in base64.
+    pub fn content(&self, content: &[u8], answer: impl FnOnce(ServerEvent<'_>)) {
+        if content.len() > CONTENT_BYTES_MAX {
+            let message = format!(
+                "the file has {} bytes; at most {CONTENT_BYTES_MAX} are sent",
+                content.len()
+            );
+            return answer(refuse::error(ErrorCode::FileTooLarge, &message));
+        }
+        let (encoding, text) = spelled(content);
+        answer(ServerEvent::FileContent {
+            session_id: &self.thread.to_string(),
+            path: &self.path,
+            content: text,
+            encoding,
+            size: content.len() as u64,
+        });
+    }
+}
+
+fn meta(version: &FileIteration) -> IterationMeta<'_> {
+    IterationMeta {
+        iteration: version.iteration,
+        timestamp: version.at.millis(),
+        size: version.size,
+        hash: &version.hash,
+    }
+}
+
+/// A zero byte is in no text, valid as it may be.
+fn spelled(content: &[u8]) -> (Encoding, Cow<'_, str>) {
+    match str::from_utf8(content) {
+        Ok(text) if !content.contains(&0) => (Encoding::Utf8, text.into()),
+        Ok(_) | Err(_) => (Encoding::Base64, STANDARD.encode(content).into()),
+    }
+}
+
+/// `file_changed`; there is no word for a file that is gone.
+pub fn changed<'a>(session_id: &'a str, file: &'a FileVersion) -> Option<ServerEvent<'a>> {
+    match file.kind {
+        FileChangeKind::Add | FileChangeKind::Update => Some(ServerEvent::FileChanged {
+            session_id,
+            path: &file.path,
+            iteration: file.iteration,
+            size: file.size,
+        }),
+        FileChangeKind::Delete => None,
+    }
+}

@@ -1,0 +1,314 @@
+//! The keeper of a workspace's files: one per directory and process, shared by its sessions. It
+//! owns the vault, looks at the workspace for whoever needs to know how it is, and tells all
+//! sessions what it found. All work with the vault is done where blocking is fine.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use checkpoints::{Error, Limits, Policy, Progress, Scan, Vault, Work};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, OnceCell, mpsc};
+use tokio::time::Instant;
+use vocabulary::{FileVersion, ThreadId, Timestamp};
+
+use crate::limits::{PROGRESS_AFTER, PROGRESS_EVERY, PRUNE_EVERY, WORKSPACE_NEWS_MAX};
+use crate::{Config, now};
+
+mod looks;
+mod place;
+mod shelf;
+pub mod thread;
+mod trouble;
+pub mod words;
+
+pub use looks::{Haste, Ticket};
+pub use place::VaultPlace;
+pub use shelf::Shelf;
+pub use trouble::Trouble;
+
+use looks::Line;
+
+/// Whether files are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checkpoints {
+    On { limits: Limits, policy: Policy },
+    Off,
+}
+
+impl Default for Checkpoints {
+    fn default() -> Self {
+        Self::On {
+            limits: Limits::default(),
+            policy: Policy::default(),
+        }
+    }
+}
+
+/// The keepers of all workspaces where threads are awake.
+#[derive(Default)]
+pub struct Keepers(Mutex<HashMap<PathBuf, Weak<Keeper>>>);
+
+/// What happens to a workspace, as its sessions hear it.
+#[derive(Clone, Debug)]
+pub enum News {
+    Files(Arc<[FileVersion]>),
+    /// How far work is that takes long; for those who wait.
+    Progress(String),
+    /// Some checkpoints are gone.
+    Pruned,
+}
+
+/// How the workspace was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    pub moment: checkpoints::Moment,
+    pub at: Timestamp,
+    pub partial: bool,
+}
+
+pub struct Keeper {
+    workspace: PathBuf,
+    place: VaultPlace,
+    policy: Policy,
+    vault: OnceCell<Arc<Vault>>,
+    line: Mutex<Line>,
+    /// Somebody does not want to wait.
+    hurry: Notify,
+    /// Each session has a channel of its own: one for all would be a lock that every round of every
+    /// session takes.
+    listeners: Mutex<Vec<mpsc::Sender<News>>>,
+    pruned_at: Mutex<Option<Instant>>,
+    /// Restores of this process that are under way.
+    restores: AtomicUsize,
+    cancel: Arc<AtomicBool>,
+}
+
+/// The first state of a workspace that a vault has: everything in it is new, nothing changed.
+const FIRST_MOMENT: i64 = 1;
+
+impl Keepers {
+    /// The keeper of a directory; none where files are not kept.
+    pub fn of(&self, config: &Config, directory: &Path) -> Option<Arc<Keeper>> {
+        let Checkpoints::On { limits, policy } = config.checkpoints else {
+            return None;
+        };
+        let mut keepers = self.0.lock();
+        if let Some(keeper) = keepers.get(directory).and_then(Weak::upgrade) {
+            return Some(keeper);
+        }
+        keepers.retain(|_, keeper| keeper.strong_count() > 0);
+        let keeper = Arc::new(Keeper {
+            workspace: directory.to_owned(),
+            place: VaultPlace::new(&config.home, &config.workspace_data, directory, limits),
+            policy,
+            vault: OnceCell::new(),
+            line: Mutex::new(Line::new()),
+            hurry: Notify::new(),
+            listeners: Mutex::default(),
+            pruned_at: Mutex::default(),
+            restores: AtomicUsize::new(0),
+            cancel: Arc::default(),
+        });
+        keepers.insert(directory.to_owned(), Arc::downgrade(&keeper));
+        Some(keeper)
+    }
+
+    /// The process is about to end: nothing is worth waiting for any more.
+    pub fn cancel(&self) {
+        for keeper in self.0.lock().values().filter_map(Weak::upgrade) {
+            keeper.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Keeper {
+    pub fn news(&self) -> mpsc::Receiver<News> {
+        let (listener, news) = mpsc::channel(WORKSPACE_NEWS_MAX);
+        let mut listeners = self.listeners.lock();
+        // Now and then, so that those who are gone are not kept until there is something to tell.
+        if listeners.len().is_power_of_two() {
+            listeners.retain(|listener| !listener.is_closed());
+        }
+        listeners.push(listener);
+        news
+    }
+
+    /// Tells all sessions of the workspace; those that are gone are forgotten.
+    fn tell(&self, news: &News) {
+        self.listeners
+            .lock()
+            .retain(|listener| match listener.try_send(news.clone()) {
+                Ok(()) => true,
+                Err(mpsc::error::TrySendError::Closed(_)) => false,
+                Err(mpsc::error::TrySendError::Full(_)) => {
+                    tracing::warn!("a session was not told of changed files: it is too busy");
+                    true
+                }
+            });
+    }
+
+    /// The vault, opened when it is first needed. What failed once is tried again.
+    async fn vault(&self) -> Result<&Arc<Vault>, Trouble> {
+        let open = || async {
+            let place = self.place.clone();
+            blocking(move || place.open()).await.map(Arc::new)
+        };
+        self.vault.get_or_try_init(open).await
+    }
+
+    /// Reads from the vault.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Vault) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let vault = Arc::clone(self.vault().await?);
+        blocking(move || read(&vault)).await
+    }
+
+    /// Works with the vault; goes on even if nobody waits for it any more.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        self.seen_work(Arc::default(), work).await
+    }
+
+    async fn seen_work<T: Send + 'static>(
+        &self,
+        seen: Arc<Mutex<Progress>>,
+        work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let vault = Arc::clone(self.vault().await?);
+        let cancel = Arc::clone(&self.cancel);
+        blocking(move || {
+            let progress = |now: Progress| *seen.lock() = now;
+            let (cancel, progress) = (&*cancel, &progress);
+            work(&vault, &Work { cancel, progress })
+        })
+        .await
+    }
+
+    /// The same, and those who wait hear how far it is when it takes long.
+    async fn work_aloud<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let progress = Arc::new(Mutex::new(Progress::default()));
+        let mut done = std::pin::pin!(self.seen_work(Arc::clone(&progress), work));
+        let mut patience = PROGRESS_AFTER;
+        loop {
+            match tokio::time::timeout(patience, &mut done).await {
+                Ok(done) => return done,
+                Err(_) => {
+                    let line = words::progress(doing, *progress.lock());
+                    self.tell(&News::Progress(line));
+                    patience = PROGRESS_EVERY;
+                }
+            }
+        }
+    }
+
+    /// Keeps what lies at these paths now.
+    pub async fn record(&self, paths: Vec<PathBuf>) -> Result<Found, Trouble> {
+        let at = now();
+        let record = move |vault: &Vault, work: &Work<'_>| vault.record(work, &paths);
+        let scan = self.work(record).await?;
+        self.tell_files(&scan);
+        Ok(found(&scan, at))
+    }
+
+    /// Tells all sessions which files are not what they were.
+    pub fn tell_files(&self, scan: &Scan) {
+        if scan.moment.0 <= FIRST_MOMENT {
+            return;
+        }
+        let files = words::files(&scan.changes);
+        if !files.is_empty() {
+            self.tell(&News::Files(files.into()));
+        }
+    }
+
+    /// Whether a restore of this process is under way.
+    pub fn restoring(&self) -> bool {
+        self.restores.load(Ordering::Relaxed) > 0
+    }
+
+    /// Lets go of what the policy does not keep, if it is time to look.
+    pub fn prune_when_due(self: &Arc<Self>, checkpoints: usize) {
+        let due = {
+            let mut pruned_at = self.pruned_at.lock();
+            let late = pruned_at.is_none_or(|at| at.elapsed() >= PRUNE_EVERY);
+            let due = late || checkpoints as u64 > self.policy.count;
+            if due {
+                *pruned_at = Some(Instant::now());
+            }
+            due
+        };
+        if !due {
+            return;
+        }
+        let (keeper, mut policy) = (Arc::clone(self), self.policy);
+        if checkpoints as u64 > policy.count {
+            // Some more than must, so that it is not done again after the next turn.
+            policy.count -= policy.count / 10;
+        }
+        tokio::spawn(async move {
+            let prune = move |vault: &Vault, work: &Work<'_>| vault.prune(work, &policy);
+            match keeper.work(prune).await {
+                Ok(pruned) if pruned.checkpoints > 0 => {
+                    keeper.tell(&News::Pruned);
+                }
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%error, "checkpoints could not be pruned"),
+            }
+        });
+    }
+
+    /// Lets go of all that is kept of a thread, once `first` is over.
+    pub fn forget(
+        self: &Arc<Self>,
+        thread: ThreadId,
+        first: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let keeper = Arc::clone(self);
+        tokio::spawn(async move {
+            first.await;
+            let place = keeper.place.clone();
+            let is_there = move || Ok(place.is_taken());
+            let forgotten = match blocking(is_there).await {
+                // Where nothing was ever kept nothing is made to forget it.
+                Ok(false) => Ok(()),
+                Ok(true) => {
+                    keeper
+                        .read(move |vault| vault.forget(&thread.to_string()))
+                        .await
+                }
+                Err(error) => Err(error),
+            };
+            if let Err(error) = forgotten {
+                tracing::warn!(%thread, %error, "checkpoints of a deleted thread are left");
+            }
+        });
+    }
+}
+
+fn found(scan: &Scan, at: Timestamp) -> Found {
+    Found {
+        moment: scan.moment,
+        at,
+        partial: scan.partial,
+    }
+}
+
+/// Runs where blocking is fine.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Trouble> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(Trouble::from),
+        Err(_) => Err(Trouble::Interrupted),
+    }
+}

@@ -1,0 +1,397 @@
+//! One thread's part in its workspace's keeper: its original, its checkpoints, and what is done to
+//! them. Each piece of work is a future that the session waits for and that needs nothing of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use checkpoints::{How, Moment, Step, Trigger, Vault, Work, Working};
+use tokio::sync::watch;
+use vocabulary::{CheckpointId, Refusal, ThreadId, Timestamp, Why};
+
+use super::shelf::Shelf;
+use super::{Found, Haste, Keeper, Ticket, Trouble, words};
+use crate::limits::ORIGINAL_WAIT_MAX;
+
+/// The files of a thread, as its session and its turns share them.
+pub struct ThreadFiles {
+    pub keeper: Arc<Keeper>,
+    thread: ThreadId,
+    original: watch::Sender<Original>,
+    /// Whether files may have been changed before the original could be taken.
+    late: AtomicBool,
+    /// Whether it was said that files are not kept.
+    pub complained: AtomicBool,
+}
+
+/// What is known of the state before a thread's first change.
+#[derive(Clone)]
+pub enum Original {
+    Unknown,
+    Coming(Ticket),
+    /// Found, and kept by nobody yet: nothing happened in the thread.
+    Here(Found),
+    /// The vault has it.
+    Begun(Moment),
+    Failed(Trouble),
+}
+
+/// What can be done to a thread's checkpoints.
+pub enum Task {
+    /// At the end of a turn; nobody restores before it is over.
+    Automatic {
+        ticket: Ticket,
+        working: Option<Working>,
+    },
+    Take,
+    Restore {
+        to: Option<CheckpointId>,
+        path: Option<PathBuf>,
+    },
+    Delete {
+        id: CheckpointId,
+    },
+    /// Reads the list anew.
+    Refresh,
+}
+
+/// How a task ended.
+pub struct Ended {
+    pub outcome: Result<(), Failure>,
+    /// As it is now, if it could be read.
+    pub shelf: Result<Shelf, Trouble>,
+    /// For people who watch.
+    pub lines: Vec<String>,
+}
+
+pub enum Failure {
+    /// It could not be done as things stand; nothing is wrong.
+    Refused(Refusal),
+    Broken(Trouble),
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        let refusal = trouble.refusal();
+        match refusal.why {
+            Why::Busy
+            | Why::UnknownCheckpoint
+            | Why::UnknownFile
+            | Why::Invalid { .. }
+            | Why::ShuttingDown => Failure::Refused(refusal),
+            // tidy: wildcard, because whatever else a vault says is its own failure.
+            _ => Failure::Broken(trouble),
+        }
+    }
+}
+
+impl ThreadFiles {
+    pub fn new(keeper: Arc<Keeper>, thread: ThreadId) -> Arc<Self> {
+        Arc::new(Self {
+            keeper,
+            thread,
+            original: watch::Sender::new(Original::Unknown),
+            late: AtomicBool::new(false),
+            complained: AtomicBool::new(false),
+        })
+    }
+
+    /// Finds what is kept of the thread, or has its original taken.
+    pub async fn prepare(self: Arc<Self>) -> Result<Shelf, Trouble> {
+        let prepared = match self.shelf().await {
+            Ok(shelf) if shelf.kept.is_some() => Ok(shelf),
+            Ok(shelf) => {
+                let ticket = self.keeper.look(Haste::Background);
+                self.original.send_replace(Original::Coming(ticket.clone()));
+                ticket.found().await.map(|found| Shelf {
+                    original: Some(found),
+                    ..shelf
+                })
+            }
+            Err(trouble) => Err(trouble),
+        };
+        self.original.send_replace(match &prepared {
+            Ok(shelf) => match (&shelf.kept, shelf.original) {
+                (Some(kept), _) => Original::Begun(kept.original),
+                (None, Some(found)) => Original::Here(found),
+                (None, None) => Original::Unknown,
+            },
+            Err(trouble) => Original::Failed(trouble.clone()),
+        });
+        prepared
+    }
+
+    async fn shelf(&self) -> Result<Shelf, Trouble> {
+        let thread = self.thread.to_string();
+        let read = move |vault: &Vault| {
+            Ok(Shelf {
+                directory: vault.directory().to_owned(),
+                kept: vault.kept(&thread)?,
+                original: None,
+            })
+        };
+        self.keeper.read(read).await
+    }
+
+    /// What the files were before this turn: the original if it is still being taken, or as they are now.
+    pub async fn before_turn(&self) -> Ticket {
+        let mut known = self.original.subscribe();
+        let known = known
+            .wait_for(|original| !matches!(original, Original::Unknown))
+            .await;
+        let coming = known.ok().and_then(|original| match &*original {
+            Original::Coming(ticket) => Some(ticket.clone()),
+            Original::Unknown | Original::Here(_) | Original::Begun(_) | Original::Failed(_) => {
+                None
+            }
+        });
+        match coming {
+            Some(ticket) => {
+                ticket.hurry();
+                ticket
+            }
+            None => self.keeper.look(Haste::Urgent),
+        }
+    }
+
+    /// Has the vault keep the original, if it is there: what comes next may be lost, it must not.
+    /// Gives what is to be said about it.
+    pub async fn secure(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.begin(None, &mut lines).await.is_err() {
+            // It is tried again with the first checkpoint, which tells if it fails.
+            tracing::debug!(thread = %self.thread, "the original is not kept yet");
+        }
+        lines
+    }
+
+    /// Something is changed although the original was not even begun to be taken.
+    pub fn changed_unseen(&self) {
+        if matches!(*self.original.borrow(), Original::Unknown) {
+            self.late.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until the original is there or will not come.
+    async fn settled(&self) -> Result<Original, Failure> {
+        let mut original = self.original.subscribe();
+        let settled = |original: &Original| match original {
+            Original::Unknown => false,
+            Original::Coming(ticket) => {
+                ticket.hurry();
+                false
+            }
+            Original::Here(_) | Original::Begun(_) | Original::Failed(_) => true,
+        };
+        let waiting = original.wait_for(settled);
+        match tokio::time::timeout(ORIGINAL_WAIT_MAX, waiting).await {
+            Ok(Ok(original)) => Ok(original.clone()),
+            Ok(Err(_)) => Err(Trouble::Interrupted.into()),
+            Err(_) => {
+                let message = "the first snapshot of the workspace is still being taken";
+                Err(Failure::Refused(Refusal::new(Why::NotAvailable, message)))
+            }
+        }
+    }
+
+    /// Does it, and sees what is kept then.
+    pub async fn perform(self: Arc<Self>, task: Task) -> Ended {
+        let mut lines = Vec::new();
+        let outcome = self.attempt(task, &mut lines).await;
+        let shelf = self.shelf().await;
+        if let Ok(Shelf {
+            kept: Some(kept), ..
+        }) = &shelf
+        {
+            self.keeper.prune_when_due(kept.checkpoints.len());
+        }
+        Ended {
+            outcome,
+            shelf,
+            lines,
+        }
+    }
+
+    async fn attempt(&self, task: Task, lines: &mut Vec<String>) -> Result<(), Failure> {
+        match task {
+            Task::Automatic { ticket, working } => {
+                let noted = self.note(&ticket, Trigger::Automatic, lines).await;
+                drop(working);
+                noted
+            }
+            Task::Take => {
+                self.usable().await?;
+                let ticket = self.keeper.look(Haste::Urgent);
+                self.note(&ticket, Trigger::Manual, lines).await
+            }
+            Task::Restore { to, path } => self.restore(to, path, lines).await,
+            Task::Delete { id } => {
+                self.usable().await?;
+                self.moment(Some(id)).await?;
+                let thread = self.thread.to_string();
+                let delete = move |vault: &Vault| vault.delete(&thread, id.0);
+                Ok(self.keeper.read(delete).await?)
+            }
+            Task::Refresh => Ok(()),
+        }
+    }
+
+    /// Waits for the original; refuses where files are not kept.
+    async fn usable(&self) -> Result<(), Failure> {
+        match self.settled().await? {
+            Original::Failed(trouble) => {
+                let message = trouble.to_string();
+                Err(Failure::Refused(Refusal::new(Why::NotAvailable, message)))
+            }
+            Original::Unknown | Original::Coming(_) | Original::Here(_) | Original::Begun(_) => {
+                Ok(())
+            }
+        }
+    }
+
+    async fn note(
+        &self,
+        ticket: &Ticket,
+        trigger: Trigger,
+        lines: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let found = ticket.found().await?;
+        self.begin(Some(found), lines).await?;
+        match self.note_moment(found, trigger).await {
+            Err(trouble) if trouble.is_not_begun() => {
+                // All of it was pruned, the original included: what is there now is the first again.
+                self.original.send_replace(Original::Here(found));
+                self.begin(Some(found), lines).await?;
+                Ok(self.note_moment(found, trigger).await?)
+            }
+            noted => Ok(noted?),
+        }
+    }
+
+    async fn note_moment(&self, found: Found, trigger: Trigger) -> Result<(), Trouble> {
+        let thread = self.thread.to_string();
+        let note = move |vault: &Vault| vault.note(&thread, found.moment, trigger);
+        self.keeper.read(note).await.map(|_| ())
+    }
+
+    /// From now on the vault has the original. One that could not be taken is replaced by what is
+    /// there now, and said to be partial.
+    async fn begin(&self, instead: Option<Found>, lines: &mut Vec<String>) -> Result<(), Failure> {
+        let original = match (self.settled().await?, instead) {
+            (Original::Begun(_), _) => return Ok(()),
+            (Original::Here(found), _) => found,
+            (Original::Failed(_), Some(found)) => Found {
+                partial: true,
+                ..found
+            },
+            (Original::Failed(trouble), None) => return Err(trouble.into()),
+            (Original::Unknown | Original::Coming(_), _) => {
+                return Err(Trouble::Interrupted.into());
+            }
+        };
+        let late = self.late.load(Ordering::Relaxed);
+        let (thread, partial) = (self.thread.to_string(), original.partial || late);
+        let (moment, Timestamp(at)) = (original.moment, original.at);
+        let begin = move |vault: &Vault| vault.begin(&thread, moment, at, partial);
+        self.keeper.read(begin).await?;
+        self.original.send_replace(Original::Begun(moment));
+        if partial {
+            let line = "[checkpoints] files may have changed before the first snapshot was \
+                        complete; the original may show them as they were after that";
+            lines.push(line.to_owned());
+        }
+        Ok(())
+    }
+
+    /// The state of the files at a checkpoint, or at the beginning.
+    async fn moment(&self, at: Option<CheckpointId>) -> Result<Moment, Failure> {
+        let kept = self.shelf().await?.kept;
+        let Some(id) = at else {
+            if let Some(kept) = kept {
+                return Ok(kept.original);
+            }
+            return match self.settled().await? {
+                Original::Here(found) => Ok(found.moment),
+                Original::Begun(moment) => Ok(moment),
+                Original::Failed(trouble) => Err(trouble.into()),
+                Original::Unknown | Original::Coming(_) => Err(Trouble::Interrupted.into()),
+            };
+        };
+        let kept = kept.iter().flat_map(|kept| &kept.checkpoints);
+        let mut kept = kept.filter(|kept| kept.number == id.0);
+        let known = kept.next().ok_or_else(|| unknown(id));
+        known.map(|kept| kept.moment).map_err(Failure::Refused)
+    }
+
+    async fn restore(
+        &self,
+        to: Option<CheckpointId>,
+        path: Option<PathBuf>,
+        lines: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        self.usable().await?;
+        // Refused before anything is kept; and asked again, because an original that nobody kept for
+        // long may be another one by then.
+        self.moment(to).await?;
+        self.begin(None, lines).await?;
+        let to = self.moment(to).await?;
+        let thread = self.thread.to_string();
+        let restore =
+            move |vault: &Vault, work: &Work<'_>| vault.restore(work, &thread, to, path.as_deref());
+        let restoring = Restoring::new(&self.keeper);
+        let restored = self.keeper.work_aloud("restoring files", restore).await;
+        drop(restoring);
+        match restored {
+            Ok(restored) => {
+                self.keeper.tell_files(&restored.scan);
+                lines.extend(left_alone(&restored.steps));
+                Ok(())
+            }
+            Err(trouble) => {
+                let failure = Failure::from(trouble);
+                if let Failure::Broken(_) = failure {
+                    // Some files may be back already: whoever watches shall see it. That this may
+                    // fail as well is no news.
+                    let _ = self.keeper.look(Haste::Urgent).found().await;
+                }
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Lets turns know that a restore is under way.
+struct Restoring<'a>(&'a Keeper);
+
+impl<'a> Restoring<'a> {
+    fn new(keeper: &'a Keeper) -> Self {
+        keeper.restores.fetch_add(1, Ordering::Relaxed);
+        Self(keeper)
+    }
+}
+
+impl Drop for Restoring<'_> {
+    fn drop(&mut self) {
+        self.0.restores.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+pub fn unknown(id: CheckpointId) -> Refusal {
+    Refusal::new(Why::UnknownCheckpoint, format!("Unknown checkpoint: {id}"))
+}
+
+/// Says what a restore did not touch.
+fn left_alone(steps: &[Step]) -> Option<String> {
+    let skipped = |step: &&Step| matches!(step.how, How::Skip(_));
+    let mut skipped = steps.iter().filter(skipped);
+    let first = words::touched(skipped.next()?.clone());
+    let more = skipped.count();
+    let vocabulary::Touch::Skip { why } = first.how else {
+        return None;
+    };
+    let path = first.path;
+    Some(match more {
+        0 => format!("[checkpoints] left alone: {path} ({why})"),
+        more => format!("[checkpoints] left alone: {path} ({why}) and {more} more"),
+    })
+}

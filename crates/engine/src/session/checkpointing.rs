@@ -1,0 +1,216 @@
+//! What a session has under way for its thread's checkpoints: how they stand, what it hears of its
+//! workspace, and the work that is done one piece at a time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use checkpoints::Moment;
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot, watch};
+use vocabulary::{Checkpoints, Refusal, Standing, ThreadCard};
+
+use super::{Outcome, ready};
+use crate::keeper::thread::{Ended, Task, ThreadFiles};
+use crate::keeper::{News, Shelf, Trouble};
+use crate::turn::writing::Writing;
+use crate::{Shared, now};
+
+/// The checkpoints of a thread as the rest of the engine sees them.
+pub struct Shown {
+    pub now: Arc<Checkpoints>,
+    /// Whether somebody saw that they are being prepared, and must be told when they are.
+    pub owed: bool,
+    /// Whether something is being done to them.
+    pub at_work: bool,
+    pub original: Option<Moment>,
+}
+
+impl Shown {
+    /// Whether it is worth waiting: they will be different in a moment.
+    pub fn is_settled(&self) -> bool {
+        self.now.standing != Standing::Initializing && !self.at_work
+    }
+}
+
+/// What a session has to do with its thread's checkpoints.
+pub struct Checkpointing {
+    /// None where files are not kept.
+    pub files: Option<Arc<ThreadFiles>>,
+    pub shown: watch::Sender<Shown>,
+    news: Option<mpsc::Receiver<News>>,
+    preparing: Option<BoxFuture<'static, Result<Shelf, Trouble>>>,
+    running: Option<BoxFuture<'static, Done>>,
+    pub waiting: VecDeque<BoxFuture<'static, Done>>,
+    /// What a client wants done and is not done yet.
+    pub asked: Option<(Asked, oneshot::Sender<Outcome>)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Take,
+    Restore,
+    Delete,
+}
+
+/// Work that is over.
+pub struct Done {
+    pub ended: Ended,
+    pub cause: Cause,
+}
+
+/// Why something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    Asked(Asked),
+    TurnOver,
+    Pruned,
+}
+
+pub enum Came {
+    News(News),
+    Prepared(Result<Shelf, Trouble>),
+    Done(Box<Done>),
+}
+
+impl Checkpointing {
+    /// For a session that begins.
+    pub fn new(shared: &Shared, card: &ThreadCard) -> Self {
+        let keeper = shared.keepers.of(&shared.config, &card.directory);
+        let standing = match keeper {
+            Some(_) => Standing::Initializing,
+            None => Standing::Failed {
+                why: "checkpoints are turned off".to_owned(),
+            },
+        };
+        let now = Checkpoints {
+            standing,
+            directory: None,
+            created_at: now(),
+            list: Vec::new(),
+        };
+        let news = keeper.as_ref().map(|keeper| keeper.news());
+        let files = keeper.map(|keeper| ThreadFiles::new(keeper, card.id));
+        let preparing = files.as_ref().map(|files| Arc::clone(files).prepare());
+        Self {
+            files,
+            shown: watch::Sender::new(Shown {
+                now: Arc::new(now),
+                owed: false,
+                at_work: false,
+                original: None,
+            }),
+            news,
+            preparing: preparing.map(|preparing| Box::pin(preparing) as _),
+            running: None,
+            waiting: VecDeque::new(),
+            asked: None,
+        }
+    }
+
+    pub fn writing(&self) -> Arc<Writing> {
+        Arc::new(Writing::new(self.files.clone()))
+    }
+
+    /// Waits for whatever comes next.
+    pub async fn next(&mut self) -> Came {
+        tokio::select! {
+            // What happened to files is told before what was done to them.
+            biased;
+            news = hear(&mut self.news) => Came::News(news),
+            prepared = ready(&mut self.preparing) => {
+                self.preparing = None;
+                Came::Prepared(prepared)
+            }
+            done = ready(&mut self.running) => {
+                self.running = self.waiting.pop_front();
+                Came::Done(Box::new(done))
+            }
+        }
+    }
+
+    pub fn at_rest(&self) -> bool {
+        self.running.is_none()
+    }
+
+    pub fn restoring(&self) -> bool {
+        let asked = self.asked.as_ref();
+        asked.is_some_and(|(asked, _)| *asked == Asked::Restore)
+    }
+
+    pub fn waits(&self) -> bool {
+        self.preparing.is_some() || self.running.is_some()
+    }
+
+    pub fn standing(&self) -> Standing {
+        self.shown.borrow().now.standing.clone()
+    }
+
+    /// Does it when what was to be done before is done.
+    pub fn perform(&mut self, task: Task, cause: Cause) {
+        let Some(files) = self.files.clone() else {
+            return;
+        };
+        let work: BoxFuture<'static, Done> = Box::pin(async move {
+            let ended = files.perform(task).await;
+            Done { ended, cause }
+        });
+        self.shown.send_modify(|shown| shown.at_work = true);
+        match self.running {
+            None => self.running = Some(work),
+            Some(_) => self.waiting.push_back(work),
+        }
+    }
+
+    /// A piece of work is over; there may be more.
+    pub fn rest(&self) {
+        let at_work = self.running.is_some();
+        self.shown.send_modify(|shown| shown.at_work = at_work);
+    }
+
+    /// The session ends before what a client wanted is done.
+    pub fn refuse(&mut self, refusal: Refusal) {
+        if let Some((_, reply)) = self.asked.take() {
+            let _ = reply.send(Err(refusal));
+        }
+    }
+
+    /// Shows how things stand now; whether somebody is owed to hear of it.
+    pub fn show(&mut self, now: Checkpoints, original: Option<Moment>) -> bool {
+        let prepared = now.standing != Standing::Initializing;
+        let mut owed = false;
+        self.shown.send_modify(|shown| {
+            shown.now = Arc::new(now);
+            shown.original = original.or(shown.original);
+            owed = prepared && std::mem::take(&mut shown.owed);
+        });
+        owed
+    }
+
+    /// Lets go of what is kept of a thread that is gone, once nothing is done to it any more.
+    pub fn forget(&mut self, card: &ThreadCard) {
+        let Some(files) = self.files.take() else {
+            return;
+        };
+        let work = self
+            .running
+            .take()
+            .into_iter()
+            .chain(self.waiting.drain(..));
+        let work: Vec<_> = work.collect();
+        files.keeper.forget(card.id, async move {
+            for each in work {
+                each.await;
+            }
+        });
+    }
+}
+
+async fn hear(news: &mut Option<mpsc::Receiver<News>>) -> News {
+    if let Some(heard) = news {
+        match heard.recv().await {
+            Some(news) => return news,
+            None => *news = None,
+        }
+    }
+    std::future::pending().await
+}

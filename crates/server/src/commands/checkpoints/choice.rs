@@ -1,0 +1,206 @@
+//! Which thread is meant, and which of its checkpoints.
+
+use anyhow::{anyhow, bail};
+use checkpoints::{Kept, Millis, Moment, Vault};
+
+use super::words;
+
+/// Threads that an error names.
+const NAMED_MAX: usize = 5;
+
+/// What a thread can be taken back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    Original,
+    Checkpoint(u64),
+}
+
+/// One side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Kept(Target),
+    /// The files as they are.
+    Now,
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Target::Original => f.write_str("original"),
+            Target::Checkpoint(number) => f.write_str(&words::id(*number)),
+        }
+    }
+}
+
+impl std::fmt::Display for Side {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Side::Kept(target) => target.fmt(f),
+            Side::Now => f.write_str("now"),
+        }
+    }
+}
+
+/// `cp-0003`; a person may leave zeros and letters away.
+pub fn number(text: &str) -> anyhow::Result<u64> {
+    let digits = text.strip_prefix("cp-").unwrap_or(text);
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let number = is_number.then(|| digits.parse().ok()).flatten();
+    number.ok_or_else(|| anyhow!("`{text}` is not a checkpoint; write it like cp-0003"))
+}
+
+pub fn target(text: &str) -> anyhow::Result<Target> {
+    match text {
+        "original" => Ok(Target::Original),
+        text => match number(text) {
+            Ok(number) => Ok(Target::Checkpoint(number)),
+            Err(error) => bail!("{error}, or `original`"),
+        },
+    }
+}
+
+pub fn side(text: &str) -> anyhow::Result<Side> {
+    match text {
+        "now" => Ok(Side::Now),
+        text => match target(text) {
+            Ok(target) => Ok(Side::Kept(target)),
+            Err(error) => bail!("{error}, or `now`"),
+        },
+    }
+}
+
+/// A thread and what it has kept.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    pub thread: String,
+    pub kept: Kept,
+    /// Whether a person named it.
+    named: bool,
+}
+
+impl Chosen {
+    /// Of its last checkpoint, or of its original where it has none.
+    fn newest(&self) -> (bool, Millis) {
+        let last = self.kept.checkpoints.last();
+        (last.is_some(), last.map_or(self.kept.at, |last| last.at))
+    }
+
+    /// The checkpoint that it has last.
+    pub fn last(&self) -> Target {
+        let last = self.kept.checkpoints.last();
+        last.map_or(Target::Original, |last| Target::Checkpoint(last.number))
+    }
+
+    /// The checkpoint before the last.
+    pub fn before_last(&self) -> Target {
+        let before = self.kept.checkpoints.iter().nth_back(1);
+        before.map_or(Target::Original, |before| Target::Checkpoint(before.number))
+    }
+
+    pub fn moment(&self, target: Target) -> anyhow::Result<Moment> {
+        let Target::Checkpoint(number) = target else {
+            return Ok(self.kept.original);
+        };
+        let list = &self.kept.checkpoints;
+        if let Some(found) = list.iter().find(|each| each.number == number) {
+            return Ok(found.moment);
+        }
+        let has = match (list.first(), list.last()) {
+            (Some(first), Some(last)) if first.number < last.number => {
+                let (first, last) = (words::id(first.number), words::id(last.number));
+                format!("it has {first} to {last}")
+            }
+            (Some(only), _) => format!("it has {}", words::id(only.number)),
+            (None, _) => "it has none".to_owned(),
+        };
+        let other = match self.named {
+            true => "",
+            false => "; name another thread with --thread",
+        };
+        bail!("thread {} has no {target}: {has}{other}", self.thread)
+    }
+}
+
+/// All threads, that of the newest checkpoint first.
+pub fn threads(vault: &Vault) -> anyhow::Result<Vec<Chosen>> {
+    let mut all = Vec::new();
+    for thread in vault.threads()? {
+        if let Some(kept) = vault.kept(&thread)? {
+            all.push(Chosen {
+                thread,
+                kept,
+                named: false,
+            });
+        }
+    }
+    all.sort_by_key(|each| std::cmp::Reverse(each.newest()));
+    Ok(all)
+}
+
+/// The thread that is meant.
+pub fn thread(vault: &Vault, prefix: Option<&str>) -> anyhow::Result<Chosen> {
+    let workspace = words::path(vault.workspace());
+    let mut all = threads(vault)?.into_iter();
+    let Some(prefix) = prefix else {
+        return all.next().ok_or_else(|| {
+            anyhow!("no checkpoints of {workspace} yet; they are made when a thread works there")
+        });
+    };
+    let (meant, others): (Vec<Chosen>, Vec<Chosen>) =
+        all.partition(|each| each.thread.starts_with(prefix));
+    let exactly = meant.iter().position(|each| each.thread == prefix);
+    let mut meant = meant;
+    match (exactly, meant.len()) {
+        (Some(at), _) => Ok(meant.swap_remove(at)),
+        (None, 1) => Ok(meant.swap_remove(0)),
+        (None, 0) => bail!(
+            "no thread of {workspace} begins with {prefix:?}; there are {}",
+            names(&others)
+        ),
+        (None, _) => bail!(
+            "several threads begin with {prefix:?}: {}; write more of the one that you mean",
+            names(&meant)
+        ),
+    }
+    .map(|chosen| Chosen {
+        named: true,
+        ..chosen
+    })
+}
+
+fn names(threads: &[Chosen]) -> String {
+    let mut names: Vec<&str> = threads.iter().map(|each| each.thread.as_str()).collect();
+    let more = names.len().saturating_sub(NAMED_MAX);
+    names.truncate(NAMED_MAX);
+    match (names.is_empty(), more) {
+        (true, _) => "none".to_owned(),
+        (false, 0) => names.join(", "),
+        (false, more) => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn what_a_person_names_is_understood() {
+        assert_eq!(
+            ["cp-0003", "cp-3", "12"].map(|text| number(text).unwrap()),
+            [3, 3, 12]
+        );
+        for wrong in ["", "cp-", "cp-x", "+3", "cp--3", "99999999999999999999999"] {
+            assert!(number(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(target("original").unwrap(), Target::Original);
+        assert!(target("now").is_err());
+        assert_eq!(side("now").unwrap(), Side::Now);
+        assert_eq!(side("7").unwrap(), Side::Kept(Target::Checkpoint(7)));
+        assert_eq!(
+            side("then").unwrap_err().to_string(),
+            "`then` is not a checkpoint; write it like cp-0003, or `original`, or `now`"
+        );
+    }
+}

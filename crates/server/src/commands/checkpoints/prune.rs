@@ -1,0 +1,60 @@
+//! Lets go of checkpoints: of what is too old or too much, or of one.
+
+use checkpoints::{Policy, Pruned};
+use serde_json::json;
+
+use super::choice::{self, Target};
+use super::{Desk, words, work};
+
+pub async fn run(desk: Desk, policy: Policy) -> anyhow::Result<()> {
+    let json = desk.json;
+    let (pruned, left) = work::told("pruning", move |work| {
+        let pruned = desk.vault.prune(work, &policy)?;
+        Ok((pruned, desk.vault.size()?))
+    })
+    .await?;
+    let Pruned {
+        checkpoints,
+        versions,
+        bytes,
+    } = pruned;
+    if json {
+        return words::say_json(&json!({
+            "checkpoints": checkpoints,
+            "versions": versions,
+            "bytes": bytes,
+            "left": {
+                "threads": left.threads,
+                "checkpoints": left.checkpoints,
+                "bytes": left.bytes,
+            },
+        }));
+    }
+    words::say(format!(
+        "{} and {} went; {} of disk came back.\nLeft are {} of {}, {} on disk.\n",
+        words::count(checkpoints, "checkpoint", "checkpoints"),
+        words::count(versions, "old version of a file", "old versions of files"),
+        words::size(bytes),
+        words::count(left.checkpoints, "checkpoint", "checkpoints"),
+        words::count(left.threads, "thread", "threads"),
+        words::size(left.bytes),
+    ))
+}
+
+pub async fn delete(desk: Desk, number: u64) -> anyhow::Result<()> {
+    let json = desk.json;
+    let thread = work::quiet(move || {
+        let chosen = choice::thread(&desk.vault, desk.thread.as_deref())?;
+        chosen.moment(Target::Checkpoint(number))?;
+        desk.vault.delete(&chosen.thread, number)?;
+        Ok(chosen.thread)
+    })
+    .await?;
+    let id = words::id(number);
+    match json {
+        true => words::say_json(&json!({ "thread": thread, "deleted": id })),
+        false => words::say(format!(
+            "Deleted {id} of thread {thread}. Pruning gives back the disk that only it needed.\n"
+        )),
+    }
+}

@@ -1,0 +1,270 @@
+//! Puts files back: shows what it will touch, asks, does it, and says how to undo it.
+
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use checkpoints::{How, Kept, Restored, Step, Vault};
+use serde_json::{Value, json};
+
+use super::choice::{self, Chosen, Target};
+use super::words::{GREEN, PLAIN, RED};
+use super::{Desk, words, work};
+
+/// As many steps are shown to a person who did not ask for a preview.
+const STEPS_SHOWN: usize = 40;
+
+/// How a person allowed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// Nothing is to be done.
+    Preview,
+    Given,
+    /// They will be asked.
+    Asked,
+}
+
+impl Consent {
+    /// Nobody can be asked without a terminal.
+    pub fn new(preview: bool, yes: bool, json: bool) -> anyhow::Result<Self> {
+        match (preview, yes) {
+            (true, _) => Ok(Consent::Preview),
+            (false, true) => Ok(Consent::Given),
+            (false, false) if !json && std::io::stdin().is_terminal() => Ok(Consent::Asked),
+            (false, false) => bail!(
+                "nothing was restored, because nobody can be asked here; --preview shows what it would \
+                 touch, --yes restores without asking"
+            ),
+        }
+    }
+}
+
+/// A restore as it was asked for.
+#[derive(Clone)]
+struct Plan {
+    chosen: Chosen,
+    to: Target,
+    path: Option<PathBuf>,
+}
+
+pub async fn run(
+    desk: Desk,
+    to: Target,
+    path: Option<PathBuf>,
+    consent: Consent,
+) -> anyhow::Result<()> {
+    let Desk {
+        vault,
+        thread,
+        json,
+    } = desk;
+    let looked = Arc::clone(&vault);
+    let (plan, steps) = work::told("looking at the files", move |work| {
+        let path = path.map(|path| words::inside(looked.workspace(), &path));
+        let path = path.transpose()?;
+        let chosen = choice::thread(&looked, thread.as_deref())?;
+        let moment = chosen.moment(to)?;
+        let steps = looked.preview(work, moment, path.as_deref())?;
+        Ok((Plan { chosen, to, path }, steps))
+    })
+    .await?;
+    if consent == Consent::Preview || !steps.iter().any(does) {
+        return match json {
+            true => words::say_json(&plan.to_json(&steps, None)),
+            false => words::say(plan.preview(&steps, usize::MAX)),
+        };
+    }
+    if !json {
+        words::say(plan.preview(&steps, STEPS_SHOWN))?;
+    }
+    if consent == Consent::Asked && !agreed().await? {
+        return words::say("Nothing was restored.\n");
+    }
+    let restored = match carry_out(&vault, &plan).await {
+        Ok(restored) => restored,
+        Err(error) => return Err(halfway(vault, plan, error).await),
+    };
+    match json {
+        true => words::say_json(&plan.to_json(&restored.steps, Some(&restored))),
+        false => words::say(plan.report(&restored, vault.workspace())),
+    }
+}
+
+async fn carry_out(vault: &Arc<Vault>, plan: &Plan) -> anyhow::Result<Restored> {
+    let (vault, plan) = (Arc::clone(vault), plan.clone());
+    work::told("restoring", move |work| {
+        let Plan { chosen, to, path } = plan;
+        let (thread, moment) = (&chosen.thread, chosen.moment(to)?);
+        Ok(vault.restore(work, thread, moment, path.as_deref())?)
+    })
+    .await
+}
+
+/// Says how to undo what was done of a restore before it failed.
+async fn halfway(vault: Arc<Vault>, plan: Plan, error: anyhow::Error) -> anyhow::Error {
+    let thread = plan.chosen.thread.clone();
+    let workspace = vault.workspace().to_owned();
+    let kept = work::quiet(move || Ok(vault.kept(&thread)?)).await;
+    let last = |kept: &Kept| kept.checkpoints.last().map(|last| last.number);
+    let before = kept.ok().flatten().as_ref().and_then(last);
+    match before.filter(|_| before > last(&plan.chosen.kept)) {
+        Some(before) => {
+            let undo = undo(&workspace, before, &plan.chosen.thread);
+            words::explained(error).context(format!(
+                "some files may be back already ({undo} undoes that)"
+            ))
+        }
+        None => error,
+    }
+}
+
+/// The command line that takes the files back to where they were before, from here.
+fn undo(workspace: &Path, before: u64, thread: &str) -> String {
+    let id = words::id(before);
+    let undo = format!("dragoman checkpoints restore {id} --thread {thread}");
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    match here.is_ok_and(|here| here == workspace) {
+        true => undo,
+        false => format!("{undo} --dir {}", words::shell(workspace)),
+    }
+}
+
+fn does(step: &Step) -> bool {
+    !matches!(step.how, How::Skip(_))
+}
+
+async fn agreed() -> anyhow::Result<bool> {
+    eprint!("Restore? [y/N] ");
+    let answer = work::quiet(|| {
+        let mut line = String::new();
+        std::io::stdin()
+            .lock()
+            .read_line(&mut line)
+            .context("cannot read the answer")?;
+        Ok(is_yes(&line))
+    });
+    tokio::select! {
+        answer = answer => answer,
+        heard = tokio::signal::ctrl_c() => {
+            heard.context("cannot hear Ctrl-C")?;
+            eprintln!();
+            Ok(false)
+        }
+    }
+}
+
+fn is_yes(answer: &str) -> bool {
+    let answer = answer.trim();
+    answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes")
+}
+
+impl Plan {
+    fn to_json(&self, steps: &[Step], restored: Option<&Restored>) -> Value {
+        let step = |step: &Step| {
+            let (how, why) = match &step.how {
+                How::Create => ("create", None),
+                How::Replace => ("replace", None),
+                How::Delete => ("delete", None),
+                How::Skip(why) => ("skip", Some(why)),
+            };
+            json!({ "path": step.path.to_string_lossy(), "how": how, "why": why })
+        };
+        json!({
+            "thread": self.chosen.thread,
+            "to": self.to.to_string(),
+            "path": self.path.as_ref().map(|path| path.to_string_lossy()),
+            "steps": steps.iter().map(step).collect::<Vec<_>>(),
+            "restored": restored.is_some(),
+            "undo": restored.map(|restored| words::id(restored.before.number)),
+        })
+    }
+
+    /// What is put back, in words.
+    fn what(&self) -> String {
+        match &self.path {
+            Some(path) => words::path(path),
+            None => "the files".to_owned(),
+        }
+    }
+
+    fn preview(&self, steps: &[Step], shown: usize) -> String {
+        let Plan { chosen, to, .. } = self;
+        let (thread, what) = (&chosen.thread, self.what());
+        let touched = steps.iter().filter(|step| does(step)).count() as u64;
+        let mut text = match (touched, steps.is_empty()) {
+            (0, true) => {
+                format!("Thread {thread}: nothing to restore, {what} did not change since {to}.\n")
+            }
+            (0, false) => format!("Thread {thread}: nothing of {what} can be restored:\n"),
+            (touched, _) => format!(
+                "Thread {thread}: taking {what} back to {to} touches {}:\n",
+                words::count(touched, "path", "paths")
+            ),
+        };
+        text.push_str(&lines(steps, shown, words::colours()));
+        if *to == Target::Original && chosen.kept.partial {
+            text.push_str(
+                "The original is partial: some files may be as they were shortly after the start.\n",
+            );
+        }
+        text
+    }
+
+    fn report(&self, restored: &Restored, workspace: &Path) -> String {
+        let Plan { chosen, to, .. } = self;
+        let Restored { before, steps, .. } = restored;
+        let done = steps.iter().filter(|step| does(step)).count() as u64;
+        let mut text = format!(
+            "Took {} back to {to}: {}.\n",
+            self.what(),
+            words::count(done, "path was touched", "paths were touched")
+        );
+        let skipped: Vec<Step> = steps.iter().filter(|step| !does(step)).cloned().collect();
+        if !skipped.is_empty() {
+            text.push_str("Left alone:\n");
+            text.push_str(&lines(&skipped, STEPS_SHOWN, words::colours()));
+        }
+        let undo = undo(workspace, before.number, &chosen.thread);
+        text.push_str(&format!("To undo it: {undo}\n"));
+        text
+    }
+}
+
+fn lines(steps: &[Step], shown: usize, colours: bool) -> String {
+    let mut text = String::new();
+    for step in steps.iter().take(shown) {
+        let path = words::path(&step.path);
+        let (paint, word, why) = match &step.how {
+            How::Create => (GREEN, "create", None),
+            How::Replace => ("", "replace", None),
+            How::Delete => (RED, "delete", None),
+            How::Skip(why) => ("", "leave", Some(why)),
+        };
+        let word = match (colours, paint) {
+            (true, paint) if !paint.is_empty() => format!("{paint}{word:<8}{PLAIN}"),
+            (true | false, _) => format!("{word:<8}"),
+        };
+        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        text.push_str(&format!("  {word}{path}{why}\n"));
+    }
+    let more = steps.len().saturating_sub(shown);
+    if more > 0 {
+        text.push_str(&format!("  and {more} more (--preview shows them all)\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_is_one() {
+        let answers = ["y\n", " YES \n", "n\n", "\n", "", "yesterday\n"];
+        assert_eq!(
+            answers.map(is_yes),
+            [true, true, false, false, false, false]
+        );
+    }
+}
