@@ -79,15 +79,19 @@ fn a_database_that_is_none_is_damage_and_hides_no_other_vault() {
     });
 }
 
+/// As long as somebody else has the vault, a command has to wait.
+fn hold(story: &Story) -> anyhow::Result<File> {
+    let path = story.vault.directory().join("scan.lock");
+    let lock = File::options().write(true).open(path)?;
+    lock.lock()?;
+    Ok(lock)
+}
+
 #[test]
 fn work_that_takes_long_says_so() {
     tell(LIMIT, async {
         let story = Story::told()?;
-        // As long as another process has the vault, it has to wait.
-        let lock = File::options()
-            .write(true)
-            .open(story.vault.directory().join("scan.lock"))?;
-        lock.lock()?;
+        let lock = hold(&story)?;
         let mut child = story.command(&["verify"]).spawn()?;
         let stderr = child.stderr.take().context("stderr")?;
         let mut lines = BufReader::new(stderr).lines();
@@ -104,10 +108,7 @@ fn work_that_takes_long_says_so() {
 fn ctrl_c_stops_what_takes_long() {
     tell(LIMIT, async {
         let story = Story::told()?;
-        let lock = File::options()
-            .write(true)
-            .open(story.vault.directory().join("scan.lock"))?;
-        lock.lock()?;
+        let _lock = hold(&story)?;
         let mut child = story.command(&["prune"]).spawn()?;
         let stderr = child.stderr.take().context("stderr")?;
         let mut lines = BufReader::new(stderr).lines();
