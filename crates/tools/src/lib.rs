@@ -102,6 +102,8 @@ pub struct Scope {
     pub skills: Vec<PathBuf>,
     /// Whether the user trusts what came with the workspace, such as its skills.
     pub trusted: bool,
+    /// Whether nothing in the workspace may be changed without a person's word.
+    pub read_only: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +114,8 @@ pub enum Judgement {
         command: String,
         dangerous: bool,
         risk: Risk,
+        /// Why a person is asked, in words for them.
+        why: String,
     },
 }
 
@@ -122,6 +126,21 @@ pub enum Risk {
     ManualReview,
     FileRead,
     OutsideScope,
+}
+
+impl Risk {
+    /// Why a command with this risk is put before a person.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Risk::DangerousPattern => {
+                "this can destroy data, change permissions or run what it fetched"
+            }
+            Risk::ShellControlOperator => "this joins or redirects commands",
+            Risk::ManualReview => "this command is not known to be harmless",
+            Risk::FileRead => "this shows the content of files",
+            Risk::OutsideScope => "this reaches outside the workspace",
+        }
+    }
 }
 
 /// What a running tool may use.

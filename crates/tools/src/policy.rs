@@ -147,6 +147,7 @@ fn ask(call: &PolicyCall<'_>, why: Option<String>) -> Decision {
             command,
             dangerous,
             risk,
+            ..
         } => Decision::Ask {
             command: command.clone(),
             dangerous: *dangerous,

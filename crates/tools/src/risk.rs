@@ -86,6 +86,7 @@ pub fn judge_command(scope: &Scope, command: &str) -> Judgement {
         command: command.to_owned(),
         dangerous: risk == Risk::DangerousPattern,
         risk,
+        why: risk.in_words().to_owned(),
     }
 }
 

@@ -38,6 +38,7 @@ impl Scratch {
             spill: None,
             skills: Vec::new(),
             trusted: false,
+            read_only: false,
         }
     }
 

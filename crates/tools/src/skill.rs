@@ -202,6 +202,7 @@ mod tests {
             scratch,
             home,
             trusted: false,
+            read_only: false,
         }
     }
 

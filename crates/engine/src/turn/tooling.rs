@@ -115,6 +115,7 @@ pub fn scope(turn: &Turn) -> Scope {
         extra: Vec::new(),
         skills: turn.shared.config.skills.clone(),
         trusted: false,
+        read_only: false,
         private: vec![turn.shared.config.home.clone()],
         spill: Some(
             turn.shared
@@ -173,6 +174,7 @@ async fn refused(
                 command,
                 dangerous,
                 risk,
+                ..
             },
         ) if !turn.shared.sandbox().await.protects_inside(scope) => (command, dangerous, risk),
         (Decision::Allow, _) => return Ok(None),

@@ -102,6 +102,7 @@ impl Tool for Toy {
                 command: self.name.to_owned(),
                 dangerous: false,
                 risk: Risk::ManualReview,
+                why: "it asks".to_owned(),
             },
         }
     }

@@ -100,6 +100,7 @@ mod tests {
         let scope = Scope {
             skills: Vec::new(),
             trusted: false,
+            read_only: false,
             directory: "/home/me/project".into(),
             extra: Vec::new(),
             private: Vec::new(),

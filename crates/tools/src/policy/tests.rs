@@ -64,6 +64,7 @@ fn fetch(policy: &Policy, host: &str) -> Decision {
             command: format!("webFetch {host}"),
             dangerous: false,
             risk: Risk::ManualReview,
+            why: String::new(),
         },
     })
 }
@@ -350,6 +351,7 @@ fn a_path_that_is_allowed_must_hold_all_paths_of_the_call() {
         command: "mcp x".to_owned(),
         dangerous: false,
         risk: Risk::ManualReview,
+        why: String::new(),
     };
     let decided = |paths: &[&str]| {
         let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();

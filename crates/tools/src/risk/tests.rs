@@ -14,6 +14,7 @@ fn verdict(scope: &Scope, command: &str) -> &'static str {
             command: told,
             dangerous,
             risk,
+            ..
         } => {
             assert_eq!(told, command);
             assert_eq!(dangerous, risk == Risk::DangerousPattern);

@@ -153,6 +153,7 @@ impl Ground {
         Scope {
             skills: Vec::new(),
             trusted: false,
+            read_only: false,
             directory: self.base.path().join("workspace"),
             extra: Vec::new(),
             private: vec![self.base.path().join("private")],
@@ -227,6 +228,7 @@ fn works_once(sandbox: &Sandbox) -> bool {
     let scope = Scope {
         skills: Vec::new(),
         trusted: false,
+        read_only: false,
         directory: inside.path().to_owned(),
         extra: Vec::new(),
         private: Vec::new(),

@@ -124,6 +124,7 @@ async fn nothing_of_the_fence_stays_in_the_workspace() {
         let scope = tools::Scope {
             skills: Vec::new(),
             trusted: false,
+            read_only: false,
             directory: plain.clone(),
             ..world.scope()
         };

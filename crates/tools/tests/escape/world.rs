@@ -133,6 +133,7 @@ impl World {
         Scope {
             skills: Vec::new(),
             trusted: false,
+            read_only: false,
             directory: self.path("ws"),
             extra: vec![self.path("extra")],
             private: vec![self.path("private")],
