@@ -28,6 +28,7 @@ mod input;
 mod listening;
 mod offer;
 pub mod orbit;
+mod permissions;
 mod platform;
 mod refuse;
 pub mod schema;

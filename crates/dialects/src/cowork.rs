@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use vocabulary::{Call, Fact, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
+use vocabulary::{
+    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why,
+};
 
 use self::calls::{Calls, Waiting};
 use self::session::Session;
@@ -75,7 +77,11 @@ impl Cowork {
     }
 
     fn create(&mut self, out: &mut Vec<Action>) {
-        let call = Call::CreateThread(Box::default());
+        // The protocol says what asks.
+        let call = Call::CreateThread(Box::new(NewThread {
+            approvals_expected: Some(Approvals::Ask),
+            ..NewThread::default()
+        }));
         self.calls.make(out, Waiting::Creation, call);
     }
 

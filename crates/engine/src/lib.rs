@@ -15,8 +15,8 @@ use tokio::sync::{broadcast, oneshot};
 use tools::Toolbox;
 use tools::policy::Policy;
 use vocabulary::{
-    Audience, Budgets, Call, Caller, ModelRef, Notice, Refusal, TenantId, Thread, ThreadCard,
-    ThreadId, ThreadView, Timestamp, Workspace, WorkspaceChange, WorkspaceId,
+    Approvals, Audience, Budgets, Call, Caller, ModelRef, Notice, Refusal, TenantId, Thread,
+    ThreadCard, ThreadId, ThreadView, Timestamp, Workspace, WorkspaceChange, WorkspaceId,
 };
 
 mod access;
@@ -56,6 +56,8 @@ pub struct Config {
     pub workspace_data: PathBuf,
     /// New threads run everything without asking.
     pub auto_approve: bool,
+    /// When new threads ask that say nothing themselves; as their clients expect when absent.
+    pub approvals: Option<Approvals>,
     /// What new threads use; what the models themselves offer first when absent.
     pub default_model: Option<ModelRef>,
     /// How commands are fenced in.
@@ -81,6 +83,11 @@ pub struct Config {
 pub enum Fence {
     /// By the best that this machine has, found out when it is first needed.
     Best {
+        network: bool,
+    },
+    /// By this and no other; where it does not work, by nothing.
+    Only {
+        mode: tools::sandbox::Mode,
         network: bool,
     },
     Nothing,
@@ -257,6 +264,10 @@ impl Shared {
                 Fence::Best { network } => {
                     let detect = move || tools::Sandbox::detect().with_network(network);
                     tokio::task::spawn_blocking(detect).await
+                }
+                Fence::Only { mode, network } => {
+                    let only = move || tools::Sandbox::only(mode).with_network(network);
+                    tokio::task::spawn_blocking(only).await
                 }
             };
             let sandbox = found.unwrap_or_else(|_| tools::Sandbox::nothing());

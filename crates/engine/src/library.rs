@@ -4,6 +4,7 @@ mod checkpoints;
 mod folders;
 mod keeping;
 mod offer;
+mod permissions;
 mod pictures;
 mod reading;
 mod records;
@@ -16,9 +17,9 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use vocabulary::{
-    Call, Caller, CheckpointCall, DEFAULT_WORKSPACE, GrantScope, ModelRef, NewThread, Refusal,
-    Reply, Seq, Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView,
-    Title, TitleSource, Why, WorkspaceId,
+    Approvals, Call, Caller, CheckpointCall, DEFAULT_WORKSPACE, GrantScope, ModelRef, NewThread,
+    Refusal, Reply, Seq, Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings,
+    ThreadView, Title, TitleSource, Why, WorkspaceId,
 };
 
 use crate::grants;
@@ -30,7 +31,10 @@ use crate::{Listener, Shared, Wish, now};
 pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
     let reply = match call {
         Call::ListThreads(query) => list(shared, caller, &query).await,
-        Call::CreateThread(new) => create(shared, caller, *new).await,
+        Call::CreateThread(mut new) => {
+            permissions::settle(shared, &mut new.changes).await?;
+            create(shared, caller, *new).await
+        }
         Call::GetThread { thread } => return get(shared, caller, thread).await,
         Call::DeleteThread {
             thread,
@@ -102,8 +106,15 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             };
             return to_session(shared, caller, call).await;
         }
-        call @ (Call::ChangeThread { .. }
-        | Call::CancelTurn { .. }
+        Call::ChangeThread {
+            thread,
+            mut changes,
+        } => {
+            permissions::settle(shared, &mut changes).await?;
+            let call = Call::ChangeThread { thread, changes };
+            return to_session(shared, caller, call).await;
+        }
+        call @ (Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
         | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
@@ -183,6 +194,7 @@ pub async fn attach(
         recent,
     } = wish;
     owned(shared, caller, thread).await?;
+    let sandbox = permissions::in_force(shared).await;
     let attached = shared
         .registry
         .reach(shared, thread, |handle| {
@@ -201,7 +213,10 @@ pub async fn attach(
             }
         })
         .await??;
-    let mut view = attached.view;
+    let mut view = ThreadView {
+        sandbox,
+        ..attached.view
+    };
     if let (Some(turn), Some(from)) = (&mut view.turn, attached.turn_from) {
         turn.events = reading::events_between(shared, thread, Seq(from.0 - 1), view.head).await?;
     }
@@ -349,6 +364,12 @@ fn newborn(
         settings: ThreadSettings {
             model,
             auto_approve: changes.auto_approve.unwrap_or(config.auto_approve),
+            approvals: changes
+                .approvals
+                .or(config.approvals)
+                .or(new.approvals_expected)
+                .unwrap_or(Approvals::Auto),
+            sandbox: changes.sandbox.unwrap_or_default(),
             tools: changes.tools.unwrap_or(true),
             max_steps: changes.max_steps.unwrap_or(STEPS_DEFAULT),
             sub_agent_model: changes.sub_agent_model.unwrap_or_default(),

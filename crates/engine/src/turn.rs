@@ -15,6 +15,7 @@ use crate::Shared;
 
 pub mod compaction;
 pub mod context;
+mod gate;
 pub mod meter;
 pub mod tooling;
 pub mod writing;
@@ -69,6 +70,8 @@ pub struct Steers(Mutex<Waiting>);
 
 struct Waiting {
     inputs: Vec<UserInput>,
+    /// Everything that was said so far, heard or not.
+    said: String,
     /// The step that has listened last.
     step: u32,
 }
@@ -76,13 +79,18 @@ struct Waiting {
 impl Steers {
     /// For a turn that has come to this step.
     pub fn after(step: u32) -> Self {
-        let inputs = Vec::new();
-        Self(Mutex::new(Waiting { inputs, step }))
+        Self(Mutex::new(Waiting {
+            inputs: Vec::new(),
+            said: String::new(),
+            step,
+        }))
     }
 
     /// Gives the step after which it will be heard.
     pub fn push(&self, input: UserInput) -> u32 {
         let mut waiting = self.0.lock();
+        waiting.said.push_str(&input.text);
+        waiting.said.push('\n');
         waiting.inputs.push(input);
         waiting.step
     }
@@ -92,6 +100,11 @@ impl Steers {
         let mut waiting = self.0.lock();
         waiting.step = step;
         std::mem::take(&mut waiting.inputs)
+    }
+
+    /// Whether what was said names this host.
+    fn name(&self, host: &str) -> bool {
+        names(&self.0.lock().said, host)
     }
 
     pub fn len(&self) -> usize {
@@ -221,7 +234,54 @@ impl Turn {
         closing.await.map_err(|_| SessionGone)
     }
 
+    /// Whether the user named this host in this turn, so that nobody need be asked about it.
+    pub fn user_named(&self, host: &str) -> bool {
+        names(&self.input, host) || self.steers.name(host)
+    }
+
     pub fn new_item(&self) -> ItemId {
         ItemId::new(uuid::Uuid::now_v7().to_string())
+    }
+}
+
+/// Whether a text names a host as a whole: not as a part of another name.
+fn names(text: &str, host: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let text = text.to_ascii_lowercase();
+    let bytes = text.as_bytes();
+    !host.is_empty()
+        && text.match_indices(host).any(|(at, _)| {
+            let before = at.checked_sub(1).map(|before| bytes[before]);
+            // A dot may end the sentence as well.
+            let rest = text[at + host.len()..].trim_start_matches('.');
+            let after = rest.bytes().next();
+            let part = |byte: Option<u8>| byte.is_some_and(|byte| is_part(byte) || byte == b'@');
+            !part(before) && !part(after)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn only_a_whole_host_is_named() {
+        for text in [
+            "read https://docs.example/a?b=c",
+            "see docs.example.",
+            "DOCS.EXAMPLE:8080, please",
+        ] {
+            assert!(names(text, "docs.example"), "{text}");
+        }
+        for text in [
+            "https://evil-docs.example/",
+            "https://docs.example.evil.test/",
+            "https://docs.example@evil.test/",
+            "https://a.docs.example/",
+            "docs.examples",
+            "",
+        ] {
+            assert!(!names(text, "docs.example"), "{text}");
+        }
     }
 }

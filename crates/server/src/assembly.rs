@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tools::Toolbox;
 use tools::policy::Policy;
-use vocabulary::{Budgets, ModelRef};
+use vocabulary::{Approvals, Budgets, ModelRef};
 
 use crate::accept;
 use crate::access::Access;
@@ -44,6 +44,8 @@ pub struct Settings {
     pub allow_hosts: Vec<String>,
     pub allow_origins: Vec<String>,
     pub auto_approve: bool,
+    /// When new threads ask; as their clients expect when absent.
+    pub approvals: Option<Approvals>,
     pub raw_parts: bool,
     /// What new threads use that name no model.
     pub model: Option<ModelRef>,
@@ -293,6 +295,7 @@ fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, 
         home: settings.home.clone(),
         workspace_data: PathBuf::from(WORKSPACE_DATA),
         auto_approve: settings.auto_approve,
+        approvals: settings.approvals,
         default_model: settings.model.clone(),
         sandbox: settings.sandbox,
         skills: skills(&settings.home),

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use vocabulary::ModelRef;
+use vocabulary::{Approvals, ModelRef};
 
 use crate::commands::{auth, checkpoints, models, sandbox};
 use crate::origin;
@@ -68,9 +68,13 @@ pub struct Arguments {
     /// A web page that may connect, like https://team.example (repeatable)
     #[arg(long, value_name = "URL", value_parser = origin::listed)]
     pub allow_origin: Vec<String>,
-    /// Run every command without asking
+    /// Run every command without asking; what the sandbox does not let it do stays undone
     #[arg(short, long)]
     pub yolo: bool,
+    /// When the agent asks before it does something, where its client does not say (default: auto,
+    /// and as their protocol has it for threads begun in cowork)
+    #[arg(long, env = "DRAGOMAN_APPROVALS", value_name = "WHEN")]
+    pub approvals: Option<ApprovalsChoice>,
     /// The model of new threads, as PROVIDER/MODEL (default: the first that can be used)
     #[arg(long, env = "DRAGOMAN_MODEL", value_name = "MODEL", value_parser = model)]
     pub model: Option<ModelRef>,
@@ -122,11 +126,36 @@ pub struct Arguments {
     pub raw_parts: bool,
 }
 
+/// When the agent asks before it does something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ApprovalsChoice {
+    /// For whatever is not known to be harmless
+    Ask,
+    /// For what leaves the sandbox or destroys
+    Auto,
+    /// For nothing: what would be asked for is refused
+    Never,
+}
+
+impl ApprovalsChoice {
+    pub fn setting(self) -> Approvals {
+        match self {
+            ApprovalsChoice::Ask => Approvals::Ask,
+            ApprovalsChoice::Auto => Approvals::Auto,
+            ApprovalsChoice::Never => Approvals::Never,
+        }
+    }
+}
+
 /// How commands are fenced in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum SandboxChoice {
     /// By the best that this machine has
     Auto,
+    /// By namespaces and mounts, or everything is asked for
+    Bubblewrap,
+    /// By Landlock, or everything is asked for
+    Landlock,
     /// Not at all
     Off,
 }

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Parser;
 use engine::{Checkpoints, Fence};
-use server::cli::{Arguments, CheckpointsChoice, Command, SandboxChoice};
+use server::cli::{ApprovalsChoice, Arguments, CheckpointsChoice, Command, SandboxChoice};
 use server::commands;
 use server::limits::LAST_WORK_MAX;
 use server::token::Token;
 use server::{Running, Settings, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tools::sandbox::Mode;
 use tracing_subscriber::EnvFilter;
 use vocabulary::Budgets;
 
@@ -90,10 +91,19 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
         allow_hosts: arguments.allow_host,
         allow_origins: arguments.allow_origin,
         auto_approve: arguments.yolo,
+        approvals: arguments.approvals.map(ApprovalsChoice::setting),
         raw_parts: arguments.raw_parts,
         model: arguments.model,
         sandbox: match arguments.sandbox {
             SandboxChoice::Auto => Fence::Best {
+                network: arguments.network,
+            },
+            SandboxChoice::Bubblewrap => Fence::Only {
+                mode: Mode::Bubblewrap,
+                network: arguments.network,
+            },
+            SandboxChoice::Landlock => Fence::Only {
+                mode: Mode::Landlock,
                 network: arguments.network,
             },
             SandboxChoice::Off => Fence::Nothing,

@@ -28,7 +28,8 @@ pub async fn play(
     for (name, text) in &scenario.config.files {
         scratch.write(name, text)?;
     }
-    let mut launch = Launch::new(binary.as_ref(), &scratch);
+    // One story for all: what asks in the protocol that has rules for it asks in the others.
+    let mut launch = Launch::new(binary.as_ref(), &scratch).argument("--approvals=ask");
     if let Some(script) = &scenario.script {
         let path = scratch.user().join("script.txt");
         std::fs::write(&path, script)?;

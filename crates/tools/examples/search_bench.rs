@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tools::{
-    Failure, Host, Output, PlanStep, Question, QuestionAnswer, Risk, Sandbox, Scope, Stream,
-    ToolCx, Toolbox,
+    Failure, Host, Output, PlanStep, Question, QuestionAnswer, Sandbox, Scope, Stream, ToolCx,
+    Toolbox,
 };
 
 const FILES: usize = 20_000;
@@ -208,10 +208,6 @@ impl Host for Nobody {
     }
 
     async fn set_plan(&self, _: Vec<PlanStep>) {}
-
-    async fn approve(&self, _: String, _: bool, _: Risk) -> bool {
-        false
-    }
 
     async fn spawn(&self, _: &str, _: String) -> Result<String, Failure> {
         Err(Failure::Error("there is no agent".to_owned()))

@@ -4,6 +4,7 @@
 mod blocked;
 mod capture;
 mod environment;
+mod escalation;
 mod group;
 
 use std::os::unix::process::ExitStatusExt;
@@ -15,8 +16,9 @@ use serde_json::{Value, json};
 
 use crate::input::Fields;
 use crate::sandbox::Fenced;
-use crate::{Class, Failure, Judgement, Output, Risk, Sandbox, Scope, Tool, ToolCx, risk, spill};
+use crate::{Class, Failure, Judgement, Output, Sandbox, Scope, Tool, ToolCx, risk, spill};
 use capture::Capture;
+use escalation::Escalation;
 use group::Group;
 
 const COMMAND_CHARS_MAX: usize = 100_000;
@@ -54,8 +56,9 @@ impl Tool for Bash {
         "Runs a bash command in the workspace.\n\
          Each call is a new shell: directories and variables do not carry over. There is no input \
          and, unless asked for, no terminal. Commands end after ten minutes, and what they start ends with them; long \
-         output is cut. A sandbox may hold them: the workspace and $TMPDIR can be written, the network \
-         is closed."
+         output is cut. A sandbox may hold them: then the workspace and $TMPDIR can be written, the \
+         network is closed, and the result says what it stopped. Where the task needs more, call with \
+         \"escalate\" and a reason: the user is asked, so do it only then."
     }
 
     fn parameters(&self) -> Value {
@@ -67,6 +70,16 @@ impl Tool for Bash {
                     "type": "boolean",
                     "description": "Run it at a terminal, for programs that need one; errors come \
                         with the output then.",
+                },
+                "escalate": {
+                    "type": "string",
+                    "enum": Escalation::NAMES,
+                    "description": "What it needs beyond the sandbox: the network; to write, in a \
+                        read-only thread; or to run outside of it. The user must allow it.",
+                },
+                "reason": {
+                    "type": "string",
+                    "description": "With escalate: one sentence that tells the user why.",
                 },
             },
             "required": ["command"],
@@ -80,13 +93,16 @@ impl Tool for Bash {
 
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
         match parse(input) {
-            Ok((command, _)) => risk::judge_command(scope, command),
+            Ok(order) => match order.escalation {
+                Some(escalation) => escalation.judgement(order.command, order.reason),
+                None => risk::judge_command(scope, order.command),
+            },
             Err(_) => Judgement::Allow,
         }
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
-        let (command, terminal) = parse(&input)?;
+        let order = parse(&input)?;
         if cx.cancel.is_cancelled() {
             return Err(Failure::Cancelled(Output::Command {
                 stdout: String::new(),
@@ -95,22 +111,38 @@ impl Tool for Bash {
                 duration_ms: 0,
             }));
         }
-        if terminal && !cx.sandbox.has_launcher() {
+        if order.terminal && !cx.sandbox.has_launcher() {
             let message = "bash: there are no terminals here; leave \"pty\" away";
             return Err(Failure::Error(message.to_owned()));
         }
-        let sandbox = Sandbox::clone(&cx.sandbox).with_terminal(terminal);
-        let words = group::words(command);
-        let first = self
-            .run_fenced(cx, || sandbox.fence(&cx.scope, &words))
-            .await?;
-        match blocked::cause(sandbox.mode(), &cx.scope, &first) {
-            Some(cause) => {
-                let open = || sandbox.open(&words);
-                self.run_again(cx, command, first, cause, open).await
+        let sandbox = Sandbox::clone(&cx.sandbox).with_terminal(order.terminal);
+        let words = group::words(order.command);
+        // Whoever lets a call run has asked a person for what it wants beyond the sandbox.
+        let output = match order.escalation {
+            None => {
+                self.run_fenced(cx, || sandbox.fence(&cx.scope, &words))
+                    .await?
             }
-            None => Ok(first),
-        }
+            Some(Escalation::Network) => {
+                let sandbox = sandbox.clone().with_network(true);
+                self.run_fenced(cx, || sandbox.fence(&cx.scope, &words))
+                    .await?
+            }
+            Some(Escalation::Write) => {
+                let scope = Scope {
+                    read_only: false,
+                    ..cx.scope.clone()
+                };
+                self.run_fenced(cx, || sandbox.fence(&scope, &words))
+                    .await?
+            }
+            Some(Escalation::Outside) => return self.run_fenced(cx, || sandbox.open(&words)).await,
+        };
+        let stopped = blocked::stopped(sandbox.mode(), &cx.scope, &output);
+        Ok(match stopped {
+            Some(stopped) => noted(output, stopped.note()),
+            None => output,
+        })
     }
 }
 
@@ -134,32 +166,6 @@ impl Bash {
         let message = format!("bash: the sandbox could not be set up, nothing has run: {trouble}");
         Err(Failure::Error(message))
     }
-
-    /// The sandbox stopped it. Outside of it, it runs only if a person says so.
-    async fn run_again(
-        &self,
-        cx: &ToolCx,
-        command: &str,
-        first: Output,
-        cause: &str,
-        open: impl Fn() -> Result<Fenced, String> + Send + Sync,
-    ) -> Result<Output, Failure> {
-        let wish = format!("{command}  (again, outside the sandbox: {cause})");
-        let allowed = tokio::select! {
-            biased;
-            () = cx.cancel.cancelled() => return Err(Failure::Cancelled(first)),
-            allowed = cx.host.approve(wish, true, Risk::OutsideScope) => allowed,
-        };
-        if !allowed {
-            let note =
-                format!("[the sandbox stopped this: {cause}; running it outside was not allowed]");
-            return Ok(noted(first, note));
-        }
-        let second = self.run_fenced(cx, open).await?;
-        let note =
-            format!("[this is the second run, outside the sandbox; the first one failed: {cause}]");
-        Ok(noted(second, note))
-    }
 }
 
 fn noted(output: Output, note: String) -> Output {
@@ -179,15 +185,26 @@ fn noted(output: Output, note: String) -> Output {
     }
 }
 
-/// The command line, and whether it wants a terminal.
-fn parse(input: &Value) -> Result<(&str, bool), Failure> {
+/// What a call wants.
+struct Order<'a> {
+    command: &'a str,
+    terminal: bool,
+    escalation: Option<Escalation>,
+    reason: Option<&'a str>,
+}
+
+fn parse(input: &Value) -> Result<Order<'_>, Failure> {
     let fields = Fields::of("bash", input)?;
     let command = fields.filled_text("command", COMMAND_CHARS_MAX)?;
     if command.contains('\0') {
         return Err(fields.refuse("command", "a text without NUL"));
     }
-    let terminal = fields.optional_flag("pty")?.unwrap_or(false);
-    Ok((command, terminal))
+    Ok(Order {
+        command,
+        terminal: fields.optional_flag("pty")?.unwrap_or(false),
+        escalation: Escalation::of(&fields)?,
+        reason: escalation::reason(&fields)?,
+    })
 }
 
 /// Why there is no output of a command.

@@ -126,6 +126,8 @@ pub enum Risk {
     ManualReview,
     FileRead,
     OutsideScope,
+    /// Asks to leave the sandbox: never lifted but by a person.
+    BeyondSandbox,
 }
 
 impl Risk {
@@ -139,6 +141,7 @@ impl Risk {
             Risk::ManualReview => "this command is not known to be harmless",
             Risk::FileRead => "this shows the content of files",
             Risk::OutsideScope => "this reaches outside the workspace",
+            Risk::BeyondSandbox => "this wants more than the sandbox gives",
         }
     }
 }
@@ -164,9 +167,6 @@ pub trait Host: Send + Sync {
     /// Puts questions before a person. `None`: the turn was cancelled.
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<QuestionAnswer>>;
     async fn set_plan(&self, steps: Vec<PlanStep>);
-    /// Puts one more thing before a person while the call runs: a command that failed within the
-    /// sandbox and may be tried outside of it. Whether they allow it.
-    async fn approve(&self, command: String, dangerous: bool, risk: Risk) -> bool;
     /// Runs a sub-agent of this kind to its end; gives the last it said.
     async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure>;
 }

@@ -28,6 +28,14 @@ const FETCHERS: &[&str] = &["curl", "wget"];
 /// Dangerous to a database, in whatever program's argument they stand.
 const SQL: &[&str] = &["drop table", "delete from"];
 const FILE_READERS: &[&str] = &["cat", "head", "tail", "man"];
+const PROGRAM_DIRECTORIES: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/"];
+const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+];
 /// Ways to only list branches.
 const BRANCH_LISTING: &[&str] = &[
     "-a",
@@ -88,6 +96,30 @@ pub fn judge_command(scope: &Scope, command: &str) -> Judgement {
         risk,
         why: risk.in_words().to_owned(),
     }
+}
+
+/// Whether any command of the line, wherever it stands, names something outside of the workspace.
+///
+/// For lines that the sandbox is to hold without a person's word: what it can read out there is not for
+/// everyone either.
+pub fn leaves_workspace(scope: &Scope, command: &str) -> bool {
+    let readings = shell::read(command);
+    let mut commands = readings.iter().flat_map(Script::all_commands);
+    commands.any(|command| {
+        let words = command.words.iter().filter(|word| !is_everyones(word));
+        let words: Vec<&Word> = words.collect();
+        leaves(scope, &words)
+    })
+}
+
+/// What every program may use: the system's own programs and devices without content.
+fn is_everyones(word: &Word) -> bool {
+    let text = word.text.as_str();
+    let program = PROGRAM_DIRECTORIES
+        .iter()
+        .filter_map(|directory| text.strip_prefix(directory))
+        .any(|name| !name.is_empty() && !name.contains('/') && name != "..");
+    program || DEVICES.contains(&text)
 }
 
 /// Whether a line is dangerous wherever it runs.
@@ -253,6 +285,10 @@ fn forces_git(words: &[Word]) -> bool {
 }
 
 fn leaves_scope(scope: &Scope, words: &[Word]) -> bool {
+    leaves(scope, &words.iter().collect::<Vec<_>>())
+}
+
+fn leaves(scope: &Scope, words: &[&Word]) -> bool {
     let inside = Inside::of(scope);
     words.iter().enumerate().any(|(index, word)| {
         // The program itself is looked up elsewhere, unless it is named by a path.

@@ -88,6 +88,15 @@ impl Sandbox {
         FOUND.get_or_init(find).clone()
     }
 
+    /// This mode, with this very binary as the launcher; nothing where it does not work.
+    pub fn only(mode: Mode) -> Self {
+        let wanted = std::env::current_exe().map(|launcher| Self::with_mode(mode, &launcher));
+        wanted
+            .ok()
+            .filter(Self::works)
+            .unwrap_or_else(Self::nothing)
+    }
+
     /// The best mode that works with this launcher, by really trying.
     pub fn best(launcher: &Path) -> Self {
         let modes = Mode::ALL

@@ -76,9 +76,6 @@ pub struct Witness {
     /// What `ask` answers; `None` never answers.
     pub answers: Mutex<Option<Vec<QuestionAnswer>>>,
     pub plan: Mutex<Vec<PlanStep>>,
-    /// What `approve` was asked, and what it answers.
-    pub wished: Mutex<Vec<String>>,
-    pub allows: std::sync::atomic::AtomicBool,
 }
 
 impl Witness {
@@ -120,11 +117,6 @@ impl Host for Witness {
 
     async fn set_plan(&self, steps: Vec<PlanStep>) {
         *self.plan.lock().unwrap() = steps;
-    }
-
-    async fn approve(&self, command: String, _dangerous: bool, _risk: crate::Risk) -> bool {
-        self.wished.lock().unwrap().push(command);
-        self.allows.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     async fn spawn(&self, kind: &str, task: String) -> Result<String, crate::Failure> {

@@ -202,7 +202,6 @@ mod tests {
             scratch,
             home,
             trusted: false,
-            read_only: false,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::web::body::{self, Body, ContentType, Kind};
 use crate::web::target::{self, URL_CHARS_MAX};
 use crate::web::visit::visit;
 use crate::web::{Web, page};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
+use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx};
 
 const NAME: &str = "webFetch";
 const LENGTH_MIN: u64 = 1000;
@@ -57,9 +57,17 @@ impl Tool for WebFetch {
         Class::Other
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        // What is not public is refused, not asked; a policy may judge the host.
-        Judgement::Allow
+    /// What a request carries leaves the machine. What is not public is refused when it runs.
+    fn judge(&self, _scope: &Scope, input: &Value) -> Judgement {
+        match target::host_of(input) {
+            Some(host) => Judgement::Ask {
+                command: format!("{NAME} {}", shown_url(input)),
+                dangerous: false,
+                risk: Risk::ManualReview,
+                why: format!("this sends a request to {host}"),
+            },
+            None => Judgement::Allow,
+        }
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
@@ -80,6 +88,15 @@ impl Tool for WebFetch {
                 text.map(Output::Text).map_err(error)
             }
         }
+    }
+}
+
+/// As it will be asked for, for the person who is asked.
+fn shown_url(input: &Value) -> String {
+    let url = input.get("url").and_then(Value::as_str).unwrap_or_default();
+    match target::parse(url) {
+        Ok(url) => url.to_string(),
+        Err(_) => url.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::input::Fields;
 use crate::web::engines::{self, Found};
 use crate::web::{Key, Web};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
+use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx};
 
 const NAME: &str = "webSearch";
 /// The longest that each of the services takes.
@@ -51,8 +51,17 @@ impl Tool for WebSearch {
         Class::Other
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        Judgement::Allow
+    fn judge(&self, _scope: &Scope, input: &Value) -> Judgement {
+        let query = input.get("query").and_then(Value::as_str);
+        match query {
+            Some(query) => Judgement::Ask {
+                command: format!("{NAME} {query}"),
+                dangerous: false,
+                risk: Risk::ManualReview,
+                why: "this sends its words to a search service".to_owned(),
+            },
+            None => Judgement::Allow,
+        }
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {

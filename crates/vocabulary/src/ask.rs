@@ -1,5 +1,6 @@
 //! Asks and answers: the agent waits for a person.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,23 @@ pub struct Approval {
     pub command: String,
     pub dangerous: bool,
     pub risk: RiskCode,
+    /// Why a person is asked, in words for them.
+    #[serde(default)]
+    pub reason: String,
+    /// Whether a yes lets it out of the sandbox; the reason says how far.
+    #[serde(default)]
+    pub leaves_sandbox: bool,
+}
+
+impl Approval {
+    /// The command for clients that show nothing else: what it leaves stands above it, as a comment
+    /// of the shell, so that nobody says yes to more than they see.
+    pub fn command_in_full(&self) -> Cow<'_, str> {
+        match self.leaves_sandbox {
+            true => Cow::Owned(format!("# {}\n{}", self.reason, self.command)),
+            false => Cow::Borrowed(&self.command),
+        }
+    }
 }
 
 /// Why a command is, or is not, put before a person (seed 000's `ApprovalRiskCode`).

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{
-    Answer, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope, Image, LibraryCall,
-    ModelRef, Seq, SignInCall, TenantId, ThreadId, TurnId, WorkspaceId,
+    Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope, Image,
+    LibraryCall, ModelRef, SandboxMode, Seq, SignInCall, TenantId, ThreadId, TurnId, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -151,6 +151,9 @@ pub struct NewThread {
     pub directory: Option<PathBuf>,
     pub title: Option<String>,
     pub changes: Changes,
+    /// When this family of clients expects to be asked, where neither the client nor the server's
+    /// owner said.
+    pub approvals_expected: Option<Approvals>,
     pub labels: BTreeMap<String, String>,
     /// Keep it from now on, rather than from the first thing that happens in it.
     pub keep: bool,
@@ -163,6 +166,8 @@ pub struct Changes {
     pub archived: Option<bool>,
     pub model: Option<ModelRef>,
     pub auto_approve: Option<bool>,
+    pub approvals: Option<Approvals>,
+    pub sandbox: Option<SandboxMode>,
     pub tools: Option<bool>,
     pub max_steps: Option<u32>,
     pub sub_agent_model: Option<String>,
@@ -179,6 +184,8 @@ impl Changes {
         [
             (self.model.is_some(), Changed::Model),
             (self.auto_approve.is_some(), Changed::AutoApprove),
+            (self.approvals.is_some(), Changed::Approvals),
+            (self.sandbox.is_some(), Changed::Sandbox),
             (self.tools.is_some(), Changed::Tools),
             (self.max_steps.is_some(), Changed::MaxSteps),
             (self.sub_agent_model.is_some(), Changed::SubAgentModel),

@@ -14,6 +14,7 @@ mod ids;
 mod item;
 mod library;
 mod notice;
+mod permissions;
 mod refusal;
 mod reply;
 mod status;
@@ -46,6 +47,7 @@ pub use library::{
     WorkspaceChange, WorkspaceDirectory,
 };
 pub use notice::Notice;
+pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{Entry, Reply};
 pub use status::{IllegalTransition, Status, StatusReason};

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Ask, Budgets, Entry, Event, ItemId, ModelRef, PlanStep, ReasoningKind, Seq, Status, StreamTag,
-    TenantId, ThreadId, Timestamp, ToolClass, TurnId, UserInput, WorkspaceId,
+    Approvals, Ask, Budgets, Entry, Event, ItemId, ModelRef, PlanStep, ReasoningKind,
+    SandboxInForce, SandboxMode, Seq, Status, StreamTag, TenantId, ThreadId, Timestamp, ToolClass,
+    TurnId, UserInput, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -75,8 +76,13 @@ pub enum TitleSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadSettings {
     pub model: ModelRef,
-    /// Run everything without asking.
+    /// Run everything without asking, within the sandbox.
     pub auto_approve: bool,
+    /// When a person is asked, where `auto_approve` does not say yes to everything.
+    #[serde(default)]
+    pub approvals: Approvals,
+    #[serde(default)]
+    pub sandbox: SandboxMode,
     /// Chat only when false.
     pub tools: bool,
     pub max_steps: u32,
@@ -98,6 +104,8 @@ pub struct ThreadSettings {
 pub enum Changed {
     Model,
     AutoApprove,
+    Approvals,
+    Sandbox,
     Tools,
     MaxSteps,
     SubAgentModel,
@@ -124,6 +132,7 @@ pub struct ThreadView {
     pub kept: bool,
     /// Who listens, this listener not counted.
     pub listeners: usize,
+    pub sandbox: SandboxInForce,
 }
 
 /// A turn that has not come to rest.

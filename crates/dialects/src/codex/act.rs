@@ -13,7 +13,7 @@ use super::wire::results::{
     ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
     ThreadUnsubscribeResponse, UnsubscribeStatus,
 };
-use super::{Codex, asks, offer, platform, respond, send, show};
+use super::{Codex, asks, offer, permissions, platform, respond, send, show};
 use crate::Action;
 use crate::jsonrpc::Id;
 
@@ -163,6 +163,7 @@ impl Codex {
             let message = "thread/start: cwd: expected an absolute path";
             return Err(Wrong::params(message));
         }
+        permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref())?;
         self.starting += 1;
         match params.model {
             Some(_) => {
@@ -182,13 +183,15 @@ impl Codex {
         catalog: Option<&Catalog>,
     ) {
         let config = params.config.unwrap_or_default();
+        // Read once before, so that it is right.
+        let permissions =
+            permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref());
         let new = NewThread {
             directory: params.cwd.map(PathBuf::from),
             changes: Changes {
                 model: named(catalog, params.model.as_deref()),
-                auto_approve: never_asks(params.approval_policy.as_ref()),
                 effort: config.model_reasoning_effort,
-                ..Changes::default()
+                ..permissions.unwrap_or_default().of_new()
             },
             keep: true,
             ..NewThread::default()
@@ -268,9 +271,4 @@ pub fn parse(thread_id: &str) -> Result<ThreadId, Wrong> {
 /// A name that the catalog does not have changes nothing.
 pub fn named(catalog: Option<&Catalog>, name: Option<&str>) -> Option<ModelRef> {
     offer::chosen(catalog?, name?)
-}
-
-/// Whether a policy runs everything without asking; none given leaves it as it is.
-pub fn never_asks(policy: Option<&Value>) -> Option<bool> {
-    policy.map(|policy| policy == "never")
 }

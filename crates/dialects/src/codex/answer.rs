@@ -148,7 +148,7 @@ impl Codex {
     /// The response first, then the notification, as the app-server orders them.
     fn started(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView) {
         self.listening.begin(view);
-        let opened = show::opened(self.speaking(), &view.thread, &[], Vec::new());
+        let opened = show::opened(self.speaking(), &view.thread, view.sandbox, &[], Vec::new());
         send(out, respond(id, &opened));
         let notice = ThreadStarted {
             thread_id: opened.thread.id.clone(),
@@ -178,7 +178,7 @@ impl Codex {
     fn thread_started(&self, thread: &Thread) -> Frame {
         let notice = ThreadStarted {
             thread_id: thread.card.id.to_string(),
-            thread: show::opened(self.speaking(), thread, &[], Vec::new()).thread,
+            thread: show::loaded(self.speaking(), thread, &[], Vec::new()),
         };
         notify("thread/started", &notice)
     }
@@ -197,7 +197,10 @@ impl Codex {
         let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
         send(
             out,
-            respond(id, &show::opened(self.speaking(), thread, &kinds, turns)),
+            respond(
+                id,
+                &show::opened(self.speaking(), thread, view.sandbox, &kinds, turns),
+            ),
         );
         let asks = match self.endpoint {
             super::Endpoint::Zane => new,

@@ -1,14 +1,15 @@
 //! Asks as requests to the client, and its responses as answers.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use vocabulary::{
-    Answer, Approval, ApprovalAnswer, Ask, AskId, AskKind, Question, QuestionOption, RiskCode,
-    ThreadCard, Timestamp,
+    Answer, Approval, ApprovalAnswer, Ask, AskId, AskKind, Question, QuestionOption, ThreadCard,
+    Timestamp,
 };
 
-use super::tell::notify;
+use super::tell::{items, notify};
 use super::wire::item::CommandAction;
 use super::wire::notice::ServerRequestResolved;
 use super::wire::params::{ApprovalResponse, ToolRequestUserInputResponse};
@@ -55,13 +56,17 @@ fn approval_request<'a>(
         (_, Endpoint::Zane) => "item/mcpToolCall/requestApproval",
     };
     let command = (method != "item/fileChange/requestApproval").then_some(&*approval.command);
+    let is_line = ask.tool == "bash";
     let params = RequestApproval {
         thread_id,
         turn_id: ask.turn.as_str(),
         item_id: ask.item.as_str(),
         started_at_ms: at.millis(),
-        reason: reason(approval.risk),
-        command,
+        reason: reason(approval, endpoint),
+        command: command.map(|command| match is_line {
+            true => items::command_line(endpoint, command),
+            false => Cow::Borrowed(command),
+        }),
         cwd: command.map(|_| card.directory.to_string_lossy()),
         command_actions: command.map(|command| vec![CommandAction::Unknown { command }]),
         available_decisions: DECISIONS,
@@ -69,16 +74,16 @@ fn approval_request<'a>(
     (method, params)
 }
 
-fn reason(risk: RiskCode) -> &'static str {
-    match risk {
-        RiskCode::SafeAutoApproved => "This is usually safe.",
-        RiskCode::MatchesDangerousPattern => "This can do harm that is hard to undo.",
-        RiskCode::ContainsShellControlOperator => {
-            "This joins or redirects commands, so it is not judged by its first word."
-        }
-        RiskCode::RequiresManualReview => "This is not known to be safe.",
-        RiskCode::FileReadCommandRequiresReview => "This reads files.",
-        RiskCode::OutsideAllowedScope => "This reaches outside the working directory.",
+/// Why it is asked. Older clients of the seed show nothing else, so there the command stands in it.
+fn reason(approval: &Approval, endpoint: Endpoint) -> Cow<'_, str> {
+    let reason = match approval.reason.as_str() {
+        // An ask from before there were reasons.
+        "" => "a person decides about this",
+        reason => reason,
+    };
+    match endpoint {
+        Endpoint::Codex => Cow::Borrowed(reason),
+        Endpoint::Zane => Cow::Owned(format!("{}\n\n{reason}", approval.command)),
     }
 }
 

@@ -134,7 +134,7 @@ impl<'a> Story<'a> {
             Piece::Said(input) => Some(items::said(input)),
             Piece::Written(_, body) if items::is_silent(body) => None,
             Piece::Written(item, body) => Some(items::written(item, body)),
-            Piece::Called(call) => items::called(card, call, shown(results, live, call)),
+            Piece::Called(call) => items::called(endpoint, card, call, shown(results, live, call)),
             Piece::Compacted(item) => Some(items::compacted(item)),
         });
         Turn {

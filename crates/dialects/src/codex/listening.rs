@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use vocabulary::{
-    Ask, AskId, Entry, Event, Fact, Growth, ItemId, OpenAsk, ThreadCard, ThreadId, ThreadSettings,
-    ThreadView, Timestamp, ToolCall, ToolClass,
+    Ask, AskId, Entry, Event, Fact, Growth, ItemId, OpenAsk, SandboxInForce, ThreadCard, ThreadId,
+    ThreadSettings, ThreadView, Timestamp, ToolCall, ToolClass,
 };
 
 use super::tell::Told;
@@ -22,6 +22,7 @@ pub struct Listening {
 struct Known {
     card: ThreadCard,
     settings: ThreadSettings,
+    sandbox: SandboxInForce,
     /// Calls that have not ended.
     calls: HashMap<ItemId, ToolCall>,
 }
@@ -49,6 +50,15 @@ impl Listening {
         self.threads.get(&thread).map(|known| &known.settings)
     }
 
+    /// What is known of a thread: its card, its settings, and what really holds its commands.
+    pub fn known(
+        &self,
+        thread: ThreadId,
+    ) -> Option<(&ThreadCard, &ThreadSettings, SandboxInForce)> {
+        let known = self.threads.get(&thread)?;
+        Some((&known.card, &known.settings, known.sandbox))
+    }
+
     pub fn ask(&self, ask: AskId) -> Option<&Open> {
         self.asks.get(&ask)
     }
@@ -59,6 +69,7 @@ impl Listening {
         let mut known = Known {
             card: view.thread.card.clone(),
             settings: view.thread.settings.clone(),
+            sandbox: view.sandbox,
             calls: HashMap::new(),
         };
         let running = view.turn.iter().flat_map(|turn| &turn.events);
@@ -120,9 +131,9 @@ impl Listening {
             return Telling::Shared;
         };
         let called = known.calls.remove(&call.item);
-        let item = called
-            .as_ref()
-            .and_then(|called| items::called(told.card, called, Shown::Ended(outcome)));
+        let item = called.as_ref().and_then(|called| {
+            items::called(told.endpoint, told.card, called, Shown::Ended(outcome))
+        });
         match item {
             Some(item) => Telling::Own(items::completed(told, &tag.turn, item)),
             None => Telling::Shared,

@@ -1,13 +1,14 @@
 //! Threads, turns and their statuses in each endpoint's spelling.
 
 use vocabulary::{
-    AskKind, Status, Thread as CoreThread, ThreadSettings, TurnErrorKind, TurnId, TurnOutcome,
+    AskKind, SandboxInForce, Status, Thread as CoreThread, TurnErrorKind, TurnId, TurnOutcome,
 };
 
 use super::Endpoint;
 use super::offer::Names;
+use super::permissions;
 use super::wire::params::GrantScope;
-use super::wire::results::{Grant, SandboxPolicy, ThreadOpened};
+use super::wire::results::{Grant, ThreadOpened};
 use super::wire::thread::{
     ActiveFlag, CodexErrorInfo, CodexThreadStatus, CodexTurnStatus, ItemsView, Thread,
     ThreadStatus, Turn, TurnError, TurnStatus, ZaneThreadStatus, ZaneTurnStatus,
@@ -46,13 +47,33 @@ pub fn thread<'a>(
     }
 }
 
-/// A thread that this connection now hears; what is heard is loaded.
+/// A thread that this connection now hears, and what is in force there.
 pub fn opened<'a>(
+    speaking: Speaking<'a>,
+    known: &'a CoreThread,
+    sandbox: SandboxInForce,
+    asks: &[&AskKind],
+    turns: Vec<Turn<'a>>,
+) -> ThreadOpened<'a> {
+    ThreadOpened {
+        model: speaking.names.of(&known.settings.model),
+        model_provider: &known.settings.model.provider,
+        cwd: known.card.directory.to_string_lossy(),
+        approval_policy: permissions::approval_policy_in_force(&known.settings),
+        approvals_reviewer: "user",
+        sandbox: permissions::sandbox_in_force(&known.settings, sandbox),
+        reasoning_effort: known.settings.effort.as_deref(),
+        thread: loaded(speaking, known, asks, turns),
+    }
+}
+
+/// A thread that is heard: what is heard is loaded.
+pub fn loaded<'a>(
     speaking: Speaking<'a>,
     known: &'a CoreThread,
     asks: &[&AskKind],
     turns: Vec<Turn<'a>>,
-) -> ThreadOpened<'a> {
+) -> Thread<'a> {
     let endpoint = speaking.endpoint;
     let mut shown = thread(speaking, known, turns);
     shown.status = match (asks.first(), known.status) {
@@ -67,23 +88,7 @@ pub fn opened<'a>(
             | Status::Error,
         ) => thread_status(endpoint, known.status),
     };
-    ThreadOpened {
-        model: speaking.names.of(&known.settings.model),
-        model_provider: &known.settings.model.provider,
-        cwd: known.card.directory.to_string_lossy(),
-        approval_policy: approval_policy(&known.settings),
-        approvals_reviewer: "user",
-        sandbox: SandboxPolicy::DangerFullAccess,
-        reasoning_effort: known.settings.effort.as_deref(),
-        thread: shown,
-    }
-}
-
-fn approval_policy(settings: &ThreadSettings) -> &'static str {
-    match settings.auto_approve {
-        true => "never",
-        false => "on-request",
-    }
+    shown
 }
 
 pub fn thread_status(endpoint: Endpoint, status: Status) -> ThreadStatus {

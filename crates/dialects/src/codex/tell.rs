@@ -76,7 +76,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
             ..
         } => turn::used(told, tag, *usage, *thread_usage, *context_limit),
 
-        Fact::ToolReached { tag, call } => items::called(card, call, items::Shown::Running)
+        Fact::ToolReached { tag, call } => items::called(endpoint, card, call, items::Shown::Running)
             .map(|item| items::started(told, &tag.turn, item))
             .into_iter()
             .collect(),

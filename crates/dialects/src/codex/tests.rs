@@ -4,6 +4,7 @@ mod anything;
 mod asking;
 mod offering;
 mod opening;
+mod permissions;
 mod saying;
 mod signing;
 mod stub;

@@ -2,9 +2,10 @@
 
 use vocabulary::{Call, Catalog, Cause, Changes, StartTurn, SteerTurn, ThreadId, TurnId};
 
-use super::act::{named, never_asks, parse};
+use super::act::{named, parse};
 use super::calls::Waiting;
 use super::input::{self, Said};
+use super::permissions::{self, Wanted};
 use super::refuse::Wrong;
 use super::wire::params::{TurnStartParams, TurnSteerParams};
 use super::{Codex, offer};
@@ -16,6 +17,7 @@ use crate::jsonrpc::Id;
 pub struct WantedTurn {
     pub thread: ThreadId,
     said: Said,
+    permissions: Wanted,
     /// Without the input.
     params: TurnStartParams,
 }
@@ -30,9 +32,15 @@ impl Codex {
     ) -> Result<(), Wrong> {
         let thread = parse(&params.thread_id)?;
         let said = input::read("turn/start", &std::mem::take(&mut params.input))?;
+        permissions::check_mode(params.collaboration_mode.as_ref())?;
+        let permissions = permissions::of_turn(
+            params.approval_policy.as_ref(),
+            params.sandbox_policy.as_ref(),
+        )?;
         let wanted = Box::new(WantedTurn {
             thread,
             said,
+            permissions,
             params,
         });
         match self.listening.hears(thread) {
@@ -68,9 +76,15 @@ impl Codex {
         let WantedTurn {
             thread,
             said,
+            permissions,
             params,
         } = wanted;
-        let changes = self.changes(thread, &params, catalog);
+        if let Some((card, _, sandbox)) = self.listening.known(thread)
+            && let Err(wrong) = permissions.check(card, sandbox)
+        {
+            return out.push(Action::Send(wrong.frame(Some(&id))));
+        }
+        let changes = self.changes(thread, &params, &permissions, catalog);
         let start = StartTurn {
             images: said.images,
             thread,
@@ -95,11 +109,13 @@ impl Codex {
         &self,
         thread: ThreadId,
         params: &TurnStartParams,
+        permissions: &Wanted,
         catalog: Option<&Catalog>,
     ) -> Changes {
-        let settings = self.listening.settings(thread);
+        let known = self.listening.known(thread);
+        let settings = known.map(|(_, settings, _)| settings);
+        let sandbox = known.map(|(_, _, sandbox)| sandbox).unwrap_or_default();
         let model = named(catalog, params.model());
-        let never_asks = never_asks(params.approval_policy.as_ref());
         let in_use = model.as_ref().or(settings.map(|now| &now.model));
         let made_up =
             |effort: &&str| in_use.is_some_and(|model| self.names.is_made_up(effort, model));
@@ -107,11 +123,9 @@ impl Codex {
         let effort = effort.map(str::to_owned);
         Changes {
             model: model.filter(|model| settings.is_none_or(|now| now.model != *model)),
-            auto_approve: never_asks
-                .filter(|never| settings.is_none_or(|now| now.auto_approve != *never)),
             effort: effort
                 .filter(|effort| settings.is_none_or(|now| now.effort.as_ref() != Some(effort))),
-            ..Changes::default()
+            ..permissions.of_known(settings, sandbox)
         }
     }
 

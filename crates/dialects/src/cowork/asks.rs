@@ -144,7 +144,8 @@ pub fn approval_frame(session: &str, ask: &Ask) -> Option<Frame> {
     let event = ServerEvent::Approval(ApprovalEvent {
         session_id: session,
         request_id: Shown(RequestId::first(ask.id)),
-        command: &approval.command,
+        command: approval.command_in_full(),
+        reason: &approval.reason,
         dangerous: approval.dangerous,
         reason_code: reason_code(approval.risk),
     });

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use vocabulary::{Call, Fact, Notice, Refusal, Reply, ThreadId, ThreadView, Why};
+use vocabulary::{
+    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why,
+};
 
 use self::calls::{Calls, Wanted};
 use self::session::Session;
@@ -109,7 +111,11 @@ impl Dialect for Cowork1 {
 
     fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
         self.providers = Arc::clone(&hello.providers);
-        let call = Call::CreateThread(Box::default());
+        // The protocol says what asks.
+        let call = Call::CreateThread(Box::new(NewThread {
+            approvals_expected: Some(Approvals::AskUnlessRead),
+            ..NewThread::default()
+        }));
         self.calls.make(out, Wanted::Nothing, call);
     }
 

@@ -158,6 +158,7 @@ impl Pioneer {
             title: name(params),
             labels: show::labels(params),
             changes,
+            approvals_expected: None,
             keep: true,
         })
     }

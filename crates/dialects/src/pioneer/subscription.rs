@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Ask, AskId, AskKind, Closing, Event, Fact, Growth, ItemId, Question,
-    Status, Thread, ThreadView, ToolCall, ToolClass,
+    Answer, Approval, ApprovalAnswer, Ask, AskId, AskKind, Closing, Event, Fact, Growth, ItemId,
+    Question, Status, Thread, ThreadView, ToolCall, ToolClass,
 };
 
 use super::show;
@@ -163,13 +163,9 @@ impl Subscription {
 
     pub fn opened(&self, ask: &Ask) -> Frame {
         let thread_id = show::wire_id(&self.thread.card);
-        let (command, dangerous, questions) = match &ask.kind {
-            AskKind::Approval(approval) => (
-                Some(approval.command.as_str()),
-                Some(approval.dangerous),
-                Vec::new(),
-            ),
-            AskKind::Questions(questions) => (None, None, questions.iter().map(question).collect()),
+        let (approval, questions) = match &ask.kind {
+            AskKind::Approval(approval) => (Some(approval), Vec::new()),
+            AskKind::Questions(questions) => (None, questions.iter().map(question).collect()),
         };
         let request = TurnPermissionApprovalRequest {
             request_id: ask.id.to_string(),
@@ -178,8 +174,9 @@ impl Subscription {
             turn_id: ask.turn.as_str(),
             item_id: ask.item.as_str(),
             tool_name: &ask.tool,
-            command,
-            dangerous,
+            command: approval.map(Approval::command_in_full),
+            reason: approval.map(|approval| approval.reason.as_str()),
+            dangerous: approval.map(|approval| approval.dangerous),
             questions,
         };
         let params = PermissionRequestOpened { request };

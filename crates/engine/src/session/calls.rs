@@ -362,6 +362,8 @@ impl Session {
             woken: std::mem::take(&mut self.woken),
             kept: self.recorder.kept,
             listeners: self.recorder.outbox.listeners(),
+            // Filled in by who asked, who may wait for it to be found out.
+            sandbox: vocabulary::SandboxInForce::default(),
         }
     }
 

@@ -133,6 +133,8 @@ pub(super) fn changed_settings(
     Ok(Some(ThreadSettings {
         model: changes.model.clone().unwrap_or(was.model),
         auto_approve: changes.auto_approve.unwrap_or(was.auto_approve),
+        approvals: changes.approvals.unwrap_or(was.approvals),
+        sandbox: changes.sandbox.unwrap_or(was.sandbox),
         tools: changes.tools.unwrap_or(was.tools),
         max_steps: changes.max_steps.unwrap_or(was.max_steps),
         sub_agent_model: changes

@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tools::policy::{Decision, PolicyCall};
-use tools::{Failure, Host, Judgement, Output, Scope, Tool, ToolCx};
+use tools::{Failure, Host, Output, Scope, Tool, ToolCx};
 use vocabulary::{
-    Answer, Approval, ApprovalAnswer, AskKind, Closing, Fact, FileChange, FileChangeKind, Grant,
-    GrantScope, Growth, OutputStream, PlanStep, PlanStepStatus, Question, QuestionOption, RiskCode,
+    Answer, Approval, Approvals, AskKind, Closing, Fact, FileChange, FileChangeKind, Growth,
+    OutputStream, PlanStep, PlanStepStatus, Question, QuestionOption, RiskCode, SandboxMode,
     StreamTag, ToolCall, ToolCallRef, ToolClass, ToolOutcome, ToolOutput,
 };
 
-use super::{Due, FromTurn, SessionGone, Turn, writing};
+use super::{Due, FromTurn, SessionGone, Turn, gate, writing};
 use crate::agents::sub;
-use crate::grants;
 use crate::trust::{self, Trust};
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
@@ -74,7 +72,7 @@ async fn allowed_run(
     }
     let mut scope = scope(turn);
     scope.trusted = trusted(turn, tag, call).await?;
-    if let Some(outcome) = refused(turn, tag, call, tool, &scope).await? {
+    if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
     writing::before(turn, call).await?;
@@ -115,7 +113,7 @@ pub fn scope(turn: &Turn) -> Scope {
         extra: Vec::new(),
         skills: turn.shared.config.skills.clone(),
         trusted: false,
-        read_only: false,
+        read_only: turn.permits.borrow().settings.sandbox == SandboxMode::ReadOnly,
         private: vec![turn.shared.config.home.clone()],
         spill: Some(
             turn.shared
@@ -140,13 +138,22 @@ async fn trusted(turn: &Turn, tag: &StreamTag, call: &ToolCall) -> Result<bool, 
         Ok(Trust::Untrusted(content)) => content,
         Err(_) => return Ok(false),
     };
-    if turn.permits.borrow().settings.auto_approve {
-        return Ok(true);
+    let (all, none) = {
+        let settings = &turn.permits.borrow().settings;
+        (
+            settings.auto_approve,
+            settings.approvals == Approvals::Never,
+        )
+    };
+    if all || none {
+        return Ok(all);
     }
     let kind = AskKind::Approval(Approval {
         command: content.question(),
         dangerous: true,
         risk: RiskCode::RequiresManualReview,
+        reason: "this came with the workspace and nobody has trusted it yet".to_owned(),
+        leaves_sandbox: false,
     });
     let closing = turn.ask(tag.clone(), call, kind).await?;
     if closing.approved()
@@ -155,139 +162,6 @@ async fn trusted(turn: &Turn, tag: &StreamTag, call: &ToolCall) -> Result<bool, 
         tracing::warn!(%error, "trust in a workspace could not be kept");
     }
     Ok(closing.approved())
-}
-
-/// Asks a person where the call needs one; gives the outcome if it may not run.
-async fn refused(
-    turn: &Turn,
-    tag: &StreamTag,
-    call: &ToolCall,
-    tool: &dyn Tool,
-    scope: &Scope,
-) -> Result<Option<ToolOutcome>, SessionGone> {
-    let judgement = tool.judge(scope, &call.input);
-    let (command, dangerous, risk) = match (decided(turn, call, &judgement), judgement) {
-        // A rule may only lift what the sandbox holds in.
-        (
-            Decision::Allow,
-            Judgement::Ask {
-                command,
-                dangerous,
-                risk,
-                ..
-            },
-        ) if !turn.shared.sandbox().await.protects_inside(scope) => (command, dangerous, risk),
-        (Decision::Allow, _) => return Ok(None),
-        (
-            Decision::Ask {
-                command,
-                dangerous,
-                risk,
-                ..
-            },
-            _,
-        ) => (command, dangerous, risk),
-        (Decision::Refuse { why }, _) => return Ok(Some(ToolOutcome::Failed { error: why })),
-    };
-    let permitted = {
-        let permits = turn.permits.borrow();
-        permits.settings.auto_approve || grants::covers(&permits.granted, &command)
-    };
-    if permitted || granted_here(turn, &command).await {
-        return Ok(None);
-    }
-    let kind = AskKind::Approval(Approval {
-        command: command.clone(),
-        dangerous,
-        risk: risk_code(risk),
-    });
-    let closing = turn.ask(tag.clone(), call, kind).await?;
-    if closing.approved() {
-        remember(turn, &closing, command).await;
-        return Ok(None);
-    }
-    Ok(Some(match closing {
-        Closing::Answered(_) => ToolOutcome::Denied(denied(tool.class())),
-        Closing::Cancelled => ToolOutcome::NotRun {
-            why: CANCELLED.to_owned(),
-        },
-        Closing::Lost { why } => ToolOutcome::NotRun { why },
-    }))
-}
-
-/// What the policy makes of a tool's own judgement.
-fn decided(turn: &Turn, call: &ToolCall, judgement: &Judgement) -> Decision {
-    let field = |name: &str| call.input.get(name).and_then(Value::as_str);
-    let paths: Vec<String> = ["filePath", "notebookPath", "path", "cwd"]
-        .into_iter()
-        .filter_map(field)
-        .map(|path| relative(turn, path))
-        .collect();
-    let hosts: Vec<String> = tools::web::host_of(&call.input).into_iter().collect();
-    let subject = paths.first().or(hosts.first());
-    let summary = match subject {
-        Some(subject) => format!("{} {subject}", call.name),
-        None => call.name.clone(),
-    };
-    let command = match call.class {
-        ToolClass::Command => field("command"),
-        ToolClass::FileRead
-        | ToolClass::FileChange
-        | ToolClass::Question
-        | ToolClass::Plan
-        | ToolClass::Other => None,
-    };
-    turn.shared.config.policy.decide(&PolicyCall {
-        tool: &call.name,
-        summary: &summary,
-        command,
-        paths: &paths,
-        hosts: &hosts,
-        judgement,
-    })
-}
-
-/// As rules name it: from the workspace on, where it lies inside.
-fn relative(turn: &Turn, path: &str) -> String {
-    let inside = std::path::Path::new(path).strip_prefix(&turn.card.directory);
-    inside.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
-}
-
-/// Whether it was allowed in this workspace once and for all.
-async fn granted_here(turn: &Turn, command: &str) -> bool {
-    let of_workspace = grants::of_workspace(&turn.shared, &turn.card).await;
-    of_workspace.is_ok_and(|grants| grants::covers(&grants, command))
-}
-
-/// Keeps a yes that was for the whole workspace; the thread has it in its log already.
-async fn remember(turn: &Turn, closing: &Closing, what: String) {
-    let Closing::Answered(Answer::Approval(ApprovalAnswer::ForWorkspace)) = closing else {
-        return;
-    };
-    let grant = Grant {
-        what,
-        scope: GrantScope::Workspace,
-        at: crate::now(),
-    };
-    if let Err(error) = grants::add(&turn.shared, &turn.card, grant).await {
-        tracing::warn!(%error, "a grant for the workspace could not be kept");
-    }
-}
-
-fn denied(class: tools::Class) -> ToolOutput {
-    match class {
-        tools::Class::Command => ToolOutput::Command {
-            stdout: String::new(),
-            stderr: "User rejected this command.".to_owned(),
-            exit_code: 1,
-            duration_ms: 0,
-        },
-        tools::Class::FileRead
-        | tools::Class::FileChange
-        | tools::Class::Question
-        | tools::Class::Plan
-        | tools::Class::Other => ToolOutput::Text("User rejected this action.".to_owned()),
-    }
 }
 
 /// What a running tool can ask of its turn.
@@ -343,19 +217,6 @@ impl Host for CallHost {
         let fact = Fact::PlanChanged { turn, steps };
         // As above: a lost session is noticed at the next step.
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
-    }
-
-    async fn approve(&self, command: String, dangerous: bool, risk: tools::Risk) -> bool {
-        if self.turn.permits.borrow().settings.auto_approve {
-            return true;
-        }
-        let kind = AskKind::Approval(Approval {
-            command,
-            dangerous,
-            risk: risk_code(risk),
-        });
-        let closing = self.turn.ask(self.tag.clone(), &self.call, kind).await;
-        closing.is_ok_and(|closing| closing.approved())
     }
 
     async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure> {
@@ -420,16 +281,6 @@ fn file_change(change: tools::Change) -> FileChange {
             tools::ChangeKind::Delete => FileChangeKind::Delete,
         },
         diff: change.diff,
-    }
-}
-
-fn risk_code(risk: tools::Risk) -> RiskCode {
-    match risk {
-        tools::Risk::DangerousPattern => RiskCode::MatchesDangerousPattern,
-        tools::Risk::ShellControlOperator => RiskCode::ContainsShellControlOperator,
-        tools::Risk::ManualReview => RiskCode::RequiresManualReview,
-        tools::Risk::FileRead => RiskCode::FileReadCommandRequiresReview,
-        tools::Risk::OutsideScope => RiskCode::OutsideAllowedScope,
     }
 }
 

@@ -116,7 +116,7 @@ async fn partial_text_survives_a_crash() {
 #[tokio::test]
 async fn a_waiting_turn_is_picked_up_after_a_crash() {
     let house = House::new(
-        "turn\n call bash {\"command\":\"touch x\"}\n call bash {\"command\":\"pwd\"}\nnext\n say did it",
+        "turn\n call bash {\"command\":\"touch x\"}\n call glob {\"pattern\":\"*\"}\nnext\n say did it",
     );
     let thread = house.thread().await;
     let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
@@ -244,7 +244,7 @@ proptest! {
     fn memory_and_disk_agree_after_any_failed_append(nth in 1u64..14, written in any::<bool>()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let house = House::new("turn\n think hm\n say a b\n call bash {\"command\":\"pwd\"}\nnext\n say c\nturn\n say d");
+            let house = House::new("turn\n think hm\n say a b\n call glob {\"pattern\":\"*\"}\nnext\n say c\nturn\n say d");
             let error = StoreError::Failed("injected".to_owned());
             let fault = if written { Fault::Unacknowledged(error) } else { Fault::Refused(error) };
             house.store.fail_append(nth, fault);

@@ -15,8 +15,8 @@ use store::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
 use tools::Toolbox;
 use vocabulary::{
-    Audience, Budgets, Call, Caller, Cause, Changes, Event, Fact, ModelRef, Refusal, Reply, Seq,
-    StartTurn, SteerTurn, ThreadId, ThreadView, TurnOutcome,
+    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, Fact, ModelRef, Refusal,
+    Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, TurnOutcome,
 };
 
 use crate::puppet::{self, BIG, PUPPET, Puppet};
@@ -45,6 +45,7 @@ pub struct Stage {
     pub tools: Toolbox,
     pub budgets: Budgets,
     pub auto_approve: bool,
+    pub approvals: Option<Approvals>,
     pub ask_timeout: Option<Duration>,
     pub checkpoints: Checkpoints,
 }
@@ -58,6 +59,8 @@ impl Stage {
             tools: Toolbox::builtin(),
             budgets: Budgets::default(),
             auto_approve: false,
+            // Stories that ask are told as cowork's are.
+            approvals: Some(Approvals::Ask),
             ask_timeout: None,
             checkpoints: Checkpoints::Off,
         }
@@ -281,6 +284,7 @@ fn open(
         workspace_data: PathBuf::from(".data"),
         directory,
         auto_approve: stage.auto_approve,
+        approvals: stage.approvals,
         default_model: stage.puppet.as_ref().map(|_| ModelRef {
             provider: PUPPET.to_owned(),
             model: BIG.to_owned(),

@@ -133,7 +133,10 @@ fn approval(place: &Place<'_>) -> Vec<Act> {
                 "I am a rehearsal, and this is an approval. I would like to run a harmless command \
                  that makes an empty file; it waits until you say yes or no.",
             ),
-            call("bash", json!({"command": "touch rehearsal.txt"})),
+            call(
+                "bash",
+                json!({"command": "touch rehearsal.txt && chmod 600 rehearsal.txt"}),
+            ),
         ],
         _ => vec![say(place.fill(
             "Thank you. The command was decided by you, and this came back: {result}\n\n\

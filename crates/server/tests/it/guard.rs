@@ -62,6 +62,7 @@ fn settings(scratch: &Scratch) -> Settings {
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         auto_approve: false,
+        approvals: None,
         raw_parts: false,
         rehearsal: None,
     }

@@ -1,5 +1,6 @@
 //! The server as clients and operators see it: a real process, real sockets.
 
+mod approvals;
 mod checkpoints;
 mod crashes;
 mod guard;

@@ -30,6 +30,8 @@ pub fn a_thread(number: u64) -> Thread {
                 model: "rehearsal".to_owned(),
             },
             auto_approve: false,
+            approvals: vocabulary::Approvals::Auto,
+            sandbox: vocabulary::SandboxMode::WorkspaceWrite,
             tools: true,
             max_steps: 100,
             sub_agent_model: String::new(),

@@ -1,8 +1,7 @@
-//! Whether a command failed because of the sandbox, as far as its words tell.
+//! Whether the sandbox stopped a command and what it wanted, as far as its words tell.
 //!
-//! Ordinary failures must not nag: only a command that failed counts, only its last words, and only
-//! those that the fence makes; what the fence shares with ordinary failures counts only if the line
-//! names nothing in the workspace.
+//! Only the last words count, and only those that the fence makes; what the fence shares with ordinary
+//! failures counts only if the line names nothing in the workspace.
 
 use crate::sandbox::Mode;
 use crate::{Output, Scope};
@@ -12,9 +11,39 @@ const LINES: usize = 12;
 /// Of words that have other causes, too, only the very last lines count.
 const LAST_LINES: usize = 3;
 
-const READ_ONLY: &str = "it may only write in the workspace and in $TMPDIR";
-const NO_NETWORK: &str = "the network is closed to it";
-const REFUSED: &str = "it wanted something that the sandbox refuses";
+/// What the sandbox did not let a command do, with the path or host where it was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    Writing(Option<String>),
+    Network(Option<String>),
+    /// Something else that it refuses.
+    Reaching(Option<String>),
+}
+
+impl Stopped {
+    /// For the model, behind what the command said.
+    pub fn note(&self) -> String {
+        let named = |name: &Option<String>| {
+            let name = name.as_ref().map(|name| format!(" ({name})"));
+            name.unwrap_or_default()
+        };
+        let (wanted, escalate) = match self {
+            Stopped::Writing(path) => (
+                format!("it wanted to write{} where it may not", named(path)),
+                "outside",
+            ),
+            Stopped::Network(host) => (format!("it wanted the network{}", named(host)), "network"),
+            Stopped::Reaching(path) => (
+                format!("it wanted something{} that is closed to it", named(path)),
+                "outside",
+            ),
+        };
+        format!(
+            "[the sandbox stopped this: {wanted}. If the task needs it, call again with \
+             \"escalate\": \"{escalate}\" and a \"reason\"; the user is asked then.]"
+        )
+    }
+}
 
 const READ_ONLY_WORDS: &[&str] = &["Read-only file system", "EROFS"];
 const NETWORK_WORDS: &[&str] = &[
@@ -38,7 +67,7 @@ const REFUSED_WORDS: &[&str] = &[
 ];
 
 /// What the sandbox most likely did not let it do; `None` if it has nothing to do with it.
-pub(super) fn cause(mode: Mode, scope: &Scope, output: &Output) -> Option<&'static str> {
+pub(super) fn stopped(mode: Mode, scope: &Scope, output: &Output) -> Option<Stopped> {
     let Output::Command {
         stdout,
         stderr,
@@ -48,28 +77,65 @@ pub(super) fn cause(mode: Mode, scope: &Scope, output: &Output) -> Option<&'stat
     else {
         return None;
     };
-    if mode == Mode::Nothing || *exit_code == 0 {
+    if mode == Mode::Nothing {
         return None;
     }
-    let says = |words: &[&str]| {
-        let last = stderr
-            .lines()
-            .rev()
-            .take(LINES)
-            .chain(stdout.lines().rev().take(LINES));
-        last.into_iter()
-            .any(|line| words.iter().any(|word| line.contains(word)))
+    // Of a command that went well, only its complaints: it may just have shown a text.
+    let shown = match exit_code {
+        0 => "",
+        _ => stdout.as_str(),
     };
-    if says(READ_ONLY_WORDS) {
-        return Some(READ_ONLY);
+    let last = || {
+        let of_stderr = stderr.lines().rev().take(LINES);
+        of_stderr.chain(shown.lines().rev().take(LINES))
+    };
+    let says = |words: &[&str]| last().find(|line| words.iter().any(|word| line.contains(word)));
+    if let Some(line) = says(READ_ONLY_WORDS) {
+        return Some(Stopped::Writing(path_in(line)));
     }
-    if says(NETWORK_WORDS) {
-        return Some(NO_NETWORK);
+    if let Some(line) = says(NETWORK_WORDS) {
+        let host = host_in(line).or_else(|| last().find_map(host_in));
+        return Some(Stopped::Network(host));
     }
-    let outside = stderr.lines().rev().take(LAST_LINES).any(|line| {
+    if *exit_code == 0 {
+        return None;
+    }
+    let refused = stderr.lines().rev().take(LAST_LINES).find(|line| {
         REFUSED_WORDS.iter().any(|word| line.contains(word)) && names_outside(scope, line)
     });
-    outside.then_some(REFUSED)
+    refused.map(|line| Stopped::Reaching(path_in(line)))
+}
+
+fn words_of(line: &str) -> impl Iterator<Item = &str> {
+    let ends = |letter: char| letter.is_whitespace() || "'\"`,;()[]<>‘’“”".contains(letter);
+    line.split(ends)
+        .map(|word| word.trim_end_matches([':', '.']))
+}
+
+/// The first absolute path that a line names.
+fn path_in(line: &str) -> Option<String> {
+    let mut paths = words_of(line).filter(|word| word.starts_with('/') && word.len() > 1);
+    paths.next().map(str::to_owned)
+}
+
+/// The first name of a host, or of a URL's host, that a line has.
+fn host_in(line: &str) -> Option<String> {
+    let of_url = |word: &str| {
+        let rest = word.split_once("://")?.1;
+        let host = rest.split(['/', ':', '?']).next()?;
+        (!host.is_empty()).then(|| host.to_owned())
+    };
+    let plain = |word: &str| {
+        let word = word.split(':').next().unwrap_or_default();
+        let letters = |label: &str| {
+            let ok = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            !label.is_empty() && label.bytes().all(ok)
+        };
+        let (_, top) = word.rsplit_once('.')?;
+        let is_top = top.len() >= 2 && top.bytes().all(|byte| byte.is_ascii_alphabetic());
+        (is_top && word.split('.').all(letters)).then(|| word.to_owned())
+    };
+    words_of(line).find_map(|word| of_url(word).or_else(|| plain(word)))
 }
 
 /// Whether a line names an absolute path, and all of them lie outside of the workspace; or a socket.
@@ -96,7 +162,7 @@ fn names_outside(scope: &Scope, line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn told(stderr: &str, exit_code: i32) -> Option<&'static str> {
+    fn told(stderr: &str, exit_code: i32) -> Option<Stopped> {
         let scope = Scope {
             skills: Vec::new(),
             trusted: false,
@@ -112,33 +178,57 @@ mod tests {
             exit_code,
             duration_ms: 1,
         };
-        cause(Mode::Bubblewrap, &scope, &output)
+        stopped(Mode::Bubblewrap, &scope, &output)
     }
 
     #[test]
-    fn what_the_fence_stops_is_known_and_ordinary_failures_are_not() {
+    fn what_the_fence_stops_is_known_by_name_and_ordinary_failures_are_not() {
+        let writing = |path: &str| Some(Stopped::Writing(Some(path.to_owned())));
+        let network = |host: &str| Some(Stopped::Network(Some(host.to_owned())));
+        let reaching = |path: &str| Some(Stopped::Reaching(Some(path.to_owned())));
         let table = [
             (
                 "touch: cannot touch '/usr/x': Read-only file system",
                 1,
-                Some(READ_ONLY),
+                writing("/usr/x"),
             ),
             (
-                "touch: cannot touch '/usr/x': Read-only file system",
+                "bash: line 1: /opt/made: Read-only file system",
                 0,
-                None,
+                writing("/opt/made"),
             ),
             (
                 "curl: (6) Could not resolve host: example.com",
                 6,
-                Some(NO_NETWORK),
+                network("example.com"),
+            ),
+            (
+                "npm error code EAI_AGAIN\nnpm error request to https://packages.example/left-pad \
+                 failed, reason: getaddrinfo EAI_AGAIN packages.example",
+                1,
+                network("packages.example"),
+            ),
+            (
+                "fatal: unable to access 'https://git.example/a/b/': Could not resolve host: git.example",
+                128,
+                network("git.example"),
+            ),
+            (
+                "connect: Network is unreachable",
+                1,
+                Some(Stopped::Network(None)),
             ),
             (
                 "bash: /home/me/other/x: Permission denied",
                 1,
-                Some(REFUSED),
+                reaching("/home/me/other/x"),
             ),
-            ("cat: /etc/shadow: Permission denied", 1, Some(REFUSED)),
+            (
+                "cat: /etc/shadow: Permission denied",
+                1,
+                reaching("/etc/shadow"),
+            ),
+            ("cat: /etc/shadow: Permission denied", 0, None),
             (
                 "bash: /home/me/project/run.sh: Permission denied",
                 126,
@@ -151,7 +241,11 @@ mod tests {
                 None,
             ),
             ("git@example.com: Permission denied (publickey).", 128, None),
-            ("socket: Operation not permitted", 1, Some(REFUSED)),
+            (
+                "socket: Operation not permitted",
+                1,
+                Some(Stopped::Reaching(None)),
+            ),
             ("error: no such command", 1, None),
         ];
         for (stderr, exit_code, expected) in table {
@@ -163,5 +257,15 @@ mod tests {
     fn only_the_last_words_count() {
         let much = format!("cat: /etc/shadow: Permission denied\n{}", "ok\n".repeat(50));
         assert_eq!(told(&much, 1), None);
+    }
+
+    #[test]
+    fn the_note_says_what_was_wanted_and_how_to_ask_for_it() {
+        let note = Stopped::Network(Some("example.com".to_owned())).note();
+        assert_eq!(
+            note,
+            "[the sandbox stopped this: it wanted the network (example.com). If the task needs it, \
+             call again with \"escalate\": \"network\" and a \"reason\"; the user is asked then.]"
+        );
     }
 }

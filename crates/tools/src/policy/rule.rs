@@ -67,6 +67,8 @@ impl Rule {
     pub fn reaches(&self, risk: Risk) -> bool {
         match risk {
             Risk::OutsideScope => self.any,
+            // Rules speak of what happens within the sandbox.
+            Risk::BeyondSandbox => false,
             Risk::DangerousPattern
             | Risk::ShellControlOperator
             | Risk::ManualReview

@@ -7,16 +7,15 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tools::{
-    Failure, Host, Output, PlanStep, Question, QuestionAnswer, Risk, Sandbox, Scope, Stream,
-    ToolCx, Toolbox,
+    Failure, Host, Output, PlanStep, Question, QuestionAnswer, Sandbox, Scope, Stream, ToolCx,
+    Toolbox,
 };
 
 /// What nobody may read.
@@ -164,9 +163,19 @@ impl World {
 
     /// Runs the tool as it is.
     pub async fn call(&self, cx: &ToolCx, script: &str) -> Result<Output, Failure> {
+        self.call_with(cx, script, json!({})).await
+    }
+
+    /// As [`World::call`], with further input.
+    pub async fn call_with(
+        &self,
+        cx: &ToolCx,
+        script: &str,
+        mut input: Value,
+    ) -> Result<Output, Failure> {
         let bash = Toolbox::builtin().get("bash").unwrap();
-        let command = format!("{}\n{script}", self.variables());
-        bash.run(cx, json!({ "command": command })).await
+        input["command"] = format!("{}\n{script}", self.variables()).into();
+        bash.run(cx, input).await
     }
 
     pub fn cx(&self, sandbox: &Sandbox, scope: Scope, host: Arc<Person>) -> ToolCx {
@@ -297,11 +306,9 @@ pub fn ran(output: Output) -> Ran {
     }
 }
 
-/// A person who watches, and allows what they are told to.
+/// A person who watches.
 #[derive(Default)]
 pub struct Person {
-    pub allows: AtomicBool,
-    pub wishes: Mutex<Vec<String>>,
     pub heard: Mutex<String>,
     pub heard_more: tokio::sync::Notify,
 }
@@ -332,11 +339,6 @@ impl Host for Person {
     }
 
     async fn set_plan(&self, _steps: Vec<PlanStep>) {}
-
-    async fn approve(&self, command: String, _dangerous: bool, _risk: Risk) -> bool {
-        self.wishes.lock().unwrap().push(command);
-        self.allows.load(Ordering::Relaxed)
-    }
 
     async fn spawn(&self, _kind: &str, _task: String) -> Result<String, Failure> {
         Err(Failure::Error("nobody to send".to_owned()))

@@ -9,6 +9,7 @@ use vocabulary::{
 };
 
 use super::{Told, notify};
+use crate::codex::Endpoint;
 use crate::codex::wire::item::{
     CommandAction, FileUpdateChange, ItemStatus, McpContent, McpToolCallError, McpToolCallResult,
     PatchChangeKind, ThreadItem, UserContent,
@@ -106,12 +107,13 @@ pub enum Shown<'a> {
 
 /// A call as an item; none for plans and questions, which have notifications of their own.
 pub fn called<'a>(
+    endpoint: Endpoint,
     card: &'a ThreadCard,
     call: &'a ToolCall,
     shown: Shown<'a>,
 ) -> Option<ThreadItem<'a>> {
     match call.class {
-        ToolClass::Command => Some(command(card, call, shown)),
+        ToolClass::Command => Some(command(endpoint, card, call, shown)),
         ToolClass::FileChange => Some(file_change(call, shown)),
         ToolClass::FileRead | ToolClass::Other => Some(tool_call(call, shown)),
         ToolClass::Question | ToolClass::Plan => None,
@@ -134,7 +136,21 @@ fn status(shown: Shown<'_>) -> ItemStatus {
     }
 }
 
-fn command<'a>(card: &'a ThreadCard, call: &'a ToolCall, shown: Shown<'a>) -> ThreadItem<'a> {
+/// A command line as an endpoint's clients read it. The app-server's split the text into words and
+/// unwrap the shell's, so that only a quoted line is shown as it is.
+pub fn command_line(endpoint: Endpoint, line: &str) -> Cow<'_, str> {
+    match endpoint {
+        Endpoint::Codex => Cow::Owned(format!("/bin/bash -c '{}'", line.replace('\'', r"'\''"))),
+        Endpoint::Zane => Cow::Borrowed(line),
+    }
+}
+
+fn command<'a>(
+    endpoint: Endpoint,
+    card: &'a ThreadCard,
+    call: &'a ToolCall,
+    shown: Shown<'a>,
+) -> ThreadItem<'a> {
     let command = text(&call.input, "command");
     let (exit_code, duration_ms) = match ended_output(shown) {
         Some(ToolOutput::Command {
@@ -148,7 +164,7 @@ fn command<'a>(card: &'a ThreadCard, call: &'a ToolCall, shown: Shown<'a>) -> Th
     };
     ThreadItem::CommandExecution {
         id: call.item.as_str(),
-        command,
+        command: command_line(endpoint, command),
         cwd: card.directory.to_string_lossy(),
         source: "agent",
         status: status(shown),

@@ -1,7 +1,7 @@
 //! Greetings, and threads that are started, listed and resumed.
 
 use serde_json::json;
-use vocabulary::{Call, Notice, Refusal, Reply};
+use vocabulary::{Approvals, Call, Notice, Refusal, Reply};
 
 use super::stub::{Stub, THREAD, approval, open, thread, view};
 use crate::codex::Endpoint;
@@ -46,7 +46,8 @@ fn a_new_thread_is_told_once_behind_its_response() {
         panic!("not a creation");
     };
     assert_eq!(new.directory.as_deref(), Some("/work".as_ref()));
-    assert_eq!((new.changes.auto_approve, new.keep), (Some(true), true));
+    let asked = (new.changes.approvals, new.changes.auto_approve);
+    assert_eq!((asked, new.keep), ((Some(Approvals::Never), None), true));
     let added = Notice::ThreadAdded {
         revision: 1,
         thread: Box::new(thread()),

@@ -164,7 +164,7 @@ fn effort_is_set_where_it_is_another() {
     check(json!({ "effort": "high" }), Some("high"));
     check(json!({ "effort": null }), None);
     check(json!({ "effort": "" }), None);
-    let mode = json!({ "mode": "plan", "settings": { "reasoning_effort": "low" } });
+    let mode = json!({ "mode": "default", "settings": { "reasoning_effort": "low" } });
     check(json!({ "collaborationMode": mode }), Some("low"));
 }
 

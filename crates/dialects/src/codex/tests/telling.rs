@@ -92,7 +92,7 @@ fn the_end_of_a_call_repeats_what_was_called() {
     });
     let item = &finished[0]["params"]["item"];
     assert_eq!(finished[0]["method"], "item/completed");
-    assert_eq!(item["command"], "rm -rf build");
+    assert_eq!(item["command"], "/bin/bash -c 'rm -rf build'");
     assert_eq!(item["aggregatedOutput"], "a\nb\n");
     assert_eq!(
         (&item["exitCode"], &item["status"]),
@@ -155,7 +155,10 @@ fn an_ask_says_what_is_waited_for_before_it_asks() {
     assert_eq!(told[0]["params"]["status"], status);
     assert_eq!(told[1]["id"], 7);
     assert_eq!(told[1]["method"], "item/commandExecution/requestApproval");
-    assert_eq!(told[1]["params"]["command"], "rm -rf build");
+    let params = &told[1]["params"];
+    // As the app-server joins it: its clients unwrap the shell.
+    assert_eq!(params["command"], "/bin/bash -c 'rm -rf build'");
+    assert_eq!(params["reason"], "this command is not known to be harmless");
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub enum ThreadItem<'a> {
     },
     CommandExecution {
         id: &'a str,
-        command: &'a str,
+        command: Cow<'a, str>,
         cwd: Cow<'a, str>,
         source: &'static str,
         status: ItemStatus,

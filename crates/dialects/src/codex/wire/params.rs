@@ -31,6 +31,9 @@ pub struct ThreadStartParams {
     /// A word, or an object for finer rules.
     #[serde(default)]
     pub approval_policy: Option<Value>,
+    /// A word.
+    #[serde(default)]
+    pub sandbox: Option<Value>,
     #[serde(default)]
     pub config: Option<ThreadConfig>,
 }
@@ -138,13 +141,18 @@ pub struct TurnStartParams {
     pub effort: Option<String>,
     #[serde(default)]
     pub approval_policy: Option<Value>,
+    /// An object, by its `type`.
+    #[serde(default)]
+    pub sandbox_policy: Option<Value>,
     #[serde(default)]
     pub collaboration_mode: Option<CollaborationMode>,
 }
 
-/// The mode itself has no meaning here; its settings stand for a turn's own.
+/// Its settings stand for a turn's own.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct CollaborationMode {
+    #[serde(default)]
+    pub mode: Option<String>,
     #[serde(default)]
     pub settings: Option<CollaborationSettings>,
 }

@@ -16,10 +16,10 @@ pub struct RequestApproval<'a> {
     pub turn_id: &'a str,
     pub item_id: &'a str,
     pub started_at_ms: i64,
-    pub reason: &'static str,
+    pub reason: Cow<'a, str>,
     /// Absent where files are to change.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<&'a str>,
+    pub command: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]

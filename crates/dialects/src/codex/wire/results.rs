@@ -101,11 +101,25 @@ pub struct ThreadOpened<'a> {
     pub reasoning_effort: Option<&'a str>,
 }
 
-/// Nothing encloses commands in this build, and the answer says so.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "camelCase")]
+/// What holds the commands of a thread, as it really is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum SandboxPolicy {
     DangerFullAccess,
+    ReadOnly {
+        network_access: bool,
+    },
+    WorkspaceWrite {
+        /// Beside the thread's own directory: none.
+        writable_roots: [&'static str; 0],
+        network_access: bool,
+        exclude_tmpdir_env_var: bool,
+        exclude_slash_tmp: bool,
+    },
 }
 
 /// thread/read

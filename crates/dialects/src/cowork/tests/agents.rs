@@ -159,6 +159,7 @@ fn asks_of_a_sub_agent_are_asked_like_any_other() {
         "command": "rm -rf build",
         "dangerous": true,
         "reasonCode": "matches_dangerous_pattern",
+        "reason": "this command is not known to be harmless",
     });
     check(opened(explorers(approval(3))), &[frame("approval", fields)]);
     let fields = json!({ "requestId": "req-4", "question": "Which?", "options": ["yes"] });

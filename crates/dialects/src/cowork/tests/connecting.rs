@@ -44,7 +44,7 @@ fn open_ask(ask: vocabulary::Ask, answered: &[&str]) -> OpenAsk {
 #[test]
 fn a_fresh_connection_is_told_the_first_five_at_once() {
     let mut stub = Stub::opened(&[]);
-    assert_eq!(stub.call(), &Call::CreateThread(Box::default()));
+    assert_eq!(stub.call(), &creation());
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
     assert!(stub.sent.is_empty());
     stub.reply(Ok(Reply::Listening(Box::new(view()))));
@@ -356,7 +356,7 @@ fn a_question_told_live_meanwhile_is_not_asked_twice() {
 fn an_unknown_session_is_silently_a_new_one() {
     let mut stub = Stub::opened(&[("resumeSessionId", OTHER)]);
     stub.reply(Err(Refusal::new(Why::UnknownThread, "there is none")));
-    assert_eq!(stub.call(), &Call::CreateThread(Box::default()));
+    assert_eq!(stub.call(), &creation());
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
     stub.reply(Ok(Reply::Listening(Box::new(view()))));
     let hello = stub.take().remove(0);
@@ -368,7 +368,7 @@ fn an_unknown_session_is_silently_a_new_one() {
 fn an_id_that_is_none_is_not_asked_for() {
     for id in ["", "  ", "not-a-uuid", "../../etc"] {
         let stub = Stub::opened(&[("resumeSessionId", id)]);
-        assert_eq!(stub.call(), &Call::CreateThread(Box::default()));
+        assert_eq!(stub.call(), &creation());
     }
 }
 
@@ -399,4 +399,12 @@ fn what_is_said_before_the_greeting_is_heard_after_it() {
     let types = stub.take_types();
     assert_eq!(types[..5], FIRST_FIVE);
     assert_eq!(types[5..], ["pong"]);
+}
+
+/// The thread of a new socket: cowork's rules say what asks there.
+fn creation() -> Call {
+    Call::CreateThread(Box::new(vocabulary::NewThread {
+        approvals_expected: Some(vocabulary::Approvals::Ask),
+        ..vocabulary::NewThread::default()
+    }))
 }

@@ -47,6 +47,8 @@ pub fn settings() -> ThreadSettings {
         effort: None,
         model: model(),
         auto_approve: false,
+        approvals: vocabulary::Approvals::Auto,
+        sandbox: vocabulary::SandboxMode::WorkspaceWrite,
         tools: true,
         max_steps: 100,
         sub_agent_model: String::new(),
@@ -81,6 +83,10 @@ pub fn view() -> ThreadView {
         woken: false,
         kept: false,
         listeners: 0,
+        sandbox: vocabulary::SandboxInForce {
+            holds: true,
+            network: false,
+        },
     }
 }
 
@@ -113,6 +119,8 @@ pub fn approval(id: u64) -> Ask {
             command: "rm -rf build".to_owned(),
             dangerous: true,
             risk: RiskCode::MatchesDangerousPattern,
+            reason: "this command is not known to be harmless".to_owned(),
+            leaves_sandbox: false,
         }),
     )
 }

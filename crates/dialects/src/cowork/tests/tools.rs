@@ -137,6 +137,7 @@ fn an_approval_is_asked_for_and_only_a_no_is_told() {
                     "command": "rm -rf build",
                     "dangerous": true,
                     "reasonCode": "matches_dangerous_pattern",
+                    "reason": "this command is not known to be harmless",
                 }),
             ),
         ],

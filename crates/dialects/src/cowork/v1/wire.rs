@@ -1,5 +1,7 @@
 //! The frames in which protocol 1 differs from 7; the rest are those of 7.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vocabulary::{Ask, AskKind, ModelRef, ThreadCard};
@@ -73,8 +75,11 @@ pub enum ServerEvent<'a> {
     Approval {
         session_id: &'a str,
         request_id: Shown<RequestId>,
-        command: &'a str,
+        command: Cow<'a, str>,
         dangerous: bool,
+        /// Why it is asked: an addition of ours.
+        #[serde(skip_serializing_if = "str::is_empty")]
+        reason: &'a str,
     },
     ConfigUpdated {
         session_id: &'a str,
@@ -164,8 +169,9 @@ pub fn approval(session_id: &str, ask: &Ask) -> Option<Frame> {
     let event = ServerEvent::Approval {
         session_id,
         request_id: Shown(RequestId::first(ask.id)),
-        command: &approval.command,
+        command: approval.command_in_full(),
         dangerous: approval.dangerous,
+        reason: &approval.reason,
     };
     Some(event.frame())
 }

@@ -1,5 +1,7 @@
 //! Events of a conversation: echo, stream chunks, answers, prompts.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -114,9 +116,12 @@ pub struct Ask<'a> {
 pub struct Approval<'a> {
     pub session_id: &'a str,
     pub request_id: Shown<RequestId>,
-    pub command: &'a str,
+    pub command: Cow<'a, str>,
     pub dangerous: bool,
     pub reason_code: ApprovalRiskCode,
+    /// In words: an addition of ours.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reason: &'a str,
 }
 
 /// Shared Types: ApprovalRiskCode.

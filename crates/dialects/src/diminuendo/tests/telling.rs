@@ -96,7 +96,8 @@ fn a_permission_is_asked_and_resolved() {
     assert_eq!(
         only(facts::asked(7, false)),
         json!({"type": "permission_requested", "requestId": "req-7", "toolName": "bash",
-               "description": "rm -rf build"})
+               "description": "rm -rf build",
+               "reason": "this command is not known to be harmless"})
     );
     for (answer, approved) in [
         (ApprovalAnswer::Once, true),

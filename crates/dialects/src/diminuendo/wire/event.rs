@@ -166,7 +166,10 @@ pub enum ServerEvent<'a> {
         session_id: &'a str,
         request_id: Shown<RequestId>,
         tool_name: &'a str,
-        description: &'a str,
+        description: Cow<'a, str>,
+        /// Why it is asked: an addition of ours.
+        #[serde(skip_serializing_if = "str::is_empty")]
+        reason: &'a str,
         seq: u64,
         ts: i64,
     },

@@ -38,6 +38,8 @@ pub fn thread() -> Thread {
             effort: None,
             model: model(),
             auto_approve: true,
+            approvals: vocabulary::Approvals::Auto,
+            sandbox: vocabulary::SandboxMode::WorkspaceWrite,
             tools: false,
             max_steps: 100,
             sub_agent_model: String::new(),
@@ -65,6 +67,10 @@ pub fn view() -> ThreadView {
         woken: false,
         kept: true,
         listeners: 0,
+        sandbox: vocabulary::SandboxInForce {
+            holds: true,
+            network: false,
+        },
     }
 }
 
@@ -148,6 +154,8 @@ pub fn approval() -> Ask {
             command: "make".to_owned(),
             dangerous: false,
             risk: RiskCode::RequiresManualReview,
+            reason: "this command is not known to be harmless".to_owned(),
+            leaves_sandbox: false,
         }),
     }
 }

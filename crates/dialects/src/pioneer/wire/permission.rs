@@ -4,6 +4,8 @@
 //! ids. A question of the agent is spelled as a request with `questions`, another addition: it is
 //! answered by the same method, with `answers` instead of a resolution.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +25,10 @@ pub struct TurnPermissionApprovalRequest<'a> {
     pub tool_name: &'a str,
     /// The command, or one line that says what would happen; absent where questions are asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<&'a str>,
+    pub command: Option<Cow<'a, str>>,
+    /// Why it is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dangerous: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

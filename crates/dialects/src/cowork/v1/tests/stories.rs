@@ -59,7 +59,8 @@ fn an_approval_has_no_reason_code() {
         stub.take(),
         [
             json!({"type": "approval", "sessionId": SESSION, "requestId": "req-3",
-                "command": "rm -rf build", "dangerous": true})
+                "command": "rm -rf build", "dangerous": true,
+                "reason": "this command is not known to be harmless"})
         ]
     );
 }

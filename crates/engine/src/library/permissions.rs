@@ -1,0 +1,32 @@
+//! What a caller may set of a thread's permissions: nothing is promised that does not hold.
+
+use vocabulary::{Changes, Refusal, SandboxInForce, SandboxMode};
+
+use crate::Shared;
+
+/// What really holds commands here.
+pub async fn in_force(shared: &Shared) -> SandboxInForce {
+    let sandbox = shared.sandbox().await;
+    let holds = sandbox.mode() != tools::sandbox::Mode::Nothing;
+    SandboxInForce {
+        holds,
+        network: !holds || sandbox.network(),
+    }
+}
+
+/// Refuses full access where a sandbox holds. Where none does, that is how things are already, and
+/// there is nothing to change.
+pub async fn settle(shared: &Shared, changes: &mut Changes) -> Result<(), Refusal> {
+    if changes.sandbox != Some(SandboxMode::FullAccess) {
+        return Ok(());
+    }
+    if in_force(shared).await.holds {
+        return Err(Refusal::invalid(
+            "sandbox",
+            "this server keeps commands in its sandbox, so there is no full access; take \
+             read-only or workspace-write, or have the owner start it with --sandbox off",
+        ));
+    }
+    changes.sandbox = None;
+    Ok(())
+}

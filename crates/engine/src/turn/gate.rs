@@ -1,0 +1,334 @@
+//! Whether a call may run: the tool's own judgement, the user's policy over it, what the sandbox
+//! holds, and a person.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tools::policy::{Decision, PolicyCall};
+use tools::sandbox::Mode;
+use tools::{Class, Judgement, Risk, Sandbox, Scope, Tool};
+use vocabulary::{
+    Answer, Approval, ApprovalAnswer, Approvals, AskKind, Closing, Grant, GrantScope, RiskCode,
+    StreamTag, ThreadSettings, ToolCall, ToolClass, ToolOutcome, ToolOutput,
+};
+
+use super::tooling::CANCELLED;
+use super::{SessionGone, Turn};
+use crate::grants;
+
+/// What is put before a person.
+struct Wish {
+    command: String,
+    dangerous: bool,
+    risk: Risk,
+    why: String,
+}
+
+/// What becomes of a call before any person is asked.
+enum Verdict {
+    Run,
+    Ask(Wish),
+    Refuse(String),
+}
+
+/// Asks a person where the call needs one; gives the outcome if it may not run.
+pub async fn refused(
+    turn: &Turn,
+    tag: &StreamTag,
+    call: &ToolCall,
+    tool: &dyn Tool,
+    scope: &Scope,
+) -> Result<Option<ToolOutcome>, SessionGone> {
+    let wish = match verdict(turn, call, tool, scope).await {
+        Verdict::Run => return Ok(None),
+        Verdict::Refuse(error) => return Ok(Some(ToolOutcome::Failed { error })),
+        Verdict::Ask(wish) => wish,
+    };
+    let granted = {
+        let permits = turn.permits.borrow();
+        match unasked(&permits.settings, &wish) {
+            Some(Ok(())) => return Ok(None),
+            Some(Err(error)) => return Ok(Some(ToolOutcome::Failed { error })),
+            None => grants::covers(&permits.granted, &wish.command),
+        }
+    };
+    if granted || granted_here(turn, &wish.command).await {
+        return Ok(None);
+    }
+    let what = wish.command.clone();
+    let closing = turn.ask(tag.clone(), call, approval(wish)).await?;
+    if closing.approved() {
+        remember(turn, &closing, what).await;
+        return Ok(None);
+    }
+    Ok(Some(match closing {
+        Closing::Answered(_) => ToolOutcome::Denied(denied(tool.class())),
+        Closing::Cancelled => ToolOutcome::NotRun {
+            why: CANCELLED.to_owned(),
+        },
+        Closing::Lost { why } => ToolOutcome::NotRun { why },
+    }))
+}
+
+/// Where nobody is asked: whether it runs, or why not.
+///
+/// Not asking never lets anything out of the sandbox: words that a command prints would be enough.
+fn unasked(settings: &ThreadSettings, wish: &Wish) -> Option<Result<(), String>> {
+    let asks_nobody = settings.auto_approve || settings.approvals == Approvals::Never;
+    match (asks_nobody, settings.auto_approve, wish.risk) {
+        (false, _, _) => None,
+        (true, _, Risk::BeyondSandbox) => Some(Err(format!(
+            "not run: it {}, and nobody is asked in this thread. Do without it, or tell the user \
+             what you need and why; the server's owner can open the network with --network.",
+            wish.why
+        ))),
+        (true, true, _) => Some(Ok(())),
+        (true, false, _) => Some(Err(format!(
+            "not run: a person would have to allow it ({}), and this thread asks nobody. Do it in \
+             another way, or tell the user what you need and why.",
+            wish.why
+        ))),
+    }
+}
+
+async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -> Verdict {
+    let fence = Held::of(turn, tool.class(), scope).await;
+    let judgement = tool.judge(scope, &call.input);
+    let judgement = match judgement {
+        Judgement::Ask { .. } if named_by_user(turn, call) => Judgement::Allow,
+        Judgement::Ask {
+            command,
+            dangerous,
+            why,
+            risk: Risk::BeyondSandbox,
+        } if fence.is_open() => Judgement::Ask {
+            command,
+            dangerous,
+            why,
+            risk: Risk::ManualReview,
+        },
+        Judgement::Allow => fence.doubted(&call.input),
+        judgement @ Judgement::Ask { .. } => judgement,
+    };
+    match (decided(turn, call, &judgement), judgement) {
+        (Decision::Refuse { why }, _) => Verdict::Refuse(why),
+        (Decision::Allow, Judgement::Allow) => Verdict::Run,
+        (
+            Decision::Allow,
+            Judgement::Ask {
+                command,
+                dangerous,
+                risk,
+                ..
+            },
+        ) => match fence.why_rules_do_not_count() {
+            None => Verdict::Run,
+            Some(why) => Verdict::Ask(Wish {
+                command,
+                dangerous,
+                risk,
+                why: format!("a rule of yours allows this, but {why}"),
+            }),
+        },
+        (
+            Decision::Ask {
+                command,
+                dangerous,
+                risk,
+                why,
+            },
+            judgement,
+        ) => {
+            let approvals = turn.permits.borrow().settings.approvals;
+            match (why, judgement) {
+                (None, Judgement::Ask { .. }) if fence.holds(approvals, risk, &call.input) => {
+                    Verdict::Run
+                }
+                (rule, judgement) => Verdict::Ask(Wish {
+                    command,
+                    dangerous,
+                    risk,
+                    why: rule.unwrap_or_else(|| reason(judgement, risk)),
+                }),
+            }
+        }
+    }
+}
+
+fn reason(judgement: Judgement, risk: Risk) -> String {
+    match judgement {
+        Judgement::Ask { why, .. } => why,
+        Judgement::Allow => risk.in_words().to_owned(),
+    }
+}
+
+/// What the sandbox does for a call; for anything but a command, nothing.
+struct Held<'a> {
+    scope: &'a Scope,
+    /// Absent where the call is no command.
+    sandbox: Option<Arc<Sandbox>>,
+}
+
+impl<'a> Held<'a> {
+    async fn of(turn: &Turn, class: Class, scope: &'a Scope) -> Held<'a> {
+        let sandbox = match class {
+            Class::Command => Some(turn.shared.sandbox().await),
+            Class::FileRead | Class::FileChange | Class::Question | Class::Plan | Class::Other => {
+                None
+            }
+        };
+        Held { scope, sandbox }
+    }
+
+    /// Whether nothing holds a command, so that there is nothing to leave either.
+    fn is_open(&self) -> bool {
+        let mode = self.sandbox.as_ref().map(|sandbox| sandbox.mode());
+        mode == Some(Mode::Nothing)
+    }
+
+    /// What is made of a command that its judge lets through: with nothing to hold it, a person
+    /// looks at all of them, and so at git where its configuration runs a program.
+    fn doubted(&self, input: &Value) -> Judgement {
+        let (Some(sandbox), Some(command)) = (&self.sandbox, command_of(input)) else {
+            return Judgement::Allow;
+        };
+        let ask = |why: String| Judgement::Ask {
+            command: command.to_owned(),
+            dangerous: false,
+            risk: Risk::ManualReview,
+            why,
+        };
+        match sandbox.mode() {
+            Mode::Nothing => ask("no sandbox holds commands here".to_owned()),
+            Mode::Bubblewrap | Mode::Landlock => Judgement::Allow,
+        }
+    }
+
+    /// Why a rule that allows a command is not enough: it may only lift what the sandbox holds in.
+    fn why_rules_do_not_count(&self) -> Option<String> {
+        self.sandbox.as_ref()?.why_it_asks(self.scope)
+    }
+
+    /// Whether a command that its judge would ask for runs without a person, because it cannot do harm.
+    fn holds(&self, approvals: Approvals, risk: Risk, input: &Value) -> bool {
+        let (Some(sandbox), Some(command)) = (&self.sandbox, command_of(input)) else {
+            return false;
+        };
+        let harmless = match (approvals, risk) {
+            (Approvals::Ask, _) => false,
+            (Approvals::AskUnlessRead, risk) => return !self.is_open() && risk == Risk::FileRead,
+            (
+                Approvals::Auto | Approvals::Never,
+                Risk::FileRead | Risk::ShellControlOperator | Risk::ManualReview,
+            ) => !tools::risk::leaves_workspace(self.scope, command),
+            (
+                Approvals::Auto | Approvals::Never,
+                Risk::DangerousPattern | Risk::OutsideScope | Risk::BeyondSandbox,
+            ) => false,
+        };
+        harmless && sandbox.protects_inside(self.scope)
+    }
+}
+
+fn command_of(input: &Value) -> Option<&str> {
+    input.get("command").and_then(Value::as_str)
+}
+
+/// Whether the user's own words name the host that the call goes to.
+fn named_by_user(turn: &Turn, call: &ToolCall) -> bool {
+    let host = tools::web::host_of(&call.input);
+    host.is_some_and(|host| turn.user_named(&host))
+}
+
+/// What the policy makes of a tool's own judgement.
+fn decided(turn: &Turn, call: &ToolCall, judgement: &Judgement) -> Decision {
+    let field = |name: &str| call.input.get(name).and_then(Value::as_str);
+    let paths: Vec<String> = ["filePath", "notebookPath", "path", "cwd"]
+        .into_iter()
+        .filter_map(field)
+        .map(|path| relative(turn, path))
+        .collect();
+    let hosts: Vec<String> = tools::web::host_of(&call.input).into_iter().collect();
+    let subject = paths.first().or(hosts.first());
+    let summary = match subject {
+        Some(subject) => format!("{} {subject}", call.name),
+        None => call.name.clone(),
+    };
+    let command = match call.class {
+        ToolClass::Command => field("command"),
+        ToolClass::FileRead
+        | ToolClass::FileChange
+        | ToolClass::Question
+        | ToolClass::Plan
+        | ToolClass::Other => None,
+    };
+    turn.shared.config.policy.decide(&PolicyCall {
+        tool: &call.name,
+        summary: &summary,
+        command,
+        paths: &paths,
+        hosts: &hosts,
+        judgement,
+    })
+}
+
+/// As rules name it: from the workspace on, where it lies inside.
+fn relative(turn: &Turn, path: &str) -> String {
+    let inside = std::path::Path::new(path).strip_prefix(&turn.card.directory);
+    inside.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+}
+
+/// Whether it was allowed in this workspace once and for all.
+async fn granted_here(turn: &Turn, command: &str) -> bool {
+    let of_workspace = grants::of_workspace(&turn.shared, &turn.card).await;
+    of_workspace.is_ok_and(|grants| grants::covers(&grants, command))
+}
+
+/// Keeps a yes that was for the whole workspace; the thread has it in its log already.
+async fn remember(turn: &Turn, closing: &Closing, what: String) {
+    let Closing::Answered(Answer::Approval(ApprovalAnswer::ForWorkspace)) = closing else {
+        return;
+    };
+    let grant = Grant {
+        what,
+        scope: GrantScope::Workspace,
+        at: crate::now(),
+    };
+    if let Err(error) = grants::add(&turn.shared, &turn.card, grant).await {
+        tracing::warn!(%error, "a grant for the workspace could not be kept");
+    }
+}
+
+fn denied(class: Class) -> ToolOutput {
+    match class {
+        Class::Command => ToolOutput::Command {
+            stdout: String::new(),
+            stderr: "User rejected this command.".to_owned(),
+            exit_code: 1,
+            duration_ms: 0,
+        },
+        Class::FileRead | Class::FileChange | Class::Question | Class::Plan | Class::Other => {
+            ToolOutput::Text("User rejected this action.".to_owned())
+        }
+    }
+}
+
+fn approval(wish: Wish) -> AskKind {
+    AskKind::Approval(Approval {
+        command: wish.command,
+        dangerous: wish.dangerous,
+        risk: risk_code(wish.risk),
+        reason: wish.why,
+        leaves_sandbox: wish.risk == Risk::BeyondSandbox,
+    })
+}
+
+fn risk_code(risk: Risk) -> RiskCode {
+    match risk {
+        Risk::DangerousPattern => RiskCode::MatchesDangerousPattern,
+        Risk::ShellControlOperator => RiskCode::ContainsShellControlOperator,
+        Risk::ManualReview => RiskCode::RequiresManualReview,
+        Risk::FileRead => RiskCode::FileReadCommandRequiresReview,
+        Risk::OutsideScope | Risk::BeyondSandbox => RiskCode::OutsideAllowedScope,
+    }
+}
