@@ -30,7 +30,7 @@ async fn a_thread_in_which_nothing_happened_leaves_no_trace() {
 
 #[tokio::test]
 async fn a_running_turn_is_closed_as_failed_after_a_crash() {
-    let house = House::new("turn\n say kept words\n call bash {\"command\":\"ls\"}\nnext\n hold");
+    let house = House::new("turn\n say kept words\n call glob {\"pattern\":\"*\"}\nnext\n hold");
     let thread = house.thread().await;
     let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
     house.say(thread, "go").await.expect("a turn");
