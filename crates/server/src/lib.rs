@@ -14,6 +14,7 @@ mod http;
 pub mod limits;
 pub mod origin;
 mod pace;
+mod peer;
 mod seats;
 pub mod table;
 mod ticket;
