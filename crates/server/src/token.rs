@@ -1,6 +1,9 @@
 //! The shared secret that lets a client in.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -31,8 +34,8 @@ impl Token {
     pub fn configured(file: Option<&Path>) -> anyhow::Result<Option<Self>> {
         let secret = match file {
             Some(path) => Some(
-                std::fs::read_to_string(path)
-                    .with_context(|| format!("cannot read the token file {}", path.display()))?,
+                read_private(path)
+                    .with_context(|| format!("cannot use the token file {}", path.display()))?,
             ),
             None => std::env::var(TOKEN_VARIABLE).ok(),
         };
@@ -42,6 +45,26 @@ impl Token {
     pub fn is(&self, candidate: &str) -> bool {
         self.0 == blake3::hash(candidate.as_bytes())
     }
+}
+
+/// A file that only we can read: who else reads the token is us to the server.
+fn read_private(path: &Path) -> anyhow::Result<String> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let mode = metadata.mode() & 0o777;
+    // What root gave to a group was given on purpose: so come the secrets of orchestrators.
+    let given = metadata.uid() == 0 && !rustix::process::geteuid().is_root();
+    let private = if given { 0o640 } else { 0o600 };
+    if mode & 0o077 & !private != 0 {
+        bail!(
+            "other users may read it (its mode is {mode:03o}): run `chmod 600 {}`, and make a new \
+             token if one of them could have",
+            path.display()
+        );
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 impl fmt::Debug for Token {
@@ -71,5 +94,32 @@ mod tests {
         assert_eq!(format!("{token:?}"), "Token(redacted)");
         let error = Token::new("hunter2").expect_err("too short");
         assert!(!format!("{error:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_token_file_that_others_may_read_is_refused_with_what_to_do() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("token");
+        std::fs::write(&path, SECRET).expect("a file");
+        let configured = |mode| {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&path, permissions).expect("a mode");
+            Token::configured(Some(&path))
+        };
+        for mode in [0o600, 0o400] {
+            assert!(
+                configured(mode).is_ok_and(|token| token.is_some()),
+                "{mode:o}"
+            );
+        }
+        for mode in [0o644, 0o640, 0o604, 0o620, 0o666] {
+            let error = format!("{:#}", configured(mode).expect_err("others may read it"));
+            let advice = format!("run `chmod 600 {}`", path.display());
+            assert!(
+                error.contains(&advice) && !error.contains(SECRET),
+                "{error}"
+            );
+        }
     }
 }
