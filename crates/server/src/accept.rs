@@ -15,6 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service;
 
 use crate::limits::{ACCEPT_REST, HTTP_SOCKET_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_HEAD_MAX};
+use crate::peer::{Peer, PeerLookup};
 use crate::seats::{Seat, Seats};
 
 /// How a request reached us.
@@ -22,14 +23,15 @@ use crate::seats::{Seat, Seats};
 pub struct Arrival {
     /// The address of ours that the client connected to.
     pub came_in_by: IpAddr,
+    pub peer: Peer,
     /// Held as long as anything of the socket lives.
     _seat: Arc<Seat>,
 }
 
 /// Serves a listener until the task is dropped.
-pub async fn run(listener: TcpListener, router: Router, seats: Seats) {
+pub async fn run(listener: TcpListener, router: Router, seats: Seats, peers: Arc<PeerLookup>) {
     loop {
-        let (stream, peer) = match listener.accept().await {
+        let (stream, client) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "cannot take in a connection");
@@ -38,10 +40,11 @@ pub async fn run(listener: TcpListener, router: Router, seats: Seats) {
                 continue;
             }
         };
-        match (seats.take(peer.ip()), stream.local_addr()) {
+        match (seats.take(client.ip()), stream.local_addr()) {
             (Some(seat), Ok(local)) => {
                 let arrival = Arrival {
                     came_in_by: local.ip().to_canonical(),
+                    peer: peers.find(client, local),
                     _seat: Arc::new(seat),
                 };
                 tokio::spawn(serve(stream, router.clone(), arrival));
@@ -62,6 +65,7 @@ async fn serve(stream: TcpStream, router: Router, arrival: Arrival) {
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST_HEAD_MAX)
+        .max_header_size(REQUEST_HEAD_BYTES_MAX)
         .max_buf_size(REQUEST_HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), answer)
         .with_upgrades();

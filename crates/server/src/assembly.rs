@@ -24,6 +24,7 @@ use crate::accept;
 use crate::access::Access;
 use crate::http::{self, Site};
 use crate::limits::{GOODBYE_MAX, STOP_GRACE, STOP_SLACK};
+use crate::peer::PeerLookup;
 use crate::seats::Seats;
 use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
@@ -100,19 +101,26 @@ pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
             origins: settings.allow_origins.clone(),
             ..Access::default()
         },
+        refusals: Default::default(),
         settings,
         started: Instant::now(),
         closing: CancellationToken::new(),
         stop: CancellationToken::new(),
         connections: TaskTracker::new(),
     });
-    let seats = Seats::default();
+    let (seats, peers) = (Seats::default(), Arc::new(PeerLookup::default()));
     let mut serving = JoinSet::new();
-    serving.spawn(accept::run(main, http::main_router(&site), seats.clone()));
+    let router = http::main_router(&site);
+    serving.spawn(accept::run(main, router, seats.clone(), Arc::clone(&peers)));
     let mut others = Vec::new();
     for (tongue, (listener, address)) in own {
         let router = http::own_router(&site, tongue, address.port());
-        serving.spawn(accept::run(listener, router, seats.clone()));
+        serving.spawn(accept::run(
+            listener,
+            router,
+            seats.clone(),
+            Arc::clone(&peers),
+        ));
         let path = tongue.own.first().copied().unwrap_or_default();
         tracing::info!(target: "dragoman::listen", "{} clients: ws://{address}{path}", tongue.name);
         others.push((tongue.name, address));

@@ -59,13 +59,14 @@ pub struct Arguments {
     /// (repeatable)
     #[arg(long, value_name = "DIALECT=PORT")]
     pub listen: Vec<Listen>,
-    /// A file with the token that clients must carry
+    /// A file with the token that clients must carry, and that only you may read; without a token
+    /// only processes of your own user are let in
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// A further name this server goes by, as requests name it in Host (repeatable)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = origin::listed_host)]
     pub allow_host: Vec<String>,
-    /// A web page that may connect, like https://team.example (repeatable)
+    /// A web page that may connect, like https://team.example or http://localhost:5173 (repeatable)
     #[arg(long, value_name = "URL", value_parser = origin::listed)]
     pub allow_origin: Vec<String>,
     /// Run every command without asking; what the sandbox does not let it do stays undone

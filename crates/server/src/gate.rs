@@ -1,6 +1,7 @@
 //! What every request passes before anything else looks at it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Extension;
 use axum::extract::{Query, Request, State};
@@ -9,63 +10,197 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::accept::Arrival;
+use crate::access::Denied;
 use crate::http::Site;
 use crate::limits::QUERY_BYTES_MAX;
-use crate::origin::Pages;
+use crate::log_limiter::LogLimiter;
+use crate::origin::{Authority, Origin};
 
 /// Pages that tell nothing but whether we live; whoever watches over a process needs no secret.
 const OPEN_PAGES: [&str; 2] = ["/healthz", "/readyz"];
 
-/// Lets in who calls us by our name and carries the token.
-pub async fn check_sender(
+/// What is said in the log of those who are not let in, each in its own pace.
+#[derive(Default)]
+pub struct RefusalLog {
+    hosts: LogLimiter,
+    pages: LogLimiter,
+    users: LogLimiter,
+    tokens: LogLimiter,
+}
+
+/// A refusal is boxed because an answer is large, and nearly every check passes.
+type Checked<T> = Result<T, Box<Response>>;
+
+fn refuse(answer: impl IntoResponse) -> Box<Response> {
+    Box::new(answer.into_response())
+}
+
+/// Lets in who calls us by our name, from a page that may, and is who they must be.
+pub async fn check(
     State(site): State<Arc<Site>>,
     Extension(arrival): Extension<Arrival>,
     request: Request,
     next: Next,
 ) -> Response {
-    let host = text(request.headers(), header::HOST).unwrap_or_default();
-    if !site.access.host_allowed(host, arrival.came_in_by) {
-        let message = "this server does not go by that name; see --allow-host\n";
-        return (StatusCode::MISDIRECTED_REQUEST, message).into_response();
-    }
-    let uri = request.uri();
-    if uri
-        .query()
-        .is_some_and(|query| query.len() > QUERY_BYTES_MAX)
-    {
-        return (StatusCode::URI_TOO_LONG, "the query is too long\n").into_response();
-    }
-    // A browser's question whether it may ask carries no secret, by its rules.
-    let preflight = request.method() == Method::OPTIONS;
-    if !preflight && !OPEN_PAGES.contains(&uri.path()) {
-        let query = Query::<Vec<(String, String)>>::try_from_uri(uri);
-        let query = query.map(|Query(pairs)| pairs).unwrap_or_default();
-        if !site.access.admits(request.headers(), &query) {
-            return unknown();
+    let page = request.headers().get(header::ORIGIN).cloned();
+    let mut response = match check_names(&site, &arrival, &request) {
+        Ok(()) => {
+            let mut response = match check_sender(&site, &arrival, &request) {
+                Ok(()) => next.run(request).await,
+                Err(refusal) => *refusal,
+            };
+            // The page is one that may read the answer, a refusal too.
+            if let Some(page) = page {
+                let headers = response.headers_mut();
+                headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, page);
+                headers.append(header::VARY, HeaderValue::from_static("origin"));
+            }
+            response
         }
-    }
-    next.run(request).await
+        Err(refusal) => *refusal,
+    };
+    // Nothing here is what a browser guesses it to be.
+    let nosniff = HeaderValue::from_static("nosniff");
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
 }
 
-/// Refuses pages that a dialect does not speak to; others may read the answer.
-pub async fn check_origin(
-    State((site, pages)): State<(Arc<Site>, Pages)>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let refused = |origin| !site.access.origin_allowed(origin, pages);
-    if text(request.headers(), header::ORIGIN).is_some_and(refused) {
-        let message = "pages of other sites may not use this server; see --allow-origin\n";
-        return (StatusCode::FORBIDDEN, message).into_response();
+/// Whether a request calls us by our name, and comes from no page or from one that may speak to us.
+fn check_names(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()> {
+    let host = only(request.headers(), header::HOST)?.unwrap_or_default();
+    let host = check_host(site, arrival, host)?;
+    // A request line may name a host, too, and whoever forwards requests goes by that one.
+    if let Some(named) = request.uri().authority() {
+        check_host(site, arrival, named.as_str())?;
     }
-    let origin = request.headers().get(header::ORIGIN).cloned();
-    let mut response = next.run(request).await;
-    if let Some(origin) = origin {
-        let headers = response.headers_mut();
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.append(header::VARY, HeaderValue::from_static("origin"));
+    match only(request.headers(), header::ORIGIN)? {
+        Some(page) => check_page(site, page, &host),
+        None => Ok(()),
     }
-    response
+}
+
+fn check_host<'a>(site: &Site, arrival: &Arrival, text: &'a str) -> Checked<Authority<'a>> {
+    let status = StatusCode::MISDIRECTED_REQUEST;
+    let Some(host) = Authority::parse(text) else {
+        let message = "the request names no host, or not as NAME:PORT\n";
+        return Err(refuse((status, message)));
+    };
+    if site.access.host_allowed(&host, arrival.came_in_by) {
+        return Ok(host);
+    }
+    let name = host.name;
+    if let Some(due) = site.refusals.hosts.due(Instant::now()) {
+        let left_out = due.left_out;
+        tracing::warn!(
+            left_out,
+            "refused a request to `{name}`; --allow-host {name} would allow it"
+        );
+    }
+    let message = format!(
+        "this server does not go by the name `{name}`; if it should, start it with \
+         --allow-host {name}\n"
+    );
+    Err(refuse((status, message)))
+}
+
+fn check_page(site: &Site, text: &str, host: &Authority<'_>) -> Checked<()> {
+    let Some(page) = Origin::parse(text) else {
+        let message = "a page without a name of its own may not use this server: its Origin is \
+                       not like http://localhost:5173\n";
+        return Err(refuse((StatusCode::FORBIDDEN, message)));
+    };
+    if site.access.origin_allowed(&page, host) {
+        return Ok(());
+    }
+    if let Some(due) = site.refusals.pages.due(Instant::now()) {
+        let left_out = due.left_out;
+        tracing::warn!(
+            left_out,
+            "refused a page of {text}; --allow-origin {text} would allow it"
+        );
+    }
+    let message = format!(
+        "pages of {text} may not use this server; if they should, start it with \
+         --allow-origin {text}\n"
+    );
+    Err(refuse((StatusCode::FORBIDDEN, message)))
+}
+
+/// Whether whoever sends a request may.
+fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()> {
+    let uri = request.uri();
+    let too_long = |query: &str| query.len() > QUERY_BYTES_MAX;
+    if uri.query().is_some_and(too_long) {
+        return Err(refuse((
+            StatusCode::URI_TOO_LONG,
+            "the query is too long\n",
+        )));
+    }
+    // A browser's question whether it may ask carries no secret, by its rules.
+    if request.method() == Method::OPTIONS || OPEN_PAGES.contains(&uri.path()) {
+        return Ok(());
+    }
+    let query = Query::<Vec<(String, String)>>::try_from_uri(uri);
+    let query = query.map(|Query(pairs)| pairs).unwrap_or_default();
+    let now = Instant::now();
+    let admitted = site
+        .access
+        .admit(arrival.peer, request.headers(), &query, now);
+    admitted.map_err(|denied| refuse(denial(site, arrival, &denied, now)))?;
+    Ok(())
+}
+
+/// Says no, and how it could be yes.
+fn denial(site: &Site, arrival: &Arrival, denied: &Denied, now: Instant) -> Response {
+    let from = arrival.peer.address;
+    let user = arrival.peer.user;
+    match denied {
+        Denied::OtherUser => {
+            if let Some(due) = site.refusals.users.due(now) {
+                let left_out = due.left_out;
+                tracing::warn!(
+                    left_out,
+                    "refused a process of {}: only our own user is let in without a token; \
+                     set one with --token-file for others",
+                    whose(user)
+                );
+            }
+            other_user(user)
+        }
+        Denied::NoToken => no_token(),
+        Denied::WrongToken => {
+            if let Some(due) = site.refusals.tokens.due(now) {
+                let left_out = due.left_out;
+                tracing::warn!(%from, user, left_out, "a wrong token");
+            }
+            no_token()
+        }
+        Denied::Guessing(wait) => {
+            let seconds = wait.as_secs_f64().ceil() as u64;
+            let retry = [(header::RETRY_AFTER, seconds.to_string())];
+            let message = "too many wrong tokens came from there; wait, and send the right one\n";
+            (StatusCode::TOO_MANY_REQUESTS, retry, message).into_response()
+        }
+    }
+}
+
+fn whose(user: Option<u32>) -> String {
+    match user {
+        Some(user) => format!("user {user}"),
+        None => "a user who cannot be told".to_owned(),
+    }
+}
+
+/// The answer to processes of others, where no token is set.
+fn other_user(user: Option<u32>) -> Response {
+    let message = format!(
+        "without a token this server lets in processes of its own user only, and this is one of \
+         {}. Start it with a token (--token-file FILE or DRAGOMAN_TOKEN), and send that as \
+         `Authorization: Bearer TOKEN`; a proxy has to pass it on\n",
+        whose(user)
+    );
+    (StatusCode::FORBIDDEN, message).into_response()
 }
 
 /// What a page of another origin, if it is let in, may send along.
@@ -79,16 +214,21 @@ pub async fn preflight() -> Response {
 }
 
 /// The answer to whoever has no token, or a wrong one.
-pub fn unknown() -> Response {
+pub fn no_token() -> Response {
     let message = "missing or invalid bearer token: send it as `Authorization: Bearer`, \
                    or a ticket from POST /ticket as ?ticket=\n";
     let scheme = [(header::WWW_AUTHENTICATE, "Bearer")];
     (StatusCode::UNAUTHORIZED, scheme, message).into_response()
 }
 
-/// A header's text; what is not text is nobody's.
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers
-        .get(name)
-        .map(|value| value.to_str().unwrap_or_default())
+/// A header's text; what is not text is nobody's name. Of two, somebody on the way may have looked
+/// at the other one.
+fn only(headers: &HeaderMap, name: HeaderName) -> Checked<Option<&str>> {
+    let mut values = headers.get_all(&name).iter();
+    let first = values.next();
+    if values.next().is_some() {
+        let message = format!("more than one {name} header\n");
+        return Err(refuse((StatusCode::BAD_REQUEST, message)));
+    }
+    Ok(first.map(|value| value.to_str().unwrap_or_default()))
 }

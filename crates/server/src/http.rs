@@ -22,10 +22,10 @@ use vocabulary::Caller;
 use crate::accept::Arrival;
 use crate::access::{Access, without_secrets};
 use crate::assembly::Settings;
+use crate::connection;
+use crate::gate::{self, RefusalLog};
 use crate::limits::{FRAME_BYTES_MAX, READ_BUFFER_BYTES, TICKET_LIFE, WRITE_BUFFER_BYTES};
-use crate::origin::Pages;
 use crate::table::{TONGUES, Tongue, ZANE};
-use crate::{connection, gate};
 
 type Pairs = Query<Vec<(String, String)>>;
 
@@ -37,6 +37,7 @@ pub struct Site {
     pub provider_ids: OnceLock<Arc<[String]>>,
     pub settings: Settings,
     pub access: Access,
+    pub refusals: RefusalLog,
     pub started: Instant,
     /// No new client is let in.
     pub closing: CancellationToken,
@@ -60,14 +61,14 @@ impl Site {
 pub fn main_router(site: &Arc<Site>) -> Router {
     let mut dialects = Router::new();
     for tongue in TONGUES {
-        dialects = with_dialect(dialects, site, tongue, tongue.main);
+        dialects = with_dialect(dialects, tongue, tongue.main);
     }
     finish(site, dialects, pages().route("/", get(front)))
 }
 
 /// A port of one dialect: its clients find the paths they expect.
 pub fn own_router(site: &Arc<Site>, tongue: &'static Tongue, port: u16) -> Router {
-    let dialects = with_dialect(Router::new(), site, tongue, tongue.own);
+    let dialects = with_dialect(Router::new(), tongue, tongue.own);
     let mut pages = pages();
     if tongue.name == ZANE {
         let health = get(move |site| health(site, port)).options(gate::preflight);
@@ -78,17 +79,10 @@ pub fn own_router(site: &Arc<Site>, tongue: &'static Tongue, port: u16) -> Route
 
 type Routes = Router<Arc<Site>>;
 
-fn with_dialect(
-    mut routes: Routes,
-    site: &Arc<Site>,
-    tongue: &'static Tongue,
-    paths: &[&str],
-) -> Routes {
+fn with_dialect(mut routes: Routes, tongue: &'static Tongue, paths: &[&str]) -> Routes {
     for path in paths {
         let enter =
             get(move |site, query, arrival, socket| upgrade(tongue, site, query, arrival, socket));
-        let check = (Arc::clone(site), tongue.pages);
-        let enter = enter.layer(middleware::from_fn_with_state(check, gate::check_origin));
         routes = routes.route(path, enter);
     }
     routes
@@ -104,14 +98,10 @@ fn pages() -> Routes {
 }
 
 fn finish(site: &Arc<Site>, dialects: Routes, pages: Routes) -> Router {
-    let check = (Arc::clone(site), Pages::OfThisMachine);
+    let check = middleware::from_fn_with_state(Arc::clone(site), gate::check);
     pages
-        .layer(middleware::from_fn_with_state(check, gate::check_origin))
         .merge(dialects)
-        .layer(middleware::from_fn_with_state(
-            Arc::clone(site),
-            gate::check_sender,
-        ))
+        .layer(check)
         .with_state(Arc::clone(site))
 }
 
@@ -151,7 +141,7 @@ async fn health(State(site): State<Arc<Site>>, port: u16) -> Response {
 /// A ticket costs the token itself: a ticket for a ticket would live for ever.
 async fn ticket(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
     if !site.access.holds_token(&headers) {
-        return gate::unknown();
+        return gate::no_token();
     }
     match site.access.tickets.issue(Instant::now()) {
         Some(ticket) => spelled(&json!({
@@ -193,6 +183,7 @@ async fn schema(Path(name): Path<String>) -> Response {
     }
 }
 
+/// Repeats `Host`, which has passed the gate: a name and digits, nothing that needs escaping.
 async fn front(headers: HeaderMap) -> String {
     let host = headers
         .get(header::HOST)

@@ -35,11 +35,18 @@ pub const HTTP_SOCKET_MAX: Duration = Duration::from_secs(300);
 pub const REQUEST_HEAD_BYTES_MAX: usize = 64 << 10;
 /// The longest query of a URL.
 pub const QUERY_BYTES_MAX: usize = 8 << 10;
+/// How often strangers may cause a line of one kind in the log.
+pub const LOG_EVERY: Duration = Duration::from_secs(10);
 /// How long the listener rests when the system gives it no more sockets.
 pub const ACCEPT_REST: Duration = Duration::from_millis(50);
 
 /// The shortest token that is taken.
 pub const TOKEN_BYTES_MIN: usize = 16;
+/// Wrong tokens that one peer may try at once, and how long each one more takes.
+pub const GUESSES_BURST: u32 = 10;
+pub const GUESS_EVERY: Duration = Duration::from_secs(1);
+/// How many peers are remembered for it.
+pub const GUESSERS_MAX: usize = 1_024;
 /// How long a ticket is good, and how many may be out.
 pub const TICKET_LIFE: Duration = Duration::from_secs(30);
 pub const TICKETS_MAX: usize = 1_024;

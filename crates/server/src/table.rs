@@ -10,8 +10,6 @@ use dialects::diminuendo::Diminuendo;
 use dialects::pioneer::Pioneer;
 use dialects::{Dialect, Hello};
 
-use crate::origin::Pages;
-
 /// Makes the dialect of one new connection.
 pub type Make = fn(&Hello) -> Box<dyn Dialect>;
 
@@ -20,7 +18,6 @@ pub struct Tongue {
     /// What `--listen` calls it.
     pub name: &'static str,
     pub make: Make,
-    pub pages: Pages,
     /// Its paths on the main port.
     pub main: &'static [&'static str],
     /// Its paths on a port of its own, where clients look for them.
@@ -32,43 +29,36 @@ pub const TONGUES: &[Tongue] = &[
     Tongue {
         name: "cowork",
         make: cowork,
-        pages: Pages::OfThisMachine,
         main: &["/ws"],
         own: &["/ws"],
     },
     Tongue {
         name: "cowork1",
         make: |_| Box::new(Cowork1::default()),
-        pages: Pages::OfThisMachine,
         main: &[],
         own: &["/ws"],
     },
     Tongue {
         name: "diminuendo",
         make: |_| Box::new(Diminuendo::default()),
-        pages: Pages::OfThisMachine,
         main: &["/diminuendo"],
         own: &["/ws"],
     },
     Tongue {
         name: ZANE,
         make: |_| Box::new(Codex::new(Endpoint::Zane)),
-        pages: Pages::OfThisMachine,
         main: &["/zane/ws", "/zane/ws/client", "/zane/ws/anchor"],
         own: &["/ws", "/ws/client", "/ws/anchor"],
     },
     Tongue {
         name: "codex",
         make: |_| Box::new(Codex::new(Endpoint::Codex)),
-        // As the original: it is for programs, and refuses every page.
-        pages: Pages::Listed,
         main: &["/codex"],
         own: &["/"],
     },
     Tongue {
         name: "pioneer",
         make: |_| Box::new(Pioneer::default()),
-        pages: Pages::OfThisMachine,
         main: &["/pioneer"],
         own: &["/", "/{*any}"],
     },

@@ -3,14 +3,17 @@
 mod doors;
 mod garbage;
 mod limits;
+mod pages;
 mod raw;
 mod secrets;
 mod sender;
 mod start_stop;
+mod users;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use server::token::Token;
 use server::{Running, Settings};
 use testkit::Scratch;
@@ -66,6 +69,17 @@ fn settings(scratch: &Scratch) -> Settings {
         raw_parts: false,
         rehearsal: None,
     }
+}
+
+/// Fails unless a log has these words, and no more often than strangers may cause them.
+fn ensure_logged_now_and_then(log: &str, words: &str, since: Instant) -> anyhow::Result<()> {
+    let most = 1 + since.elapsed().as_secs() / server::limits::LOG_EVERY.as_secs();
+    let found = log.matches(words).count() as u64;
+    ensure!(
+        (1..=most).contains(&found),
+        "{found} times `{words}`: {log}"
+    );
+    Ok(())
 }
 
 fn token() -> Option<Token> {

@@ -1,5 +1,7 @@
 //! Sockets that dawdle, flood, or say too much.
 
+use std::net::SocketAddr;
+
 use anyhow::{Context, ensure};
 use testkit::Client;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -79,13 +81,25 @@ fn a_query_or_head_beyond_the_limit_is_refused() {
         let door = Door::open(|_| {}).await?;
         let long = "x".repeat(server::limits::QUERY_BYTES_MAX);
         assert_eq!(door.upgrade(&format!("/ws?a={long}"), &[]).await?, 414);
-        let longer = format!(
-            "x-long: {}",
-            "x".repeat(2 * server::limits::REQUEST_HEAD_BYTES_MAX)
-        );
-        assert_eq!(door.upgrade("/ws", &[&longer]).await?, 431);
+        for (beyond, expected) in [(0, 200), (1, 431), (10_000, 431)] {
+            let request = head_of(door.main(), server::limits::REQUEST_HEAD_BYTES_MAX + beyond);
+            let mut stream = TcpStream::connect(door.main()).await?;
+            stream.write_all(request.as_bytes()).await?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await?;
+            assert_eq!(raw::status(&answer)?, expected, "{beyond} beyond");
+        }
         Ok(())
     });
+}
+
+/// A request whose head has so many bytes.
+fn head_of(address: SocketAddr, bytes: usize) -> String {
+    let with = |filler: &str| {
+        let filler = format!("x-long: {filler}");
+        raw::head(address, "GET /healthz", &["connection: close", &filler])
+    };
+    with(&"x".repeat(bytes - with("").len()))
 }
 
 #[test]

@@ -10,6 +10,14 @@ use tokio::time::timeout;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// What asks for a WebSocket.
+pub const UPGRADE: [&str; 4] = [
+    "connection: Upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+];
+
 /// The head of a request; a `host` line is added unless one is given.
 pub fn head(address: SocketAddr, request: &str, headers: &[&str]) -> String {
     let mut text = format!("{request} HTTP/1.1\r\n");
@@ -49,14 +57,12 @@ pub async fn upgrade(
     path: &str,
     headers: &[&str],
 ) -> anyhow::Result<Result<TcpStream, u16>> {
-    const WANTS: [&str; 4] = [
-        "connection: Upgrade",
-        "upgrade: websocket",
-        "sec-websocket-version: 13",
-        "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
-    ];
     let mut stream = TcpStream::connect(address).await?;
-    let text = head(address, &format!("GET {path}"), &[headers, &WANTS].concat());
+    let text = head(
+        address,
+        &format!("GET {path}"),
+        &[headers, &UPGRADE].concat(),
+    );
     stream.write_all(text.as_bytes()).await?;
     let answer = timeout(LIMIT, until_blank_line(&mut stream))
         .await
@@ -83,7 +89,8 @@ async fn until_blank_line(stream: &mut TcpStream) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-fn status(answer: &str) -> anyhow::Result<u16> {
+/// The status of an answer.
+pub fn status(answer: &str) -> anyhow::Result<u16> {
     let word = answer.split(' ').nth(1).unwrap_or_default();
     word.parse()
         .with_context(|| format!("not an HTTP answer: {answer:?}"))

@@ -1,10 +1,14 @@
-//! Tokens, tickets, names and pages.
+//! Tokens, tickets and names.
+
+use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
+use testkit::process::Launch;
+use testkit::{Process, Scratch};
 
-use super::{Door, LIMIT, SECRET, raw, token};
-use crate::tell;
+use super::{Door, LIMIT, SECRET, ensure_logged_now_and_then, raw, token};
+use crate::{DRAGOMAN, tell};
 
 #[test]
 fn without_the_token_nothing_but_health_answers() {
@@ -70,6 +74,11 @@ fn a_rebound_name_is_turned_away_everywhere() {
             assert_eq!(door.upgrade("/ws", &[host]).await?, 421, "{host}");
             assert_eq!(raw::ask(door.main(), "GET /healthz", &[host]).await?.0, 421);
         }
+        let rebound = ["host: rebound.example:7337"];
+        let (_, text) = raw::ask(door.main(), "GET /", &rebound).await?;
+        ensure!(text.contains("--allow-host rebound.example\n"), "{text}");
+        let forwarded = "GET http://rebound.example/";
+        assert_eq!(raw::ask(door.main(), forwarded, &[]).await?.0, 421);
         for host in ["host: team.example", "host: localhost:9", "host: [::1]:9"] {
             assert_eq!(door.upgrade("/ws", &[host]).await?, 101, "{host}");
         }
@@ -78,62 +87,82 @@ fn a_rebound_name_is_turned_away_everywhere() {
 }
 
 #[test]
-fn pages_of_other_sites_cannot_upgrade() {
+fn a_name_that_is_none_or_comes_twice_is_refused() {
     tell(LIMIT, async {
-        let open = |settings: &mut server::Settings| {
-            settings
-                .allow_origins
-                .push("https://team.example".to_owned());
-        };
-        let door = Door::open(open).await?;
-        let every = ["/ws", "/diminuendo", "/zane/ws", "/codex", "/pioneer"];
-        for path in every {
-            for origin in ["origin: https://evil.example", "origin: null"] {
-                assert_eq!(door.upgrade(path, &[origin]).await?, 403, "{path} {origin}");
-            }
-            assert_eq!(
-                door.upgrade(path, &["origin: https://team.example"])
-                    .await?,
-                101
-            );
-            // A page of this machine, but not to the endpoint that is for programs.
-            let expected = if path == "/codex" { 403 } else { 101 };
-            let local = "origin: http://localhost:5173";
-            assert_eq!(door.upgrade(path, &[local]).await?, expected, "{path}");
+        let door = Door::open(|_| {}).await?;
+        for host in [
+            "host: localhost:evil.example",
+            "host: localhost:80@evil.example",
+            "host: [::1",
+            "host: [::1]evil",
+            "host: localhost\"><script>",
+        ] {
+            assert_eq!(door.upgrade("/ws", &[host]).await?, 421, "{host}");
+            let (status, text) = raw::ask(door.main(), "GET /", &[host]).await?;
+            assert_eq!(status, 421, "{host}");
+            ensure!(!text.contains("evil") && !text.contains("script"), "{text}");
         }
-        let evil = ["origin: https://evil.example"];
-        assert_eq!(raw::ask(door.main(), "POST /ticket", &evil).await?.0, 403);
+        let (host, page) = ("host: localhost", "origin: file://");
+        assert_eq!(door.upgrade("/ws", &[host, page]).await?, 101);
+        for twice in [&[host, host][..], &[page, page], &[host, page, page]] {
+            assert_eq!(door.upgrade("/ws", twice).await?, 400, "{twice:?}");
+        }
         Ok(())
     });
 }
 
 #[test]
-fn a_listed_page_may_ask_for_a_ticket_and_another_may_not() {
+fn no_answer_may_be_taken_for_something_else() {
     tell(LIMIT, async {
-        let open = |settings: &mut server::Settings| {
-            settings.token = token();
-            settings
-                .allow_origins
-                .push("https://team.example".to_owned());
-        };
-        let door = Door::open(open).await?;
-        let (ours, evil) = (
-            "origin: https://team.example",
-            "origin: https://evil.example",
-        );
-        let asks = "access-control-request-method: POST";
-        let (status, text) = raw::ask(door.main(), "OPTIONS /ticket", &[ours, asks]).await?;
-        assert_eq!(status, 204, "{text}");
-        ensure!(text.contains("access-control-allow-headers: authorization"));
-        ensure!(text.contains("access-control-allow-origin: https://team.example"));
-        let (status, _) = raw::ask(door.main(), "OPTIONS /ticket", &[evil, asks]).await?;
-        assert_eq!(status, 403);
-        // To ask whether one may ask opens nothing else.
-        assert_eq!(raw::ask(door.main(), "OPTIONS /ws", &[ours]).await?.0, 405);
+        let door = Door::open(|settings| settings.token = token()).await?;
         let bearer = format!("authorization: Bearer {SECRET}");
-        let (status, text) = raw::ask(door.main(), "POST /ticket", &[ours, &bearer]).await?;
-        assert_eq!(status, 200);
-        ensure!(text.contains("access-control-allow-origin: https://team.example"));
+        let bearer = bearer.as_str();
+        for (request, headers, expected) in [
+            ("GET /", &[bearer][..], 200),
+            ("GET /healthz", &[], 200),
+            ("GET /schema/cowork.json", &[bearer], 200),
+            ("POST /ticket", &[bearer], 200),
+            ("GET /ws", &[bearer], 400),
+            ("GET /", &[], 401),
+            ("GET /", &[bearer, "origin: https://evil.example"], 403),
+            ("GET /nothing", &[bearer], 404),
+            ("GET /", &[bearer, "host: evil.example"], 421),
+        ] {
+            let (status, text) = raw::ask(door.main(), request, headers).await?;
+            assert_eq!(status, expected, "{request}");
+            ensure!(
+                text.contains("x-content-type-options: nosniff\r\n"),
+                "{text}"
+            );
+        }
         Ok(())
+    });
+}
+
+#[test]
+fn wrong_tokens_are_slowed_and_logged_once() {
+    tell(LIMIT, async {
+        let scratch = Scratch::new()?;
+        let launch = Launch::new(DRAGOMAN, &scratch).variable("DRAGOMAN_TOKEN", SECRET);
+        let started = Instant::now();
+        let mut server = Process::start(&launch).await?;
+        let address = ([127, 0, 0, 1], server.port()).into();
+        let mut answers = Vec::new();
+        for guess in 0..3 * server::limits::GUESSES_BURST {
+            let guess = format!("authorization: Bearer guess-{guess}");
+            answers.push(raw::ask(address, "GET /", &[&guess]).await?);
+        }
+        let burst = server::limits::GUESSES_BURST as usize;
+        ensure!(answers[..burst].iter().all(|(status, _)| *status == 401));
+        let (_, slowed) = answers
+            .iter()
+            .find(|(status, _)| *status == 429)
+            .context("never slowed")?;
+        ensure!(slowed.contains("retry-after: 1\r\n"), "{slowed}");
+        // Not to have one is no guess.
+        assert_eq!(raw::ask(address, "GET /", &[]).await?.0, 401);
+        server.terminate().await?;
+        let log = server.whole_log();
+        ensure_logged_now_and_then(&log, "a wrong token", started)
     });
 }
