@@ -20,12 +20,11 @@ use tools::Toolbox;
 use tools::policy::Policy;
 use vocabulary::{Approvals, Budgets, ModelRef};
 
-use crate::accept;
+use crate::accept::Acceptor;
 use crate::access::Access;
+use crate::descriptors;
 use crate::http::{self, Site};
 use crate::limits::{GOODBYE_MAX, STOP_GRACE, STOP_SLACK};
-use crate::peer::PeerLookup;
-use crate::seats::Seats;
 use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
 
@@ -108,19 +107,13 @@ pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
         stop: CancellationToken::new(),
         connections: TaskTracker::new(),
     });
-    let (seats, peers) = (Seats::default(), Arc::new(PeerLookup::default()));
+    let acceptor = Arc::new(Acceptor::new(descriptors::raise()));
     let mut serving = JoinSet::new();
-    let router = http::main_router(&site);
-    serving.spawn(accept::run(main, router, seats.clone(), Arc::clone(&peers)));
+    serving.spawn(Arc::clone(&acceptor).run(main, http::main_router(&site)));
     let mut others = Vec::new();
     for (tongue, (listener, address)) in own {
         let router = http::own_router(&site, tongue, address.port());
-        serving.spawn(accept::run(
-            listener,
-            router,
-            seats.clone(),
-            Arc::clone(&peers),
-        ));
+        serving.spawn(Arc::clone(&acceptor).run(listener, router));
         let path = tongue.own.first().copied().unwrap_or_default();
         tracing::info!(target: "dragoman::listen", "{} clients: ws://{address}{path}", tongue.name);
         others.push((tongue.name, address));

@@ -148,6 +148,7 @@ fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()
         .access
         .admit(arrival.peer, request.headers(), &query, now);
     admitted.map_err(|denied| refuse(denial(site, arrival, &denied, now)))?;
+    arrival.seat.identify();
     Ok(())
 }
 

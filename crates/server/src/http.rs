@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Path, Query, State};
@@ -10,7 +11,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Extension, Router};
 use dialects::Hello;
 use dialects::schemas::{self, DialectSchema};
 use engine::Engine;
@@ -19,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use vocabulary::Caller;
 
-use crate::accept::Arrival;
 use crate::access::{Access, without_secrets};
 use crate::assembly::Settings;
 use crate::connection;
@@ -81,8 +80,7 @@ type Routes = Router<Arc<Site>>;
 
 fn with_dialect(mut routes: Routes, tongue: &'static Tongue, paths: &[&str]) -> Routes {
     for path in paths {
-        let enter =
-            get(move |site, query, arrival, socket| upgrade(tongue, site, query, arrival, socket));
+        let enter = get(move |site, query, socket| upgrade(tongue, site, query, socket));
         routes = routes.route(path, enter);
     }
     routes
@@ -209,7 +207,6 @@ async fn upgrade(
     tongue: &'static Tongue,
     State(site): State<Arc<Site>>,
     Query(query): Pairs,
-    Extension(arrival): Extension<Arrival>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let engine = match site.open() {
@@ -237,7 +234,6 @@ async fn upgrade(
             let (tracked, stop) = (site.connections.clone(), site.stop.clone());
             tracked.track_future(async move {
                 connection::serve(socket, dialect, hello, Caller::local(), engine, stop).await;
-                drop(arrival);
             })
         })
 }

@@ -23,8 +23,13 @@ pub const LISTENERS_MAX: usize = 1_024;
 pub const MESSAGES_BURST: u32 = 20_000;
 pub const MESSAGES_PER_SECOND: u32 = 20_000;
 
-/// Sockets at once, of any kind.
+/// Sockets at once, of any kind; fewer where the system gives fewer descriptors.
 pub const SOCKETS_MAX: usize = 16_384;
+/// Of those, how many may belong to nobody we know: another user's, or one whose token was not
+/// shown yet. One more, and the oldest of them makes room.
+pub const SOCKETS_UNIDENTIFIED_MAX: usize = 256;
+/// Descriptors that no socket gets: the store, tools and commands need them.
+pub const DESCRIPTORS_RESERVED: usize = 512;
 /// Sockets at once from one address; this machine's own are not counted.
 pub const SOCKETS_PER_PEER_MAX: usize = 512;
 /// How long a client may take to say what it wants, and how long an idle one is kept.
@@ -35,6 +40,9 @@ pub const HTTP_SOCKET_MAX: Duration = Duration::from_secs(300);
 pub const REQUEST_HEAD_BYTES_MAX: usize = 64 << 10;
 /// The longest query of a URL.
 pub const QUERY_BYTES_MAX: usize = 8 << 10;
+/// How long, and for how much, a client is heard that is still talking when we have said our last.
+pub const LINGER_MAX: Duration = Duration::from_secs(5);
+pub const LINGER_BYTES_MAX: usize = 64 << 20;
 /// How often strangers may cause a line of one kind in the log.
 pub const LOG_EVERY: Duration = Duration::from_secs(10);
 /// How long the listener rests when the system gives it no more sockets.

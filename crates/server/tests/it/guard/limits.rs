@@ -1,13 +1,13 @@
 //! Sockets that dawdle, flood, or say too much.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use anyhow::{Context, ensure};
 use testkit::Client;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Door, LIMIT, raw};
+use super::{Door, LIMIT, SECRET, raw, token};
 use crate::{Site, Visitor, tell};
 
 /// Runs a story in which time flies whenever nobody has anything to do.
@@ -100,6 +100,58 @@ fn head_of(address: SocketAddr, bytes: usize) -> String {
         raw::head(address, "GET /healthz", &["connection: close", &filler])
     };
     with(&"x".repeat(bytes - with("").len()))
+}
+
+#[test]
+fn sockets_that_show_no_token_make_room_for_those_that_do() {
+    const TOO_MANY: usize = 20;
+    tell(LIMIT, async {
+        let door = Door::open(|settings| {
+            settings.token = token();
+            // An address that is not of our own user: every socket has to show the token.
+            settings.host = std::net::Ipv4Addr::UNSPECIFIED.into();
+        })
+        .await?;
+        let Some(outside) = outside_address() else {
+            eprintln!("not tried: this machine has no address but the loopback");
+            return Ok(());
+        };
+        let address = SocketAddr::new(outside, door.main().port());
+        let mut dawdlers = Vec::new();
+        for _ in 0..server::limits::SOCKETS_UNIDENTIFIED_MAX + TOO_MANY {
+            dawdlers.push(TcpStream::connect(address).await?);
+        }
+        let path = format!("/ws?token={SECRET}");
+        let shown = raw::upgrade(address, &path, &[]).await?;
+        let mut shown = shown.ok().context("refused")?;
+        // The oldest are gone, and those that came last are not.
+        for dawdler in &mut dawdlers[..=TOO_MANY] {
+            assert_eq!(to_the_end(dawdler).await, b"");
+        }
+        let last = dawdlers.last_mut().context("there are some")?;
+        let request = raw::head(address, "GET /healthz", &["connection: close"]);
+        last.write_all(request.as_bytes()).await?;
+        ensure!(to_the_end(last).await.starts_with(b"HTTP/1.1 200 "));
+        // Who has shown it is nobody's room.
+        for _ in 0..server::limits::SOCKETS_UNIDENTIFIED_MAX {
+            dawdlers.push(TcpStream::connect(address).await?);
+            dawdlers.remove(0);
+        }
+        shown.write_all(&raw::frame(0x89, b"still here?")).await?;
+        let mut heard = Vec::new();
+        while !heard.ends_with(b"still here?") {
+            heard.push(shown.read_u8().await?);
+        }
+        Ok(())
+    });
+}
+
+/// An address of this machine that is not the loopback's. Nothing is sent to find it.
+fn outside_address() -> Option<IpAddr> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_loopback()).then_some(address)
 }
 
 #[test]
