@@ -17,6 +17,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio_util::sync::CancellationToken;
+use tungstenite::error::ProtocolError;
 use vocabulary::{Caller, Notice, ThreadId, Timestamp};
 
 use crate::limits::{
@@ -82,6 +83,8 @@ struct Connection {
 enum End {
     /// The client went, or the socket broke.
     Gone,
+    /// The client said that it goes.
+    Closed,
     Close(Reason),
     /// The client takes nothing.
     Stalled,
@@ -272,8 +275,9 @@ impl Connection {
             // Clients of these protocols may send their text in binary frames.
             Some(Ok(Message::Binary(bytes))) => self.frame(&String::from_utf8_lossy(&bytes)).await,
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
-            Some(Ok(Message::Close(_))) | None => Err(End::Gone),
-            Some(Err(error)) => Err(broken(&error)),
+            Some(Ok(Message::Close(_))) => Err(End::Closed),
+            None => Err(End::Gone),
+            Some(Err(error)) => Err(broken(error)),
         }
     }
 
@@ -325,6 +329,11 @@ impl Connection {
         self.listeners.clear();
         let reason = match end {
             End::Gone => None,
+            End::Closed => {
+                // The answer is ready in the WebSocket layer; nobody but us sends it off.
+                let _ = in_time(self.sink.flush()).await;
+                None
+            }
             End::Close(reason) => Some(reason),
             End::Stalled => Some(Reason::too_slow()),
         };
@@ -352,13 +361,19 @@ impl Connection {
     }
 }
 
-/// A frame the socket could not take in.
-fn broken(error: &axum::Error) -> End {
-    let text = error.to_string();
-    if text.contains("too long") || text.contains("too big") || text.contains("Space limit") {
-        return End::Close(Reason::new(1009, "message too big"));
+/// A frame the socket could not take in, and what RFC 6455 (7.4.1) calls that.
+fn broken(error: axum::Error) -> End {
+    let Ok(error) = error.into_inner().downcast::<tungstenite::Error>() else {
+        return End::Gone;
+    };
+    match *error {
+        tungstenite::Error::Capacity(_) => End::Close(Reason::new(1009, "message too big")),
+        tungstenite::Error::Utf8(_) => End::Close(Reason::new(1007, "text that is not UTF-8")),
+        // There is nobody left to tell.
+        tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => End::Gone,
+        tungstenite::Error::Protocol(error) => End::Close(Reason::new(1002, error.to_string())),
+        _ => End::Gone,
     }
-    End::Gone
 }
 
 async fn in_time<E>(write: impl Future<Output = Result<(), E>>) -> Flow {

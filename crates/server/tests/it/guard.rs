@@ -1,5 +1,6 @@
 //! Who is let in, and what nobody can do to the server.
 
+mod closing;
 mod descriptors;
 mod doors;
 mod garbage;
