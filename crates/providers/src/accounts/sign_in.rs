@@ -331,7 +331,9 @@ impl Pasting {
         Ok(())
     }
 
-    /// The code in what was pasted: an address, its query, `code#state`, or the code alone.
+    /// The code in what was pasted: an address, its query, or `code#state`. A code alone is not
+    /// enough: nothing says then that it belongs to this sign-in, and not to one that somebody else
+    /// has begun.
     fn read(&self, pasted: &str) -> Result<SecretString, SignInError> {
         if pasted.len() > PASTED_BYTES_MAX {
             return Err(failed("that is too long to be a code"));
@@ -355,7 +357,11 @@ impl Pasting {
             Some(_) => Err(failed(
                 "this code belongs to another sign-in: begin it again",
             )),
-            None => Ok(pasted.into()),
+            None => Err(failed(format!(
+                "a code alone does not tell which sign-in it belongs to: paste the whole address \
+                 your browser ended at; it begins with {}?",
+                self.redirect_uri
+            ))),
         }
     }
 

@@ -229,7 +229,7 @@ async fn what_the_browser_ended_at_can_be_pasted() {
     let (server, challenge) = issuer().await;
     let home = Home::with_issuer(&server);
     let models = Arc::new(home.open());
-    for form in ["address", "query", "hash", "code"] {
+    for form in ["address", "query", "hash"] {
         let sent = begin(&models, &challenge).await;
         let waiter = Arc::clone(&models);
         let waiting = tokio::spawn(async move { waiter.finish(CODEX, BROWSER, None).await });
@@ -239,8 +239,9 @@ async fn what_the_browser_ended_at_can_be_pasted() {
             .await
             .expect_err("a stranger's");
         assert!(failure(error).contains("not begun here"));
+        let bad = format!("bad-code-1#{}", sent.state);
         let error = models
-            .finish(CODEX, BROWSER, Some("bad-code-1"))
+            .finish(CODEX, BROWSER, Some(&bad))
             .await
             .expect_err("bad");
         let words = failure(error);
@@ -252,8 +253,7 @@ async fn what_the_browser_ended_at_can_be_pasted() {
         let pasted = match form {
             "address" => sent.back(&query),
             "query" => format!("?{query}"),
-            "hash" => format!("good#{}", sent.state),
-            _ => " good\n".to_owned(),
+            _ => format!(" good#{}\n", sent.state),
         };
         let done = models.finish(CODEX, BROWSER, Some(&pasted)).await;
         assert_eq!(done.expect(form).mode, Mode::OAuth);
@@ -291,10 +291,32 @@ async fn without_a_free_port_the_address_must_be_pasted() {
         .await
         .expect_err("nothing to wait for");
     assert_eq!(failure(error), "enter the address your browser ended at");
+    let address = sent.back(&format!("code=good&state={}", sent.state));
     models
-        .finish(CODEX, BROWSER, Some("good"))
+        .finish(CODEX, BROWSER, Some(&address))
         .await
         .expect("signed in");
+}
+
+#[tokio::test]
+async fn a_code_alone_is_refused_before_anyone_sees_it() {
+    let (server, challenge) = issuer().await;
+    let home = Home::with_issuer(&server);
+    let models = home.open();
+    let sent = begin(&models, &challenge).await;
+    for pasted in ["good", "code=good", "good#"] {
+        let refused = models.finish(CODEX, BROWSER, Some(pasted)).await;
+        failure(refused.expect_err(pasted));
+    }
+    let refused = models.finish(CODEX, BROWSER, Some("good")).await;
+    let words = failure(refused.expect_err("no state"));
+    assert!(words.contains("paste the whole address"), "{words}");
+    assert!(
+        words.ends_with(&format!("{}?", sent.redirect_uri)),
+        "{words}"
+    );
+    assert_eq!(server.count("/oauth/token"), 0);
+    assert!(!models.connected(CODEX));
 }
 
 #[tokio::test]
@@ -316,8 +338,9 @@ async fn one_sign_in_at_a_time_and_the_same_starts_over() {
         visit(&first.redirect_uri).await.is_err(),
         "the first one is over"
     );
+    let pasted = format!("good#{}", second.state);
     models
-        .finish(CODEX, BROWSER, Some("good"))
+        .finish(CODEX, BROWSER, Some(&pasted))
         .await
         .expect("signed in");
 }
