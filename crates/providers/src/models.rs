@@ -58,6 +58,23 @@ pub struct Status {
     pub checked_at: i64,
 }
 
+/// Why no model of a provider can be used, for people: what is wrong and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Nothing goes by this name.
+    Unknown(String),
+    /// It is there, but not connected: no key, or no server that answers.
+    NotConnected(String),
+}
+
+impl Obstacle {
+    pub fn words(&self) -> &str {
+        match self {
+            Obstacle::Unknown(words) | Obstacle::NotConnected(words) => words,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Missing,
@@ -183,6 +200,20 @@ impl Models {
                 .is_some_and(|desk| desk.connected(provider))
         };
         self.scripted.contains_key(provider) || connected()
+    }
+
+    /// What stands in the way of a provider's models right now. A server on this machine is asked
+    /// whether it runs, for a moment; nobody else is.
+    pub async fn obstacle(&self, provider: &str) -> Option<Obstacle> {
+        if self.scripted.contains_key(provider) {
+            return None;
+        }
+        match &self.desk {
+            Some(desk) => desk.obstacle(provider).await,
+            None => Some(Obstacle::Unknown(format!(
+                "there is no provider {provider:?}"
+            ))),
+        }
     }
 
     pub async fn default_model(&self) -> Choice {

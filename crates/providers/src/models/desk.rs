@@ -7,9 +7,10 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::check::{self, Asking};
 use super::choice::{self, Candidate};
+use super::key_ring::how_to_connect;
 use super::shelf::{Finding, Reached, Shelf};
 use super::status::{self, Facts};
-use super::{Challenge, Choice, Mode, Options, SignInError, SignedIn, Status};
+use super::{Challenge, Choice, Mode, Obstacle, Options, SignInError, SignedIn, Status};
 use crate::accounts::connections::{self, ConnectionsError};
 use crate::accounts::sign_in::SignIns;
 use crate::accounts::{Accounts, Credential, cleaned_key, codex_home, now_ms};
@@ -94,6 +95,37 @@ impl Desk {
             Ok(Some(_)) => true,
             Ok(None) | Err(_) => reached.reach.keyless && is_running(reached),
         }
+    }
+
+    pub async fn obstacle(&self, id: &str) -> Option<Obstacle> {
+        let shelf = self.shelf();
+        let Some(reached) = shelf.reached(id) else {
+            let ids = shelf
+                .all_reached()
+                .map(|each| each.entry.provider.id.as_str());
+            let known: Vec<&str> = ids.collect();
+            let words = format!(
+                "there is no provider {id:?}; there are {}",
+                known.join(", ")
+            );
+            return Some(Obstacle::Unknown(words));
+        };
+        let entry = &reached.entry;
+        let words = match (&entry.broken, self.credential(reached)) {
+            (Some(broken), _) => format!("{} cannot be used: {broken}", entry.provider.name),
+            (None, Ok(Some(_))) => return None,
+            (None, Err(error)) => error.to_string(),
+            (None, Ok(None)) if !reached.reach.keyless => how_to_connect(entry),
+            (None, Ok(None)) if !self.options.probe_local => return None,
+            (None, Ok(None)) => match check::ask(shelf, reached, None, PROBE).await {
+                Finding::Accepted { .. } => return None,
+                Finding::NotAccepted(words) => format!("{}: {words}", entry.provider.name),
+                Finding::Unknown(_) => {
+                    format!("{}: {}", entry.provider.name, status::not_running(entry))
+                }
+            },
+        };
+        Some(Obstacle::NotConnected(words))
     }
 
     /// How it is asked, and whether it is at all: without a key only a server that needs none.

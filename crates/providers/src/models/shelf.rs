@@ -62,9 +62,6 @@ impl Shelf {
         let (own, unread) = own_file(home);
         let mut book = Book::open(own.as_deref(), environment);
         book.trouble.extend(unread);
-        for trouble in &book.trouble {
-            tracing::warn!("{trouble}");
-        }
         let entries: Vec<_> = book.entries.iter().cloned().map(Arc::new).collect();
         let reached = entries.iter().filter_map(|entry| {
             let reached = Reached::new(accounts, entry)?;

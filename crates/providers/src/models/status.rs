@@ -111,7 +111,7 @@ fn counted(models: usize) -> String {
     }
 }
 
-fn not_running(entry: &Entry) -> String {
+pub fn not_running(entry: &Entry) -> String {
     let reach = entry.provider.reach.as_ref();
     let at = reach
         .map(|reach| address::shown(&reach.base_url))

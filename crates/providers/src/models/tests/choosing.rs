@@ -2,7 +2,7 @@
 
 use super::server::{Asked, Server};
 use super::{Home, models_list};
-use crate::models::{Choice, Mode, Models};
+use crate::models::{Choice, Mode, Models, Obstacle};
 use crate::rehearsal;
 
 fn named(choice: &Choice) -> (&str, &str, &str) {
@@ -64,6 +64,35 @@ async fn a_server_on_this_machine_is_found_and_what_only_looks_like_one_is_not()
     assert_eq!(
         of("lmstudio").message,
         "Not running: no answer at http://127.0.0.1:1/v1"
+    );
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_of_a_model_is_said_with_what_to_do() {
+    let server = Server::start(|_: &Asked| (200, models_list(&["qwen3:8b"]))).await;
+    let home = with_local(&format!("{}/v1", server.url), "http://127.0.0.1:1/v1")
+        .set("ANTHROPIC_API_KEY", "sk-ant-0123456789");
+    let models = home.open();
+    assert_eq!(models.obstacle("ollama").await, None);
+    assert_eq!(models.obstacle("anthropic").await, None);
+    let not_connected = |words: &str| Some(Obstacle::NotConnected(words.to_owned()));
+    assert_eq!(
+        models.obstacle("openai").await,
+        not_connected(
+            "OpenAI is not connected: run `dragoman auth login openai`, or set OPENAI_API_KEY"
+        )
+    );
+    assert_eq!(
+        models.obstacle("vllm").await,
+        not_connected("vLLM: Not running: no answer at http://127.0.0.1:1/v1")
+    );
+    let unknown = models.obstacle("opneai").await;
+    let words = unknown.as_ref().map(Obstacle::words).unwrap_or_default();
+    assert!(matches!(unknown, Some(Obstacle::Unknown(_))), "{unknown:?}");
+    assert!(
+        words.starts_with("there is no provider \"opneai\"; there are ")
+            && words.contains("openai"),
+        "{words}"
     );
 }
 
