@@ -1,15 +1,13 @@
-//! `cargo xtask fuzz`: any bytes into every dialect, the script parser and the wire formats, until
-//! something breaks.
+//! `cargo xtask fuzz`: any bytes into every dialect, parser and wire format, until something breaks.
 
-use std::fs;
-use std::path::Path;
+mod seeds;
 
 use anyhow::{Context, bail};
 
-use crate::run::{cargo, root, succeed, works};
+use crate::run::{cargo, succeed, works};
 
 /// The programs in `fuzz/fuzz_targets`.
-const TARGETS: [&str; 8] = [
+const TARGETS: [&str; 12] = [
     "cowork",
     "cowork1",
     "diminuendo",
@@ -18,6 +16,10 @@ const TARGETS: [&str; 8] = [
     "pioneer",
     "rehearsal",
     "decode",
+    "shell",
+    "policy",
+    "front",
+    "origin",
 ];
 const SECONDS: u64 = 60;
 
@@ -35,7 +37,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     }
     for target in &wish.targets {
         println!("== fuzz {target}: {} s", wish.seconds);
-        plant(target)?;
+        seeds::plant(target)?;
         let time = format!("-max_total_time={}", wish.seconds);
         succeed(
             cargo(&[
@@ -82,60 +84,6 @@ fn read(arguments: &[String]) -> anyhow::Result<Wish> {
     Ok(wish)
 }
 
-/// Starts from what clients really say: the transcripts, and the scenarios' scripts.
-fn plant(target: &str) -> anyhow::Result<()> {
-    let corpus = root().join("fuzz/corpus").join(target);
-    fs::create_dir_all(&corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
-    if target == "decode" {
-        return plant_captures(&corpus);
-    }
-    let name = match target {
-        "rehearsal" => "scenario.toml".to_owned(),
-        dialect => format!("{dialect}.transcript"),
-    };
-    let scenarios = root().join("scenarios");
-    for scenario in fs::read_dir(&scenarios).context("cannot list the scenarios")? {
-        let scenario = scenario?.path();
-        let seed = scenario.join(&name);
-        if seed.is_file() {
-            let text = fs::read_to_string(&seed)?;
-            fs::write(corpus.join(stem(&scenario)), sown(target, &text))?;
-        }
-    }
-    Ok(())
-}
-
-/// Starts from what model servers really say.
-fn plant_captures(corpus: &Path) -> anyhow::Result<()> {
-    let captures = root().join("crates/providers/fixtures/sse");
-    for folder in fs::read_dir(&captures).context("cannot list the captured streams")? {
-        let folder = folder?.path();
-        for capture in fs::read_dir(&folder)? {
-            let capture = capture?.path();
-            if capture.extension().is_some_and(|ending| ending == "http") {
-                let name = format!("{}-{}", stem(&folder), stem(&capture));
-                fs::copy(&capture, corpus.join(name))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// What of a file is worth trying: what clients say, or the script.
-fn sown(target: &str, text: &str) -> String {
-    if target == "rehearsal" {
-        let script = text.split("\"\"\"").nth(1);
-        return script.unwrap_or_default().to_owned();
-    }
-    let said = text.lines().filter(|line| line.starts_with("> "));
-    said.map(|line| format!("{line}\n")).collect()
-}
-
-fn stem(path: &Path) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    format!("seed-{}", name.to_string_lossy())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,12 +104,5 @@ mod tests {
     fn without_a_target_all_are_meant() {
         let wish = read(&words(&["--seconds", "5"])).expect("a wish");
         assert_eq!((wish.targets.len(), wish.seconds), (TARGETS.len(), 5));
-    }
-
-    #[test]
-    fn seeds_are_what_clients_said_or_the_script() {
-        assert_eq!(sown("cowork", "# a\n> {}\n< {}\n"), "> {}\n");
-        let scenario = "about = \"x\"\nscript = \"\"\"\nturn\n\"\"\"\n";
-        assert_eq!(sown("rehearsal", scenario), "\nturn\n");
     }
 }

@@ -24,8 +24,9 @@ cargo xtask <command>
   schemas [--update]         compare, or rewrite, the checked-in schemas of the wire protocols
   soak crashes               kill the server many times and check that nothing is lost
   soak crashes --kills 500 --seed 7
-  fuzz                       any bytes into every dialect and the script parser, a minute each
-  fuzz cowork --seconds 600
+  fuzz                       any bytes into every dialect and parser, a minute each
+  fuzz shell --seconds 600   one of them, longer (cowork … pioneer, rehearsal, decode, shell,
+                             policy, front, origin)
   bench                      measure the server as it is shipped; prints one table
   bench --quick --json FILE  smaller numbers of everything, and the table as JSON
   bench echo stream          only these rows

@@ -13,6 +13,8 @@ mod ask;
 mod bash;
 mod change;
 mod edit;
+#[doc(hidden)]
+pub mod fuzzing;
 mod glob;
 mod grep;
 mod held;

@@ -1,6 +1,6 @@
 //! The tool `skill`: gives the instructions of a skill to the model.
 
-mod front;
+pub(crate) mod front;
 
 use std::collections::BTreeSet;
 use std::io::Read as _;

@@ -16,7 +16,7 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// The instructions behind the front matter, which must fit the directory's name.
-pub(super) fn body<'a>(skill: &'a str, directory: &str) -> Result<&'a str, String> {
+pub(crate) fn body<'a>(skill: &'a str, directory: &str) -> Result<&'a str, String> {
     let skill = skill.strip_prefix('\u{feff}').unwrap_or(skill);
     let (front, body) = split(skill).ok_or("it does not begin with lines between two ---")?;
     let name = field(front, "name").ok_or("it has no name")?;
