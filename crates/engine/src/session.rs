@@ -464,6 +464,7 @@ pub(crate) fn storage(error: StoreError) -> Refusal {
         StoreError::OutOfStep { .. }
         | StoreError::Outdated { .. }
         | StoreError::Foreign(_)
+        | StoreError::Damaged(_)
         | StoreError::Full
         | StoreError::Failed(_) => Why::Storage,
     };

@@ -50,6 +50,9 @@ pub enum StoreError {
     /// The file at this place belongs to another program; it was not touched.
     #[error("the database belongs to another program: {0}")]
     Foreign(String),
+    /// Our own database is not what it was: cut off, overwritten, gone. It was not touched.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
     #[error("the disk is full")]
     Full,
     #[error("the store failed: {0}")]

@@ -7,11 +7,13 @@ mod append;
 mod leases;
 mod listing;
 mod open;
+mod presence;
 mod queries;
 mod reader;
 mod records;
 mod writer;
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use crate::{
 };
 use leases::Owner;
 pub use open::APPLICATION_ID;
+pub use presence::{Found, GONE, OVERWRITTEN, OWNERS, find};
 use reader::Readers;
 use writer::Writer;
 
@@ -40,6 +43,9 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database, making it where there is none. `label` says to other processes who
     /// this one is, e.g. `pid 123, ws://127.0.0.1:7337`.
+    ///
+    /// A database that was here and is gone, empty or overwritten is [`StoreError::Damaged`], and
+    /// nothing is touched.
     pub fn open(path: &Path, label: &str) -> Result<SqliteStore> {
         let opened = open::open(path, label)?;
         Ok(Self {
@@ -48,6 +54,19 @@ impl SqliteStore {
             owner: Arc::new(opened.owner),
         })
     }
+}
+
+/// The titles of threads, for whoever only looks at a database and takes no part in it. Threads that
+/// are not in it have none.
+pub fn titles(path: &Path, threads: &[ThreadId]) -> Result<HashMap<ThreadId, String>> {
+    let db = reader::connect(path)?;
+    let mut titles = HashMap::new();
+    for id in threads {
+        if let Some(thread) = listing::thread(&db, *id)? {
+            titles.insert(*id, thread.title.text);
+        }
+    }
+    Ok(titles)
 }
 
 #[cfg(test)]
@@ -70,8 +89,9 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => StoreError::Full,
-            Some(ErrorCode::NotADatabase) => {
-                StoreError::Foreign("it is not a SQLite file".to_owned())
+            // Whose file it is was seen before SQLite was let near it.
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                StoreError::Damaged(error.to_string())
             }
             _ => StoreError::Failed(error.to_string()),
         }

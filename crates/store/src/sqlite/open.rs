@@ -1,7 +1,7 @@
 //! Opens the database file: makes sure it is ours, gives it its shape, enters this process.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::leases::{self, Owner};
+use super::presence::{self, OWNERS};
 use crate::{Result, StoreError};
 
 mod embedded {
@@ -31,12 +32,8 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// More than there are different statements, so that each is prepared once.
 pub(super) const STATEMENTS_KEPT: usize = 64;
 
-const FILE_MODE: u32 = 0o600;
+pub(super) const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
-
-const HEADER_BYTES: usize = 100;
-const HEADER_MAGIC: &[u8] = b"SQLite format 3\0";
-const HEADER_APPLICATION_ID: std::ops::Range<usize> = 68..72;
 
 pub(super) struct Opened {
     /// Where the file really is.
@@ -48,9 +45,11 @@ pub(super) struct Opened {
 }
 
 pub(super) fn open(path: &Path, label: &str) -> Result<Opened> {
+    // Before anything is made here, which would look like the beginning of a new one.
+    presence::check(path)?;
     let path = place(path)?;
     let home = path.parent().unwrap_or(Path::new("/"));
-    let owners = home.join("owners");
+    let owners = home.join(OWNERS);
     make_directory(&owners)?;
     // One process opens at a time: migrations and the clearing of dead owners race nobody.
     let gate = leases::lock_file(&owners.join("gate.lock")).map_err(io_failed)?;
@@ -63,6 +62,7 @@ pub(super) fn open(path: &Path, label: &str) -> Result<Opened> {
         .set_grouped(true)
         .run(&mut connection)
         .map_err(|error| StoreError::Failed(format!("cannot migrate the database: {error}")))?;
+    presence::remember(&path).map_err(io_failed)?;
     let (owner, lock) = Owner::enter(&mut connection, owners, label)?;
     Ok(Opened {
         path,
@@ -99,37 +99,15 @@ fn make_directory(path: &Path) -> Result<()> {
 
 /// Makes sure that the file is ours alone. SQLite gives its side files the same mode.
 fn claim(path: &Path, home: &Path) -> Result<()> {
+    // Again, now that nobody else is making it.
+    presence::check(path)?;
     let file = File::open(path).map_err(io_failed)?;
-    let mut header = Vec::with_capacity(HEADER_BYTES);
-    let mut start = Read::take(&file, HEADER_BYTES as u64);
-    start.read_to_end(&mut header).map_err(io_failed)?;
-    check_header(&header)?;
     file.set_permissions(Permissions::from_mode(FILE_MODE))
         .map_err(io_failed)?;
-    if header.is_empty() {
+    if file.metadata().map_err(io_failed)?.len() == 0 {
         // The name must last as long as what will be acknowledged inside it.
         let home = File::open(home).map_err(io_failed)?;
         home.sync_all().map_err(io_failed)?;
-    }
-    Ok(())
-}
-
-/// Reads the bytes themselves: opening another program's database with SQLite could change it.
-fn check_header(header: &[u8]) -> Result<()> {
-    if header.is_empty() {
-        return Ok(());
-    }
-    if header.len() < HEADER_BYTES || !header.starts_with(HEADER_MAGIC) {
-        return Err(StoreError::Foreign("it is not a SQLite file".to_owned()));
-    }
-    let found = &header[HEADER_APPLICATION_ID];
-    if found != APPLICATION_ID.to_be_bytes() {
-        let id = found
-            .iter()
-            .fold(0_u32, |id, byte| (id << 8) | u32::from(*byte));
-        return Err(StoreError::Foreign(format!(
-            "its application id is {id:#x}"
-        )));
     }
     Ok(())
 }

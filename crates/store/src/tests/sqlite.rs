@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 use vocabulary::Seq;
 
-use crate::sqlite::SqliteStore;
+use crate::sqlite::{SqliteStore, titles};
 use crate::story::{a_batch, a_thread, an_event};
 use crate::{Batch, Lease, Store, StoreError, StoredEvent};
 
@@ -63,6 +63,67 @@ fn another_programs_file_is_refused_and_left_alone() {
         matches!(refused, Some(StoreError::Foreign(_))),
         "{refused:?}"
     );
+}
+
+#[tokio::test]
+async fn a_database_that_was_there_is_never_taken_for_a_new_one() {
+    let (home, path) = scratch();
+    created(&open(&path), 1).await;
+    let whole = std::fs::read(&path).expect("reads");
+    let half = whole[..whole.len() / 2].to_vec();
+    let noise: Vec<u8> = (0..whole.len()).map(|at| (at * 37 % 251) as u8).collect();
+    let damages: [(&str, Option<&[u8]>); 5] = [
+        ("gone", None),
+        ("empty", Some(b"")),
+        ("overwritten", Some(&noise)),
+        ("overwritten", Some(&whole[..50])),
+        ("malformed", Some(&half)),
+    ];
+    for (expected, content) in damages {
+        match content {
+            Some(content) => std::fs::write(&path, content).expect("writes"),
+            None => std::fs::remove_file(&path).expect("removes"),
+        }
+        match SqliteStore::open(&path, "a test") {
+            Err(StoreError::Damaged(what)) => assert!(what.contains(expected), "{what}"),
+            Err(other) => panic!("{expected}: {other:?}"),
+            Ok(_) => panic!("{expected}: it was opened"),
+        }
+        assert_eq!(std::fs::read(&path).ok().as_deref(), content, "{expected}");
+        std::fs::write(&path, &whole).expect("writes");
+    }
+    let store = open(&path);
+    let thread = store.thread(a_thread(1).card.id).await.expect("reads");
+    assert!(thread.is_some(), "what was put back is there again");
+    drop(home);
+}
+
+#[test]
+fn a_log_without_its_database_is_not_thrown_away() {
+    let (home, path) = scratch();
+    let log = home.path().join("sessions.db-wal");
+    std::fs::write(&log, "what was written last").expect("writes");
+    let refused = SqliteStore::open(&path, "a test").err();
+    let gone = StoreError::Damaged("the file is gone".to_owned());
+    assert_eq!(refused, Some(gone));
+    assert!(log.exists() && !path.exists());
+}
+
+#[test]
+fn one_whose_making_was_cut_short_is_made_again() {
+    let (_home, path) = scratch();
+    std::fs::write(&path, "").expect("writes");
+    open(&path);
+}
+
+#[tokio::test]
+async fn titles_are_read_beside_a_process_that_writes() {
+    let (_home, path) = scratch();
+    let store = open(&path);
+    created(&store, 1).await;
+    let (known, unknown) = (a_thread(1), a_thread(2));
+    let titles = titles(&path, &[known.card.id, unknown.card.id]).expect("reads");
+    assert_eq!(titles, [(known.card.id, known.title.text)].into());
 }
 
 #[tokio::test]
@@ -235,5 +296,5 @@ async fn the_dead_are_cleared_away_at_the_next_opening() {
         created(&open(&path), number).await;
     }
     let _alive = open(&path);
-    assert_eq!(files(), 2, "the gate and the one who lives");
+    assert_eq!(files(), 3, "the gate, the mark and the one who lives");
 }
