@@ -236,6 +236,11 @@ impl Engine {
         self.shared.store.ready().await.map_err(session::storage)
     }
 
+    /// What fences commands in; found out once, by trying. Whoever asks tells people of it.
+    pub async fn sandbox(&self) -> Arc<tools::Sandbox> {
+        self.shared.find_sandbox(false).await
+    }
+
     /// No new turns; running ones get `grace`, then end as failed. Waiting ones stay as they are.
     pub async fn stop(&self, grace: Duration) {
         self.shared.stopping.store(true, Ordering::Relaxed);
@@ -257,6 +262,10 @@ impl Engine {
 impl Shared {
     /// What fences commands in; found out once, by trying, away from whoever serves others.
     pub(crate) async fn sandbox(&self) -> Arc<tools::Sandbox> {
+        self.find_sandbox(true).await
+    }
+
+    async fn find_sandbox(&self, tell: bool) -> Arc<tools::Sandbox> {
         let fence = self.config.sandbox;
         let find = || async move {
             let found = match fence {
@@ -271,7 +280,7 @@ impl Shared {
                 }
             };
             let sandbox = found.unwrap_or_else(|_| tools::Sandbox::nothing());
-            if let Some(notice) = sandbox.notice() {
+            if let Some(notice) = sandbox.notice().filter(|_| tell) {
                 tracing::warn!("{notice}");
             }
             Arc::new(sandbox)

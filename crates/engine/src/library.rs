@@ -3,7 +3,7 @@
 mod checkpoints;
 mod folders;
 mod keeping;
-mod offer;
+pub(crate) mod offer;
 mod permissions;
 mod pictures;
 mod reading;
@@ -322,7 +322,10 @@ async fn create(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result
         None => workspaces::directory(shared, caller, new.workspace.as_ref()).await?,
     };
     let model = match &new.changes.model {
-        Some(model) => model.clone(),
+        Some(model) => {
+            offer::obstacle(shared, model).await?;
+            model.clone()
+        }
         None => offer::default_model(shared).await,
     };
     let thread = newborn(shared, caller, directory, model, new);

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use providers::catalog;
+use providers::models::Obstacle;
 use vocabulary::{
     AuthMethod, Catalog, CatalogModel, CatalogProvider, McpFile, McpLayer, McpSnapshot, ModelRef,
-    ThreadCard,
+    Refusal, ThreadCard,
 };
 
 use crate::Shared;
@@ -39,6 +40,15 @@ pub async fn default_model(shared: &Shared) -> ModelRef {
     ModelRef {
         provider: choice.provider,
         model: choice.model,
+    }
+}
+
+/// What keeps a model from being used right now, for people. One of an unknown provider is refused.
+pub async fn obstacle(shared: &Shared, model: &ModelRef) -> Result<Option<String>, Refusal> {
+    match shared.models.obstacle(&model.provider).await {
+        Some(Obstacle::Unknown(words)) => Err(Refusal::invalid("model", words)),
+        Some(Obstacle::NotConnected(words)) => Ok(Some(words)),
+        None => Ok(None),
     }
 }
 

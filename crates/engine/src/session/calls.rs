@@ -14,6 +14,7 @@ use super::given::{changed_settings, check_ids, check_input, hash_of, receipts, 
 use super::outbox::Ended;
 use super::{Attached, Flow, ListenFrom, Outcome, Replied, Session, storage};
 use crate::grants;
+use crate::library::offer;
 use crate::limits::STEERS_MAX;
 use crate::titles;
 use crate::turn::Start;
@@ -220,6 +221,10 @@ impl Session {
         }
         let title = changes.title.as_deref().map(title_of).transpose()?;
         let settings = changed_settings(&self.state.thread.settings, &changes)?;
+        let obstacle = match &changes.model {
+            Some(model) => offer::obstacle(&self.shared, model).await?,
+            None => None,
+        };
         self.keep().await?;
         if let Some(title) = title {
             self.set_title(title)?;
@@ -232,6 +237,11 @@ impl Session {
                 title,
             })?;
             self.permit();
+        }
+        // It may be connected later, so it is set; but nobody should find out by a failing turn.
+        if let Some(words) = obstacle {
+            let line = format!("[warn] {words}");
+            self.record(Fact::Logged { line })?;
         }
         if let Some(archived) = changes.archived {
             self.record(Fact::ArchivedChanged { archived })?;
