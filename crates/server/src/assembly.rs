@@ -1,17 +1,17 @@
 //! Puts the parts together: store, models, tools, engine, listeners; and takes them apart again.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use engine::{Engine, Fence};
 use providers::Models;
 use providers::models::Options;
 use providers::rehearsal::{Rehearsal, Script};
-use store::sqlite::SqliteStore;
-use store::{SharedStore, StoreError};
+use store::SharedStore;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +27,7 @@ use crate::http::{self, Site};
 use crate::limits::{GOODBYE_MAX, STOP_GRACE, STOP_SLACK};
 use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
+use crate::{database, home};
 
 /// The folder in a workspace that holds its settings.
 pub const WORKSPACE_DATA: &str = ".cowork";
@@ -76,6 +77,8 @@ pub struct Running {
     engine: Engine,
     models: Arc<Models>,
     serving: JoinSet<()>,
+    /// What people should know of the data directory.
+    pub(crate) home_notice: Option<home::Notice>,
 }
 
 pub async fn start(settings: Settings) -> anyhow::Result<Running> {
@@ -86,10 +89,11 @@ pub async fn start(settings: Settings) -> anyhow::Result<Running> {
 pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
     check_exposure(&settings)?;
     let host = settings.host;
-    let (main, address) = bind(host, settings.port).await?;
+    let (main, address) = bind(host, settings.port, "--port").await?;
     let mut own = Vec::new();
     for wish in &settings.listen {
-        own.push((wish.tongue, bind(host, wish.port).await?));
+        let flag = format!("--listen {}", wish.tongue.name);
+        own.push((wish.tongue, bind(host, wish.port, &flag).await?));
     }
     let site = Arc::new(Site {
         engine: OnceLock::new(),
@@ -114,8 +118,6 @@ pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
     for (tongue, (listener, address)) in own {
         let router = http::own_router(&site, tongue, address.port());
         serving.spawn(Arc::clone(&acceptor).run(listener, router));
-        let path = tongue.own.first().copied().unwrap_or_default();
-        tracing::info!(target: "dragoman::listen", "{} clients: ws://{address}{path}", tongue.name);
         others.push((tongue.name, address));
     }
     Ok(Listening {
@@ -132,10 +134,12 @@ impl Listening {
         let settings = self.site.settings.clone();
         let label = owner_label(self.address);
         let assembling = tokio::task::spawn_blocking(move || {
-            let store = open_store(&settings.home, &label)?;
-            assemble(&settings, store)
+            let notice = home::prepare(&settings.home)?;
+            let store = database::open(&settings.home, &label)?;
+            let (engine, models) = assemble(&settings, store)?;
+            anyhow::Ok((engine, models, notice))
         });
-        let (engine, models) = assembling.await.context("the start was cut off")??;
+        let (engine, models, home_notice) = assembling.await.context("the start was cut off")??;
         let engine = self.site.engine.get_or_init(|| engine).clone();
         let (recovering, catalog) = (engine.clone(), Arc::clone(&models));
         tokio::spawn(async move {
@@ -155,18 +159,31 @@ impl Listening {
             engine,
             models,
             serving: self.serving,
+            home_notice,
         })
     }
 }
 
 impl Running {
-    /// What new threads use, and why, for people.
-    pub async fn default_model(&self) -> String {
+    pub fn settings(&self) -> &Settings {
+        &self.site.settings
+    }
+
+    /// What new threads use, and why, for people; and what stands in its way.
+    pub async fn default_model(&self) -> (String, Option<String>) {
         if let Some(model) = &self.site.settings.model {
-            return format!("{}/{}", model.provider, model.model);
+            let name = format!("{}/{}", model.provider, model.model);
+            let obstacle = self.models.obstacle(&model.provider).await;
+            return (name, obstacle.map(|obstacle| obstacle.words().to_owned()));
         }
         let choice = self.models.default_model().await;
-        format!("{}/{} ({})", choice.provider, choice.model, choice.why)
+        let name = format!("{}/{} ({})", choice.provider, choice.model, choice.why);
+        (name, None)
+    }
+
+    /// What fences commands in; found out by trying, once.
+    pub async fn sandbox(&self) -> Arc<tools::Sandbox> {
+        self.engine.sandbox().await
     }
 
     pub fn url(&self) -> String {
@@ -209,52 +226,40 @@ fn check_exposure(settings: &Settings) -> anyhow::Result<()> {
     )
 }
 
-async fn bind(host: IpAddr, port: u16) -> anyhow::Result<(TcpListener, SocketAddr)> {
+/// `flag` chooses the port.
+async fn bind(host: IpAddr, port: u16, flag: &str) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let address = SocketAddr::from((host, port));
-    let listener = TcpListener::bind(address).await.with_context(|| {
-        format!(
-            "cannot listen on {address}; another server may be running there. \
-             Choose another port, or port 0 for any free one"
-        )
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let advice = bind_advice(&error, address, flag);
+        anyhow!("cannot listen on {address}: {advice} ({error})")
     })?;
     let address = listener.local_addr();
     Ok((listener, address.context("the listener has no address")?))
 }
 
-fn owner_label(address: SocketAddr) -> String {
-    format!("process {}, ws://{address}/ws", std::process::id())
-}
-
-/// Opens our database; another program's file of that name stays as it is and ours goes beside it.
-fn open_store(home: &Path, label: &str) -> anyhow::Result<SharedStore> {
-    create_private(home)?;
-    let path = home.join("sessions.db");
-    match SqliteStore::open(&path, label) {
-        Ok(store) => Ok(Arc::new(store)),
-        Err(StoreError::Foreign(what)) => {
-            let ours = home.join("dragoman.db");
-            tracing::warn!(
-                "{} is {what}; using {} instead",
-                path.display(),
-                ours.display()
-            );
-            let store = SqliteStore::open(&ours, label)
-                .with_context(|| format!("cannot open {}", ours.display()))?;
-            Ok(Arc::new(store))
-        }
-        Err(error) => {
-            Err(error).with_context(|| format!("cannot open the database {}", path.display()))
-        }
+/// Why a port cannot be had, and what to do.
+fn bind_advice(error: &io::Error, address: SocketAddr, flag: &str) -> String {
+    let (ip, port) = (address.ip(), address.port());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "another program listens there, maybe a Dragoman that runs already. Choose another \
+             port with {flag}, or 0 for any free one"
+        ),
+        io::ErrorKind::PermissionDenied => format!(
+            "you are not allowed to use port {port}; those below 1024 are for root. Choose a \
+             higher one with {flag}, and let a proxy forward the low one to it"
+        ),
+        io::ErrorKind::AddrNotAvailable => format!(
+            "this machine does not have the address {ip}. Choose one of its own with --host, or \
+             leave --host away to serve this machine only"
+        ),
+        // tidy: wildcard, because the system has many more errors, and says them itself.
+        _ => format!("choose another port with {flag}, or another address with --host"),
     }
 }
 
-fn create_private(directory: &Path) -> anyhow::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)
-        .with_context(|| format!("cannot create the data directory {}", directory.display()))
+fn owner_label(address: SocketAddr) -> String {
+    format!("process {}, ws://{address}/ws", std::process::id())
 }
 
 /// The user's own rules. A file that cannot be read stops the start: going on without it would
@@ -312,4 +317,25 @@ fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, 
     };
     let engine = Engine::new(config, store, Arc::clone(&models), Toolbox::builtin());
     Ok((engine, models))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_without_permission_is_not_called_occupied() {
+        let advice = |kind: io::ErrorKind| {
+            bind_advice(
+                &kind.into(),
+                SocketAddr::from(([127, 0, 0, 1], 80)),
+                "--port",
+            )
+        };
+        let denied = advice(io::ErrorKind::PermissionDenied);
+        assert!(denied.contains("not allowed to use port 80"), "{denied}");
+        assert!(!denied.contains("another program"), "{denied}");
+        let taken = advice(io::ErrorKind::AddrInUse);
+        assert!(taken.contains("another program listens there"), "{taken}");
+    }
 }

@@ -1,5 +1,6 @@
 //! The `dragoman` binary: reads the command line, serves until it is told to stop.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -7,17 +8,18 @@ use anyhow::{Context, bail};
 use clap::Parser;
 use engine::{Checkpoints, Fence};
 use server::cli::{ApprovalsChoice, Arguments, CheckpointsChoice, Command, SandboxChoice};
-use server::commands;
+use server::greeting::{self, Tone};
 use server::limits::LAST_WORK_MAX;
 use server::token::Token;
-use server::{Running, Settings, start};
+use server::{Running, Settings, commands, screen, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tools::sandbox::Mode;
 use tracing_subscriber::EnvFilter;
 use vocabulary::Budgets;
 
-/// Besides warnings, where further listeners listen: nothing else tells a port that was free.
-const LOGGED: &str = "warn,dragoman::listen=info";
+/// What is logged where nobody says otherwise.
+const LOGGED: &str = "warn";
+const LOG_VARIABLE: &str = "DRAGOMAN_LOG";
 
 fn main() -> ExitCode {
     // Between the server and a command stands this very binary; it knows no other arguments then.
@@ -25,17 +27,28 @@ fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
     let arguments = Arguments::parse();
-    let filter = EnvFilter::try_from_env("DRAGOMAN_LOG").unwrap_or_else(|_| EnvFilter::new(LOGGED));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
+    start_logging();
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dragoman: {error:#}");
+            let error = screen::harmless_but(&format!("{error:#}"), "\n");
+            eprintln!("dragoman: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn start_logging() {
+    let wish = std::env::var(LOG_VARIABLE).unwrap_or_else(|_| LOGGED.to_owned());
+    let filter = EnvFilter::try_new(&wish);
+    let trouble = filter.as_ref().err().map(ToString::to_string);
+    tracing_subscriber::fmt()
+        .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new(LOGGED)))
+        .with_writer(std::io::stderr)
+        .with_ansi(screen::has_colours(&std::io::stderr()))
+        .init();
+    if let Some(trouble) = trouble {
+        tracing::warn!("{LOG_VARIABLE} cannot be understood ({trouble}); logging `{LOGGED}`");
     }
 }
 
@@ -126,7 +139,7 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
 fn home(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     match given {
         Some(home) => std::path::absolute(home).context("DRAGOMAN_HOME is not a path"),
-        None => Ok(user_home()?.join(".cowork")),
+        None => Ok(user_home()?.join(server::USUAL_HOME)),
     }
 }
 
@@ -137,13 +150,17 @@ fn user_home() -> anyhow::Result<PathBuf> {
 async fn serve(settings: Settings, json: bool) -> anyhow::Result<()> {
     // Listened for before anyone can know of us: a signal is never lost.
     let mut signals = Signals::new()?;
-    let cwd = settings.directory.display().to_string();
     let running = tokio::select! {
         running = start(settings) => running?,
         () = signals.next() => return Ok(()),
     };
-    announce(&running, &cwd, json).await;
-    signals.next().await;
+    tokio::select! {
+        () = announce(&running, json) => signals.next().await,
+        () = signals.next() => {}
+    }
+    if !json {
+        say("Stopping …");
+    }
     tokio::select! {
         () = running.stop() => Ok(()),
         () = signals.next() => bail!("told twice to stop; left at once"),
@@ -175,20 +192,28 @@ impl Signals {
     }
 }
 
-async fn announce(running: &Running, cwd: &str, json: bool) {
-    let url = running.url();
+/// Says that the server is ready, and then what takes a moment to find out.
+async fn announce(running: &Running, json: bool) {
     if json {
-        let port = running.address.port();
-        println!(
-            "{}",
-            serde_json::json!({ "type": "server_listening", "url": url, "port": port, "cwd": cwd })
-        );
-    } else {
-        println!(
-            "Dragoman is ready: http://{}/  (clients: {url}, directory: {cwd})",
-            running.address
-        );
-        let model = running.default_model().await;
-        println!("Model: {model}");
+        say(&greeting::to_json(running).to_string());
+        let model = greeting::model(running).await;
+        let lines = greeting::lines(running).into_iter().chain([model]);
+        for line in lines.filter(|line| line.tone != Tone::Plain) {
+            tracing::warn!("{}: {}", line.name, line.text);
+        }
+        return;
     }
+    let colours = screen::has_colours(&std::io::stdout());
+    say(&greeting::headline(running));
+    for line in greeting::lines(running) {
+        say(&line.shown(colours));
+    }
+    say(&greeting::model(running).await.shown(colours));
+    say(&greeting::sandbox(running).await.shown(colours));
+}
+
+/// Prints a line. Nobody reading it is fine: the server goes on.
+fn say(line: &str) {
+    let mut output = std::io::stdout().lock();
+    let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }

@@ -111,6 +111,16 @@ struct Listening {
     url: String,
     port: u16,
     cwd: String,
+    listeners: Vec<Listener>,
+}
+
+/// A port of one dialect.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Listener {
+    pub dialect: String,
+    pub url: String,
+    pub port: u16,
 }
 
 pub struct Process {
@@ -161,6 +171,11 @@ impl Process {
 
     pub fn port(&self) -> u16 {
         self.listening.port
+    }
+
+    /// Its ports besides the main one.
+    pub fn listeners(&self) -> &[Listener] {
+        &self.listening.listeners
     }
 
     /// The directory it says it works in.

@@ -1,0 +1,219 @@
+//! What the server says when it starts: to people in a few lines, to programs as one line of JSON.
+
+use engine::Fence;
+use serde_json::{Value, json};
+use tools::Sandbox;
+use tools::sandbox::Mode;
+
+use crate::assembly::{Running, Settings};
+use crate::home::Notice;
+use crate::screen::{self, LOUD, YELLOW};
+use crate::table::TONGUES;
+
+/// How a line is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    /// Something works less well than it could.
+    Careful,
+    /// Something is open that is usually closed, or cannot work.
+    Loud,
+}
+
+/// One thing that people should know of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub name: &'static str,
+    pub text: String,
+    pub tone: Tone,
+}
+
+impl Line {
+    fn new(name: &'static str, text: impl Into<String>, tone: Tone) -> Self {
+        let text = text.into();
+        Self { name, text, tone }
+    }
+
+    fn plain(name: &'static str, text: impl Into<String>) -> Self {
+        Self::new(name, text, Tone::Plain)
+    }
+
+    fn loud(name: &'static str, text: impl Into<String>) -> Self {
+        Self::new(name, text, Tone::Loud)
+    }
+
+    pub fn shown(&self, colours: bool) -> String {
+        let paint = match self.tone {
+            Tone::Plain => "",
+            Tone::Careful => YELLOW,
+            Tone::Loud => LOUD,
+        };
+        let text = screen::harmless(&self.text);
+        let line = format!("  {:<10} {text}", self.name);
+        screen::painted(&line, paint, colours)
+    }
+}
+
+/// The line for programs.
+pub fn to_json(running: &Running) -> Value {
+    let listeners = running.others.iter().map(|(name, address)| {
+        let url = format!("ws://{address}{}", own_path(name));
+        json!({ "dialect": name, "url": url, "port": address.port() })
+    });
+    json!({
+        "type": "server_listening",
+        "url": running.url(),
+        "port": running.address.port(),
+        "cwd": running.settings().directory.to_string_lossy(),
+        "listeners": listeners.collect::<Vec<_>>(),
+    })
+}
+
+fn own_path(name: &str) -> &'static str {
+    let tongue = TONGUES.iter().find(|tongue| tongue.name == name);
+    let path = tongue.and_then(|tongue| tongue.own.first());
+    path.copied().unwrap_or("/")
+}
+
+/// What is known at once.
+pub fn headline(running: &Running) -> String {
+    let mut address = running.address;
+    if address.ip().is_unspecified() {
+        // Nobody can open the address that stands for all.
+        address.set_ip(match address.ip() {
+            std::net::IpAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+            std::net::IpAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    format!("Dragoman {version} is ready: http://{address}/  (Ctrl-C stops it)")
+}
+
+pub fn lines(running: &Running) -> Vec<Line> {
+    let settings = running.settings();
+    let mut lines = vec![Line::plain("Clients", running.url())];
+    for (name, address) in &running.others {
+        let url = format!("ws://{address}{}", own_path(name));
+        lines.push(Line::plain(name, url));
+    }
+    if !running.address.ip().is_loopback() {
+        lines.push(Line::plain(
+            "Reach",
+            "other machines can reach this one; every client needs the token",
+        ));
+    }
+    let directory = settings.directory.to_string_lossy();
+    let home = settings.home.to_string_lossy();
+    lines.push(Line::plain("Directory", directory));
+    lines.push(Line::plain("Data", home));
+    lines.extend(warnings(settings, is_root()));
+    lines.extend(running.home_notice.as_ref().map(|notice| match notice {
+        Notice::Closed(words) => Line::new("Data", words, Tone::Careful),
+        Notice::Open(words) => Line::loud("Data", words),
+    }));
+    lines
+}
+
+/// What the operator has opened that is usually closed.
+fn warnings(settings: &Settings, root: bool) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if settings.auto_approve {
+        lines.push(Line::loud(
+            "--yolo",
+            match settings.sandbox {
+                Fence::Nothing => "EVERY COMMAND RUNS WITHOUT ASKING, and nothing fences it in",
+                Fence::Best { .. } => "EVERY COMMAND RUNS WITHOUT ASKING, inside the sandbox",
+            },
+        ));
+    }
+    if matches!(settings.sandbox, Fence::Best { network: true }) {
+        lines.push(Line::loud(
+            "--network",
+            "commands in the sandbox can reach the network, and send what they can read",
+        ));
+    }
+    if root {
+        lines.push(Line::loud(
+            "root",
+            "RUNNING AS ROOT: what gets out of the sandbox can change this whole machine; run it \
+             as an ordinary user",
+        ));
+    }
+    lines
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Which model new threads use, and whether it can be used.
+pub async fn model(running: &Running) -> Line {
+    let (model, obstacle) = running.default_model().await;
+    match obstacle {
+        None => Line::plain("Model", model),
+        Some(words) => Line::loud("Model", format!("{model} CANNOT BE USED: {words}")),
+    }
+}
+
+/// What fences commands in. Finding out takes a moment.
+pub async fn sandbox(running: &Running) -> Line {
+    let found = running.sandbox().await;
+    let off = running.settings().sandbox == Fence::Nothing;
+    fence(&found, off)
+}
+
+fn fence(sandbox: &Sandbox, off: bool) -> Line {
+    if off {
+        return Line::loud(
+            "Sandbox",
+            "OFF (--sandbox off): a command that is allowed can read, change and send anything \
+             that you can",
+        );
+    }
+    let network = match sandbox.network() {
+        true => "with the network",
+        false => "without the network",
+    };
+    let mode = sandbox.mode();
+    match (mode, sandbox.notice()) {
+        (Mode::Bubblewrap, None) => Line::plain(
+            "Sandbox",
+            format!(
+                "{}: commands change only the directory, {network}",
+                mode.name()
+            ),
+        ),
+        (Mode::Bubblewrap | Mode::Landlock, notice) => Line::new(
+            "Sandbox",
+            format!("{}, {network}. {}", mode.name(), notice.unwrap_or_default()),
+            Tone::Careful,
+        ),
+        (Mode::Nothing, notice) => Line::loud("Sandbox", notice.unwrap_or("none")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_in_colour_where_it_matters_and_only_on_a_terminal() {
+        let line = Line::loud("--yolo", "a\x1b[2Jb");
+        assert_eq!(line.shown(false), "  --yolo     a\\u{1b}[2Jb");
+        assert_eq!(
+            line.shown(true),
+            "\x1b[1;31m  --yolo     a\\u{1b}[2Jb\x1b[0m"
+        );
+        let line = Line::plain("Data", "/home");
+        assert_eq!(line.shown(true), line.shown(false));
+    }
+
+    #[test]
+    fn every_fence_is_told_and_a_weak_one_loudly() {
+        let tone = |mode, off| fence(&Sandbox::with_mode(mode, "x".as_ref()), off).tone;
+        assert_eq!(tone(Mode::Bubblewrap, false), Tone::Plain);
+        assert_eq!(tone(Mode::Landlock, false), Tone::Careful);
+        assert_eq!(tone(Mode::Nothing, false), Tone::Loud);
+        assert_eq!(tone(Mode::Nothing, true), Tone::Loud);
+    }
+}
