@@ -5,8 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use providers::Models;
-use providers::models::Options;
+use providers::models::{Choice, Options};
 use providers::rehearsal::Rehearsal;
+
+use crate::screen::harmless;
 
 pub mod auth;
 pub mod checkpoints;
@@ -20,7 +22,17 @@ fn models_of(home: &Path) -> Models {
     options.scripted.push(Arc::new(Rehearsal::default()));
     let models = Models::open(options);
     for warning in models.warnings() {
-        eprintln!("dragoman: {warning}");
+        eprintln!("dragoman: {}", harmless(&warning));
     }
     models
+}
+
+/// Which model new threads use, and why.
+fn used(choice: &Choice) -> String {
+    let Choice {
+        provider,
+        model,
+        why,
+    } = choice;
+    harmless(&format!("New threads use {provider}/{model}: {why}"))
 }

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use providers::Models;
 use providers::catalog::{Auth, Provider};
 use providers::models::{Mode, Status};
+use providers::{ErrorKind, Models};
 use secrecy::SecretString;
 use serde_json::json;
 
 use super::{models_of, table};
+use crate::screen::harmless;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,15 +83,20 @@ pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
                         entry.name
                     )
                 }
-                Some(_) | None => enter_key(&models, entry, key_stdin).await?,
+                Some(_) | None => {
+                    if needs_no_key(entry) && !api_key && !key_stdin {
+                        return no_key_needed(&models, entry).await;
+                    }
+                    enter_key(&models, entry, key_stdin).await?;
+                }
             }
-            outcome(&models, &entry.id).await
+            outcome(&models, entry).await
         }
         What::Status { json } => status(&models, json).await,
         What::Logout { provider } => {
             match models.sign_out(&provider).await? {
-                true => println!("Signed out of {provider}."),
-                false => println!("Nothing was saved for {provider}."),
+                true => println!("Signed out of {}.", harmless(&provider)),
+                false => println!("Nothing was saved for {}.", harmless(&provider)),
             }
             Ok(())
         }
@@ -123,13 +129,63 @@ fn oauth_method(entry: &Provider, device: bool) -> Option<&str> {
 /// Signs in by browser or code; ends when the provider says so, or with Ctrl-C.
 async fn browse(models: &Models, entry: &Provider, method: &str) -> anyhow::Result<()> {
     let challenge = models.begin(&entry.id, method).await?;
-    println!("{}", challenge.instructions);
+    println!("{}", harmless(&challenge.instructions));
     if let Some(url) = &challenge.url {
-        println!("\n  {url}\n");
+        println!("\n  {}\n", harmless(url));
     }
+    let mut pasted = match challenge.needs_code || std::io::stdin().is_terminal() {
+        true => pasted_lines(),
+        false => tokio::sync::mpsc::channel(1).1,
+    };
     eprintln!("Waiting for you to finish there (Ctrl-C gives up) …");
-    let signed_in = models.finish(&entry.id, method, None).await?;
-    println!("{}", signed_in.message);
+    let mut reading = true;
+    let signed_in = loop {
+        tokio::select! {
+            signed_in = models.finish(&entry.id, method, None), if !challenge.needs_code => {
+                break signed_in?;
+            }
+            line = pasted.recv(), if reading => match line {
+                Some(line) => match models.finish(&entry.id, method, Some(&line)).await {
+                    Ok(signed_in) => break signed_in,
+                    Err(error) => eprintln!("{}. Try again:", harmless(&error.to_string())),
+                },
+                None => reading = false,
+            },
+            else => bail!("no address was pasted; nothing was changed"),
+        }
+    };
+    println!("{}", harmless(&signed_in.message));
+    Ok(())
+}
+
+/// What a person pastes, line by line. Not on the runtime, whose end would wait for the next line.
+fn pasted_lines() -> tokio::sync::mpsc::Receiver<String> {
+    let (lines, pasted) = tokio::sync::mpsc::channel(1);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            if !line.trim().is_empty() && lines.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    pasted
+}
+
+/// Whether its server usually runs on this machine, and lets everybody in.
+fn needs_no_key(entry: &Provider) -> bool {
+    entry.reach.as_ref().is_some_and(|reach| reach.keyless)
+}
+
+async fn no_key_needed(models: &Models, entry: &Provider) -> anyhow::Result<()> {
+    let name = harmless(&entry.name);
+    println!("{name} needs no key. If your server wants one, add --api-key.");
+    match models.obstacle(&entry.id).await {
+        None => println!(
+            "It is running; `dragoman models {}` shows its models.",
+            entry.id
+        ),
+        Some(obstacle) => println!("{}", harmless(obstacle.words())),
+    }
     Ok(())
 }
 
@@ -157,28 +213,32 @@ async fn enter_key(models: &Models, entry: &Provider, stdin: bool) -> anyhow::Re
     }
     let key = SecretString::from(key.to_owned());
     let signed_in = models.set_key(&entry.id, method, key).await?;
-    println!("{}", signed_in.message);
+    println!("{}", harmless(&signed_in.message));
     Ok(())
 }
 
-/// Says whether the provider accepts what was saved.
-async fn outcome(models: &Models, id: &str) -> anyhow::Result<()> {
-    eprintln!("Checking it …");
-    let statuses = models.statuses(true).await;
-    let Some(status) = statuses.iter().find(|status| status.provider == id) else {
+/// Says whether the provider accepts what was saved. One that could not be asked has refused nothing.
+async fn outcome(models: &Models, entry: &Provider) -> anyhow::Result<()> {
+    if entry.reach.is_none() {
         return Ok(());
-    };
-    match status.verified {
-        true => {
-            println!("{} is connected. {}", status.provider, status.message);
-            Ok(())
-        }
-        false => bail!(
-            "it was saved, but {} did not accept it yet: {}",
-            id,
-            status.message
+    }
+    eprintln!("Checking it …");
+    let name = harmless(&entry.name);
+    match models.refresh(&entry.id).await {
+        Ok(0) => println!("{name} is connected."),
+        Ok(1) => println!("{name} is connected: 1 model."),
+        Ok(count) => println!("{name} is connected: {count} models."),
+        Err(error) if error.kind == ErrorKind::Auth => bail!(
+            "it was saved, but {name} does not accept it: {}",
+            error.message
+        ),
+        Err(error) => println!(
+            "It was saved, but could not be checked: {}. It will be used as it is; `dragoman auth \
+             status` checks it again.",
+            harmless(&error.message)
         ),
     }
+    Ok(())
 }
 
 async fn status(models: &Models, as_json: bool) -> anyhow::Result<()> {
@@ -204,7 +264,7 @@ async fn status(models: &Models, as_json: bool) -> anyhow::Result<()> {
             status.provider.clone(),
             match (status.authorized, status.verified) {
                 (_, true) => "works",
-                (true, false) => "not accepted yet",
+                (true, false) => "not verified",
                 (false, false) => "-",
             }
             .to_owned(),
@@ -214,10 +274,7 @@ async fn status(models: &Models, as_json: bool) -> anyhow::Result<()> {
     }
     print!("{}", table::aligned(&rows));
     println!();
-    println!(
-        "New threads use {}/{}: {}",
-        choice.provider, choice.model, choice.why
-    );
+    println!("{}", super::used(&choice));
     Ok(())
 }
 

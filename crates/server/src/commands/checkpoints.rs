@@ -1,5 +1,6 @@
 //! `dragoman checkpoints`: what is kept of a workspace's files, and how to get it back.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,8 +8,10 @@ use anyhow::{Context, bail};
 use checkpoints::{Limits, Policy, Vault};
 use clap::{Args, Subcommand};
 use engine::VaultPlace;
+use vocabulary::ThreadId;
 
 use crate::assembly::WORKSPACE_DATA;
+use crate::database;
 
 mod choice;
 mod diff;
@@ -37,8 +40,10 @@ Examples:
   dragoman checkpoints verify               read all that is kept, and tell what is damaged
   dragoman checkpoints prune --age 7d       let go of what is older, and give the disk back
 
-Each thread counts its checkpoints by itself: --thread names one, and without it the thread of the
-newest checkpoint is meant. docs/checkpoints.md says what is kept, and what a restore touches.";
+Each thread counts its checkpoints by itself: --thread names one by the beginning of its id, and
+without it the one that changed a file last is meant. In a directory of a workspace that workspace is
+meant, and paths begin where you are. docs/checkpoints.md says what is kept, and what a restore
+touches.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -48,7 +53,7 @@ pub struct Arguments {
     /// The directory that threads work in
     #[arg(short, long, value_name = "DIR", default_value = ".", global = true)]
     pub dir: PathBuf,
-    /// The thread, by the beginning of its id (default: that of the newest checkpoint)
+    /// The thread, by the beginning of its id (default: the one that changed a file last)
     #[arg(long, value_name = "PREFIX", global = true)]
     pub thread: Option<String>,
     /// Print JSON
@@ -80,7 +85,7 @@ pub enum What {
         /// A checkpoint, or `original`
         #[arg(value_name = "ID", value_parser = choice::target)]
         to: Target,
-        /// Only this file or directory of the workspace
+        /// Only this file or directory
         #[arg(long, value_name = "PATH")]
         path: Option<PathBuf>,
         /// Show what it would touch, and do nothing
@@ -92,12 +97,12 @@ pub enum What {
     },
     /// Show the versions of a file
     History {
-        /// The file, from the workspace on
+        /// The file
         path: PathBuf,
     },
     /// Print a version of a file
     Show {
-        /// The file, from the workspace on, and which version; the last one without a number
+        /// The file, and which version; the last one without a number
         #[arg(value_name = "PATH@N", value_parser = history::version())]
         version: history::Version,
     },
@@ -165,7 +170,7 @@ async fn perform(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
     match what.unwrap_or(What::List { all: false }) {
         What::List { all: true } => list::all(home, json).await,
         What::Verify { all: true } => verify::all(home, json).await,
-        What::Verify { all: false } => verify::one(place(&dir, home).await?, json).await,
+        What::Verify { all: false } => verify::one(place(&dir, home).await?.0, json).await,
         What::List { all: false } => list::one(Desk::open(&dir, home, thread, json).await?).await,
         What::Diff { from, to } => {
             let desk = Desk::open(&dir, home, thread, json).await?;
@@ -217,8 +222,12 @@ fn rules() -> (Limits, Policy) {
 /// What a person works with: the vault of a directory, and how they asked.
 pub struct Desk {
     vault: Arc<Vault>,
+    /// The titles of threads, by their ids.
+    titles: HashMap<String, String>,
     /// The beginning of a thread's id.
     thread: Option<String>,
+    /// From the workspace on, the directory where the person is.
+    below: PathBuf,
     json: bool,
 }
 
@@ -229,36 +238,53 @@ impl Desk {
         thread: Option<String>,
         json: bool,
     ) -> anyhow::Result<Self> {
-        let place = place(dir, home).await?;
-        let vault = work::quiet(move || Ok(place.open()?)).await?;
-        Ok(Self {
-            vault: Arc::new(vault),
-            thread,
-            json,
+        let (place, below) = place(dir, home).await?;
+        let home = home.to_owned();
+        work::quiet(move || {
+            let vault = place.open()?;
+            Ok(Self {
+                titles: titles(&home, &vault),
+                vault: Arc::new(vault),
+                thread,
+                below,
+                json,
+            })
         })
+        .await
+    }
+
+    /// A path as a person names it where they are, from the workspace on.
+    fn inside(&self, given: &Path) -> anyhow::Result<PathBuf> {
+        words::inside(self.vault.workspace(), &self.below, given)
     }
 }
 
-/// Where what is kept of a directory lies; an error if there is nothing.
-async fn place(dir: &Path, home: &Path) -> anyhow::Result<VaultPlace> {
+/// What threads are called. Without a database that can be read they have no titles here.
+fn titles(home: &Path, vault: &Vault) -> HashMap<String, String> {
+    let ids = vault.threads().unwrap_or_default();
+    let ids: Vec<ThreadId> = ids.iter().filter_map(|id| ThreadId::parse(id)).collect();
+    let found = database::existing(home).map(|path| store::sqlite::titles(&path, &ids));
+    let titles = found.and_then(Result::ok).unwrap_or_default();
+    let titles = titles.into_iter().filter(|(_, title)| !title.is_empty());
+    titles.map(|(id, title)| (id.to_string(), title)).collect()
+}
+
+/// Where what is kept of a directory lies, and the directory from the workspace on: of the directory
+/// itself, or of the nearest one above of which anything is kept. An error if there is nothing.
+async fn place(dir: &Path, home: &Path) -> anyhow::Result<(VaultPlace, PathBuf)> {
     let (dir, home) = (dir.to_owned(), home.to_owned());
     work::quiet(move || {
         let directory = dir
             .canonicalize()
             .with_context(|| format!("cannot use the directory {}", words::path(&dir)))?;
-        let place = |directory: &Path| {
-            VaultPlace::new(&home, WORKSPACE_DATA.as_ref(), directory, rules().0)
-        };
-        let here = place(&directory);
-        if here.is_taken() {
-            return Ok(here);
+        for workspace in directory.ancestors() {
+            let place = VaultPlace::new(&home, WORKSPACE_DATA.as_ref(), workspace, rules().0);
+            if place.is_taken() {
+                let below = directory.strip_prefix(workspace).unwrap_or(Path::new(""));
+                return Ok((place, below.to_owned()));
+            }
         }
         let shown = words::path(&directory);
-        let mut above = directory.ancestors().skip(1);
-        if let Some(above) = above.find(|above| place(above).is_taken()) {
-            let (name, above) = (words::shell(above), words::path(above));
-            bail!("no checkpoints of {shown} yet, but of {above}: name it with --dir {name}");
-        }
         bail!("no checkpoints of {shown} yet; they are made when a thread works there");
     })
     .await

@@ -9,6 +9,7 @@ use providers::catalog::{Model, Provider};
 use serde_json::{Value, json};
 
 use super::{models_of, table};
+use crate::screen::harmless;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,10 +85,7 @@ pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
     }
     print!("{}", table::aligned(&rows));
     println!();
-    println!(
-        "New threads use {}/{}: {}",
-        choice.provider, choice.model, choice.why
-    );
+    println!("{}", super::used(&choice));
     if !arguments.all && arguments.provider.is_none() {
         println!("`dragoman models --all` shows what else could be connected.");
     }
@@ -108,8 +106,9 @@ async fn refresh(models: &Models, id: &str) -> anyhow::Result<()> {
         );
     };
     if models.connected(id) && entry.reach.is_some() {
-        eprintln!("Asking {} for its models …", entry.name);
+        eprintln!("Asking {} for its models …", harmless(&entry.name));
         if let Err(error) = models.refresh(id).await {
+            let error = harmless(&error.to_string());
             eprintln!("dragoman: {error}; showing what the catalog knows");
         }
     }

@@ -1,7 +1,5 @@
 //! `dragoman sandbox`: what keeps commands in on this machine.
 
-use std::io::IsTerminal;
-
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -9,17 +7,14 @@ use tools::Sandbox;
 use tools::sandbox::Mode;
 use tools::sandbox::probe::{self, Finding};
 
+use crate::screen::{GREEN, RED, YELLOW, has_colours, painted};
+
 const EXAMPLES: &str = "\
 Examples:
   dragoman sandbox check           tries to break out in a dozen ways, and tells what held
   dragoman sandbox check --json    the same, for programs
 
 It ends with 0 if a sandbox holds, and with 1 otherwise.";
-
-const GREEN: &str = "\x1b[32m";
-const RED: &str = "\x1b[31m";
-const YELLOW: &str = "\x1b[33m";
-const PLAIN: &str = "\x1b[0m";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -102,7 +97,7 @@ impl Report {
     }
 
     fn print(&self) {
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let colours = has_colours(&std::io::stdout());
         for (mode, why) in &self.missed {
             println!("{}: does not work: {why}", mode.name());
         }
@@ -116,10 +111,7 @@ impl Report {
                 (false, true) => (RED, "GOT THROUGH"),
                 (false, false) => (YELLOW, "got through"),
             };
-            match colour {
-                true => println!("  {:<40} {paint}{word}{PLAIN}", finding.what),
-                false => println!("  {:<40} {word}", finding.what),
-            }
+            println!("  {:<40} {}", finding.what, painted(word, paint, colours));
         }
         if let Some(notice) = self.sandbox.notice() {
             println!("\n{notice}");

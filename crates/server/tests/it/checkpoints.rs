@@ -24,6 +24,9 @@ use crate::{DRAGOMAN, Site, Visitor, tell};
 const LIMIT: Duration = Duration::from_secs(60);
 const ELDER: &str = "0198aaaa-0000-7000-8000-000000000001";
 const YOUNGER: &str = "0198bbbb-0000-7000-8000-000000000002";
+/// How people are shown their ids.
+const ELDER_SHORT: &str = "0198aaaa";
+const YOUNGER_SHORT: &str = "0198bbbb";
 
 /// A workspace and what two threads have kept of it.
 struct Story {
@@ -174,6 +177,7 @@ fn the_list_tells_threads_and_checkpoints() {
                 .collect();
             Ok(json!({
                 "thread": name,
+                "title": null,
                 "original": { "at": Timestamp(kept.at).iso(), "partial": false },
                 "checkpoints": list,
             }))
@@ -199,12 +203,12 @@ fn the_list_tells_threads_and_checkpoints() {
         let pick = |line: usize, words: &[usize]| -> Vec<&str> {
             words.iter().map(|word| shown[line][*word]).collect()
         };
-        assert_eq!(pick(2, &[0, 1]), ["Thread", ELDER]);
+        assert_eq!(pick(2, &[0, 1]), ["Thread", ELDER_SHORT]);
         assert_eq!(shown[3], ["ID", "WHEN", "MADE", "CHANGED", "SIZE"]);
         assert_eq!(shown[4][0], "original");
         assert_eq!(pick(5, &[0, 3, 4]), ["cp-0001", "auto", "yes"]);
         assert_eq!(pick(6, &[0, 3, 4]), ["cp-0002", "manual", "yes"]);
-        assert!(!text.out.contains(YOUNGER), "{}", text.out);
+        assert!(!text.out.contains(YOUNGER_SHORT), "{}", text.out);
         Ok(())
     });
 }
@@ -250,7 +254,7 @@ fn a_diff_is_of_the_last_turn_unless_told_otherwise() {
         let expected = Said {
             code: Some(0),
             out: one_line("three", "four"),
-            err: format!("Thread {YOUNGER}: from original to cp-0001\n"),
+            err: format!("Thread {YOUNGER_SHORT}: from original to cp-0001\n"),
         };
         assert_eq!(story.run(&["diff"]).await?, expected);
 
@@ -280,7 +284,10 @@ fn a_diff_is_of_the_last_turn_unless_told_otherwise() {
         story.scratch.write("app.txt", "five\n")?;
         let now = story.run(&["diff", "now"]).await?;
         assert_eq!(now.out, one_line("four", "five"));
-        assert_eq!(now.err, format!("Thread {YOUNGER}: from cp-0001 to now\n"));
+        assert_eq!(
+            now.err,
+            format!("Thread {YOUNGER_SHORT}: from cp-0001 to now\n")
+        );
         Ok(())
     });
 }
@@ -438,6 +445,15 @@ fn what_a_server_keeps_is_found_where_it_keeps_it() {
         assert_eq!(thread["thread"], visitor.session, "{listed}");
         assert_eq!(thread["checkpoints"][0]["id"], "cp-0001");
         assert_eq!(thread["checkpoints"][0]["changed"], true);
+
+        let title = thread["title"].as_str().context("a title")?;
+        let text = command(&site.scratch, site.scratch.workspace(), &[]);
+        let text = said(text).await?.out;
+        let short = &visitor.session[..8];
+        ensure!(
+            text.contains(&format!("Thread {short} ({title})")),
+            "{text}"
+        );
 
         // The server holds the workspace open, and is in nobody's way.
         let restore = ["restore", "original", "--yes"];

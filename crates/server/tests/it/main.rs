@@ -4,6 +4,7 @@ mod approvals;
 mod checkpoints;
 mod crashes;
 mod guard;
+mod people;
 mod scenarios;
 mod schemas;
 mod sockets;

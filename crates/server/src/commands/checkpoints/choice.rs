@@ -1,12 +1,17 @@
 //! Which thread is meant, and which of its checkpoints.
 
 use anyhow::{anyhow, bail};
-use checkpoints::{Kept, Millis, Moment, Vault};
+use checkpoints::{Kept, Millis, Moment};
 
-use super::words;
+use super::{Desk, words};
+use crate::screen::harmless;
 
 /// Threads that an error names.
 const NAMED_MAX: usize = 5;
+/// Letters of a thread's id that a person is shown, where they are enough.
+const SHORT_CHARS_MIN: usize = 8;
+/// A longer title is cut where a thread is named.
+const TITLE_CHARS_MAX: usize = 60;
 
 /// What a thread can be taken back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,16 +78,29 @@ pub fn side(text: &str) -> anyhow::Result<Side> {
 #[derive(Clone, Debug)]
 pub struct Chosen {
     pub thread: String,
+    /// As much of the id as no other thread of the workspace begins with.
+    pub short: String,
+    pub title: Option<String>,
     pub kept: Kept,
     /// Whether a person named it.
     named: bool,
 }
 
 impl Chosen {
-    /// Of its last checkpoint, or of its original where it has none.
+    /// How it is named to people: `0198aaaa (Fix the login)`.
+    pub fn name(&self) -> String {
+        match &self.title {
+            Some(title) => format!("{} ({})", self.short, shortened(title)),
+            None => self.short.clone(),
+        }
+    }
+
+    /// Whether it changed a file, and when it did so last; else when it was last seen at all.
     fn newest(&self) -> (bool, Millis) {
-        let last = self.kept.checkpoints.last();
-        (last.is_some(), last.map_or(self.kept.at, |last| last.at))
+        let list = &self.kept.checkpoints;
+        let changed = list.iter().rfind(|each| each.changed);
+        let last = changed.or(list.last());
+        (changed.is_some(), last.map_or(self.kept.at, |last| last.at))
     }
 
     /// The checkpoint that it has last.
@@ -117,17 +135,20 @@ impl Chosen {
             true => "",
             false => "; name another thread with --thread",
         };
-        bail!("thread {} has no {target}: {has}{other}", self.thread)
+        bail!("thread {} has no {target}: {has}{other}", self.name())
     }
 }
 
-/// All threads, that of the newest checkpoint first.
-pub fn threads(vault: &Vault) -> anyhow::Result<Vec<Chosen>> {
+/// All threads, the one that changed something last first.
+pub fn threads(desk: &Desk) -> anyhow::Result<Vec<Chosen>> {
+    let ids = desk.vault.threads()?;
     let mut all = Vec::new();
-    for thread in vault.threads()? {
-        if let Some(kept) = vault.kept(&thread)? {
+    for thread in &ids {
+        if let Some(kept) = desk.vault.kept(thread)? {
             all.push(Chosen {
-                thread,
+                short: short(thread, &ids),
+                title: desk.titles.get(thread).cloned(),
+                thread: thread.clone(),
                 kept,
                 named: false,
             });
@@ -137,19 +158,18 @@ pub fn threads(vault: &Vault) -> anyhow::Result<Vec<Chosen>> {
     Ok(all)
 }
 
-/// The thread that is meant.
-pub fn thread(vault: &Vault, prefix: Option<&str>) -> anyhow::Result<Chosen> {
-    let workspace = words::path(vault.workspace());
-    let mut all = threads(vault)?.into_iter();
-    let Some(prefix) = prefix else {
+/// The thread that is meant: the one that was named, or else the one that changed something last.
+pub fn thread(desk: &Desk) -> anyhow::Result<Chosen> {
+    let workspace = words::path(desk.vault.workspace());
+    let mut all = threads(desk)?.into_iter();
+    let Some(prefix) = desk.thread.as_deref() else {
         return all.next().ok_or_else(|| {
             anyhow!("no checkpoints of {workspace} yet; they are made when a thread works there")
         });
     };
-    let (meant, others): (Vec<Chosen>, Vec<Chosen>) =
+    let (mut meant, others): (Vec<Chosen>, Vec<Chosen>) =
         all.partition(|each| each.thread.starts_with(prefix));
     let exactly = meant.iter().position(|each| each.thread == prefix);
-    let mut meant = meant;
     match (exactly, meant.len()) {
         (Some(at), _) => Ok(meant.swap_remove(at)),
         (None, 1) => Ok(meant.swap_remove(0)),
@@ -168,8 +188,35 @@ pub fn thread(vault: &Vault, prefix: Option<&str>) -> anyhow::Result<Chosen> {
     })
 }
 
+/// The beginning of an id that is no other's.
+fn short(id: &str, all: &[String]) -> String {
+    let same = |other: &String| {
+        let letters = id.chars().zip(other.chars());
+        letters.take_while(|(one, other)| one == other).count()
+    };
+    let others = all.iter().filter(|other| other.as_str() != id);
+    let shared = others.map(same).max().unwrap_or(0);
+    let short: String = id.chars().take((shared + 1).max(SHORT_CHARS_MIN)).collect();
+    match short.ends_with('-') {
+        true => id.chars().take(short.len() + 1).collect(),
+        false => short,
+    }
+}
+
+fn shortened(title: &str) -> String {
+    let title = harmless(title);
+    match title.chars().count() > TITLE_CHARS_MAX {
+        true => title
+            .chars()
+            .take(TITLE_CHARS_MAX - 1)
+            .chain(['…'])
+            .collect(),
+        false => title,
+    }
+}
+
 fn names(threads: &[Chosen]) -> String {
-    let mut names: Vec<&str> = threads.iter().map(|each| each.thread.as_str()).collect();
+    let mut names: Vec<String> = threads.iter().map(Chosen::name).collect();
     let more = names.len().saturating_sub(NAMED_MAX);
     names.truncate(NAMED_MAX);
     match (names.is_empty(), more) {
@@ -184,6 +231,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn an_id_is_as_short_as_no_other_begins() {
+        let all = ["0198aaaa-1", "0198aaaa-2", "0198aaaab", "0199"].map(str::to_owned);
+        let shorts: Vec<String> = all.iter().map(|id| short(id, &all)).collect();
+        assert_eq!(shorts, ["0198aaaa-1", "0198aaaa-2", "0198aaaab", "0199"]);
+        assert_eq!(short("0198aaaa-7000", &[]), "0198aaaa");
+    }
 
     #[test]
     fn what_a_person_names_is_understood() {

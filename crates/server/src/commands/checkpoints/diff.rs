@@ -1,17 +1,20 @@
 //! How the files differ between two checkpoints.
 
+use std::io::IsTerminal;
+
 use checkpoints::{Change, Kind, What};
 use serde_json::{Value, json};
 
 use super::choice::{self, Chosen, Side};
-use super::words::{BOLD, CYAN, GREEN, PLAIN, RED};
+use super::words::{BOLD, CYAN, GREEN, RED};
 use super::{Desk, words, work};
+use crate::screen;
 
 /// Bytes of all diffs together; what does not fit is counted.
 const DIFF_BYTES_MAX: usize = 64 << 20;
 
 struct Difference {
-    thread: String,
+    chosen: Chosen,
     from: Side,
     to: Side,
     changes: Vec<Change>,
@@ -21,8 +24,8 @@ struct Difference {
 pub async fn run(desk: Desk, from: Option<Side>, to: Option<Side>) -> anyhow::Result<()> {
     let json = desk.json;
     let found = work::told("comparing", move |work| {
-        let Desk { vault, thread, .. } = desk;
-        let chosen = choice::thread(&vault, thread.as_deref())?;
+        let chosen = choice::thread(&desk)?;
+        let vault = &desk.vault;
         let (from, to) = sides(&chosen, from, to);
         let moment = |side| match side {
             Side::Kept(target) => chosen.moment(target),
@@ -34,7 +37,7 @@ pub async fn run(desk: Desk, from: Option<Side>, to: Option<Side>) -> anyhow::Re
             to,
             changes: vault.changes(before, after)?,
             text: vault.diff(before, after, DIFF_BYTES_MAX)?,
-            thread: chosen.thread,
+            chosen,
         })
     })
     .await?;
@@ -43,14 +46,14 @@ pub async fn run(desk: Desk, from: Option<Side>, to: Option<Side>) -> anyhow::Re
     }
     // Beside the diff, so that it stays one that programs can apply.
     let Difference {
-        thread, from, to, ..
+        chosen, from, to, ..
     } = &found;
-    eprintln!("Thread {thread}: from {from} to {to}");
+    eprintln!("Thread {}: from {from} to {to}", chosen.name());
     if found.text.is_empty() {
         eprintln!("No file differs.");
     }
-    match words::colours() {
-        true => words::say(coloured(&found.text)),
+    match std::io::stdout().is_terminal() {
+        true => words::say(for_terminal(&found.text, words::colours())),
         false => words::say(&found.text),
     }
 }
@@ -87,7 +90,7 @@ impl Difference {
             })
         };
         json!({
-            "thread": self.thread,
+            "thread": self.chosen.thread,
             "from": self.from.to_string(),
             "to": self.to.to_string(),
             "changes": self.changes.iter().map(change).collect::<Vec<_>>(),
@@ -96,8 +99,8 @@ impl Difference {
     }
 }
 
-/// For a terminal: what was added and removed in colours, nothing that the terminal would obey.
-fn coloured(diff: &str) -> String {
+/// What was added and removed in colours, and nothing that the terminal would obey.
+fn for_terminal(diff: &str, colours: bool) -> String {
     let mut text = String::with_capacity(diff.len() + diff.len() / 4);
     // Lines of a header look like lines that were added or removed.
     let mut header = false;
@@ -110,11 +113,8 @@ fn coloured(diff: &str) -> String {
             Some(b'@') => CYAN,
             Some(_) | None => "",
         };
-        let line = words::harmless(line, "\t");
-        match paint {
-            "" => text.push_str(&line),
-            paint => text.extend([paint, &line, PLAIN]),
-        }
+        let line = screen::harmless_but(line, "\t");
+        text.push_str(&screen::painted(&line, paint, colours));
         text.push('\n');
     }
     text
@@ -137,6 +137,14 @@ mod tests {
             "\x1b[31m--- x\x1b[0m",
             "\x1b[32m+\\u{1b}]0;t\x1b[0m",
         ];
-        assert_eq!(coloured(diff).lines().collect::<Vec<_>>(), expected);
+        assert_eq!(
+            for_terminal(diff, true).lines().collect::<Vec<_>>(),
+            expected
+        );
+        let plain = for_terminal(diff, false);
+        assert!(
+            !plain.contains('\x1b') && plain.ends_with("+\\u{1b}]0;t\n"),
+            "{plain:?}"
+        );
     }
 }

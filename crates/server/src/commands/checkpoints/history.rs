@@ -44,7 +44,7 @@ fn split(text: &OsString) -> Version {
 pub async fn list(desk: Desk, path: PathBuf) -> anyhow::Result<()> {
     let json = desk.json;
     let (path, versions) = work::quiet(move || {
-        let path = words::inside(desk.vault.workspace(), &path)?;
+        let path = desk.inside(&path)?;
         let versions = desk.vault.history(&path)?;
         Ok((path, versions))
     })
@@ -71,7 +71,7 @@ pub async fn list(desk: Desk, path: PathBuf) -> anyhow::Result<()> {
 pub async fn show(desk: Desk, version: Version) -> anyhow::Result<()> {
     let json = desk.json;
     let (path, version, content) = work::quiet(move || {
-        let path = words::inside(desk.vault.workspace(), &version.path)?;
+        let path = desk.inside(&version.path)?;
         let number = number(&desk.vault, &path, version.number)?;
         let (version, content) = desk.vault.content(&path, number)?;
         Ok((path, version, content))

@@ -32,8 +32,8 @@ pub async fn one(desk: Desk) -> anyhow::Result<()> {
 fn read(desk: &Desk) -> anyhow::Result<Shelf> {
     let vault = &desk.vault;
     let threads = match &desk.thread {
-        Some(prefix) => vec![choice::thread(vault, Some(prefix))?],
-        None => choice::threads(vault)?,
+        Some(_) => vec![choice::thread(desk)?],
+        None => choice::threads(desk)?,
     };
     let moments = threads.iter().flat_map(|each| {
         let checkpoints = each.kept.checkpoints.iter();
@@ -77,6 +77,7 @@ impl Shelf {
             let list = each.kept.checkpoints.iter().map(checkpoint);
             json!({
                 "thread": each.thread,
+                "title": each.title,
                 "original": {
                     "at": words::iso(each.kept.at),
                     "partial": each.kept.partial,
@@ -103,7 +104,7 @@ impl Shelf {
     fn to_text(&self) -> String {
         let mut text = format!("Checkpoints of {}\n", words::path(&self.workspace));
         for each in &self.threads {
-            text.push_str(&format!("\nThread {}\n", each.thread));
+            text.push_str(&format!("\nThread {}\n", each.name()));
             for line in table::aligned(&rows(each)).lines() {
                 text.push_str(&format!("  {line}\n"));
             }
@@ -112,6 +113,11 @@ impl Shelf {
                     "  The original is partial: files may have changed before it was complete.\n",
                 );
             }
+        }
+        if self.threads.len() > 1 {
+            let first = self.threads.iter().take(1).map(|each| each.short.as_str());
+            let first: String = first.collect();
+            text.push_str(&format!("\nWithout --thread, {first} is meant.\n"));
         }
         if self.threads.is_empty() {
             text.push_str("\nNone yet: no thread has changed anything here.\n");

@@ -43,18 +43,19 @@ pub async fn run(desk: Desk, policy: Policy) -> anyhow::Result<()> {
 
 pub async fn delete(desk: Desk, number: u64) -> anyhow::Result<()> {
     let json = desk.json;
-    let thread = work::quiet(move || {
-        let chosen = choice::thread(&desk.vault, desk.thread.as_deref())?;
+    let chosen = work::quiet(move || {
+        let chosen = choice::thread(&desk)?;
         chosen.moment(Target::Checkpoint(number))?;
         desk.vault.delete(&chosen.thread, number)?;
-        Ok(chosen.thread)
+        Ok(chosen)
     })
     .await?;
     let id = words::id(number);
     match json {
-        true => words::say_json(&json!({ "thread": thread, "deleted": id })),
+        true => words::say_json(&json!({ "thread": chosen.thread, "deleted": id })),
         false => words::say(format!(
-            "Deleted {id} of thread {thread}. Pruning gives back the disk that only it needed.\n"
+            "Deleted {id} of thread {}. Pruning gives back the disk that only it needed.\n",
+            chosen.name()
         )),
     }
 }

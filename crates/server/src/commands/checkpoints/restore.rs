@@ -54,18 +54,12 @@ pub async fn run(
     path: Option<PathBuf>,
     consent: Consent,
 ) -> anyhow::Result<()> {
-    let Desk {
-        vault,
-        thread,
-        json,
-    } = desk;
-    let looked = Arc::clone(&vault);
+    let (vault, json) = (Arc::clone(&desk.vault), desk.json);
     let (plan, steps) = work::told("looking at the files", move |work| {
-        let path = path.map(|path| words::inside(looked.workspace(), &path));
-        let path = path.transpose()?;
-        let chosen = choice::thread(&looked, thread.as_deref())?;
+        let path = path.map(|path| desk.inside(&path)).transpose()?;
+        let chosen = choice::thread(&desk)?;
         let moment = chosen.moment(to)?;
-        let steps = looked.preview(work, moment, path.as_deref())?;
+        let steps = desk.vault.preview(work, moment, path.as_deref())?;
         Ok((Plan { chosen, to, path }, steps))
     })
     .await?;
@@ -110,7 +104,7 @@ async fn halfway(vault: Arc<Vault>, plan: Plan, error: anyhow::Error) -> anyhow:
     let before = kept.ok().flatten().as_ref().and_then(last);
     match before.filter(|_| before > last(&plan.chosen.kept)) {
         Some(before) => {
-            let undo = undo(&workspace, before, &plan.chosen.thread);
+            let undo = undo(&workspace, before, &plan.chosen.short);
             words::explained(error).context(format!(
                 "some files may be back already ({undo} undoes that)"
             ))
@@ -124,7 +118,7 @@ fn undo(workspace: &Path, before: u64, thread: &str) -> String {
     let id = words::id(before);
     let undo = format!("dragoman checkpoints restore {id} --thread {thread}");
     let here = std::env::current_dir().and_then(|here| here.canonicalize());
-    match here.is_ok_and(|here| here == workspace) {
+    match here.is_ok_and(|here| here.starts_with(workspace)) {
         true => undo,
         false => format!("{undo} --dir {}", words::shell(workspace)),
     }
@@ -190,7 +184,7 @@ impl Plan {
 
     fn preview(&self, steps: &[Step], shown: usize) -> String {
         let Plan { chosen, to, .. } = self;
-        let (thread, what) = (&chosen.thread, self.what());
+        let (thread, what) = (chosen.name(), self.what());
         let touched = steps.iter().filter(|step| does(step)).count() as u64;
         let mut text = match (touched, steps.is_empty()) {
             (0, true) => {
@@ -225,7 +219,7 @@ impl Plan {
             text.push_str("Left alone:\n");
             text.push_str(&lines(&skipped, STEPS_SHOWN, words::colours()));
         }
-        let undo = undo(workspace, before.number, &chosen.thread);
+        let undo = undo(workspace, before.number, &chosen.short);
         text.push_str(&format!("To undo it: {undo}\n"));
         text
     }

@@ -126,7 +126,7 @@ impl Report {
         let kept_in = words::path(&self.directory);
         let mut text = format!("{workspace}: {damaged} ({read}; kept in {kept_in})\n");
         for each in damage {
-            text.push_str(&format!("  {}\n", words::harmless(each, "")));
+            text.push_str(&format!("  {}\n", crate::screen::harmless(each)));
         }
         text
     }

@@ -1,7 +1,6 @@
 //! How sizes, times and paths are written and read, and what an error means for a person.
 
-use std::fmt::Write as _;
-use std::io::{ErrorKind, IsTerminal, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -10,15 +9,12 @@ use checkpoints::{Error, Millis, Why};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-pub const GREEN: &str = "\x1b[32m";
-pub const RED: &str = "\x1b[31m";
-pub const CYAN: &str = "\x1b[36m";
-pub const BOLD: &str = "\x1b[1m";
-pub const PLAIN: &str = "\x1b[0m";
+pub use crate::screen::{BOLD, CYAN, GREEN, PLAIN, RED};
+use crate::screen::{harmless, has_colours};
 
 /// Whether what is printed may have colours.
 pub fn colours() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+    has_colours(&std::io::stdout())
 }
 
 /// Prints. A reader that has seen enough is fine.
@@ -81,7 +77,7 @@ pub fn count(number: u64, one: &str, more: &str) -> String {
 
 /// A path on one line, without anything that a terminal would obey.
 pub fn path(path: &Path) -> String {
-    harmless(&path.to_string_lossy(), "")
+    harmless(&path.to_string_lossy())
 }
 
 /// A path as a shell takes it.
@@ -90,22 +86,8 @@ pub fn shell(path: &Path) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "/._-+@%,:=".contains(letter);
     match text.chars().all(plain) {
         true => text.into_owned(),
-        false => format!("'{}'", harmless(&text.replace('\'', "'\\''"), "")),
+        false => format!("'{}'", harmless(&text.replace('\'', "'\\''"))),
     }
-}
-
-/// Text without anything that a terminal would obey, but for these characters.
-pub fn harmless(text: &str, but: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter.is_control() && !but.contains(letter) {
-            true => {
-                let _ = write!(shown, "{}", letter.escape_default());
-            }
-            false => shown.push(letter),
-        }
-    }
-    shown
 }
 
 pub fn why(why: Why) -> &'static str {
@@ -129,19 +111,29 @@ pub fn why_word(why: Why) -> &'static str {
     }
 }
 
-/// A path as a person names it, from the workspace on.
-pub fn inside(workspace: &Path, given: &Path) -> anyhow::Result<PathBuf> {
-    let path = given.strip_prefix(workspace).unwrap_or(given);
+/// A path as a person names it in a directory `below` the workspace, from the workspace on.
+pub fn inside(workspace: &Path, below: &Path, given: &Path) -> anyhow::Result<PathBuf> {
+    let path = match given.strip_prefix(workspace) {
+        Ok(inside) => inside.to_owned(),
+        Err(_) => below.join(given),
+    };
     let mut inside = PathBuf::new();
     for component in path.components() {
-        match component {
-            Component::Normal(name) => inside.push(name),
-            Component::CurDir => {}
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => bail!(
+        let is_in = match component {
+            Component::Normal(name) => {
+                inside.push(name);
+                true
+            }
+            Component::CurDir => true,
+            Component::ParentDir => inside.pop(),
+            Component::RootDir | Component::Prefix(_) => false,
+        };
+        if !is_in {
+            bail!(
                 "{} does not lie in {}; name it from there on",
                 self::path(given),
                 self::path(workspace)
-            ),
+            );
         }
     }
     if inside.as_os_str().is_empty() {
@@ -257,22 +249,27 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_named_from_the_workspace_on() {
-        let named = |path: &str| inside(Path::new("/w"), Path::new(path)).ok();
+    fn a_path_is_named_from_where_a_person_is() {
+        let named = |below: &str, path: &str| {
+            inside(Path::new("/w"), Path::new(below), Path::new(path)).ok()
+        };
         let inner = || Some(PathBuf::from("a/b"));
-        assert_eq!(
-            [
-                "a/b", "./a/b/", "/w/a/b", "/x/a", "../a", "a/../b", ".", "/w"
-            ]
-            .map(named),
-            [inner(), inner(), inner(), None, None, None, None, None]
-        );
+        for path in ["a/b", "./a/b/", "/w/a/b", "x/../a/b"] {
+            assert_eq!(named("", path), inner(), "{path}");
+        }
+        for path in ["b", "./b", "../a/b", "/w/a/b"] {
+            assert_eq!(named("a", path), inner(), "{path}");
+        }
+        for path in ["/x/a", "../a", "a/../../b", ".", "/w"] {
+            assert_eq!(named("", path), None, "{path}");
+        }
+        assert_eq!(named("a", "../../b"), None);
+        assert_eq!(named("a", "."), Some(PathBuf::from("a")));
     }
 
     #[test]
     fn nothing_that_is_shown_commands_a_terminal() {
         assert_eq!(path(Path::new("a\n\x1b[2Jb")), "a\\n\\u{1b}[2Jb");
         assert_eq!(shell(Path::new("/a b/it's")), r"'/a b/it'\''s'");
-        assert_eq!(harmless("a\tb\n\x07", "\t\n"), "a\tb\n\\u{7}");
     }
 }

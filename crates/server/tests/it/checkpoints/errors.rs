@@ -1,9 +1,10 @@
 //! What cannot be done says why, and what to do.
 
 use anyhow::ensure;
+use checkpoints::Trigger;
 use testkit::Scratch;
 
-use super::{ELDER, LIMIT, Story, YOUNGER, command, said};
+use super::{ELDER, ELDER_SHORT, LIMIT, Story, YOUNGER, YOUNGER_SHORT, command, said};
 use crate::tell;
 
 #[test]
@@ -36,23 +37,57 @@ fn where_nothing_is_kept_it_says_when_something_will_be() {
 }
 
 #[test]
-fn in_a_directory_of_the_workspace_it_names_the_workspace() {
+fn in_a_directory_of_the_workspace_that_workspace_is_meant() {
     tell(LIMIT, async {
-        let story = Story::told()?;
-        story.scratch.write("src/main.rs", "")?;
-        let workspace = story.scratch.workspace();
-        let below = workspace.join("src");
-        let told = said(command(&story.scratch, &below, &["diff"])).await?;
-        let expected = format!("name it with --dir {}\n", workspace.display());
+        let story = Story::new(&[("app.txt", "one\n"), ("src/main.rs", "fn\n")])?;
+        story.begin(ELDER)?;
+        story.scratch.write("src/main.rs", "fn main\n")?;
+        story.note(ELDER, Trigger::Automatic)?;
+        let below = story.scratch.workspace().join("src");
+        let run = async |words: &[&str]| said(command(&story.scratch, &below, words)).await;
+        let list = run(&[]).await?;
+        let workspace = story.scratch.workspace().display();
+        let expected = format!("Checkpoints of {workspace}\n");
         ensure!(
-            told.code == Some(1) && told.err.ends_with(&expected),
-            "{told:?}"
+            list.code == Some(0) && list.out.starts_with(&expected),
+            "{list:?}"
         );
+        // Paths begin where the person is.
+        for (path, text) in [("main.rs@1", "fn\n"), ("../app.txt", "one\n")] {
+            let shown = run(&["show", path]).await?;
+            assert_eq!((shown.code, shown.out.as_str()), (Some(0), text), "{path}");
+        }
+        let restored = run(&["restore", "original", "--path", "main.rs", "--yes"]).await?;
+        assert_eq!(restored.code, Some(0), "{restored:?}");
+        assert_eq!(story.scratch.read("src/main.rs"), "fn\n");
+        let undo = format!("restore cp-0002 --thread {ELDER_SHORT}\n");
+        ensure!(restored.out.ends_with(&undo), "{restored:?}");
         // Before and behind the word.
         for words in [["--dir", "..", "list"], ["list", "--dir", ".."]] {
-            let told = said(command(&story.scratch, &below, &words)).await?;
+            let told = run(&words).await?;
             assert_eq!(told.code, Some(0), "{told:?}");
         }
+        Ok(())
+    });
+}
+
+/// A thread that only talked is newer, and is not what a person means who asks what changed.
+#[test]
+fn without_a_name_the_thread_that_changed_something_last_is_meant() {
+    tell(LIMIT, async {
+        let story = Story::new(&[("app.txt", "one\n")])?;
+        story.begin(ELDER)?;
+        story.scratch.write("app.txt", "two\n")?;
+        story.note(ELDER, Trigger::Automatic)?;
+        story.begin(YOUNGER)?;
+        story.note(YOUNGER, Trigger::Manual)?;
+        let diff = story.run(&["diff"]).await?;
+        let expected = format!("Thread {ELDER_SHORT}: from original to cp-0001\n");
+        assert_eq!(diff.err, expected, "{diff:?}");
+        ensure!(diff.out.contains("+two"), "{diff:?}");
+        let list = story.run(&[]).await?.out;
+        let said = format!("Without --thread, {ELDER_SHORT} is meant.");
+        ensure!(list.contains(&said), "{list}");
         Ok(())
     });
 }
@@ -61,11 +96,11 @@ fn in_a_directory_of_the_workspace_it_names_the_workspace() {
 fn what_is_not_there_is_told_with_what_is() {
     tell(LIMIT, async {
         let story = Story::told()?;
-        let elder = format!("thread {ELDER} has no cp-0009: it has cp-0001 to cp-0002");
+        let elder = format!("thread {ELDER_SHORT} has no cp-0009: it has cp-0001 to cp-0002");
         let younger = format!(
-            "thread {YOUNGER} has no cp-0009: it has cp-0001; name another thread with --thread"
+            "thread {YOUNGER_SHORT} has no cp-0009: it has cp-0001; name another thread with --thread"
         );
-        let nobody = format!("begins with \"x\"; there are {YOUNGER}, {ELDER}");
+        let nobody = format!("begins with \"x\"; there are {YOUNGER_SHORT}, {ELDER_SHORT}");
         let cases: [(&[&str], &str); 9] = [
             (&["delete", "cp-0009"], &younger),
             (&["diff", "9", "--thread", ELDER], &elder),

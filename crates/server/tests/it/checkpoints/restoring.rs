@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::{ELDER, LIMIT, Story, YOUNGER, command, said, work};
+use super::{ELDER, ELDER_SHORT, LIMIT, Story, YOUNGER, YOUNGER_SHORT, command, said, work};
 use crate::tell;
 
 fn step(path: &str, how: &str) -> Value {
@@ -35,7 +35,7 @@ fn a_preview_shows_all_and_touches_nothing() {
         assert_eq!(story.json(&to_original).await?, expected);
         let said = story.run(&to_original).await?;
         let expected = format!(
-            "Thread {ELDER}: taking the files back to original touches 3 paths:\n  \
+            "Thread {ELDER_SHORT}: taking the files back to original touches 3 paths:\n  \
              replace app.txt\n  create  gone.txt\n  delete  new.txt\n"
         );
         assert_eq!((said.code, said.out), (Some(0), expected));
@@ -55,7 +55,7 @@ fn a_restore_says_what_undoes_it() {
             .await?;
         ensure!(said.code == Some(0), "{said:?}");
         assert_eq!(files(&story), ORIGINAL);
-        let undo = format!("dragoman checkpoints restore cp-0003 --thread {ELDER}");
+        let undo = format!("dragoman checkpoints restore cp-0003 --thread {ELDER_SHORT}");
         let end =
             format!("Took the files back to original: 3 paths were touched.\nTo undo it: {undo}\n");
         ensure!(said.out.ends_with(&end), "{}", said.out);
@@ -104,7 +104,7 @@ fn from_elsewhere_the_way_back_names_the_workspace() {
         let words = ["restore", "original", "--yes", "--dir", &workspace];
         let told = said(command(&story.scratch, story.scratch.user(), &words)).await?;
         let undo = format!(
-            "To undo it: dragoman checkpoints restore cp-0002 --thread {YOUNGER} --dir {workspace}\n"
+            "To undo it: dragoman checkpoints restore cp-0002 --thread {YOUNGER_SHORT} --dir {workspace}\n"
         );
         ensure!(told.out.ends_with(&undo), "{told:?}");
         assert_eq!(files(&story), ["three\n", "", "new\n"]);
