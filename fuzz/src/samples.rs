@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dialects::Hello;
 use vocabulary::{
-    Call, Catalog, McpSnapshot, ModelRef, Refusal, Reply, Seq, Status, TenantId, Thread,
+    Call, Catalog, ItemId, McpSnapshot, ModelRef, Refusal, Reply, Seq, Status, TenantId, Thread,
     ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title, TurnId, Why, WorkspaceId,
 };
 
@@ -18,6 +18,7 @@ pub fn hello() -> Hello {
         directory: "/workspace".into(),
         home: "/data".into(),
         raw_parts: true,
+        providers: ["rehearsal".to_owned(), "openai".to_owned()].into(),
     }
 }
 
@@ -47,6 +48,8 @@ pub fn thread() -> Thread {
             sub_agent_model: String::new(),
             observability: true,
             mcp: true,
+            effort: None,
+            budgets: Box::default(),
         },
         status: Status::Ready,
         archived: false,
@@ -82,9 +85,11 @@ pub fn fitting(call: &Call) -> Reply {
         matches!(call, Call::ReadMessages { .. }),
         matches!(call, Call::ReadEvents { .. }),
         matches!(call, Call::GetCatalog),
-        matches!(call, Call::GetProviderStatus),
+        matches!(call, Call::GetProviderStatus { .. }),
         matches!(call, Call::ListTools),
         matches!(call, Call::GetMcpServers { .. }),
+        matches!(call, Call::SteerTurn(_)),
+        matches!(call, Call::ListGrants { .. }),
     ];
     match kind.iter().position(|is_it| *is_it) {
         Some(number) => any_reply(number as u8),
@@ -93,7 +98,7 @@ pub fn fitting(call: &Call) -> Reply {
 }
 
 pub fn any_reply(number: u8) -> Reply {
-    match number % 12 {
+    match number % 14 {
         0 => Reply::Threads {
             threads: vec![thread()],
             next: Some("more".to_owned()),
@@ -124,7 +129,12 @@ pub fn any_reply(number: u8) -> Reply {
         7 => Reply::ProviderStatus(Vec::new()),
         8 => Reply::Tools(vec![("bash".to_owned(), "runs a command".to_owned())]),
         9 => Reply::McpServers(McpSnapshot::default()),
-        10 => listening(),
+        10 => Reply::Steered {
+            turn: TurnId::new("turn"),
+            item: ItemId::new("item"),
+        },
+        11 => Reply::Grants(Vec::new()),
+        12 => listening(),
         _ => Reply::Done,
     }
 }

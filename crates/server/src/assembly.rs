@@ -177,8 +177,12 @@ impl Running {
             return (name, obstacle.map(|obstacle| obstacle.words().to_owned()));
         }
         let choice = self.models.default_model().await;
-        let name = format!("{}/{} ({})", choice.provider, choice.model, choice.why);
-        (name, None)
+        let name = format!("{}/{}", choice.provider, choice.model);
+        let words = match choice.provider == providers::rehearsal::ID {
+            true => format!("{name}, which only plays a model. {}", choice.why),
+            false => format!("{name} ({})", choice.why),
+        };
+        (words, None)
     }
 
     /// What fences commands in; found out by trying, once.

@@ -10,6 +10,11 @@ use crate::home::Notice;
 use crate::screen::{self, LOUD, YELLOW};
 use crate::table::TONGUES;
 
+/// Letters before the text of a line.
+const INDENT: usize = 13;
+/// Text is not squeezed into less.
+const ROOM_MIN: usize = 30;
+
 /// How a line is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
@@ -42,15 +47,25 @@ impl Line {
         Self::new(name, text, Tone::Loud)
     }
 
-    pub fn shown(&self, colours: bool) -> String {
+    /// As a terminal of this width shows it; without one it is a single line.
+    pub fn shown(&self, colours: bool, width: Option<usize>) -> String {
         let paint = match self.tone {
             Tone::Plain => "",
             Tone::Careful => YELLOW,
             Tone::Loud => LOUD,
         };
         let text = screen::harmless(&self.text);
-        let line = format!("  {:<10} {text}", self.name);
-        screen::painted(&line, paint, colours)
+        let room = width.map_or(usize::MAX, |width| width.saturating_sub(INDENT));
+        let mut lines = Vec::new();
+        for (number, text) in screen::wrapped(&text, room.max(ROOM_MIN))
+            .iter()
+            .enumerate()
+        {
+            let name = if number == 0 { self.name } else { "" };
+            let line = format!("  {name:<10} {text}");
+            lines.push(screen::painted(&line, paint, colours));
+        }
+        lines.join("\n")
     }
 }
 
@@ -199,13 +214,19 @@ mod tests {
     #[test]
     fn a_line_is_in_colour_where_it_matters_and_only_on_a_terminal() {
         let line = Line::loud("--yolo", "a\x1b[2Jb");
-        assert_eq!(line.shown(false), "  --yolo     a\\u{1b}[2Jb");
+        assert_eq!(line.shown(false, None), "  --yolo     a\\u{1b}[2Jb");
         assert_eq!(
-            line.shown(true),
+            line.shown(true, None),
             "\x1b[1;31m  --yolo     a\\u{1b}[2Jb\x1b[0m"
         );
         let line = Line::plain("Data", "/home");
-        assert_eq!(line.shown(true), line.shown(false));
+        assert_eq!(line.shown(true, None), line.shown(false, None));
+        let long = Line::plain("Data", "x".repeat(20) + " " + &"y".repeat(20));
+        let (first, second) = ("x".repeat(20), "y".repeat(20));
+        assert_eq!(
+            long.shown(false, Some(50)),
+            format!("  Data       {first}\n             {second}")
+        );
     }
 
     #[test]

@@ -203,13 +203,16 @@ async fn announce(running: &Running, json: bool) {
         }
         return;
     }
-    let colours = screen::has_colours(&std::io::stdout());
+    let (colours, width) = (
+        screen::has_colours(&std::io::stdout()),
+        screen::width(&std::io::stdout()),
+    );
     say(&greeting::headline(running));
     for line in greeting::lines(running) {
-        say(&line.shown(colours));
+        say(&line.shown(colours, width));
     }
-    say(&greeting::model(running).await.shown(colours));
-    say(&greeting::sandbox(running).await.shown(colours));
+    say(&greeting::model(running).await.shown(colours, width));
+    say(&greeting::sandbox(running).await.shown(colours, width));
 }
 
 /// Prints a line. Nobody reading it is fine: the server goes on.

@@ -17,6 +17,29 @@ pub fn has_colours(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !refused
 }
 
+/// How many letters a line of this stream has; none if it is no terminal.
+pub fn width(stream: &impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width > 0)
+}
+
+/// Text in lines of at most this many letters, broken between words.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut line = lines.pop().unwrap_or_default();
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        lines.push(line);
+    }
+    lines
+}
+
 /// Text in a colour, where there are colours.
 pub fn painted(text: &str, paint: &str, colours: bool) -> String {
     match colours && !paint.is_empty() {
@@ -75,6 +98,13 @@ mod tests {
         assert_eq!(harmless_but("a\tb\n\x07", "\t\n"), "a\tb\n\\u{7}");
         let fine = "日本 ümlaut می‌خواهم 👩‍💻❤️";
         assert_eq!(harmless(fine), fine);
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("extraordinary a", 5), ["extraordinary", "a"]);
+        assert_eq!(wrapped("", 5), [""]);
     }
 
     #[test]
