@@ -137,11 +137,16 @@ fn warnings(settings: &Settings, root: bool) -> Vec<Line> {
             "--yolo",
             match settings.sandbox {
                 Fence::Nothing => "EVERY COMMAND RUNS WITHOUT ASKING, and nothing fences it in",
-                Fence::Best { .. } => "EVERY COMMAND RUNS WITHOUT ASKING, inside the sandbox",
+                Fence::Best { .. } | Fence::Only { .. } => {
+                    "EVERY COMMAND RUNS WITHOUT ASKING, inside the sandbox"
+                }
             },
         ));
     }
-    if matches!(settings.sandbox, Fence::Best { network: true }) {
+    if matches!(
+        settings.sandbox,
+        Fence::Best { network: true } | Fence::Only { network: true, .. }
+    ) {
         lines.push(Line::loud(
             "--network",
             "commands in the sandbox can reach the network, and send what they can read",
