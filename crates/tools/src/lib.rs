@@ -15,6 +15,7 @@ mod change;
 mod edit;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod git;
 mod glob;
 mod grep;
 mod held;
