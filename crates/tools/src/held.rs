@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{Error, ErrorKind, Result, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
@@ -17,6 +17,8 @@ use rustix::io::Errno;
 /// New directories and files are open to all whom the process's umask lets.
 const NEW_DIRECTORY_MODE: u32 = 0o777;
 const NEW_FILE_MODE: u32 = 0o666;
+/// What will replace a file is nobody else's before it has that file's own mode.
+const REPLACING_MODE: u32 = 0o600;
 /// How often another name is tried for the temporary file.
 const NAMES_MAX: usize = 8;
 
@@ -122,7 +124,8 @@ impl Place {
     /// `expected` is what lay here when the content was made; another file by now is an error of
     /// the kind `StaleNetworkFileHandle`. Mode and owner of what it replaces are kept.
     pub fn replace(&self, content: &[u8], expected: Option<Stamp>) -> Result<Stamp> {
-        let (temporary, file) = self.temporary()?;
+        let mode = expected.map_or(NEW_FILE_MODE, |_| REPLACING_MODE);
+        let (temporary, file) = self.temporary(mode)?;
         let outcome = self.fill_and_rename(&temporary, file, content, expected);
         if outcome.is_err() {
             // It carries no content that anyone misses; that it stays is no worse than the error.
@@ -168,13 +171,48 @@ impl Place {
         Ok(plain(file)?.1)
     }
 
-    fn temporary(&self) -> Result<(OsString, File)> {
+    /// Takes what lies here, whatever it is, to another place of the same file system.
+    pub fn rename_to(&self, other: &Place) -> Result<()> {
+        let (from, to) = (&self.directory, &other.directory);
+        Ok(rustix::fs::renameat(from, &self.name, to, &other.name)?)
+    }
+
+    /// Another name in the same directory.
+    pub fn beside(&self, name: impl Into<OsString>) -> Result<Place> {
+        Ok(Place {
+            directory: self.directory.try_clone()?,
+            name: name.into(),
+        })
+    }
+
+    pub fn make_directory(&self) -> Result<()> {
+        let mode = NEW_DIRECTORY_MODE.into();
+        Ok(rustix::fs::mkdirat(&self.directory, &self.name, mode)?)
+    }
+
+    pub fn make_link(&self, target: &Path) -> Result<()> {
+        Ok(rustix::fs::symlinkat(target, &self.directory, &self.name)?)
+    }
+
+    /// Sets the mode of the file or directory that lies here, even of one that cannot be opened.
+    pub fn set_mode(&self, mode: u32) -> Result<()> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty())?;
+        match kind_of(&rustix::fs::fstat(&held)?) {
+            Kind::File { .. } | Kind::Directory => {}
+            other @ (Kind::Link | Kind::Special) => return Err(not_plain(other)),
+        }
+        let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+        Ok(rustix::fs::chmod(path, (mode & 0o7777).into())?)
+    }
+
+    fn temporary(&self, mode: u32) -> Result<(OsString, File)> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for attempt in 0..NAMES_MAX {
             let random = RandomState::new().hash_one(attempt);
             let name = OsString::from(format!(".dragoman-{random:016x}"));
-            match rustix::fs::openat(&self.directory, &name, flags, NEW_FILE_MODE.into()) {
+            match rustix::fs::openat(&self.directory, &name, flags, mode.into()) {
                 Ok(file) => return Ok((name, File::from(file))),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
@@ -294,6 +332,40 @@ mod tests {
         let error = place.replace(b"two", Some(stamp)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StaleNetworkFileHandle);
         assert_eq!(std::fs::read(&path).unwrap(), b"another");
+    }
+
+    /// Another user watches the directory while a file that is closed to them is replaced.
+    #[test]
+    fn what_replaces_a_closed_file_is_closed_from_the_start() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = Scratch::new();
+        let path = canonical(&scratch).join("a");
+        std::fs::write(&path, "one").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let place = Place::find(&path).unwrap();
+        let Some(Kind::File { stamp, .. }) = place.kind().unwrap() else {
+            panic!("a file");
+        };
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let seen = std::thread::scope(|threads| {
+            let watching = threads.spawn(|| {
+                let mut seen = std::collections::BTreeSet::new();
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    for entry in std::fs::read_dir(scratch.path("")).unwrap().flatten() {
+                        let meta = entry.metadata();
+                        seen.extend(meta.map(|meta| meta.permissions().mode() & 0o777));
+                    }
+                }
+                seen
+            });
+            let (large, mut stamp) = (vec![b'x'; 8 << 20], stamp);
+            for _ in 0..8 {
+                stamp = place.replace(&large, Some(stamp)).unwrap();
+            }
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            watching.join().unwrap()
+        });
+        assert_eq!(seen, [0o600].into());
     }
 
     #[test]

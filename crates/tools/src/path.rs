@@ -12,6 +12,10 @@ use crate::{Failure, Scope};
 /// The longest path that is taken.
 pub(crate) const PATH_CHARS_MAX: usize = 4096;
 
+/// Where the workspaces lie that the server makes itself, below its own data. Each is open to its own
+/// threads, although the data around it is private; so what lies there is a workspace and nothing else.
+pub const WORKSPACES: &str = "workspaces";
+
 /// Directories of the workspace that tell the server and its agents what to do. Who writes there
 /// decides what is allowed, so no file tool does.
 const SETTINGS: [&str; 2] = [".cowork", ".agent"];
@@ -59,7 +63,7 @@ fn within(
             "{tool} blocked: canonical target resolves outside allowed directories: {given}"
         )));
     }
-    if is_private(&private(scope), &shelves(scope), &canonical) {
+    if Private::of(scope).has(&canonical) {
         return Err(Failure::Error(format!(
             "{tool} blocked: {given} is private to the server and never shown or changed"
         )));
@@ -112,21 +116,35 @@ pub(crate) fn resolve_to_change(
 pub(crate) struct Private {
     private: Vec<PathBuf>,
     shelves: Vec<PathBuf>,
+    roots: Vec<PathBuf>,
 }
 
 impl Private {
     pub fn of(scope: &Scope) -> Private {
         Private {
-            private: private(scope),
+            private: both_ways(scope.private.iter()),
             shelves: shelves(scope),
+            roots: roots(scope),
         }
     }
 
     /// Whether the canonical path must not be looked into. What leads to an open place inside of a
     /// private one is passed through only where a walk begins there.
     pub fn has(&self, path: &Path) -> bool {
-        is_private(&self.private, &self.shelves, path)
+        let below = |root: &PathBuf| path.starts_with(root);
+        let is_own = |private: &PathBuf| {
+            let mut roots = self.roots.iter();
+            roots.any(|root| below(root) && is_workspace_within(private, root))
+        };
+        let mut private = self.private.iter();
+        private.any(|private| below(private) && !is_own(private)) && !self.shelves.iter().any(below)
     }
+}
+
+/// Whether `root` is, or lies in, one workspace of those that a private place holds.
+pub(crate) fn is_workspace_within(private: &Path, root: &Path) -> bool {
+    let inner = root.strip_prefix(private.join(WORKSPACES));
+    inner.is_ok_and(|inner| inner.components().next().is_some())
 }
 
 /// Tells of many paths whether they lie inside one scope.
@@ -185,22 +203,13 @@ impl Shown {
 }
 
 /// The open directories, as given and as the file system knows them.
-fn roots(scope: &Scope) -> Vec<PathBuf> {
+pub(crate) fn roots(scope: &Scope) -> Vec<PathBuf> {
     both_ways(std::iter::once(&scope.directory).chain(&scope.extra))
 }
 
 /// What is open for reading though it may lie in a private place.
 fn shelves(scope: &Scope) -> Vec<PathBuf> {
     both_ways(scope.spill.iter().chain(&scope.skills))
-}
-
-fn private(scope: &Scope) -> Vec<PathBuf> {
-    both_ways(scope.private.iter())
-}
-
-fn is_private(private: &[PathBuf], shelves: &[PathBuf], path: &Path) -> bool {
-    private.iter().any(|root| path.starts_with(root))
-        && !shelves.iter().any(|root| path.starts_with(root))
 }
 
 fn both_ways<'a>(given: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {

@@ -111,6 +111,53 @@ fn private_places_are_closed_and_shelves_in_them_can_be_read() {
 }
 
 #[test]
+fn a_workspace_under_the_servers_data_is_open_and_nothing_else_of_it() {
+    let scratch = Scratch::new();
+    let mut scope = scratch.scope();
+    for name in [
+        "home/workspaces/mine/deep",
+        "home/workspaces/other",
+        "home/config",
+    ] {
+        std::fs::create_dir_all(scratch.path(name)).unwrap();
+    }
+    scope.private.push(scratch.path("home"));
+    scope
+        .private
+        .push(scratch.path("home/workspaces/mine/token"));
+    let mut open = |directory: &str, given: &str| {
+        scope.directory = scratch.path(directory);
+        let paths = [
+            resolve("read", &scope, given).is_ok(),
+            resolve_to_change("write", &scope, given).is_ok(),
+            Inside::of(&scope).has(given),
+        ];
+        assert!(
+            paths.iter().all(|path| *path == paths[0]),
+            "{directory} {given}: {paths:?}"
+        );
+        paths[0]
+    };
+    assert!(open("home/workspaces/mine", "a.txt"));
+    assert!(open("home/workspaces/mine", "deep/a.txt"));
+    assert!(open("home/workspaces/mine/deep", "a.txt"));
+    for (directory, given) in [
+        // What else is private stays so.
+        ("home/workspaces/mine", "token"),
+        ("home/workspaces/mine", "../other/a.txt"),
+        ("home/workspaces/mine", "../../sessions.db"),
+        // The server's own files are no workspace, nor is the place of all workspaces.
+        ("home/config", "policy.toml"),
+        ("home/workspaces", "a.txt"),
+        ("home/workspaces", "mine/a.txt"),
+        ("home", "workspaces/mine/a.txt"),
+        ("", "home/workspaces/mine/a.txt"),
+    ] {
+        assert!(!open(directory, given), "{directory} {given}");
+    }
+}
+
+#[test]
 fn a_sibling_with_the_same_beginning_is_outside() {
     let scratch = Scratch::new();
     let mut scope = scratch.scope();

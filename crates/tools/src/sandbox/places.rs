@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Scope;
+use crate::{Scope, path};
 
 /// Under the home directory: what opens doors elsewhere.
 const CREDENTIALS: &[&str] = &[
@@ -135,22 +135,30 @@ impl Places {
         // Nobody means the whole machine by a workspace.
         writable.retain(|path| path.parent().is_some() && path.is_dir());
         writable.dedup();
+        let private = scope.private.iter();
+        let private: Vec<PathBuf> = private
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
+        let is_ours = |root: &PathBuf| {
+            let mut private = private.iter();
+            private.any(|own| root.starts_with(own) && !path::is_workspace_within(own, root))
+        };
+        if is_ours(&directory) {
+            let message = "the workspace lies in the server's own data, which no command may see";
+            return Err(std::io::Error::other(message));
+        }
+        writable.retain(|root| !is_ours(root));
         let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
         let credentials = home
             .iter()
             .flat_map(|home| CREDENTIALS.iter().map(|name| home.join(name)));
         let system = SYSTEM_SECRETS.iter().map(PathBuf::from);
-        let wanted = scope
-            .private
-            .iter()
-            .cloned()
-            .chain(credentials)
-            .chain(system);
+        let wanted = private.iter().cloned().chain(credentials).chain(system);
         let mut hidden: Vec<PathBuf> = wanted.filter_map(|path| path.canonicalize().ok()).collect();
         hidden.extend(listening(&writable));
         hidden.sort();
         hidden.dedup();
-        // A workspace is what it is even where a secret place was named the same.
+        // A workspace is what it is even where a place of credentials was named the same.
         hidden.retain(|path| !writable.contains(path));
         Ok(Self {
             directory,
@@ -229,7 +237,17 @@ fn listening(writable: &[PathBuf]) -> Vec<PathBuf> {
 /// A protected path that a link leads to, which cannot be held in place.
 pub fn protected_link(scope: &Scope) -> Option<PathBuf> {
     let roots = std::iter::once(&scope.directory).chain(&scope.extra);
-    let names = [".git", ".git/hooks", ".git/config", ".cowork", ".agent"];
+    let names = [
+        ".git",
+        ".git/hooks",
+        ".git/config",
+        ".git/config.worktree",
+        ".git/commondir",
+        ".git/worktrees",
+        ".git/modules",
+        ".cowork",
+        ".agent",
+    ];
     let mut paths = roots.flat_map(|root| names.map(|name| root.join(name)));
     paths.find(|path| path.is_symlink())
 }
