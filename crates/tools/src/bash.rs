@@ -5,6 +5,7 @@ mod blocked;
 mod capture;
 mod environment;
 mod escalation;
+mod git_settings;
 mod group;
 
 use std::os::unix::process::ExitStatusExt;
@@ -19,6 +20,7 @@ use crate::sandbox::Fenced;
 use crate::{Class, Failure, Judgement, Output, Sandbox, Scope, Tool, ToolCx, risk, spill};
 use capture::Capture;
 use escalation::Escalation;
+use git_settings::GitPrograms;
 use group::Group;
 
 const COMMAND_CHARS_MAX: usize = 100_000;
@@ -117,15 +119,19 @@ impl Tool for Bash {
         }
         let sandbox = Sandbox::clone(&cx.sandbox).with_terminal(order.terminal);
         let words = group::words(order.command);
+        let programs = match self.judge(&cx.scope, &input) {
+            Judgement::Allow => GitPrograms::Off,
+            Judgement::Ask { .. } => GitPrograms::AsConfigured,
+        };
         // Whoever lets a call run has asked a person for what it wants beyond the sandbox.
         let output = match order.escalation {
             None => {
-                self.run_fenced(cx, || sandbox.fence(&cx.scope, &words))
+                self.run_fenced(cx, programs, || sandbox.fence(&cx.scope, &words))
                     .await?
             }
             Some(Escalation::Network) => {
                 let sandbox = sandbox.clone().with_network(true);
-                self.run_fenced(cx, || sandbox.fence(&cx.scope, &words))
+                self.run_fenced(cx, programs, || sandbox.fence(&cx.scope, &words))
                     .await?
             }
             Some(Escalation::Write) => {
@@ -133,10 +139,12 @@ impl Tool for Bash {
                     read_only: false,
                     ..cx.scope.clone()
                 };
-                self.run_fenced(cx, || sandbox.fence(&scope, &words))
+                self.run_fenced(cx, programs, || sandbox.fence(&scope, &words))
                     .await?
             }
-            Some(Escalation::Outside) => return self.run_fenced(cx, || sandbox.open(&words)).await,
+            Some(Escalation::Outside) => {
+                return self.run_fenced(cx, programs, || sandbox.open(&words)).await;
+            }
         };
         let stopped = blocked::stopped(sandbox.mode(), &cx.scope, &output);
         Ok(match stopped {
@@ -152,12 +160,14 @@ impl Bash {
     async fn run_fenced(
         &self,
         cx: &ToolCx,
+        programs: GitPrograms,
         fence: impl Fn() -> Result<Fenced, String> + Send + Sync,
     ) -> Result<Output, Failure> {
         let mut trouble = String::new();
         for _ in 0..FENCE_TRIES {
             let fenced = fence().map_err(|error| Failure::Error(format!("bash: {error}")))?;
-            match run(cx, Group::spawn(&cx.scope, fenced)?, self.time_max).await {
+            let group = Group::spawn(&cx.scope, fenced, programs)?;
+            match run(cx, group, self.time_max).await {
                 Ok(output) => return Ok(output),
                 Err(Stop::Failed(failure)) => return Err(failure),
                 Err(Stop::NotFenced(error)) => trouble = error,
@@ -254,7 +264,10 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output
         End::Cancelled => (EXIT_CANCELLED, Some(ABORTED.to_owned())),
         End::TimedOut => (EXIT_TIMED_OUT, Some(timed_out(time_max))),
     };
+    let put_back = group.finish().await;
     let (stdout, stderr) = shown(cx, stdout.into_text(), stderr.into_text()).await;
+    let notes: Vec<String> = put_back.into_iter().chain(note).collect();
+    let note = (!notes.is_empty()).then(|| notes.join("\n"));
     let output = Output::Command {
         stdout,
         stderr: with_note(stderr, note),

@@ -8,7 +8,7 @@ use similar::TextDiff;
 
 use crate::held::{Kind, Place, Stamp};
 use crate::seen::{Known, Seen};
-use crate::{Change, ChangeKind, Failure, Scope, path};
+use crate::{Change, ChangeKind, Failure, Scope, path, sandbox};
 
 /// Larger files are neither edited nor compared.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -97,6 +97,8 @@ impl<'a> Draft<'a> {
         match saved {
             Ok(stamp) => {
                 seen.note(&self.target, stamp, Some(content));
+                // A command that runs meanwhile did not do this.
+                sandbox::accept_change(&self.target);
                 Ok(())
             }
             Err(problem) if problem.kind() == ErrorKind::StaleNetworkFileHandle => {

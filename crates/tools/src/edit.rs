@@ -11,7 +11,7 @@ use crate::change::{Draft, FILE_BYTES_MAX};
 use crate::input::{Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::seen::{Known, Seen};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, nearest, text};
+use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, nearest, protected, text};
 
 /// The longest text to find, and the longest to put in its place.
 const STRING_CHARS_MAX: usize = 2_000_000;
@@ -50,8 +50,8 @@ impl Tool for Edit {
         Class::FileChange
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        Judgement::Allow
+    fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
+        protected::judge_change(self.name(), scope, input, "filePath")
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {

@@ -26,6 +26,7 @@ mod nearest;
 mod notebook_edit;
 pub mod path;
 pub mod policy;
+mod protected;
 mod read;
 pub mod risk;
 pub mod sandbox;

@@ -15,7 +15,7 @@ use crate::held::Place;
 use crate::input::{Fields, blocking};
 use crate::path::{self, Private};
 use crate::seen::Seen;
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, spill, text};
+use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx, protected, spill, text};
 
 const NAME: &str = "memory";
 const OWN: &str = ".cowork";
@@ -69,8 +69,18 @@ impl Tool for Memory {
         Class::Other
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        Judgement::Allow
+    fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
+        let writes = input.get("action").and_then(Value::as_str) == Some("write");
+        if !writes || !scope.read_only {
+            return Judgement::Allow;
+        }
+        let key = input.get("key").and_then(Value::as_str).unwrap_or(HOT);
+        Judgement::Ask {
+            command: format!("{NAME} write {key}"),
+            dangerous: false,
+            risk: Risk::OutsideScope,
+            why: protected::READ_ONLY.to_owned(),
+        }
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::change::{Draft, FILE_BYTES_MAX};
 use crate::input::{Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
+use crate::protected;
 use crate::seen::{Known, Seen};
 use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
 use book::{Book, CellType};
@@ -53,8 +54,8 @@ impl Tool for NotebookEdit {
         Class::FileChange
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        Judgement::Allow
+    fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
+        protected::judge_change(NAME, scope, input, "notebookPath")
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {

@@ -11,25 +11,33 @@ use serde::Serialize;
 
 use crate::Scope;
 use fence::Fence;
+use guard::Guard;
 use launcher::Orders;
 use places::Places;
-use temp::Temps;
+use temp::OwnFiles;
 
 mod bubblewrap;
 mod fence;
+mod guard;
 pub mod launcher;
 mod limits;
+mod nested;
 mod placeholder;
 mod places;
 pub mod probe;
+mod protect;
+mod record;
 mod rules;
 mod syscalls;
+mod taken;
 mod temp;
 mod terminal;
 mod watch;
 
-pub use bubblewrap::Held;
+pub(crate) use guard::accept as accept_change;
+pub use guard::recover;
 pub use limits::Limits;
+pub use protect::Held;
 
 /// How commands are fenced in on this machine.
 #[derive(Clone, Debug)]
@@ -40,7 +48,7 @@ pub struct Sandbox {
     network: bool,
     terminal: bool,
     limits: Limits,
-    temps: Arc<Temps>,
+    own: Arc<OwnFiles>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +56,8 @@ pub struct Sandbox {
 pub enum Mode {
     /// Namespaces, mounts and a filter of system calls.
     Bubblewrap,
-    /// Landlock and a filter of system calls. Cannot protect a path inside a writable one.
+    /// Landlock and a filter of system calls. Cannot protect a path inside a writable one: what a
+    /// command did there is put back after it.
     Landlock,
     /// Nothing holds: everything is asked for.
     Nothing,
@@ -73,19 +82,24 @@ pub struct Fenced {
     pub environment: Vec<(&'static str, OsString)>,
     /// Whether a launcher listens on its standard input; see [`launcher`].
     pub is_launched: bool,
-    /// To be dropped when the program has ended.
+    /// To be finished, or dropped, when the program has ended.
     pub held: Option<Held>,
 }
 
 impl Sandbox {
     /// The best mode that works here, with this very binary as the launcher. Tried once.
     pub fn detect() -> Self {
-        static FOUND: OnceLock<Sandbox> = OnceLock::new();
+        static FOUND: OnceLock<(Mode, Option<PathBuf>)> = OnceLock::new();
         let find = || match std::env::current_exe() {
-            Ok(launcher) => Self::best(&launcher),
-            Err(_) => Self::nothing(),
+            Ok(launcher) => (Self::best(&launcher).mode, Some(launcher)),
+            Err(_) => (Mode::Nothing, None),
         };
-        FOUND.get_or_init(find).clone()
+        let (mode, launcher) = FOUND.get_or_init(find).clone();
+        Self {
+            mode,
+            launcher,
+            ..Self::nothing()
+        }
     }
 
     /// This mode, with this very binary as the launcher; nothing where it does not work.
@@ -123,13 +137,26 @@ impl Sandbox {
             network: false,
             terminal: false,
             limits: Limits::default(),
-            temps: Arc::default(),
+            own: Arc::default(),
         }
     }
 
     /// Whether it works here, by really trying.
     pub fn works(&self) -> bool {
         probe::works(self)
+    }
+
+    /// Keeps its own files with the server's data. Call [`recover`] on it first.
+    pub fn with_home(self, home: &Path) -> Self {
+        Self {
+            own: Arc::new(OwnFiles::in_home(home)),
+            ..self
+        }
+    }
+
+    /// Removes the temporary files of all commands.
+    pub fn remove_temporary(&self) {
+        self.own.remove_temporary();
     }
 
     pub fn with_limits(self, limits: Limits) -> Self {
@@ -171,17 +198,15 @@ impl Sandbox {
     /// Why every writing command must be asked for, for people.
     pub fn why_it_asks(&self, scope: &Scope) -> Option<String> {
         match self.mode {
-            Mode::Bubblewrap => places::protected_link(scope).map(|link| {
-                format!(
-                    "{} is a symbolic link, which the sandbox cannot hold in place",
-                    link.display()
-                )
+            Mode::Bubblewrap => linked(scope),
+            Mode::Landlock => linked(scope).or_else(|| {
+                // A scope without places cannot be run in either.
+                let cause = guard::cannot_hold(&Places::of(scope).ok()?)?;
+                Some(format!(
+                    "this machine's sandbox (Landlock) can only put back what a command changed in \
+                     a protected path, and this one cannot be recorded: {cause}"
+                ))
             }),
-            Mode::Landlock => Some(
-                "this machine's sandbox (Landlock) cannot protect .git/hooks, .git/config, .cowork \
-                 and .agent inside a directory that the command may write"
-                    .to_owned(),
-            ),
             Mode::Nothing => Some("no sandbox holds commands on this machine".to_owned()),
         }
     }
@@ -191,10 +216,10 @@ impl Sandbox {
         match self.mode {
             Mode::Bubblewrap => None,
             Mode::Landlock => Some(
-                "The sandbox is Landlock: it cannot protect .git/hooks, .git/config, .cowork and \
-                 .agent inside the workspace, so every command that writes is asked for; nor the \
-                 times and modes of your files elsewhere. Install bubblewrap (bwrap) to have more \
-                 safety and fewer questions.",
+                "The sandbox is Landlock: what a command changes in .git/hooks, .git/config and other \
+                 paths that programs run by themselves is only put back when it has ended, and the \
+                 times and modes of your files elsewhere are open. Install bubblewrap (bwrap) to \
+                 have more safety.",
             ),
             Mode::Nothing => Some(
                 "THERE IS NO SANDBOX on this machine: a command that is allowed can read, change \
@@ -214,20 +239,25 @@ impl Sandbox {
         }
         let unusable = |error: std::io::Error| format!("the sandbox cannot be set up: {error}");
         let places = Places::of(scope).map_err(unusable)?;
-        let temp = self.temps.of(&places.directory).map_err(unusable)?;
+        let temp = self.own.temp_of(&places.directory).map_err(unusable)?;
+        // Before anything is put there to hold a place.
+        let own = self.own.directory().map_err(unusable)?;
+        let guard = Guard::hold(&places, &own).map_err(unusable)?;
         match self.mode {
             Mode::Bubblewrap => {
-                let mut wrapped = bubblewrap::wrap(&places, &temp, launcher, self.network);
+                let protection = protect::protect(&places, &guard);
+                let mut arguments =
+                    bubblewrap::wrap(&places, &protection, &temp, launcher, self.network);
                 let orders = self.orders(Fence::Within {
                     writable: places.writable.clone(),
                 });
-                wrapped.arguments.extend(orders.arguments(program)?);
+                arguments.extend(orders.arguments(program)?);
                 Ok(Fenced {
                     program: bubblewrap::program().into(),
-                    arguments: wrapped.arguments,
+                    arguments,
                     environment: vec![("TMPDIR", bubblewrap::TEMP_INSIDE.into())],
                     is_launched: true,
-                    held: Some(wrapped.held),
+                    held: Some(Held::new(protection.placeholders, guard)),
                 })
             }
             Mode::Landlock | Mode::Nothing => {
@@ -238,6 +268,7 @@ impl Sandbox {
                 let orders = self.orders(Fence::Paths { writable, readable });
                 Ok(Fenced {
                     environment: vec![("TMPDIR", temp.into())],
+                    held: Some(Held::new(Vec::new(), guard)),
                     ..launched(launcher, orders.arguments(program)?)
                 })
             }
@@ -265,6 +296,15 @@ impl Sandbox {
             server: std::process::id().cast_signed(),
         }
     }
+}
+
+/// Why every writing command must be asked for where a protected path is a link.
+fn linked(scope: &Scope) -> Option<String> {
+    let link = places::protected_link(scope)?;
+    let shown = link.display();
+    Some(format!(
+        "{shown} is a symbolic link, which the sandbox cannot hold in place"
+    ))
 }
 
 fn launched(launcher: &Path, arguments: Vec<OsString>) -> Fenced {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::change::Draft;
 use crate::input::Fields;
 use crate::path::{self, PATH_CHARS_MAX};
+use crate::protected;
 use crate::seen::{Known, Seen};
 use crate::text::{self, Encoding};
 use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
@@ -45,8 +46,8 @@ impl Tool for Write {
         Class::FileChange
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        Judgement::Allow
+    fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
+        protected::judge_change(self.name(), scope, input, "filePath")
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {

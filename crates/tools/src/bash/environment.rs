@@ -27,12 +27,7 @@ pub(super) fn prepare(command: &mut Command, inherited: impl Iterator<Item = OsS
         // A file that bash would run first.
         .env_remove("BASH_ENV")
         // There is nobody to type a password.
-        .env("GIT_TERMINAL_PROMPT", "0")
-        // Files of the workspace that look like a repository are none: its configuration could
-        // make a harmless git command run any program.
-        .env("GIT_CONFIG_COUNT", "1")
-        .env("GIT_CONFIG_KEY_0", "safe.bareRepository")
-        .env("GIT_CONFIG_VALUE_0", "explicit");
+        .env("GIT_TERMINAL_PROMPT", "0");
 }
 
 fn is_secret(name: &OsStr) -> bool {

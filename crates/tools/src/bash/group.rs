@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use super::capture::Capture;
 use super::environment;
+use super::git_settings::{self, GitPrograms};
 use crate::sandbox::launcher::{STANDS, TERMINATE};
 use crate::sandbox::{Fenced, Held};
 use crate::{Failure, Host, Scope, Stream};
@@ -54,7 +55,7 @@ pub(super) fn words(command: &str) -> [&OsStr; 3] {
 }
 
 impl Group {
-    pub fn spawn(scope: &Scope, fenced: Fenced) -> Result<Group, Failure> {
+    pub fn spawn(scope: &Scope, fenced: Fenced, programs: GitPrograms) -> Result<Group, Failure> {
         let mut wrap = CommandWrap::with_new(&fenced.program, |program| {
             program
                 .args(&fenced.arguments)
@@ -66,6 +67,7 @@ impl Group {
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
             environment::prepare(program, std::env::vars_os().map(|(name, _)| name));
+            git_settings::set(program, programs);
             program.envs(fenced.environment.iter().map(|(name, value)| (name, value)));
         });
         let mut child = wrap
@@ -147,6 +149,17 @@ impl Group {
     /// Whether the fence was set up. If not, nothing of the command has run.
     pub fn stands(&self) -> bool {
         self.stands.load(Ordering::Relaxed)
+    }
+
+    /// Makes the workspace what it is to be after the command, and gives what there is to tell of it.
+    /// Only when everything has ended.
+    pub async fn finish(&mut self) -> Vec<String> {
+        let Some(held) = self.held.take() else {
+            return Vec::new();
+        };
+        // It reads and writes files.
+        let finished = tokio::task::spawn_blocking(move || held.finish()).await;
+        finished.unwrap_or_default()
     }
 
     /// Leaves alone what still runs in the background; a launcher has left nothing.

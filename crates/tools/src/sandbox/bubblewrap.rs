@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::placeholder::{Kind, Placeholder};
-use super::places::{self, Places};
+use super::places::Places;
+use super::protect::Protection;
 
 /// Where the launcher stands inside.
 pub const LAUNCHER_INSIDE: &str = "/run/dragoman/fence";
@@ -29,33 +29,6 @@ pub fn program() -> &'static Path {
     })
 }
 
-/// Arguments up to the program to run, and what must be kept until it has ended.
-pub struct Wrapped {
-    pub arguments: Vec<OsString>,
-    pub held: Held,
-}
-
-/// What stands in the workspace only while the command runs.
-#[derive(Debug, Default)]
-pub struct Held {
-    placeholders: Vec<Placeholder>,
-    /// Would lead git to another configuration, cannot be mounted upon without an effect of its
-    /// own, and did not exist: what appears there is taken away.
-    unwanted: Vec<PathBuf>,
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        for path in &self.unwanted {
-            let _ = std::fs::remove_file(path);
-        }
-        // The inner ones first.
-        while let Some(placeholder) = self.placeholders.pop() {
-            drop(placeholder);
-        }
-    }
-}
-
 /// One mount. Of the same path, the later kind lies on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Mount {
@@ -65,17 +38,23 @@ enum Mount {
     Hidden,
 }
 
-pub fn wrap(places: &Places, temp: &Path, launcher: &Path, network: bool) -> Wrapped {
-    let mut held = Held::default();
+/// The arguments up to the program to run.
+pub fn wrap(
+    places: &Places,
+    protection: &Protection,
+    temp: &Path,
+    launcher: &Path,
+    network: bool,
+) -> Vec<OsString> {
     let mut mounts = vec![
         (PathBuf::from(TEMP_INSIDE), Mount::Temp),
         (PathBuf::from("/var/tmp"), Mount::Temp),
     ];
     mounts.retain(|(path, _)| path.is_dir() && !path.is_symlink());
-    for root in &places.writable {
-        mounts.push((root.clone(), Mount::Writable));
-        protect(root, &mut mounts, &mut held);
-    }
+    let writable = places.writable.iter().chain(&protection.pinned);
+    mounts.extend(writable.map(|path| (path.clone(), Mount::Writable)));
+    let read_only = protection.read_only.iter();
+    mounts.extend(read_only.map(|path| (path.clone(), Mount::ReadOnly)));
     mounts.extend(
         places
             .hidden
@@ -129,56 +108,13 @@ pub fn wrap(places: &Places, temp: &Path, launcher: &Path, network: bool) -> Wra
     }
     list.add([OsString::from("--chdir"), places.directory.clone().into()]);
     list.add(["--", LAUNCHER_INSIDE]);
-    Wrapped {
-        arguments: list.0,
-        held,
-    }
+    list.0
 }
 
 /// Where names of hosts are looked up, if that is under /run.
 fn names_file() -> Option<PathBuf> {
     let file = Path::new("/etc/resolv.conf").canonicalize().ok()?;
     file.starts_with("/run").then_some(file)
-}
-
-/// Makes read-only in a writable directory what makes other programs run something.
-fn protect(root: &Path, mounts: &mut Vec<(PathBuf, Mount)>, held: &mut Held) {
-    let git = root.join(".git");
-    if git.is_dir() {
-        if let Ok(real) = git.canonicalize() {
-            // A directory that is mounted upon cannot be renamed away with what is in it.
-            if real.starts_with(root) {
-                mounts.push((real.clone(), Mount::Writable));
-            }
-            hold(real.join("hooks"), Kind::Directory, mounts, held);
-            hold(real.join("config"), Kind::File, mounts, held);
-            for name in ["config.worktree", "commondir"] {
-                match places::is_there(&real.join(name)) {
-                    true => mounts.push((real.join(name), Mount::ReadOnly)),
-                    false => held.unwanted.push(real.join(name)),
-                }
-            }
-        }
-    } else {
-        // The file of a linked worktree, or nothing yet: then no repository can be made here.
-        hold(git, Kind::Directory, mounts, held);
-    }
-    for name in [".cowork", ".agent"] {
-        hold(root.join(name), Kind::Directory, mounts, held);
-    }
-}
-
-fn hold(path: PathBuf, missing: Kind, mounts: &mut Vec<(PathBuf, Mount)>, held: &mut Held) {
-    // A placeholder of another call is held as well, so that it outlives that call.
-    if !places::is_there(&path) || Placeholder::is_one(&path) {
-        match Placeholder::make(&path, missing) {
-            Some(placeholder) => held.placeholders.push(placeholder),
-            None => return,
-        }
-    }
-    if let Ok(real) = path.canonicalize() {
-        mounts.push((real, Mount::ReadOnly));
-    }
 }
 
 #[derive(Default)]

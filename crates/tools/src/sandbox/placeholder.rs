@@ -4,7 +4,7 @@
 //! that share it, of other processes too, know of each other by a lock.
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -18,13 +18,17 @@ const MARK: Duration = Duration::from_secs(1);
 pub enum Kind {
     Directory,
     File,
+    /// Git's `commondir`, which must name a directory: this one names the very directory it lies in, so
+    /// that git does as if there were none.
+    GitCommonDir,
 }
+
+const GIT_COMMON_DIR: &str = ".";
 
 /// An empty file or directory that is removed with the last one who holds it.
 #[derive(Debug)]
 pub struct Placeholder {
     path: PathBuf,
-    kind: Kind,
     lock: Option<File>,
 }
 
@@ -35,6 +39,7 @@ impl Placeholder {
             let made = match kind {
                 Kind::Directory => fs::create_dir(path),
                 Kind::File => File::create_new(path).map(drop),
+                Kind::GitCommonDir => make_whole(path, GIT_COMMON_DIR),
             };
             match made {
                 Ok(()) => mark(path),
@@ -47,7 +52,6 @@ impl Placeholder {
             if is_same(&lock, path) {
                 return Some(Self {
                     path: path.to_owned(),
-                    kind,
                     lock: Some(lock),
                 });
             }
@@ -55,11 +59,47 @@ impl Placeholder {
         None
     }
 
-    /// Whether this was made here, and nobody changed it.
+    /// Whether this was made here, and nobody changed it. What looks so and is not is as harmless.
     pub fn is_one(path: &Path) -> bool {
-        let changed = path.symlink_metadata().and_then(|meta| meta.modified());
-        changed.is_ok_and(|time| time == SystemTime::UNIX_EPOCH + MARK)
+        let Ok(meta) = path.symlink_metadata() else {
+            return false;
+        };
+        let is_marked = meta
+            .modified()
+            .is_ok_and(|time| time == SystemTime::UNIX_EPOCH + MARK);
+        let is_empty = || match meta.is_dir() {
+            true => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
+            false => meta.is_file() && meta.len() == 0 || names_itself(path),
+        };
+        is_marked && is_empty()
     }
+
+    /// Removes one that a killed process has left.
+    pub fn sweep(path: &Path) {
+        if Self::is_one(path)
+            && let Ok(lock) = File::open(path)
+        {
+            drop(Self {
+                path: path.to_owned(),
+                lock: Some(lock),
+            });
+        }
+    }
+}
+
+fn names_itself(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "commondir")
+        && fs::read(path).is_ok_and(|text| text == GIT_COMMON_DIR.as_bytes())
+}
+
+/// Makes a file that has its content from the first moment on.
+fn make_whole(path: &Path, content: &str) -> std::io::Result<()> {
+    let parent = path.parent().unwrap_or(path);
+    let file = tempfile::NamedTempFile::new_in(parent)?;
+    fs::write(file.path(), content)?;
+    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644))?;
+    mark(file.path());
+    fs::hard_link(file.path(), path)
 }
 
 fn mark(path: &Path) {
@@ -79,17 +119,13 @@ impl Drop for Placeholder {
     fn drop(&mut self) {
         let Some(lock) = self.lock.take() else { return };
         let alone = lock.try_lock().is_ok() && is_same(&lock, &self.path);
-        if !alone || !Self::is_one(&self.path) {
-            return;
-        }
         // What somebody put something into meanwhile is theirs.
-        let _ = match self.kind {
-            Kind::Directory => fs::remove_dir(&self.path),
-            Kind::File if lock.metadata().is_ok_and(|meta| meta.len() == 0) => {
-                fs::remove_file(&self.path)
-            }
-            Kind::File => Ok(()),
-        };
+        if alone && Self::is_one(&self.path) {
+            let _ = match self.path.is_dir() {
+                true => fs::remove_dir(&self.path),
+                false => fs::remove_file(&self.path),
+            };
+        }
     }
 }
 
@@ -118,5 +154,41 @@ mod tests {
         fs::write(path.join("mine"), "x").unwrap();
         drop(held);
         assert!(path.join("mine").exists());
+    }
+
+    #[test]
+    fn what_a_person_made_in_its_place_stays() {
+        let scratch = tempfile::tempdir().unwrap();
+        for (name, kind) in [
+            ("config.worktree", Kind::File),
+            ("commondir", Kind::GitCommonDir),
+        ] {
+            let path = scratch.path().join(name);
+            let held = Placeholder::make(&path, kind).unwrap();
+            assert!(Placeholder::is_one(&path));
+            // As git writes: another file, renamed over it.
+            let new = scratch.path().join("new");
+            fs::write(&new, "mine").unwrap();
+            fs::rename(&new, &path).unwrap();
+            drop(held);
+            assert_eq!(fs::read(&path).unwrap(), b"mine", "{name}");
+            fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn one_that_a_killed_process_left_is_swept_and_one_that_is_held_is_not() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("commondir");
+        let mut held = Placeholder::make(&path, Kind::GitCommonDir).unwrap();
+        Placeholder::sweep(&path);
+        assert_eq!(fs::read(&path).unwrap(), b".");
+        // A process that is killed lets go of its lock and does nothing else.
+        held.lock = None;
+        drop(held);
+        assert_eq!(fs::read(&path).unwrap(), b".");
+        Placeholder::sweep(&path);
+        assert!(!path.exists());
     }
 }

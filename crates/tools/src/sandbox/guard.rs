@@ -1,0 +1,251 @@
+//! Holds protected paths as they are over one command: recorded before it, put back after it.
+//!
+//! Where mounts hold a path, this only confirms it; where they cannot (Landlock; what does not exist
+//! yet), this is what keeps a command from leaving something that another program runs. A journal of
+//! the record lies with the server's data, so that a server that was killed puts it back when it starts
+//! again.
+
+mod journal;
+mod told;
+
+use std::io::Result;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::nested::{self, Nested};
+use super::places::Places;
+use super::record::{Extent, Item, Room};
+use super::taken::Taken;
+use crate::git::{self, Repository};
+use crate::protected;
+use journal::Journal;
+use told::Told;
+
+pub use journal::recover;
+
+const TAKEN: &str = "taken";
+/// Settings of ours and of other agents, which no command changes.
+pub const SETTINGS: [&str; 2] = [".cowork", ".agent"];
+
+/// Commands that run in one workspace at the same time share what was there before the first of them:
+/// what one of them has done already must not be taken for what was there before another.
+static RUNNING: Mutex<Vec<Weak<Record>>> = Mutex::new(Vec::new());
+
+/// What is held of all places that one command may write.
+#[derive(Debug)]
+pub struct Guard {
+    records: Vec<Arc<Record>>,
+    before: Vec<Below>,
+    /// The sandbox's own files.
+    own: PathBuf,
+    hidden: Vec<PathBuf>,
+}
+
+#[derive(Debug)]
+struct Record {
+    root: PathBuf,
+    items: Mutex<Vec<Item>>,
+    journal: Journal,
+    /// Something could not be put back: the journal stays.
+    failed: AtomicBool,
+}
+
+/// What lies below a root, apart from what is protected.
+#[derive(Debug)]
+struct Below {
+    root: PathBuf,
+    nested: Nested,
+    links: Option<std::collections::BTreeSet<String>>,
+}
+
+impl Below {
+    fn look(root: &Path, hidden: &[PathBuf]) -> Below {
+        Below {
+            root: root.to_owned(),
+            nested: nested::look(root, hidden),
+            links: Repository::at(root).and_then(|repository| repository.gitlinks()),
+        }
+    }
+}
+
+impl Guard {
+    /// Records all that is protected. `own` is where the sandbox's own files lie.
+    pub fn hold(places: &Places, own: &Path) -> Result<Guard> {
+        let look = |root: &PathBuf| Below::look(root, &places.hidden);
+        let before: Vec<Below> = places.writable.iter().map(look).collect();
+        let mut running = running();
+        let mut records = Vec::new();
+        for below in &before {
+            let mut others = running.iter().filter_map(Weak::upgrade);
+            let record = match others.find(|other| other.root == below.root) {
+                Some(shared) => shared,
+                None => {
+                    let made = Arc::new(Record::make(below, &places.hidden, own, &running)?);
+                    running.push(Arc::downgrade(&made));
+                    made
+                }
+            };
+            records.push(record);
+        }
+        Ok(Guard {
+            records,
+            before,
+            own: own.to_owned(),
+            hidden: places.hidden.clone(),
+        })
+    }
+
+    /// What is protected deeper in the places.
+    pub fn nested(&self) -> impl Iterator<Item = &PathBuf> {
+        self.before.iter().flat_map(|below| &below.nested.protected)
+    }
+
+    /// Puts back what changed, and tells people and models of it.
+    pub fn finish(&self) -> Vec<String> {
+        let mut told = Told::default();
+        let mut taken = Taken::below(&self.own.join(TAKEN));
+        for record in &self.records {
+            record.put_back(&mut taken, &mut told);
+        }
+        for before in &self.before {
+            told.appeared(before, &Below::look(&before.root, &self.hidden));
+        }
+        told.into_notes(taken.directory())
+    }
+}
+
+impl Record {
+    fn make(
+        below: &Below,
+        hidden: &[PathBuf],
+        own: &Path,
+        running: &[Weak<Record>],
+    ) -> Result<Record> {
+        let mut items = Vec::new();
+        let mut room = Room::for_records();
+        for (path, extent) in wanted(below, hidden) {
+            let others = running.iter().filter_map(Weak::upgrade);
+            let known = others.filter_map(|other| other.item(&path, extent)).next();
+            // What cannot be recorded was asked for before; see `cannot_hold`.
+            let item = known.map_or_else(|| Item::record(&path, extent, &mut room).ok(), Some);
+            items.extend(item);
+        }
+        Ok(Record {
+            root: below.root.clone(),
+            journal: Journal::write(own, &items)?,
+            items: Mutex::new(items),
+            failed: AtomicBool::new(false),
+        })
+    }
+
+    fn items(&self) -> MutexGuard<'_, Vec<Item>> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn item(&self, path: &Path, extent: Extent) -> Option<Item> {
+        let items = self.items();
+        let found = items
+            .iter()
+            .find(|item| item.path == path && item.extent == extent);
+        found.cloned()
+    }
+
+    fn put_back(&self, taken: &mut Taken, told: &mut Told) {
+        for item in self.items().iter() {
+            match item.put_back(taken) {
+                Ok(changes) => told.put_back(&self.root, changes),
+                Err(error) => {
+                    self.failed.store(true, Ordering::Relaxed);
+                    told.failed(&self.root, &item.path, &error);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        if !self.failed.load(Ordering::Relaxed) {
+            self.journal.remove();
+        }
+    }
+}
+
+fn running() -> MutexGuard<'static, Vec<Weak<Record>>> {
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.retain(|record| record.strong_count() > 0);
+    running
+}
+
+/// A tool of the agent changed a file itself, as it was allowed to: that stays.
+pub fn accept(path: &Path) {
+    let running: Vec<Arc<Record>> = running().iter().filter_map(Weak::upgrade).collect();
+    for record in running {
+        let mut items = record.items();
+        let mut touched = false;
+        for item in items.iter_mut().filter(|item| path.starts_with(&item.path)) {
+            item.accept();
+            touched = true;
+        }
+        if touched && let Err(error) = record.journal.rewrite(&items) {
+            tracing::warn!(%error, "the journal of protected paths could not be written");
+        }
+    }
+}
+
+/// What of the places cannot be recorded, so not be put back; for people.
+pub fn cannot_hold(places: &Places) -> Option<String> {
+    places.writable.iter().find_map(|root| {
+        let below = Below::look(root, &places.hidden);
+        let mut room = Room::for_records();
+        wanted(&below, &places.hidden)
+            .into_iter()
+            .find_map(|(path, extent)| {
+                let error = Item::record(&path, extent, &mut room).err()?;
+                Some(format!("{}: {error}", path.display()))
+            })
+    })
+}
+
+/// All protected paths of a root, those first that others lie in.
+fn wanted(below: &Below, hidden: &[PathBuf]) -> Vec<(PathBuf, Extent)> {
+    let root = &below.root;
+    let mut whole: Vec<PathBuf> = SETTINGS.iter().map(|name| root.join(name)).collect();
+    whole.extend(
+        protected::entries()
+            .iter()
+            .map(|entry| root.join(entry.path)),
+    );
+    let named = git::named_places(root).into_iter();
+    whole.extend(named.filter(|place| place.starts_with(root) && place != root));
+    whole.extend(below.nested.protected.iter().cloned());
+    let mut items = Vec::new();
+    let git = root.join(".git");
+    match git.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => {
+            let settings = ["hooks", "config", "config.worktree", "commondir"];
+            whole.extend(settings.map(|name| git.join(name)));
+            items
+                .extend(["worktrees", "modules"].map(|name| (git.join(name), Extent::GitSettings)));
+        }
+        Ok(_) => whole.push(git),
+        Err(_) => items.push((git, Extent::Repository)),
+    }
+    items.extend(whole.into_iter().map(|path| (path, Extent::Whole)));
+    let mut ways: Vec<PathBuf> = items
+        .iter()
+        .flat_map(|(path, _)| path.ancestors().skip(1))
+        .filter(|way| way.starts_with(root) && way != root)
+        .map(Path::to_owned)
+        .collect();
+    ways.sort();
+    ways.dedup();
+    let ways = ways.into_iter().map(|way| (way, Extent::Way));
+    let mut all: Vec<(PathBuf, Extent)> = ways.chain(items).collect();
+    all.retain(|(path, _)| !hidden.iter().any(|hidden| path.starts_with(hidden)));
+    all
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! What was recorded, on disk for as long as a command runs.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Result, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::told::Told;
+use super::{TAKEN, Taken};
+use crate::sandbox::placeholder::Placeholder;
+use crate::sandbox::record::Item;
+use crate::sandbox::temp;
+
+const DIRECTORY: &str = "journal";
+/// A command of a server that was killed ends with it, but for this long may still write.
+const LAST_BREATH: Duration = Duration::from_millis(500);
+
+/// A file that is locked by the process that will put back what it says.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    locked: Mutex<File>,
+}
+
+impl Journal {
+    pub fn write(own: &Path, items: &[Item]) -> Result<Journal> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let directory = own.join(DIRECTORY);
+        temp::make_private(&directory)?;
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = directory.join(format!("{}-{next}.json", std::process::id()));
+        let locked = Mutex::new(write_locked(&path, items)?);
+        Ok(Journal { path, locked })
+    }
+
+    /// Says something else from now on; whenever we are killed, it says one or the other.
+    pub fn rewrite(&self, items: &[Item]) -> Result<()> {
+        let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = self.path.with_extension("new");
+        let file = write_locked(&new, items)?;
+        std::fs::rename(&new, &self.path)?;
+        *locked = file;
+        Ok(())
+    }
+
+    pub fn remove(&self) {
+        // If it stays, it says what is so already.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn write_locked(path: &Path, items: &[Item]) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(path)?;
+    file.lock()?;
+    file.write_all(&serde_json::to_vec(items)?)?;
+    Ok(file)
+}
+
+/// Puts back what commands of servers changed that were killed, and removes what held places for them.
+/// To be called when a server starts on its data; gives what there is to tell.
+pub fn recover(home: &Path) -> Vec<String> {
+    temp::sweep(home);
+    let own = temp::of_home(home);
+    let left = left(&own.join(DIRECTORY));
+    if left.is_empty() {
+        return Vec::new();
+    }
+    let mut told = Told::default();
+    let mut taken = Taken::below(&own.join(TAKEN));
+    put_back(&left, &mut taken, &mut told);
+    std::thread::sleep(LAST_BREATH);
+    let failed = put_back(&left, &mut taken, &mut told);
+    if !failed {
+        for (path, _, _) in &left {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    told.into_notes(taken.directory())
+}
+
+/// The journals of processes that are no more, with their locks.
+fn left(directory: &Path) -> Vec<(PathBuf, File, Vec<Item>)> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut left = Vec::new();
+    for entry in entries {
+        let path = entry.path();
+        let Ok(file) = File::open(&path) else {
+            continue;
+        };
+        if file.try_lock().is_err() {
+            continue;
+        }
+        match std::fs::read(&path).map(|bytes| serde_json::from_slice(&bytes)) {
+            Ok(Ok(items)) => left.push((path, file, items)),
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!(path = %path.display(), "a journal of protected paths is broken");
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+    }
+    left
+}
+
+/// Whether something could not be put back.
+fn put_back(left: &[(PathBuf, File, Vec<Item>)], taken: &mut Taken, told: &mut Told) -> bool {
+    let mut failed = false;
+    for item in left.iter().flat_map(|(_, _, items)| items) {
+        let parent = item.path.parent().unwrap_or(&item.path);
+        if !item.was_there() {
+            Placeholder::sweep(&item.path);
+        }
+        match item.put_back(taken) {
+            Ok(changes) => told.put_back(parent, changes),
+            // The workspace itself may be gone.
+            Err(_) if !parent.exists() => {}
+            Err(error) => {
+                failed = true;
+                told.failed(parent, &item.path, &error);
+            }
+        }
+    }
+    failed
+}

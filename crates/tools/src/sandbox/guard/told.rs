@@ -1,0 +1,112 @@
+//! What is told of protected paths after a command, to people and to the model.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::Below;
+use crate::git;
+use crate::sandbox::record::{Change, PutBack};
+
+/// How many paths are named.
+const NAMED_MAX: usize = 12;
+
+#[derive(Default)]
+pub struct Told {
+    put_back: Vec<String>,
+    failed: Vec<String>,
+    appeared: Vec<String>,
+}
+
+impl Told {
+    pub fn put_back(&mut self, root: &Path, changes: Vec<PutBack>) {
+        let told = changes.into_iter().map(|change| {
+            let how = match change.how {
+                Change::Made => "was made",
+                Change::Changed => "was changed",
+                Change::Removed => "was removed",
+            };
+            format!("{} {how}", shown(root, &change.path))
+        });
+        self.put_back.extend(told);
+    }
+
+    pub fn failed(&mut self, root: &Path, path: &Path, error: &std::io::Error) {
+        self.failed.push(format!("{}: {error}", shown(root, path)));
+    }
+
+    /// Tells what appeared in a workspace that git or others run from within it, and that is not put
+    /// back: it may be what was wanted.
+    pub fn appeared(&mut self, before: &Below, after: &Below) {
+        let root = &before.root;
+        if let (Some(old), Some(new)) = (&before.links, &after.links) {
+            let links = new.difference(old);
+            self.appeared.extend(links.map(|link| {
+                format!("{link} is now a repository of its own in the index: git enters it")
+            }));
+        }
+        if !before.nested.is_all {
+            return;
+        }
+        let new = |old: &BTreeSet<PathBuf>, new: &BTreeSet<PathBuf>| -> Vec<PathBuf> {
+            new.difference(old).cloned().collect()
+        };
+        for repository in new(&before.nested.repositories, &after.nested.repositories) {
+            let runs = match git::runs_programs(&repository) {
+                Some(why) => format!("; GIT RUNS A PROGRAM THERE: {why}"),
+                None => String::new(),
+            };
+            let shown = shown(root, &repository);
+            self.appeared
+                .push(format!("{shown} is a new git repository{runs}"));
+        }
+        for path in new(&before.nested.protected, &after.nested.protected) {
+            self.appeared.push(format!("{} is new", shown(root, &path)));
+        }
+    }
+
+    /// One note for each thing there is to say; each is written to the log as well.
+    pub fn into_notes(self, kept: Option<&Path>) -> Vec<String> {
+        let kept = kept.map_or_else(String::new, |kept| {
+            format!("; what was in their place is kept in {}", kept.display())
+        });
+        let table = [
+            (
+                "put back as it was, because other programs run it by themselves",
+                self.put_back,
+                kept.as_str(),
+            ),
+            (
+                "COULD NOT BE PUT BACK although other programs run it by themselves; look at it",
+                self.failed,
+                "",
+            ),
+            (
+                "new in the workspace, and other programs may run it by themselves",
+                self.appeared,
+                "",
+            ),
+        ];
+        let notes = table.into_iter().filter(|(_, paths, _)| !paths.is_empty());
+        notes
+            .map(|(what, mut paths, kept)| {
+                paths.dedup();
+                let more = paths.len().saturating_sub(NAMED_MAX);
+                paths.truncate(NAMED_MAX);
+                let more = match more {
+                    0 => String::new(),
+                    more => format!(", and {more} more"),
+                };
+                let note = format!("[{what}: {}{more}{kept}]", paths.join(", "));
+                tracing::warn!("after a command: {note}");
+                note
+            })
+            .collect()
+    }
+}
+
+/// Names come from a command: what would disturb a terminal is made visible.
+fn shown(root: &Path, path: &Path) -> String {
+    let inner = path.strip_prefix(root).unwrap_or(path);
+    let text = inner.to_string_lossy();
+    text.chars().flat_map(char::escape_debug).collect()
+}
