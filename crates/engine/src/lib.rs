@@ -256,6 +256,9 @@ impl Engine {
             let _ = stopped.await;
         }
         self.shared.keepers.cancel();
+        if let Some(sandbox) = self.shared.sandbox.get() {
+            sandbox.remove_temporary();
+        }
     }
 }
 
@@ -266,12 +269,15 @@ impl Shared {
     }
 
     async fn find_sandbox(&self, tell: bool) -> Arc<tools::Sandbox> {
-        let fence = self.config.sandbox;
+        let (fence, home) = (self.config.sandbox, self.config.home.clone());
         let find = || async move {
             let found = match fence {
                 Fence::Nothing => Ok(tools::Sandbox::nothing()),
                 Fence::Best { network } => {
-                    let detect = move || tools::Sandbox::detect().with_network(network);
+                    let detect = move || {
+                        let best = tools::Sandbox::detect().with_home(&home);
+                        best.with_network(network)
+                    };
                     tokio::task::spawn_blocking(detect).await
                 }
                 Fence::Only { mode, network } => {

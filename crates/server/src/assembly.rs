@@ -136,6 +136,8 @@ impl Listening {
         let assembling = tokio::task::spawn_blocking(move || {
             let notice = home::prepare(&settings.home)?;
             let store = database::open(&settings.home, &label)?;
+            // Before any program can be run by what a killed server's command has left.
+            tools::sandbox::recover(&settings.home);
             let (engine, models) = assemble(&settings, store)?;
             anyhow::Ok((engine, models, notice))
         });

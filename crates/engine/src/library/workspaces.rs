@@ -168,7 +168,7 @@ async fn managed(shared: &Shared, tenant: &TenantId, id: &WorkspaceId) -> Result
     let path = shared
         .config
         .home
-        .join("workspaces")
+        .join(tools::path::WORKSPACES)
         .join(file_name(tenant, id));
     let mut make = tokio::fs::DirBuilder::new();
     make.recursive(true).mode(0o700);

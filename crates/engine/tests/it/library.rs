@@ -185,6 +185,41 @@ async fn a_managed_workspace_has_a_directory_of_its_own() {
     assert!(directory.is_dir());
 }
 
+/// The server's own data is private to it, but not the workspaces that it makes there.
+#[tokio::test]
+async fn tools_work_in_a_workspace_that_the_server_made() {
+    let calls = [
+        r#"call write {"filePath":"made.txt","content":"one\n"}"#,
+        r#"call read {"filePath":"made.txt"}"#,
+        r#"call read {"filePath":"../other/secret.txt"}"#,
+    ];
+    let house = House::new(&format!("turn\n{}\nnext\nsay Done.\n", calls.join("\n")));
+    let made = house.workspace(create("mine", true)).await;
+    made.expect("a workspace");
+    let thread = house
+        .kept_thread(NewThread {
+            workspace: Some(WorkspaceId::new("mine")),
+            ..NewThread::default()
+        })
+        .await;
+    let other = thread.card.directory.with_file_name("other");
+    std::fs::create_dir(&other).expect("a directory");
+    std::fs::write(other.join("secret.txt"), "of another").expect("a file");
+    let (_, mut ear) = house.listen(thread.card.id, engine::ListenFrom::Head).await;
+    house.say(thread.card.id, "go").await.expect("a turn");
+    ear.completed().await;
+    let made = std::fs::read_to_string(thread.card.directory.join("made.txt"));
+    assert_eq!(made.ok().as_deref(), Some("one\n"));
+    let outcomes = ear.facts().into_iter().filter_map(|fact| match fact {
+        vocabulary::Fact::ToolFinished { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    let went_well: Vec<bool> = outcomes
+        .map(|outcome| matches!(outcome, vocabulary::ToolOutcome::Succeeded(_)))
+        .collect();
+    assert_eq!(went_well, [true, true, false]);
+}
+
 #[tokio::test]
 async fn folders_move_but_never_in_a_circle() {
     let house = House::new("");

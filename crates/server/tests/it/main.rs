@@ -5,6 +5,7 @@ mod checkpoints;
 mod crashes;
 mod guard;
 mod people;
+mod protected;
 mod scenarios;
 mod schemas;
 mod sockets;

@@ -124,9 +124,12 @@ impl Record {
     ) -> Result<Record> {
         let mut items = Vec::new();
         let mut room = Room::for_records();
+        let of_others = Journal::of_others(own);
         for (path, extent) in wanted(below, hidden) {
-            let others = running.iter().filter_map(Weak::upgrade);
-            let known = others.filter_map(|other| other.item(&path, extent)).next();
+            let mut running = running.iter().filter_map(Weak::upgrade);
+            let known = running
+                .find_map(|other| other.item(&path, extent))
+                .or_else(|| find(&of_others, &path, extent));
             // What cannot be recorded was asked for before; see `cannot_hold`.
             let item = known.map_or_else(|| Item::record(&path, extent, &mut room).ok(), Some);
             items.extend(item);
@@ -144,11 +147,7 @@ impl Record {
     }
 
     fn item(&self, path: &Path, extent: Extent) -> Option<Item> {
-        let items = self.items();
-        let found = items
-            .iter()
-            .find(|item| item.path == path && item.extent == extent);
-        found.cloned()
+        find(&self.items(), path, extent)
     }
 
     fn put_back(&self, taken: &mut Taken, told: &mut Told) {
@@ -162,6 +161,13 @@ impl Record {
             }
         }
     }
+}
+
+fn find(items: &[Item], path: &Path, extent: Extent) -> Option<Item> {
+    let mut items = items.iter();
+    items
+        .find(|item| item.path == path && item.extent == extent)
+        .cloned()
 }
 
 impl Drop for Record {

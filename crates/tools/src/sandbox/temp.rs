@@ -15,6 +15,7 @@ const WORKSPACES_MAX: usize = 256;
 const OWN: &str = "sandbox";
 const TEMPORARY: &str = "temp";
 const MODE: u32 = 0o700;
+const TRIES_MAX: usize = 8;
 
 #[derive(Debug, Default)]
 pub struct OwnFiles {
@@ -84,12 +85,18 @@ impl OwnFiles {
         if self.home.is_some() {
             make_private(&parent)?;
         }
-        let base = private_in(&parent, "dragoman-")?;
-        let lock = File::open(base.path())?;
-        lock.lock_shared()?;
-        let path = base.path().to_owned();
-        made.base = Some((base, lock));
-        Ok(path)
+        for _ in 0..TRIES_MAX {
+            let base = private_in(&parent, "dragoman-")?;
+            let lock = File::open(base.path())?;
+            lock.lock_shared()?;
+            let path = base.path().to_owned();
+            // Another server may have swept it before the lock was ours.
+            if path.is_dir() {
+                made.base = Some((base, lock));
+                return Ok(path);
+            }
+        }
+        Err(std::io::Error::from(std::io::ErrorKind::NotFound))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::sandbox::record::Item;
 use crate::sandbox::temp;
 
 const DIRECTORY: &str = "journal";
+const ENDING: &str = "json";
 /// A command of a server that was killed ends with it, but for this long may still write.
 const LAST_BREATH: Duration = Duration::from_millis(500);
 
@@ -31,18 +32,27 @@ impl Journal {
         let directory = own.join(DIRECTORY);
         temp::make_private(&directory)?;
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = directory.join(format!("{}-{next}.json", std::process::id()));
+        let path = directory.join(format!("{}-{next}.{ENDING}", std::process::id()));
         let locked = Mutex::new(write_locked(&path, items)?);
         Ok(Journal { path, locked })
+    }
+
+    /// What other processes on the same data have recorded: a command of theirs may run in the same
+    /// workspace.
+    pub fn of_others(own: &Path) -> Vec<Item> {
+        let ours = format!("{}-", std::process::id());
+        let others = files(&own.join(DIRECTORY)).into_iter();
+        let others = others.filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            !name.starts_with(&ours)
+        });
+        others.filter_map(|path| read(&path)).flatten().collect()
     }
 
     /// Says something else from now on; whenever we are killed, it says one or the other.
     pub fn rewrite(&self, items: &[Item]) -> Result<()> {
         let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = self.path.with_extension("new");
-        let file = write_locked(&new, items)?;
-        std::fs::rename(&new, &self.path)?;
-        *locked = file;
+        *locked = write_locked(&self.path, items)?;
         Ok(())
     }
 
@@ -52,13 +62,27 @@ impl Journal {
     }
 }
 
+/// It has its name only when it says all and is locked.
 fn write_locked(path: &Path, items: &[Item]) -> Result<File> {
+    let new = path.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(path)?;
+    let mut file = options.open(&new)?;
     file.lock()?;
     file.write_all(&serde_json::to_vec(items)?)?;
+    std::fs::rename(&new, path)?;
     Ok(file)
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let is_whole = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
+    paths.filter(is_whole).collect()
+}
+
+fn read(path: &Path) -> Option<Vec<Item>> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
 /// Puts back what commands of servers changed that were killed, and removes what held places for them.
@@ -85,19 +109,17 @@ pub fn recover(home: &Path) -> Vec<String> {
 
 /// The journals of processes that are no more, with their locks.
 fn left(directory: &Path) -> Vec<(PathBuf, File, Vec<Item>)> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut left = Vec::new();
-    for entry in entries {
-        let path = entry.path();
+    for path in files(directory) {
         let Ok(file) = File::open(&path) else {
             continue;
         };
         if file.try_lock().is_err() {
             continue;
         }
-        match std::fs::read(&path).map(|bytes| serde_json::from_slice(&bytes)) {
-            Ok(Ok(items)) => left.push((path, file, items)),
-            Ok(Err(_)) | Err(_) => {
+        match read(&path) {
+            Some(items) => left.push((path, file, items)),
+            None => {
                 tracing::warn!(path = %path.display(), "a journal of protected paths is broken");
                 let _ = std::fs::remove_file(&path);
             }

@@ -105,6 +105,25 @@ fn what_one_command_did_is_not_what_was_before_another() {
 }
 
 #[test]
+fn what_a_command_of_another_process_did_is_not_what_was_before() {
+    let ground = Ground::new();
+    ground.write(".vscode/x", "mine");
+    let first = ground.hold_in("");
+    let journal = ground.own().join("journal");
+    let ours = std::fs::read_dir(&journal)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    std::fs::copy(ours.path(), journal.join("1-0.json")).unwrap();
+    drop(first);
+    ground.write(".vscode/x", "evil");
+    let second = ground.hold_in("");
+    assert_eq!(second.finish().len(), 1);
+    assert_eq!(ground.read(".vscode/x").as_deref(), Some("mine"));
+}
+
+#[test]
 fn what_a_tool_wrote_meanwhile_stays() {
     let ground = Ground::new();
     let guard = ground.hold_in("");
