@@ -9,9 +9,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use config::Setting;
-
-pub use config::parse as parse_config;
+pub use config::{Setting, parse as parse_config};
 pub use index::gitlinks as parse_gitlinks;
 
 /// Larger settings are not read; nobody writes such by hand.
@@ -81,8 +79,8 @@ impl Repository {
 /// Why `git status`, `log`, `diff` or `branch` here would run a program that the repository names.
 /// `None`: they would not.
 ///
-/// `core.fsmonitor` and `core.hooksPath` of the repository itself can be switched off from outside and
-/// are, for commands that run unasked; those of repositories below cannot.
+/// `core.hooksPath` of the repository itself does not count: many have it, and it is switched off for
+/// commands that run unasked. For repositories below it cannot be.
 pub fn runs_programs(directory: &Path) -> Option<String> {
     let repository = Repository::around(directory)?;
     if let Some(why) = named_program(&repository, Depth::Top) {
@@ -103,6 +101,25 @@ pub fn runs_programs(directory: &Path) -> Option<String> {
         .find_map(|below| named_program(&below, Depth::Below))
 }
 
+/// What git would run when it only looks at the repository whose working tree begins here, from the
+/// outside: an editor does, and so does git for the repository around it.
+pub(crate) fn endangers(top: &Path) -> Option<String> {
+    let repository = Repository::at(top)?;
+    let hooks = repository.common_dir.join("hooks");
+    named_program(&repository, Depth::Below).or_else(|| {
+        let hook = has_hooks(&hooks).then(|| hooks.display());
+        hook.map(|hooks| format!("{hooks} has hooks in it"))
+    })
+}
+
+/// Whether there is anything in a directory of hooks but examples.
+fn has_hooks(directory: &Path) -> bool {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.file_name())
+        .any(|name| !name.to_string_lossy().ends_with(".sample"))
+}
+
 /// Whether nothing in a new repository's files runs anything: as `git init` makes it.
 pub(crate) fn is_plain(git_dir: &Path) -> bool {
     let plain_setting = |setting: &Setting| match setting.section.as_str() {
@@ -121,21 +138,17 @@ pub(crate) fn is_plain(git_dir: &Path) -> bool {
     };
     let settings = settings(&git_dir.join("config"));
     let absent = ["commondir", "config.worktree", "modules", "worktrees"];
-    let hooks = std::fs::read_dir(git_dir.join("hooks"));
-    let sample = |name: std::ffi::OsString| name.to_string_lossy().ends_with(".sample");
     settings.is_ok_and(|settings| settings.iter().all(plain_setting))
         && absent
             .iter()
             .all(|name| git_dir.join(name).symlink_metadata().is_err())
-        && hooks
-            .into_iter()
-            .flatten()
-            .all(|entry| entry.is_ok_and(|entry| sample(entry.file_name())))
+        && !has_hooks(&git_dir.join("hooks"))
 }
 
-/// Paths that the settings of the repository at `top` name, and git then takes hooks or settings from.
-pub(crate) fn named_places(top: &Path) -> Vec<PathBuf> {
-    let Some(repository) = Repository::at(top) else {
+/// Paths that the settings of the repository around `directory` name, and git then takes hooks or
+/// settings from.
+pub(crate) fn named_places(directory: &Path) -> Vec<PathBuf> {
+    let Some(repository) = Repository::around(directory) else {
         return Vec::new();
     };
     let mut places = Vec::new();

@@ -125,11 +125,10 @@ fn run_by(scope: &Scope, target: &Path) -> Option<String> {
         .then(|| format!("{shown} is run by git: the repository's settings name it"))
 }
 
-/// What the settings of repositories around or below `root` name, canonical and as written.
+/// What the settings of the repository around `root` name, canonical and as written.
 fn named_by_git(root: &Path) -> Vec<PathBuf> {
-    let top = git::Repository::around(root).map(|repository| repository.top);
-    let named = top.into_iter().flat_map(|top| git::named_places(&top));
-    named
+    git::named_places(root)
+        .into_iter()
         .flat_map(|place| [place.canonicalize().ok(), Some(place)])
         .flatten()
         // A place that contains the whole workspace names nothing in particular.

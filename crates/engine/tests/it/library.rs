@@ -212,6 +212,7 @@ async fn tools_work_in_a_workspace_that_the_server_made() {
     assert_eq!(made.ok().as_deref(), Some("one\n"));
     let outcomes = ear.facts().into_iter().filter_map(|fact| match fact {
         vocabulary::Fact::ToolFinished { outcome, .. } => Some(outcome),
+        // tidy: wildcard, because only ends of calls are looked for.
         _ => None,
     });
     let went_well: Vec<bool> = outcomes

@@ -8,16 +8,18 @@
 mod journal;
 mod told;
 
+use std::collections::BTreeSet;
 use std::io::Result;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::nested::{self, Nested};
-use super::places::Places;
+use super::places::{self, Places};
 use super::record::{Extent, Item, Room};
 use super::taken::Taken;
 use crate::git::{self, Repository};
+use crate::held::Place;
 use crate::protected;
 use journal::Journal;
 use told::Told;
@@ -51,21 +53,34 @@ struct Record {
     failed: AtomicBool,
 }
 
-/// What lies below a root, apart from what is protected.
+/// What lies deeper in a root.
 #[derive(Debug)]
 struct Below {
     root: PathBuf,
     nested: Nested,
-    links: Option<std::collections::BTreeSet<String>>,
+    /// Repositories that git enters from the one at the root.
+    links: BTreeSet<PathBuf>,
 }
 
 impl Below {
     fn look(root: &Path, hidden: &[PathBuf]) -> Below {
-        Below {
+        let links = Repository::at(root).and_then(|repository| repository.gitlinks());
+        // An index can be made up.
+        let plain = |link: &String| {
+            let mut parts = Path::new(link).components();
+            parts.all(|part| matches!(part, Component::Normal(_)))
+        };
+        let links = links.unwrap_or_default().into_iter().filter(plain);
+        let mut below = Below {
             root: root.to_owned(),
             nested: nested::look(root, hidden),
-            links: Repository::at(root).and_then(|repository| repository.gitlinks()),
-        }
+            links: links.map(|link| root.join(link)).collect(),
+        };
+        // Wherever they lie.
+        let entered = below.links.iter();
+        let entered = entered.filter(|link| places::is_there(&link.join(".git")));
+        below.nested.repositories.extend(entered.cloned());
+        below
     }
 }
 
@@ -97,8 +112,14 @@ impl Guard {
     }
 
     /// What is protected deeper in the places.
-    pub fn nested(&self) -> impl Iterator<Item = &PathBuf> {
-        self.before.iter().flat_map(|below| &below.nested.protected)
+    pub fn nested(&self) -> impl Iterator<Item = PathBuf> {
+        self.before.iter().flat_map(|below| {
+            let repositories = below.nested.repositories.iter();
+            let of_git = repositories.flat_map(|top| git_items(top, Extent::Deeper));
+            let of_git = of_git.filter(|(_, extent)| *extent == Extent::Deeper);
+            let protected = below.nested.protected.iter().cloned();
+            protected.chain(of_git.map(|(path, _)| path))
+        })
     }
 
     /// Puts back what changed, and tells people and models of it.
@@ -109,9 +130,46 @@ impl Guard {
             record.put_back(&mut taken, &mut told);
         }
         for before in &self.before {
-            told.appeared(before, &Below::look(&before.root, &self.hidden));
+            let after = Below::look(&before.root, &self.hidden);
+            appeared(before, &after, &mut taken, &mut told);
         }
         told.into_notes(taken.directory())
+    }
+}
+
+/// Looks at what is new deeper in a root. It may be what was wanted, so it stays and is told; but a
+/// repository that makes git run something is none any more.
+fn appeared(before: &Below, after: &Below, taken: &mut Taken, told: &mut Told) {
+    let root = &before.root;
+    for link in after.links.difference(&before.links) {
+        told.appeared(
+            root,
+            link,
+            "is now a repository of its own in the index: git enters it",
+        );
+    }
+    let repositories = &after.nested.repositories;
+    for top in repositories.difference(&before.nested.repositories) {
+        // Where not all could be looked through, what is found now may have been there before.
+        let is_new = before.nested.is_all || after.links.contains(top);
+        if !is_new {
+            continue;
+        }
+        let Some(why) = git::endangers(top) else {
+            told.appeared(root, top, "is a new git repository");
+            continue;
+        };
+        let entry = top.join(".git");
+        match Place::find(&entry).and_then(|place| taken.take(&entry, &place)) {
+            Ok(()) => told.taken(root, &entry, &why),
+            Err(error) => told.failed(root, &entry, &error),
+        }
+    }
+    if before.nested.is_all {
+        let protected = &after.nested.protected;
+        for path in protected.difference(&before.nested.protected) {
+            told.appeared(root, path, "is new");
+        }
     }
 }
 
@@ -164,10 +222,16 @@ impl Record {
 }
 
 fn find(items: &[Item], path: &Path, extent: Extent) -> Option<Item> {
+    // The same is recorded of both.
+    let of = |extent| match extent {
+        Extent::Deeper => Extent::Whole,
+        Extent::Whole | Extent::GitSettings | Extent::Way | Extent::Repository => extent,
+    };
     let mut items = items.iter();
-    items
-        .find(|item| item.path == path && item.extent == extent)
-        .cloned()
+    let found = items.find(|item| item.path == path && of(item.extent) == of(extent));
+    let mut item = found?.clone();
+    item.extent = extent;
+    Some(item)
 }
 
 impl Drop for Record {
@@ -214,6 +278,22 @@ pub fn cannot_hold(places: &Places) -> Option<String> {
     })
 }
 
+/// Where the repository at `top` takes settings and hooks from, to that extent.
+fn git_items(top: &Path, extent: Extent) -> Vec<(PathBuf, Extent)> {
+    let git = top.join(".git");
+    match git.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => {
+            let settings = ["hooks", "config", "config.worktree", "commondir"];
+            let others = ["worktrees", "modules"];
+            let settings = settings.map(|name| (git.join(name), extent));
+            let others = others.map(|name| (git.join(name), Extent::GitSettings));
+            settings.into_iter().chain(others).collect()
+        }
+        Ok(_) => vec![(git, extent)],
+        Err(_) => vec![(git, Extent::Repository)],
+    }
+}
+
 /// All protected paths of a root, those first that others lie in.
 fn wanted(below: &Below, hidden: &[PathBuf]) -> Vec<(PathBuf, Extent)> {
     let root = &below.root;
@@ -225,19 +305,11 @@ fn wanted(below: &Below, hidden: &[PathBuf]) -> Vec<(PathBuf, Extent)> {
     );
     let named = git::named_places(root).into_iter();
     whole.extend(named.filter(|place| place.starts_with(root) && place != root));
-    whole.extend(below.nested.protected.iter().cloned());
-    let mut items = Vec::new();
-    let git = root.join(".git");
-    match git.symlink_metadata() {
-        Ok(meta) if meta.is_dir() => {
-            let settings = ["hooks", "config", "config.worktree", "commondir"];
-            whole.extend(settings.map(|name| git.join(name)));
-            items
-                .extend(["worktrees", "modules"].map(|name| (git.join(name), Extent::GitSettings)));
-        }
-        Ok(_) => whole.push(git),
-        Err(_) => items.push((git, Extent::Repository)),
-    }
+    let mut items = git_items(root, Extent::Whole);
+    let repositories = below.nested.repositories.iter();
+    items.extend(repositories.flat_map(|top| git_items(top, Extent::Deeper)));
+    let deeper = below.nested.protected.iter().cloned();
+    items.extend(deeper.map(|path| (path, Extent::Deeper)));
     items.extend(whole.into_iter().map(|path| (path, Extent::Whole)));
     let mut ways: Vec<PathBuf> = items
         .iter()

@@ -77,7 +77,7 @@ pub fn protect(places: &Places, guard: &Guard) -> Protection {
         }
     }
     for path in guard.nested() {
-        protection.mount(path);
+        protection.mount(&path);
     }
     let is_hidden = |path: &PathBuf| places.hidden.iter().any(|hidden| path.starts_with(hidden));
     let is_writable = |path: &PathBuf| {

@@ -32,6 +32,8 @@ const GIT_DATA: &[&str] = &["objects", "refs", "logs", "lfs", "info"];
 pub enum Extent {
     /// All that lies there.
     Whole,
+    /// All that lies there, deeper in a workspace: with the directory around it, it may go.
+    Deeper,
     /// The settings and hooks of the repositories that lie there.
     GitSettings,
     /// Only that it is no link, and a directory where it was one: other paths lie in it.
@@ -148,7 +150,7 @@ impl Item {
             nodes: &mut nodes,
         };
         match self.extent {
-            Extent::Whole => looking.whole(Path::new(""), DEPTH_MAX)?,
+            Extent::Whole | Extent::Deeper => looking.whole(Path::new(""), DEPTH_MAX)?,
             Extent::Way | Extent::Repository => looking.alone(Path::new(""))?,
             Extent::GitSettings => looking.git_settings(Path::new(""), DEPTH_MAX)?,
         }
@@ -163,6 +165,9 @@ impl Item {
             Err(error) if error.kind() == ErrorKind::FileTooLarge => return self.replace(taken),
             Err(error) => return Err(error),
         };
+        if self.extent == Extent::Deeper && now.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut changes = Vec::new();
         let mut gone: Option<&PathBuf> = None;
         // Those that come first contain those behind them.
@@ -198,7 +203,7 @@ impl Item {
     fn is_kept(&self, was: Option<&Node>, now: Option<&Node>) -> bool {
         let is_directory = |node: Option<&Node>| matches!(node, Some(Node::Directory { .. }));
         match self.extent {
-            Extent::Whole | Extent::GitSettings => was == now,
+            Extent::Whole | Extent::Deeper | Extent::GitSettings => was == now,
             // A directory that vanished took with it what was protected in it.
             Extent::Way => was == now || is_directory(now) || now.is_none(),
             Extent::Repository => now.is_none() || is_directory(now) && git::is_plain(&self.path),

@@ -138,32 +138,82 @@ fn what_a_tool_wrote_meanwhile_stays() {
     assert_eq!(ground.read(".envrc"), None);
 }
 
+fn git(directory: &Path, words: &[&str]) {
+    let mut command = std::process::Command::new("git");
+    command.args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+    command.args(["-c", "core.fsmonitor=false"]);
+    command.args(words).current_dir(directory);
+    assert!(command.status().unwrap().success(), "{words:?}");
+}
+
 #[test]
 fn what_appeared_deeper_is_told() {
     let ground = Ground::new();
-    let git = |directory: &str, words: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.args(["-c", "user.name=a", "-c", "user.email=a@b"]);
-        command.args(words).current_dir(ground.at(directory));
-        assert!(command.status().unwrap().success(), "{words:?}");
-    };
-    git("", &["init", "-q", "."]);
+    git(&ground.at(""), &["init", "-q", "."]);
     let guard = ground.hold_in("");
-    git("sub", &["init", "-q", "."]);
-    git("sub", &["commit", "-q", "--allow-empty", "-m", "m"]);
-    git("sub", &["config", "core.fsmonitor", "./evil"]);
-    git("", &["-c", "core.fsmonitor=false", "add", "sub"]);
+    git(&ground.at("sub"), &["init", "-q", "."]);
+    git(
+        &ground.at("sub"),
+        &["commit", "-q", "--allow-empty", "-m", "m"],
+    );
+    git(&ground.at(""), &["add", "sub"]);
     ground.write("package/.vscode/tasks.json", "{}");
     let notes = guard.finish();
     assert_eq!(notes.len(), 1, "{notes:?}");
     for word in [
         "sub is now a repository of its own in the index",
-        "sub is a new git repository; GIT RUNS A PROGRAM THERE",
-        "core.fsmonitor",
+        "sub is a new git repository",
         "package/.vscode is new",
     ] {
         assert!(notes[0].contains(word), "{word}: {notes:?}");
     }
+    assert!(ground.at("sub/.git").exists());
+}
+
+#[test]
+fn a_new_repository_where_git_runs_something_is_taken_away() {
+    let ground = Ground::new();
+    git(&ground.at(""), &["init", "-q", "."]);
+    // Where nobody looks by walking, but git does.
+    let hidden_away = "node_modules/deep/x";
+    for (name, setting) in [("sub", "core.fsmonitor"), (hidden_away, "core.hooksPath")] {
+        let guard = ground.hold_in("");
+        let top = ground.at(name);
+        std::fs::create_dir_all(&top).unwrap();
+        git(&top, &["init", "-q", "."]);
+        git(&top, &["commit", "-q", "--allow-empty", "-m", "m"]);
+        git(&ground.at(""), &["add", "-f", name]);
+        git(&top, &["config", setting, "./evil"]);
+        let notes = guard.finish();
+        let told = format!("{name}/.git was made");
+        assert!(notes[0].contains(&told), "{notes:?}");
+        assert!(!top.join(".git").exists(), "{name}");
+    }
+}
+
+#[test]
+fn settings_of_repositories_deeper_are_put_back() {
+    let ground = Ground::new();
+    for name in ["sub", "linked"] {
+        std::fs::create_dir_all(ground.at(name)).unwrap();
+    }
+    git(&ground.at("sub"), &["init", "-q", "."]);
+    ground.write("linked/.git", "gitdir: ../sub/.git");
+    let before = ground.read("sub/.git/config");
+    let guard = ground.hold_in("");
+    git(&ground.at("sub"), &["config", "core.fsmonitor", "./evil"]);
+    ground.write("sub/.git/hooks/post-index-change", "evil");
+    ground.write("linked/.git", "gitdir: ../elsewhere");
+    let notes = guard.finish();
+    for word in [
+        "sub/.git/config was changed",
+        "sub/.git/hooks/post-index-change was made",
+        "linked/.git was changed",
+    ] {
+        assert!(notes[0].contains(word), "{word}: {notes:?}");
+    }
+    assert_eq!(ground.read("sub/.git/config"), before);
+    assert_eq!(ground.read("linked/.git").unwrap(), "gitdir: ../sub/.git");
 }
 
 /// The process is killed while it holds: nothing of it runs any more, and its lock is gone.

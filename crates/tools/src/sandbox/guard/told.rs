@@ -1,10 +1,7 @@
 //! What is told of protected paths after a command, to people and to the model.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::Below;
-use crate::git;
 use crate::sandbox::record::{Change, PutBack};
 
 /// How many paths are named.
@@ -34,34 +31,15 @@ impl Told {
         self.failed.push(format!("{}: {error}", shown(root, path)));
     }
 
-    /// Tells what appeared in a workspace that git or others run from within it, and that is not put
-    /// back: it may be what was wanted.
-    pub fn appeared(&mut self, before: &Below, after: &Below) {
-        let root = &before.root;
-        if let (Some(old), Some(new)) = (&before.links, &after.links) {
-            let links = new.difference(old);
-            self.appeared.extend(links.map(|link| {
-                format!("{link} is now a repository of its own in the index: git enters it")
-            }));
-        }
-        if !before.nested.is_all {
-            return;
-        }
-        let new = |old: &BTreeSet<PathBuf>, new: &BTreeSet<PathBuf>| -> Vec<PathBuf> {
-            new.difference(old).cloned().collect()
-        };
-        for repository in new(&before.nested.repositories, &after.nested.repositories) {
-            let runs = match git::runs_programs(&repository) {
-                Some(why) => format!("; GIT RUNS A PROGRAM THERE: {why}"),
-                None => String::new(),
-            };
-            let shown = shown(root, &repository);
-            self.appeared
-                .push(format!("{shown} is a new git repository{runs}"));
-        }
-        for path in new(&before.nested.protected, &after.nested.protected) {
-            self.appeared.push(format!("{} is new", shown(root, &path)));
-        }
+    /// A repository that was made, and taken away because git would run something there.
+    pub fn taken(&mut self, root: &Path, path: &Path, why: &str) {
+        let path = shown(root, path);
+        self.put_back.push(format!("{path} was made ({why})"));
+    }
+
+    /// What is new in a workspace and stays.
+    pub fn appeared(&mut self, root: &Path, path: &Path, what: &str) {
+        self.appeared.push(format!("{} {what}", shown(root, path)));
     }
 
     /// One note for each thing there is to say; each is written to the log as well.

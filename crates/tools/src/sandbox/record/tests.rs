@@ -98,6 +98,20 @@ fn what_was_changed_is_put_back_and_what_it_became_is_kept() {
 }
 
 #[test]
+fn what_lies_deeper_may_go_but_not_change() {
+    let ground = Ground::new();
+    ground.write("pkg/.vscode/settings.json", "mine");
+    let item = ground.item("pkg/.vscode", Extent::Deeper);
+    ground.write("pkg/.vscode/settings.json", "evil");
+    let told = ground.put_back(&item);
+    let changed = "pkg/.vscode/settings.json".to_owned();
+    assert_eq!(told, [(changed, Change::Changed)]);
+    std::fs::remove_dir_all(ground.at("pkg")).unwrap();
+    assert_eq!(ground.put_back(&item), []);
+    assert!(!ground.at("pkg").exists());
+}
+
+#[test]
 fn a_mode_is_put_back() {
     let ground = Ground::new();
     ground.write("hooks/pre-commit", "sleeps");
