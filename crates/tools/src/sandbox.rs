@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::Scope;
 use fence::Fence;
-use guard::Guard;
+use guard::{By, Guard};
 use launcher::Orders;
 use places::Places;
 use temp::OwnFiles;
@@ -242,7 +242,11 @@ impl Sandbox {
         let temp = self.own.temp_of(&places.directory).map_err(unusable)?;
         // Before anything is put there to hold a place.
         let own = self.own.directory().map_err(unusable)?;
-        let guard = Guard::hold(&places, &own).map_err(unusable)?;
+        let by = match self.mode {
+            Mode::Bubblewrap => By::Mounts,
+            Mode::Landlock | Mode::Nothing => By::PuttingBack,
+        };
+        let guard = Guard::hold(&places, &own, by).map_err(unusable)?;
         match self.mode {
             Mode::Bubblewrap => {
                 let protection = protect::protect(&places, &guard);

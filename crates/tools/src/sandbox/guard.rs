@@ -15,12 +15,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::nested::{self, Nested};
+use super::placeholder::Placeholder;
 use super::places::{self, Places};
 use super::record::{Extent, Item, Room};
 use super::taken::Taken;
 use crate::git::{self, Repository};
 use crate::held::Place;
-use crate::protected;
+use crate::protected::{self, Missing};
 use journal::Journal;
 use told::Told;
 
@@ -33,6 +34,15 @@ pub const SETTINGS: [&str; 2] = [".cowork", ".agent"];
 /// Commands that run in one workspace at the same time share what was there before the first of them:
 /// what one of them has done already must not be taken for what was there before another.
 static RUNNING: Mutex<Vec<Weak<Record>>> = Mutex::new(Vec::new());
+
+/// What keeps protected paths as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Mounts keep a command from what they can hold: what changes there is not its doing.
+    Mounts,
+    /// Everything is put back.
+    PuttingBack,
+}
 
 /// What is held of all places that one command may write.
 #[derive(Debug)]
@@ -86,7 +96,7 @@ impl Below {
 
 impl Guard {
     /// Records all that is protected. `own` is where the sandbox's own files lie.
-    pub fn hold(places: &Places, own: &Path) -> Result<Guard> {
+    pub fn hold(places: &Places, own: &Path, by: By) -> Result<Guard> {
         let look = |root: &PathBuf| Below::look(root, &places.hidden);
         let before: Vec<Below> = places.writable.iter().map(look).collect();
         let mut running = running();
@@ -96,7 +106,7 @@ impl Guard {
             let record = match others.find(|other| other.root == below.root) {
                 Some(shared) => shared,
                 None => {
-                    let made = Arc::new(Record::make(below, &places.hidden, own, &running)?);
+                    let made = Arc::new(Record::make(below, places, own, by, &running)?);
                     running.push(Arc::downgrade(&made));
                     made
                 }
@@ -176,14 +186,15 @@ fn appeared(before: &Below, after: &Below, taken: &mut Taken, told: &mut Told) {
 impl Record {
     fn make(
         below: &Below,
-        hidden: &[PathBuf],
+        places: &Places,
         own: &Path,
+        by: By,
         running: &[Weak<Record>],
     ) -> Result<Record> {
         let mut items = Vec::new();
         let mut room = Room::for_records();
         let of_others = Journal::of_others(own);
-        for (path, extent) in wanted(below, hidden) {
+        for (path, extent) in wanted(below, &places.hidden, by) {
             let mut running = running.iter().filter_map(Weak::upgrade);
             let known = running
                 .find_map(|other| other.item(&path, extent))
@@ -225,7 +236,9 @@ fn find(items: &[Item], path: &Path, extent: Extent) -> Option<Item> {
     // The same is recorded of both.
     let of = |extent| match extent {
         Extent::Deeper => Extent::Whole,
-        Extent::Whole | Extent::GitSettings | Extent::Way | Extent::Repository => extent,
+        Extent::Whole | Extent::GitSettings | Extent::Way | Extent::Repository | Extent::Held => {
+            extent
+        }
     };
     let mut items = items.iter();
     let found = items.find(|item| item.path == path && of(item.extent) == of(extent));
@@ -269,7 +282,7 @@ pub fn cannot_hold(places: &Places) -> Option<String> {
     places.writable.iter().find_map(|root| {
         let below = Below::look(root, &places.hidden);
         let mut room = Room::for_records();
-        wanted(&below, &places.hidden)
+        wanted(&below, &places.hidden, By::PuttingBack)
             .into_iter()
             .find_map(|(path, extent)| {
                 let error = Item::record(&path, extent, &mut room).err()?;
@@ -295,7 +308,7 @@ fn git_items(top: &Path, extent: Extent) -> Vec<(PathBuf, Extent)> {
 }
 
 /// All protected paths of a root, those first that others lie in.
-fn wanted(below: &Below, hidden: &[PathBuf]) -> Vec<(PathBuf, Extent)> {
+fn wanted(below: &Below, hidden: &[PathBuf], by: By) -> Vec<(PathBuf, Extent)> {
     let root = &below.root;
     let mut whole: Vec<PathBuf> = SETTINGS.iter().map(|name| root.join(name)).collect();
     whole.extend(
@@ -314,15 +327,38 @@ fn wanted(below: &Below, hidden: &[PathBuf]) -> Vec<(PathBuf, Extent)> {
     let mut ways: Vec<PathBuf> = items
         .iter()
         .flat_map(|(path, _)| path.ancestors().skip(1))
-        .filter(|way| way.starts_with(root) && way != root)
+        .filter(|way| way.starts_with(root))
         .map(Path::to_owned)
         .collect();
     ways.sort();
     ways.dedup();
     let ways = ways.into_iter().map(|way| (way, Extent::Way));
+    let items = items.into_iter().filter_map(|(path, extent)| match by {
+        By::PuttingBack => Some((path, extent)),
+        By::Mounts => Some((path.clone(), beside_mounts(root, &path, extent)?)),
+    });
     let mut all: Vec<(PathBuf, Extent)> = ways.chain(items).collect();
     all.retain(|(path, _)| !hidden.iter().any(|hidden| path.starts_with(hidden)));
     all
+}
+
+/// To which extent a path must be put back although mounts hold what they can; `None`: not at all.
+fn beside_mounts(root: &Path, path: &Path, extent: Extent) -> Option<Extent> {
+    let is_held = path.starts_with(root.join(".git"))
+        || SETTINGS.iter().any(|name| path == root.join(name))
+        || protected::entries()
+            .iter()
+            .any(|entry| entry.missing == Missing::Hold && path == root.join(entry.path));
+    match (extent, path.symlink_metadata()) {
+        // A mount deeper in the workspace goes with the directory that it is in.
+        (Extent::Deeper | Extent::Way | Extent::Held, _) => Some(extent),
+        // What a link leads to is mounted, not the link.
+        (_, Ok(meta)) if meta.is_symlink() => Some(extent),
+        (_, Ok(_)) if Placeholder::is_one(path) && is_held => Some(Extent::Held),
+        (_, Ok(_)) if !Placeholder::is_one(path) => None,
+        (_, Err(_)) if is_held => Some(Extent::Held),
+        (_, Ok(_) | Err(_)) => Some(extent),
+    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,9 @@ const BYTES_MAX: u64 = 16 << 20;
 /// How deep a directory is looked into.
 const DEPTH_MAX: usize = 32;
 
+/// What the owner of a directory may do.
+const OWNER_MODE: u32 = 0o700;
+
 /// Where git takes settings and hooks from, in a repository's own directory.
 const GIT_SETTINGS: &[&str] = &["config", "config.worktree", "commondir", "gitdir"];
 const GIT_HOOKS: &str = "hooks";
@@ -40,6 +43,8 @@ pub enum Extent {
     Way,
     /// Nothing was there. What `git init` makes is harmless.
     Repository,
+    /// Nothing was there, and a placeholder is held there: what appears is not a command's.
+    Held,
 }
 
 /// One protected path, as it was. Nothing is recorded of what was not there.
@@ -123,9 +128,12 @@ impl Item {
             nodes: BTreeMap::new(),
         };
         item.nodes = item.look(room)?;
-        match item.nodes.values().any(|node| *node == Node::Special) {
-            true => Err(Error::other("it holds a pipe, a socket or a device")),
-            false => Ok(item),
+        if item.nodes.values().any(|node| *node == Node::Special) {
+            return Err(Error::other("it holds a pipe, a socket or a device"));
+        }
+        match item.nodes.iter().all(is_text) {
+            true => Ok(item),
+            false => Err(Error::other("it holds a name that is not text")),
         }
     }
 
@@ -153,6 +161,7 @@ impl Item {
             Extent::Whole | Extent::Deeper => looking.whole(Path::new(""), DEPTH_MAX)?,
             Extent::Way | Extent::Repository => looking.alone(Path::new(""))?,
             Extent::GitSettings => looking.git_settings(Path::new(""), DEPTH_MAX)?,
+            Extent::Held => {}
         }
         Ok(nodes)
     }
@@ -161,9 +170,8 @@ impl Item {
     pub fn put_back(&self, taken: &mut Taken) -> Result<Vec<PutBack>> {
         let now = match self.look(&mut Room::for_comparing()) {
             Ok(now) => now,
-            // It has become too much to look through; what it was fits.
-            Err(error) if error.kind() == ErrorKind::FileTooLarge => return self.replace(taken),
-            Err(error) => return Err(error),
+            // It has become too much to look through, or was closed to us; what it was is known.
+            Err(_) => return self.replace(taken),
         };
         if self.extent == Extent::Deeper && now.is_empty() {
             return Ok(Vec::new());
@@ -204,8 +212,17 @@ impl Item {
         let is_directory = |node: Option<&Node>| matches!(node, Some(Node::Directory { .. }));
         match self.extent {
             Extent::Whole | Extent::Deeper | Extent::GitSettings => was == now,
-            // A directory that vanished took with it what was protected in it.
-            Extent::Way => was == now || is_directory(now) || now.is_none(),
+            // A directory that vanished took with it what was protected in it; one that is closed
+            // to us would keep us from looking.
+            Extent::Way => match (was, now) {
+                (_, None) => true,
+                (Some(Node::Directory { mode }), Some(Node::Directory { mode: now })) => {
+                    mode & OWNER_MODE == now & OWNER_MODE
+                }
+                (_, Some(Node::Directory { mode })) => mode & OWNER_MODE == OWNER_MODE,
+                (was, now) => was == now,
+            },
+            Extent::Held => true,
             Extent::Repository => now.is_none() || is_directory(now) && git::is_plain(&self.path),
         }
     }
@@ -224,11 +241,17 @@ impl Item {
                 Node::File { content: made, .. },
                 Some(Kind::File { stamp, .. }),
             ) => {
+                let mut outcome = Ok(());
                 if content != made {
-                    taken.copy(path, made)?;
-                    place.replace(content, Some(stamp))?;
+                    let copied = taken.copy(path, made);
+                    let replaced = place.replace(content, Some(stamp));
+                    outcome = copied.and(replaced.map(drop));
                 }
-                place.set_mode(*mode)
+                match outcome {
+                    Ok(()) => place.set_mode(*mode),
+                    // On a full disk it must be away all the same.
+                    Err(_) => taken.take(path, &place),
+                }
             }
             (Some(Node::Directory { mode }), Node::Directory { .. }, Some(Kind::Directory)) => {
                 place.set_mode(*mode)
@@ -379,6 +402,15 @@ impl Looking<'_> {
             .map(|entry| Ok(entry?.file_name()))
             .collect()
     }
+}
+
+/// The journal is text.
+fn is_text((path, node): (&PathBuf, &Node)) -> bool {
+    let target = match node {
+        Node::Link { target } => target.to_str(),
+        Node::File { .. } | Node::Directory { .. } | Node::Special => Some(""),
+    };
+    path.to_str().and(target).is_some()
 }
 
 fn is_missing(error: &Error) -> bool {

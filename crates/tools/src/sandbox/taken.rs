@@ -1,6 +1,6 @@
 //! Where things go that were taken away from a protected path: kept, in case they were a person's.
 
-use std::io::{ErrorKind, Result};
+use std::io::Result;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,17 +32,15 @@ impl Taken {
 
     /// Moves away what lies at a place.
     pub fn take(&mut self, path: &Path, place: &Place) -> Result<()> {
-        let target = Place::find(&self.next(path)?)?;
-        match place.rename_to(&target) {
-            // Another file system. Beside it, it has a name that nobody runs.
-            Err(error) if error.kind() == ErrorKind::CrossesDevices => {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let name = name.trim_start_matches('.');
-                let beside = format!("{name}.taken-away-{}", millis());
-                place.rename_to(&place.beside(beside)?)
-            }
-            outcome => outcome,
+        let kept = self.next(path).and_then(|path| Place::find(&path));
+        if kept.is_ok_and(|kept| place.rename_to(&kept).is_ok()) {
+            return Ok(());
         }
+        // Another file system, or a full one. Beside it, it has a name that nobody runs.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.trim_start_matches('.');
+        let beside = format!("{name}.taken-away-{}", millis());
+        place.rename_to(&place.beside(beside)?)
     }
 
     /// Keeps a copy of a file's content.

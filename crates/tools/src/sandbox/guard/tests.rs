@@ -36,6 +36,10 @@ impl Ground {
     }
 
     fn hold_in(&self, directory: &str) -> Guard {
+        self.hold_by(directory, By::PuttingBack)
+    }
+
+    fn hold_by(&self, directory: &str, by: By) -> Guard {
         let scope = Scope {
             directory: self.at(directory),
             extra: Vec::new(),
@@ -45,7 +49,7 @@ impl Ground {
             trusted: false,
             read_only: false,
         };
-        Guard::hold(&Places::of(&scope).unwrap(), &self.own()).unwrap()
+        Guard::hold(&Places::of(&scope).unwrap(), &self.own(), by).unwrap()
     }
 
     fn journals(&self) -> usize {
@@ -245,6 +249,29 @@ fn after_a_kill_the_next_start_puts_back() {
     assert_eq!(ground.journals(), 1);
     drop(killed);
     assert_eq!(recover(&ground.home()), Vec::<String>::new());
+}
+
+/// Behind mounts a command cannot have changed what they hold, so a person has.
+#[test]
+fn what_mounts_hold_is_left_to_people() {
+    let ground = Ground::new();
+    git(&ground.at(""), &["init", "-q", "."]);
+    ground.write(".envrc", "mine");
+    let guard = ground.hold_by("", By::Mounts);
+    git(&ground.at(""), &["config", "user.name", "me"]);
+    ground.write(".envrc", "mine, newer");
+    ground.write(".vscode/settings.json", "mine");
+    ground.write(".git/config.worktree", "");
+    // This one no mount holds.
+    ground.write(".mcp.json", "evil");
+    let notes = guard.finish();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    let told = "themselves: .mcp.json was made; what";
+    assert!(notes[0].contains(told), "{notes:?}");
+    for path in [".envrc", ".vscode/settings.json", ".git/config.worktree"] {
+        assert!(ground.at(path).exists(), "{path}");
+    }
+    assert!(ground.read(".git/config").unwrap().contains("me"));
 }
 
 #[test]

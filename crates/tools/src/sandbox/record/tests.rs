@@ -176,6 +176,48 @@ fn nothing_is_written_through_a_link_that_was_put_in_the_way() {
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
 }
 
+/// A directory that cannot be listed can still be entered by whoever knows the names in it.
+#[test]
+fn what_was_closed_to_us_is_put_back_all_the_same() {
+    let ground = Ground::new();
+    ground.write(".cargo/kept", "");
+    let close = |name: &str, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(ground.at(name), mode).unwrap();
+    };
+    let way = ground.item(".cargo", Extent::Way);
+    let item = ground.item(".vscode", Extent::Whole);
+    ground.write(".vscode/tasks.json", "evil");
+    close(".vscode", 0o311);
+    close(".cargo", 0o000);
+    let told = [ground.put_back(&way), ground.put_back(&item)].concat();
+    let expected = [(".cargo", Change::Changed), (".vscode", Change::Made)];
+    assert_eq!(told, expected.map(|(path, how)| (path.to_owned(), how)));
+    assert!(!ground.at(".vscode").exists());
+    assert!(ground.at(".cargo/kept").exists());
+    // Or the test's own directory could not be removed.
+    let taken = std::fs::read_dir(ground.0.path().join("taken")).unwrap();
+    for call in taken.flatten() {
+        for entry in std::fs::read_dir(call.path()).unwrap().flatten() {
+            let mode = std::fs::Permissions::from_mode(0o700);
+            std::fs::set_permissions(entry.path(), mode).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_no_text_is_not_recorded() {
+    use std::os::unix::ffi::OsStrExt;
+    let ground = Ground::new();
+    ground.write(".idea/x", "");
+    let odd = ground
+        .at(".idea")
+        .join(std::ffi::OsStr::from_bytes(b"\xff"));
+    std::fs::write(odd, "").unwrap();
+    let refused = Item::record(&ground.at(".idea"), Extent::Whole, &mut Room::for_records());
+    assert!(refused.unwrap_err().to_string().contains("not text"));
+}
+
 #[test]
 fn of_other_repositories_only_settings_and_hooks_count() {
     let ground = Ground::new();
