@@ -271,20 +271,15 @@ impl Shared {
     async fn find_sandbox(&self, tell: bool) -> Arc<tools::Sandbox> {
         let (fence, home) = (self.config.sandbox, self.config.home.clone());
         let find = || async move {
-            let found = match fence {
-                Fence::Nothing => Ok(tools::Sandbox::nothing()),
-                Fence::Best { network } => {
-                    let detect = move || {
-                        let best = tools::Sandbox::detect().with_home(&home);
-                        best.with_network(network)
-                    };
-                    tokio::task::spawn_blocking(detect).await
-                }
-                Fence::Only { mode, network } => {
-                    let only = move || tools::Sandbox::only(mode).with_network(network);
-                    tokio::task::spawn_blocking(only).await
-                }
+            let detect = move || {
+                let (sandbox, network) = match fence {
+                    Fence::Nothing => return tools::Sandbox::nothing(),
+                    Fence::Best { network } => (tools::Sandbox::detect(), network),
+                    Fence::Only { mode, network } => (tools::Sandbox::only(mode), network),
+                };
+                sandbox.with_home(&home).with_network(network)
             };
+            let found = tokio::task::spawn_blocking(detect).await;
             let sandbox = found.unwrap_or_else(|_| tools::Sandbox::nothing());
             if let Some(notice) = sandbox.notice().filter(|_| tell) {
                 tracing::warn!("{notice}");

@@ -200,6 +200,12 @@ impl<'a> Held<'a> {
         };
         match sandbox.mode() {
             Mode::Nothing => ask("no sandbox holds commands here".to_owned()),
+            Mode::Bubblewrap | Mode::Landlock if is_git(command) => {
+                match tools::git::runs_programs(&self.scope.directory) {
+                    Some(why) => ask(why),
+                    None => Judgement::Allow,
+                }
+            }
             Mode::Bubblewrap | Mode::Landlock => Judgement::Allow,
         }
     }
@@ -228,6 +234,10 @@ impl<'a> Held<'a> {
         };
         harmless && sandbox.protects_inside(self.scope)
     }
+}
+
+fn is_git(command: &str) -> bool {
+    command.split_whitespace().next() == Some("git")
 }
 
 fn command_of(input: &Value) -> Option<&str> {
