@@ -41,6 +41,7 @@ pub use session::{ListenFrom, Outcome, Replied};
 
 use ask_numbers::AskNumbers;
 use keeper::Keepers;
+use library::Births;
 use limits::NOTICES_MAX;
 use registry::Registry;
 use session::Mail;
@@ -102,6 +103,7 @@ pub struct Shared {
     pub(crate) web: Arc<tools::Web>,
     pub(crate) config: Config,
     pub(crate) registry: Registry,
+    pub(crate) births: Births,
     pub(crate) keepers: Keepers,
     pub(crate) ask_numbers: AskNumbers,
     notices: broadcast::Sender<Arc<(TenantId, Notice)>>,
@@ -156,6 +158,7 @@ impl Engine {
             web,
             config,
             registry: Registry::default(),
+            births: Births::default(),
             keepers: Keepers::default(),
             notices: broadcast::channel(NOTICES_MAX).0,
             // Grows over restarts without a write: no process changes a list a thousand times

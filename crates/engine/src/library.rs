@@ -1,5 +1,6 @@
 //! The library: lists, creation, deletion and reading of threads; calls for one thread go to its session.
 
+mod births;
 mod checkpoints;
 mod folders;
 mod keeping;
@@ -21,6 +22,8 @@ use vocabulary::{
     Refusal, Reply, Seq, Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings,
     ThreadView, Title, TitleSource, Why, WorkspaceId,
 };
+
+pub use births::Births;
 
 use crate::grants;
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
@@ -299,23 +302,47 @@ fn asleep(status: Status) -> Status {
     }
 }
 
+/// A new thread; the same id of a client's own names the same one, however many ask at once.
 async fn create(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<Reply, Refusal> {
-    if let Some(client_id) = &new.client_id {
-        if client_id.is_empty() || client_id.chars().count() > CLIENT_ID_CHARS_MAX {
-            let message = format!("an id has 1 to {CLIENT_ID_CHARS_MAX} characters");
-            return Err(Refusal::invalid("id", message));
-        }
-        let known = shared
-            .store
-            .thread_by_client_id(&caller.tenant, client_id)
-            .await;
-        if let Some(thread) = known.map_err(storage)? {
-            let thread = shared.store.thread(thread).await.map_err(storage)?;
-            return thread
-                .map(|thread| Reply::Thread(Box::new(thread)))
-                .ok_or_else(|| Refusal::new(Why::UnknownThread, "this thread was just deleted"));
-        }
+    let Some(client_id) = new.client_id.clone() else {
+        return bear(shared, caller, new).await;
+    };
+    if client_id.is_empty() || client_id.chars().count() > CLIENT_ID_CHARS_MAX {
+        let message = format!("an id has 1 to {CLIENT_ID_CHARS_MAX} characters");
+        return Err(Refusal::invalid("id", message));
     }
+    let _alone = shared.births.begin(&caller.tenant, &client_id).await;
+    if let Some(known) = by_client_id(shared, caller, &client_id).await? {
+        return Ok(known);
+    }
+    match bear(shared, caller, new).await {
+        Ok(born) => Ok(born),
+        // Another process may have been quicker.
+        Err(refusal) => by_client_id(shared, caller, &client_id)
+            .await?
+            .ok_or(refusal),
+    }
+}
+
+async fn by_client_id(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    client_id: &str,
+) -> Result<Option<Reply>, Refusal> {
+    let known = shared
+        .store
+        .thread_by_client_id(&caller.tenant, client_id)
+        .await;
+    let Some(thread) = known.map_err(storage)? else {
+        return Ok(None);
+    };
+    let thread = shared.store.thread(thread).await.map_err(storage)?;
+    thread
+        .map(|thread| Some(Reply::Thread(Box::new(thread))))
+        .ok_or_else(|| Refusal::new(Why::UnknownThread, "this thread was just deleted"))
+}
+
+async fn bear(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<Reply, Refusal> {
     let keep = new.keep;
     let directory = match &new.directory {
         Some(directory) => directory.clone(),

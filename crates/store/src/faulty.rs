@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
@@ -15,6 +16,8 @@ use crate::{
 pub struct Faulty<S> {
     inner: S,
     plan: Mutex<Plan>,
+    /// Whether appends wait before they are tried.
+    held: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -39,7 +42,13 @@ impl<S: Store> Faulty<S> {
         Self {
             inner,
             plan: Mutex::default(),
+            held: watch::Sender::new(false),
         }
+    }
+
+    /// Whether appends wait from now on, as on a slow disk.
+    pub fn hold_appends(&self, held: bool) {
+        self.held.send_replace(held);
     }
 
     /// The `nth` append from the start will fail; the first is 1.
@@ -94,6 +103,8 @@ impl<S: Store> Store for Faulty<S> {
     }
 
     async fn append(&self, lease: Lease, expected: Seq, batch: Batch) -> Result<()> {
+        // The sender lives as long as we do, so this can only end well.
+        let _ = self.held.subscribe().wait_for(|held| !held).await;
         let fault = self.next_fault();
         self.check()?;
         match fault {

@@ -207,13 +207,14 @@ pub enum Fact {
         tag: StreamTag,
         ask: Ask,
     },
-    /// One of several questions was answered; `next` is what is asked now.
+    /// One of several questions was answered.
     AskProgressed {
         tag: StreamTag,
         ask: AskId,
         answers: BTreeMap<String, Vec<String>>,
-        next: Question,
-        /// The place of `next` among the ask's questions, from 0.
+        /// What is asked now; nothing when that was being asked already.
+        next: Option<Question>,
+        /// The place among the ask's questions of the one that is asked now, from 0.
         position: u32,
     },
     AskClosed {

@@ -75,7 +75,10 @@ impl Slots {
 
     /// The next question was just told live; to tell it again would ask it twice.
     pub fn follow(&mut self, fact: &Fact) {
-        if let Fact::AskProgressed { ask, .. } = fact {
+        if let Fact::AskProgressed {
+            ask, next: Some(_), ..
+        } = fact
+        {
             self.replay.remove(ask);
         }
     }

@@ -8,7 +8,7 @@ use crate::Frame;
 
 pub mod chunks;
 pub mod notes;
-mod prompts;
+pub mod prompts;
 mod stream;
 pub(super) mod thread;
 pub mod tools;
@@ -121,7 +121,7 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
             next,
             position,
             ..
-        } => vec![prompts::next(session, *ask, *position, next)],
+        } => prompts::next(session, *ask, *position, next.as_ref()),
         Fact::AskClosed { tag, ask, closing } => prompts::closed(chunks(tag), ask, closing),
 
         Fact::ThreadCreated { .. }

@@ -122,6 +122,12 @@ impl Pioneer {
                     Err(message) => refuse_params(out, &running, message),
                 }
             }
+            // Somebody else may have been quicker, and elsewhere.
+            (At::Creating, Ok(Reply::Thread(thread)))
+                if thread.card.workspace.as_str() != start.params.workspace_id.trim() =>
+            {
+                self.reopen(out, running, start, *thread);
+            }
             (At::Creating | At::Changing, Ok(Reply::Thread(thread))) => {
                 self.join(out, running, start, *thread);
             }

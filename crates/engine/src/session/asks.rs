@@ -80,10 +80,7 @@ impl Session {
 
     fn no_such_ask(&self, id: AskId) -> Refusal {
         if self.closed_asks.contains(&id) {
-            Refusal::new(
-                Why::AlreadyAnswered,
-                format!("ask {id} was answered already"),
-            )
+            already_answered(id)
         } else {
             Refusal::new(Why::UnknownAsk, format!("there is no open ask {id}"))
         }
@@ -161,11 +158,18 @@ impl Session {
     }
 }
 
+fn already_answered(id: AskId) -> Refusal {
+    Refusal::new(
+        Why::AlreadyAnswered,
+        format!("ask {id} was answered already"),
+    )
+}
+
 enum Verdict {
     Closed(Answer),
     Progressed {
         answers: BTreeMap<String, Vec<String>>,
-        next: Question,
+        next: Option<Question>,
         position: u32,
     },
 }
@@ -201,7 +205,7 @@ fn judge(open: &OpenAsk, answer: Answer) -> Result<Verdict, Refusal> {
 fn judge_questions(
     open: &OpenAsk,
     questions: &[Question],
-    given: BTreeMap<String, Vec<String>>,
+    mut given: BTreeMap<String, Vec<String>>,
 ) -> Result<Verdict, Refusal> {
     let known = |id: &String| questions.iter().any(|question| question.id == *id);
     if let Some(unknown) = given.keys().find(|id| !known(id)) {
@@ -210,21 +214,29 @@ fn judge_questions(
             format!("there is no question {unknown:?} here"),
         ));
     }
+    // The first answer to a question stands, whoever gave it.
+    let offered = given.len();
+    given.retain(|id, _| !open.answers.contains_key(id));
+    if given.is_empty() && offered > 0 {
+        return Err(already_answered(open.ask.id));
+    }
     if given.is_empty() || given.values().flatten().any(|text| text.trim().is_empty()) {
         return Err(Refusal::new(
             Why::BlankAnswer,
             "Ask response cannot be empty. Reply with text or [skipped] to skip.",
         ));
     }
+    let asked = |answers: &BTreeMap<String, Vec<String>>| {
+        let mut numbered = questions.iter().zip(0..);
+        numbered.find(|(each, _)| !answers.contains_key(&each.id))
+    };
+    let before = asked(&open.answers).map(|(_, position)| position);
     let mut answers = open.answers.clone();
     answers.extend(given);
-    let next = questions
-        .iter()
-        .zip(0..)
-        .find(|(each, _)| !answers.contains_key(&each.id));
-    Ok(match next {
+    Ok(match asked(&answers) {
         Some((next, position)) => Verdict::Progressed {
-            next: next.clone(),
+            // Whoever answers out of order does not make the others be asked again.
+            next: (before != Some(position)).then(|| next.clone()),
             position,
             answers,
         },

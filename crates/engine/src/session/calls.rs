@@ -10,7 +10,9 @@ use vocabulary::{
     Why,
 };
 
-use super::given::{changed_settings, check_ids, check_input, hash_of, receipts, title_of};
+use super::given::{
+    changed_settings, check_ids, check_input, hash_of, own_name, receipts, title_of,
+};
 use super::outbox::Ended;
 use super::{Attached, Flow, ListenFrom, Outcome, Replied, Session, storage};
 use crate::grants;
@@ -100,7 +102,9 @@ impl Session {
             Some(id) => TurnId::new(id.as_str()),
             None => TurnId::new(uuid::Uuid::now_v7().to_string()),
         };
-        for receipt in receipts(&start, &turn) {
+        let given = receipts(&start, &turn);
+        let own = start.client_turn_id.is_none().then(|| own_name(&turn));
+        for receipt in given.into_iter().chain(own) {
             self.recorder.receipt(receipt);
         }
         let from = self.state.thread.status;
@@ -180,8 +184,7 @@ impl Session {
         let Some(id) = &steer.client_message_id else {
             return Ok(None);
         };
-        let known = self.store.receipt(self.card.id, STEERED, id).await;
-        match known.map_err(storage)? {
+        match self.receipt_for(STEERED, id).await? {
             Some(known) if known.hash == hash_of(&steer.text, &steer.images) => {
                 let (turn, item) = known.answer.split_once(' ').unwrap_or_default();
                 Ok(Some(Reply::Steered {
@@ -197,11 +200,7 @@ impl Session {
     /// The answer a client had for the same ids, if it has asked before.
     async fn answered_before(&mut self, start: &StartTurn) -> Result<Option<Reply>, Refusal> {
         for receipt in receipts(start, &TurnId::new("")) {
-            let known = self
-                .store
-                .receipt(self.card.id, receipt.kind, &receipt.client_id)
-                .await
-                .map_err(storage)?;
+            let known = self.receipt_for(receipt.kind, &receipt.client_id).await?;
             match known {
                 Some(known) if known.hash == receipt.hash => {
                     let turn = TurnId::new(known.answer.as_str());
@@ -215,6 +214,19 @@ impl Session {
     }
 
     async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
+    /// What was accepted under this id, whether it is on disk or still on its way there.
+    async fn receipt_for(
+        &mut self,
+        kind: &'static str,
+        client_id: &str,
+    ) -> Result<Option<Receipt>, Refusal> {
+        if let Some(known) = self.recorder.receipt_under_way(kind, client_id) {
+            return Ok(Some(known.clone()));
+        }
+        let kept = self.store.receipt(self.card.id, kind, client_id).await;
+        kept.map_err(storage)
+    }
+
         // A running turn keeps the model and the tools it started with.
         if self.state.turn.is_some() && (changes.model.is_some() || changes.mcp.is_some()) {
             return Err(Refusal::busy());

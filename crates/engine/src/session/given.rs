@@ -66,7 +66,7 @@ pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
     let hash = hash_of(&start.text, &start.images);
     let kinds = [
         ("message", &start.client_message_id),
-        ("turn", &start.client_turn_id),
+        (TURN, &start.client_turn_id),
     ];
     kinds
         .into_iter()
@@ -81,6 +81,20 @@ pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
         })
         .collect()
 }
+
+/// Keeps the id that a turn was given here from being taken by a client for another one. It is the
+/// receipt of no message, so it answers none.
+pub(super) fn own_name(turn: &TurnId) -> Receipt {
+    Receipt {
+        kind: TURN,
+        client_id: turn.to_string(),
+        hash: [0; 32],
+        answer: turn.to_string(),
+    }
+}
+
+/// The kind of receipt for a turn's id.
+const TURN: &str = "turn";
 
 /// Tells one message from another: its text and its pictures, in their order.
 pub(super) fn hash_of(text: &str, images: &[Image]) -> [u8; 32] {

@@ -58,10 +58,12 @@ struct Pending {
     renew: bool,
 }
 
-/// The durable events of the append under way.
+/// What the append under way writes.
 struct Appending {
     first: Option<Seq>,
     last: Seq,
+    /// The store does not know these yet.
+    receipts: Vec<Receipt>,
 }
 
 /// An append on its way; `Recorder::appended` must hear how it ended.
@@ -176,6 +178,14 @@ impl Recorder {
         self.pending.receipts.push(receipt);
     }
 
+    /// A receipt that is still on its way to disk. It counts as one that is there: whoever is
+    /// answered by it waits for the same append.
+    pub fn receipt_under_way(&self, kind: &str, client_id: &str) -> Option<&Receipt> {
+        let written = self.appending.iter().flat_map(|each| &each.receipts);
+        let mut all = written.chain(&self.pending.receipts);
+        all.find(|known| known.kind == kind && known.client_id == client_id)
+    }
+
     pub fn forget_draft(&mut self, item: ItemId) {
         self.pending.drafts_done.push(item);
     }
@@ -239,6 +249,7 @@ impl Recorder {
                 .events
                 .last()
                 .map_or(self.committed, |event| event.seq),
+            receipts: pending.receipts.clone(),
         });
         Ok(Some(Append {
             store: Arc::clone(&self.store),

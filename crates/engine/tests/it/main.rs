@@ -1,5 +1,6 @@
 //! Stories of the engine, told over the memory store with the rehearsal model or a puppet.
 
+mod again;
 mod answers;
 mod broken;
 mod budgets;

@@ -86,7 +86,7 @@ pub async fn approve(house: &House, thread: ThreadId, ask: AskId) {
     answer(house, thread, ask, yes).await.expect("an open ask");
 }
 
-async fn answer(
+pub async fn answer(
     house: &House,
     thread: ThreadId,
     ask: AskId,

@@ -32,8 +32,11 @@ pub fn opened(chunks: Chunks<'_>, ask: &Ask) -> Vec<Frame> {
     }
 }
 
-pub fn next(session: &str, ask: AskId, position: u32, question: &Question) -> Frame {
-    ask_frame(session, RequestId { ask, position }, question)
+/// The next of several questions, unless it was being asked already.
+pub fn next(session: &str, ask: AskId, position: u32, question: Option<&Question>) -> Vec<Frame> {
+    let id = RequestId { ask, position };
+    let asked = question.map(|question| ask_frame(session, id, question));
+    asked.into_iter().collect()
 }
 
 /// Only a person's no is told: what follows a yes, or an answer, is told by the call itself.

@@ -344,7 +344,7 @@ fn a_question_told_live_meanwhile_is_not_asked_twice() {
         tag: tag(1),
         ask: AskId(4),
         answers: BTreeMap::from([("q-Which?".to_owned(), vec!["yes".to_owned()])]),
-        next: asked.remove(1),
+        next: Some(asked.remove(1)),
         position: 1,
     });
     assert_eq!(stub.shared, 1);

@@ -101,7 +101,7 @@ fn a_question_that_was_answered_is_unknown() {
         ask: AskId(7),
         answers: BTreeMap::from([("q-Which?".to_owned(), vec!["a".to_owned()])]),
         next: match questions(7, &["Why?"]).kind {
-            vocabulary::AskKind::Questions(mut questions) => questions.remove(0),
+            vocabulary::AskKind::Questions(mut questions) => Some(questions.remove(0)),
             vocabulary::AskKind::Approval(_) => unreachable!("it asks"),
         },
         position: 1,

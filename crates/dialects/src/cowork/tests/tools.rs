@@ -178,7 +178,7 @@ fn questions_are_asked_one_by_one() {
         tag: tag(0),
         ask: AskId(7),
         answers: BTreeMap::new(),
-        next: all.remove(1),
+        next: Some(all.remove(1)),
         position: 1,
     };
     check(progressed, &[asked("req-7-2", "Why?")]);

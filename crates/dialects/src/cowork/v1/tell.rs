@@ -5,7 +5,7 @@ use vocabulary::{AskKind, Changed, Event, Fact, ThreadCard, TurnOutcome};
 use super::super::asks::{RequestId, ask_frame};
 use super::super::backup::{self, ComparedWith};
 use super::super::tell::turn::{self, Said, completed};
-use super::super::tell::{notes, thread, tools};
+use super::super::tell::{notes, prompts, thread, tools};
 use super::wire::{ServerEvent, approval, busy, config, error};
 use crate::Frame;
 
@@ -57,13 +57,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             next,
             position,
             ..
-        } => {
-            let id = RequestId {
-                ask: *ask,
-                position: *position,
-            };
-            vec![ask_frame(session, id, next)]
-        }
+        } => prompts::next(session, *ask, *position, next.as_ref()),
         Fact::SettingsChanged {
             settings, changed, ..
         } if changed.contains(&Changed::Model) => {

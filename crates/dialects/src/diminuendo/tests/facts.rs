@@ -258,13 +258,13 @@ pub fn all() -> Vec<Fact> {
             tag: tag(0),
             ask: vocabulary::AskId(99),
             answers: BTreeMap::new(),
-            next: Question {
+            next: Some(Question {
                 id: "q2".to_owned(),
                 header: None,
                 question: "And?".to_owned(),
                 options: Vec::new(),
                 multi_select: false,
-            },
+            }),
             position: 1,
         },
         Fact::PlanChanged {
