@@ -7,15 +7,15 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use vocabulary::{Notice, Refusal, Reply, SignedIn, Thread, ThreadId, Timestamp};
+use vocabulary::{Notice, Refusal, Reply, SignedIn, Status, Thread, ThreadId, Timestamp};
 
 use self::calls::{Calls, Waiting};
 use self::listening::{Listening, Telling};
 use self::refuse::Wrong;
 use self::tell::Told;
-use self::wire::notice::ThreadNamed;
+use self::wire::notice::{ThreadNamed, ThreadStatusChanged};
 use crate::jsonrpc::{self, Id, Incoming, Version};
-use crate::{Action, Cx, Delivery, Dialect, Frame, Heard, Hello, Reason, Tag, Variant};
+use crate::{Action, Cx, Delivery, Dialect, Ending, Frame, Heard, Hello, Reason, Tag, Variant};
 
 mod account;
 mod act;
@@ -94,6 +94,20 @@ impl Codex {
         show::Speaking {
             endpoint: self.endpoint,
             names: &self.names,
+        }
+    }
+
+    /// Nothing more comes from a thread; who wants to hear it again resumes it.
+    fn thread_ended(&mut self, out: &mut Vec<Action>, thread: ThreadId, ending: Ending) {
+        let heard = self.listening.end(thread);
+        // A deletion is told to everyone, and a server that stops says so.
+        if heard && ending == Ending::Failed {
+            let thread_id = &thread.to_string();
+            let status = show::thread_status(self.endpoint, Status::Inactive);
+            let unloaded = ThreadStatusChanged { thread_id, status };
+            send(out, tell::notify("thread/status/changed", &unloaded));
+            let closed = ThreadNamed { thread_id };
+            send(out, tell::notify("thread/closed", &closed));
         }
     }
 
@@ -192,6 +206,7 @@ impl Dialect for Codex {
             }
             // A client of this protocol cannot be told of a hole; it can resume.
             Heard::Gap { .. } => out.push(Action::Close(Reason::too_slow())),
+            Heard::Ended(ending) => self.thread_ended(out, delivery.card.id, ending),
             // Listening from the head, nothing is read back.
             Heard::Replay(_) | Heard::CaughtUp { .. } => {}
         }

@@ -224,6 +224,7 @@ impl Dialect for Cowork {
             Heard::Live(event) => session.told(out, &mut self.calls, event),
             // A client of this protocol cannot be told of a hole; it can resume.
             Heard::Gap { .. } => self.close(out, Reason::too_slow()),
+            Heard::Ended(ending) => self.close(out, Reason::ended(ending)),
             // Listening from the head, nothing is read back.
             Heard::Replay(_) | Heard::CaughtUp { .. } => {}
         }

@@ -12,8 +12,8 @@ use vocabulary::{
 use self::calls::{Calls, Wanted};
 use self::replay::Replay;
 use self::wire::ServerEvent;
-use self::wire::parts::{ErrorCode, Identity};
-use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
+use self::wire::parts::{ErrorCode, Identity, SessionStatus};
+use crate::{Action, Cx, Delivery, Dialect, Ending, Heard, Hello, Reason, Tag, Variant};
 
 mod act;
 mod answer;
@@ -106,6 +106,20 @@ impl Diminuendo {
         self.steered.take_if(|item| *item == input.item).is_some()
     }
 
+    /// Nothing more comes from a session; who wants to hear it again joins again.
+    fn session_ended(&mut self, out: &mut Vec<Action>, thread: ThreadId, ending: Ending) {
+        let joined = self.joined.remove(&thread).is_some();
+        // A deletion is told to everyone of the tenant, and a server that stops says so.
+        if joined && ending == Ending::Failed {
+            let lost = ServerEvent::SessionState {
+                session_id: &thread.to_string(),
+                state: SessionStatus::Inactive,
+                reason: "agent_disconnected",
+            };
+            send(out, &lost);
+        }
+    }
+
     fn session_deleted(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
         self.joined.remove(&thread);
         if self.deleted == Some(thread) || self.calls.deletes(thread) {
@@ -177,6 +191,9 @@ impl Dialect for Diminuendo {
         {
             return;
         }
+        if let Heard::Ended(ending) = delivery.what {
+            return self.session_ended(out, delivery.card.id, ending);
+        }
         if let Some(replay) = self.joined.get_mut(&delivery.card.id) {
             replay.hear(out, delivery.what);
         }
@@ -216,10 +233,6 @@ impl Dialect for Diminuendo {
     }
 
     fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
-
-    fn outlives_threads(&self) -> bool {
-        true
-    }
 }
 
 /// In dev mode everyone is the developer, in the tenant of their caller.

@@ -46,11 +46,6 @@ pub trait Dialect: Send {
     fn woke(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
     /// The client is gone; frames sent now reach nobody, calls are still made.
     fn gone(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
-    /// Whether it goes on when a thread it listens to is deleted or put to sleep, rather than being
-    /// closed with it.
-    fn outlives_threads(&self) -> bool {
-        false
-    }
     /// Whether each call waits for the answer to the one before.
     fn calls_in_order(&self) -> bool {
         true
@@ -144,6 +139,18 @@ impl Reason {
         }
     }
 
+    /// For a dialect whose connection is one thread's and ends with it.
+    pub fn ended(ending: Ending) -> Self {
+        match ending {
+            Ending::Asleep => Self::new(Self::GOING_AWAY, "the session ended; connect again"),
+            Ending::Deleted => Self::new(Self::NORMAL, "the session was deleted"),
+            Ending::Failed => Self::new(
+                Self::TRY_AGAIN_LATER,
+                "the store failed; connect again to resume",
+            ),
+        }
+    }
+
     pub fn too_slow() -> Self {
         Self::new(
             Self::TRY_AGAIN_LATER,
@@ -173,6 +180,17 @@ pub enum Heard<'a> {
     CaughtUp {
         head: Seq,
     },
+    /// The thread tells nothing more, and is not listened to any more.
+    Ended(Ending),
+}
+
+/// Why a thread tells nothing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Asleep,
+    Deleted,
+    /// The store failed; what was not committed did not happen.
+    Failed,
 }
 
 /// How an event is spelled. Connections of one variant share the bytes.

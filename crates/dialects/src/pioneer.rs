@@ -12,9 +12,11 @@ use self::hear::Wrong;
 use self::steps::{Running, Step};
 use self::subscription::Subscription;
 use self::tell::notification;
-use self::wire::thread::{ThreadResponse, ThreadTreeChangedNotification};
+use self::wire::thread::{ThreadClosedNotification, ThreadResponse, ThreadTreeChangedNotification};
 use crate::jsonrpc::{Id, Version};
-use crate::{Action, Cx, Delivery, Dialect, Frame, From, Heard, Hello, Reason, Tag, Variant};
+use crate::{
+    Action, Cx, Delivery, Dialect, Ending, Frame, From, Heard, Hello, Reason, Tag, Variant,
+};
 
 mod act;
 mod answer;
@@ -132,6 +134,15 @@ impl Pioneer {
         }
     }
 
+    /// Nothing more comes from a thread; who wants to hear it again starts it again.
+    fn thread_ended(&mut self, out: &mut Vec<Action>, card: &ThreadCard, ending: Ending) {
+        let subscribed = self.subscriptions.remove(&card.id).is_some();
+        // A server that stops says so to all.
+        if subscribed && ending != Ending::Asleep {
+            self.notify(out, thread_closed(card));
+        }
+    }
+
     fn is_bound(&self, workspace: &WorkspaceId) -> bool {
         self.bound.as_ref() == Some(workspace)
     }
@@ -146,6 +157,14 @@ impl Pioneer {
             Some(_) | None => false,
         }
     }
+}
+
+fn thread_closed(card: &ThreadCard) -> Frame {
+    let params = ThreadClosedNotification {
+        workspace_id: card.workspace.as_str(),
+        thread_id: &show::wire_id(card),
+    };
+    notification("thread/closed", &params)
 }
 
 /// A tree that should be read again.
@@ -208,6 +227,9 @@ impl Dialect for Pioneer {
     }
 
     fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
+        if let Heard::Ended(ending) = delivery.what {
+            return self.thread_ended(out, delivery.card, ending);
+        }
         let Some(subscription) = self.subscriptions.get_mut(&delivery.card.id) else {
             return;
         };
@@ -216,7 +238,7 @@ impl Dialect for Pioneer {
             // A client of this protocol cannot be told of a hole; it can come again.
             Heard::Gap { .. } => self.close(out, Reason::too_slow()),
             // Listening from the head, nothing is read back.
-            Heard::Replay(_) | Heard::CaughtUp { .. } => {}
+            Heard::Replay(_) | Heard::CaughtUp { .. } | Heard::Ended(_) => {}
         }
     }
 

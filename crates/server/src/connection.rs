@@ -47,6 +47,7 @@ pub async fn serve(
         engine,
         sink,
         listeners: Vec::new(),
+        joining: Vec::new(),
         waiting: VecDeque::new(),
         running: FuturesUnordered::new(),
         beside: 0,
@@ -66,6 +67,8 @@ struct Connection {
     engine: Engine,
     sink: SplitSink<WebSocket, Message>,
     listeners: Vec<Listener>,
+    /// Threads that are about to be listened to, or to be listened to anew.
+    joining: Vec<ThreadId>,
     watcher: Option<Watcher>,
     /// Calls that wait for the one before them.
     waiting: VecDeque<Job>,
@@ -117,7 +120,7 @@ impl Connection {
                 biased;
                 Some(finished) = self.running.next() => Box::pin(self.finished(finished)).await,
                 message = stream.next(), if may_hear => Box::pin(self.message(message)).await,
-                (at, heard) = next_heard(&mut self.listeners) => {
+                (at, heard) = next_heard(&mut self.listeners, &self.joining) => {
                     Box::pin(self.heard(at, heard)).await
                 }
                 notice = next_notice(&mut self.watcher) => Box::pin(self.noticed(&notice)).await,
@@ -215,6 +218,7 @@ impl Connection {
                 job.lane = Lane::Beside;
                 self.beside += 1;
             }
+            self.joining.extend(job.joins());
             let audience = self.dialect.variant().audience();
             let (engine, caller) = (self.engine.clone(), self.caller.clone());
             self.running
@@ -244,6 +248,11 @@ impl Connection {
             } else {
                 finished.outcome = Err(too_many_listeners());
             }
+        }
+        if let Some(joined) = finished.joins
+            && let Some(at) = self.joining.iter().position(|each| *each == joined)
+        {
+            self.joining.swap_remove(at);
         }
         if finished.lane == Lane::Beside {
             self.beside -= 1;

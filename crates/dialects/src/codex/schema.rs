@@ -67,6 +67,8 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ThreadStarted<'static>>("thread/started")
         .notification::<ThreadNamed<'static>>("thread/archived")
         .notification::<ThreadNamed<'static>>("thread/unarchived")
+        .notification::<ThreadNamed<'static>>("thread/closed")
+        .notification::<ThreadNamed<'static>>("thread/deleted")
         .notification::<ThreadStatusChanged<'static>>("thread/status/changed")
         .notification::<ThreadNameUpdated<'static>>("thread/name/updated")
         .notification::<ThreadTokenUsageUpdated<'static>>("thread/tokenUsage/updated")

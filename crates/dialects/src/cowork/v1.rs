@@ -166,6 +166,7 @@ impl Dialect for Cowork1 {
             }
             // There is no word for a hole, and no way to resume.
             Heard::Gap { .. } => self.close(out, Reason::too_slow()),
+            Heard::Ended(ending) => self.close(out, Reason::ended(ending)),
             // Listening from the head, nothing is read back.
             Heard::Replay(_) | Heard::CaughtUp { .. } => {}
         }
@@ -187,7 +188,8 @@ impl Dialect for Cowork1 {
 
     fn woke(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
 
-    /// Disconnecting disposes of the session, and rejects what waits for an answer.
+    /// Disconnecting disposes of the session, and rejects what waits for an answer; but a thread
+    /// that others listen to, and its turn, are theirs as well and go on.
     fn gone(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>) {
         let thread = self.thread();
         self.stage = Stage::Closed(None);
@@ -195,11 +197,7 @@ impl Dialect for Cowork1 {
             return;
         };
         let audience = Variant::Cowork1.audience();
-        for call in [
-            Call::CancelTurn { thread, turn: None },
-            Call::CloseThread { thread, audience },
-        ] {
-            self.calls.make(out, Wanted::Nothing, call);
-        }
+        let call = Call::CloseThread { thread, audience };
+        self.calls.make(out, Wanted::Nothing, call);
     }
 }

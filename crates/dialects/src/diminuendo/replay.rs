@@ -49,6 +49,8 @@ impl Replay {
             Heard::Gap { after, to } => self.miss(after, to),
             Heard::Replay(event) => self.replayed(out, event),
             Heard::CaughtUp { head } => self.caught_up(out, head),
+            // The connection sees to it.
+            Heard::Ended(_) => {}
         }
     }
 

@@ -7,15 +7,14 @@ use vocabulary::{
 use super::hear::Wrong;
 use super::scan::Scan;
 use super::steps::{Goal, Running, Step};
-use super::tell::notification;
 use super::wire::permission::PermissionRespondResponse;
 use super::wire::thread::{
-    MovedResponse, ThreadClosedNotification, ThreadFolderCreateResponse,
-    ThreadFolderDeleteResponse, ThreadUnsubscribeResponse, ThreadUnsubscribeStatus,
+    MovedResponse, ThreadFolderCreateResponse, ThreadFolderDeleteResponse,
+    ThreadUnsubscribeResponse, ThreadUnsubscribeStatus,
 };
 use super::wire::turn::{Turn, TurnResponse, TurnStartResponse, TurnStatus};
 use super::wire::workspace::{WorkspaceListResponse, WorkspaceResponse};
-use super::{Pioneer, items, refuse, respond, send_error, show};
+use super::{Pioneer, items, refuse, respond, send_error, show, thread_closed};
 use crate::Action;
 
 impl Pioneer {
@@ -198,11 +197,7 @@ impl Pioneer {
         let card = &left.thread.card;
         out.push(Action::Unlisten(card.id));
         unsubscribed(out, &running, ThreadUnsubscribeStatus::Unsubscribed);
-        let params = ThreadClosedNotification {
-            workspace_id: card.workspace.as_str(),
-            thread_id: &show::wire_id(card),
-        };
-        out.push(Action::Send(notification("thread/closed", &params)));
+        out.push(Action::Send(thread_closed(card)));
     }
 }
 

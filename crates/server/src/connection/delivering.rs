@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::extract::ws::{Message, Utf8Bytes};
-use dialects::{Action, Cx, Delivery, Heard, Reason, tell};
+use dialects::{Action, Cx, Delivery, Ending, Heard, tell};
 use engine::{Delivered, Ended, Listener};
 use futures_util::{FutureExt, StreamExt};
-use vocabulary::{Refusal, Seq};
+use vocabulary::{Refusal, Seq, ThreadId};
 
-use super::{Connection, End, Flow, now};
+use super::{Connection, Flow, now};
 use crate::limits::EVENTS_PER_FLUSH;
 
 impl Connection {
@@ -19,16 +19,22 @@ impl Connection {
         at: usize,
         heard: Result<Vec<Delivered>, Refusal>,
     ) -> Flow {
-        let mut batch = VecDeque::from(heard.map_err(|refusal| {
-            End::Close(Reason::new(Reason::TRY_AGAIN_LATER, refusal.message))
-        })?);
         let thread = self.listeners[at].card().id;
+        let mut batch = VecDeque::from(heard.unwrap_or_else(|refusal| {
+            tracing::warn!(%thread, error = %refusal, "a listener cannot go on");
+            vec![Delivered::Ended(Ended::Failed)]
+        }));
         while let Some(Some(finished)) = self.running.next().now_or_never() {
-            if finished.thread == Some(thread) {
+            let listener = self.listener_of(Some(thread));
+            if let (true, Some(at)) = (finished.thread == Some(thread), listener) {
                 let before = |each: &Delivered| position(each) <= finished.as_of;
                 let count = batch.iter().take_while(|each| before(each)).count();
                 let first = batch.drain(..count).collect();
                 self.deliver(at, first).await?;
+                if finished.listener.is_some() {
+                    // Another listener goes on from there.
+                    batch.clear();
+                }
             }
             self.replied(finished).await?;
         }
@@ -52,13 +58,12 @@ impl Connection {
                     to: *to,
                 },
                 Delivered::CaughtUp { head } => Heard::CaughtUp { head: *head },
-                Delivered::Ended(Ended::Deleted | Ended::Asleep)
-                    if self.dialect.outlives_threads() =>
-                {
-                    self.listeners.remove(at);
-                    return Ok(());
+                // It is the last that a listener gives. What ends for one thread ends nothing else
+                // here, unless the dialect says so.
+                Delivered::Ended(ended) => {
+                    self.listeners.retain(|each| each.card().id != card.id);
+                    Heard::Ended(ending(*ended))
                 }
-                Delivered::Ended(ended) => return Err(ended_reason(*ended)),
             };
             let cx = Cx {
                 now,
@@ -108,28 +113,31 @@ fn position(delivered: &Delivered) -> Seq {
     }
 }
 
-fn ended_reason(ended: Ended) -> End {
-    End::Close(match ended {
-        Ended::Asleep => Reason::new(Reason::GOING_AWAY, "the session ended; connect again"),
-        Ended::Deleted => Reason::new(Reason::NORMAL, "the session was deleted"),
-        Ended::Failed => Reason::new(
-            Reason::TRY_AGAIN_LATER,
-            "the store failed; connect again to resume",
-        ),
-    })
+fn ending(ended: Ended) -> Ending {
+    match ended {
+        Ended::Asleep => Ending::Asleep,
+        Ended::Deleted => Ending::Deleted,
+        Ended::Failed => Ending::Failed,
+    }
 }
 
-/// The next deliveries of any listener, and whose they are.
-pub async fn next_heard(listeners: &mut [Listener]) -> (usize, Result<Vec<Delivered>, Refusal>) {
-    match listeners {
-        [] => std::future::pending().await,
-        [one] => (0, one.next(EVENTS_PER_FLUSH).await),
-        many => {
-            let waits = many
-                .iter_mut()
-                .map(|each| Box::pin(each.next(EVENTS_PER_FLUSH)));
-            let (heard, at, _) = futures_util::future::select_all(waits).await;
-            (at, heard)
-        }
+/// The next deliveries of any listener, and whose they are. A thread that is being listened to anew
+/// is silent meanwhile: what it tells now belongs behind the answer, and is told there.
+pub async fn next_heard(
+    listeners: &mut [Listener],
+    joining: &[ThreadId],
+) -> (usize, Result<Vec<Delivered>, Refusal>) {
+    if let ([one], []) = (&mut *listeners, joining) {
+        return (0, one.next(EVENTS_PER_FLUSH).await);
     }
+    let waits: Vec<_> = listeners
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, each)| !joining.contains(&each.card().id))
+        .map(|(at, each)| Box::pin(async move { (at, each.next(EVENTS_PER_FLUSH).await) }))
+        .collect();
+    if waits.is_empty() {
+        return std::future::pending().await;
+    }
+    futures_util::future::select_all(waits).await.0
 }

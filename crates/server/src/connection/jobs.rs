@@ -37,6 +37,14 @@ impl Job {
             What::Listen { .. } => false,
         }
     }
+
+    /// The thread that is to be listened to.
+    pub fn joins(&self) -> Option<ThreadId> {
+        match &self.what {
+            What::Call(_) => None,
+            What::Listen { thread, .. } => Some(*thread),
+        }
+    }
 }
 
 pub enum What {
@@ -55,11 +63,14 @@ pub struct Finished {
     pub thread: Option<ThreadId>,
     pub as_of: Seq,
     pub outcome: Result<Reply, Refusal>,
+    /// The thread that was to be listened to.
+    pub joins: Option<ThreadId>,
     pub listener: Option<Listener>,
 }
 
 /// Does it, and says which events go before the answer.
 pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) -> Finished {
+    let joins = job.joins();
     let Job { tag, what, lane } = job;
     match what {
         What::Call(call) => {
@@ -73,6 +84,7 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
                 thread,
                 as_of,
                 outcome,
+                joins,
                 listener: None,
             }
         }
@@ -86,7 +98,10 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
                 from,
                 recent,
             };
-            let (outcome, listener) = match engine.listen(&caller, thread, wish).await {
+            let heard = engine.listen(&caller, thread, wish).await;
+            // Who listened before hears what is in the answer before the answer, like any reply.
+            let as_of = heard.as_ref().map_or(Seq::ZERO, |(view, _)| view.head);
+            let (outcome, listener) = match heard {
                 Ok((view, listener)) => (Ok(Reply::Listening(Box::new(view))), Some(listener)),
                 Err(refusal) => (Err(refusal), None),
             };
@@ -94,8 +109,9 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
                 tag,
                 lane,
                 thread: Some(thread),
-                as_of: Seq::ZERO,
+                as_of,
                 outcome,
+                joins,
                 listener,
             }
         }

@@ -6,6 +6,7 @@ mod crashes;
 mod guard;
 mod people;
 mod protected;
+mod harmless;
 mod scenarios;
 mod schemas;
 mod sockets;

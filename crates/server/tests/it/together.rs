@@ -11,19 +11,19 @@ use crate::{Site, tell};
 
 const LIMIT: Duration = Duration::from_secs(90);
 /// Session and connection are one in this dialect: it cannot join a thread, so it opens it.
-const HOST: &str = "cowork1";
+pub const HOST: &str = "cowork1";
 
 /// One client at the table.
-struct Guest {
-    name: &'static str,
-    client: Client,
-    tongue: Box<dyn Tongue>,
-    frames: Vec<String>,
+pub struct Guest {
+    pub name: &'static str,
+    pub client: Client,
+    pub tongue: Box<dyn Tongue>,
+    pub frames: Vec<String>,
     signals: Vec<Signal>,
 }
 
 impl Guest {
-    async fn seat(
+    pub async fn seat(
         language: &Language,
         server: &Process,
         thread: Option<&str>,
@@ -47,14 +47,14 @@ impl Guest {
         Ok(guest)
     }
 
-    async fn say(&mut self, deed: &Deed) -> anyhow::Result<()> {
+    pub async fn say(&mut self, deed: &Deed) -> anyhow::Result<()> {
         let frame = self.tongue.say(deed)?;
         let frame = frame.with_context(|| format!("{} has no word for {deed:?}", self.name))?;
         self.client.send(frame).await
     }
 
     /// Listens until the signal came that was not waited for before.
-    async fn hear(&mut self, wanted: &Signal) -> anyhow::Result<()> {
+    pub async fn hear(&mut self, wanted: &Signal) -> anyhow::Result<()> {
         loop {
             if let Some(at) = self.signals.iter().position(|signal| signal == wanted) {
                 self.signals.drain(..=at);
@@ -81,7 +81,7 @@ impl Guest {
 }
 
 /// Everyone at one table: the host opens the thread, the others join it.
-async fn table(site: &Site) -> anyhow::Result<Vec<Guest>> {
+pub async fn table(site: &Site) -> anyhow::Result<Vec<Guest>> {
     let host = LANGUAGES
         .iter()
         .find(|language| language.name == HOST)
