@@ -156,12 +156,9 @@ pub fn call_ended<'a>(
             Some(planned) => Cow::Borrowed(&planned.input),
             None => Cow::Owned(Value::Null),
         },
-        status: match outcome {
-            ToolOutcome::Succeeded(_) => ToolCallStatus::Completed,
-            ToolOutcome::Failed { .. }
-            | ToolOutcome::Denied(_)
-            | ToolOutcome::Interrupted(_)
-            | ToolOutcome::NotRun { .. } => ToolCallStatus::Failed,
+        status: match succeeded(outcome) {
+            true => ToolCallStatus::Completed,
+            false => ToolCallStatus::Failed,
         },
         output_policy: policy(call.class),
         display: display(&call.name, outcome),

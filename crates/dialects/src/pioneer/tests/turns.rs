@@ -100,6 +100,27 @@ fn a_command_ends_with_what_it_was_called_with() {
 }
 
 #[test]
+fn a_command_that_says_no_has_failed() {
+    let mut stub = Stub::subscribed(false);
+    let call = bash("false");
+    stub.tell(Fact::ToolFinished {
+        tag: tag(),
+        call: ToolCallRef::from(&call),
+        outcome: ToolOutcome::Succeeded(ToolOutput::Command {
+            stdout: String::new(),
+            stderr: String::new(),
+            exit_code: 3,
+            duration_ms: 5,
+        }),
+    });
+    let item = &stub.take()[0]["params"]["item"];
+    assert_eq!(
+        (&item["status"], &item["success"]),
+        (&json!("failed"), &json!(false))
+    );
+}
+
+#[test]
 fn only_who_wants_to_be_asked_is_asked() {
     for (permissions, expected) in [(false, 0), (true, 1)] {
         let mut stub = Stub::subscribed(permissions);
