@@ -115,6 +115,7 @@ impl Cowork {
             Ok(
                 Reply::Done
                 | Reply::Threads { .. }
+                | Reply::View(_)
                 | Reply::Turn { .. }
                 | Reply::Cancelled { .. }
                 | Reply::Messages { .. }
@@ -139,6 +140,7 @@ impl Cowork {
     fn open(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, view: ThreadView, resumed: bool) {
         let mut session = Session::new(&view, Arc::clone(&self.providers));
         session.greet(cx, out, &mut self.calls, &view, resumed);
+        session.retell(out, &view, self.variant);
         let opening = std::mem::replace(&mut self.stage, Stage::Open(Box::new(session)));
         if let Stage::Opening { early, .. } = opening {
             for frame in early {

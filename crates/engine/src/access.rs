@@ -32,6 +32,7 @@ fn need(call: &Call) -> Need {
         Call::ListThreads(_)
         | Call::GetThread { .. }
         | Call::ListGrants { .. }
+        | Call::ReadThread { .. }
         | Call::ReadMessages { .. }
         | Call::ReadEvents { .. }
         | Call::ReadEventsBefore { .. }

@@ -69,6 +69,14 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             let card = owned(shared, caller, thread).await?;
             reading::read_events_before(shared, card, upto, limit).await
         }
+        Call::ReadThread { thread, recent } => {
+            owned(shared, caller, thread).await?;
+            let view = reading::look(shared, thread, recent).await?;
+            return Ok(Replied {
+                as_of: view.head,
+                reply: Reply::View(Box::new(view)),
+            });
+        }
         Call::Library(call) => keeping::answer(shared, caller, call).await,
         Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared).await))),
         Call::GetProviderStatus { verify } => {
@@ -216,16 +224,10 @@ pub async fn attach(
             }
         })
         .await??;
-    let mut view = ThreadView {
+    let view = ThreadView {
         sandbox,
-        ..attached.view
+        ..reading::complete(shared, attached.seen, recent).await?
     };
-    if let (Some(turn), Some(from)) = (&mut view.turn, attached.turn_from) {
-        turn.events = reading::events_between(shared, thread, Seq(from.0 - 1), view.head).await?;
-    }
-    if recent > 0 {
-        view.recent = reading::recent_entries(shared, &view, attached.from_ordinal, recent).await?;
-    }
     Ok((view, attached.listener))
 }
 
@@ -291,7 +293,7 @@ fn status(shared: &Shared, thread: &Thread) -> Status {
 }
 
 /// The state of a thread that no process has awake.
-fn asleep(status: Status) -> Status {
+pub(super) fn asleep(status: Status) -> Status {
     match status {
         Status::Waiting | Status::Error => status,
         Status::Inactive

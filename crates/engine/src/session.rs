@@ -48,6 +48,8 @@ pub enum Mail {
         from: ListenFrom,
         reply: oneshot::Sender<Result<Attached, Refusal>>,
     },
+    /// Look at it without listening.
+    Look { reply: oneshot::Sender<Seen> },
     /// Where the transcript lies in the store.
     Locate { reply: oneshot::Sender<Transcript> },
     /// A model thought of a title.
@@ -75,8 +77,13 @@ pub enum ListenFrom {
 }
 
 pub struct Attached {
-    pub view: ThreadView,
+    pub seen: Seen,
     pub listener: Listener,
+}
+
+/// A thread as its session sees it; what the store has of it is read by whoever wants it.
+pub struct Seen {
+    pub view: ThreadView,
     /// The first event of the running turn.
     pub turn_from: Option<Seq>,
     pub from_ordinal: u64,
@@ -368,6 +375,7 @@ impl Session {
                 from,
                 reply,
             } => self.attach(audience, from, reply),
+            Mail::Look { reply } => self.look(reply),
             Mail::Locate { reply } => {
                 let transcript = Transcript {
                     from_ordinal: self.state.history_from,

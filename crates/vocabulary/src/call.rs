@@ -92,6 +92,12 @@ pub enum Call {
         audience: Audience,
     },
 
+    /// A thread as one who joins sees it, with its newest messages, without joining it.
+    ReadThread {
+        thread: ThreadId,
+        recent: u32,
+    },
+
     /// A page of the transcript by message: a user's, or one answer of the model with its calls,
     /// or the results of those calls.
     ReadMessages {
@@ -252,6 +258,7 @@ impl Call {
             | Call::ListGrants { thread }
             | Call::RevokeGrant { thread, .. }
             | Call::CloseThread { thread, .. }
+            | Call::ReadThread { thread, .. }
             | Call::ReadMessages { thread, .. }
             | Call::ReadEvents { thread, .. }
             | Call::ReadEventsBefore { thread, .. }

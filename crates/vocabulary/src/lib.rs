@@ -52,8 +52,8 @@ pub use refusal::{Refusal, Why};
 pub use reply::{Entry, Reply};
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use thread::{
-    Changed, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard, ThreadSettings,
-    ThreadView, Title, TitleSource,
+    Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
+    ThreadSettings, ThreadView, Title, TitleSource,
 };
 pub use turn::{
     Budgets, Cause, Image, ModelRef, Purpose, StopReason, TurnError, TurnErrorKind, TurnOutcome,

@@ -11,6 +11,8 @@ pub enum Reply {
     Thread(Box<Thread>),
     /// The answer to a wish to listen.
     Listening(Box<ThreadView>),
+    /// A thread at one moment, to one who does not listen.
+    View(Box<ThreadView>),
     Threads {
         threads: Vec<Thread>,
         next: Option<String>,

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Approvals, Ask, Budgets, Entry, Event, ItemId, ModelRef, PlanStep, ReasoningKind,
-    SandboxInForce, SandboxMode, Seq, Status, StreamTag, TenantId, ThreadId, Timestamp, ToolClass,
-    TurnId, UserInput, WorkspaceId,
+    Approvals, Ask, Budgets, Entry, Event, Fact, Growth, ItemId, ModelRef, Opening, OutputStream,
+    PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq, Status, StreamTag, TenantId,
+    ThreadId, Timestamp, ToolClass, TurnId, UserInput, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -124,6 +125,8 @@ pub struct ThreadView {
     pub turn: Option<RunningTurn>,
     pub asks: Vec<OpenAsk>,
     pub plan: Vec<PlanStep>,
+    /// The turn that made the plan what it is.
+    pub plan_turn: Option<TurnId>,
     /// The newest entries of the transcript, as many messages as were asked for.
     pub recent: Vec<Entry>,
     /// Whether it was woken from the store for this.
@@ -145,8 +148,10 @@ pub struct RunningTurn {
     pub text: Vec<String>,
     pub reasoning: Vec<(ReasoningKind, String)>,
     pub calls: Vec<PlannedCall>,
+    /// The step under way: the model is being asked.
+    pub step: Option<StreamTag>,
     /// What is being written right now.
-    pub live: Vec<LiveItem>,
+    pub live: Vec<Growing>,
     /// The durable events of this turn so far, oldest first.
     pub events: Vec<Event>,
 }
@@ -161,7 +166,86 @@ pub struct PlannedCall {
     pub finished: bool,
 }
 
-/// An item that is still growing.
+impl RunningTurn {
+    /// What is under way and in no log, told anew: for each item its beginning, and all that it
+    /// grew by as if it had come at once. Whoever hears this, and then what follows, has heard the
+    /// same as one who was there from the start.
+    pub fn so_far(&self) -> Vec<Fact> {
+        let step = self.step.clone().map(|tag| Fact::StepStarted { tag });
+        let items = self.live.iter().flat_map(Growing::so_far);
+        step.into_iter().chain(items).collect()
+    }
+}
+
+/// An item that is still growing, and its place among the parts of its turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Growing {
+    /// Where it began.
+    pub tag: StreamTag,
+    /// The number of the part by which it grew last; that of its beginning if it has not.
+    pub part: u32,
+    pub item: LiveItem,
+}
+
+impl Growing {
+    fn so_far(&self) -> Vec<Fact> {
+        let (item, content, opening, growth, delta) = match &self.item {
+            LiveItem::Text {
+                item,
+                content,
+                text,
+            } => (item, *content, Some(Opening::Text), Growth::Text, text),
+            LiveItem::Reasoning {
+                item,
+                content,
+                kind,
+                text,
+            } => {
+                let opening = Opening::Reasoning(*kind);
+                let growth = Growth::Reasoning(*kind);
+                (item, *content, Some(opening), growth, text)
+            }
+            LiveItem::ToolInput {
+                item,
+                content,
+                call_id,
+                name,
+                json,
+            } => {
+                let growth = Growth::ToolInput {
+                    call_id: Arc::from(call_id.as_str()),
+                };
+                let (call_id, name) = (call_id.clone(), name.clone());
+                let opening = Opening::ToolInput { call_id, name };
+                (item, *content, Some(opening), growth, json)
+            }
+            // Its call is in the log. Which of its words went where is not known any more.
+            LiveItem::Output { item, text } => {
+                let growth = Growth::Output(OutputStream::Stdout);
+                (item, 0, None, growth, text)
+            }
+        };
+        let started = opening.map(|opening| Fact::ItemStarted {
+            tag: self.tag.clone(),
+            item: item.clone(),
+            content,
+            opening,
+        });
+        let grew = (!delta.is_empty()).then(|| Fact::ItemGrew {
+            tag: StreamTag {
+                part: self.part,
+                ..self.tag.clone()
+            },
+            item: item.clone(),
+            content,
+            growth,
+            delta: delta.clone(),
+        });
+        started.into_iter().chain(grew).collect()
+    }
+}
+
+/// What it is that grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LiveItem {
     Text {
@@ -177,6 +261,7 @@ pub enum LiveItem {
     },
     ToolInput {
         item: ItemId,
+        content: u32,
         call_id: String,
         name: String,
         json: String,

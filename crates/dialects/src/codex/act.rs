@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use vocabulary::{Answer, Call, Catalog, Changes, ModelRef, NewThread, ThreadId, ThreadQuery};
 
-use super::calls::Waiting;
+use super::calls::{ALL_MESSAGES, Waiting};
 use super::hear::{Request, repeated};
 use super::refuse::Wrong;
 use super::wire::params::{InitializeParams, ThreadListParams, ThreadStartParams};
@@ -19,8 +19,6 @@ use crate::jsonrpc::Id;
 
 const PAGE_DEFAULT: u32 = 25;
 const PAGE_MAX: u32 = 100;
-/// As many as the engine gives.
-const MESSAGES_MAX: u64 = u64::MAX;
 
 impl Codex {
     pub(super) fn act(
@@ -66,9 +64,18 @@ impl Codex {
             }
             Request::ThreadRead(params) => {
                 let thread = parse(&params.thread_id)?;
-                let turns = params.include_turns == Some(true);
-                let call = Call::GetThread { thread };
-                self.calls.make(out, Waiting::Read { id, turns }, call);
+                match params.include_turns {
+                    // At one moment: what is being written now is in no other answer.
+                    Some(true) => {
+                        let recent = ALL_MESSAGES;
+                        let call = Call::ReadThread { thread, recent };
+                        self.calls.make(out, Waiting::ReadTurns(id), call);
+                    }
+                    Some(false) | None => {
+                        let call = Call::GetThread { thread };
+                        self.calls.make(out, Waiting::Read(id), call);
+                    }
+                }
             }
             Request::ThreadResume(params) => {
                 let thread = parse(&params.thread_id)?;
@@ -97,7 +104,7 @@ impl Codex {
                     ..Changes::default()
                 };
                 // It answers with the thread, as a read without turns does.
-                let waiting = Waiting::Read { id, turns: false };
+                let waiting = Waiting::Read(id);
                 self.calls
                     .make(out, waiting, Call::ChangeThread { thread, changes });
             }
@@ -213,15 +220,6 @@ impl Codex {
         };
         let waiting = Waiting::ThreadList(id, params);
         self.calls.make(out, waiting, Call::ListThreads(query));
-    }
-
-    pub(super) fn read_turns(&mut self, out: &mut Vec<Action>, waiting: Waiting, thread: ThreadId) {
-        let call = Call::ReadMessages {
-            thread,
-            offset: 0,
-            limit: MESSAGES_MAX,
-        };
-        self.calls.make(out, waiting, call);
     }
 
     fn change(&mut self, out: &mut Vec<Action>, id: Id, thread: ThreadId, changes: Changes) {

@@ -1,13 +1,14 @@
 //! Replies and refusals as responses to the connection that asked.
 
-use vocabulary::{AskId, Call, Entry, Reply, Status, Thread, ThreadView, TurnId, Why};
+use vocabulary::{AskId, Call, Event, Fact, Reply, Status, Thread, ThreadView, TurnId, Why};
 
 use super::calls::Waiting;
 use super::refuse::Wrong;
-use super::tell::notify;
+use super::tell::{notify, tell};
 use super::wire::notice::ThreadStarted;
 use super::wire::params::ThreadListParams;
 use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
+use super::wire::thread::Turn;
 use super::{Codex, account, history, offer, orbit, respond, send, show};
 use crate::jsonrpc::{INTERNAL_ERROR, Id};
 use crate::{Action, Frame};
@@ -58,15 +59,11 @@ impl Codex {
             }
             (Waiting::StartListen(id), Reply::Listening(view)) => self.started(out, &id, &view),
             (Waiting::Resume { id, .. }, Reply::Listening(view)) => self.resumed(out, &id, &view),
-            (Waiting::Read { id, turns }, Reply::Thread(thread)) => match turns {
-                true => {
-                    let known = thread.card.id;
-                    self.read_turns(out, Waiting::ReadTurns(id, thread), known);
-                }
-                false => self.read(out, &id, &thread, &[]),
-            },
-            (Waiting::ReadTurns(id, thread), Reply::Messages { entries, .. }) => {
-                self.read(out, &id, &thread, &entries);
+            (Waiting::Read(id), Reply::Thread(thread)) => {
+                self.read(out, &id, &thread, Vec::new());
+            }
+            (Waiting::ReadTurns(id), Reply::View(view)) => {
+                self.read(out, &id, &view.thread, self.turns_of(&view));
             }
             (Waiting::TurnListen(id, wanted), Reply::Listening(view)) => {
                 let asks = self.listening.begin(&view);
@@ -188,12 +185,7 @@ impl Codex {
     fn resumed(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView) {
         let new = self.listening.begin(view);
         let thread = &view.thread;
-        let turns = history::turns(
-            self.endpoint,
-            &thread.card,
-            &view.recent,
-            view.turn.as_ref(),
-        );
+        let turns = self.turns_of(view);
         let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
         send(
             out,
@@ -202,6 +194,7 @@ impl Codex {
                 &show::opened(self.speaking(), thread, view.sandbox, &kinds, turns),
             ),
         );
+        self.plan(out, view);
         let asks = match self.endpoint {
             super::Endpoint::Zane => new,
             super::Endpoint::Codex => self.listening.asks_of(thread.card.id),
@@ -209,8 +202,30 @@ impl Codex {
         self.request_again(out, &asks);
     }
 
-    fn read(&self, out: &mut Vec<Action>, id: &Id, thread: &Thread, entries: &[Entry]) {
-        let turns = history::turns(self.endpoint, &thread.card, entries, None);
+    /// With what is being written right now.
+    fn turns_of<'a>(&self, view: &'a ThreadView) -> Vec<Turn<'a>> {
+        let card = &view.thread.card;
+        history::turns(self.endpoint, card, &view.recent, view.turn.as_ref())
+    }
+
+    /// The plan is no item, so no turn tells it.
+    fn plan(&self, out: &mut Vec<Action>, view: &ThreadView) {
+        if view.plan.is_empty() {
+            return;
+        }
+        let event = Event {
+            seq: view.head,
+            at: view.thread.updated_at,
+            fact: Fact::PlanChanged {
+                turn: view.plan_turn.clone(),
+                steps: view.plan.clone(),
+            },
+        };
+        let frames = tell(&view.thread.card, &event, self.endpoint);
+        out.extend(frames.into_iter().map(Action::Send));
+    }
+
+    fn read(&self, out: &mut Vec<Action>, id: &Id, thread: &Thread, turns: Vec<Turn<'_>>) {
         let thread = show::thread(self.speaking(), thread, turns);
         send(out, respond(id, &ThreadReadResponse { thread }));
     }
@@ -267,8 +282,8 @@ fn id_of(waiting: &Waiting) -> Option<&Id> {
         | Waiting::StartCreate(id)
         | Waiting::StartListen(id)
         | Waiting::Resume { id, .. }
-        | Waiting::Read { id, .. }
-        | Waiting::ReadTurns(id, _)
+        | Waiting::Read(id)
+        | Waiting::ReadTurns(id)
         | Waiting::TurnListen(id, _)
         | Waiting::TurnModel(id, _)
         | Waiting::TurnSettings(id, _)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use vocabulary::{AskId, Call, StartTurn, Thread, ThreadId};
+use vocabulary::{AskId, Call, StartTurn, ThreadId};
 
 use super::turns::WantedTurn;
 use super::wire::params::{ModelListParams, ThreadListParams, ThreadStartParams};
@@ -10,7 +10,7 @@ use crate::jsonrpc::Id;
 use crate::{Action, From, Tag};
 
 /// More messages than one read gives: the engine's own limit counts.
-const ALL: u32 = u32::MAX;
+pub const ALL_MESSAGES: u32 = u32::MAX;
 
 /// What an answer is for.
 #[derive(Debug)]
@@ -36,11 +36,8 @@ pub enum Waiting {
         id: Id,
         turns: bool,
     },
-    Read {
-        id: Id,
-        turns: bool,
-    },
-    ReadTurns(Id, Box<Thread>),
+    Read(Id),
+    ReadTurns(Id),
     /// To hear the thread that a turn is to start in.
     TurnListen(Id, Box<WantedTurn>),
     TurnModel(Id, Box<WantedTurn>),
@@ -69,7 +66,7 @@ impl Calls {
 
     pub fn listen(&mut self, out: &mut Vec<Action>, waiting: Waiting, thread: ThreadId) {
         let recent = match waiting {
-            Waiting::Resume { turns: true, .. } => ALL,
+            Waiting::Resume { turns: true, .. } => ALL_MESSAGES,
             _ => 0,
         };
         let tag = self.tag(waiting);

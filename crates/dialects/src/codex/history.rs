@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use vocabulary::{
-    Entry, Fact, ItemId, LiveItem, RunningTurn, ThreadCard, Timestamp, ToolCall, ToolOutcome,
-    TurnId, TurnOutcome, UserInput,
+    Entry, Fact, Growing, ItemId, LiveItem, RunningTurn, ThreadCard, Timestamp, ToolCall,
+    ToolOutcome, TurnId, TurnOutcome, UserInput,
 };
 
 use super::tell::items::{self, Shown};
@@ -123,7 +123,7 @@ impl<'a> Story<'a> {
         &mut stories[at]
     }
 
-    fn told(self, endpoint: Endpoint, card: &'a ThreadCard, live: &'a [LiveItem]) -> Turn<'a> {
+    fn told(self, endpoint: Endpoint, card: &'a ThreadCard, live: &'a [Growing]) -> Turn<'a> {
         let live = match self.end {
             Some(_) => &[],
             None => live,
@@ -151,11 +151,11 @@ impl<'a> Story<'a> {
 
 fn shown<'a>(
     results: &HashMap<&'a ItemId, &'a ToolOutcome>,
-    live: &'a [LiveItem],
+    live: &'a [Growing],
     call: &ToolCall,
 ) -> Shown<'a> {
     let written = || {
-        live.iter().find_map(|each| match each {
+        live.iter().find_map(|each| match &each.item {
             LiveItem::Output { item, text } if *item == call.item => Some(text.as_str()),
             LiveItem::Output { .. }
             | LiveItem::Text { .. }
@@ -170,8 +170,8 @@ fn shown<'a>(
 }
 
 /// What is being written right now, as far as it has come.
-fn growing(live: &LiveItem) -> Option<ThreadItem<'_>> {
-    match live {
+fn growing(live: &Growing) -> Option<ThreadItem<'_>> {
+    match &live.item {
         LiveItem::Text { item, text, .. } => Some(ThreadItem::AgentMessage {
             id: item.as_str(),
             text,

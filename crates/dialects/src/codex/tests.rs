@@ -5,6 +5,7 @@ mod asking;
 mod offering;
 mod opening;
 mod permissions;
+mod rejoining;
 mod saying;
 mod signing;
 mod stub;

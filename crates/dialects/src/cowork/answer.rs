@@ -65,6 +65,7 @@ impl Session {
             // Events tell what a change did; the others are never asked for once a session is open.
             Reply::Thread(_)
             | Reply::Listening(_)
+            | Reply::View(_)
             | Reply::Events { .. }
             | Reply::Steered { .. }
             | Reply::Grants(_)

@@ -2,18 +2,20 @@
 //!
 //! The first five are known at once. The other five are slots, filled by calls and sent in order;
 //! after a short while what is ready overtakes what is late, which follows when it comes. Asks that
-//! wait are told again right behind them.
+//! wait are told again right behind them, then the plan. What is being written right now is told
+//! behind the first five: more of it may come at once.
 
 use std::collections::BTreeSet;
 
-use vocabulary::{AskId, AskKind, Call, CheckpointCall, Fact, ThreadView};
+use vocabulary::{AskId, AskKind, Call, CheckpointCall, Event, Fact, RunningTurn, ThreadView};
 
 use super::calls::{Calls, Waiting};
 use super::session::Session;
 use super::show;
+use super::tell::thread::todos;
 use super::wire::ServerEvent;
 use super::wire::session::{Capabilities, Resume, ServerHello};
-use crate::{Action, Cx, Frame};
+use crate::{Action, Cx, Frame, Variant, tell};
 
 const PROTOCOL_VERSION: &str = "7.0";
 
@@ -44,6 +46,8 @@ pub struct Slots {
     overtaking: bool,
     /// Asks to tell again behind the ten, until they were, or changed meanwhile.
     replay: BTreeSet<AskId>,
+    /// The plan, to be told behind them, unless it changed meanwhile.
+    plan: Option<Frame>,
 }
 
 impl Slots {
@@ -73,13 +77,15 @@ impl Slots {
         self.overtaking || self.states.iter().all(sent)
     }
 
-    /// The next question was just told live; to tell it again would ask it twice.
+    /// What was just told live is not told again: a question would be asked twice, a plan undone.
     pub fn follow(&mut self, fact: &Fact) {
         if let Fact::AskProgressed {
             ask, next: Some(_), ..
         } = fact
         {
             self.replay.remove(ask);
+        } else if matches!(fact, Fact::PlanChanged { .. } | Fact::ThreadReset) {
+            self.plan = None;
         }
     }
 }
@@ -126,6 +132,23 @@ impl Session {
         }
         out.push(Action::WakeAt(cx.now.plus_millis(PATIENCE_MS)));
         self.slots.replay = view.asks.iter().map(|open| open.ask.id).collect();
+        let plan = (!view.plan.is_empty()).then(|| todos(&self.id, &view.plan));
+        self.slots.plan = plan;
+    }
+
+    /// What is being written right now, before more of it comes: as far as it has come, in the
+    /// chunks that told it, with the numbers those had.
+    pub fn retell(&self, out: &mut Vec<Action>, view: &ThreadView, variant: Variant) {
+        let facts = view.turn.iter().flat_map(RunningTurn::so_far);
+        for fact in facts {
+            let event = Event {
+                seq: view.head,
+                at: view.thread.updated_at,
+                fact,
+            };
+            let frames = tell(variant, &self.card, &event);
+            out.extend(frames.into_iter().map(Action::Send));
+        }
     }
 
     fn server_hello(&self, view: &ThreadView, resumed: bool) -> Frame {
@@ -167,7 +190,8 @@ impl Session {
         if self.slots.past() {
             let asks = std::mem::take(&mut self.slots.replay);
             let frames = self.asks.replay(&self.id, &asks);
-            out.extend(frames.into_iter().map(Action::Send));
+            let plan = self.slots.plan.take();
+            out.extend(frames.into_iter().chain(plan).map(Action::Send));
         }
     }
 }

@@ -11,6 +11,7 @@ mod messages;
 mod prompts;
 mod recordings;
 mod refusals;
+mod rejoining;
 pub(crate) mod samples;
 mod schemas;
 mod sign_in;

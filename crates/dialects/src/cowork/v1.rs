@@ -72,6 +72,7 @@ impl Cowork1 {
             Ok(
                 Reply::Done
                 | Reply::Threads { .. }
+                | Reply::View(_)
                 | Reply::Turn { .. }
                 | Reply::Cancelled { .. }
                 | Reply::Library(_)

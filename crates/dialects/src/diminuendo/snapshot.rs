@@ -94,8 +94,8 @@ pub fn stream<'a>(session_id: &'a str, turn: &'a RunningTurn) -> ServerEvent<'a>
     let mut tool_calls: Vec<_> = planned
         .map(|call| active_call(call, &turn.events))
         .collect();
-    for item in &turn.live {
-        match item {
+    for growing in &turn.live {
+        match &growing.item {
             LiveItem::Text { text: live, .. } => text.push(live),
             LiveItem::Reasoning { text: live, .. } => thinking.push(live),
             LiveItem::ToolInput { call_id, name, .. } => tool_calls.push(ActiveToolCall {
@@ -110,8 +110,9 @@ pub fn stream<'a>(session_id: &'a str, turn: &'a RunningTurn) -> ServerEvent<'a>
     ServerEvent::StreamSnapshot {
         session_id,
         turn_id: turn.turn.as_str(),
-        text: text.join("\n\n"),
-        thinking: thinking.join("\n\n"),
+        // As the deltas told it: whoever was there has it so, and adds the same deltas to it.
+        text: text.concat(),
+        thinking: thinking.concat(),
         tool_calls,
     }
 }

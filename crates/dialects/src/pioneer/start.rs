@@ -13,7 +13,7 @@ use super::tell::notification;
 use super::wire::params::ThreadStartParams;
 use super::wire::thread::{SandboxPolicy, ThreadMode, ThreadResponse, ThreadStartResponse};
 use super::{Pioneer, refuse, respond, send_error, show};
-use crate::Action;
+use crate::{Action, Frame};
 
 pub struct Start {
     pub params: ThreadStartParams,
@@ -131,7 +131,7 @@ impl Pioneer {
             (At::Creating | At::Changing, Ok(Reply::Thread(thread))) => {
                 self.join(out, running, start, *thread);
             }
-            (At::Listening, Ok(Reply::Listening(view))) => self.subscribe(out, &running, *view),
+            (At::Listening, Ok(Reply::Listening(view))) => self.subscribe(out, &running, &view),
             (At::Creating | At::Listening, Err(refusal))
                 if refusal.why == Why::Conflict && !start.again =>
             {
@@ -217,20 +217,26 @@ impl Pioneer {
         let id = thread.card.id;
         if let Some(subscription) = self.subscriptions.get_mut(&id) {
             subscription.thread.title = thread.title;
-            return self.say_started(out, &running, id);
+            return self.say_started(out, &running, id, Vec::new());
         }
         start.at = At::Listening;
         self.listen(out, running.with(Step::Start(Box::new(start))), id);
     }
 
-    fn subscribe(&mut self, out: &mut Vec<Action>, running: &Running, view: ThreadView) {
+    fn subscribe(&mut self, out: &mut Vec<Action>, running: &Running, view: &ThreadView) {
         let subscription = Subscription::new(view);
-        let id = subscription.thread.card.id;
+        let (id, so_far) = (subscription.thread.card.id, subscription.so_far(view));
         self.subscriptions.insert(id, subscription);
-        self.say_started(out, running, id);
+        self.say_started(out, running, id, so_far);
     }
 
-    fn say_started(&self, out: &mut Vec<Action>, running: &Running, id: ThreadId) {
+    fn say_started(
+        &self,
+        out: &mut Vec<Action>,
+        running: &Running,
+        id: ThreadId,
+        so_far: Vec<Frame>,
+    ) {
         let Some(subscription) = self.subscriptions.get(&id) else {
             return;
         };
@@ -242,6 +248,7 @@ impl Pioneer {
         let thread = show::thread(&subscription.thread);
         let frame = notification("thread/started", &ThreadResponse { thread });
         out.push(Action::Send(frame));
+        out.extend(so_far.into_iter().map(Action::Send));
         if self.permissions {
             let open = subscription.asks.values();
             out.extend(open.map(|ask| Action::Send(subscription.opened(ask))));

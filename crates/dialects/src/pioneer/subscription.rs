@@ -25,20 +25,53 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub fn new(view: ThreadView) -> Self {
+    pub fn new(view: &ThreadView) -> Self {
+        let asks = view.asks.iter();
         let mut new = Self {
-            thread: view.thread,
+            thread: view.thread.clone(),
             calls: BTreeMap::new(),
-            asks: view
-                .asks
-                .into_iter()
-                .map(|open| (open.ask.id, open.ask))
-                .collect(),
+            asks: asks.map(|open| (open.ask.id, open.ask.clone())).collect(),
         };
         for event in view.turn.iter().flat_map(|turn| &turn.events) {
             new.remember(&event.fact);
         }
         new
+    }
+
+    /// What is under way right now: each call that has not ended, and what is being written, as
+    /// far as it has come. What is over is in the history.
+    pub fn so_far(&self, view: &ThreadView) -> Vec<Frame> {
+        let Some(turn) = &view.turn else {
+            return Vec::new();
+        };
+        let open = |call: &ToolCall| {
+            let known = turn.calls.iter().find(|known| known.item == call.item);
+            known.is_some_and(|known| !known.finished)
+        };
+        let calls = turn.events.iter().filter_map(|event| match &event.fact {
+            Fact::ToolPlanned { call, .. } if open(call) => Some(event.fact.clone()),
+            // tidy: wildcard, because only planned calls are looked for.
+            _ => None,
+        });
+        let facts = calls.chain(turn.so_far());
+        facts.flat_map(|fact| self.retold(view, fact)).collect()
+    }
+
+    fn retold(&self, view: &ThreadView, fact: Fact) -> Vec<Frame> {
+        let card = &self.thread.card;
+        if let Fact::ItemGrew {
+            tag,
+            item,
+            growth: Growth::Output(_),
+            delta,
+            ..
+        } = &fact
+            && self.is_no_command(item)
+        {
+            return vec![tell::progress(card, &tag.turn, item, delta)];
+        }
+        let (seq, at) = (view.head, view.thread.updated_at);
+        tell::tell(card, &Event { seq, at, fact })
     }
 
     fn remember(&mut self, fact: &Fact) {

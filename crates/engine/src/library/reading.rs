@@ -6,11 +6,75 @@ use tokio::sync::oneshot;
 use vocabulary::{Entry, Refusal, Reply, Seq, ThreadCard, ThreadId, ThreadView};
 
 use crate::limits::{ENTRIES_PER_READ_MAX, EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX};
-use crate::session::{Mail, Transcript, storage};
+use crate::session::state::ThreadState;
+use crate::session::{Mail, Seen, Transcript, storage};
 use crate::{Shared, codec};
 
+/// A thread as one who joins sees it; one that sleeps is not woken for it.
+pub async fn look(
+    shared: &Arc<Shared>,
+    thread: ThreadId,
+    recent: u32,
+) -> Result<ThreadView, Refusal> {
+    let seen = match shared.registry.get(thread) {
+        None => asleep(shared, thread).await?,
+        Some(_) => {
+            let looking = shared.registry.reach(shared, thread, |handle| {
+                let (reply, answer) = oneshot::channel();
+                async move {
+                    handle.mail.send(Mail::Look { reply }).await.ok()?;
+                    answer.await.ok()
+                }
+            });
+            looking.await?
+        }
+    };
+    complete(shared, seen, recent).await
+}
+
+/// What the store has of a thread that no session of ours runs.
+async fn asleep(shared: &Arc<Shared>, thread: ThreadId) -> Result<Seen, Refusal> {
+    let loaded = shared.store.load(thread).await.map_err(storage)?;
+    let loaded = loaded.ok_or_else(|| Refusal::unknown_thread(thread))?;
+    let mut state = ThreadState::read(&loaded)?;
+    state.thread.status = super::asleep(state.thread.status);
+    Ok(Seen {
+        turn_from: None,
+        from_ordinal: state.history_from,
+        view: ThreadView {
+            thread: state.thread,
+            head: loaded.last_seq,
+            turn: None,
+            asks: state.asks,
+            plan: state.plan,
+            plan_turn: state.plan_turn,
+            recent: Vec::new(),
+            woken: false,
+            kept: true,
+            listeners: 0,
+        },
+    })
+}
+
+/// Adds what the store has: what happened in the running turn, and the newest messages.
+pub async fn complete(
+    shared: &Arc<Shared>,
+    seen: Seen,
+    recent: u32,
+) -> Result<ThreadView, Refusal> {
+    let mut view = seen.view;
+    let thread = view.thread.card.id;
+    if let (Some(turn), Some(from)) = (&mut view.turn, seen.turn_from) {
+        turn.events = events_between(shared, thread, Seq(from.0 - 1), view.head).await?;
+    }
+    if recent > 0 {
+        view.recent = recent_entries(shared, &view, seen.from_ordinal, recent).await?;
+    }
+    Ok(view)
+}
+
 /// The newest messages of a view, up to its head.
-pub async fn recent_entries(
+async fn recent_entries(
     shared: &Arc<Shared>,
     view: &ThreadView,
     from_ordinal: u64,
@@ -119,7 +183,7 @@ pub async fn read_events_before(
     })
 }
 
-pub async fn events_between(
+async fn events_between(
     shared: &Arc<Shared>,
     thread: ThreadId,
     after: Seq,

@@ -14,7 +14,7 @@ use super::given::{
     changed_settings, check_ids, check_input, hash_of, own_name, receipts, title_of,
 };
 use super::outbox::Ended;
-use super::{Attached, Flow, ListenFrom, Outcome, Replied, Session, storage};
+use super::{Attached, Flow, ListenFrom, Outcome, Replied, Seen, Session, storage};
 use crate::grants;
 use crate::library::offer;
 use crate::limits::STEERS_MAX;
@@ -46,6 +46,7 @@ impl Session {
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::ReadThread { .. }
             | Call::ReadMessages { .. }
             | Call::ReadEvents { .. }
             | Call::ReadEventsBefore { .. }
@@ -213,7 +214,6 @@ impl Session {
         Ok(None)
     }
 
-    async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
     /// What was accepted under this id, whether it is on disk or still on its way there.
     async fn receipt_for(
         &mut self,
@@ -227,6 +227,7 @@ impl Session {
         kept.map_err(storage)
     }
 
+    async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
         // A running turn keeps the model and the tools it started with.
         if self.state.turn.is_some() && (changes.model.is_some() || changes.mcp.is_some()) {
             return Err(Refusal::busy());
@@ -358,30 +359,44 @@ impl Session {
             ListenFrom::After(after) => (after, Some(head)),
         };
         self.close_when_idle = false;
-        let view = self.view(head);
+        let mut seen = self.seen_at(head);
+        seen.view.woken = std::mem::take(&mut self.woken);
         let outbox = &self.recorder.outbox;
         let listener = outbox.listen(Arc::clone(&self.store), audience, cursor, replay_to);
-        let turn_from = self.state.turn.as_ref().map(|turn| turn.started_seq);
-        let from_ordinal = self.state.history_from;
         self.recorder.after_commit(move |committed| {
-            let _ = reply.send(committed.map(|()| Attached {
-                view,
-                listener,
-                turn_from,
-                from_ordinal,
-            }));
+            let _ = reply.send(committed.map(|()| Attached { seen, listener }));
         });
     }
 
-    fn view(&mut self, head: Seq) -> ThreadView {
+    /// Answers with the thread as it is, once all of that is on disk.
+    pub(super) fn look(&mut self, reply: oneshot::Sender<Seen>) {
+        let head = self.recorder.last();
+        let seen = self.seen_at(head);
+        self.recorder.reply_after_commit(head, move |committed| {
+            if committed.is_ok() {
+                let _ = reply.send(seen);
+            }
+        });
+    }
+
+    fn seen_at(&self, head: Seq) -> Seen {
+        Seen {
+            view: self.view(head),
+            turn_from: self.state.turn.as_ref().map(|turn| turn.started_seq),
+            from_ordinal: self.state.history_from,
+        }
+    }
+
+    fn view(&self, head: Seq) -> ThreadView {
         ThreadView {
             thread: self.state.thread.clone(),
             head,
             turn: self.running_turn(),
             asks: self.state.asks.clone(),
             plan: self.state.plan.clone(),
+            plan_turn: self.state.plan_turn.clone(),
             recent: Vec::new(),
-            woken: std::mem::take(&mut self.woken),
+            woken: false,
             kept: self.recorder.kept,
             listeners: self.recorder.outbox.listeners(),
             // Filled in by who asked, who may wait for it to be found out.
@@ -409,6 +424,7 @@ impl Session {
                     finished: call.finished,
                 })
                 .collect(),
+            step: self.live.step(),
             live: self.live.items(),
             events: Vec::new(),
         })

@@ -21,11 +21,15 @@ pub struct Live {
     reasoning: Vec<(u32, ReasoningKind, String)>,
     /// The step whose answer broke off and is asked for again.
     broken_off: Option<u32>,
+    /// The step under way.
+    step: Option<StreamTag>,
     items: Vec<Growing>,
 }
 
 struct Growing {
     tag: StreamTag,
+    /// The part by which it grew last.
+    part: u32,
     item: LiveItem,
     /// How much of the text is in the drafts table.
     saved: usize,
@@ -61,6 +65,7 @@ impl Live {
                 opening,
             } => self.items.push(Growing {
                 tag: tag.clone(),
+                part: tag.part,
                 item: opened(item, *content, opening),
                 saved: 0,
             }),
@@ -98,7 +103,11 @@ impl Live {
             }
             Fact::ToolPlanned { call, .. } => self.end(&call.item),
             Fact::ToolFinished { call, .. } => self.end(&call.item),
-            Fact::StepFinished { .. } | Fact::StepFailed { .. } => self.forget_tool_inputs(),
+            Fact::StepStarted { tag } => self.step = Some(tag.clone()),
+            Fact::StepFinished { .. } | Fact::StepFailed { .. } => {
+                self.step = None;
+                self.forget_tool_inputs();
+            }
             Fact::ThreadCreated { .. }
             | Fact::TitleChanged { .. }
             | Fact::SettingsChanged { .. }
@@ -108,7 +117,6 @@ impl Live {
             | Fact::ThreadClosed
             | Fact::TurnStarted { .. }
             | Fact::TurnFinished { .. }
-            | Fact::StepStarted { .. }
             | Fact::ToolReached { .. }
             | Fact::TurnSteered { .. }
             | Fact::Compacted { .. }
@@ -142,6 +150,7 @@ impl Live {
 
     fn grow(&mut self, tag: &StreamTag, item: &ItemId, growth: &Growth, delta: &str) {
         if let Some(growing) = self.items.iter_mut().rev().find(|known| known.id() == item) {
+            growing.part = tag.part;
             match &mut growing.item {
                 LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => {
                     text.push_str(delta);
@@ -152,6 +161,7 @@ impl Live {
         } else if let Growth::Output(_) = growth {
             self.items.push(Growing {
                 tag: tag.clone(),
+                part: tag.part,
                 item: LiveItem::Output {
                     item: item.clone(),
                     text: delta.to_owned(),
@@ -171,11 +181,17 @@ impl Live {
         self.items.retain(|growing| growing.id() != item);
     }
 
-    pub fn items(&self) -> Vec<LiveItem> {
-        self.items
-            .iter()
-            .map(|growing| growing.item.clone())
-            .collect()
+    pub fn items(&self) -> Vec<vocabulary::Growing> {
+        let growing = self.items.iter().map(|growing| vocabulary::Growing {
+            tag: growing.tag.clone(),
+            part: growing.part,
+            item: growing.item.clone(),
+        });
+        growing.collect()
+    }
+
+    pub fn step(&self) -> Option<StreamTag> {
+        self.step.clone()
     }
 
     /// All the agent's text of the turn so far, finished or not.
@@ -335,6 +351,7 @@ fn opened(item: &ItemId, content: u32, opening: &Opening) -> LiveItem {
         },
         Opening::ToolInput { call_id, name } => LiveItem::ToolInput {
             item,
+            content,
             call_id: call_id.clone(),
             name: name.clone(),
             json: text,

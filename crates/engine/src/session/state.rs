@@ -1,7 +1,7 @@
 //! What a session knows of its thread: the fold of the log, small enough to be written with every append.
 
 use serde::{Deserialize, Serialize};
-use store::{EntryRow, StoredEvent};
+use store::{EntryRow, Loaded, StoredEvent};
 use vocabulary::{
     Answer, AskKind, Closing, Event, Fact, Grant, GrantScope, ItemId, OpenAsk, PlanStep, Refusal,
     Seq, Status, StreamTag, SubAgent, Thread, Timestamp, ToolClass, TurnId, TurnOutcome, Usage,
@@ -18,6 +18,9 @@ pub struct ThreadState {
     pub turn: Option<TurnState>,
     pub asks: Vec<OpenAsk>,
     pub plan: Vec<PlanStep>,
+    /// The turn that made it what it is.
+    #[serde(default)]
+    pub plan_turn: Option<TurnId>,
     /// What a person allowed for this turn, or for as long as this thread lives.
     #[serde(default)]
     pub granted: Vec<Grant>,
@@ -84,6 +87,7 @@ impl ThreadState {
             turn: None,
             asks: Vec::new(),
             plan: Vec::new(),
+            plan_turn: None,
             granted: Vec::new(),
             next_ordinal: 0,
             history_from: 0,
@@ -92,6 +96,14 @@ impl ThreadState {
             compacted: None,
             open_message: None,
         }
+    }
+
+    /// The state row of a thread from the store.
+    pub fn read(loaded: &Loaded) -> Result<Self, Refusal> {
+        serde_json::from_slice(&loaded.state).map_err(|error| {
+            let message = format!("the thread's state cannot be read: {error}");
+            Refusal::new(Why::Storage, message)
+        })
     }
 
     /// Takes one event in; gives its transcript entry where it makes one.
@@ -163,7 +175,10 @@ impl ThreadState {
                 self.granted
                     .retain(|known| known.what != *what || known.scope != *scope);
             }
-            Fact::PlanChanged { steps, .. } => self.plan = steps.clone(),
+            Fact::PlanChanged { turn, steps } => {
+                self.plan = steps.clone();
+                self.plan_turn = turn.clone();
+            }
             Fact::ItemFinished { .. } => {}
             Fact::StatusChanged { .. }
             | Fact::ThreadClosed
@@ -361,6 +376,7 @@ impl ThreadState {
 
     fn reset(&mut self, at: Timestamp) {
         self.plan.clear();
+        self.plan_turn = None;
         self.history_from = self.next_ordinal;
         self.compacted = None;
         self.context_tokens = 0;

@@ -7,7 +7,7 @@ use store::{Lease, Loaded};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use vocabulary::{
-    Event, Fact, Refusal, Seq, Thread, ToolCall, TurnError, TurnErrorKind, TurnOutcome, Why,
+    Event, Fact, Refusal, Seq, Thread, ToolCall, TurnError, TurnErrorKind, TurnOutcome,
 };
 
 use super::checkpointing::Checkpointing;
@@ -45,12 +45,7 @@ pub async fn born(shared: &Arc<Shared>, thread: Thread, keep: bool) -> Result<Ha
 
 /// A thread from the store. A turn that waited is picked up; one that ran is closed.
 pub async fn woken(shared: &Arc<Shared>, lease: Lease, loaded: Loaded) -> Result<Handle, Refusal> {
-    let state: ThreadState = serde_json::from_slice(&loaded.state).map_err(|error| {
-        Refusal::new(
-            Why::Storage,
-            format!("the thread's state cannot be read: {error}"),
-        )
-    })?;
+    let state = ThreadState::read(&loaded)?;
     let standing = Standing {
         lease: Some(lease),
         last_seq: loaded.last_seq,

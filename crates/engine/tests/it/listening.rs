@@ -2,7 +2,7 @@
 
 use engine::ListenFrom;
 use proptest::prelude::*;
-use vocabulary::{Call, Changes, Fact, LiveItem, Reply, Seq, Why};
+use vocabulary::{Call, Changes, Fact, Reply, Seq, Why};
 
 use crate::house::{Ear, House, Told, wish};
 
@@ -34,10 +34,38 @@ async fn a_late_joiner_sees_the_turn_so_far_and_the_rest_live() {
     early.word("two").await;
     let (view, mut late) = house.listen(thread, ListenFrom::Head).await;
     let turn = view.turn.expect("a running turn");
-    let [LiveItem::Text { text, .. }] = turn.live.as_slice() else {
-        panic!("not writing: {:?}", turn.live)
+    let so_far = turn.so_far();
+    let [step, started, grown] = so_far.as_slice() else {
+        panic!("not writing: {so_far:?}")
     };
-    assert_eq!(text, "one two");
+    // What was told, with the numbers it was told with; only the words come at once.
+    let told = early.facts();
+    assert!(
+        told.contains(&step) && told.contains(&started),
+        "{so_far:?}"
+    );
+    let last = told
+        .iter()
+        .rfind(|fact| matches!(fact, Fact::ItemGrew { .. }))
+        .map(|fact| Fact::clone(fact));
+    let Some(Fact::ItemGrew {
+        tag,
+        item,
+        content,
+        growth,
+        ..
+    }) = last
+    else {
+        panic!("nothing grew: {told:?}")
+    };
+    let whole = Fact::ItemGrew {
+        tag,
+        item,
+        content,
+        growth,
+        delta: "one two".to_owned(),
+    };
+    assert_eq!(*grown, whole);
     assert!(matches!(turn.events[0].fact, Fact::TurnStarted { .. }));
     house
         .call(Call::CancelTurn { thread, turn: None })

@@ -15,12 +15,12 @@ macro_rules! tongue {
     ($tongue:ident) => {
         mod $tongue {
             stories! { $tongue:
-                plain_answer reasoning plan
+                plain_answer reasoning plan plan_kept
                 approved_command denied_command
                 question_answered question_skipped question_left_blank
                 cancel_while_streaming cancel_while_a_command_runs cancel_while_asking
                 busy provider_error reset archived
-                resume_warm resume_cold two_sockets
+                resume_warm resume_cold two_sockets joined_while_streaming
                 killed_while_streaming killed_while_asking
                 steered retried broken_off compacted sub_agent
                 backups backups_kept file_history

@@ -19,7 +19,7 @@ pub struct Pioneer {
     /// The id of the request that starts the thread.
     starting: Option<String>,
     started: bool,
-    /// The greeting is not over before the open request was told again.
+    /// The greeting is not over before the open request, or the text so far, was told again.
     owed: bool,
     turn: Option<String>,
     /// A turn is over; the thread's rest will be told.
@@ -158,7 +158,7 @@ impl Pioneer {
             // Told again when the thread was only renamed.
             "thread/started" => match std::mem::replace(&mut self.started, true) {
                 true => Vec::new(),
-                // A thread that is active here waits for a person, and says for what.
+                // A thread that is active waits for a person, or writes, and says what.
                 false if params["thread"]["status"] == "Active" => {
                     self.owed = true;
                     Vec::new()
@@ -181,7 +181,11 @@ impl Pioneer {
             }
             "item/agent_message/delta" => {
                 let delta = params["delta"].as_str().unwrap_or_default();
-                vec![Signal::Text(delta.to_owned())]
+                let text = Signal::Text(delta.to_owned());
+                match std::mem::take(&mut self.owed) {
+                    true => vec![text, Signal::Connected],
+                    false => vec![text],
+                }
             }
             "turn/permission/request/opened" => {
                 let text = |value: &Value| value.as_str().map(str::to_owned);

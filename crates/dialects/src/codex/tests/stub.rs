@@ -122,6 +122,12 @@ impl Stub {
             .collect()
     }
 
+    pub fn hear(&mut self, what: Heard<'_>) -> &mut Self {
+        let card = card();
+        self.act(|dialect, cx, out| dialect.told(cx, out, Delivery { card: &card, what }));
+        self
+    }
+
     pub fn notice(&mut self, notice: &Notice) -> &mut Self {
         self.act(|dialect, cx, out| dialect.noticed(cx, out, notice));
         self
@@ -201,6 +207,7 @@ pub fn view() -> ThreadView {
         turn: None,
         asks: Vec::new(),
         plan: Vec::new(),
+        plan_turn: None,
         recent: Vec::new(),
         woken: false,
         kept: true,

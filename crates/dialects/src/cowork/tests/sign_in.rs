@@ -210,6 +210,7 @@ fn nobody_signs_in_while_a_turn_runs() {
         text: Vec::new(),
         reasoning: Vec::new(),
         calls: Vec::new(),
+        step: None,
         live: Vec::new(),
         events: Vec::new(),
     });

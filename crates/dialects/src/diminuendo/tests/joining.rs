@@ -1,14 +1,14 @@
 //! Joining and leaving a session.
 
 use serde_json::json;
-use vocabulary::{LiveItem, OpenAsk, Reply, RunningTurn, Seq, TurnId, UserInput, Why};
+use vocabulary::{Growing, LiveItem, OpenAsk, Reply, RunningTurn, Seq, TurnId, UserInput, Why};
 
 use super::facts;
 use super::stub::{Asked, Stub};
 use crate::cowork::tests::samples::{
     NOW, SESSION, approval, event, questions, tag, thread_id, view,
 };
-use crate::{From, Heard};
+use crate::{Ending, From, Heard};
 
 fn open(id: u64, is_question: bool) -> OpenAsk {
     OpenAsk {
@@ -37,10 +37,15 @@ fn running() -> RunningTurn {
         text: vec!["One.".to_owned()],
         reasoning: Vec::new(),
         calls: Vec::new(),
-        live: vec![LiveItem::Text {
-            item: vocabulary::ItemId::new("m2"),
-            content: 0,
-            text: "Tw".to_owned(),
+        step: Some(tag(0)),
+        live: vec![Growing {
+            tag: tag(2),
+            part: 3,
+            item: LiveItem::Text {
+                item: vocabulary::ItemId::new("m2"),
+                content: 0,
+                text: "Tw".to_owned(),
+            },
         }],
         events: Vec::new(),
     }
@@ -74,7 +79,7 @@ fn a_joiner_sees_the_state_the_stream_the_end_and_what_waits_in_this_order() {
     );
     assert_eq!(sent[0]["requestId"], "j");
     assert_eq!(sent[0]["subscriberCount"], 3);
-    assert_eq!(sent[1]["text"], "One.\n\nTw");
+    assert_eq!(sent[1]["text"], "One.Tw");
     assert_eq!(sent[2]["lastSeq"], 9);
     assert_eq!(sent[4]["seq"], 5);
 }
@@ -88,6 +93,29 @@ fn a_cursor_that_cannot_be_is_refused() {
     let why = Why::Invalid { field: "after" };
     stub.reply(Err(vocabulary::Refusal::new(why, "past the head")));
     assert_eq!(stub.take_error(), "InvalidCursor");
+}
+
+#[test]
+fn a_session_that_ends_ends_nothing_else() {
+    for (ending, told) in [
+        (Ending::Deleted, vec![]),
+        (
+            Ending::Failed,
+            vec![json!({
+                "type": "session_state",
+                "sessionId": SESSION,
+                "state": "inactive",
+                "reason": "agent_disconnected",
+            })],
+        ),
+    ] {
+        let mut stub = Stub::joined(view());
+        stub.hear(Heard::Ended(ending));
+        assert_eq!(stub.take(), told);
+        assert_eq!(stub.closed, None);
+        stub.hear(Heard::Live(&event(facts::turn_started())));
+        assert!(stub.take().is_empty(), "it is not joined any more");
+    }
 }
 
 #[test]

@@ -63,6 +63,7 @@ pub fn view() -> ThreadView {
         turn: None,
         asks: Vec::new(),
         plan: Vec::new(),
+        plan_turn: None,
         recent: Vec::new(),
         woken: false,
         kept: true,

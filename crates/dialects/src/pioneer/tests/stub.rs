@@ -115,6 +115,11 @@ impl Stub {
         }
     }
 
+    pub fn hear(&mut self, what: Heard<'_>) {
+        let card = samples::thread().card;
+        self.act(|dialect, cx, out| dialect.told(cx, out, Delivery { card: &card, what }));
+    }
+
     pub fn notice(&mut self, notice: &Notice) {
         self.act(|dialect, cx, out| dialect.noticed(cx, out, notice));
     }

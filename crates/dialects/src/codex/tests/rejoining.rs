@@ -1,0 +1,186 @@
+//! Coming back while an answer is being written, and threads that end while others are heard.
+
+use serde_json::json;
+use vocabulary::{
+    Call, Entry, Event, Fact, Growing, ItemId, LiveItem, PlanStep, PlanStepStatus, ReasoningKind,
+    Reply, RunningTurn, Seq, Status, ThreadView, TurnId, UserInput,
+};
+
+use super::stub::{NOW, Stub, THREAD, bash, tag, thread, view};
+use crate::codex::Endpoint;
+use crate::{Ending, Heard};
+
+fn input() -> UserInput {
+    UserInput {
+        images: Vec::new(),
+        item: ItemId::new("u1"),
+        text: "Go".to_owned(),
+        display: None,
+        client_id: None,
+    }
+}
+
+fn growing(item: LiveItem) -> Growing {
+    Growing {
+        tag: tag(),
+        part: 0,
+        item,
+    }
+}
+
+/// A turn in which a thought, a message and the output of a command grow.
+fn writing() -> ThreadView {
+    let facts = [
+        Fact::TurnStarted {
+            turn: TurnId::new("t1"),
+            cause: vocabulary::Cause::UserMessage,
+            input: input(),
+            model: tag().model,
+        },
+        Fact::ToolPlanned {
+            tag: tag(),
+            content: 0,
+            call: bash(),
+        },
+    ];
+    let entries = (1..).zip(facts).map(|(seq, fact)| Entry {
+        ordinal: seq,
+        message: seq,
+        event: Event {
+            seq: Seq(seq),
+            at: NOW,
+            fact,
+        },
+    });
+    let mut view = view();
+    view.thread.status = Status::Running;
+    view.recent = entries.collect();
+    view.turn = Some(RunningTurn {
+        turn: TurnId::new("t1"),
+        started_at: NOW,
+        input: input(),
+        text: Vec::new(),
+        reasoning: Vec::new(),
+        calls: Vec::new(),
+        step: Some(tag()),
+        live: vec![
+            growing(LiveItem::Output {
+                item: bash().item,
+                text: "half a li".to_owned(),
+            }),
+            growing(LiveItem::Reasoning {
+                item: ItemId::new("r1"),
+                content: 0,
+                kind: ReasoningKind::Reasoning,
+                text: "hm".to_owned(),
+            }),
+            growing(LiveItem::Text {
+                item: ItemId::new("m1"),
+                content: 1,
+                text: "so far".to_owned(),
+            }),
+        ],
+        events: Vec::new(),
+    });
+    view
+}
+
+#[test]
+fn a_read_has_what_is_being_written_as_a_resume_has_it() {
+    for endpoint in [Endpoint::Codex, Endpoint::Zane] {
+        let mut stub = Stub::ready(endpoint);
+        let params = json!({ "threadId": THREAD, "includeTurns": true });
+        stub.ask(1, "thread/read", params);
+        let wanted = Call::ReadThread {
+            thread: thread().card.id,
+            recent: u32::MAX,
+        };
+        assert_eq!(*stub.call(), wanted);
+        stub.reply(Ok(Reply::View(Box::new(writing()))));
+        let read = stub.take().remove(0)["result"]["thread"].take();
+        let items = &read["turns"][0]["items"];
+        let kinds: Vec<_> = (0..4).map(|at| items[at]["type"].clone()).collect();
+        assert_eq!(
+            kinds,
+            [
+                "userMessage",
+                "commandExecution",
+                "reasoning",
+                "agentMessage"
+            ]
+        );
+        assert_eq!(items[1]["aggregatedOutput"], "half a li");
+        assert_eq!(items[2]["content"], json!(["hm"]));
+        assert_eq!(items[3]["text"], "so far");
+
+        stub.ask(2, "thread/resume", json!({ "threadId": THREAD }));
+        stub.reply(Ok(Reply::Listening(Box::new(writing()))));
+        let resumed = stub.take().remove(0)["result"]["thread"].take();
+        assert_eq!(resumed["turns"], read["turns"]);
+        assert_eq!(resumed["status"], read["status"]);
+    }
+}
+
+#[test]
+fn who_resumes_is_told_the_plan_of_the_turn_that_made_it() {
+    let mut view = view();
+    view.plan = vec![PlanStep {
+        content: "Do it".to_owned(),
+        status: PlanStepStatus::InProgress,
+        active_form: "Doing it".to_owned(),
+    }];
+    view.plan_turn = Some(TurnId::new("t0"));
+    for (endpoint, status) in [
+        (Endpoint::Codex, "inProgress"),
+        (Endpoint::Zane, "InProgress"),
+    ] {
+        let mut stub = Stub::ready(endpoint);
+        stub.ask(1, "thread/resume", json!({ "threadId": THREAD }));
+        stub.reply(Ok(Reply::Listening(Box::new(view.clone()))));
+        let sent = stub.take();
+        assert_eq!(sent[0]["id"], 1);
+        assert_eq!(sent[1]["method"], "turn/plan/updated");
+        let plan = &sent[1]["params"];
+        assert_eq!(plan["turnId"], "t0");
+        assert_eq!(plan["plan"][0]["step"], "Do it");
+        assert_eq!(plan["plan"][0]["status"], status);
+    }
+}
+
+#[test]
+fn a_thread_that_fails_is_closed_and_the_connection_goes_on() {
+    for endpoint in [Endpoint::Codex, Endpoint::Zane] {
+        let mut stub = Stub::started(endpoint);
+        stub.hear(Heard::Ended(Ending::Failed));
+        let sent = stub.take();
+        let methods: Vec<_> = sent.iter().map(|frame| frame["method"].clone()).collect();
+        assert_eq!(methods, ["thread/status/changed", "thread/closed"]);
+        assert_eq!(sent[1]["params"], json!({ "threadId": THREAD }));
+        assert_eq!(stub.closed, None);
+        // It is not heard any more, so whoever starts a turn in it listens again.
+        let input = json!([{ "type": "text", "text": "Go" }]);
+        stub.ask(
+            2,
+            "turn/start",
+            json!({ "threadId": THREAD, "input": input }),
+        );
+        assert_eq!(stub.calls.len(), 1);
+        assert_eq!(stub.calls[0].1, None, "a wish to listen");
+    }
+}
+
+#[test]
+fn a_deletion_is_told_once_and_closes_nothing() {
+    let mut stub = Stub::started(Endpoint::Codex);
+    stub.hear(Heard::Ended(Ending::Deleted));
+    stub.notice(&vocabulary::Notice::ThreadRemoved {
+        revision: 1,
+        thread: thread().card.id,
+    });
+    let sent = stub.take();
+    assert_eq!(
+        sent,
+        [json!({ "method": "thread/deleted", "params": { "threadId": THREAD } })]
+    );
+    assert_eq!(stub.closed, None);
+}
