@@ -4,22 +4,40 @@ use std::ffi::{OsStr, OsString};
 
 use tokio::process::Command;
 
-/// Endings of the names of variables that are likely secrets.
+/// Endings of the names of variables that are likely secrets. `PWD` alone is a directory.
 const SECRET_ENDINGS: &[&str] = &[
-    "API_KEY",
-    "APIKEY",
-    "_TOKEN",
-    "ACCESS_KEY",
-    "PRIVATE_KEY",
-    "_PAT",
+    "KEY", "KEYS", "PASS", "_PWD", "AUTH", "DSN", "TOKEN", "TOKENS", "JWT", "_PAT", "COOKIE",
 ];
 /// Words that make a variable a likely secret wherever they stand in its name.
-const SECRET_WORDS: &[&str] = &["SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+const SECRET_WORDS: &[&str] = &[
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "CONNECTION_STRING",
+];
+/// Endings of names of addresses that tell where our own services are, often with a key in them.
+const SERVICE_ENDINGS: &[&str] = &["_BASE_URL", "SEARXNG_URL", "DATABASE_URL"];
+/// Settings that git was given with the environment; a token in a header is a common one.
+const GIT_SETTINGS: &str = "GIT_CONFIG_";
+/// Where git's settings lie is no secret, and tests rely on it.
+const GIT_FILES: &[&str] = &[
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+];
+/// Directories of a shell, which end like a password.
+const NO_SECRETS: &[&str] = &["PWD", "OLDPWD"];
+const KEY_FILE_BEGINS: &str = "-----BEGIN ";
 
 /// Sets what a command needs and, of the variables it would inherit, removes the secret ones.
-pub(super) fn prepare(command: &mut Command, inherited: impl Iterator<Item = OsString>) {
-    for name in inherited {
-        if is_secret(&name) {
+pub(super) fn prepare(
+    command: &mut Command,
+    inherited: impl Iterator<Item = (OsString, OsString)>,
+) {
+    for (name, value) in inherited {
+        if is_secret(&name) || tells_a_secret(&value) {
             command.env_remove(name);
         }
     }
@@ -32,49 +50,98 @@ pub(super) fn prepare(command: &mut Command, inherited: impl Iterator<Item = OsS
 
 fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
-    name == "TOKEN"
-        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    if NO_SECRETS.contains(&name.as_str()) || GIT_FILES.contains(&name.as_str()) {
+        return false;
+    }
+    let mut endings = SECRET_ENDINGS.iter().chain(SERVICE_ENDINGS);
+    name.starts_with(GIT_SETTINGS)
+        || endings.any(|ending| name.ends_with(ending))
         || SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether a value is a key, or has an address in it with a user or a password.
+fn tells_a_secret(value: &OsStr) -> bool {
+    let value = value.to_string_lossy();
+    let addresses = value.split("://").skip(1);
+    let mut hosts = addresses.map(|rest| {
+        let end = rest.find(|c: char| "/?#\"'".contains(c) || c.is_whitespace());
+        &rest[..end.unwrap_or(rest.len())]
+    });
+    value.trim_start().starts_with(KEY_FILE_BEGINS) || hosts.any(|host| host.contains('@'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn inherited(table: &[(&str, &str)]) -> Vec<String> {
+        let mut command = Command::new("true");
+        let pairs = table
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        prepare(&mut command, pairs);
+        let is_removed = |wanted: &str| {
+            let mut changes = command.as_std().get_envs();
+            changes.any(|(name, value)| name == wanted && value.is_none())
+        };
+        let names = table.iter().map(|(name, _)| (*name).to_owned());
+        names.filter(|name| !is_removed(name)).collect()
+    }
+
     #[test]
     fn a_command_inherits_no_secret() {
-        let mut command = Command::new("true");
-        let inherited = ["PATH", "OPENAI_API_KEY"].map(OsString::from);
-        prepare(&mut command, inherited.into_iter());
-        let change = |wanted: &str| {
-            let mut changes = command.as_std().get_envs();
-            changes.find(|(name, _)| *name == wanted)
-        };
-        assert_eq!(change("PATH"), None);
-        assert_eq!(
-            change("OPENAI_API_KEY"),
-            Some((OsStr::new("OPENAI_API_KEY"), None))
-        );
+        let table = [
+            ("PATH", "/usr/bin"),
+            ("OPENAI_API_KEY", "sk-1"),
+            ("HTTPS_PROXY", "http://proxy:3128"),
+            ("HTTP_PROXY", "http://me:word@proxy:3128"),
+            ("REDIS", "redis://:word@db:6379/0"),
+            ("MIRRORS", "https://a.example https://token@b.example/x"),
+            ("HOMEPAGE", "https://example.com/@me?a=b@c"),
+            ("DEPLOY", "-----BEGIN OPENSSH PRIVATE KEY-----"),
+        ];
+        assert_eq!(inherited(&table), ["PATH", "HTTPS_PROXY", "HOMEPAGE"]);
     }
 
     #[test]
     fn secrets_are_known_by_their_names() {
         for name in [
             "OPENAI_API_KEY",
+            "STRIPE_KEY",
+            "DEPLOYKEY",
             "GITHUB_TOKEN",
+            "TOKEN",
+            "NPM_CONFIG__AUTH",
+            "MYSQL_PWD",
+            "DB_PASS",
+            "SMTPPASS",
+            "SENTRY_DSN",
+            "SESSION_JWT",
+            "AZURE_PAT",
             "my_secret",
             "AWS_SECRET_ACCESS_KEY",
             "PGPASSWORD",
             "PASSWORD_FILE",
+            "SEARXNG_URL",
+            "OPENAI_BASE_URL",
+            "TEST_DATABASE_URL",
+            "AZURE_STORAGE_CONNECTION_STRING",
+            "GIT_CONFIG_VALUE_3",
+            "GIT_CONFIG_PARAMETERS",
         ] {
             assert!(is_secret(OsStr::new(name)), "{name}");
         }
         for name in [
             "PATH",
             "HOME",
+            "PWD",
+            "OLDPWD",
             "TOKENIZERS_PARALLELISM",
             "SSH_AUTH_SOCK",
+            "XAUTHORITY",
             "KEYBOARD",
+            "GIT_CONFIG_GLOBAL",
+            "PUBLIC_URL",
         ] {
             assert!(!is_secret(OsStr::new(name)), "{name}");
         }

@@ -66,7 +66,7 @@ impl Group {
                 })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
-            environment::prepare(program, std::env::vars_os().map(|(name, _)| name));
+            environment::prepare(program, std::env::vars_os());
             git_settings::set(program, programs);
             program.envs(fenced.environment.iter().map(|(name, value)| (name, value)));
         });
