@@ -122,7 +122,7 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
     std::thread::spawn(move || hear(&hearing));
     std::thread::spawn(move || reap(command, &events));
 
-    let mut watching = Watch::new(&orders.limits);
+    let mut watching = Watch::new(&orders.limits, &orders.fence);
     let mut pause = watching.pause();
     let mut over_limit = false;
     let code = loop {

@@ -1,10 +1,17 @@
 //! What a command and all that it started use just now, against their limits.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
+use super::fence::Fence;
 use super::limits::Limits;
+use disk::Disk;
+use memory::Memory;
+
+mod disk;
+mod memory;
 
 /// Between two looks.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -16,16 +23,19 @@ const PROCESSES_MAX: usize = 100_000;
 pub struct Watch {
     limits: Limits,
     own: Pid,
-    page_bytes: u64,
+    memory: Memory,
+    disk: Disk,
     last: Duration,
 }
 
 impl Watch {
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &Limits, fence: &Fence) -> Self {
+        let own = rustix::process::getpid();
         Self {
             limits: limits.clone(),
-            own: rustix::process::getpid(),
-            page_bytes: rustix::param::page_size() as u64,
+            own,
+            memory: Memory::new(own.is_init()),
+            disk: Disk::new(fence),
             last: Duration::ZERO,
         }
     }
@@ -43,7 +53,7 @@ impl Watch {
         excess
     }
 
-    fn look(&self) -> Option<String> {
+    fn look(&mut self) -> Option<String> {
         let processes = self.processes();
         if processes.len() as u64 > self.limits.processes {
             return Some(format!(
@@ -51,20 +61,15 @@ impl Watch {
                 self.limits.processes
             ));
         }
-        let memory: u64 = processes
-            .iter()
-            .filter_map(|pid| self.memory_bytes(*pid))
-            .sum();
-        if memory > self.limits.memory_bytes {
+        if self.memory.is_over(&processes, self.limits.memory_bytes) {
             return Some(format!(
                 "more than {} of memory",
                 size(self.limits.memory_bytes)
             ));
         }
         // What has ended is counted with the one who waited for it.
-        let all = processes.iter().chain([&self.own]);
-        let written: u64 = all.filter_map(|pid| written_bytes(*pid)).sum();
-        if written > self.limits.written_bytes {
+        let all: Vec<Pid> = processes.iter().copied().chain([self.own]).collect();
+        if self.disk.is_over(&all, self.limits.written_bytes) {
             let most = size(self.limits.written_bytes);
             return Some(format!("more than {most} written to disk"));
         }
@@ -93,22 +98,6 @@ impl Watch {
         }
         found
     }
-
-    /// What a process has for itself.
-    fn memory_bytes(&self, pid: Pid) -> Option<u64> {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
-        let mut pages = text.split(' ').skip(1).map(|word| word.parse::<u64>().ok());
-        let (resident, shared) = (pages.next()??, pages.next()??);
-        Some(resident.saturating_sub(shared) * self.page_bytes)
-    }
-}
-
-fn written_bytes(pid: Pid) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("write_bytes: "))?;
-    line.parse().ok()
 }
 
 /// In a namespace of its own.
@@ -138,6 +127,21 @@ fn children(pid: Pid) -> Vec<Pid> {
     }
     found
 }
+
+/// Files that a process has open, by where they lead.
+fn open_files(pid: Pid) -> impl Iterator<Item = (PathBuf, String)> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries.filter_map(|entry| {
+        let target = std::fs::read_link(entry.path()).ok()?;
+        Some((entry.path(), target.to_string_lossy().into_owned()))
+    })
+}
+
+/// How the kernel marks the name of an open file that has none any more.
+const DELETED: &str = " (deleted)";
 
 fn size(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
