@@ -12,13 +12,18 @@ use serde::Serialize;
 use crate::Scope;
 use fence::Fence;
 use guard::{By, Guard};
+use id_map::Mapping;
 use launcher::Orders;
 use places::Places;
 use temp::OwnFiles;
 
+pub mod attacks;
 mod bubblewrap;
 mod fence;
+pub mod ground;
 mod guard;
+mod id_map;
+mod known_places;
 pub mod launcher;
 mod limits;
 mod nested;
@@ -38,6 +43,20 @@ pub(crate) use guard::accept as accept_change;
 pub use guard::recover;
 pub use limits::Limits;
 pub use protect::Held;
+use protect::Protection;
+
+const NOTICE_ROOT_MAPPED: &str = "YOU RUN THIS AS ROOT: whatever is allowed outside of the sandbox has \
+    the whole machine. Commands inside are root only by name and cannot change the kernel's settings, \
+    except that on a file system that cannot be mapped (network shares, for example) they keep root's \
+    number without its privileges. Run it as an ordinary user if you can.";
+const NOTICE_ROOT_KEPT: &str = "YOU RUN THIS AS ROOT, and root's number cannot be mapped to another one \
+    here: commands in the sandbox have no privileges, but they own root's files, and only mounts and \
+    rules keep them from those and from the kernel's settings. Whatever is allowed outside of the \
+    sandbox has the whole machine. Run it as an ordinary user if you can.";
+const NOTICE_ROOT_OPEN: &str = "YOU RUN THIS AS ROOT, AND NOTHING HOLDS COMMANDS: each one that is allowed \
+    has the whole machine. Run it as an ordinary user.";
+const NOTICE_PORTS: &str = "This kernel (before 6.7) cannot close single ports: with the network open, a \
+    command reaches the server's own port and could answer its own questions. Give the server a token.";
 
 /// How commands are fenced in on this machine.
 #[derive(Clone, Debug)]
@@ -46,9 +65,21 @@ pub struct Sandbox {
     /// The binary that can be the launcher; without it, a command is run as it is.
     launcher: Option<PathBuf>,
     network: bool,
+    /// The server's own, which commands never reach.
+    ports: Vec<u16>,
     terminal: bool,
     limits: Limits,
     own: Arc<OwnFiles>,
+    root: Root,
+}
+
+/// What root is to commands where root runs the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Root {
+    /// Another number, by [`id_map`], wherever the workspace's file system can be mapped.
+    Mapped,
+    /// Root without privileges, who still owns root's files.
+    Kept,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -113,19 +144,34 @@ impl Sandbox {
 
     /// The best mode that works with this launcher, by really trying.
     pub fn best(launcher: &Path) -> Self {
-        let modes = Mode::ALL
-            .iter()
-            .map(|mode| Self::with_mode(*mode, launcher));
-        let mut works = modes.filter(Self::works);
+        let modes = Mode::ALL.map(|mode| Self::with_mode(mode, launcher));
+        let each = modes.into_iter().flat_map(|mode| match mode.root {
+            Root::Mapped => vec![mode.clone(), mode.with_root_kept()],
+            Root::Kept => vec![mode],
+        });
+        let mut works = each.filter(Self::works);
         works.next().unwrap_or_else(Self::nothing)
     }
 
     /// A mode, whether or not it works here.
     pub fn with_mode(mode: Mode, launcher: &Path) -> Self {
+        let is_root = rustix::process::geteuid().is_root();
         Self {
             mode,
             launcher: Some(launcher.to_owned()),
+            root: match is_root && mode == Mode::Bubblewrap {
+                true => Root::Mapped,
+                false => Root::Kept,
+            },
             ..Self::nothing()
+        }
+    }
+
+    /// Root keeps its number: for machines where it cannot be mapped.
+    pub fn with_root_kept(self) -> Self {
+        Self {
+            root: Root::Kept,
+            ..self
         }
     }
 
@@ -135,15 +181,17 @@ impl Sandbox {
             mode: Mode::Nothing,
             launcher: None,
             network: false,
+            ports: Vec::new(),
             terminal: false,
             limits: Limits::default(),
             own: Arc::default(),
+            root: Root::Kept,
         }
     }
 
     /// Whether it works here, by really trying.
     pub fn works(&self) -> bool {
-        probe::works(self)
+        self.maps_root() && probe::works(self)
     }
 
     /// Keeps its own files with the server's data. Call [`recover`] on it first.
@@ -166,6 +214,11 @@ impl Sandbox {
     /// Opens the network to commands, or closes it.
     pub fn with_network(self, network: bool) -> Self {
         Self { network, ..self }
+    }
+
+    /// The ports that the server itself listens on: closed to commands, also where the network is open.
+    pub fn with_ports(self, ports: Vec<u16>) -> Self {
+        Self { ports, ..self }
     }
 
     /// Gives commands a terminal, or none. Without a launcher there is none.
@@ -197,6 +250,9 @@ impl Sandbox {
 
     /// Why every writing command must be asked for, for people.
     pub fn why_it_asks(&self, scope: &Scope) -> Option<String> {
+        if scope.read_only && self.mode != Mode::Nothing {
+            return None;
+        }
         match self.mode {
             Mode::Bubblewrap => linked(scope),
             Mode::Landlock => linked(scope).or_else(|| {
@@ -229,6 +285,23 @@ impl Sandbox {
         }
     }
 
+    /// All that people must know before commands run: of the mode, of root, and of the network.
+    pub fn notices(&self) -> Vec<String> {
+        let mut notices: Vec<String> = self.notice().map(str::to_owned).into_iter().collect();
+        if rustix::process::geteuid().is_root() {
+            notices.push(match (self.mode, self.root) {
+                (Mode::Nothing, _) => NOTICE_ROOT_OPEN.to_owned(),
+                (Mode::Bubblewrap | Mode::Landlock, Root::Mapped) => NOTICE_ROOT_MAPPED.to_owned(),
+                (Mode::Bubblewrap | Mode::Landlock, Root::Kept) => NOTICE_ROOT_KEPT.to_owned(),
+            });
+        }
+        let fenced = self.mode != Mode::Nothing;
+        if fenced && self.network && !self.ports.is_empty() && !fence::can_close_ports() {
+            notices.push(NOTICE_PORTS.to_owned());
+        }
+        notices
+    }
+
     /// How to start a program behind the fence.
     pub fn fence(&self, scope: &Scope, program: &[&OsStr]) -> Result<Fenced, String> {
         let Some(launcher) = &self.launcher else {
@@ -250,14 +323,10 @@ impl Sandbox {
         match self.mode {
             Mode::Bubblewrap => {
                 let protection = protect::protect(&places, &guard);
-                let mut arguments =
-                    bubblewrap::wrap(&places, &protection, &temp, launcher, self.network);
-                let orders = self.orders(Fence::Within {
-                    writable: places.writable.clone(),
-                });
-                arguments.extend(orders.arguments(program)?);
+                let (program, arguments) =
+                    self.wrapped(&places, &protection, &temp, launcher, program)?;
                 Ok(Fenced {
-                    program: bubblewrap::program().into(),
+                    program,
                     arguments,
                     environment: vec![("TMPDIR", bubblewrap::TEMP_INSIDE.into())],
                     is_launched: true,
@@ -279,6 +348,54 @@ impl Sandbox {
         }
     }
 
+    /// What is to be started, and with which arguments.
+    fn wrapped(
+        &self,
+        places: &Places,
+        protection: &Protection,
+        temp: &Path,
+        launcher: &Path,
+        program: &[&OsStr],
+    ) -> Result<(OsString, Vec<OsString>), String> {
+        let bwrap = bubblewrap::program(&places.writable)
+            .ok_or("the sandbox cannot be set up: there is no bwrap that can be trusted")?;
+        let mut wrapped = bubblewrap::wrap(places, protection, temp, launcher, self.network);
+        let orders = self.orders(Fence::Within {
+            writable: places.writable.clone(),
+        });
+        wrapped.extend(orders.arguments(program)?);
+        match self.root {
+            Root::Kept => Ok((bwrap.into(), wrapped)),
+            Root::Mapped => {
+                let mut writable = places.writable.clone();
+                writable.push(temp.to_owned());
+                let mapping = Mapping {
+                    writable,
+                    mount_point: temp.to_owned(),
+                };
+                let mut arguments = mapping.arguments(bwrap)?;
+                arguments.append(&mut wrapped);
+                Ok((launcher.into(), arguments))
+            }
+        }
+    }
+
+    /// Whether root's number is mapped, if it has to be.
+    fn maps_root(&self) -> bool {
+        let (Root::Mapped, Some(launcher)) = (self.root, &self.launcher) else {
+            return true;
+        };
+        let Ok(scratch) = tempfile::tempdir() else {
+            return false;
+        };
+        let place = scratch.path().to_owned();
+        let mapping = Mapping {
+            writable: vec![place.clone()],
+            mount_point: place,
+        };
+        mapping.works(launcher)
+    }
+
     /// How to start a program outside of the fence, after a person allowed it: limits hold, and nothing
     /// is left behind.
     pub fn open(&self, program: &[&OsStr]) -> Result<Fenced, String> {
@@ -295,6 +412,7 @@ impl Sandbox {
         Orders {
             fence,
             network: self.network,
+            ports: self.ports.clone(),
             limits: self.limits.clone(),
             terminal: self.terminal,
             server: std::process::id().cast_signed(),

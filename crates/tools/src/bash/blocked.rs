@@ -3,6 +3,8 @@
 //! Only the last words count, and only those that the fence makes; what the fence shares with ordinary
 //! failures counts only if the line names nothing in the workspace.
 
+use std::path::Path;
+
 use crate::sandbox::Mode;
 use crate::{Output, Scope};
 
@@ -66,6 +68,8 @@ const REFUSED_WORDS: &[&str] = &[
     "EACCES",
 ];
 
+const MISSING_WORDS: &[&str] = &["No such file or directory", "ENOENT"];
+
 /// What the sandbox most likely did not let it do; `None` if it has nothing to do with it.
 pub(super) fn stopped(mode: Mode, scope: &Scope, output: &Output) -> Option<Stopped> {
     let Output::Command {
@@ -100,10 +104,18 @@ pub(super) fn stopped(mode: Mode, scope: &Scope, output: &Output) -> Option<Stop
     if *exit_code == 0 {
         return None;
     }
-    let refused = stderr.lines().rev().take(LAST_LINES).find(|line| {
+    let last = || stderr.lines().rev().take(LAST_LINES);
+    let refused = last().find(|line| {
         REFUSED_WORDS.iter().any(|word| line.contains(word)) && names_outside(scope, line)
     });
-    refused.map(|line| Stopped::Reaching(path_in(line)))
+    if let Some(line) = refused {
+        return Some(Stopped::Reaching(path_in(line)));
+    }
+    let home = std::env::home_dir().filter(|_| mode == Mode::Bubblewrap)?;
+    let hidden = last().find(|line| {
+        MISSING_WORDS.iter().any(|word| line.contains(word)) && names_hidden(scope, &home, line)
+    });
+    hidden.map(|line| Stopped::Reaching(path_in(line)))
 }
 
 fn words_of(line: &str) -> impl Iterator<Item = &str> {
@@ -138,14 +150,30 @@ fn host_in(line: &str) -> Option<String> {
     words_of(line).find_map(|word| of_url(word).or_else(|| plain(word)))
 }
 
-/// Whether a line names an absolute path, and all of them lie outside of the workspace; or a socket.
-fn names_outside(scope: &Scope, line: &str) -> bool {
+/// Whether a line names something of the home directory that is there, or could be made there, and only
+/// the sandbox does not show it.
+fn names_hidden(scope: &Scope, home: &Path, line: &str) -> bool {
+    let in_sight = |path: &Path| {
+        let mut roots = std::iter::once(&scope.directory).chain(&scope.extra);
+        roots.any(|root| path.starts_with(root))
+    };
+    let mut hidden = paths(line)
+        .map(Path::new)
+        .filter(|path| path.starts_with(home) && !in_sight(path));
+    let has_place = |path: &Path| path.parent().is_some_and(|at| at != home && at.is_dir());
+    hidden.any(|path| path.exists() || has_place(path))
+}
+
+/// The absolute paths that a line names.
+fn paths(line: &str) -> impl Iterator<Item = &str> {
     let line = line.strip_prefix("bash: ").unwrap_or(line);
     let ends = |letter: char| letter.is_whitespace() || "'\"`:,;()‘’“”".contains(letter);
-    let mut paths = line
-        .split(ends)
-        .filter(|word| word.starts_with('/'))
-        .peekable();
+    line.split(ends).filter(|word| word.starts_with('/'))
+}
+
+/// Whether a line names an absolute path, and all of them lie outside of the workspace; or a socket.
+fn names_outside(scope: &Scope, line: &str) -> bool {
+    let mut paths = paths(line).peekable();
     let inside = |path: &str| {
         let mut roots = std::iter::once(&scope.directory).chain(&scope.extra);
         roots.any(|root| std::path::Path::new(path).starts_with(root))
@@ -159,6 +187,7 @@ fn names_outside(scope: &Scope, line: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -250,6 +279,38 @@ mod tests {
         ];
         for (stderr, exit_code, expected) in table {
             assert_eq!(told(stderr, exit_code), expected, "{stderr}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_fence_does_not_show_is_known() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        for name in ["project", "notes"] {
+            std::fs::create_dir(at(name)).unwrap();
+        }
+        let scope = Scope {
+            skills: Vec::new(),
+            trusted: false,
+            read_only: false,
+            directory: at("project"),
+            extra: Vec::new(),
+            private: Vec::new(),
+            spill: None,
+        };
+        let table = [
+            ("notes", true),
+            ("notes/new", true),
+            ("missing", false),
+            ("missing/new", false),
+            ("project/missing", false),
+        ];
+        for (name, expected) in table {
+            let line = format!(
+                "bash: line 1: {}: No such file or directory",
+                at(name).display()
+            );
+            assert_eq!(names_hidden(&scope, home.path(), &line), expected, "{name}");
         }
     }
 

@@ -11,10 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use super::launcher::Orders;
 use super::limits::Limits;
-use super::{rules, syscalls};
+use super::rules::{self, Net};
+use super::syscalls::{self, Filter};
 
 /// From this kernel on, processes are counted per user namespace.
 const COUNTED_APART: (u32, u32) = (5, 14);
+/// From this kernel on, Landlock keeps signals in.
+const SIGNALS_SCOPED: (u32, u32) = (6, 12);
+/// From this kernel on, Landlock knows ports.
+const PORTS_CLOSED: (u32, u32) = (6, 7);
 
 /// What this process adds to the fence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,21 +57,45 @@ fn enter(orders: &Orders) -> Result<(), String> {
             .map_err(|error| format!("no terminal: {error}"))?;
     }
     limit(&orders.limits, &orders.fence)?;
-    match &orders.fence {
-        Fence::Open => return Ok(()),
-        Fence::Within { writable } => rules::restrict_writing(writable)?,
-        Fence::Paths { writable, readable } => {
-            drop_capabilities()?;
-            rules::restrict(writable, readable, orders.network)?;
-        }
-    }
-    let guarded = match &orders.fence {
-        // Neither can be seen from within.
-        Fence::Open | Fence::Within { .. } => Vec::new(),
-        Fence::Paths { .. } => vec![orders.server, launcher],
+    let net = match orders.network {
+        true => Net::But(&orders.ports),
+        false => Net::Closed,
     };
-    let apart = matches!(orders.fence, Fence::Within { .. });
-    syscalls::restrict(apart, orders.network, &guarded)
+    let filter = match &orders.fence {
+        Fence::Open => return Ok(()),
+        Fence::Within { writable } => {
+            // Without the network there is a namespace that holds it, with a loopback of its own.
+            let net = if orders.network { net } else { Net::But(&[]) };
+            rules::restrict_writing(writable, net)?;
+            // Nobody else can be seen from within.
+            Filter {
+                apart: true,
+                network: orders.network,
+                ..Filter::default()
+            }
+        }
+        Fence::Paths { writable, readable } => {
+            let guarded = vec![orders.server, launcher];
+            let threads = match is_at_least(SIGNALS_SCOPED) {
+                true => Vec::new(),
+                false => syscalls::guarded_threads(&guarded),
+            };
+            drop_capabilities()?;
+            rules::restrict(writable, readable, net)?;
+            Filter {
+                apart: false,
+                network: orders.network,
+                guarded,
+                threads,
+            }
+        }
+    };
+    syscalls::restrict(&filter)
+}
+
+/// Whether a port can be kept from a command that has the network.
+pub fn can_close_ports() -> bool {
+    is_at_least(PORTS_CLOSED)
 }
 
 fn limit(limits: &Limits, fence: &Fence) -> Result<(), String> {
@@ -76,7 +105,7 @@ fn limit(limits: &Limits, fence: &Fence) -> Result<(), String> {
     lower(Resource::Nofile, limits.open_files)?;
     // Elsewhere all processes of the user would count, those of their desktop too.
     let apart = matches!(fence, Fence::Within { .. });
-    if apart && kernel().is_some_and(|version| version >= COUNTED_APART) {
+    if apart && is_at_least(COUNTED_APART) {
         lower(Resource::Nproc, limits.processes)?;
     }
     Ok(())
@@ -92,6 +121,10 @@ fn lower(resource: Resource, most: u64) -> Result<(), String> {
     };
     rustix::process::setrlimit(resource, new)
         .map_err(|error| format!("no limit {resource:?}: {error}"))
+}
+
+fn is_at_least(version: (u32, u32)) -> bool {
+    kernel().is_some_and(|kernel| kernel >= version)
 }
 
 fn kernel() -> Option<(u32, u32)> {

@@ -338,7 +338,10 @@ fn wanted(below: &Below, hidden: &[PathBuf], by: By) -> Vec<(PathBuf, Extent)> {
         By::Mounts => Some((path.clone(), beside_mounts(root, &path, extent)?)),
     });
     let mut all: Vec<(PathBuf, Extent)> = ways.chain(items).collect();
-    all.retain(|(path, _)| !hidden.iter().any(|hidden| path.starts_with(hidden)));
+    // The workspace may itself lie in a hidden place, which does not hide what is in it.
+    let within = hidden.iter().filter(|hidden| hidden.starts_with(&below.root));
+    let within: Vec<&PathBuf> = within.collect();
+    all.retain(|(path, _)| !within.iter().any(|hidden| path.starts_with(hidden)));
     all
 }
 

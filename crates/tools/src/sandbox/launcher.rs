@@ -2,8 +2,9 @@
 //! limits, and ends with it everything that it started.
 //!
 //! The binary runs itself for this, in two steps: `watch`, which stays, and `fence`, which becomes the
-//! command. The server holds the other end of its standard input: a `t` asks the command to end, and
-//! when the pipe closes, which it also does when the server dies, nothing is left running.
+//! command; where root runs the server there is one before, `map`, with a helper, `hold`. The server holds
+//! the other end of its standard input: a `t` asks the command to end, and when the pipe closes, which it
+//! also does when the server dies, nothing is left running.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -12,9 +13,11 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fence::{self, Fence};
+use super::id_map;
 use super::limits::Limits;
 use super::terminal::Terminal;
 use super::watch::Watch;
@@ -23,6 +26,8 @@ use super::watch::Watch;
 pub const ARGUMENT: &str = "sandbox-exec";
 const WATCH: &str = "watch";
 const FENCE: &str = "fence";
+pub(super) const MAP: &str = "map";
+pub(super) const HOLD: &str = "hold";
 /// What the server writes to ask the command to end.
 pub const TERMINATE: u8 = b't';
 /// The first byte of the launcher's output, before any of the command's: the fence stands so far. If it
@@ -41,6 +46,8 @@ const SWEEP_PAUSE: Duration = Duration::from_millis(5);
 pub struct Orders {
     pub fence: Fence,
     pub network: bool,
+    /// The server's own, which stay closed where the network is open.
+    pub ports: Vec<u16>,
     pub limits: Limits,
     /// Whether the command gets a terminal. What it writes there comes out of the launcher's output.
     pub terminal: bool,
@@ -68,18 +75,31 @@ pub fn run_if_asked() -> Option<i32> {
         return None;
     }
     let step = arguments.next()?;
-    let text = arguments.next()?;
-    let program: Vec<OsString> = arguments.collect();
-    let outcome = match serde_json::from_slice::<Orders>(text.as_encoded_bytes()) {
-        Err(error) => Err(format!("its orders are not understood: {error}")),
-        Ok(orders) if step == WATCH => watch(&orders, &text, &program),
-        Ok(orders) if step == FENCE => Err(fence::become_program(&orders, &program)),
-        Ok(_) => Err("it is not known what to do".to_owned()),
+    let outcome = match step.to_str()? {
+        HOLD => id_map::hold(),
+        MAP => told(arguments.next()?).and_then(|mapping| {
+            let program: Vec<OsString> = arguments.collect();
+            id_map::become_program(&mapping, &program)
+        }),
+        step @ (WATCH | FENCE) => {
+            let text = arguments.next()?;
+            let program: Vec<OsString> = arguments.collect();
+            told(text.clone()).and_then(|orders| match step {
+                WATCH => watch(&orders, &text, &program),
+                _ => Err(fence::become_program(&orders, &program)),
+            })
+        }
+        _ => Err("it is not known what to do".to_owned()),
     };
     Some(outcome.unwrap_or_else(|error| {
         eprintln!("dragoman: the sandbox could not be set up: {error}");
         EXIT_NOT_STARTED
     }))
+}
+
+fn told<T: DeserializeOwned>(text: OsString) -> Result<T, String> {
+    serde_json::from_slice(text.as_encoded_bytes())
+        .map_err(|error| format!("its orders are not understood: {error}"))
 }
 
 enum Event {

@@ -1,111 +1,12 @@
 //! Which places a command may write, which it may read, and which it never sees.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::known_places::{
+    CREDENTIALS, READABLE, READABLE_AT_HOME, SYSTEM_SECRETS, TOOLCHAIN_VARIABLES,
+};
 use crate::{Scope, path};
-
-/// Under the home directory: what opens doors elsewhere.
-const CREDENTIALS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".vault-token",
-    ".docker/config.json",
-    ".docker/run",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".terraform.d/credentials.tfrc.json",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/hub",
-    ".config/glab-cli",
-    ".config/op",
-    ".config/git/credentials",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".mozilla",
-    ".local/share/keyrings",
-    ".password-store",
-    ".cowork",
-    ".codex",
-    ".claude",
-    ".claude.json",
-    ".gemini",
-    ".local/share/opencode/auth.json",
-];
-
-/// What only root should read, and root is who may be running us.
-const SYSTEM_SECRETS: &[&str] = &[
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssh",
-    "/etc/ssl/private",
-    "/etc/krb5.keytab",
-];
-
-/// What a command may read where only named places can be opened (Landlock): the system's programs
-/// and settings …
-const READABLE: &[&str] = &[
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc",
-    "/opt",
-    "/nix",
-    "/gnu",
-    "/snap",
-    "/run/current-system",
-    "/proc",
-    "/sys",
-    "/var/lib/dpkg",
-];
-
-/// … and the user's own toolchains.
-const READABLE_AT_HOME: &[&str] = &[
-    ".asdf",
-    ".bun",
-    ".cache",
-    ".cargo",
-    ".config/git",
-    ".deno",
-    ".gem",
-    ".gitconfig",
-    ".gitignore",
-    ".gradle",
-    ".jdks",
-    ".local/bin",
-    ".local/lib",
-    ".local/share",
-    ".m2",
-    ".mise",
-    ".npm",
-    ".nvm",
-    ".pyenv",
-    ".rbenv",
-    ".rustup",
-    ".sdkman",
-    ".volta",
-    "go",
-];
 
 /// How deep a readable directory is taken apart around what is hidden in it.
 const DEPTH_MAX: usize = 6;
@@ -117,28 +18,37 @@ const SOCKETS_MAX: usize = 1_000;
 pub struct Places {
     pub directory: PathBuf,
     /// The workspace and what else was opened.
+    pub roots: Vec<PathBuf>,
+    /// Those of them that may be written; none in a scope that is read-only.
     pub writable: Vec<PathBuf>,
     pub hidden: Vec<PathBuf>,
+    /// The home directory, where it is hidden as a whole.
+    pub home: Option<PathBuf>,
+    /// What is readable at home: by the name it has there, which may be a link.
+    pub home_readable: Vec<PathBuf>,
     /// Readable although it may lie in a hidden one.
-    pub spill: Option<PathBuf>,
-    home: Option<PathBuf>,
+    pub open: Vec<PathBuf>,
 }
 
 impl Places {
     pub fn of(scope: &Scope) -> std::io::Result<Self> {
+        let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+        Self::at_home(scope, home, &from_environment())
+    }
+
+    /// The places of a user whose home directory this is, with the toolchains they named themselves.
+    fn at_home(
+        scope: &Scope,
+        home: Option<PathBuf>,
+        toolchains: &[PathBuf],
+    ) -> std::io::Result<Self> {
         let directory = scope.directory.canonicalize()?;
-        let extra = scope
-            .extra
-            .iter()
-            .filter_map(|path| path.canonicalize().ok());
-        let mut writable: Vec<PathBuf> = std::iter::once(directory.clone()).chain(extra).collect();
+        let extra = real(&scope.extra);
+        let mut roots: Vec<PathBuf> = std::iter::once(directory.clone()).chain(extra).collect();
         // Nobody means the whole machine by a workspace.
-        writable.retain(|path| path.parent().is_some() && path.is_dir());
-        writable.dedup();
-        let private = scope.private.iter();
-        let private: Vec<PathBuf> = private
-            .filter_map(|path| path.canonicalize().ok())
-            .collect();
+        roots.retain(|path| path.parent().is_some() && path.is_dir());
+        roots.dedup();
+        let private: Vec<PathBuf> = real(&scope.private).collect();
         let is_ours = |root: &PathBuf| {
             let mut private = private.iter();
             private.any(|own| root.starts_with(own) && !path::is_workspace_within(own, root))
@@ -147,47 +57,54 @@ impl Places {
             let message = "the workspace lies in the server's own data, which no command may see";
             return Err(std::io::Error::other(message));
         }
-        writable.retain(|root| !is_ours(root));
-        let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
-        let credentials = home
+        roots.retain(|root| !is_ours(root));
+        let credentials: Vec<PathBuf> = home
             .iter()
-            .flat_map(|home| CREDENTIALS.iter().map(|name| home.join(name)));
-        let system = SYSTEM_SECRETS.iter().map(PathBuf::from);
-        let wanted = private.iter().cloned().chain(credentials).chain(system);
-        let mut hidden: Vec<PathBuf> = wanted.filter_map(|path| path.canonicalize().ok()).collect();
-        hidden.extend(listening(&writable));
+            .flat_map(|home| CREDENTIALS.iter().map(|name| home.join(name)))
+            .collect();
+        let home_readable = home
+            .iter()
+            .flat_map(|home| readable_at(home, toolchains))
+            .collect();
+        // Whose workspace holds their home directory means to open it.
+        let home = home.filter(|home| {
+            home.parent().is_some() && !roots.iter().any(|root| home.starts_with(root))
+        });
+        let system: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
+        let mut hidden: Vec<PathBuf> = [&private, &credentials, &system]
+            .into_iter()
+            .flat_map(real)
+            .chain(listening(&roots))
+            .collect();
         hidden.sort();
         hidden.dedup();
-        // A workspace is what it is even where a place of credentials was named the same.
-        hidden.retain(|path| !writable.contains(path));
+        // A workspace is what it is even where a secret place was named the same.
+        hidden.retain(|path| !roots.contains(path));
         Ok(Self {
             directory,
-            writable,
+            writable: match scope.read_only {
+                true => Vec::new(),
+                false => roots.clone(),
+            },
+            roots,
             hidden,
-            spill: scope
-                .spill
-                .as_ref()
-                .and_then(|path| path.canonicalize().ok()),
             home,
+            home_readable,
+            open: real(scope.spill.iter().chain(&scope.skills)).collect(),
         })
     }
 
     /// All that may be read, where what is hidden can only be left out.
     pub fn readable(&self) -> Vec<PathBuf> {
-        let home = self
-            .home
-            .iter()
-            .flat_map(|home| READABLE_AT_HOME.iter().map(|name| home.join(name)));
-        let mut open = Vec::new();
-        for path in READABLE.iter().map(PathBuf::from).chain(home) {
-            if let Ok(path) = path.canonicalize() {
-                self.open_around_hidden(path, DEPTH_MAX, &mut open);
-            }
+        let system: Vec<PathBuf> = READABLE.iter().map(PathBuf::from).collect();
+        let mut readable = Vec::new();
+        for path in real(system.iter().chain(&self.home_readable)).chain(self.roots.clone()) {
+            self.open_around_hidden(path, DEPTH_MAX, &mut readable);
         }
-        open.extend(self.spill.clone());
-        open.sort();
-        open.dedup();
-        open
+        readable.extend(self.open.clone());
+        readable.sort();
+        readable.dedup();
+        readable
     }
 
     /// What of the writable places may be opened, where what is hidden can only be left out.
@@ -197,6 +114,23 @@ impl Places {
             self.open_around_hidden(path.clone(), DEPTH_MAX, &mut open);
         }
         open
+    }
+
+    /// What must be covered where everything else is seen: not what the covered home directory covers.
+    pub fn covered(&self) -> Vec<PathBuf> {
+        let shown: Vec<PathBuf> = real(&self.home_readable)
+            .chain(self.roots.clone())
+            .chain(self.open.clone())
+            .collect();
+        let is_seen = |path: &PathBuf| match &self.home {
+            Some(home) if path.starts_with(home) => {
+                shown.iter().any(|shown| path.starts_with(shown))
+            }
+            Some(_) | None => true,
+        };
+        let home = self.home.iter().cloned();
+        home.chain(self.hidden.iter().filter(|path| is_seen(path)).cloned())
+            .collect()
     }
 
     fn open_around_hidden(&self, path: PathBuf, depth: usize, open: &mut Vec<PathBuf>) {
@@ -217,6 +151,35 @@ impl Places {
             }
         }
     }
+}
+
+/// Those that are there, free of links.
+fn real<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> impl Iterator<Item = PathBuf> {
+    let real = paths.into_iter().map(|path| path.canonicalize());
+    real.flatten().collect::<Vec<_>>().into_iter()
+}
+
+/// Toolchains in this home directory; those that the user named count only if they lie in it, since
+/// what is outside is seen anyway, and are never the home directory itself.
+fn readable_at(home: &Path, toolchains: &[PathBuf]) -> Vec<PathBuf> {
+    let known = READABLE_AT_HOME.iter().map(|name| home.join(name));
+    let own = toolchains.iter().filter_map(|path| {
+        let real = path.canonicalize().ok()?;
+        (real.starts_with(home) && real != home).then_some(real)
+    });
+    let mut all: Vec<PathBuf> = known.chain(own).filter(|path| path.exists()).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The directories of programs, and toolchains that the user put elsewhere.
+fn from_environment() -> Vec<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+    let named = TOOLCHAIN_VARIABLES.iter().map(|name| variable(name));
+    let lists: Vec<OsString> = std::iter::once(variable("PATH")).chain(named).collect();
+    let paths = lists.iter().flat_map(std::env::split_paths);
+    paths.filter(|path| path.is_absolute()).collect()
 }
 
 /// Sockets that others listen on. A mount that is read-only does not keep anyone from connecting.
@@ -255,4 +218,87 @@ pub fn protected_link(scope: &Scope) -> Option<PathBuf> {
 /// Whether a path is there, a dangling link included.
 pub fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn scope(directory: &Path) -> Scope {
+        Scope {
+            skills: Vec::new(),
+            trusted: false,
+            read_only: false,
+            directory: directory.to_owned(),
+            extra: Vec::new(),
+            private: Vec::new(),
+            spill: None,
+        }
+    }
+
+    /// A home directory with a workspace, a toolchain, and secrets in and beside it.
+    fn home() -> (tempfile::TempDir, PathBuf) {
+        let scratch = tempfile::tempdir().unwrap();
+        let home = scratch.path().canonicalize().unwrap();
+        for name in ["work", ".cargo/bin", ".ssh", "tools/bin", "dotfiles"] {
+            std::fs::create_dir_all(home.join(name)).unwrap();
+        }
+        std::fs::write(home.join(".cargo/credentials.toml"), "").unwrap();
+        std::fs::write(home.join("dotfiles/gitconfig"), "").unwrap();
+        std::os::unix::fs::symlink("dotfiles/gitconfig", home.join(".gitconfig")).unwrap();
+        (scratch, home)
+    }
+
+    #[test]
+    fn of_the_home_directory_only_toolchains_are_seen() {
+        let (_scratch, home) = home();
+        let named = [home.join("tools/bin"), home.clone()];
+        let work = home.join("work");
+        let places = Places::at_home(&scope(&work), Some(home.clone()), &named).unwrap();
+        assert_eq!(places.home, Some(home.clone()));
+        assert_eq!(
+            places.home_readable,
+            [".cargo", ".gitconfig", "tools/bin"].map(|name| home.join(name))
+        );
+        let mine = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
+            let inside = paths.into_iter().filter(|path| path.starts_with(&home));
+            inside.collect()
+        };
+        // What lies in the covered home directory needs no cover of its own.
+        assert_eq!(
+            mine(places.covered()),
+            [home.clone(), home.join(".cargo/credentials.toml")]
+        );
+        let seen = [".cargo/bin", "dotfiles/gitconfig", "tools/bin", "work"];
+        assert_eq!(mine(places.readable()), seen.map(|name| home.join(name)));
+    }
+
+    #[test]
+    fn a_home_directory_that_was_opened_is_seen_but_for_its_secrets() {
+        let (_scratch, home) = home();
+        let places = Places::at_home(&scope(&home), Some(home.clone()), &[]).unwrap();
+        assert_eq!(places.home, None);
+        let covered = places.covered();
+        let inside: Vec<_> = covered
+            .iter()
+            .filter(|path| path.starts_with(&home))
+            .collect();
+        assert_eq!(
+            inside,
+            [&home.join(".cargo/credentials.toml"), &home.join(".ssh")]
+        );
+    }
+
+    #[test]
+    fn a_read_only_scope_has_nothing_to_write() {
+        let (_scratch, home) = home();
+        let read_only = Scope {
+            read_only: true,
+            ..scope(&home.join("work"))
+        };
+        let places = Places::at_home(&read_only, Some(home.clone()), &[]).unwrap();
+        assert_eq!(places.writable_around_hidden(), Vec::<PathBuf>::new());
+        assert!(places.readable().contains(&home.join("work")));
+    }
 }

@@ -1,13 +1,14 @@
 //! Finds out what holds, by really trying.
 
 use std::ffi::OsStr;
-use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::attacks::{self, Attack};
 use super::bubblewrap;
+use super::ground::Ground;
 use super::launcher::STANDS;
 use super::{Limits, Mode, Sandbox};
 use crate::Scope;
@@ -17,8 +18,6 @@ const TRY_MAX: Duration = Duration::from_secs(10);
 const TRIES: usize = 2;
 const TRY_PAUSE: Duration = Duration::from_millis(2);
 const WORD: &str = "the fence stands";
-/// What a script says when it got through.
-const THROUGH: &str = "through";
 const MIB: u64 = 1 << 20;
 
 /// One thing that a command was made to try.
@@ -30,36 +29,54 @@ pub struct Finding {
     pub holds: bool,
     /// Whether the mode promises this; what it does not is asked for instead.
     pub promised: bool,
+    /// The program that it could not be tried without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<&'static str>,
 }
 
-/// Tries everything that a sandbox should keep a command from. Takes a second or two, and blocks.
+/// Makes every attempt of the escape tests. Takes some seconds, and blocks.
 pub fn check(sandbox: &Sandbox) -> std::io::Result<Vec<Finding>> {
-    let ground = Ground::new()?;
     let limited = sandbox.clone().with_limits(small());
     let fenced = sandbox.mode() != Mode::Nothing;
     let mut findings = Vec::new();
-    for (what, script) in ground.attempts() {
+    for attack in attacks::ALL {
+        let missing = attack.missing();
         findings.push(Finding {
-            what,
-            holds: ground.is_kept_from(sandbox, &script),
-            promised: fenced,
+            what: attack.name,
+            holds: missing.is_none() && is_kept_from(sandbox, attack.script)?,
+            promised: missing.is_none() && promises(sandbox, attack),
+            missing,
         });
     }
-    for (what, script) in INSIDE {
-        findings.push(Finding {
-            what,
-            holds: ground.is_kept_from(sandbox, script),
-            promised: sandbox.mode() == Mode::Bubblewrap,
-        });
-    }
+    findings.push(Finding {
+        what: OWN_PORT.0,
+        holds: is_kept_from_own_port(sandbox)?,
+        promised: fenced && super::fence::can_close_ports(),
+        missing: None,
+    });
     for (what, script) in STORMS {
         findings.push(Finding {
             what,
-            holds: ground.is_kept_from(&limited, script),
+            holds: is_kept_from(&limited, script)?,
             promised: true,
+            missing: None,
         });
     }
     Ok(findings)
+}
+
+/// Whether the mode is meant to hold it.
+fn promises(sandbox: &Sandbox, attack: &Attack) -> bool {
+    match sandbox.mode() {
+        Mode::Bubblewrap => true,
+        Mode::Landlock => !attack.inside && !attack.beyond_landlock,
+        Mode::Nothing => false,
+    }
+}
+
+/// Whether there is a `bwrap` to be tried.
+pub fn has_bubblewrap() -> bool {
+    bubblewrap::program(&[]).is_some()
 }
 
 /// Why a mode does not work here; `None` if it does.
@@ -67,9 +84,10 @@ pub fn why_not(sandbox: &Sandbox) -> Option<&'static str> {
     if works(sandbox) {
         return None;
     }
-    let installed = || bubblewrap::program().is_file();
     Some(match sandbox.mode() {
-        Mode::Bubblewrap if !installed() => "bwrap is not installed",
+        Mode::Bubblewrap if !has_bubblewrap() => {
+            "bwrap is not installed, or not where only root and you can change it"
+        }
         Mode::Bubblewrap => {
             "bwrap cannot make its namespaces here (a container, or the kernel forbids it)"
         }
@@ -78,37 +96,29 @@ pub fn why_not(sandbox: &Sandbox) -> Option<&'static str> {
     })
 }
 
-const INSIDE: &[(&str, &str)] = &[
-    (
-        "write a git hook of the workspace",
-        "echo x > .git/hooks/pre-commit && echo through",
-    ),
-    (
-        "write git's settings of the workspace",
-        "echo x > .git/config && echo through",
-    ),
-    (
-        "write .cowork in the workspace",
-        "mkdir -p .cowork && echo x > .cowork/x && echo through",
-    ),
-    (
-        "write .agent in the workspace",
-        "mkdir -p .agent && echo x > .agent/x && echo through",
-    ),
-];
+const OWN_PORT: (&str, &str) = (
+    "the server's port, with the network open",
+    "exec 3<>/dev/tcp/127.0.0.1/$PORT && echo ESCAPED",
+);
 
 const STORMS: &[(&str, &str)] = &[
     (
         "start processes without end",
-        "for i in $(seq 100); do sleep 20 & done; wait; echo through",
+        // The shell itself waits a quarter of a minute for one more process.
+        "if command -v perl > /dev/null; then perl -e 'for (1 .. 100) { $p = fork; defined $p or die; $p or exec(\"sleep\", 2) or die } wait' && echo ESCAPED; \
+         else for i in $(seq 100); do sleep 2 & done; wait; echo ESCAPED; fi",
     ),
     (
         "take memory without end",
-        "x=$(head -c 300000000 /dev/zero | tr '\\0' x); echo through ${#x} | cut -c 1-20",
+        "x=$(head -c 300000000 /dev/zero | tr '\\0' x); echo ESCAPED ${#x} | cut -c 1-20",
     ),
     (
         "fill the disk with a file",
-        "head -c 8000000 /dev/zero > big && echo through",
+        "head -c 8000000 /dev/zero > big && echo ESCAPED",
+    ),
+    (
+        "fill the disk without writing",
+        "for i in $(seq 40); do fallocate -l 1000000 f$i || exit; done; sleep 2; echo ESCAPED",
     ),
 ];
 
@@ -118,98 +128,40 @@ fn small() -> Limits {
         memory_bytes: 128 * MIB,
         processes: 30,
         file_bytes: MIB,
+        written_bytes: 24 * MIB,
         ..Limits::default()
     }
 }
 
-/// What the attempts are made on.
-struct Ground {
-    base: tempfile::TempDir,
-    port: TcpListener,
+/// A new ground for each attempt. Not where temporary files are: those are hidden altogether.
+fn ground() -> std::io::Result<Ground> {
+    let home = std::env::home_dir().map(|home| Ground::new(&home));
+    match home {
+        Some(Ok(ground)) => Ok(ground),
+        Some(Err(_)) | None => Ground::new(&std::env::temp_dir()),
+    }
 }
 
-impl Ground {
-    fn new() -> std::io::Result<Self> {
-        // Not where temporary files are: those are hidden altogether. Elsewhere it may be read-only.
-        let home = std::env::home_dir().map(|home| {
-            tempfile::Builder::new()
-                .prefix(".dragoman-check-")
-                .tempdir_in(home)
-        });
-        let base = match home {
-            Some(Ok(base)) => base,
-            Some(Err(_)) | None => tempfile::tempdir()?,
-        };
-        for name in ["workspace/.git/hooks", "outside", "private"] {
-            std::fs::create_dir_all(base.path().join(name))?;
-        }
-        std::fs::write(base.path().join("workspace/.git/config"), "")?;
-        std::fs::write(base.path().join("private/token"), THROUGH)?;
-        let port = TcpListener::bind("127.0.0.1:0")?;
-        Ok(Self { base, port })
-    }
+fn is_kept_from(sandbox: &Sandbox, script: &str) -> std::io::Result<bool> {
+    let ground = ground()?;
+    Ok(tries(sandbox, &ground, script))
+}
 
-    fn scope(&self) -> Scope {
-        Scope {
-            skills: Vec::new(),
-            trusted: false,
-            read_only: false,
-            directory: self.base.path().join("workspace"),
-            extra: Vec::new(),
-            private: vec![self.base.path().join("private")],
-            spill: None,
-        }
-    }
+fn is_kept_from_own_port(sandbox: &Sandbox) -> std::io::Result<bool> {
+    let ground = ground()?;
+    let open = sandbox.clone().with_network(true);
+    Ok(tries(
+        &open.with_ports(vec![ground.port()]),
+        &ground,
+        OWN_PORT.1,
+    ))
+}
 
-    fn attempts(&self) -> Vec<(&'static str, String)> {
-        let port = self.port.local_addr().map_or(0, |address| address.port());
-        let server = std::process::id();
-        let ptrace = if cfg!(target_arch = "x86_64") {
-            101
-        } else {
-            117
-        };
-        vec![
-            (
-                "write outside of the workspace",
-                "echo x > ../outside/made && echo through".to_owned(),
-            ),
-            (
-                "follow a link out",
-                "ln -sfn ../outside link; echo x > link/made && echo through".to_owned(),
-            ),
-            ("read the server's keys", "cat ../private/token".to_owned()),
-            (
-                "read the server's environment",
-                format!("grep -q . /proc/{server}/environ && echo through"),
-            ),
-            (
-                "connect to the server's port",
-                format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo through"),
-            ),
-            (
-                "signal the server",
-                format!("kill -0 {server} && echo through"),
-            ),
-            (
-                "trace another process",
-                format!(
-                    "sleep 5 & if command -v perl > /dev/null; then perl -e 'exit(syscall({ptrace}, 16, $ARGV[0] + 0, 0, 0) == 0 ? 0 : 1)' $! && echo through; \
-                 else grep -q 'Seccomp:.*2' /proc/self/status || echo through; fi; kill -9 $!"
-                ),
-            ),
-            (
-                "mount something",
-                "unshare -Urm true && echo through".to_owned(),
-            ),
-        ]
-    }
-
-    fn is_kept_from(&self, sandbox: &Sandbox, script: &str) -> bool {
-        match run(sandbox, &self.scope(), script) {
-            Some(said) => !said.contains(THROUGH),
-            None => false,
-        }
+fn tries(sandbox: &Sandbox, ground: &Ground, script: &str) -> bool {
+    let script = format!("{}\n{script}", ground.variables());
+    match run(sandbox, &ground.scope(), &script) {
+        Some(said) => ground.damage(&said, "").is_none(),
+        None => false,
     }
 }
 

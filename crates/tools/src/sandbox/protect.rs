@@ -79,7 +79,10 @@ pub fn protect(places: &Places, guard: &Guard) -> Protection {
     for path in guard.nested() {
         protection.mount(&path);
     }
-    let is_hidden = |path: &PathBuf| places.hidden.iter().any(|hidden| path.starts_with(hidden));
+    // A workspace may itself lie in a hidden place, which does not hide what is in it.
+    let in_root = |hidden: &&PathBuf| places.writable.iter().any(|root| hidden.starts_with(root));
+    let hidden: Vec<&PathBuf> = places.hidden.iter().filter(in_root).collect();
+    let is_hidden = |path: &PathBuf| hidden.iter().any(|hidden| path.starts_with(hidden));
     let is_writable = |path: &PathBuf| {
         places
             .writable

@@ -21,6 +21,19 @@ pub fn running(word: &str) -> usize {
     lines.filter(has).count()
 }
 
+/// The number of the user whose process has the word in its command line.
+pub fn user_of(word: &str) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    let mut processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let sleeps = |line: &[u8]| {
+        line.split(|&byte| byte == 0)
+            .eq([b"sleep", word.as_bytes(), b""])
+    };
+    let process = processes
+        .find(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| sleeps(&line)));
+    process?.metadata().ok().map(|meta| meta.uid())
+}
+
 /// A time to sleep that no other process has: so it can be found.
 fn mark() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -51,6 +64,10 @@ const DAEMONS: &[(&str, &str)] = &[
     (
         "deaf",
         "setsid bash -c 'trap \"\" TERM HUP INT; sleep MARK; sleep MARK' > /dev/null 2>&1 & echo up",
+    ),
+    (
+        "after an attack on the launcher's limits",
+        "prlimit --pid $PPID --cpu=0:0 --nofile=0:0 2>/dev/null; (setsid sleep MARK > /dev/null 2>&1 &); echo up",
     ),
     (
         "after an attack on the launcher",

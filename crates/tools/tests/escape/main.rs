@@ -3,40 +3,78 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod attacks;
 mod ends;
 mod limits;
 mod protected;
+mod reach;
 mod under_home;
 mod world;
 
-use tools::sandbox::{Mode, Sandbox};
+use std::sync::LazyLock;
+
+use tools::Scope;
+use tools::sandbox::probe;
+use tools::sandbox::{Mode, Sandbox, attacks};
 use world::{World, launcher};
 
-/// The fences that work here; printed, so that a run tells what it has tried.
+/// The fences that work here; printed, so that a run tells what it has tried and what not.
 fn fences() -> Vec<Sandbox> {
+    static FOUND: LazyLock<Vec<Sandbox>> = LazyLock::new(find_fences);
+    FOUND.clone()
+}
+
+fn find_fences() -> Vec<Sandbox> {
     let _alone = world::alone();
-    let wanted = [Mode::Bubblewrap, Mode::Landlock];
-    let all = wanted.map(|mode| Sandbox::with_mode(mode, launcher()));
-    let works = all.into_iter().filter(Sandbox::works);
-    let fences: Vec<Sandbox> = works.collect();
+    let mut fences = Vec::new();
+    for mode in [Mode::Bubblewrap, Mode::Landlock] {
+        let fence = Sandbox::with_mode(mode, launcher());
+        match probe::why_not(&fence) {
+            None => fences.push(fence),
+            Some(why) => {
+                println!("sandbox {}: NOT TRIED: {why}", mode.name());
+                let missing = mode == Mode::Bubblewrap && !probe::has_bubblewrap();
+                let must = mode == Mode::Bubblewrap && !missing;
+                assert!(!must, "bubblewrap is installed and does not work: {why}");
+            }
+        }
+    }
     let names: Vec<&str> = fences.iter().map(|fence| fence.mode().name()).collect();
-    println!("sandbox modes tried on this machine: {names:?}");
+    println!("sandbox modes tried as user {}: {names:?}", user());
     assert!(!fences.is_empty(), "this machine offers no sandbox at all");
     fences
 }
 
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The fences, and for root the one that does not map its number.
+fn fences_of_root_too() -> Vec<(String, Sandbox)> {
+    let mut all = Vec::new();
+    for fence in fences() {
+        let name = fence.mode().name();
+        if fence.mode() == Mode::Bubblewrap && user() == 0 {
+            let kept = format!("{name}, root's number kept");
+            all.push((kept, fence.clone().with_root_kept()));
+        }
+        all.push((name.to_owned(), fence));
+    }
+    all
+}
+
 #[tokio::test]
 async fn no_attempt_gets_out() {
-    for fence in fences() {
-        let mut escapes = Vec::new();
-        for attack in attacks::ALL {
+    for (name, fence) in fences_of_root_too() {
+        let (mut escapes, mut tried) = (Vec::new(), 0);
+        let all = attacks::ALL.iter();
+        for attack in all.filter(|attack| attack.needs_root() || !name.contains("kept")) {
             let world = World::new();
             let beyond = attack.beyond_landlock && fence.mode() == Mode::Landlock;
             if beyond || attack.inside && !fence.protects_inside(&world.scope()) {
-                println!("{} cannot hold: {}", fence.mode().name(), attack.name);
+                println!("{name} cannot hold: {}", attack.name);
                 continue;
             }
+            tried += 1;
             let ran = world.run(&fence, attack.script).await;
             if let Some(how) = world.damage(&ran) {
                 escapes.push(format!(
@@ -46,10 +84,10 @@ async fn no_attempt_gets_out() {
                 ));
             }
         }
-        let mode = fence.mode().name();
+        println!("{name}: {tried} attempts as user {}", user());
         assert!(
             escapes.is_empty(),
-            "got out of {mode}:\n{}",
+            "got out of {name}:\n{}",
             escapes.join("\n")
         );
     }
@@ -98,6 +136,14 @@ async fn what_a_command_needs_works() {
         ("devices", "head -c 4 /dev/urandom > /dev/null && echo x"),
         ("processes of its own", "sleep 100 & kill $! && echo x"),
         (
+            "what was made belongs to who made it",
+            "touch mine && test -O mine && test $(stat -c %U mine) = $(id -un) && echo x",
+        ),
+        (
+            "threads and limits of its own",
+            "ulimit -n 32 && nice -n 5 true && echo x",
+        ),
+        (
             "a fifo of its own",
             "mkfifo pipe && (echo x > pipe &) && cat pipe",
         ),
@@ -123,10 +169,7 @@ async fn nothing_of_the_fence_stays_in_the_workspace() {
         let world = World::new();
         let plain = world.path("ws/plain");
         std::fs::create_dir(&plain).unwrap();
-        let scope = tools::Scope {
-            skills: Vec::new(),
-            trusted: false,
-            read_only: false,
+        let scope = Scope {
             directory: plain.clone(),
             ..world.scope()
         };
@@ -153,7 +196,7 @@ async fn the_link_of_a_worktree_stays() {
         let world = World::new();
         let (tree, link) = (world.path("extra"), world.path("extra/.git"));
         std::fs::write(&link, "gitdir: /somewhere\n").unwrap();
-        let scope = tools::Scope {
+        let scope = Scope {
             directory: tree,
             ..world.scope()
         };
@@ -216,4 +259,21 @@ async fn the_network_opens_when_it_is_granted() {
         let ran = world.run(&fence, script).await;
         assert_eq!(ran.stdout, "", "{}: {}", fence.mode().name(), ran.words());
     }
+}
+
+/// What `dragoman sandbox check` says of a fence that works.
+#[tokio::test]
+async fn the_check_finds_that_every_promise_holds() {
+    let best = fences().remove(0);
+    let _alone = world::alone();
+    let check = tokio::task::spawn_blocking(move || probe::check(&best));
+    let findings = check.await.unwrap().unwrap();
+    let broken: Vec<_> = findings
+        .iter()
+        .filter(|finding| finding.promised && !finding.holds)
+        .collect();
+    assert!(broken.is_empty(), "{broken:?}");
+    // It makes all attempts that these tests make.
+    let named = |attack: &attacks::Attack| findings.iter().any(|found| found.what == attack.name);
+    assert!(attacks::ALL.iter().all(named));
 }

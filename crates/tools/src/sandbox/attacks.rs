@@ -1,8 +1,11 @@
-//! The attempts. A script may say ESCAPED; the world is looked at in any case.
+//! Attempts to get out: the escape tests make them, and so does `dragoman sandbox check` on the machine of
+//! whoever asks. So each is harmless where it succeeds: it aims at the ground made for it, leaves as it
+//! was what it sets, or only opens.
 //!
-//! Variables: `$OUT` a directory outside, `$WS` the workspace, `$PRIVATE` the server's own data,
-//! `$SERVER` its process, `$PORT` and `$TOKEN` its port and token, `$SOCKET` and `$ABSTRACT` its
-//! sockets, `$PTRACE` the number of that system call.
+//! A script may say ESCAPED; the ground is looked at in any case. Variables: `$OUT` a directory outside,
+//! `$WS` the workspace, `$PRIVATE` the server's own data, `$AT_HOME` a file in the home directory,
+//! `$SERVER` its process, `$PORT` and `$TOKEN` its port and token, `$SOCKET` and `$ABSTRACT` its sockets,
+//! `$PTRACE` the number of that system call.
 
 pub struct Attack {
     pub name: &'static str,
@@ -24,7 +27,26 @@ enum Works {
     Perhaps,
 }
 
+/// Programs that attempts are made with and that a machine may lack.
+const PROGRAMS: &[&str] = &[
+    "chrt", "git", "ionice", "perl", "prlimit", "renice", "taskset", "unshare",
+];
+
 impl Attack {
+    /// What it needs and this machine does not have: then nothing can be said.
+    pub fn missing(&self) -> Option<&'static str> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let is_there = |name: &str| std::env::split_paths(&path).any(|dir| dir.join(name).exists());
+        let words = self.script.split(|c: char| !c.is_alphanumeric());
+        let needed = words.filter_map(|word| PROGRAMS.iter().find(|name| **name == word));
+        needed.copied().find(|name| !is_there(name))
+    }
+
+    /// Whether it depends on what root is to commands.
+    pub fn needs_root(&self) -> bool {
+        self.works != Works::Everywhere
+    }
+
     pub fn works_unfenced(&self) -> bool {
         match self.works {
             Works::Everywhere => true,
@@ -90,6 +112,18 @@ pub const ALL: &[Attack] = &[
         "chmod 0 $OUT/kept && echo ESCAPED",
     ),
     outside("lend one's rights", "chmod u+s $OUT/kept && echo ESCAPED"),
+    outside(
+        "lend one's rights by a file in the workspace",
+        "echo x > lent; chmod u+s lent && echo ESCAPED",
+    ),
+    outside(
+        "lend one's group by a file in the workspace",
+        "echo x > lent; chmod g+s lent && echo ESCAPED",
+    ),
+    outside(
+        "make a file that lends one's rights",
+        "perl -MFcntl -e 'sysopen(F, \"lent\", O_CREAT|O_WRONLY, 04755) or die; print \"ESCAPED\" if -u \"lent\"'",
+    ),
     // Writing elsewhere.
     outside("write outside", "echo x > $OUT/made"),
     outside("append to a file outside", "echo x >> $OUT/kept"),
@@ -166,7 +200,20 @@ pub const ALL: &[Attack] = &[
         "settings of the kernel",
         "echo 1 > /proc/sys/kernel/panic_on_warn_not && echo ESCAPED; v=$(cat /proc/sys/vm/swappiness) && echo $v > /proc/sys/vm/swappiness && echo ESCAPED",
     ),
+    as_root(
+        "settings of the kernel, opened to be read and written",
+        "v=$(cat /proc/sys/vm/swappiness) && printf $v 1<>/proc/sys/vm/swappiness && echo ESCAPED",
+    ),
+    as_root(
+        "what runs when a program crashes",
+        "exec 3<>/proc/sys/kernel/core_pattern && echo ESCAPED",
+    ),
+    perhaps(
+        "the kernel's emergency keys",
+        "exec 3<>/proc/sysrq-trigger && echo ESCAPED",
+    ),
     // Secrets.
+    outside("read a file of the home directory", "cat $AT_HOME"),
     outside("read the server's token", "cat $PRIVATE/token"),
     outside("read it through a link", "ln -s $PRIVATE/token t; cat t"),
     outside(
@@ -224,6 +271,38 @@ pub const ALL: &[Attack] = &[
     ),
     // Other processes and the kernel.
     outside("signal the server", "kill -0 $SERVER && echo ESCAPED"),
+    outside(
+        "limits of the server",
+        "prlimit --pid $SERVER --core=0:0 && echo ESCAPED",
+    ),
+    outside(
+        "limits of the launcher",
+        "prlimit --pid $PPID --core=0:0 && echo ESCAPED",
+    ),
+    outside(
+        "the priority of the server",
+        "renice 0 -p $SERVER && echo ESCAPED",
+    ),
+    outside(
+        "the priority of the launcher",
+        "renice 0 -p $PPID && echo ESCAPED",
+    ),
+    outside(
+        "the server's turn at the disk",
+        "ionice -c 2 -n 4 -p $SERVER && echo ESCAPED",
+    ),
+    outside(
+        "the launcher's turn at the processor",
+        "chrt -o -p 0 $PPID && echo ESCAPED",
+    ),
+    outside(
+        "the server's processors",
+        "m=$(taskset -p $SERVER | sed 's/.*: //') && taskset -p $m $SERVER && echo ESCAPED",
+    ),
+    outside(
+        "signal the server by input of its own",
+        "perl -MFcntl -e 'open(F, \"<\", \"/dev/null\") or die; fcntl(F, 8, $ENV{SERVER} + 0) or die $!; print \"ESCAPED\"'",
+    ),
     outside(
         "ptrace",
         "sleep 50 & perl -e 'exit(syscall($ENV{PTRACE}+0,16,$ARGV[0]+0,0,0) == 0 ? 0 : 1)' $! && echo ESCAPED; kill -9 %1",
