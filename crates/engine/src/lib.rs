@@ -53,6 +53,10 @@ pub struct Config {
     pub directory: PathBuf,
     /// Where our data lies.
     pub home: PathBuf,
+    /// What no tool may read or write: our data, and a file with the server's token.
+    pub private: Vec<PathBuf>,
+    /// The ports that the server listens on, which no command may reach.
+    pub ports: Vec<u16>,
     /// The folder in a workspace that holds its settings.
     pub workspace_data: PathBuf,
     /// New threads run everything without asking.
@@ -273,6 +277,7 @@ impl Shared {
 
     async fn find_sandbox(&self, tell: bool) -> Arc<tools::Sandbox> {
         let (fence, home) = (self.config.sandbox, self.config.home.clone());
+        let ports = self.config.ports.clone();
         let find = || async move {
             let detect = move || {
                 let (sandbox, network) = match fence {
@@ -280,11 +285,14 @@ impl Shared {
                     Fence::Best { network } => (tools::Sandbox::detect(), network),
                     Fence::Only { mode, network } => (tools::Sandbox::only(mode), network),
                 };
-                sandbox.with_home(&home).with_network(network)
+                sandbox
+                    .with_home(&home)
+                    .with_network(network)
+                    .with_ports(ports)
             };
             let found = tokio::task::spawn_blocking(detect).await;
             let sandbox = found.unwrap_or_else(|_| tools::Sandbox::nothing());
-            if let Some(notice) = sandbox.notice().filter(|_| tell) {
+            for notice in sandbox.notices().into_iter().filter(|_| tell) {
                 tracing::warn!("{notice}");
             }
             Arc::new(sandbox)

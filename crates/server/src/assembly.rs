@@ -42,6 +42,8 @@ pub struct Settings {
     /// Dialects with ports of their own.
     pub listen: Vec<Listen>,
     pub token: Option<Token>,
+    /// Where it was read from; no tool may read it there.
+    pub token_file: Option<PathBuf>,
     pub allow_hosts: Vec<String>,
     pub allow_origins: Vec<String>,
     pub auto_approve: bool,
@@ -133,12 +135,15 @@ impl Listening {
     pub async fn open(self) -> anyhow::Result<Running> {
         let settings = self.site.settings.clone();
         let label = owner_label(self.address);
+        let others = self.others.iter().map(|(_, address)| address);
+        let addresses = others.chain([&self.address]);
+        let ports = addresses.map(SocketAddr::port).collect();
         let assembling = tokio::task::spawn_blocking(move || {
             let notice = home::prepare(&settings.home)?;
             let store = database::open(&settings.home, &label)?;
             // Before any program can be run by what a killed server's command has left.
             tools::sandbox::recover(&settings.home);
-            let (engine, models) = assemble(&settings, store)?;
+            let (engine, models) = assemble(&settings, ports, store)?;
             anyhow::Ok((engine, models, notice))
         });
         let (engine, models, home_notice) = assembling.await.context("the start was cut off")??;
@@ -288,7 +293,19 @@ fn skills(home: &Path) -> Vec<PathBuf> {
     [home.join("skills")].into_iter().chain(user).collect()
 }
 
-fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, Arc<Models>)> {
+/// What is the server's own: its data, and its token wherever that lies.
+fn private(settings: &Settings) -> Vec<PathBuf> {
+    let token_file = settings.token_file.iter().map(std::path::absolute);
+    std::iter::once(settings.home.clone())
+        .chain(token_file.flatten())
+        .collect()
+}
+
+fn assemble(
+    settings: &Settings,
+    ports: Vec<u16>,
+    store: SharedStore,
+) -> anyhow::Result<(Engine, Arc<Models>)> {
     if !settings.directory.is_dir() {
         bail!(
             "{} is not a directory; name one with --dir",
@@ -305,6 +322,8 @@ fn assemble(settings: &Settings, store: SharedStore) -> anyhow::Result<(Engine, 
     let config = engine::Config {
         directory: settings.directory.clone(),
         home: settings.home.clone(),
+        private: private(settings),
+        ports,
         workspace_data: PathBuf::from(WORKSPACE_DATA),
         auto_approve: settings.auto_approve,
         approvals: settings.approvals,

@@ -101,6 +101,7 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
         port: arguments.port,
         listen: arguments.listen,
         token: Token::configured(arguments.token_file.as_deref())?,
+        token_file: arguments.token_file,
         allow_hosts: arguments.allow_host,
         allow_origins: arguments.allow_origin,
         auto_approve: arguments.yolo,

@@ -114,7 +114,7 @@ pub fn scope(turn: &Turn) -> Scope {
         skills: turn.shared.config.skills.clone(),
         trusted: false,
         read_only: turn.permits.borrow().settings.sandbox == SandboxMode::ReadOnly,
-        private: vec![turn.shared.config.home.clone()],
+        private: turn.shared.config.private.clone(),
         spill: Some(
             turn.shared
                 .config

@@ -281,6 +281,8 @@ fn open(
     let store = Arc::new(Faulty::new(world.open()));
     let config = Config {
         home: directory.join("home"),
+        private: vec![directory.join("home")],
+        ports: Vec::new(),
         workspace_data: PathBuf::from(".data"),
         directory,
         auto_approve: stage.auto_approve,

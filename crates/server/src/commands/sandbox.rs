@@ -11,7 +11,7 @@ use crate::screen::{GREEN, RED, YELLOW, has_colours, painted};
 
 const EXAMPLES: &str = "\
 Examples:
-  dragoman sandbox check           tries to break out in a dozen ways, and tells what held
+  dragoman sandbox check           makes every attempt to break out of our own tests
   dragoman sandbox check --json    the same, for programs
 
 It ends with 0 if a sandbox holds, and with 1 otherwise.";
@@ -90,6 +90,7 @@ impl Report {
             "mode": self.sandbox.mode(),
             "holds": self.holds(),
             "notice": self.sandbox.notice(),
+            "notices": self.sandbox.notices(),
             "missed": missed.collect::<Vec<_>>(),
             "limits": self.sandbox.limits(),
             "findings": self.findings,
@@ -102,18 +103,19 @@ impl Report {
             println!("{}: does not work: {why}", mode.name());
         }
         println!(
-            "{}: in use\n\nA command that tried to",
+            "{}: in use\n\nWhat a command tried",
             self.sandbox.mode().name()
         );
         for finding in &self.findings {
-            let (paint, word) = match (finding.holds, finding.promised) {
-                (true, _) => (GREEN, "was stopped"),
-                (false, true) => (RED, "GOT THROUGH"),
-                (false, false) => (YELLOW, "got through"),
+            let (paint, word) = match (finding.missing, finding.holds, finding.promised) {
+                (Some(program), _, _) => (YELLOW, format!("was not tried: no {program} here")),
+                (None, true, _) => (GREEN, "was stopped".to_owned()),
+                (None, false, true) => (RED, "GOT THROUGH".to_owned()),
+                (None, false, false) => (YELLOW, "got through".to_owned()),
             };
-            println!("  {:<40} {}", finding.what, painted(word, paint, colours));
+            println!("  {:<56} {}", finding.what, painted(&word, paint, colours));
         }
-        if let Some(notice) = self.sandbox.notice() {
+        for notice in self.sandbox.notices() {
             println!("\n{notice}");
         }
     }

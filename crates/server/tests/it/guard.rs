@@ -64,6 +64,7 @@ fn settings(scratch: &Scratch) -> Settings {
         port: 0,
         listen: Vec::new(),
         token: None,
+        token_file: None,
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         auto_approve: false,

@@ -1,5 +1,7 @@
 //! What must stay inside stays inside.
 
+use std::os::unix::fs::PermissionsExt;
+
 use anyhow::ensure;
 use serde_json::json;
 use testkit::process::Launch;
@@ -9,6 +11,70 @@ use super::{LIMIT, SECRET, raw};
 use crate::{DRAGOMAN, Visitor, tell};
 
 const KEY: &str = "sk-planted-key-0123456789";
+
+/// A command that has the token could answer its own questions.
+#[test]
+fn no_tool_reads_the_token_file() {
+    tell(LIMIT, async {
+        let scratch = Scratch::new()?;
+        let file = scratch.workspace().join("token");
+        std::fs::write(&file, SECRET)?;
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?;
+        let launch = Launch::new(DRAGOMAN, &scratch)
+            .argument(&format!("--token-file={}", file.display()))
+            .argument("--yolo");
+        let mut server = Process::start(&launch).await?;
+        let url = format!("{}?token={SECRET}", server.url());
+        let mut visitor = Visitor::greet(Client::connect(&url).await?).await?;
+        for call in [
+            r#"read {"filePath": "token"}"#,
+            r#"grep {"pattern": "."}"#,
+            r#"bash {"command": "cat token; cat < token"}"#,
+        ] {
+            visitor.say(&format!("tool {call}")).await?;
+            visitor.rest().await?;
+        }
+        let heard = visitor.client.heard();
+        ensure!(heard.iter().any(|frame| frame.contains("Tool result:")));
+        for frame in heard {
+            ensure!(!frame.contains(SECRET), "told the token: {frame}");
+        }
+        server.terminate().await?;
+        Ok(())
+    });
+}
+
+/// With the network open, commands reach other ports of this machine, but never the server's.
+#[test]
+fn a_command_with_the_network_does_not_reach_the_server() {
+    tell(LIMIT, async {
+        let scratch = Scratch::new()?;
+        let launch = Launch::new(DRAGOMAN, &scratch)
+            .argument("--network")
+            .argument("--yolo");
+        let mut server = Process::start(&launch).await?;
+        let mut visitor = Visitor::greet(Client::connect(server.url()).await?).await?;
+        let other = std::net::TcpListener::bind("127.0.0.1:0")?;
+        let tried = [server.port(), other.local_addr()?.port()].map(|port| {
+            format!(
+                "(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo reached-{}",
+                port == server.port()
+            )
+        });
+        let command = json!({ "command": format!("{}; true", tried.join("; ")) });
+        let answer = visitor.converse(&format!("tool bash {command}")).await?;
+        ensure!(
+            answer.contains("reached-false\n") || answer.contains("reached-false\\n"),
+            "{answer}"
+        );
+        ensure!(
+            !answer.contains("reached-true\n") && !answer.contains("reached-true\\n"),
+            "{answer}"
+        );
+        server.terminate().await?;
+        Ok(())
+    });
+}
 
 #[test]
 fn no_secret_is_ever_sent_or_logged() {
