@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask help` lists them.
 
 mod bench;
+mod escape;
 mod fuzz;
 mod peers;
 mod run;
@@ -16,6 +17,7 @@ const HELP: &str = "\
 cargo xtask <command>
 
   test                       everything that decides whether a change lands
+  escape                     try to get out of the sandbox, in every mode, as root and as a user
   peers                      install the servers that the live tests talk to
   tidy                       the project's own rules, in a second
   transcripts                run every scenario and compare its transcripts
@@ -52,6 +54,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
     };
     match command.as_str() {
         "test" => test::run(rest),
+        "escape" => escape::run(rest),
         "peers" => peers::run(rest),
         "tidy" => tidy::run(rest),
         "transcripts" => transcripts::run(rest),

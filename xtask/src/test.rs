@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
+use crate::escape::{self, Bubblewrap};
 use crate::peers::{Location, Peers};
 use crate::run::{cargo, root, succeed, works};
 use crate::tidy;
@@ -13,27 +14,32 @@ use crate::tidy;
 type Stage = (&'static str, fn(&mut Help) -> anyhow::Result<()>);
 
 /// Cheap ones first: a forgotten `cargo fmt` should not cost a build.
-const STAGES: [Stage; 6] = [
+const STAGES: [Stage; 7] = [
     ("fmt", |_| fmt()),
     ("tidy", |_| tidy::check()),
     ("clippy", clippy),
     ("tests", tests),
+    ("escape", escape),
     ("live", live),
     ("doctests", |_| doctests()),
 ];
 
 /// The tests that need a peer; they run last, and among themselves.
 const LIVE: &str = "binary(peers)";
+/// The tests that attack the sandbox; they run apart, as each user that this run can be.
+const ESCAPE: &str = "binary(escape)";
 
 /// What the tests need from outside: asked for when the compiler starts, needed when it is done.
 #[derive(Default)]
 struct Help {
     coming: Option<Peers>,
     here: Vec<Location>,
+    bubblewrap: Option<Bubblewrap>,
 }
 
 impl Help {
     fn call(&mut self) -> anyhow::Result<()> {
+        self.bubblewrap = Some(Bubblewrap::begin());
         self.coming = Some(Peers::begin()?);
         Ok(())
     }
@@ -94,14 +100,31 @@ fn clippy(help: &mut Help) -> anyhow::Result<()> {
 /// without it the suite still runs, all of it here.
 fn tests(help: &mut Help) -> anyhow::Result<()> {
     if has_nextest() {
-        return succeed(&mut nextest(&format!("not {LIVE}")));
+        return succeed(&mut nextest(&format!("not ({LIVE} or {ESCAPE})")));
     }
     println!("cargo-nextest is not installed; using cargo test");
+    await_bubblewrap(help);
     let peers = help.await_all()?;
     succeed(
         cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"])
             .envs(peers.iter().map(|(name, folder)| (name, folder))),
     )
+}
+
+/// In every mode of the sandbox that works here, as root and as an ordinary user.
+fn escape(help: &mut Help) -> anyhow::Result<()> {
+    await_bubblewrap(help);
+    if !has_nextest() {
+        println!("ran with the others, as one user only");
+        return Ok(());
+    }
+    escape::try_all(&["--workspace"])
+}
+
+fn await_bubblewrap(help: &mut Help) {
+    if let Some(bubblewrap) = help.bubblewrap.take() {
+        println!("{}", bubblewrap.finish());
+    }
 }
 
 /// Against servers that we did not write.
