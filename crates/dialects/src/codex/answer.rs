@@ -1,6 +1,8 @@
 //! Replies and refusals as responses to the connection that asked.
 
-use vocabulary::{AskId, Call, Event, Fact, Reply, Status, Thread, ThreadView, TurnId, Why};
+use vocabulary::{
+    AskId, Call, Event, Fact, Growth, Reply, RunningTurn, Status, Thread, ThreadView, TurnId, Why,
+};
 
 use super::calls::Waiting;
 use super::refuse::Wrong;
@@ -58,13 +60,14 @@ impl Codex {
                     .listen(out, Waiting::StartListen(id), thread.card.id);
             }
             (Waiting::StartListen(id), Reply::Listening(view)) => self.started(out, &id, &view),
-            (Waiting::Resume { id, .. }, Reply::Listening(view)) => self.resumed(out, &id, &view),
+            (Waiting::Resume { id, turns }, Reply::Listening(view)) => {
+                self.resumed(out, &id, &view, turns);
+            }
             (Waiting::Read(id), Reply::Thread(thread)) => {
-                self.read(out, &id, &thread, Vec::new());
+                let thread = show::thread(self.speaking(), &thread, Vec::new());
+                send(out, respond(&id, &ThreadReadResponse { thread }));
             }
-            (Waiting::ReadTurns(id), Reply::View(view)) => {
-                self.read(out, &id, &view.thread, self.turns_of(&view));
-            }
+            (Waiting::ReadTurns(id), Reply::View(view)) => self.read(out, &id, &view),
             (Waiting::TurnListen(id, wanted), Reply::Listening(view)) => {
                 let asks = self.listening.begin(&view);
                 self.turn_settings(out, id, wanted);
@@ -182,7 +185,7 @@ impl Codex {
 
     /// The turns so far, then every open ask as the request it was. A client of the seed may have
     /// subscribed before; what it was asked then is not asked twice.
-    fn resumed(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView) {
+    fn resumed(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView, turns_shown: bool) {
         let new = self.listening.begin(view);
         let thread = &view.thread;
         let turns = self.turns_of(view);
@@ -194,6 +197,9 @@ impl Codex {
                 &show::opened(self.speaking(), thread, view.sandbox, &kinds, turns),
             ),
         );
+        if !turns_shown {
+            self.so_far(out, view);
+        }
         self.plan(out, view);
         let asks = match self.endpoint {
             super::Endpoint::Zane => new,
@@ -208,25 +214,47 @@ impl Codex {
         history::turns(self.endpoint, card, &view.recent, view.turn.as_ref())
     }
 
+    /// What the model is writing, for one who wants no turns but hears how they go on.
+    fn so_far(&self, out: &mut Vec<Action>, view: &ThreadView) {
+        // What commands print is in their items when they end.
+        let printed = |fact: &Fact| {
+            matches!(
+                fact,
+                Fact::ItemGrew {
+                    growth: Growth::Output(_),
+                    ..
+                }
+            )
+        };
+        let facts = view.turn.iter().flat_map(RunningTurn::so_far);
+        facts
+            .filter(|fact| !printed(fact))
+            .for_each(|fact| self.retell(out, view, fact));
+    }
+
+    fn retell(&self, out: &mut Vec<Action>, view: &ThreadView, fact: Fact) {
+        let (seq, at) = (view.head, view.thread.updated_at);
+        let frames = tell(&view.thread.card, &Event { seq, at, fact }, self.endpoint);
+        out.extend(frames.into_iter().map(Action::Send));
+    }
+
     /// The plan is no item, so no turn tells it.
     fn plan(&self, out: &mut Vec<Action>, view: &ThreadView) {
         if view.plan.is_empty() {
             return;
         }
-        let event = Event {
-            seq: view.head,
-            at: view.thread.updated_at,
-            fact: Fact::PlanChanged {
-                turn: view.plan_turn.clone(),
-                steps: view.plan.clone(),
-            },
+        let fact = Fact::PlanChanged {
+            turn: view.plan_turn.clone(),
+            steps: view.plan.clone(),
         };
-        let frames = tell(&view.thread.card, &event, self.endpoint);
-        out.extend(frames.into_iter().map(Action::Send));
+        self.retell(out, view, fact);
     }
 
-    fn read(&self, out: &mut Vec<Action>, id: &Id, thread: &Thread, turns: Vec<Turn<'_>>) {
-        let thread = show::thread(self.speaking(), thread, turns);
+    fn read(&self, out: &mut Vec<Action>, id: &Id, view: &ThreadView) {
+        let mut thread = show::thread(self.speaking(), &view.thread, self.turns_of(view));
+        if let Some(open) = view.asks.first() {
+            thread.status = show::waiting_status(self.endpoint, &open.ask.kind);
+        }
         send(out, respond(id, &ThreadReadResponse { thread }));
     }
 

@@ -2,7 +2,7 @@
 
 use engine::ListenFrom;
 use proptest::prelude::*;
-use vocabulary::{Call, Changes, Fact, Reply, Seq, Why};
+use vocabulary::{Call, Changes, Fact, Reply, Seq, Status, Why};
 
 use crate::house::{Ear, House, Told, wish};
 
@@ -23,6 +23,35 @@ async fn two_listeners_hear_the_same() {
         ear.heard[..=end.expect("an end")].to_vec()
     };
     assert_eq!(upto(&one), upto(&two));
+}
+
+#[tokio::test]
+async fn a_look_shows_what_a_joiner_sees_and_wakes_nobody() {
+    let house = House::new("turn\n say one two\n hold");
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    ear.word("two").await;
+    let look = Call::ReadThread { thread, recent: 9 };
+    let Ok(Reply::View(seen)) = house.call(look.clone()).await else {
+        panic!("not seen")
+    };
+    let (joined, _) = house.listen(thread, ListenFrom::Head).await;
+    assert_eq!((&seen.turn, seen.head), (&joined.turn, joined.head));
+    assert_eq!(seen.recent.len(), 1, "what the user said");
+    house
+        .call(Call::CancelTurn { thread, turn: None })
+        .await
+        .expect("a cancel");
+    ear.rest().await;
+
+    let house = house.crash();
+    let Ok(Reply::View(asleep)) = house.call(look).await else {
+        panic!("not seen")
+    };
+    assert_eq!(asleep.thread.status, Status::Inactive);
+    assert_eq!((asleep.turn, asleep.recent.len()), (None, 3));
+    let (woken, _) = house.listen(thread, ListenFrom::Head).await;
+    assert!(woken.woken, "the look had woken it");
 }
 
 #[tokio::test]

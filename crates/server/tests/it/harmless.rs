@@ -20,8 +20,10 @@ fn guest<'a>(guests: &'a mut [Guest], name: &str) -> anyhow::Result<&'a mut Gues
         .with_context(|| format!("no {name}"))
 }
 
+type IsAnswer = fn(&Value) -> bool;
+
 /// How a client of a dialect that follows several threads joins one more, and how it is answered.
-fn joining(name: &str, thread: &str) -> Option<(Value, fn(&Value) -> bool)> {
+fn joining(name: &str, thread: &str) -> Option<(Value, IsAnswer)> {
     let request = json!({ "id": 901, "method": "thread/resume", "params": { "threadId": thread } });
     match name {
         "codex" | "zane" => Some((request, |frame| frame["id"] == 901)),

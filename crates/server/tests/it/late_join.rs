@@ -107,6 +107,17 @@ fn string(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
+/// Every word of the answer is its own, so whoever hears one twice was told something twice.
+fn ensure_told_once(frames: &[Value]) -> anyhow::Result<()> {
+    let deltas = frames.iter().map(|frame| &frame["params"]["delta"]);
+    let mut words: Vec<&str> = deltas.filter_map(Value::as_str).collect();
+    let told = words.len();
+    words.sort_unstable();
+    words.dedup();
+    ensure!(words.len() == told, "told twice: {} of {told}", words.len());
+    Ok(())
+}
+
 /// The numbers of a cowork client's chunks: each comes once, and in order.
 fn ensure_numbered(frames: &[Value]) -> anyhow::Result<()> {
     let numbers: Vec<u64> = frames
@@ -167,9 +178,11 @@ fn whoever_joins_in_the_middle_of_an_answer_has_all_of_it() {
                 came.trim() == whole.trim(),
                 "{name} late, seed {seed}: {came}"
             );
-            if name == "cowork" {
-                ensure_numbered(&frames).with_context(|| format!("seed {seed}"))?;
-            }
+            let exact = match name {
+                "cowork" => ensure_numbered(&frames),
+                _ => ensure_told_once(&frames),
+            };
+            exact.with_context(|| format!("{name}, seed {seed}"))?;
         }
         Ok(())
     });

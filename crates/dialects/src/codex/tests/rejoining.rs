@@ -122,6 +122,35 @@ fn a_read_has_what_is_being_written_as_a_resume_has_it() {
 }
 
 #[test]
+fn who_wants_no_turns_is_told_what_is_being_written() {
+    let mut stub = Stub::ready(Endpoint::Codex);
+    let params = json!({ "threadId": THREAD, "excludeTurns": true });
+    stub.ask(1, "thread/resume", params);
+    let mut without = writing();
+    without.recent.clear();
+    stub.reply(Ok(Reply::Listening(Box::new(without))));
+    let sent = stub.take();
+    assert_eq!(sent[0]["result"]["thread"]["turns"], json!([]));
+    let told = sent[1..].iter().map(|frame| {
+        let (method, params) = (&frame["method"], &frame["params"]);
+        let delta = &params["delta"];
+        (
+            method.clone(),
+            delta.as_str().unwrap_or_default().to_owned(),
+        )
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            (json!("item/started"), String::new()),
+            (json!("item/reasoning/textDelta"), "hm".to_owned()),
+            (json!("item/started"), String::new()),
+            (json!("item/agentMessage/delta"), "so far".to_owned()),
+        ]
+    );
+}
+
+#[test]
 fn who_resumes_is_told_the_plan_of_the_turn_that_made_it() {
     let mut view = view();
     view.plan = vec![PlanStep {
