@@ -68,6 +68,7 @@ pub fn listening() -> Reply {
         turn: None,
         asks: Vec::new(),
         plan: Vec::new(),
+        plan_turn: None,
         recent: Vec::new(),
         woken: false,
         kept: true,
