@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, RecordChange, RecordKind, Records,
-    Result, Store, StoreError, StoredEvent, ThreadPage,
+    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Record, RecordChange, RecordKind,
+    Records, Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 
 /// Passes everything on to the store inside, but for the faults it was told.
@@ -199,6 +199,15 @@ impl<S: Store> Store for Faulty<S> {
 
     async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records> {
         self.inner.records(tenant, kind).await
+    }
+
+    async fn records_named(
+        &self,
+        tenant: &TenantId,
+        kind: RecordKind,
+        ids: &[String],
+    ) -> Result<Vec<Record>> {
+        self.inner.records_named(tenant, kind, ids).await
     }
 
     async fn write_records(

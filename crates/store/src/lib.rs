@@ -217,6 +217,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// All records of one kind.
     async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records>;
+    /// Those of these ids that are there, in the order of `ids`.
+    async fn records_named(
+        &self,
+        tenant: &TenantId,
+        kind: RecordKind,
+        ids: &[String],
+    ) -> Result<Vec<Record>>;
     /// Writes a batch of records, all of it or nothing; gives the library's new revision.
     /// `expected` is the revision the batch was made from.
     async fn write_records(

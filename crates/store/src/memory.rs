@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, RecordChange, RecordKind, Records,
-    Result, Store, StoreError, StoredEvent, ThreadPage,
+    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Record, RecordChange, RecordKind,
+    Records, Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 use world::World;
 
@@ -222,6 +222,17 @@ impl Store for MemoryStore {
         let world = self.world.lock();
         let library = world.libraries.get(tenant);
         Ok(library.map_or_else(Records::default, |library| library.read(kind)))
+    }
+
+    async fn records_named(
+        &self,
+        tenant: &TenantId,
+        kind: RecordKind,
+        ids: &[String],
+    ) -> Result<Vec<Record>> {
+        let world = self.world.lock();
+        let library = world.libraries.get(tenant);
+        Ok(library.map_or_else(Vec::new, |library| library.named(kind, ids)))
     }
 
     async fn write_records(

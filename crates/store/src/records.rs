@@ -12,6 +12,8 @@ pub enum RecordKind {
     Folder,
     /// Where a thread sits in the tree.
     Placement,
+    /// What a person allowed for longer than once.
+    Grant,
 }
 
 impl RecordKind {
@@ -21,6 +23,7 @@ impl RecordKind {
             RecordKind::Workspace => "workspace",
             RecordKind::Folder => "folder",
             RecordKind::Placement => "placement",
+            RecordKind::Grant => "grant",
         }
     }
 }

@@ -23,8 +23,8 @@ use rusqlite::ErrorCode;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, RecordChange, RecordKind, Records,
-    Result, Store, StoreError, StoredEvent, ThreadPage,
+    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Record, RecordChange, RecordKind,
+    Records, Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 use leases::Owner;
 pub use open::APPLICATION_ID;
@@ -245,6 +245,18 @@ impl Store for SqliteStore {
         let tenant = tenant.clone();
         self.readers
             .run(move |db| records::read(db, &tenant, kind))
+            .await
+    }
+
+    async fn records_named(
+        &self,
+        tenant: &TenantId,
+        kind: RecordKind,
+        ids: &[String],
+    ) -> Result<Vec<Record>> {
+        let (tenant, ids) = (tenant.clone(), ids.to_vec());
+        self.readers
+            .run(move |db| records::named(db, &tenant, kind, ids))
             .await
     }
 

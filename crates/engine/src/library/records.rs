@@ -59,6 +59,8 @@ async fn read_once(
             RecordKind::Workspace => library.workspaces = decode(&read.records)?,
             RecordKind::Folder => library.folders = decode(&read.records)?,
             RecordKind::Placement => library.placements = decode(&read.records)?,
+            // Not of the library: see `grants`.
+            RecordKind::Grant => {}
         }
     }
     let workspaces = &mut library.workspaces;

@@ -27,6 +27,15 @@ impl Library {
         }
     }
 
+    pub(super) fn named(&self, kind: RecordKind, ids: &[String]) -> Vec<Record> {
+        let named = |id: &String| {
+            let value = self.records.get(&(kind, id.clone()))?.clone();
+            let id = id.clone();
+            Some(Record { id, value })
+        };
+        ids.iter().filter_map(named).collect()
+    }
+
     pub(super) fn write(&mut self, expected: u64, changes: Vec<RecordChange>) -> Result<u64> {
         let found = self.revision;
         if found != expected {

@@ -22,6 +22,27 @@ pub(super) fn read(db: &Connection, tenant: &TenantId, kind: RecordKind) -> Resu
     })
 }
 
+pub(super) fn named(
+    db: &Connection,
+    tenant: &TenantId,
+    kind: RecordKind,
+    ids: Vec<String>,
+) -> Result<Vec<Record>> {
+    let mut read =
+        db.prepare_cached("SELECT value FROM records WHERE tenant = ?1 AND kind = ?2 AND id = ?3")?;
+    let mut found = Vec::new();
+    for id in ids {
+        let value = read.query_row([tenant.as_str(), kind.name(), &id], |row| {
+            row.get::<_, Vec<u8>>(0)
+        });
+        if let Some(value) = value.optional()? {
+            let value = value.into();
+            found.push(Record { id, value });
+        }
+    }
+    Ok(found)
+}
+
 fn revision(db: &Connection, tenant: &TenantId) -> Result<u64> {
     let mut revision = db.prepare_cached("SELECT revision FROM libraries WHERE tenant = ?1")?;
     let found = revision.query_row([tenant.as_str()], |row| queries::unsigned(row, 0));

@@ -36,7 +36,7 @@ fn all(revision: u64, records: &[(&str, &str)]) -> Records {
 }
 
 pub(super) async fn records_are_written_in_batches(open: &impl Fn() -> SharedStore) {
-    use RecordKind::{Folder, Placement, Workspace};
+    use RecordKind::{Folder, Grant, Placement, Workspace};
     let (one, two) = (TenantId::new("librarian"), TenantId::new("reader"));
     let store = open();
     assert_eq!(read(&store, &one, Workspace).await, all(0, &[]));
@@ -72,6 +72,13 @@ pub(super) async fn records_are_written_in_batches(open: &impl Fn() -> SharedSto
         read(&store, &one, Placement).await,
         all(2, &[("b", "a thread")])
     );
+    let batch = vec![put(Grant, "z", "last"), put(Grant, "y", "first")];
+    assert_eq!(store.write_records(&one, 2, batch).await, Ok(3));
+    let ids = ["z", "b", "y"].map(str::to_owned);
+    let named = store.records_named(&one, Grant, &ids).await;
+    let wanted = all(0, &[("z", "last"), ("y", "first")]).records;
+    assert_eq!(named, Ok(wanted), "of one kind, as they were asked for");
+    assert_eq!(store.records_named(&two, Grant, &ids).await, Ok(vec![]));
 }
 
 pub(super) async fn a_batch_from_an_older_picture_is_refused(open: &impl Fn() -> SharedStore) {
