@@ -7,6 +7,7 @@
 
 mod grant;
 mod rule;
+mod within;
 mod written;
 
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::{Judgement, Risk};
 pub use grant::grant_key;
 pub use rule::Effect;
 use rule::Rule;
+use within::Within;
 pub use written::PolicyError;
 
 /// What was decided beforehand.
@@ -64,10 +66,14 @@ impl Policy {
     pub fn decide(&self, call: &PolicyCall<'_>) -> Decision {
         let readings = call.command.map(shell::read);
         let readings = readings.as_ref().map_or(&[][..], |both| &both[..]);
-        if let Some(why) = self.against(Effect::Refuse, call, readings) {
+        let within = match self.rules.is_empty() {
+            true => Within::default(),
+            false => Within::of(readings),
+        };
+        if let Some(why) = self.against(Effect::Refuse, call, readings, &within) {
             return Decision::Refuse { why };
         }
-        if let Some(why) = self.against(Effect::Ask, call, readings) {
+        if let Some(why) = self.against(Effect::Ask, call, readings, &within) {
             return ask(call, Some(why));
         }
         let allowed = match call.judgement {
@@ -99,11 +105,12 @@ impl Policy {
         effect: Effect,
         call: &PolicyCall<'_>,
         readings: &[Script],
+        within: &Within,
     ) -> Option<String> {
         let hit = self
             .rules
             .iter()
-            .filter(|rule| rule.effect == effect && rule.touches(call, readings))
+            .filter(|rule| rule.effect == effect && rule.touches(call, readings, within))
             // Of equal ones the first.
             .rev()
             .max_by_key(|rule| rule.specificity())?;

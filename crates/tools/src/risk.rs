@@ -58,7 +58,7 @@ const BRANCH_LISTING: &[&str] = &[
 /// Beginnings of options by which git's reading commands write a file or run a program.
 const GIT_EFFECTS: &[&str] = &["--ou", "--ext", "--textc"];
 /// Shells within shells beyond this are dangerous without a further look.
-const SHELLS_DEEP_MAX: usize = 4;
+pub(crate) const SHELLS_DEEP_MAX: usize = 4;
 
 /// The rules, in their order: the first that fits counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -221,25 +221,28 @@ fn runs_dangerous_script(command: &Command, shells_deep: usize) -> bool {
     let nested = command.nested.iter().flat_map(|script| &script.commands);
     let evaluates = [SHELLS, EVALUATORS].iter().find_map(of).is_some();
     evaluates && nested.into_iter().any(fetches)
-        || [SHELLS, EVALUATORS, LAUNCHERS]
-            .iter()
-            .filter_map(of)
+        || run_as_scripts(command)
             .flatten()
-            .any(|word| is_dangerous_within(word, shells_deep + 1))
+            .flat_map(scripts_in)
+            // One reading is enough: this only says how dangerous something is that asks anyway.
+            .map(shell::split)
+            .any(|script| is_dangerous(&script, shells_deep + 1))
 }
 
-/// Whether a word that is run as a script is dangerous; also as the value of an option.
-fn is_dangerous_within(word: &Word, shells_deep: usize) -> bool {
+/// The words of a command that its program may run as scripts.
+pub(crate) fn run_as_scripts(command: &Command) -> impl Iterator<Item = &[Word]> {
+    let programs = [SHELLS, EVALUATORS, LAUNCHERS].into_iter();
+    programs.filter_map(|programs| after(command, programs))
+}
+
+/// The scripts that a word may be: itself, or the value of an option.
+pub(crate) fn scripts_in(word: &Word) -> impl Iterator<Item = &str> {
     let text = word.text.as_str();
     let value = text.split_once('=').map(|(_, value)| value);
     let scripts = [Some(text), text.strip_prefix("-S"), value].into_iter();
-    scripts
-        .flatten()
-        // A word without a blank runs nothing that was not seen as a word already.
-        .filter(|script| script.contains([' ', '\t', '\n', '$', '{']))
-        // One reading is enough: this only says how dangerous something is that asks anyway.
-        .map(shell::split)
-        .any(|script| is_dangerous(&script, shells_deep))
+    // A word without a blank runs nothing that was not seen as a word already.
+    let has_blank = |script: &&str| script.contains([' ', '\t', '\n', '$', '{']);
+    scripts.flatten().filter(has_blank)
 }
 
 /// Looks for commands in a text of another language: `BEGIN { system("rm -rf x") }`.

@@ -7,6 +7,7 @@ use globset::GlobMatcher;
 use serde::Deserialize;
 
 use super::PolicyCall;
+use super::within::Within;
 use crate::Risk;
 use crate::path::PATH_CHARS_MAX;
 use crate::shell::{Command, Script, Word};
@@ -40,13 +41,18 @@ pub(super) struct Rule {
 
 impl Rule {
     /// Whether a rule against something has to do with the call: loosely, by any of its parts.
-    pub fn touches(&self, call: &PolicyCall<'_>, readings: &[Script]) -> bool {
-        let commands: Vec<&Command> = readings.iter().flat_map(Script::all_commands).collect();
+    /// What is nested too deep to be seen may be anything.
+    pub fn touches(&self, call: &PolicyCall<'_>, readings: &[Script], within: &Within) -> bool {
+        let scripts = readings.iter().chain(&within.scripts);
+        let commands: Vec<&Command> = scripts.flat_map(Script::all_commands).collect();
         self.fits_tool(call.tool)
-            && (self.command.is_empty() || commands.iter().any(|command| self.runs_in(command)))
+            && (self.command.is_empty()
+                || within.unseen
+                || commands.iter().any(|command| self.runs_in(command)))
             && self.path.as_ref().is_none_or(|glob| {
                 let words = commands.iter().flat_map(|command| &command.words);
-                call.paths.iter().any(|path| matches(glob, path))
+                within.unseen
+                    || call.paths.iter().any(|path| matches(glob, path))
                     || words.flat_map(paths_in).any(|path| matches(glob, path))
             })
             && (self.host.is_none() || call.hosts.iter().any(|host| self.fits_host(host)))

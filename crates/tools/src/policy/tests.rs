@@ -42,6 +42,60 @@ fn check(policy: &Policy, table: &str) {
     }
 }
 
+/// A line in so many shells.
+fn nested(shells: usize, line: &str) -> String {
+    (0..shells).fold(line.to_owned(), |line, _| {
+        format!("bash -c '{}'", line.replace('\'', "'\\''"))
+    })
+}
+
+#[test]
+fn a_rule_against_a_command_sees_it_within_other_shells() {
+    let rules = policy(
+        "[[rule]]\neffect = \"refuse\"\ncommand = \"git push\"\n\
+         [[rule]]\neffect = \"ask\"\npath = \"secret/**\"",
+    );
+    check(
+        &rules,
+        r#"
+        refuse bash -c "git push"
+        refuse sh -c 'cd x && git  push origin'
+        refuse eval "git push"
+        refuse eval git "push origin"
+        refuse eval 'git pu''sh'
+        refuse env -S "git push"
+        refuse env -S"git push"
+        refuse env --split-string="git push"
+        refuse timeout 5 bash -lc "git push"
+        refuse xargs -I{} sh -c "git push {}"
+        refuse echo $(bash -c "git push")
+        refuse bash -c "eval 'git push'"
+        ask    bash -c "git pull"
+        allow  echo "git push"
+        ask    bash -c "ls secret/key"
+        "#,
+    );
+    for shells in 1..8 {
+        let decision = decide(&rules, &nested(shells, "git push"));
+        assert_eq!(word(&decision), "refuse", "{shells} deep");
+    }
+    assert_eq!(word(&decide(&rules, &nested(3, "git pull"))), "ask");
+}
+
+#[test]
+fn a_line_full_of_scripts_is_decided_in_time() {
+    let rules = policy("[[rule]]\neffect = \"refuse\"\ncommand = \"git push\"");
+    let words = ["env", "xargs", "sh", "eval"].map(|word| format!("{word} 'a=b c' "));
+    let line = words.concat().repeat(1_500);
+    let begun = std::time::Instant::now();
+    assert_ne!(word(&decide(&rules, &line)), "allow");
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
 fn edit(policy: &Policy, tool: &str, path: &str) -> Decision {
     policy.decide(&PolicyCall {
         tool,
