@@ -171,6 +171,10 @@ pub trait Host: Send + Sync {
     /// Puts questions before a person. `None`: the turn was cancelled.
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<QuestionAnswer>>;
     async fn set_plan(&self, steps: Vec<PlanStep>);
+    /// Whether the call may go on to this URL, to which another host has sent it; if not, why.
+    async fn may_follow(&self, _url: &str) -> Result<(), String> {
+        Ok(())
+    }
     /// Runs a sub-agent of this kind to its end; gives the last it said.
     async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure>;
 }

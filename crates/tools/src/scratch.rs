@@ -76,6 +76,9 @@ pub struct Witness {
     /// What `ask` answers; `None` never answers.
     pub answers: Mutex<Option<Vec<QuestionAnswer>>>,
     pub plan: Mutex<Vec<PlanStep>>,
+    /// Where a call was sent on to, and why it may not go there.
+    pub followed: Mutex<Vec<String>>,
+    pub not_followed: Mutex<Option<String>>,
 }
 
 impl Witness {
@@ -117,6 +120,15 @@ impl Host for Witness {
 
     async fn set_plan(&self, steps: Vec<PlanStep>) {
         *self.plan.lock().unwrap() = steps;
+    }
+
+    async fn may_follow(&self, url: &str) -> Result<(), String> {
+        self.followed.lock().unwrap().push(url.to_owned());
+        self.not_followed
+            .lock()
+            .unwrap()
+            .clone()
+            .map_or(Ok(()), Err)
     }
 
     async fn spawn(&self, kind: &str, task: String) -> Result<String, crate::Failure> {

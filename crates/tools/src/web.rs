@@ -79,8 +79,6 @@ pub type Keys = Arc<dyn Fn(Key) -> Option<SecretString> + Send + Sync>;
 pub struct Options {
     /// Hosts that may lie on a private network: `host`, or `host:port` for that port only.
     pub allow_private: Vec<String>,
-    /// Hosts that are never asked, not even after a redirect; their subdomains neither.
-    pub refuse: Vec<String>,
     /// For one call, redirects and body included.
     pub time_limit: Duration,
     pub body_bytes_max: usize,
@@ -94,7 +92,6 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             allow_private: Vec::new(),
-            refuse: Vec::new(),
             time_limit: TIME_LIMIT,
             body_bytes_max: BODY_BYTES_MAX,
             exa_url: "https://api.exa.ai".to_owned(),

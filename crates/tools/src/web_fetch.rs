@@ -11,7 +11,7 @@ use crate::web::body::{self, Body, ContentType, Kind};
 use crate::web::target::{self, URL_CHARS_MAX};
 use crate::web::visit::visit;
 use crate::web::{Web, page};
-use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx};
+use crate::{Class, Failure, Host, Judgement, Output, Risk, Scope, Tool, ToolCx};
 
 const NAME: &str = "webFetch";
 const LENGTH_MIN: u64 = 1000;
@@ -84,7 +84,7 @@ impl Tool for WebFetch {
             () = cx.cancel.cancelled() => {
                 Err(Failure::Cancelled(Output::Text(format!("{url} was not read: cancelled"))))
             }
-            text = fetch(&cx.web, url.clone(), length as usize) => {
+            text = fetch(&cx.web, cx.host.as_ref(), url.clone(), length as usize) => {
                 text.map(Output::Text).map_err(error)
             }
         }
@@ -100,9 +100,9 @@ fn shown_url(input: &Value) -> String {
     }
 }
 
-async fn fetch(web: &Web, url: Url, length: usize) -> Result<String, String> {
+async fn fetch(web: &Web, host: &dyn Host, url: Url, length: usize) -> Result<String, String> {
     let limit = web.options().time_limit;
-    let fetched = tokio::time::timeout(limit, read(web, url.clone()))
+    let fetched = tokio::time::timeout(limit, read(web, host, url.clone()))
         .await
         .map_err(|_| format!("{url} did not come within {} s", limit.as_secs_f32()))??;
     let mut shown = String::new();
@@ -139,8 +139,8 @@ enum Content {
 }
 
 /// The text at this URL, not yet made into Markdown.
-async fn read(web: &Web, url: Url) -> Result<Fetched, String> {
-    let mut response = visit(web, url).await?;
+async fn read(web: &Web, host: &dyn Host, url: Url) -> Result<Fetched, String> {
+    let mut response = visit(web, host, url).await?;
     let url = response.url().clone();
     let content_type = ContentType::of(&response);
     let kind = content_type.kind();

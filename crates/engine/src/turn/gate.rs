@@ -12,7 +12,7 @@ use vocabulary::{
     StreamTag, ThreadSettings, ToolCall, ToolClass, ToolOutcome, ToolOutput,
 };
 
-use super::tooling::CANCELLED;
+use super::tooling::{self, CANCELLED};
 use super::{SessionGone, Turn};
 use crate::grants;
 
@@ -88,6 +88,26 @@ fn unasked(settings: &ThreadSettings, wish: &Wish) -> Option<Result<(), String>>
              another way, or tell the user what you need and why.",
             wish.why
         ))),
+    }
+}
+
+/// Whether a call that is under way may go on to this URL: as if it had been called so, only that nobody
+/// can be asked any more.
+pub async fn may_follow(turn: &Turn, call: &ToolCall, url: &str) -> Result<(), String> {
+    let call = ToolCall {
+        input: serde_json::json!({ "url": url }),
+        ..call.clone()
+    };
+    let tool = turn.shared.tools.get(&call.name);
+    let tool = tool.ok_or_else(|| format!("there is no tool named {:?}", call.name))?;
+    match verdict(turn, &call, tool.as_ref(), &tooling::scope(turn)).await {
+        Verdict::Run => Ok(()),
+        Verdict::Refuse(why) => Err(why),
+        Verdict::Ask(_) if turn.permits.borrow().settings.auto_approve => Ok(()),
+        Verdict::Ask(wish) => Err(format!(
+            "{}; fetch {url} directly, so that a person can be asked",
+            wish.why
+        )),
     }
 }
 

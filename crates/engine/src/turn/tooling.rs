@@ -219,6 +219,10 @@ impl Host for CallHost {
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }
 
+    async fn may_follow(&self, url: &str) -> Result<(), String> {
+        gate::may_follow(&self.turn, &self.call, url).await
+    }
+
     async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure> {
         sub::run(&self.turn, &self.tag, &self.call, kind, task).await
     }

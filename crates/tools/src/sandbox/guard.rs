@@ -339,7 +339,9 @@ fn wanted(below: &Below, hidden: &[PathBuf], by: By) -> Vec<(PathBuf, Extent)> {
     });
     let mut all: Vec<(PathBuf, Extent)> = ways.chain(items).collect();
     // The workspace may itself lie in a hidden place, which does not hide what is in it.
-    let within = hidden.iter().filter(|hidden| hidden.starts_with(&below.root));
+    let within = hidden
+        .iter()
+        .filter(|hidden| hidden.starts_with(&below.root));
     let within: Vec<&PathBuf> = within.collect();
     all.retain(|(path, _)| !within.iter().any(|hidden| path.starts_with(hidden)));
     all

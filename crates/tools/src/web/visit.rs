@@ -5,6 +5,7 @@ use std::error::Error;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, LOCATION};
 use reqwest::{Response, Url};
 
+use crate::Host;
 use crate::web::Web;
 use crate::web::resolver::Blocked;
 use crate::web::target::{self, Reach, URL_CHARS_MAX};
@@ -15,11 +16,20 @@ const ACCEPTED: &str = "text/html,application/xhtml+xml,text/markdown,text/plain
                         application/json;q=0.9,*/*;q=0.5";
 const PROXY_VARIABLES: &[&str] = &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// The answer at the end of the redirects, its body still unread.
-pub(crate) async fn visit(web: &Web, url: Url) -> Result<Response, String> {
+/// The answer at the end of the redirects, its body still unread. The first host is the caller's
+/// choice; any other that it sends us on to must be allowed by the host.
+pub(crate) async fn visit(web: &Web, host: &dyn Host, url: Url) -> Result<Response, String> {
     let mut url = url;
+    let mut known = vec![target::host(&url)];
     for _ in 0..=REDIRECTS_MAX {
-        let response = ask(web, &url).await?;
+        let reach = target::check(web, &url)?;
+        let name = target::host(&url);
+        if !known.contains(&name) {
+            let allowed = host.may_follow(url.as_str()).await;
+            allowed.map_err(|why| format!("the redirect to {name} is not followed: {why}"))?;
+            known.push(name);
+        }
+        let response = ask(web, reach, &url).await?;
         match next(&response)? {
             Some(onward) => url = onward,
             None => return Ok(response),
@@ -30,8 +40,8 @@ pub(crate) async fn visit(web: &Web, url: Url) -> Result<Response, String> {
     ))
 }
 
-async fn ask(web: &Web, url: &Url) -> Result<Response, String> {
-    let client = match target::check(web, url)? {
+async fn ask(web: &Web, reach: Reach, url: &Url) -> Result<Response, String> {
+    let client = match reach {
         Reach::Public => web.public_client()?,
         Reach::Anywhere => web.open_client()?,
     };

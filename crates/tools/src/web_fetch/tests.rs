@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, Witness};
 use crate::web::Options;
 use crate::web::address::forbidden;
 use crate::web::resolver::Lookup;
@@ -115,10 +115,6 @@ async fn every_redirect_is_checked() {
             format!("http://me:pw@127.0.0.1:{port}/"),
             "user name or password",
         ),
-        (
-            "http://sub.evil.test/".to_owned(),
-            "refused by the settings",
-        ),
     ];
     for (target, expected) in table {
         let to = target.clone();
@@ -129,13 +125,45 @@ async fn every_redirect_is_checked() {
             _ => redirect(&to),
         })
         .await;
-        let mut options = allowing(&station);
-        options.refuse.push("evil.test".to_owned());
-        let message = refusal(web(options), &station.url("/")).await;
+        let message = refusal(web(allowing(&station)), &station.url("/")).await;
         assert!(message.contains(expected), "{target}: {message}");
         assert_eq!(station.asked().len(), 3, "{target}");
     }
     assert_eq!(canary.asked(), [""; 0]);
+}
+
+#[tokio::test]
+async fn another_host_behind_a_redirect_must_be_allowed() {
+    let canary = canary().await;
+    let elsewhere = format!("http://localhost:{}/secret", canary.address.port());
+    let to = elsewhere.clone();
+    let station = Station::start(move |request| match request.split(' ').nth(1) {
+        Some("/") => redirect("/second"),
+        _ => redirect(&to),
+    })
+    .await;
+    let mut options = allowing(&station);
+    options.allow_private.push("localhost".to_owned());
+    let witness = Arc::new(Witness::default());
+    let mut cx = Scratch::new().cx(&witness);
+    cx.web = Arc::new(web(options));
+    let input = json!({"url": station.url("/")});
+    *witness.not_followed.lock().unwrap() = Some("the rules say no".to_owned());
+    let Err(Failure::Error(message)) = WebFetch.run(&cx, input.clone()).await else {
+        panic!("it was followed");
+    };
+    let expected = "webFetch: the redirect to localhost is not followed: the rules say no";
+    assert_eq!(message, expected);
+    assert_eq!(station.asked().len(), 2, "the same host is not asked about");
+    assert_eq!(canary.asked(), [""; 0]);
+
+    *witness.not_followed.lock().unwrap() = None;
+    let Ok(Output::Text(text)) = WebFetch.run(&cx, input).await else {
+        panic!("it was not followed");
+    };
+    assert!(text.ends_with("secret"), "{text}");
+    let asked = witness.followed.lock().unwrap().clone();
+    assert_eq!(asked, [elsewhere.as_str(), elsewhere.as_str()]);
 }
 
 #[tokio::test]
