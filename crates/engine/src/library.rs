@@ -389,7 +389,7 @@ fn newborn(
             created_at: at,
         },
         title: new.title.map_or_else(Title::default, |text| Title {
-            text,
+            text: tools::shown::title(&text),
             source: TitleSource::Manual,
             model: None,
         }),

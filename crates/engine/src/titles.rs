@@ -6,6 +6,7 @@ const CHARS_MAX: usize = 50;
 /// The first line, without what ends a sentence, cut at a word where it is long.
 pub fn heuristic(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let line = tools::shown::title(line);
     let line = line.trim_end_matches(['.', '!', '?', ' ']);
     if line.is_empty() {
         return None;
@@ -40,6 +41,14 @@ mod tests {
         );
         assert_eq!(heuristic("  ?! "), None);
         assert_eq!(heuristic(""), None);
+    }
+
+    #[test]
+    fn a_title_hides_nothing() {
+        assert_eq!(
+            heuristic("fix \u{1b}[31mit\u{202e}\u{200b}").as_deref(),
+            Some("fix \\u{1b}[31mit\\u{202e}\\u{200b}")
+        );
     }
 
     #[test]

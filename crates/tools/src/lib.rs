@@ -32,6 +32,7 @@ pub mod risk;
 pub mod sandbox;
 mod seen;
 mod shell;
+pub mod shown;
 mod skill;
 mod spawn_agent;
 mod spill;

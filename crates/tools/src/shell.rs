@@ -124,7 +124,7 @@ pub(crate) fn plain_words(line: &str) -> Option<Vec<String>> {
 
 /// Characters that a person who is asked cannot see, or sees as another: they make a line say one
 /// thing and do another, so that a line with one of them is never clear.
-fn is_hidden(character: char) -> bool {
+pub(crate) fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\t' | ' ' => false,
         // Soft hyphen, fillers, joiners, marks of direction, variation selectors, tags.

@@ -120,6 +120,7 @@ pub(super) fn title_of(text: &str) -> Result<Title, Refusal> {
     if text.is_empty() {
         return Err(Refusal::invalid("title", "a title must not be empty"));
     }
+    let text = tools::shown::title(text);
     let text = text.chars().take(TITLE_CHARS_MAX).collect();
     Ok(Title {
         text,
