@@ -8,8 +8,8 @@ use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use vocabulary::{
-    AskId, Audience, Call, Closing, Fact, ItemId, Refusal, Reply, Seq, Status, StatusReason,
-    ThreadCard, ThreadView, Why,
+    AskId, AskKind, Audience, Call, Closing, Fact, ItemId, Refusal, Reply, Seq, Status,
+    StatusReason, ThreadCard, ThreadView, Why,
 };
 
 use crate::limits::{RING_EVENTS_AT_REST, SLEEP_AFTER, TURN_FACTS_PER_ROUND};
@@ -118,7 +118,7 @@ pub struct Session {
     /// Turns that wait for an answer.
     waiters: HashMap<AskId, oneshot::Sender<Closing>>,
     /// Asks of this turn that were answered before the turn came to wait for them.
-    early: HashMap<ItemId, Closing>,
+    early: HashMap<ItemId, (AskKind, Closing)>,
     closed_asks: std::collections::VecDeque<AskId>,
     /// When the last ask was opened.
     asked_at: Instant,

@@ -1,6 +1,7 @@
 //! Trust: skills, commands and settings that came with a workspace do nothing until a person has
 //! trusted exactly that content. A change of it is asked for again.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use vocabulary::{Refusal, ThreadCard};
@@ -25,16 +26,19 @@ const COUNTS: [&str; 5] = [
 pub enum Trust {
     /// It brought nothing.
     Nothing,
-    Trusted,
+    Trusted(Content),
     Untrusted(Content),
+    /// Too much to look at, or not readable: nobody can say what they would trust.
+    Unreadable,
 }
 
 /// What a person would trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
+    /// Of everything together.
     hash: String,
-    /// Relative to the workspace, sorted.
-    pub files: Vec<PathBuf>,
+    /// Relative to the workspace, each with the hash of what is in it.
+    files: BTreeMap<PathBuf, blake3::Hash>,
 }
 
 /// Looks at the workspace of a thread as it is now.
@@ -42,12 +46,14 @@ pub async fn look(shared: &Shared, card: &ThreadCard) -> Result<Trust, Refusal> 
     let directory = card.directory.clone();
     let data = shared.config.workspace_data.clone();
     let read = tokio::task::spawn_blocking(move || read(&directory, &data)).await;
-    let Some(content) = read.unwrap_or_else(|_| Some(Content::unreadable())) else {
-        return Ok(Trust::Nothing);
+    let content = match read.unwrap_or(Read::Unreadable) {
+        Read::Nothing => return Ok(Trust::Nothing),
+        Read::Unreadable => return Ok(Trust::Unreadable),
+        Read::Content(content) => content,
     };
     let trusted = shared.store.setting(&card.tenant, &name(card)).await;
     Ok(match trusted.map_err(storage)? {
-        Some(hash) if hash == content.hash && !hash.is_empty() => Trust::Trusted,
+        Some(hash) if hash == content.hash => Trust::Trusted(content),
         Some(_) | None => Trust::Untrusted(content),
     })
 }
@@ -64,36 +70,43 @@ fn name(card: &ThreadCard) -> String {
 }
 
 impl Content {
-    /// What a person is asked, in one line.
+    /// What a person is asked, in one line: which files, and by the hash, in which state.
     pub fn question(&self) -> String {
         const NAMED: usize = 3;
+        const HASH_CHARS: usize = 32;
         let names: Vec<String> = self
             .files
-            .iter()
+            .keys()
             .take(NAMED)
-            .map(|file| file.display().to_string())
+            .map(|file| tools::shown::line(&file.to_string_lossy()).into_owned())
             .collect();
         let more = match self.files.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         format!(
-            "trust what came with this workspace: {}{more}",
-            names.join(", ")
+            "trust what came with this workspace: {}{more} (as of now, {})",
+            names.join(", "),
+            &self.hash[..HASH_CHARS]
         )
     }
 
-    /// Too much to look at, or not readable: never taken for what was trusted before.
-    fn unreadable() -> Self {
-        Self {
-            hash: String::new(),
-            files: Vec::new(),
-        }
+    /// For tools, which use a file only if it still is what was looked at.
+    pub fn as_trusted(&self) -> tools::Trusted {
+        tools::Trusted::new(self.files.clone())
     }
 }
 
-/// All that counts, hashed; nothing where there is nothing.
-fn read(workspace: &Path, data: &Path) -> Option<Content> {
+/// What looking at a workspace gave.
+#[derive(Debug, PartialEq, Eq)]
+enum Read {
+    Nothing,
+    Content(Content),
+    Unreadable,
+}
+
+/// All that counts, hashed.
+fn read(workspace: &Path, data: &Path) -> Read {
     let mut files = Vec::new();
     for folder in [data, Path::new(OLDER_FOLDER)] {
         for name in COUNTS {
@@ -101,10 +114,10 @@ fn read(workspace: &Path, data: &Path) -> Option<Content> {
         }
     }
     if files.is_empty() {
-        return None;
+        return Read::Nothing;
     }
     files.sort();
-    Some(hash(workspace, &files).map_or_else(Content::unreadable, |hash| Content { hash, files }))
+    hashed(workspace, files).map_or(Read::Unreadable, Read::Content)
 }
 
 /// Adds the plain files below a path. A link counts as a file: what it points to is hashed too.
@@ -125,14 +138,14 @@ fn gather(workspace: &Path, path: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn hash(workspace: &Path, files: &[PathBuf]) -> Option<String> {
-    if files.len() > TRUST_FILES_MAX {
+fn hashed(workspace: &Path, paths: Vec<PathBuf>) -> Option<Content> {
+    if paths.len() > TRUST_FILES_MAX {
         return None;
     }
-    let mut hasher = blake3::Hasher::new();
+    let (mut hasher, mut files) = (blake3::Hasher::new(), BTreeMap::new());
     let mut left = TRUST_BYTES_MAX;
-    for path in files {
-        let full = workspace.join(path);
+    for path in paths {
+        let full = workspace.join(&path);
         // Looked at before it is opened: a pipe would never end.
         let metadata = std::fs::metadata(&full).ok()?;
         if !metadata.is_file() {
@@ -145,8 +158,10 @@ fn hash(workspace: &Path, files: &[PathBuf]) -> Option<String> {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
+        files.insert(path, blake3::hash(&content));
     }
-    Some(hasher.finalize().to_hex().to_string())
+    let hash = hasher.finalize().to_hex().to_string();
+    Some(Content { hash, files })
 }
 
 #[cfg(test)]
@@ -162,25 +177,40 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
             std::fs::write(path, text).expect("written");
         };
-        assert_eq!(read(workspace, Path::new(".data")), None);
+        let look = || read(workspace, Path::new(".data"));
+        let content = || match look() {
+            Read::Content(content) => content,
+            other => panic!("no content: {other:?}"),
+        };
+        assert_eq!(look(), Read::Nothing);
         write(".data/memory/note.md", "data");
-        assert_eq!(
-            read(workspace, Path::new(".data")),
-            None,
-            "a memory is no order"
-        );
+        assert_eq!(look(), Read::Nothing, "a memory is no order");
         write(".agent/skills/a/SKILL.md", "do a");
-        let first = read(workspace, Path::new(".data")).expect("content");
-        assert_eq!(first.files, [PathBuf::from(".agent/skills/a/SKILL.md")]);
-        assert_eq!(read(workspace, Path::new(".data")), Some(first.clone()));
+        let first = content();
+        let path = PathBuf::from(".agent/skills/a/SKILL.md");
+        assert_eq!(first.files, BTreeMap::from([(path, blake3::hash(b"do a"))]));
+        assert_eq!(content(), first);
         write(".agent/skills/a/SKILL.md", "do b");
-        let second = read(workspace, Path::new(".data")).expect("content");
+        let second = content();
         assert_ne!(first.hash, second.hash);
+        assert_ne!(first.question(), second.question());
         write(".data/mcp-servers.json", "{}");
-        assert_ne!(
-            read(workspace, Path::new(".data")).expect("content").hash,
-            second.hash
-        );
+        assert_ne!(content().hash, second.hash);
+    }
+
+    #[test]
+    fn a_question_hides_nothing() {
+        let scratch = tempfile::tempdir().expect("a directory");
+        let skill = scratch.path().join(".data/skills/a\n\u{1b}[2K\u{202e}");
+        std::fs::create_dir_all(&skill).expect("made");
+        std::fs::write(skill.join("SKILL.md"), "x").expect("written");
+        let Read::Content(content) = read(scratch.path(), Path::new(".data")) else {
+            panic!("no content")
+        };
+        let named = ".data/skills/a\\n\\u{1b}[2K\\u{202e}/SKILL.md";
+        let question = content.question();
+        let asked = format!("trust what came with this workspace: {named} (as of now, ");
+        assert!(question.starts_with(&asked), "{question}");
     }
 
     #[test]
@@ -189,9 +219,6 @@ mod tests {
         let skills = scratch.path().join(".data/skills");
         std::fs::create_dir_all(&skills).expect("made");
         std::os::unix::fs::symlink("nowhere", skills.join("x")).expect("a link");
-        assert_eq!(
-            read(scratch.path(), Path::new(".data")),
-            Some(Content::unreadable())
-        );
+        assert_eq!(read(scratch.path(), Path::new(".data")), Read::Unreadable);
     }
 }

@@ -18,6 +18,7 @@ pub mod context;
 mod gate;
 pub mod meter;
 pub mod tooling;
+mod trusting;
 pub mod writing;
 
 use meter::Meter;

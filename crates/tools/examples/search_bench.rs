@@ -174,6 +174,7 @@ fn peak_kb() -> u64 {
 
 async fn run(directory: &Path, tool: &str, input: Value) -> Outcome<String> {
     let cx = ToolCx {
+        trusted: tools::Trusted::default(),
         scope: Scope {
             directory: PathBuf::from(directory),
             extra: Vec::new(),

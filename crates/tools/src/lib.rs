@@ -39,6 +39,7 @@ mod spill;
 mod text;
 mod todo_write;
 mod toolbox;
+mod trusted;
 mod walk;
 pub mod web;
 mod web_fetch;
@@ -50,6 +51,7 @@ pub use seen::Seen;
 pub use skill::SKILL;
 pub use spawn_agent::SPAWN_AGENT;
 pub use toolbox::Toolbox;
+pub use trusted::Trusted;
 pub use web::Web;
 
 #[cfg(test)]
@@ -154,6 +156,8 @@ impl Risk {
 /// What a running tool may use.
 pub struct ToolCx {
     pub scope: Scope,
+    /// What of the workspace's own skills and settings may be used.
+    pub trusted: Trusted,
     pub cancel: CancellationToken,
     pub host: Arc<dyn Host>,
     /// What fences commands in.

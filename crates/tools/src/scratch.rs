@@ -44,6 +44,7 @@ impl Scratch {
 
     pub fn cx(&self, host: &Arc<Witness>) -> ToolCx {
         ToolCx {
+            trusted: crate::Trusted::default(),
             scope: self.scope(),
             cancel: CancellationToken::new(),
             host: host.clone(),

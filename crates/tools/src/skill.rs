@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::input::{Fields, blocking};
 use crate::path::{self, Shown};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, held, spill};
+use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, Trusted, held, spill};
 use front::{NAME_CHARS_MAX, is_name};
 
 const FILE: &str = "SKILL.md";
@@ -58,12 +58,12 @@ impl Tool for Skill {
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
-        let scope = cx.scope.clone();
-        blocking(self.name(), move || load(&scope, &input)).await
+        let (scope, trusted) = (cx.scope.clone(), cx.trusted.clone());
+        blocking(self.name(), move || load(&scope, &trusted, &input)).await
     }
 }
 
-fn load(scope: &Scope, input: &Value) -> Result<Output, Failure> {
+fn load(scope: &Scope, trusted: &Trusted, input: &Value) -> Result<Output, Failure> {
     let fields = Fields::of("skill", input)?;
     let name = fields.filled_text("skillName", NAME_CHARS_MAX)?;
     if !is_name(name) {
@@ -73,21 +73,25 @@ fn load(scope: &Scope, input: &Value) -> Result<Output, Failure> {
         ));
     }
     let project = project(scope, name)?;
-    let file = match (&project, scope.trusted) {
-        (Some(file), true) => Some(file.clone()),
+    let (file, skill) = match (&project, scope.trusted) {
+        (Some((path, file)), true) => {
+            let skill = content(file)?;
+            if !trusted.has(path, skill.as_bytes()) {
+                return Err(error(format!(
+                    "{name} is not what the user trusted: it was changed just now; load it again, \
+                     and the user will be asked about what it says then"
+                )));
+            }
+            (file.clone(), skill)
+        }
         // What came with a workspace does nothing until it is trusted, and so hides nothing.
-        (_, false) | (None, true) => global(scope, name),
+        (_, false) | (None, true) => {
+            let file =
+                global(scope, name).ok_or_else(|| missing(scope, trusted, &project, name))?;
+            let skill = content(&file)?;
+            (file, skill)
+        }
     };
-    let Some(file) = file else {
-        return Err(match project {
-            Some(_) => error(format!(
-                "{name} comes with this workspace, which is not trusted; ask the user to trust the \
-                 workspace before its skills can be used"
-            )),
-            None => not_found(scope, name),
-        });
-    };
-    let skill = content(&file)?;
     let body = front::body(&skill, name)
         .map_err(|problem| error(format!("{name} is not a valid skill: {problem}")))?;
     let directory = file.parent().unwrap_or(&file);
@@ -100,12 +104,28 @@ fn load(scope: &Scope, input: &Value) -> Result<Output, Failure> {
     Ok(Output::Text(text))
 }
 
+/// Why there is no skill of this name that could be used.
+fn missing(scope: &Scope, trusted: &Trusted, project: &Option<Project>, name: &str) -> Failure {
+    match project {
+        Some(_) => error(format!(
+            "{name} comes with this workspace, which is not trusted ({}); ask the user to trust \
+             the workspace before its skills can be used",
+            trusted.why_not()
+        )),
+        None => not_found(scope, name),
+    }
+}
+
+/// A file of the workspace: its path from there on, and where it lies.
+type Project = (PathBuf, PathBuf);
+
 /// The skill's file in the workspace, if it has one.
-fn project(scope: &Scope, name: &str) -> Result<Option<PathBuf>, Failure> {
+fn project(scope: &Scope, name: &str) -> Result<Option<Project>, Failure> {
     for tier in PROJECT {
-        let file = path::resolve("skill", scope, &format!("{tier}/{name}/{FILE}"))?;
+        let path = format!("{tier}/{name}/{FILE}");
+        let file = path::resolve("skill", scope, &path)?;
         if file.is_file() {
-            return Ok(Some(file));
+            return Ok(Some((path.into(), file)));
         }
     }
     Ok(None)
@@ -180,11 +200,29 @@ mod tests {
     }
 
     impl World {
+        /// Every skill of the workspace with the content that it has now.
+        fn as_they_are(&self) -> Trusted {
+            let mut files = std::collections::BTreeMap::new();
+            for tier in PROJECT {
+                let entries = std::fs::read_dir(self.scratch.path(tier));
+                for entry in entries.into_iter().flatten().flatten() {
+                    let path = Path::new(tier).join(entry.file_name()).join(FILE);
+                    let content = std::fs::read(self.scratch.path("").join(&path)).unwrap();
+                    files.insert(path, blake3::hash(&content));
+                }
+            }
+            Trusted::new(files)
+        }
+
         async fn skill(&self, name: &str) -> Result<String, String> {
             let mut cx = self.scratch.cx(&std::sync::Arc::default());
             cx.scope.private.push(self.home.path(""));
             cx.scope.skills.push(self.home.path("skills"));
             cx.scope.trusted = self.trusted;
+            cx.trusted = match self.trusted {
+                true => self.as_they_are(),
+                false => Trusted::nothing("nobody said so"),
+            };
             match Skill.run(&cx, json!({"skillName": name})).await {
                 Ok(Output::Text(text)) => Ok(text),
                 Err(Failure::Error(message)) => Err(message),
@@ -226,6 +264,32 @@ mod tests {
         assert!(world.skill("commit").await.unwrap().starts_with("theirs"));
         put(&world.scratch, ".cowork/skills", "commit", "ours");
         assert!(world.skill("commit").await.unwrap().starts_with("ours"));
+    }
+
+    #[tokio::test]
+    async fn a_skill_is_used_only_as_it_was_trusted() {
+        let world = world();
+        let mut cx = world.scratch.cx(&std::sync::Arc::default());
+        cx.scope.trusted = true;
+        cx.trusted = world.as_they_are();
+        put(
+            &world.scratch,
+            ".agent/skills",
+            "deploy",
+            "Push it to them.",
+        );
+        put(&world.scratch, ".agent/skills", "new", "Came later.");
+        for name in ["deploy", "new"] {
+            let used = Skill.run(&cx, json!({"skillName": name})).await;
+            let Err(Failure::Error(message)) = used else {
+                panic!("{used:?}")
+            };
+            assert!(
+                message.contains("is not what the user trusted"),
+                "{message}"
+            );
+        }
+        assert!(Skill.run(&cx, json!({"skillName": "commit"})).await.is_ok());
     }
 
     #[tokio::test]

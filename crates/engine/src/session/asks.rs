@@ -22,7 +22,9 @@ impl Session {
         ask: Ask,
         reply: oneshot::Sender<Closing>,
     ) -> Result<(), Refusal> {
-        if let Some(closing) = self.early.remove(&ask.item) {
+        if let Some((asked, closing)) = self.early.remove(&ask.item)
+            && same_matter(&asked, &ask.kind)
+        {
             let _ = reply.send(closing);
             return Ok(());
         }
@@ -30,14 +32,20 @@ impl Session {
             let _ = reply.send(Closing::Cancelled);
             return Ok(());
         }
-        if let Some(open) = self
-            .state
-            .asks
-            .iter()
-            .find(|open| open.ask.item == ask.item)
-        {
-            self.waiters.insert(open.ask.id, reply);
-            return Ok(());
+        let open = self.state.asks.iter();
+        let mut open = open.filter(|open| open.ask.item == ask.item);
+        match open.next().cloned() {
+            Some(open) if same_matter(&open.ask.kind, &ask.kind) => {
+                self.waiters.insert(open.ask.id, reply);
+                return Ok(());
+            }
+            // Left open by another process, about something that is not so any more.
+            Some(open) => {
+                let why = "what it was about has changed".to_owned();
+                self.close_ask(open, Closing::Lost { why })?;
+                self.early.remove(&ask.item);
+            }
+            None => {}
         }
         self.waiters.insert(ask.id, reply);
         self.asked_at = Instant::now();
@@ -130,7 +138,7 @@ impl Session {
 
     fn close_ask(&mut self, open: OpenAsk, closing: Closing) -> Result<(), Refusal> {
         let OpenAsk { ask, tag, .. } = open;
-        let (id, item) = (ask.id, ask.item.clone());
+        let (id, item, kind) = (ask.id, ask.item.clone(), ask.kind.clone());
         let from = self.state.thread.status;
         self.record(Fact::AskClosed {
             tag,
@@ -151,7 +159,7 @@ impl Session {
                 }
             }),
             None => {
-                self.early.insert(item, closing);
+                self.early.insert(item, (kind, closing));
             }
         }
         Ok(())
@@ -172,6 +180,16 @@ enum Verdict {
         next: Option<Question>,
         position: u32,
     },
+}
+
+/// Whether a person who answers the one has answered the other: they read the same words.
+fn same_matter(asked: &AskKind, now: &AskKind) -> bool {
+    match (asked, now) {
+        (AskKind::Approval(asked), AskKind::Approval(now)) => asked.command == now.command,
+        (AskKind::Questions(asked), AskKind::Questions(now)) => asked == now,
+        (AskKind::Approval(_), AskKind::Questions(_))
+        | (AskKind::Questions(_), AskKind::Approval(_)) => false,
+    }
 }
 
 /// What an answer does to an open ask.

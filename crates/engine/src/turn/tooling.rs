@@ -11,9 +11,8 @@ use vocabulary::{
     StreamTag, ToolCall, ToolCallRef, ToolClass, ToolOutcome, ToolOutput,
 };
 
-use super::{Due, FromTurn, SessionGone, Turn, gate, writing};
+use super::{Due, FromTurn, SessionGone, Turn, gate, trusting, writing};
 use crate::agents::sub;
-use crate::trust::{self, Trust};
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
 pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, SessionGone> {
@@ -71,7 +70,8 @@ async fn allowed_run(
         });
     }
     let mut scope = scope(turn);
-    scope.trusted = trusted(turn, tag, call).await?;
+    let trusted = trusting::trusted(turn, tag, call).await?;
+    scope.trusted = trusted.is_some();
     if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
@@ -90,6 +90,7 @@ async fn allowed_run(
     };
     let cx = ToolCx {
         scope,
+        trusted,
         cancel: turn.cancel.clone(),
         host: Arc::new(host),
         sandbox: turn.shared.sandbox().await,
@@ -126,43 +127,6 @@ pub fn scope(turn: &Turn) -> Scope {
 }
 
 pub const CANCELLED: &str = "not run: the turn was cancelled";
-
-/// Whether what came with the workspace may be used by this call; a person is asked where it is
-/// not known yet.
-async fn trusted(turn: &Turn, tag: &StreamTag, call: &ToolCall) -> Result<bool, SessionGone> {
-    if call.name != tools::SKILL {
-        return Ok(false);
-    }
-    let content = match trust::look(&turn.shared, &turn.card).await {
-        Ok(Trust::Nothing | Trust::Trusted) => return Ok(true),
-        Ok(Trust::Untrusted(content)) => content,
-        Err(_) => return Ok(false),
-    };
-    let (all, none) = {
-        let settings = &turn.permits.borrow().settings;
-        (
-            settings.auto_approve,
-            settings.approvals == Approvals::Never,
-        )
-    };
-    if all || none {
-        return Ok(all);
-    }
-    let kind = AskKind::Approval(Approval {
-        command: content.question(),
-        dangerous: true,
-        risk: RiskCode::RequiresManualReview,
-        reason: "this came with the workspace and nobody has trusted it yet".to_owned(),
-        leaves_sandbox: false,
-    });
-    let closing = turn.ask(tag.clone(), call, kind).await?;
-    if closing.approved()
-        && let Err(error) = trust::keep(&turn.shared, &turn.card, &content).await
-    {
-        tracing::warn!(%error, "trust in a workspace could not be kept");
-    }
-    Ok(closing.approved())
-}
 
 /// What a running tool can ask of its turn.
 struct CallHost {

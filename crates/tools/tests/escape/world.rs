@@ -140,6 +140,7 @@ impl World {
 
     pub fn cx(&self, sandbox: &Sandbox, scope: Scope, host: Arc<Person>) -> ToolCx {
         ToolCx {
+            trusted: tools::Trusted::default(),
             scope,
             cancel: CancellationToken::new(),
             host,
