@@ -34,6 +34,7 @@ mod titles;
 mod trust;
 mod turn;
 
+pub use grants::Grants;
 pub use keeper::{Checkpoints, VaultPlace};
 pub use session::outbox::{Delivered, Ended, Listener, Slot};
 pub use session::state::{ThreadState, fold};
@@ -110,6 +111,7 @@ pub struct Shared {
     pub(crate) births: Births,
     pub(crate) keepers: Keepers,
     pub(crate) ask_numbers: AskNumbers,
+    pub(crate) grants: Grants,
     notices: broadcast::Sender<Arc<(TenantId, Notice)>>,
     revision: AtomicU64,
     /// One change of the library at a time, so that notices come in the order of the changes.
@@ -155,6 +157,7 @@ impl Engine {
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
+            grants: Grants::new(Arc::clone(&store)),
             store,
             models,
             tools,

@@ -18,14 +18,13 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use vocabulary::{
-    Approvals, Call, Caller, CheckpointCall, DEFAULT_WORKSPACE, GrantScope, ModelRef, NewThread,
-    Refusal, Reply, Seq, Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings,
-    ThreadView, Title, TitleSource, Why, WorkspaceId,
+    Approvals, Call, Caller, CheckpointCall, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal,
+    Reply, Seq, Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView,
+    Title, TitleSource, Why, WorkspaceId,
 };
 
 pub use births::Births;
 
-use crate::grants;
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
 use crate::session::{Mail, Outcome, Replied, storage, waking};
 use crate::{Listener, Shared, Wish, now};
@@ -100,22 +99,18 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             steer.images = pictures::read(steer.images).await?;
             return to_session(shared, caller, Call::SteerTurn(steer)).await;
         }
-        Call::ListGrants { thread } => return list_grants(shared, caller, thread).await,
+        Call::ListGrants { thread } => {
+            let card = owned(shared, caller, thread).await?;
+            shared.grants.of_thread(&card).await.map(Reply::Grants)
+        }
         Call::RevokeGrant {
             thread,
             what,
             scope,
         } => {
             let card = owned(shared, caller, thread).await?;
-            if scope == GrantScope::Workspace {
-                grants::revoke(shared, &card, &what).await?;
-            }
-            let call = Call::RevokeGrant {
-                thread,
-                what,
-                scope,
-            };
-            return to_session(shared, caller, call).await;
+            let revoked = shared.grants.revoke_words(&card, &what, scope).await;
+            revoked.map(|()| Reply::Done)
         }
         Call::ChangeThread {
             thread,
@@ -162,16 +157,6 @@ async fn checkpoint_call(
     })
 }
 
-async fn list_grants(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
-    let card = owned(shared, caller, thread).await?;
-    let of_workspace = grants::of_workspace(shared, &card).await?;
-    let mut replied = to_session(shared, caller, Call::ListGrants { thread }).await?;
-    if let Reply::Grants(own) = &mut replied.reply {
-        *own = grants::merged(std::mem::take(own), of_workspace);
-    }
-    Ok(replied)
-}
-
 async fn to_session(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
     let Some(thread) = call.thread() else {
         return Err(Refusal::new(Why::Internal, "this call names no thread"));
@@ -183,6 +168,7 @@ async fn to_session(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             let (reply, answer) = oneshot::channel();
             let mail = Mail::Call {
                 call: Box::new(call.clone()),
+                caller: caller.clone(),
                 reply,
             };
             async move {
@@ -445,6 +431,7 @@ async fn delete(
     if let Some(keeper) = shared.keepers.of(&shared.config, &card.directory) {
         keeper.forget(thread, std::future::ready(()));
     }
+    shared.grants.thread_deleted(&card.tenant, thread).await;
     shared.thread_removed(&card);
     Ok(Replied {
         reply: Reply::Done,

@@ -36,8 +36,12 @@ pub const LIBRARY_TRIES_MAX: usize = 16;
 /// What comes with a workspace and is trusted or not: more than this never is.
 pub const TRUST_FILES_MAX: usize = 2_000;
 pub const TRUST_BYTES_MAX: u64 = 16 << 20;
-/// Commands remembered as allowed.
+/// Grants kept for one thread, and for one workspace; then the oldest go.
 pub const GRANTS_MAX: usize = 64;
+/// Grants kept in all.
+pub const GRANTS_ALL_MAX: usize = 4_096;
+/// How much is kept of the words that a grant is listed with.
+pub const GRANT_WORDS_MAX: usize = 2_000;
 /// Output of a running command that a late joiner is shown.
 pub const LIVE_OUTPUT_BYTES_MAX: usize = 32 << 10;
 /// Messages one read may ask for.

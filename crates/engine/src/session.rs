@@ -8,7 +8,7 @@ use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use vocabulary::{
-    AskId, AskKind, Audience, Call, Closing, Fact, ItemId, Refusal, Reply, Seq, Status,
+    AskId, AskKind, Audience, Call, Caller, Closing, Fact, ItemId, Refusal, Reply, Seq, Status,
     StatusReason, ThreadCard, ThreadView, Why,
 };
 
@@ -21,6 +21,7 @@ mod calls;
 mod checkpointing;
 mod checkpoints;
 mod given;
+mod granting;
 pub mod live;
 pub mod outbox;
 mod recorder;
@@ -41,6 +42,7 @@ use turns::TurnHandle;
 pub enum Mail {
     Call {
         call: Box<Call>,
+        caller: Caller,
         reply: oneshot::Sender<Outcome>,
     },
     Attach {
@@ -120,6 +122,8 @@ pub struct Session {
     /// Asks of this turn that were answered before the turn came to wait for them.
     early: HashMap<ItemId, (AskKind, Closing)>,
     closed_asks: std::collections::VecDeque<AskId>,
+    /// Whether something may have been allowed for this turn only.
+    turn_grants: bool,
     /// When the last ask was opened.
     asked_at: Instant,
     /// Since when nobody has been there to answer.
@@ -367,8 +371,12 @@ impl Session {
         self.idle_since = Instant::now();
         match mail {
             // Boxed, or every session at rest would keep room for it.
-            Mail::Call { call, reply } => {
-                return Box::pin(self.open_call(*call, reply)).await;
+            Mail::Call {
+                call,
+                caller,
+                reply,
+            } => {
+                return Box::pin(self.open_call(*call, &caller, reply)).await;
             }
             Mail::Attach {
                 audience,

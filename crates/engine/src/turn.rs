@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use vocabulary::{
-    Ask, AskId, AskKind, Closing, Fact, Grant, ItemId, ModelRef, StreamTag, ThreadCard,
-    ThreadSettings, ToolCall, TurnError, TurnId, UserInput,
+    Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, StreamTag, ThreadCard, ThreadSettings,
+    ToolCall, TurnError, TurnId, UserInput,
 };
 
 use crate::Shared;
@@ -54,7 +54,6 @@ pub enum TurnEnd {
 #[derive(Clone, Debug)]
 pub struct Permits {
     pub settings: ThreadSettings,
-    pub granted: Vec<Grant>,
 }
 
 /// Where the turn's history lies in the store.

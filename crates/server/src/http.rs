@@ -232,8 +232,12 @@ async fn upgrade(
         .write_buffer_size(WRITE_BUFFER_BYTES)
         .on_upgrade(move |socket| {
             let (tracked, stop) = (site.connections.clone(), site.stop.clone());
+            let caller = Caller {
+                via: Some(tongue.name),
+                ..Caller::local()
+            };
             tracked.track_future(async move {
-                connection::serve(socket, dialect, hello, Caller::local(), engine, stop).await;
+                connection::serve(socket, dialect, hello, caller, engine, stop).await;
             })
         })
 }

@@ -69,6 +69,15 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether a person must allow this input before it runs. Bad input is judged harmless here:
     /// `run` refuses it without any effect.
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement;
+    /// What a person's yes to this input for longer than once is kept under: it covers the calls with
+    /// the same key. A tool may narrow or widen that.
+    fn grant_key(&self, input: &Value) -> String {
+        policy::grant_key(self.name(), input)
+    }
+    /// Whether a yes is meant for the whole conversation, so that the same key is asked for once.
+    fn is_asked_once(&self) -> bool {
+        false
+    }
     /// Runs it. Cancelling is prompt and leaves no process behind.
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure>;
 }

@@ -11,7 +11,7 @@ use crate::web::body::{self, Body, ContentType, Kind};
 use crate::web::target::{self, URL_CHARS_MAX};
 use crate::web::visit::visit;
 use crate::web::{Web, page};
-use crate::{Class, Failure, Host, Judgement, Output, Risk, Scope, Tool, ToolCx};
+use crate::{Class, Failure, Host, Judgement, Output, Risk, Scope, Tool, ToolCx, policy};
 
 const NAME: &str = "webFetch";
 const LENGTH_MIN: u64 = 1000;
@@ -68,6 +68,15 @@ impl Tool for WebFetch {
             },
             None => Judgement::Allow,
         }
+    }
+
+    /// A yes is to the host, whatever of it is read.
+    fn grant_key(&self, input: &Value) -> String {
+        policy::grant_key(NAME, &json!({ "host": target::host_of(input) }))
+    }
+
+    fn is_asked_once(&self) -> bool {
+        true
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::input::Fields;
 use crate::web::engines::{self, Found};
 use crate::web::{Key, Web};
-use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx};
+use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx, policy};
 
 const NAME: &str = "webSearch";
 /// The longest that each of the services takes.
@@ -62,6 +62,15 @@ impl Tool for WebSearch {
             },
             None => Judgement::Allow,
         }
+    }
+
+    /// A yes is to the search service, whatever is looked for.
+    fn grant_key(&self, _input: &Value) -> String {
+        policy::grant_key(NAME, &json!({}))
+    }
+
+    fn is_asked_once(&self) -> bool {
+        true
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {

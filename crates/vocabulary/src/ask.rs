@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AskId, ItemId, Timestamp, TurnId};
+use crate::{AskId, ItemId, ThreadId, Timestamp, TurnId};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
@@ -32,7 +34,8 @@ pub enum AskKind {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
-    /// The shell command, or one line that says what would happen (`edit src/main.rs`).
+    /// The shell command, or one line that says what would happen (`edit src/main.rs`), with
+    /// whatever a person could not see made visible.
     pub command: String,
     pub dangerous: bool,
     pub risk: RiskCode,
@@ -42,6 +45,13 @@ pub struct Approval {
     /// Whether a yes lets it out of the sandbox; the reason says how far.
     #[serde(default)]
     pub leaves_sandbox: bool,
+    /// What a yes for longer than once is kept under: tool and exact input. None where there is no
+    /// such yes: it counts once. Older versions kept such a yes under `command`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// For how long a yes counts at least, whatever the answer says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<GrantScope>,
 }
 
 impl Approval {
@@ -116,10 +126,46 @@ pub enum ApprovalAnswer {
 /// Something a person allowed for more than once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// What it covers, word for word: the command, or one line that says what would happen.
+    /// Its name. People may give the beginning of it, if no other has the same.
+    #[serde(default)]
+    pub id: String,
+    /// What it covers, in words for people: the command, or one line that says what would happen.
     pub what: String,
+    /// What it covers exactly: calls with this very key, and no others.
+    #[serde(default)]
+    pub key: String,
     pub scope: GrantScope,
+    /// The thread it was given in; the only one it holds in, unless it is for the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadId>,
+    /// The turn it is for, where it is for one only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// The workspace.
+    #[serde(default)]
+    pub directory: PathBuf,
+    /// Who gave it; not known of those from older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Giver>,
     pub at: Timestamp,
+}
+
+/// Who gave a grant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Giver {
+    pub member: String,
+    /// The dialect they spoke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
+}
+
+impl fmt::Display for Giver {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.via {
+            Some(via) => write!(out, "{} ({via})", self.member),
+            None => out.write_str(&self.member),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +177,16 @@ pub enum GrantScope {
 }
 
 impl ApprovalAnswer {
+    pub fn is_yes(self) -> bool {
+        match self {
+            ApprovalAnswer::Once
+            | ApprovalAnswer::ForTurn
+            | ApprovalAnswer::ForSession
+            | ApprovalAnswer::ForWorkspace => true,
+            ApprovalAnswer::Deny | ApprovalAnswer::DenyAndCancel => false,
+        }
+    }
+
     /// How long this allows the same again; not at all, where it was for once or a no.
     pub fn grants(self) -> Option<GrantScope> {
         match self {
@@ -158,14 +214,6 @@ pub enum Closing {
 impl Closing {
     /// Whether this grants what an approval asked for.
     pub fn approved(&self) -> bool {
-        matches!(
-            self,
-            Closing::Answered(Answer::Approval(
-                ApprovalAnswer::Once
-                    | ApprovalAnswer::ForTurn
-                    | ApprovalAnswer::ForSession
-                    | ApprovalAnswer::ForWorkspace
-            ))
-        )
+        matches!(self, Closing::Answered(Answer::Approval(answer)) if answer.is_yes())
     }
 }

@@ -14,6 +14,8 @@ pub struct Caller {
     pub tenant: TenantId,
     pub member: String,
     pub role: Role,
+    /// The dialect they speak, where it is known.
+    pub via: Option<&'static str>,
 }
 
 impl Caller {
@@ -23,6 +25,7 @@ impl Caller {
             tenant: TenantId::new("local"),
             member: "owner".to_owned(),
             role: Role::Owner,
+            via: None,
         }
     }
 }
@@ -79,7 +82,7 @@ pub enum Call {
     ListGrants {
         thread: ThreadId,
     },
-    /// Takes a grant back; no such grant is no error.
+    /// Takes back the grants of these words and this scope; none is no error.
     RevokeGrant {
         thread: ThreadId,
         what: String,

@@ -223,7 +223,8 @@ pub enum Fact {
         closing: Closing,
     },
 
-    /// A person took back what they had allowed for this thread.
+    /// A person took back what they had allowed for this thread. Only in the logs of older versions:
+    /// grants have a home of their own.
     GrantRevoked {
         what: String,
         scope: GrantScope,

@@ -22,7 +22,7 @@ mod thread;
 mod turn;
 
 pub use ask::{
-    Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Grant, GrantScope, Question,
+    Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Giver, Grant, GrantScope, Question,
     QuestionOption, RiskCode,
 };
 pub use call::{

@@ -183,13 +183,16 @@ pub fn turn_error(outcome: &TurnOutcome) -> Option<TurnError<'_>> {
 /// What was allowed for more than once, as a list shows it.
 pub fn grant(grant: &vocabulary::Grant) -> Grant<'_> {
     Grant {
+        id: &grant.id,
         what: &grant.what,
+        key: &grant.key,
         scope: match grant.scope {
             vocabulary::GrantScope::Turn => GrantScope::Turn,
             vocabulary::GrantScope::Session => GrantScope::Session,
             vocabulary::GrantScope::Workspace => GrantScope::Workspace,
         },
         granted_at: grant.at.0,
+        granted_by: grant.by.as_ref().map(ToString::to_string),
     }
 }
 

@@ -145,7 +145,6 @@ impl Session {
             ask,
             closing: closing.clone(),
         })?;
-        self.permit();
         self.tell_status(from, self.state.thread.status, StatusReason::AskClosed)?;
         self.closed_asks.push_back(id);
         if self.closed_asks.len() > CLOSED_ASKS_MAX {
@@ -182,10 +181,13 @@ enum Verdict {
     },
 }
 
-/// Whether a person who answers the one has answered the other: they read the same words.
+/// Whether a person who answers the one has answered the other: they read the same words, and what is
+/// asked for exactly is the same, as far as an older version has said it.
 fn same_matter(asked: &AskKind, now: &AskKind) -> bool {
     match (asked, now) {
-        (AskKind::Approval(asked), AskKind::Approval(now)) => asked.command == now.command,
+        (AskKind::Approval(asked), AskKind::Approval(now)) => {
+            asked.command == now.command && (asked.key.is_none() || asked.key == now.key)
+        }
         (AskKind::Questions(asked), AskKind::Questions(now)) => asked == now,
         (AskKind::Approval(_), AskKind::Questions(_))
         | (AskKind::Questions(_), AskKind::Approval(_)) => false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use store::Receipt;
 use tokio::sync::oneshot;
 use vocabulary::{
-    Audience, Call, Changes, Fact, GrantScope, PlannedCall, Refusal, Reply, RunningTurn, Seq,
+    Audience, Call, Caller, Changes, Fact, PlannedCall, Refusal, Reply, RunningTurn, Seq,
     StartTurn, Status, StatusReason, SteerTurn, ThreadView, Title, TitleSource, TurnId, UserInput,
     Why,
 };
@@ -15,7 +15,6 @@ use super::given::{
 };
 use super::outbox::Ended;
 use super::{Attached, Flow, ListenFrom, Outcome, Replied, Seen, Session, storage};
-use crate::grants;
 use crate::library::offer;
 use crate::limits::STEERS_MAX;
 use crate::titles;
@@ -26,6 +25,7 @@ impl Session {
     pub(super) async fn open_call(
         &mut self,
         call: Call,
+        caller: &Caller,
         reply: oneshot::Sender<Outcome>,
     ) -> Result<Option<Flow>, Refusal> {
         let as_of = self.recorder.last();
@@ -38,10 +38,11 @@ impl Session {
             Call::SteerTurn(steer) => self.steer(steer).await,
             Call::ChangeThread { changes, .. } => self.change(changes).await,
             Call::ResetThread { .. } => self.reset().await,
-            Call::ListGrants { .. } => Ok(Reply::Grants(self.state.granted.clone())),
-            Call::RevokeGrant { what, scope, .. } => self.revoke(what, scope),
             Call::CancelTurn { turn, .. } => self.cancel(turn),
-            Call::AnswerAsk { ask, answer, .. } => self.answer(ask, answer).map(|()| Reply::Done),
+            Call::AnswerAsk { ask, answer, .. } => {
+                let answered = self.answer_and_grant(ask, answer, caller).await;
+                answered.map(|()| Reply::Done)
+            }
             Call::CloseThread { audience, .. } => self.close(audience),
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
             Call::ListThreads(_)
@@ -50,6 +51,8 @@ impl Session {
             | Call::ReadMessages { .. }
             | Call::ReadEvents { .. }
             | Call::ReadEventsBefore { .. }
+            | Call::ListGrants { .. }
+            | Call::RevokeGrant { .. }
             | Call::Library(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
@@ -276,14 +279,6 @@ impl Session {
         Ok(Reply::Done)
     }
 
-    fn revoke(&mut self, what: String, scope: GrantScope) -> Result<Reply, Refusal> {
-        if grants::covers(&self.state.granted, &what) {
-            self.record(Fact::GrantRevoked { what, scope })?;
-            self.permit();
-        }
-        Ok(Reply::Done)
-    }
-
     fn cancel(&mut self, turn: Option<TurnId>) -> Result<Reply, Refusal> {
         let running = self.state.turn.as_ref().map(|running| &running.turn);
         match (turn, running) {
@@ -333,6 +328,8 @@ impl Session {
             self.store.delete(lease).await.map_err(storage)?;
         }
         self.checkpoints.forget(&self.card);
+        let grants = &self.shared.grants;
+        grants.thread_deleted(&self.card.tenant, self.card.id).await;
         let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
         let _ = reply.send(Ok(Replied {

@@ -21,8 +21,9 @@ pub struct ThreadState {
     /// The turn that made it what it is.
     #[serde(default)]
     pub plan_turn: Option<TurnId>,
-    /// What a person allowed for this turn, or for as long as this thread lives.
-    #[serde(default)]
+    /// What a person allowed for longer than once while older versions kept that here; now it is in
+    /// the store's own grants, and this is not looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<Grant>,
     /// The place of the next transcript entry.
     pub next_ordinal: u64,
@@ -364,13 +365,29 @@ impl ThreadState {
             | Closing::Cancelled
             | Closing::Lost { .. } => None,
         };
-        if let (Some(scope), AskKind::Approval(approval)) = (granted, &ask.kind) {
-            let what = approval.command.clone();
-            self.granted.retain(|known| known.what != what);
-            self.granted.push(Grant { what, scope, at });
-            if self.granted.len() > GRANTS_MAX {
-                self.granted.remove(0);
-            }
+        // Without a key, an answer for longer than once is one that an older version took.
+        if let (Some(scope), AskKind::Approval(approval)) = (granted, &ask.kind)
+            && approval.key.is_none()
+        {
+            self.grant_by_line(at, scope, approval.command.clone());
+        }
+    }
+
+    fn grant_by_line(&mut self, at: Timestamp, scope: GrantScope, what: String) {
+        self.granted.retain(|known| known.what != what);
+        self.granted.push(Grant {
+            id: String::new(),
+            what,
+            key: String::new(),
+            scope,
+            thread: None,
+            turn: None,
+            directory: Default::default(),
+            by: None,
+            at,
+        });
+        if self.granted.len() > GRANTS_MAX {
+            self.granted.remove(0);
         }
     }
 

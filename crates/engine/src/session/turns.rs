@@ -205,8 +205,9 @@ impl Session {
         let Some(running) = &self.state.turn else {
             return Ok(());
         };
+        let turn = running.turn.clone();
         let fact = Fact::TurnFinished {
-            turn: running.turn.clone(),
+            turn: turn.clone(),
             outcome: outcome.clone(),
             text: self.live.text(),
             reasoning: self.live.reasoning(),
@@ -215,6 +216,7 @@ impl Session {
         };
         self.close_all_asks(Closing::Cancelled)?;
         let from = self.state.thread.status;
+        self.forget_turn_grants(turn);
         self.record(fact)?;
         let reason = match &outcome {
             TurnOutcome::Completed => StatusReason::TurnComplete,
@@ -321,11 +323,10 @@ impl Session {
         self.end_turn_here(TurnOutcome::Failed(error), "the server stopped")
     }
 
-    /// What the turn may do follows every change of settings and grants.
+    /// What the turn may do follows every change of settings.
     pub(super) fn permit(&self) {
         self.permits.send_replace(Permits {
             settings: self.state.thread.settings.clone(),
-            granted: self.state.granted.clone(),
         });
     }
 }

@@ -78,10 +78,11 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
     };
     let permits = watch::Sender::new(Permits {
         settings: state.thread.settings.clone(),
-        granted: state.granted.clone(),
     });
     let store = Arc::clone(&shared.store);
     let session = Session {
+        // A turn that goes on may have some from before.
+        turn_grants: state.turn.is_some(),
         shared: Arc::clone(shared),
         recorder: Recorder::new(Arc::clone(&store), outbox, standing),
         store,

@@ -8,8 +8,8 @@ use tools::policy::{Decision, PolicyCall};
 use tools::sandbox::Mode;
 use tools::{Class, Judgement, Risk, Sandbox, Scope, Tool};
 use vocabulary::{
-    Answer, Approval, ApprovalAnswer, Approvals, AskKind, Closing, Grant, GrantScope, RiskCode,
-    StreamTag, ThreadSettings, ToolCall, ToolClass, ToolOutcome, ToolOutput,
+    Approval, Approvals, AskKind, Closing, GrantScope, RiskCode, StreamTag, ThreadSettings,
+    ToolCall, ToolClass, ToolOutcome, ToolOutput,
 };
 
 use super::tooling::{self, CANCELLED};
@@ -44,21 +44,19 @@ pub async fn refused(
         Verdict::Refuse(error) => return Ok(Some(ToolOutcome::Failed { error })),
         Verdict::Ask(wish) => wish,
     };
-    let granted = {
-        let permits = turn.permits.borrow();
-        match unasked(&permits.settings, &wish) {
-            Some(Ok(())) => return Ok(None),
-            Some(Err(error)) => return Ok(Some(ToolOutcome::Failed { error })),
-            None => grants::covers(&permits.granted, &wish.command),
-        }
-    };
-    if granted || granted_here(turn, &wish.command).await {
+    let unasked = unasked(&turn.permits.borrow().settings, &wish);
+    match unasked {
+        Some(Ok(())) => return Ok(None),
+        Some(Err(error)) => return Ok(Some(ToolOutcome::Failed { error })),
+        None => {}
+    }
+    let key = tool.grant_key(&call.input);
+    if grants::covers(turn, &key).await {
         return Ok(None);
     }
-    let what = wish.command.clone();
-    let closing = turn.ask(tag.clone(), call, approval(wish)).await?;
+    let kind = approval(tool, wish, key);
+    let closing = turn.ask(tag.clone(), call, kind).await?;
     if closing.approved() {
-        remember(turn, &closing, what).await;
         return Ok(None);
     }
     Ok(Some(match closing {
@@ -104,6 +102,7 @@ pub async fn may_follow(turn: &Turn, call: &ToolCall, url: &str) -> Result<(), S
         Verdict::Run => Ok(()),
         Verdict::Refuse(why) => Err(why),
         Verdict::Ask(_) if turn.permits.borrow().settings.auto_approve => Ok(()),
+        Verdict::Ask(_) if grants::covers(turn, &tool.grant_key(&call.input)).await => Ok(()),
         Verdict::Ask(wish) => Err(format!(
             "{}; fetch {url} directly, so that a person can be asked",
             wish.why
@@ -308,27 +307,6 @@ fn relative(turn: &Turn, path: &str) -> String {
     inside.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
-/// Whether it was allowed in this workspace once and for all.
-async fn granted_here(turn: &Turn, command: &str) -> bool {
-    let of_workspace = grants::of_workspace(&turn.shared, &turn.card).await;
-    of_workspace.is_ok_and(|grants| grants::covers(&grants, command))
-}
-
-/// Keeps a yes that was for the whole workspace; the thread has it in its log already.
-async fn remember(turn: &Turn, closing: &Closing, what: String) {
-    let Closing::Answered(Answer::Approval(ApprovalAnswer::ForWorkspace)) = closing else {
-        return;
-    };
-    let grant = Grant {
-        what,
-        scope: GrantScope::Workspace,
-        at: crate::now(),
-    };
-    if let Err(error) = grants::add(&turn.shared, &turn.card, grant).await {
-        tracing::warn!(%error, "a grant for the workspace could not be kept");
-    }
-}
-
 fn denied(class: Class) -> ToolOutput {
     match class {
         Class::Command => ToolOutput::Command {
@@ -343,13 +321,23 @@ fn denied(class: Class) -> ToolOutput {
     }
 }
 
-fn approval(wish: Wish) -> AskKind {
+fn approval(tool: &dyn Tool, wish: Wish, key: String) -> AskKind {
+    // A command may have lines, anything else is one.
+    let shown = match tool.class() {
+        Class::Command => tools::shown::script,
+        Class::FileRead | Class::FileChange | Class::Question | Class::Plan | Class::Other => {
+            tools::shown::line
+        }
+    };
     AskKind::Approval(Approval {
-        command: wish.command,
+        command: shown(&wish.command).into_owned(),
         dangerous: wish.dangerous,
         risk: risk_code(wish.risk),
-        reason: wish.why,
+        reason: tools::shown::line(&wish.why).into_owned(),
         leaves_sandbox: wish.risk == Risk::BeyondSandbox,
+        key: Some(key),
+        // A host is asked for once in a thread.
+        remembered: tool.is_asked_once().then_some(GrantScope::Session),
     })
 }
 

@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tools::{Failure, Host, Output, Scope, Tool, ToolCx};
 use vocabulary::{
-    Answer, Approval, Approvals, AskKind, Closing, Fact, FileChange, FileChangeKind, Growth,
-    OutputStream, PlanStep, PlanStepStatus, Question, QuestionOption, RiskCode, SandboxMode,
-    StreamTag, ToolCall, ToolCallRef, ToolClass, ToolOutcome, ToolOutput,
+    Answer, AskKind, Closing, Fact, FileChange, FileChangeKind, Growth, OutputStream, PlanStep,
+    PlanStepStatus, Question, QuestionOption, SandboxMode, StreamTag, ToolCall, ToolCallRef,
+    ToolClass, ToolOutcome, ToolOutput,
 };
 
 use super::{Due, FromTurn, SessionGone, Turn, gate, trusting, writing};

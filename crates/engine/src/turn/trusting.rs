@@ -56,6 +56,9 @@ pub async fn trusted(
             risk: RiskCode::RequiresManualReview,
             reason: "this came with the workspace and nobody has trusted it yet".to_owned(),
             leaves_sandbox: false,
+            // Trust has a place of its own.
+            key: None,
+            remembered: None,
         });
         if !turn.ask(tag.clone(), call, kind).await?.approved() {
             return Ok(tools::Trusted::nothing("the user does not trust it"));

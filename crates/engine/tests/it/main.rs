@@ -6,6 +6,7 @@ mod broken;
 mod budgets;
 mod checkpoints;
 mod durability;
+mod grants;
 mod house;
 mod library;
 mod listening;

@@ -11,6 +11,9 @@ const RESERVED: &[&str] = &[
     "function", "if", "in", "select", "then", "time", "until", "while",
 ];
 
+/// A longer key is kept as its hash.
+const KEY_BYTES_MAX: usize = 4_096;
+
 /// The tool whose `command` is a line for the shell.
 const SHELL_TOOL: &str = "bash";
 
@@ -18,7 +21,8 @@ const SHELL_TOOL: &str = "bash";
 /// another one.
 ///
 /// A command line that is one plain command goes by its words, so that blanks and quotes make no
-/// difference; any other line goes by its exact text. All other input goes by its value.
+/// difference; any other line goes by its exact text. All other input goes by its value. What is
+/// long goes by its hash, in a place where no input stands.
 pub fn grant_key(tool: &str, input: &Value) -> String {
     let mut input = sorted(input);
     if tool == SHELL_TOOL
@@ -27,7 +31,14 @@ pub fn grant_key(tool: &str, input: &Value) -> String {
     {
         *command = command_key(line);
     }
-    Value::from(vec![Value::from(tool), input]).to_string()
+    let key = Value::from(vec![Value::from(tool), input]).to_string();
+    match key.len() > KEY_BYTES_MAX {
+        true => {
+            let hash = blake3::hash(key.as_bytes()).to_hex();
+            Value::from(vec![tool.to_owned(), format!("blake3 {hash}")]).to_string()
+        }
+        false => key,
+    }
 }
 
 fn command_key(command: &str) -> Value {

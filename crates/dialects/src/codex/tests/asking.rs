@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, Ask, AskId, Call, Closing, Fact, Grant, GrantScope, Refusal, Reply,
-    Timestamp, Why,
+    Answer, ApprovalAnswer, Ask, AskId, Call, Closing, Fact, Giver, Grant, GrantScope, Refusal,
+    Reply, Timestamp, Why,
 };
 
 use super::stub::{Stub, approval, question, tag, thread};
@@ -82,12 +82,25 @@ fn grants_are_listed_and_taken_back() {
     let thread = thread().card.id.to_string();
     stub.ask(5, "dragoman/grants/list", json!({ "threadId": thread }));
     assert!(matches!(stub.call(), Call::ListGrants { .. }));
+    let key = r#"["bash",{"command":["cargo","test"]}]"#;
     let grant = Grant {
+        id: "4f2a".to_owned(),
         what: "cargo test".to_owned(),
+        key: key.to_owned(),
         scope: GrantScope::Workspace,
+        thread: None,
+        turn: None,
+        directory: "/project".into(),
+        by: Some(Giver {
+            member: "owner".to_owned(),
+            via: Some("zane".to_owned()),
+        }),
         at: Timestamp(7),
     };
-    let listed = json!({ "what": "cargo test", "scope": "workspace", "grantedAt": 7 });
+    let listed = json!({
+        "id": "4f2a", "what": "cargo test", "key": key, "scope": "workspace",
+        "grantedAt": 7, "grantedBy": "owner (zane)",
+    });
     assert_eq!(
         stub.reply(Ok(Reply::Grants(vec![grant]))).take(),
         [json!({ "id": 5, "result": { "data": [listed], "nextCursor": null } })]

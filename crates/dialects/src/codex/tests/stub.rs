@@ -250,6 +250,8 @@ pub fn approval(id: u64) -> Ask {
             risk: RiskCode::MatchesDangerousPattern,
             reason: "this command is not known to be harmless".to_owned(),
             leaves_sandbox: false,
+            key: None,
+            remembered: None,
         }),
     )
 }

@@ -34,10 +34,15 @@ pub struct Page<T> {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant<'a> {
-    /// What is allowed without asking, word for word.
+    pub id: &'a str,
+    /// What is allowed without asking, in words for people.
     pub what: &'a str,
+    /// The same for programs: the tool and its exact input.
+    pub key: &'a str,
     pub scope: GrantScope,
     pub granted_at: i64,
+    /// The member and the dialect they spoke; not known of older ones.
+    pub granted_by: Option<String>,
 }
 
 /// model/list

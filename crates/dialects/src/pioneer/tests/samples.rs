@@ -157,6 +157,8 @@ pub fn approval() -> Ask {
             risk: RiskCode::RequiresManualReview,
             reason: "this command is not known to be harmless".to_owned(),
             leaves_sandbox: false,
+            key: None,
+            remembered: None,
         }),
     }
 }
