@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use vocabulary::{Approvals, ModelRef};
 
-use crate::commands::{auth, checkpoints, models, sandbox};
+use crate::commands::{auth, checkpoints, grants, models, sandbox};
 use crate::origin;
 use crate::table::Listen;
 
@@ -20,6 +20,7 @@ Examples:
   dragoman auth login anthropic     connect a real model; `dragoman models` shows which there are
   dragoman --model ollama/qwen3 --turn-cost 0.50
   dragoman checkpoints              what is kept of the files here; `restore` puts them back
+  dragoman grants                   what was allowed for longer than once; `revoke` takes it back
 
 For a team, behind a proxy with TLS (docs/security.md):
   dragoman --host 10.0.0.5 --token-file token --allow-host team.example \\
@@ -181,6 +182,8 @@ pub enum Command {
     Sandbox(sandbox::Arguments),
     /// See how files were before the agent changed them, compare, put them back
     Checkpoints(checkpoints::Arguments),
+    /// See what was allowed for longer than once, and take it back
+    Grants(grants::Arguments),
 }
 
 /// An amount of money; a dollar is 1,000,000.

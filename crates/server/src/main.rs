@@ -75,6 +75,7 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
                     Command::Checkpoints(arguments) => {
                         commands::checkpoints::run(arguments, &home).await
                     }
+                    Command::Grants(arguments) => commands::grants::run(arguments, &home).await,
                 }
             })
         }

@@ -21,7 +21,7 @@ mod prune;
 mod restore;
 mod vaults;
 mod verify;
-mod words;
+pub(super) mod words;
 mod work;
 
 use choice::{Side, Target};

@@ -3,6 +3,7 @@
 mod approvals;
 mod checkpoints;
 mod crashes;
+mod grants;
 mod guard;
 mod harmless;
 mod late_join;
