@@ -191,7 +191,6 @@ pub async fn attach(
         recent,
     } = wish;
     owned(shared, caller, thread).await?;
-    let sandbox = permissions::in_force(shared).await;
     let attached = shared
         .registry
         .reach(shared, thread, |handle| {
@@ -210,10 +209,7 @@ pub async fn attach(
             }
         })
         .await??;
-    let view = ThreadView {
-        sandbox,
-        ..reading::complete(shared, attached.seen, recent).await?
-    };
+    let view = reading::complete(shared, attached.seen, recent).await?;
     Ok((view, attached.listener))
 }
 

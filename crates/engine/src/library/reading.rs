@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use vocabulary::{Entry, Refusal, Reply, Seq, ThreadCard, ThreadId, ThreadView};
+use vocabulary::{Entry, Refusal, Reply, SandboxInForce, Seq, ThreadCard, ThreadId, ThreadView};
 
+use super::permissions;
 use crate::limits::{ENTRIES_PER_READ_MAX, EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX};
 use crate::session::state::ThreadState;
 use crate::session::{Mail, Seen, Transcript, storage};
@@ -52,17 +53,22 @@ async fn asleep(shared: &Arc<Shared>, thread: ThreadId) -> Result<Seen, Refusal>
             woken: false,
             kept: true,
             listeners: 0,
+            sandbox: SandboxInForce::default(),
         },
     })
 }
 
-/// Adds what the store has: what happened in the running turn, and the newest messages.
+/// Adds what the store has, what happened in the running turn and the newest messages, and what holds
+/// commands here.
 pub async fn complete(
     shared: &Arc<Shared>,
     seen: Seen,
     recent: u32,
 ) -> Result<ThreadView, Refusal> {
-    let mut view = seen.view;
+    let mut view = ThreadView {
+        sandbox: permissions::in_force(shared).await,
+        ..seen.view
+    };
     let thread = view.thread.card.id;
     if let (Some(turn), Some(from)) = (&mut view.turn, seen.turn_from) {
         turn.events = events_between(shared, thread, Seq(from.0 - 1), view.head).await?;

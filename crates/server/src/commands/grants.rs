@@ -94,6 +94,7 @@ impl Desk {
     async fn open(home: &Path) -> anyhow::Result<Option<Self>> {
         let home = home.to_owned();
         let opening = tokio::task::spawn_blocking(move || {
+            let label = format!("process {}, dragoman grants", std::process::id());
             database::existing(&home)
                 .map(|_| database::open(&home, &label))
                 .transpose()
