@@ -172,6 +172,30 @@ pub struct Kept {
     pub checkpoints: Vec<Checkpoint>,
 }
 
+/// The same without the checkpoints themselves, which grow in number with every turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    pub original: Moment,
+    pub at: Millis,
+    pub partial: bool,
+    /// How many checkpoints there are.
+    pub count: u64,
+    /// The highest number among them.
+    pub last: Option<u64>,
+}
+
+impl Kept {
+    pub fn outline(&self) -> Outline {
+        Outline {
+            original: self.original,
+            at: self.at,
+            partial: self.partial,
+            count: self.checkpoints.len() as u64,
+            last: self.checkpoints.iter().map(|each| each.number).max(),
+        }
+    }
+}
+
 /// One version of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {

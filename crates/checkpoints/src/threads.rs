@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::database::{self, Sum, check};
 use crate::vault::now;
-use crate::{Checkpoint, Error, Kept, Millis, Moment, Result, Trigger, tree};
+use crate::{Checkpoint, Error, Kept, Millis, Moment, Outline, Result, Trigger, tree};
 
 /// The original of a thread of which nothing is kept any more.
 const NONE: Moment = Moment(0);
@@ -232,6 +232,24 @@ pub fn kept(db: &Connection, name: &str) -> Result<Option<Kept>> {
         at: row.at,
         partial: row.partial,
         checkpoints: checkpoints.into_iter().map(|(_, each)| each).collect(),
+    }))
+}
+
+/// What `kept` would tell, without reading the checkpoints.
+pub fn outline(db: &Connection, name: &str) -> Result<Option<Outline>> {
+    let row = thread(db, name)?.filter(|row| !row.has_lapsed());
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let sql = "SELECT count(*), max(number) FROM checkpoint WHERE thread = ?1";
+    let mut statement = db.prepare_cached(sql)?;
+    let (count, last) = statement.query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(Some(Outline {
+        original: row.original,
+        at: row.at,
+        partial: row.partial,
+        count,
+        last,
     }))
 }
 

@@ -14,9 +14,9 @@ use crate::blobs::{self, Blobs};
 use crate::lock::{self, Lock};
 use crate::walk::Part;
 use crate::{
-    Change, Checkpoint, Error, Iteration, Kept, LeftOut, Millis, Moment, Options, Policy, Pruned,
-    Restored, Result, Scan, Size, Step, Trigger, Verdict, Work, database, diff, prune, restore,
-    scan, threads, tree, verify,
+    Change, Checkpoint, Error, Iteration, Kept, LeftOut, Millis, Moment, Options, Outline, Policy,
+    Pruned, Restored, Result, Scan, Size, Step, Trigger, Verdict, Work, database, diff, prune,
+    restore, scan, threads, tree, verify,
 };
 
 const DATABASE: &str = "vault.db";
@@ -190,6 +190,11 @@ impl Vault {
 
     pub fn kept(&self, thread: &str) -> Result<Option<Kept>> {
         threads::kept(&self.db.lock(), thread)
+    }
+
+    /// The same without the checkpoints: what it costs does not grow with their number.
+    pub fn outline(&self, thread: &str) -> Result<Option<Outline>> {
+        threads::outline(&self.db.lock(), thread)
     }
 
     /// All threads that have something here.

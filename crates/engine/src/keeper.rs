@@ -25,7 +25,7 @@ pub mod words;
 
 pub use looks::{Haste, Ticket};
 pub use place::VaultPlace;
-pub use shelf::Shelf;
+pub use shelf::{Shelf, Summary, Wanted};
 pub use trouble::Trouble;
 
 use looks::Line;
@@ -237,11 +237,11 @@ impl Keeper {
     }
 
     /// Lets go of what the policy does not keep, if it is time to look.
-    pub fn prune_when_due(self: &Arc<Self>, checkpoints: usize) {
+    pub fn prune_when_due(self: &Arc<Self>, checkpoints: u64) {
         let due = {
             let mut pruned_at = self.pruned_at.lock();
             let late = pruned_at.is_none_or(|at| at.elapsed() >= PRUNE_EVERY);
-            let due = late || checkpoints as u64 > self.policy.count;
+            let due = late || checkpoints > self.policy.count;
             if due {
                 *pruned_at = Some(Instant::now());
             }
@@ -251,7 +251,7 @@ impl Keeper {
             return;
         }
         let (keeper, mut policy) = (Arc::clone(self), self.policy);
-        if checkpoints as u64 > policy.count {
+        if checkpoints > policy.count {
             // Some more than must, so that it is not done again after the next turn.
             policy.count -= policy.count / 10;
         }

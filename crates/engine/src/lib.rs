@@ -36,7 +36,7 @@ mod turn;
 
 pub use grants::Grants;
 pub use keeper::{Checkpoints, VaultPlace};
-pub use session::outbox::{Delivered, Ended, Listener, Slot};
+pub use session::outbox::{Delivered, Ended, Held, Listener, Slot};
 pub use session::state::{ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 

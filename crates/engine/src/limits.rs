@@ -8,8 +8,13 @@ pub const RING_EVENTS_MAX: usize = 65_536;
 pub const RING_BYTES_MAX: usize = 16 << 20;
 /// Events of earlier turns kept for slow listeners when the next turn starts.
 pub const RING_EVENTS_BETWEEN_TURNS: usize = 1_024;
-/// Events kept for a thread at rest.
-pub const RING_EVENTS_AT_REST: usize = 64;
+pub const RING_BYTES_BETWEEN_TURNS: usize = 4 << 20;
+/// Events kept for a thread at rest, and their bytes: for a listener that is nearly there. Who joins
+/// needs none of them.
+pub const RING_EVENTS_AT_REST: usize = 16;
+pub const RING_BYTES_AT_REST: usize = 16 << 10;
+/// Listeners have this long to hear what a thread without a turn tells, before it is let go.
+pub const SHRINK_AFTER: Duration = Duration::from_secs(10);
 /// Calls waiting in a session's mailbox; further callers wait their turn.
 pub const MAILBOX_CALLS_MAX: usize = 64;
 /// Facts between a turn and its session; a faster model waits.
@@ -110,6 +115,12 @@ pub const LOOKS_REST_FACTOR: u32 = 9;
 pub const LOOKS_WAITING_MAX: usize = 8;
 /// Checkpoints of one thread that wait to be taken; further ones are left out.
 pub const CHECKPOINTS_WAITING_MAX: usize = 16;
+/// All checkpoints of a thread are told after every turn as long as there are at most this many;
+/// then, as they would cost more and more, this often at most.
+pub const CHECKPOINTS_TOLD_AT_ONCE: u64 = 32;
+pub const CHECKPOINTS_TOLD_EVERY: Duration = Duration::from_secs(30);
+/// What one of them takes in memory while it is told: as it is, and as it is spelled.
+pub const CHECKPOINT_TOLD_BYTES: usize = 256;
 /// Files that one fact names as changed.
 pub const FILES_CHANGED_MAX: usize = 2_000;
 /// Bytes of the diff of a turn, and of one between two checkpoints.

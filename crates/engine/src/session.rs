@@ -12,7 +12,7 @@ use vocabulary::{
     StatusReason, ThreadCard, ThreadView, Why,
 };
 
-use crate::limits::{RING_EVENTS_AT_REST, SLEEP_AFTER, TURN_FACTS_PER_ROUND};
+use crate::limits::{SLEEP_AFTER, TURN_FACTS_PER_ROUND};
 use crate::turn::{FromTurn, Permits};
 use crate::{Shared, now};
 
@@ -25,6 +25,7 @@ mod granting;
 pub mod live;
 pub mod outbox;
 mod recorder;
+mod shrinking;
 pub mod state;
 mod titling;
 mod turns;
@@ -35,6 +36,7 @@ pub use checkpointing::Shown;
 use live::Live;
 use outbox::{Ended, Listener, Outbox};
 use recorder::{Append, Recorder};
+use shrinking::Shrinking;
 use state::ThreadState;
 use turns::TurnHandle;
 
@@ -142,7 +144,7 @@ pub struct Session {
     drafting: Option<BoxFuture<'static, Result<(), StoreError>>>,
     drafted_at: Instant,
     idle_since: Instant,
-    shrunk: bool,
+    shrinking: Shrinking,
     /// Whether it came from the store, for the next listener to know.
     woken: bool,
     stopping: Option<Stopping>,
@@ -245,6 +247,7 @@ impl Session {
     /// Publishes, starts the next writes, and sees whether there is still something to do.
     fn settle(&mut self) -> Result<Flow, Refusal> {
         self.recorder.publish();
+        self.shrink_later();
         if self.appending.is_none()
             && self.drafting.is_none()
             && let Some(append) = self.recorder.next_append(&self.state)?
@@ -315,8 +318,8 @@ impl Session {
         if let Some(due) = self.unattended_until() {
             deadline = deadline.min(due);
         }
-        if self.turn.is_none() && !self.shrunk {
-            deadline = deadline.min(self.idle_since + turns::SHRINK_AFTER);
+        for at in [self.shrinking.at(), self.checkpoints.tell_at()] {
+            deadline = deadline.min(at.unwrap_or(deadline));
         }
         deadline.max(Instant::now())
     }
@@ -334,10 +337,8 @@ impl Session {
         if self.drafting.is_none() && self.appending.is_none() {
             self.save_draft(now);
         }
-        if self.turn.is_none() && !self.shrunk && now >= self.idle_since + turns::SHRINK_AFTER {
-            self.recorder.outbox.shrink(RING_EVENTS_AT_REST);
-            self.shrunk = true;
-        }
+        self.shrink_when_due(now);
+        self.checkpoints.tell_when_due(now);
         if self.turn.is_none()
             && self.recorder.outbox.listeners() > 0
             && now >= self.idle_since + SLEEP_AFTER

@@ -2,40 +2,90 @@
 
 use std::path::PathBuf;
 
-use checkpoints::{Kept, Moment};
-use vocabulary::{Standing, Timestamp};
+use checkpoints::{Moment, Outline, Vault};
+use vocabulary::{Checkpoint, Checkpoints, Standing, Timestamp};
 
 use super::{Found, words};
 
 /// What the vault has of a thread.
 pub struct Shelf {
     pub directory: PathBuf,
-    pub kept: Option<Kept>,
+    pub kept: Option<Outline>,
+    /// Only where somebody is to see it: it grows with every turn.
+    pub list: Option<Vec<Checkpoint>>,
     pub original: Option<Found>,
 }
 
-impl Shelf {
+/// How much of it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Outline,
+    List,
+}
+
+/// How a thread's checkpoints stand, without the list of them: that stays in the vault until somebody
+/// is to see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub standing: Standing,
+    pub directory: Option<PathBuf>,
+    /// When the original was taken, or first asked for.
+    pub created_at: Timestamp,
+    pub count: u64,
+    /// The highest number among them.
+    pub last: Option<u64>,
+}
+
+impl Summary {
     /// As a client sees it.
-    pub fn shown(&self, standing: Standing, asked_at: Timestamp) -> vocabulary::Checkpoints {
-        let kept = self.kept.as_ref();
+    pub fn with(&self, list: Vec<Checkpoint>) -> Checkpoints {
+        Checkpoints {
+            standing: self.standing.clone(),
+            directory: self.directory.clone(),
+            created_at: self.created_at,
+            list,
+        }
+    }
+
+    /// Whether the list is not the one that it was.
+    pub fn lists_other_than(&self, before: &Summary) -> bool {
+        (self.count, self.last) != (before.count, before.last)
+    }
+}
+
+impl Shelf {
+    pub fn read(vault: &Vault, thread: &str, wanted: Wanted) -> checkpoints::Result<Self> {
+        let (kept, list) = match wanted {
+            Wanted::Outline => (vault.outline(thread)?, None),
+            Wanted::List => match vault.kept(thread)? {
+                Some(kept) => (Some(kept.outline()), Some(words::list(&kept))),
+                None => (None, None),
+            },
+        };
+        Ok(Self {
+            directory: vault.directory().to_owned(),
+            kept,
+            list,
+            original: None,
+        })
+    }
+
+    pub fn summary(&self, standing: Standing, asked_at: Timestamp) -> Summary {
+        let kept = self.kept;
         let original_at = self.original.map(|found| found.at);
         let created_at = kept.map(|kept| Timestamp(kept.at)).or(original_at);
-        let list = kept.map(|kept| kept.checkpoints.as_slice());
-        vocabulary::Checkpoints {
+        Summary {
             standing,
             directory: Some(self.directory.clone()),
             created_at: created_at.unwrap_or(asked_at),
-            list: list
-                .unwrap_or_default()
-                .iter()
-                .map(words::checkpoint)
-                .collect(),
+            count: kept.map_or(0, |kept| kept.count),
+            last: kept.and_then(|kept| kept.last),
         }
     }
 
     /// The state before the thread's first change.
     pub fn original(&self) -> Option<Moment> {
-        let kept = self.kept.as_ref().map(|kept| kept.original);
+        let kept = self.kept.map(|kept| kept.original);
         kept.or(self.original.map(|found| found.moment))
     }
 }

@@ -9,7 +9,7 @@ use checkpoints::{How, Moment, Step, Trigger, Vault, Work, Working};
 use tokio::sync::watch;
 use vocabulary::{CheckpointId, Refusal, ThreadId, Timestamp, Why};
 
-use super::shelf::Shelf;
+use super::shelf::{Shelf, Wanted};
 use super::{Found, Haste, Keeper, Ticket, Trouble, words};
 use crate::limits::ORIGINAL_WAIT_MAX;
 
@@ -98,7 +98,7 @@ impl ThreadFiles {
 
     /// Finds what is kept of the thread, or has its original taken.
     pub async fn prepare(self: Arc<Self>) -> Result<Shelf, Trouble> {
-        let prepared = match self.shelf().await {
+        let prepared = match self.shelf(Wanted::Outline).await {
             Ok(shelf) if shelf.kept.is_some() => Ok(shelf),
             Ok(shelf) => {
                 let ticket = self.keeper.look(Haste::Background);
@@ -111,7 +111,7 @@ impl ThreadFiles {
             Err(trouble) => Err(trouble),
         };
         self.original.send_replace(match &prepared {
-            Ok(shelf) => match (&shelf.kept, shelf.original) {
+            Ok(shelf) => match (shelf.kept, shelf.original) {
                 (Some(kept), _) => Original::Begun(kept.original),
                 (None, Some(found)) => Original::Here(found),
                 (None, None) => Original::Unknown,
@@ -121,15 +121,9 @@ impl ThreadFiles {
         prepared
     }
 
-    async fn shelf(&self) -> Result<Shelf, Trouble> {
+    async fn shelf(&self, wanted: Wanted) -> Result<Shelf, Trouble> {
         let thread = self.thread.to_string();
-        let read = move |vault: &Vault| {
-            Ok(Shelf {
-                directory: vault.directory().to_owned(),
-                kept: vault.kept(&thread)?,
-                original: None,
-            })
-        };
+        let read = move |vault: &Vault| Shelf::read(vault, &thread, wanted);
         self.keeper.read(read).await
     }
 
@@ -195,15 +189,19 @@ impl ThreadFiles {
     }
 
     /// Does it, and sees what is kept then.
-    pub async fn perform(self: Arc<Self>, task: Task) -> Ended {
+    pub async fn perform(self: Arc<Self>, task: Task, wanted: Wanted) -> Ended {
         let mut lines = Vec::new();
         let outcome = self.attempt(task, &mut lines).await;
-        let shelf = self.shelf().await;
+        let shelf = match outcome {
+            Ok(()) => self.shelf(wanted).await,
+            // That something is wrong is told at once, and always whole.
+            Err(_) => self.shelf(Wanted::List).await,
+        };
         if let Ok(Shelf {
             kept: Some(kept), ..
         }) = &shelf
         {
-            self.keeper.prune_when_due(kept.checkpoints.len());
+            self.keeper.prune_when_due(kept.count);
         }
         Ended {
             outcome,
@@ -305,7 +303,8 @@ impl ThreadFiles {
 
     /// The state of the files at a checkpoint, or at the beginning.
     async fn moment(&self, at: Option<CheckpointId>) -> Result<Moment, Failure> {
-        let kept = self.shelf().await?.kept;
+        let thread = self.thread.to_string();
+        let kept = self.keeper.read(move |vault| vault.kept(&thread)).await?;
         let Some(id) = at else {
             if let Some(kept) = kept {
                 return Ok(kept.original);

@@ -10,7 +10,7 @@ use vocabulary::{
 
 use crate::limits::FILES_CHANGED_MAX;
 
-pub fn checkpoint(kept: &checkpoints::Checkpoint) -> Checkpoint {
+fn checkpoint(kept: &checkpoints::Checkpoint) -> Checkpoint {
     Checkpoint {
         id: CheckpointId(kept.number),
         at: Timestamp(kept.at),
@@ -22,6 +22,10 @@ pub fn checkpoint(kept: &checkpoints::Checkpoint) -> Checkpoint {
         changed_from_original: kept.changed_from_original,
         bytes: kept.bytes,
     }
+}
+
+pub fn list(kept: &checkpoints::Kept) -> Vec<Checkpoint> {
+    kept.checkpoints.iter().map(checkpoint).collect()
 }
 
 /// The files among these changes, as many as one fact names.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use checkpoints::{Moment, Vault, Work};
 use vocabulary::{
-    CheckpointId, CheckpointReply, Refusal, Reply, Standing, ThreadCard, ThreadId, Why,
+    Checkpoint, CheckpointId, CheckpointReply, Refusal, Reply, Standing, ThreadCard, ThreadId, Why,
 };
 
 use crate::Shared;
 use crate::keeper::thread::unknown;
-use crate::keeper::{Keeper, Trouble, words};
+use crate::keeper::{Keeper, Summary, Trouble, words};
 use crate::limits::{CHECKPOINTS_WAIT, DIFF_BYTES_MAX};
 use crate::session::Shown;
 
@@ -24,13 +24,36 @@ pub async fn get(shared: &Arc<Shared>, thread: ThreadId) -> Result<Reply, Refusa
     let mut state = None;
     handle.checkpoints.send_if_modified(|shown| {
         shown.owed |= shown.now.standing == Standing::Initializing;
-        state = Some((*shown.now).clone());
+        state = Some(shown.now.clone());
         false
     });
-    match state {
-        Some(state) => Ok(reply(CheckpointReply::State(state))),
-        None => Err(Refusal::new(Why::Internal, "checkpoints could not be read")),
+    let unread = || Refusal::new(Why::Internal, "checkpoints could not be read");
+    let mut state = state.ok_or_else(unread)?;
+    let list = match list(shared, &handle.card, &state).await {
+        Ok(list) => list,
+        Err(refusal) => {
+            let why = refusal.message;
+            state.standing = Standing::Failed { why };
+            Vec::new()
+        }
+    };
+    Ok(reply(CheckpointReply::State(state.with(list))))
+}
+
+/// The checkpoints themselves, where there are any: no session holds them.
+async fn list(
+    shared: &Shared,
+    card: &ThreadCard,
+    state: &Summary,
+) -> Result<Vec<Checkpoint>, Refusal> {
+    if state.count == 0 {
+        return Ok(Vec::new());
     }
+    let keeper = Files::of(shared, card)?.keeper;
+    let thread = card.id.to_string();
+    let kept = keeper.read(move |vault| vault.kept(&thread)).await;
+    let kept = kept.map_err(refused)?;
+    Ok(kept.as_ref().map(words::list).unwrap_or_default())
 }
 
 /// The files of a thread, awake or asleep.

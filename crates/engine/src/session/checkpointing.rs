@@ -7,17 +7,19 @@ use std::sync::Arc;
 use checkpoints::Moment;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
-use vocabulary::{Checkpoints, Refusal, Standing, ThreadCard};
+use tokio::time::Instant;
+use vocabulary::{CheckpointNews, Refusal, Standing, ThreadCard};
 
 use super::{Outcome, ready};
 use crate::keeper::thread::{Ended, Task, ThreadFiles};
-use crate::keeper::{News, Shelf, Trouble};
+use crate::keeper::{News, Shelf, Summary, Trouble, Wanted};
+use crate::limits::{CHECKPOINTS_TOLD_AT_ONCE, CHECKPOINTS_TOLD_EVERY};
 use crate::turn::writing::Writing;
 use crate::{Shared, now};
 
 /// The checkpoints of a thread as the rest of the engine sees them.
 pub struct Shown {
-    pub now: Arc<Checkpoints>,
+    pub now: Summary,
     /// Whether somebody saw that they are being prepared, and must be told when they are.
     pub owed: bool,
     /// Whether something is being done to them.
@@ -43,6 +45,10 @@ pub struct Checkpointing {
     pub waiting: VecDeque<BoxFuture<'static, Done>>,
     /// What a client wants done and is not done yet.
     pub asked: Option<(Asked, oneshot::Sender<Outcome>)>,
+    /// When the list was told last.
+    told_at: Option<Instant>,
+    /// When it is to be told, if it is not before.
+    tell_at: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +70,8 @@ pub enum Cause {
     Asked(Asked),
     TurnOver,
     Pruned,
+    /// Only to tell what there is.
+    Telling(CheckpointNews),
 }
 
 pub enum Came {
@@ -82,11 +90,12 @@ impl Checkpointing {
                 why: "checkpoints are turned off".to_owned(),
             },
         };
-        let now = Checkpoints {
+        let now = Summary {
             standing,
             directory: None,
             created_at: now(),
-            list: Vec::new(),
+            count: 0,
+            last: None,
         };
         let news = keeper.as_ref().map(|keeper| keeper.news());
         let files = keeper.map(|keeper| ThreadFiles::new(keeper, card.id));
@@ -94,7 +103,7 @@ impl Checkpointing {
         Self {
             files,
             shown: watch::Sender::new(Shown {
-                now: Arc::new(now),
+                now,
                 owed: false,
                 at_work: false,
                 original: None,
@@ -104,6 +113,8 @@ impl Checkpointing {
             running: None,
             waiting: VecDeque::new(),
             asked: None,
+            told_at: None,
+            tell_at: None,
         }
     }
 
@@ -150,14 +161,54 @@ impl Checkpointing {
         let Some(files) = self.files.clone() else {
             return;
         };
+        let wanted = match cause {
+            Cause::TurnOver if !self.may_tell() => Wanted::Outline,
+            Cause::TurnOver | Cause::Asked(_) | Cause::Pruned | Cause::Telling(_) => Wanted::List,
+        };
         let work: BoxFuture<'static, Done> = Box::pin(async move {
-            let ended = files.perform(task).await;
+            let ended = files.perform(task, wanted).await;
             Done { ended, cause }
         });
         self.shown.send_modify(|shown| shown.at_work = true);
         match self.running {
             None => self.running = Some(work),
             Some(_) => self.waiting.push_back(work),
+        }
+    }
+
+    /// Whether the end of a turn is a reason to tell the whole list.
+    fn may_tell(&self) -> bool {
+        let few = self.shown.borrow().now.count < CHECKPOINTS_TOLD_AT_ONCE;
+        few || self
+            .told_at
+            .is_none_or(|at| at.elapsed() >= CHECKPOINTS_TOLD_EVERY)
+    }
+
+    /// The list is told now.
+    pub fn told(&mut self) {
+        self.told_at = Some(Instant::now());
+        self.tell_at = None;
+    }
+
+    /// It is not, and will be when it was not for long enough.
+    pub fn tell_later(&mut self) {
+        let now = Instant::now();
+        let told_at = self.told_at.unwrap_or(now);
+        self.tell_at
+            .get_or_insert((told_at + CHECKPOINTS_TOLD_EVERY).max(now));
+    }
+
+    /// When the list is to be told, whatever comes.
+    pub fn tell_at(&self) -> Option<Instant> {
+        self.tell_at.filter(|_| self.running.is_none())
+    }
+
+    /// Tells it if it is time.
+    pub fn tell_when_due(&mut self, now: Instant) {
+        if self.tell_at().is_some_and(|due| now >= due) {
+            self.tell_at = None;
+            let news = CheckpointNews::Taken(vocabulary::Trigger::Automatic);
+            self.perform(Task::Refresh, Cause::Telling(news));
         }
     }
 
@@ -175,11 +226,11 @@ impl Checkpointing {
     }
 
     /// Shows how things stand now; whether somebody is owed to hear of it.
-    pub fn show(&mut self, now: Checkpoints, original: Option<Moment>) -> bool {
+    pub fn show(&mut self, now: Summary, original: Option<Moment>) -> bool {
         let prepared = now.standing != Standing::Initializing;
         let mut owed = false;
         self.shown.send_modify(|shown| {
-            shown.now = Arc::new(now);
+            shown.now = now;
             shown.original = original.or(shown.original);
             owed = prepared && std::mem::take(&mut shown.owed);
         });

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use vocabulary::{
-    CheckpointCall, CheckpointNews, Checkpoints, Fact, Refusal, Reply, Seq, Standing, Trigger, Why,
+    Checkpoint, CheckpointCall, CheckpointNews, Fact, Refusal, Reply, Seq, Standing, Trigger, Why,
 };
 
 use super::checkpointing::{Asked, Came, Cause, Done};
 use super::{Flow, Outcome, Replied, Session};
 use crate::keeper::thread::{Failure, Task};
-use crate::keeper::{Haste, News, Shelf, Trouble, words};
+use crate::keeper::{Haste, News, Shelf, Summary, Trouble, words};
 use crate::limits::CHECKPOINTS_WAITING_MAX;
 use crate::turn::writing::Writing;
 
@@ -38,13 +38,13 @@ impl Session {
 
     /// The original is there, or will not come.
     fn prepared(&mut self, prepared: Result<Shelf, Trouble>) -> Result<(), Refusal> {
-        let before = Arc::clone(&self.checkpoints.shown.borrow().now);
+        let before = self.checkpoints.shown.borrow().now.clone();
         if before.standing != Standing::Initializing {
             return Ok(());
         }
         let owed = match prepared {
             Ok(shelf) => {
-                let now = shelf.shown(Standing::Ready, before.created_at);
+                let now = shelf.summary(Standing::Ready, before.created_at);
                 self.checkpoints.show(now, shelf.original())
             }
             Err(trouble) => {
@@ -52,14 +52,25 @@ impl Session {
                 self.checkpoints.show(now, None)
             }
         };
-        match owed {
-            true => self.tell_checkpoints(CheckpointNews::Standing),
-            false => Ok(()),
+        let news = CheckpointNews::Standing;
+        let none = self.checkpoints.shown.borrow().now.count == 0;
+        match (owed, none) {
+            (true, true) => self.tell_checkpoints(news, Vec::new())?,
+            (true, false) => self
+                .checkpoints
+                .perform(Task::Refresh, Cause::Telling(news)),
+            (false, _) => {}
         }
+        Ok(())
     }
 
-    fn tell_checkpoints(&mut self, news: CheckpointNews) -> Result<(), Refusal> {
-        let now = Arc::clone(&self.checkpoints.shown.borrow().now);
+    fn tell_checkpoints(
+        &mut self,
+        news: CheckpointNews,
+        list: Vec<Checkpoint>,
+    ) -> Result<(), Refusal> {
+        let now = Arc::new(self.checkpoints.shown.borrow().now.with(list));
+        self.checkpoints.told();
         self.record(Fact::CheckpointsChanged { news, now })?;
         Ok(())
     }
@@ -139,10 +150,11 @@ impl Session {
         for line in ended.lines {
             self.record(Fact::Logged { line })?;
         }
-        let before = Arc::clone(&self.checkpoints.shown.borrow().now);
-        self.take_up(ended.shelf, &before);
+        let before = self.checkpoints.shown.borrow().now.clone();
+        let list = self.take_up(ended.shelf, &before);
         self.checkpoints.rest();
-        let changed = self.checkpoints.shown.borrow().now.list != before.list;
+        let now = self.checkpoints.shown.borrow().now.clone();
+        let changed = now.lists_other_than(&before);
         match (&ended.outcome, cause) {
             (Ok(()), cause) => {
                 let news = match cause {
@@ -151,19 +163,24 @@ impl Session {
                     Cause::Asked(Asked::Delete) => Some(CheckpointNews::Deleted),
                     Cause::TurnOver => Some(CheckpointNews::Taken(Trigger::Automatic)),
                     Cause::Pruned => changed.then_some(CheckpointNews::Deleted),
+                    Cause::Telling(news) => Some(news),
                 };
-                if let Some(news) = news {
-                    self.tell_checkpoints(news)?;
+                match (news, list) {
+                    (Some(news), Some(list)) => self.tell_checkpoints(news, list)?,
+                    (Some(_), None) => self.checkpoints.tell_later(),
+                    (None, _) => {}
                 }
             }
             (Err(failure), Cause::TurnOver | Cause::Asked(Asked::Take)) => {
-                self.could_not_take(failure, &before)?;
+                self.could_not_take(failure, &before, list)?;
             }
             // A restore that failed has taken its own checkpoint before.
             (Err(_), Cause::Asked(Asked::Restore)) if changed => {
-                self.tell_checkpoints(CheckpointNews::Taken(Trigger::Automatic))?;
+                let news = CheckpointNews::Taken(Trigger::Automatic);
+                self.tell_checkpoints(news, list.unwrap_or_default())?;
             }
-            (Err(_), Cause::Asked(Asked::Restore | Asked::Delete) | Cause::Pruned) => {}
+            (Err(_), Cause::Asked(Asked::Restore | Asked::Delete))
+            | (Err(_), Cause::Pruned | Cause::Telling(_)) => {}
         }
         if let Cause::Asked(_) = cause
             && let Some((_, reply)) = self.checkpoints.asked.take()
@@ -195,18 +212,26 @@ impl Session {
         let _ = reply.send(Err(refusal));
     }
 
-    /// Shows what is kept now, if it could be read and there is anything.
-    fn take_up(&mut self, shelf: Result<Shelf, Trouble>, before: &Checkpoints) {
-        if let Ok(shelf) = shelf
-            && shelf.kept.is_some()
-        {
-            let now = shelf.shown(Standing::Ready, before.created_at);
-            self.checkpoints.show(now, shelf.original());
-        }
+    /// Shows what is kept now, if it could be read and there is anything; gives the list of it, if that
+    /// was read.
+    fn take_up(
+        &mut self,
+        shelf: Result<Shelf, Trouble>,
+        before: &Summary,
+    ) -> Option<Vec<Checkpoint>> {
+        let shelf = shelf.ok().filter(|shelf| shelf.kept.is_some())?;
+        let now = shelf.summary(Standing::Ready, before.created_at);
+        self.checkpoints.show(now, shelf.original());
+        shelf.list
     }
 
     /// Says why no checkpoint could be taken, if that is new.
-    fn could_not_take(&mut self, failure: &Failure, before: &Checkpoints) -> Result<(), Refusal> {
+    fn could_not_take(
+        &mut self,
+        failure: &Failure,
+        before: &Summary,
+        list: Option<Vec<Checkpoint>>,
+    ) -> Result<(), Refusal> {
         let why = match failure {
             Failure::Broken(trouble) if trouble.is_cancelled() => return Ok(()),
             Failure::Broken(trouble) => trouble.to_string(),
@@ -214,22 +239,20 @@ impl Session {
             Failure::Refused(refusal) => refusal.message.clone(),
         };
         let standing = Standing::Failed { why };
-        let list = Arc::clone(&self.checkpoints.shown.borrow().now);
-        let now = Checkpoints {
-            standing,
-            ..(*list).clone()
-        };
+        let shown = self.checkpoints.shown.borrow().now.clone();
+        let now = Summary { standing, ..shown };
         let known = now.standing == before.standing;
         self.checkpoints.show(now, None);
         match known {
             true => Ok(()),
-            false => self.tell_checkpoints(CheckpointNews::Standing),
+            // A list that cannot be read cannot be told; that, too, the standing says.
+            false => self.tell_checkpoints(CheckpointNews::Standing, list.unwrap_or_default()),
         }
     }
 }
 
-fn failed(before: &Checkpoints, trouble: &Trouble) -> Checkpoints {
-    Checkpoints {
+fn failed(before: &Summary, trouble: &Trouble) -> Summary {
+    Summary {
         standing: Standing::Failed {
             why: trouble.to_string(),
         },

@@ -66,6 +66,14 @@ impl Spelling {
     }
 }
 
+/// How much a ring holds, or may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    pub events: usize,
+    /// Of the events with their texts; what they are spelled as comes on top.
+    pub bytes: usize,
+}
+
 #[derive(Default)]
 struct Ring {
     slots: VecDeque<Arc<Slot>>,
@@ -137,22 +145,30 @@ impl Outbox {
         });
     }
 
-    /// Forgets all but the last `keep` events, and gives their memory back.
-    pub fn shrink(&self, keep: usize) {
-        let visible = self.head.borrow().visible;
+    /// Forgets events up to `upto` until no more are held than are to be kept, and gives their memory
+    /// back. What is not visible yet stays.
+    pub fn shrink(&self, upto: Seq, keep: Held) {
+        let upto = upto.min(self.head.borrow().visible);
         let mut ring = self.ring.lock();
-        if ring.slots.len() <= keep {
-            return;
+        let before = ring.slots.len();
+        while ring.slots.len() > keep.events || ring.bytes > keep.bytes {
+            match ring.slots.front() {
+                Some(slot) if slot.event.seq <= upto => ring.drop_oldest(),
+                _ => break,
+            }
         }
-        while ring.slots.len() > keep
-            && ring
-                .slots
-                .front()
-                .is_some_and(|slot| slot.event.seq <= visible)
-        {
-            ring.drop_oldest();
+        if ring.slots.len() < before {
+            ring.slots.shrink_to_fit();
         }
-        ring.slots.shrink_to_fit();
+    }
+
+    /// What the ring holds now.
+    pub fn held(&self) -> Held {
+        let ring = self.ring.lock();
+        Held {
+            events: ring.slots.len(),
+            bytes: ring.bytes,
+        }
     }
 
     /// Nothing more will be told. The first reason counts.
@@ -261,6 +277,11 @@ impl Listener {
     /// How many listen to the same thread.
     pub fn listeners(&self) -> usize {
         self.outbox.listeners()
+    }
+
+    /// What the thread holds in memory for all of them.
+    pub fn held(&self) -> Held {
+        self.outbox.held()
     }
 
     /// Waits until there is something to hear, and gives at most about `most` of it.

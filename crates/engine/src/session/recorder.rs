@@ -14,7 +14,7 @@ use vocabulary::{Event, Fact, FileVersion, ItemId, Refusal, Seq, Timestamp, Why}
 use super::outbox::Outbox;
 use super::state::{ThreadState, changes_list_row};
 use crate::codec;
-use crate::limits::{HIGH_WATER_AHEAD, HIGH_WATER_RENEW};
+use crate::limits::{CHECKPOINT_TOLD_BYTES, HIGH_WATER_AHEAD, HIGH_WATER_RENEW};
 
 /// Something to do once everything up to a position is on disk, or to drop if that fails.
 type Deferred = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
@@ -147,9 +147,7 @@ impl Recorder {
                     let bytes = |file: &FileVersion| size_of::<FileVersion>() + file.path.len();
                     files.iter().map(bytes).sum()
                 }
-                Fact::CheckpointsChanged { now, .. } => {
-                    size_of_val(now.list.as_slice()) + size_of::<vocabulary::Checkpoints>()
-                }
+                Fact::CheckpointsChanged { now, .. } => now.list.len() * CHECKPOINT_TOLD_BYTES,
                 // tidy: wildcard, because the others carry no text of any size.
                 _ => 0,
             },
@@ -216,6 +214,12 @@ impl Recorder {
     pub fn is_clean(&self) -> bool {
         let written = self.appending.is_none() && self.pending.is_empty();
         (written || !self.kept) && self.deferred.is_empty()
+    }
+
+    /// Gives back the room that a turn needed.
+    pub fn shrink(&mut self) {
+        self.fresh.shrink_to_fit();
+        self.deferred.shrink_to_fit();
     }
 
     /// Hands fresh events to the ring and shows what may be seen. Call after each round of records.

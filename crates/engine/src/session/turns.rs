@@ -13,15 +13,16 @@ use vocabulary::{
 };
 
 use super::Session;
+use super::outbox::Held;
 use super::state::CallState;
 use crate::agents::{Agent, model::ModelAgent};
-use crate::limits::{CANCEL_GRACE, RING_EVENTS_BETWEEN_TURNS, TURN_FACTS_MAX};
+use crate::limits::{
+    CANCEL_GRACE, RING_BYTES_BETWEEN_TURNS, RING_EVENTS_BETWEEN_TURNS, TURN_FACTS_MAX,
+};
 use crate::turn::meter::Meter;
 use crate::turn::writing::Writing;
 use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn, TurnEnd};
 
-/// A thread at rest gives its ring back after this.
-pub const SHRINK_AFTER: Duration = Duration::from_secs(10);
 /// How long an abandoned turn may take to let go of its processes.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
 
@@ -105,8 +106,12 @@ impl Session {
         });
         self.early.clear();
         // A thread that is never at rest must not gather turn after turn.
-        self.recorder.outbox.shrink(RING_EVENTS_BETWEEN_TURNS);
-        self.shrunk = false;
+        let keep = Held {
+            events: RING_EVENTS_BETWEEN_TURNS,
+            bytes: RING_BYTES_BETWEEN_TURNS,
+        };
+        self.recorder.outbox.shrink(self.recorder.last(), keep);
+        self.shrinking.stop();
         self.drafted_at = Instant::now();
         self.turn = Some(TurnHandle {
             cancel,

@@ -14,6 +14,7 @@ use super::checkpointing::Checkpointing;
 use super::live::{Live, from_draft};
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Standing};
+use super::shrinking::Shrinking;
 use super::state::{CallState, ThreadState};
 use super::{Handle, Session, storage};
 use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
@@ -108,7 +109,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         drafting: None,
         drafted_at: Instant::now(),
         idle_since: Instant::now(),
-        shrunk: true,
+        shrinking: Shrinking::new(head),
         woken: false,
         stopping: None,
         close_when_idle: false,

@@ -17,6 +17,7 @@ use vocabulary::{
 
 mod lasting;
 mod restoring;
+mod telling;
 mod troubles;
 mod waiting;
 

@@ -355,6 +355,11 @@ pub enum Told {
 }
 
 impl Ear {
+    /// What the thread holds in memory for its listeners.
+    pub fn held(&self) -> engine::Held {
+        self.listener.held()
+    }
+
     pub fn new(listener: Listener) -> Self {
         Self {
             listener,

@@ -1,10 +1,12 @@
 //! Listening: late joiners, replays, gaps, laggards.
 
+use std::time::Duration;
+
 use engine::ListenFrom;
 use proptest::prelude::*;
 use vocabulary::{Call, Changes, Fact, Reply, Seq, Status, Why};
 
-use crate::house::{Ear, House, Told, wish};
+use crate::house::{Ear, House, Stage, Told, wish};
 
 #[tokio::test]
 async fn two_listeners_hear_the_same() {
@@ -134,6 +136,39 @@ async fn a_laggard_is_told_of_the_gap_and_gets_every_durable_event() {
         facts.cloned().collect::<Vec<_>>().len()
     };
     assert_eq!(durable(&slow), durable(&quick));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_thread_lets_go_of_what_it_told() {
+    let script = "turn\n repeat 3000 x\nturn\n repeat 2 y";
+    let house = House::staged(Stage::scripted(script));
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    ear.rest().await;
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    let held = ear.held();
+    assert!(held.events > 3_000, "nobody had time to hear it: {held:?}");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let held = ear.held();
+    assert!(held.events <= 16 && held.bytes <= 16 << 10, "{held:?}");
+    // Whoever joins hears all that is kept, and whoever was there hears what comes.
+    let (_, mut late) = house.listen(thread, ListenFrom::After(Seq::ZERO)).await;
+    house.say(thread, "again").await.expect("a turn");
+    ear.rest().await;
+    late.rest().await;
+    late.rest().await;
+    let durable = |ear: &Ear| {
+        let durable = |told: &Told| match told {
+            Told::Event(event) if event.fact.durable() => Some((**event).clone()),
+            _ => None,
+        };
+        ear.heard.iter().filter_map(durable).collect::<Vec<_>>()
+    };
+    let (early, late) = (durable(&ear), durable(&late));
+    // Who was there from the start did not hear of the creation itself.
+    assert_eq!(late[late.len() - early.len()..], early);
+    let gap = |told: &Told| matches!(told, Told::Gap { .. });
+    assert!(!ear.heard.iter().any(gap), "a gap");
 }
 
 /// Every number after the cursor is told once or lies in one gap.
