@@ -14,7 +14,7 @@ const RAISE_LIMIT_AND_RUN: &str = "ulimit -n \"$(ulimit -Hn)\"; exec \"$@\"";
 pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     if arguments.first().is_some_and(|word| word == "--help") {
         bail!(
-            "`cargo xtask bench [--quick] [--json FILE] [name…]`; a wrong name lists them all; \
+            "`cargo xtask bench [--quick | --tiny] [--json FILE] [name…]`; a wrong name lists them all; \
              `cargo xtask bench checkpoints [--quick] [--json FILE] [sources] [many-small]`"
         );
     }

@@ -2,6 +2,7 @@
 //!
 //! It knows the server only as a client does: a program to start and a socket to speak to.
 
+pub mod bench;
 pub mod chance;
 pub mod client;
 pub mod http;

@@ -1,6 +1,7 @@
 //! The server as clients and operators see it: a real process, real sockets.
 
 mod approvals;
+mod benches;
 mod checkpoints;
 mod crashes;
 mod grants;

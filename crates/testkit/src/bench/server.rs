@@ -4,19 +4,43 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use testkit::process::Launch;
-use testkit::{Process, Scratch, http};
+
+use crate::process::Launch;
+use crate::{Process, Scratch, http};
 
 /// What every bench is given.
 pub struct Bench {
     pub binary: PathBuf,
-    pub quick: bool,
+    pub size: Size,
 }
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    Full,
+    Quick,
+    /// So little that the numbers say nothing: only whether a bench runs to its end.
+    Tiny,
+}
+
+/// A tiny run does a fiftieth of a quick one.
+const TINY_SHARE: usize = 50;
 
 impl Bench {
     /// How often or how many: less in a quick run.
     pub fn count(&self, full: usize, quick: usize) -> usize {
-        if self.quick { quick } else { full }
+        match self.size {
+            Size::Full => full,
+            Size::Quick => quick,
+            Size::Tiny => (quick / TINY_SHARE).max(2),
+        }
+    }
+
+    /// Lets the server come to rest; a tiny run measures nothing, and does not wait for it.
+    pub async fn rest(&self, time: Duration) {
+        if self.size != Size::Tiny {
+            tokio::time::sleep(time).await;
+        }
     }
 
     pub async fn server(&self) -> anyhow::Result<Server> {
@@ -67,6 +91,11 @@ impl Server {
     /// What it holds in memory.
     pub fn resident_kib(&self) -> anyhow::Result<f64> {
         self.number("status", "VmRSS:")
+    }
+
+    /// The most it ever held in memory.
+    pub fn resident_kib_peak(&self) -> anyhow::Result<f64> {
+        self.number("status", "VmHWM:")
     }
 
     /// What it has given to the disk.

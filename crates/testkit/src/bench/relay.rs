@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::server::{Bench, Server};
-use crate::socket::{Socket, has};
-use crate::table::{Bound, Row, Table, Times};
-use crate::upstream::{self, Upstream};
+use super::server::{Bench, Server};
+use super::socket::{Socket, has};
+use super::table::{Bound, Row, Table, Times};
+use super::upstream::{self, Upstream};
 
 const TURNS: usize = 20;
 /// A fast model's pace.

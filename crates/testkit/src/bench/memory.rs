@@ -1,15 +1,18 @@
 //! What the server holds in memory.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::latency::one_echo;
-use crate::server::{Bench, Server};
-use crate::socket::Socket;
-use crate::table::{Bound, Row, Table};
+use super::latency::one_echo;
+use super::server::{Bench, Server};
+use super::socket::Socket;
+use super::table::{Bound, Row, Table};
 
 const KIB_PER_MIB: f64 = 1024.0;
 /// After this a session at rest has given back what its turn needed.
 const AT_REST: Duration = Duration::from_secs(11);
+const THREADS: usize = 40;
+/// After this a server at rest has given back what its turns needed.
+const QUIET: Duration = Duration::from_secs(30);
 
 pub async fn idle(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let server = bench.server().await?;
@@ -82,7 +85,7 @@ pub async fn turns(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     for _ in 0..turns {
         one_echo(&mut socket).await?;
     }
-    tokio::time::sleep(AT_REST).await;
+    bench.rest(AT_REST).await;
     let grown = (server.resident_kib()? - before) / KIB_PER_MIB;
     let row = Row::new(
         format!("memory gained by {turns} turns of a thread"),
@@ -90,5 +93,50 @@ pub async fn turns(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
         grown,
     );
     table.add(row.goal(Bound::Below(10.0)));
+    Ok(())
+}
+
+/// Many turns on many threads at once; whoever had them stays connected.
+pub async fn many_turns(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
+    let server = bench.server().await?;
+    server.ready().await?;
+    let before = server.resident_kib()?;
+    let row = Row::new("memory before any turn", "MiB", before / KIB_PER_MIB);
+    table.add(row.floor(Bound::Below(16.0)));
+    let each = bench.count(250, 50);
+    let started = Instant::now();
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..THREADS {
+        let port = server.port();
+        clients.spawn(async move {
+            let mut socket = Socket::connect(port).await?;
+            socket.settled().await?;
+            for _ in 0..each {
+                one_echo(&mut socket).await?;
+            }
+            anyhow::Ok(socket)
+        });
+    }
+    let mut held = Vec::with_capacity(THREADS);
+    while let Some(client) = clients.join_next().await {
+        held.push(client??);
+    }
+    let (took, used) = (started.elapsed(), server.processor_time()?);
+    let turns = each * THREADS;
+    let row = Row::new(format!("{turns} turns of {THREADS} threads"), "/s", {
+        turns as f64 / took.as_secs_f64()
+    });
+    let micros = used.as_secs_f64() * 1e6 / turns as f64;
+    table.add(row.note(format!("{micros:.0} µs of server CPU each")));
+    let at_once = server.resident_kib()? / KIB_PER_MIB;
+    bench.rest(QUIET).await;
+    let gained = (server.resident_kib()? - before) / KIB_PER_MIB;
+    let name = "memory gained by them, 30 s later";
+    let row = Row::new(name, "MiB", gained).floor(Bound::Below(30.0));
+    let peak = server.resident_kib_peak()? / KIB_PER_MIB;
+    table.add(row.note(format!(
+        "right after them {at_once:.0} in all, at most {peak:.0}"
+    )));
+    drop(held);
     Ok(())
 }

@@ -85,6 +85,10 @@ impl Table {
         self.0.push(row);
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn print(&self) {
         let text = |bound: Option<Bound>| bound.map_or_else(String::new, Bound::text);
         println!(

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::time::Instant;
 
-use crate::server::{Bench, Server, millis};
-use crate::socket::Socket;
-use crate::table::{Bound, Row, Table, Times};
+use super::server::{Bench, Server, millis};
+use super::socket::Socket;
+use super::table::{Bound, Row, Table, Times};
 
 const FILE_BYTES: usize = 30_000;
 const COLD_TRIES: usize = 5;
@@ -65,7 +65,7 @@ pub async fn resume(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let mut server = bench.server().await?;
     let (session, events) = long_thread(bench, &server).await?;
     let (mut hello, mut page) = (Vec::new(), Vec::new());
-    for _ in 0..COLD_TRIES {
+    for _ in 0..bench.count(COLD_TRIES, COLD_TRIES) {
         server.restart().await?;
         let started = Instant::now();
         let mut socket = Socket::resume(server.port(), &session).await?;

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use crate::server::{Bench, millis};
-use crate::socket::Socket;
-use crate::table::{Bound, Row, Table, Times};
+use super::server::{Bench, millis};
+use super::socket::Socket;
+use super::table::{Bound, Row, Table, Times};
 
 const STARTS: usize = 10;
 /// Turns of one session, so that the length of its history does not count.
@@ -13,7 +13,7 @@ const PINGS_IN_FLIGHT: usize = 100;
 
 pub async fn start(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let (mut fresh, mut again) = (Vec::new(), Vec::new());
-    for _ in 0..STARTS {
+    for _ in 0..bench.count(STARTS, STARTS) {
         let started = Instant::now();
         let mut server = bench.server().await?;
         server.ready().await?;

@@ -178,44 +178,51 @@ impl Socket {
     pub fn into_counter(self) -> Counter {
         let mut counter = Counter {
             stream: self.stream,
-            head: Vec::new(),
+            start: Vec::new(),
             skip: 0,
             frames: 0,
+            busy_frames: 0,
         };
         counter.take(&self.buffer[self.start..]);
         counter
     }
 }
 
-/// Counts frames and looks at nothing else.
+/// How the frame begins that tells whether a turn runs.
+const BUSY: &[u8] = br#"{"type":"session_busy""#;
+/// It is told when a turn begins and when it is over.
+const BUSY_PER_TURN: u64 = 2;
+
+/// Counts frames, and looks only at how each begins. Turns are not told in equal numbers of frames:
+/// what is thought of a title, or kept of the files, comes when it is ready.
 pub struct Counter {
     stream: TcpStream,
-    /// A header that has not come whole.
-    head: Vec<u8>,
+    /// The start of a frame that has not come as far as it is looked at.
+    start: Vec<u8>,
     /// Bytes of the current frame that are still to come.
     skip: usize,
-    pub frames: u64,
+    frames: u64,
+    busy_frames: u64,
 }
 
 impl Counter {
-    /// Reads until so many frames have come in all. `scratch` may be shared between tasks that
-    /// take turns: nothing in it outlives a read.
-    pub async fn reach(
+    /// Reads until a whole turn has come; says how many frames that were. `scratch` may be shared
+    /// between tasks that take turns: nothing in it outlives a read.
+    pub async fn whole_turn(
         &mut self,
-        frames: u64,
         scratch: &std::cell::RefCell<Vec<u8>>,
-    ) -> anyhow::Result<()> {
-        while self.frames < frames || self.skip > 0 {
+    ) -> anyhow::Result<u64> {
+        while self.busy_frames < BUSY_PER_TURN || self.skip > 0 {
             self.stream.readable().await?;
             let mut scratch = scratch.borrow_mut();
             match self.stream.try_read(&mut scratch) {
-                Ok(0) => bail!("closed after {} of {frames} frames", self.frames),
+                Ok(0) => bail!("closed after {} frames", self.frames),
                 Ok(count) => self.take(&scratch[..count]),
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
+        Ok(self.frames)
     }
 
     fn take(&mut self, mut bytes: &[u8]) {
@@ -226,22 +233,49 @@ impl Counter {
             if bytes.is_empty() {
                 return;
             }
-            if self.head.is_empty()
-                && let Some((opcode, size, length)) = header(bytes)
+            if self.start.is_empty()
+                && let Some(begun) = Begun::of(bytes)
             {
-                self.frames += u64::from(opcode == TEXT);
-                self.skip = length;
-                bytes = &bytes[size..];
+                self.count(begun);
+                bytes = &bytes[begun.looked_at..];
                 continue;
             }
-            self.head.push(bytes[0]);
+            self.start.push(bytes[0]);
             bytes = &bytes[1..];
-            if let Some((opcode, _, length)) = header(&self.head) {
-                self.frames += u64::from(opcode == TEXT);
-                self.skip = length;
-                self.head.clear();
+            if let Some(begun) = Begun::of(&self.start) {
+                self.count(begun);
+                self.start.clear();
             }
         }
+    }
+
+    fn count(&mut self, begun: Begun) {
+        self.frames += u64::from(begun.is_text);
+        self.busy_frames += u64::from(begun.is_busy);
+        self.skip = begun.left;
+    }
+}
+
+/// A frame that has come as far as it is looked at.
+#[derive(Clone, Copy)]
+struct Begun {
+    is_text: bool,
+    is_busy: bool,
+    looked_at: usize,
+    left: usize,
+}
+
+impl Begun {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let (opcode, header, length) = header(bytes)?;
+        let seen = length.min(BUSY.len());
+        let payload = bytes.get(header..header + seen)?;
+        Some(Self {
+            is_text: opcode == TEXT,
+            is_busy: payload == BUSY,
+            looked_at: header + seen,
+            left: length - seen,
+        })
     }
 }
 
@@ -291,4 +325,44 @@ fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
         from = at + 1;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_turn_is_counted_to_its_end_however_it_is_cut() -> anyhow::Result<()> {
+        let mut bytes = Vec::new();
+        let frames = [
+            r#"{"type":"session_busy","sessionId":"s","busy":true}"#,
+            "{}",
+            r#"{"type":"model_stream_chunk","text":"\"session_busy\""}"#,
+            r#"{"type":"session_busy","sessionId":"s","busy":false}"#,
+        ];
+        for text in frames {
+            server_frame(&mut bytes, text);
+        }
+        for piece in [1, 7, bytes.len()] {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+            let mut counter = Counter {
+                stream: TcpStream::connect(listener.local_addr()?).await?,
+                start: Vec::new(),
+                skip: 0,
+                frames: 0,
+                busy_frames: 0,
+            };
+            for part in bytes.chunks(piece) {
+                counter.take(part);
+            }
+            let counted = (counter.frames, counter.busy_frames, counter.skip);
+            assert_eq!(counted, (4, 2, 0), "in pieces of {piece}");
+        }
+        Ok(())
+    }
+
+    fn server_frame(bytes: &mut Vec<u8>, text: &str) {
+        bytes.extend([0x80 | TEXT, text.len() as u8]);
+        bytes.extend(text.as_bytes());
+    }
 }
