@@ -9,11 +9,13 @@ use std::sync::{Arc, Weak};
 
 use checkpoints::{Error, Limits, Policy, Progress, Scan, Vault, Work};
 use parking_lot::Mutex;
-use tokio::sync::{Notify, OnceCell, mpsc};
+use tokio::sync::{Notify, OnceCell, Semaphore, mpsc};
 use tokio::time::Instant;
 use vocabulary::{FileVersion, ThreadId, Timestamp};
 
-use crate::limits::{PROGRESS_AFTER, PROGRESS_EVERY, PRUNE_EVERY, WORKSPACE_NEWS_MAX};
+use crate::limits::{
+    PROGRESS_AFTER, PROGRESS_EVERY, PRUNE_EVERY, VAULT_READS_MAX, WORKSPACE_NEWS_MAX,
+};
 use crate::{Config, now};
 
 mod looks;
@@ -73,6 +75,9 @@ pub struct Keeper {
     place: VaultPlace,
     policy: Policy,
     vault: OnceCell<Arc<Vault>>,
+    /// A vault has one connection: without this, a hundred sessions would wait for it in a hundred
+    /// threads, each with a stack and a heap of its own.
+    reads: Arc<Semaphore>,
     line: Mutex<Line>,
     /// Somebody does not want to wait.
     hurry: Notify,
@@ -104,6 +109,7 @@ impl Keepers {
             place: VaultPlace::new(&config.home, &config.workspace_data, directory, limits),
             policy,
             vault: OnceCell::new(),
+            reads: Arc::new(Semaphore::new(VAULT_READS_MAX)),
             line: Mutex::new(Line::new()),
             hurry: Notify::new(),
             listeners: Mutex::default(),
@@ -164,7 +170,14 @@ impl Keeper {
         read: impl FnOnce(&Vault) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Trouble> {
         let vault = Arc::clone(self.vault().await?);
-        blocking(move || read(&vault)).await
+        let place = Arc::clone(&self.reads).acquire_owned().await;
+        let place = place.map_err(|_| Trouble::Interrupted)?;
+        blocking(move || {
+            // Given back when this closure is done, even if the caller has gone away.
+            let _place = place;
+            read(&vault)
+        })
+        .await
     }
 
     /// Works with the vault; goes on even if nobody waits for it any more.

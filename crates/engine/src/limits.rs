@@ -109,6 +109,8 @@ pub const FIRST_WRITE_WAIT_MAX: Duration = Duration::from_secs(2);
 pub const RESTORE_WAIT_MAX: Duration = Duration::from_secs(30);
 /// How long a turn waits after a write for its new versions; they are kept all the same.
 pub const AFTER_WRITE_WAIT_MAX: Duration = Duration::from_secs(1);
+/// Short reads and writes of one vault that run at the same time.
+pub const VAULT_READS_MAX: usize = 4;
 /// Looks at a workspace that nobody waits for urgently rest this many times as long as one takes.
 pub const LOOKS_REST_FACTOR: u32 = 9;
 /// Looks at one workspace that wait; more are merged into the last of them.

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -66,6 +67,9 @@ impl Spelling {
     }
 }
 
+/// Places that a ring keeps when it shrinks.
+const SLOTS_KEPT: usize = 64;
+
 /// How much a ring holds, or may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
@@ -99,9 +103,17 @@ pub struct Outbox {
     pub card: Arc<ThreadCard>,
     ring: Mutex<Ring>,
     head: watch::Sender<Head>,
-    listeners: Mutex<Vec<(u64, Audience)>>,
+    listeners: Mutex<Vec<Attached>>,
     /// Wakes the session when a listener leaves.
     pub left: Notify,
+}
+
+/// A listener as the outbox knows it.
+struct Attached {
+    number: u64,
+    audience: Audience,
+    /// How far it has heard.
+    cursor: Arc<AtomicU64>,
 }
 
 impl Outbox {
@@ -149,17 +161,16 @@ impl Outbox {
     /// back. What is not visible yet stays.
     pub fn shrink(&self, upto: Seq, keep: Held) {
         let upto = upto.min(self.head.borrow().visible);
-        let mut ring = self.ring.lock();
-        let before = ring.slots.len();
-        while ring.slots.len() > keep.events || ring.bytes > keep.bytes {
-            match ring.slots.front() {
-                Some(slot) if slot.event.seq <= upto => ring.drop_oldest(),
-                _ => break,
-            }
-        }
-        if ring.slots.len() < before {
-            ring.slots.shrink_to_fit();
-        }
+        self.ring.lock().shrink(upto, keep);
+    }
+
+    /// Forgets what every listener has heard, but for the last of it.
+    pub fn forget_heard(&self, keep: Held) {
+        let visible = self.head.borrow().visible;
+        let heard = |each: &Attached| Seq(each.cursor.load(Ordering::Relaxed));
+        let by_all = self.listeners.lock().iter().map(heard).min();
+        let upto = by_all.map_or(visible, |heard| heard.min(visible));
+        self.ring.lock().shrink(upto, keep);
     }
 
     /// What the ring holds now.
@@ -187,7 +198,7 @@ impl Outbox {
         self.listeners
             .lock()
             .iter()
-            .any(|(_, each)| *each != audience)
+            .any(|each| each.audience != audience)
     }
 
     /// A cursor behind `cursor`. If `replay_to` is given, the listener first hears the log up to it.
@@ -198,9 +209,14 @@ impl Outbox {
         cursor: Seq,
         replay_to: Option<Seq>,
     ) -> Listener {
+        let heard = Arc::new(AtomicU64::new(cursor.0));
         let mut listeners = self.listeners.lock();
-        let number = listeners.last().map_or(1, |(number, _)| number + 1);
-        listeners.push((number, audience));
+        let number = listeners.last().map_or(1, |last| last.number + 1);
+        listeners.push(Attached {
+            number,
+            audience,
+            cursor: Arc::clone(&heard),
+        });
         drop(listeners);
         Listener {
             number,
@@ -208,6 +224,7 @@ impl Outbox {
             head: self.head.subscribe(),
             store,
             cursor,
+            heard,
             replay_to,
             joining: replay_to.is_some(),
         }
@@ -230,6 +247,20 @@ impl Outbox {
 }
 
 impl Ring {
+    fn shrink(&mut self, upto: Seq, keep: Held) {
+        let before = self.slots.len();
+        while self.slots.len() > keep.events || self.bytes > keep.bytes {
+            match self.slots.front() {
+                Some(slot) if slot.event.seq <= upto => self.drop_oldest(),
+                _ => break,
+            }
+        }
+        // What a long turn needed; the few slots of a short one are soon needed again.
+        if self.slots.len() < before && self.slots.capacity() > SLOTS_KEPT {
+            self.slots.shrink_to(SLOTS_KEPT);
+        }
+    }
+
     fn drop_oldest(&mut self) {
         if let Some(slot) = self.slots.pop_front() {
             self.bytes -= slot.bytes;
@@ -261,6 +292,8 @@ pub struct Listener {
     head: watch::Receiver<Head>,
     store: SharedStore,
     cursor: Seq,
+    /// The same, for the outbox to see.
+    heard: Arc<AtomicU64>,
     replay_to: Option<Seq>,
     joining: bool,
 }
@@ -295,7 +328,7 @@ impl Listener {
             if head.visible > self.cursor {
                 match self.outbox.take(self.cursor, head.visible, most) {
                     Taken::Slots(slots) => {
-                        self.cursor = slots.last().map_or(self.cursor, |slot| slot.event.seq);
+                        self.hear(&slots);
                         return Ok(slots.into_iter().map(Delivered::Live).collect());
                     }
                     Taken::Missed { upto } => self.replay_to = Some(upto),
@@ -316,11 +349,22 @@ impl Listener {
         }
         match self.outbox.take(self.cursor, visible, most) {
             Taken::Slots(slots) => {
-                self.cursor = slots.last().map_or(self.cursor, |slot| slot.event.seq);
+                self.hear(&slots);
                 slots.into_iter().map(Delivered::Live).collect()
             }
             Taken::Missed { .. } => Vec::new(),
         }
+    }
+
+    fn hear(&mut self, slots: &[Arc<Slot>]) {
+        if let Some(last) = slots.last() {
+            self.move_to(last.event.seq);
+        }
+    }
+
+    fn move_to(&mut self, seq: Seq) {
+        self.cursor = seq;
+        self.heard.store(seq.0, Ordering::Relaxed);
     }
 
     async fn replay(&mut self, upto: Seq) -> Result<Vec<Delivered>, Refusal> {
@@ -356,7 +400,7 @@ impl Listener {
                 delivered.push(Delivered::CaughtUp { head: upto });
             }
         }
-        self.cursor = at;
+        self.move_to(at);
         Ok(delivered)
     }
 }
@@ -366,7 +410,7 @@ impl Drop for Listener {
         self.outbox
             .listeners
             .lock()
-            .retain(|(number, _)| *number != self.number);
+            .retain(|each| each.number != self.number);
         self.outbox.left.notify_one();
     }
 }

@@ -5,7 +5,19 @@ use vocabulary::Seq;
 
 use super::Session;
 use super::outbox::Held;
-use crate::limits::{RING_BYTES_AT_REST, RING_EVENTS_AT_REST, SHRINK_AFTER};
+use crate::limits::{
+    RING_BYTES_AT_REST, RING_BYTES_BETWEEN_TURNS, RING_EVENTS_AT_REST, RING_EVENTS_BETWEEN_TURNS,
+    SHRINK_AFTER,
+};
+
+const AT_REST: Held = Held {
+    events: RING_EVENTS_AT_REST,
+    bytes: RING_BYTES_AT_REST,
+};
+const BETWEEN_TURNS: Held = Held {
+    events: RING_EVENTS_BETWEEN_TURNS,
+    bytes: RING_BYTES_BETWEEN_TURNS,
+};
 
 /// What is to be let go of, and when.
 pub struct Shrinking {
@@ -22,11 +34,6 @@ impl Shrinking {
 
     pub fn at(&self) -> Option<Instant> {
         self.due.map(|(at, _)| at)
-    }
-
-    /// A turn needs what is there.
-    pub fn stop(&mut self) {
-        self.due = None;
     }
 
     /// Sees to what was told since. Its time runs from the first of it: files that other threads change
@@ -54,12 +61,17 @@ impl Session {
 
     pub(super) fn shrink_when_due(&mut self, now: Instant) {
         if let Some(upto) = self.shrinking.take_due(now) {
-            let keep = Held {
-                events: RING_EVENTS_AT_REST,
-                bytes: RING_BYTES_AT_REST,
-            };
-            self.recorder.outbox.shrink(upto, keep);
+            self.recorder.outbox.shrink(upto, AT_REST);
             self.recorder.shrink();
         }
+    }
+
+    /// A thread that is never at rest must not gather turn after turn: what all have heard is let go
+    /// of, and of the rest what is too much.
+    pub(super) fn shrink_between_turns(&mut self) {
+        self.shrinking.due = None;
+        let (outbox, last) = (&self.recorder.outbox, self.recorder.last());
+        outbox.forget_heard(AT_REST);
+        outbox.shrink(last, BETWEEN_TURNS);
     }
 }

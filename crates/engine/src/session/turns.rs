@@ -13,12 +13,9 @@ use vocabulary::{
 };
 
 use super::Session;
-use super::outbox::Held;
 use super::state::CallState;
 use crate::agents::{Agent, model::ModelAgent};
-use crate::limits::{
-    CANCEL_GRACE, RING_BYTES_BETWEEN_TURNS, RING_EVENTS_BETWEEN_TURNS, TURN_FACTS_MAX,
-};
+use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::turn::meter::Meter;
 use crate::turn::writing::Writing;
 use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn, TurnEnd};
@@ -105,13 +102,7 @@ impl Session {
             let _ = to_session.send(FromTurn::Ended(end)).await;
         });
         self.early.clear();
-        // A thread that is never at rest must not gather turn after turn.
-        let keep = Held {
-            events: RING_EVENTS_BETWEEN_TURNS,
-            bytes: RING_BYTES_BETWEEN_TURNS,
-        };
-        self.recorder.outbox.shrink(self.recorder.last(), keep);
-        self.shrinking.stop();
+        self.shrink_between_turns();
         self.drafted_at = Instant::now();
         self.turn = Some(TurnHandle {
             cancel,

@@ -171,6 +171,28 @@ async fn a_quiet_thread_lets_go_of_what_it_told() {
     assert!(!ear.heard.iter().any(gap), "a gap");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_next_turn_lets_go_of_what_all_have_heard_and_of_nothing_else() {
+    let script = "turn\n repeat 300 x\nturn\n repeat 300 x\nturn\n repeat 2 y";
+    let house = House::staged(Stage::scripted(script));
+    let (thread, mut quick) = house.heard_thread().await;
+    let (_, mut slow) = house.listen(thread, ListenFrom::Head).await;
+    for _ in 0..2 {
+        house.say(thread, "go").await.expect("a turn");
+        quick.rest().await;
+    }
+    let held = quick.held();
+    assert!(held.events > 600, "the slow one has heard none: {held:?}");
+    slow.rest().await;
+    slow.rest().await;
+    let gap = |told: &Told| matches!(told, Told::Gap { .. });
+    assert!(!slow.heard.iter().any(gap), "a gap");
+    house.say(thread, "go").await.expect("a turn");
+    quick.rest().await;
+    let held = quick.held();
+    assert!(held.events < 100, "all have heard the rest: {held:?}");
+}
+
 /// Every number after the cursor is told once or lies in one gap.
 fn covers(heard: &[Told], after: Seq, head: Seq) {
     let mut at = after;
