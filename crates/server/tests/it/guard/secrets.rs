@@ -21,7 +21,7 @@ fn no_tool_reads_the_token_file() {
         std::fs::write(&file, SECRET)?;
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?;
         let launch = Launch::new(DRAGOMAN, &scratch)
-            .argument(&format!("--token-file={}", file.display()))
+            .argument(format!("--token-file={}", file.display()))
             .argument("--yolo");
         let mut server = Process::start(&launch).await?;
         let url = format!("{}?token={SECRET}", server.url());
