@@ -43,6 +43,8 @@ pub fn thread() -> Thread {
         settings: ThreadSettings {
             model: model(),
             auto_approve: false,
+            approvals: vocabulary::Approvals::Auto,
+            sandbox: vocabulary::SandboxMode::WorkspaceWrite,
             tools: true,
             max_steps: 100,
             sub_agent_model: String::new(),
@@ -73,6 +75,7 @@ pub fn listening() -> Reply {
         woken: false,
         kept: true,
         listeners: 0,
+        sandbox: vocabulary::SandboxInForce::default(),
     }))
 }
 
