@@ -51,7 +51,11 @@ fn decide(policy: &Policy, closed: Option<&Policy>, command: &str, judgement: &J
         match policy.decide(&call) {
             Decision::Allow => {}
             Decision::Ask { command, .. } => {
-                assert!(!command.is_empty() || call.command == Some(""))
+                let shown = match judgement {
+                    Judgement::Ask { command, .. } => command,
+                    Judgement::Allow => call.command.unwrap_or(call.summary),
+                };
+                assert_eq!(command, shown, "what is asked for is what was judged");
             }
             Decision::Refuse { why } => assert!(!why.is_empty()),
         }
