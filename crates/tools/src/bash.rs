@@ -117,36 +117,16 @@ impl Tool for Bash {
             let message = "bash: there are no terminals here; leave \"pty\" away";
             return Err(Failure::Error(message.to_owned()));
         }
-        let sandbox = Sandbox::clone(&cx.sandbox).with_terminal(order.terminal);
-        let words = group::words(order.command);
         let programs = match self.judge(&cx.scope, &input) {
             Judgement::Allow => GitPrograms::Off,
             Judgement::Ask { .. } => GitPrograms::AsConfigured,
         };
-        // Whoever lets a call run has asked a person for what it wants beyond the sandbox.
-        let output = match order.escalation {
-            None => {
-                self.run_fenced(cx, programs, || sandbox.fence(&cx.scope, &words))
-                    .await?
-            }
-            Some(Escalation::Network) => {
-                let sandbox = sandbox.clone().with_network(true);
-                self.run_fenced(cx, programs, || sandbox.fence(&cx.scope, &words))
-                    .await?
-            }
-            Some(Escalation::Write) => {
-                let scope = Scope {
-                    read_only: false,
-                    ..cx.scope.clone()
-                };
-                self.run_fenced(cx, programs, || sandbox.fence(&scope, &words))
-                    .await?
-            }
-            Some(Escalation::Outside) => {
-                return self.run_fenced(cx, programs, || sandbox.open(&words)).await;
-            }
-        };
-        let stopped = blocked::stopped(sandbox.mode(), &cx.scope, &output);
+        let hold = Hold::of(cx, &order);
+        let output = self.run_held(cx, programs, order.command, &hold).await?;
+        if hold.outside {
+            return Ok(output);
+        }
+        let stopped = blocked::stopped(hold.sandbox.mode(), &cx.scope, &output);
         Ok(match stopped {
             Some(stopped) => noted(output, stopped.note()),
             None => output,
@@ -157,15 +137,17 @@ impl Tool for Bash {
 impl Bash {
     /// Runs it once. A fence that could not be set up is tried again: what it was to hide may have
     /// vanished just then.
-    async fn run_fenced(
+    async fn run_held(
         &self,
         cx: &ToolCx,
         programs: GitPrograms,
-        fence: impl Fn() -> Result<Fenced, String> + Send + Sync,
+        command: &str,
+        hold: &Hold,
     ) -> Result<Output, Failure> {
         let mut trouble = String::new();
         for _ in 0..FENCE_TRIES {
-            let fenced = fence().map_err(|error| Failure::Error(format!("bash: {error}")))?;
+            let fenced = hold.set_up(command).await;
+            let fenced = fenced.map_err(|error| Failure::Error(format!("bash: {error}")))?;
             let group = Group::spawn(&cx.scope, fenced, programs)?;
             match run(cx, group, self.time_max).await {
                 Ok(output) => return Ok(output),
@@ -175,6 +157,45 @@ impl Bash {
         }
         let message = format!("bash: the sandbox could not be set up, nothing has run: {trouble}");
         Err(Failure::Error(message))
+    }
+}
+
+/// How one call is held.
+#[derive(Clone)]
+struct Hold {
+    sandbox: Sandbox,
+    scope: Scope,
+    outside: bool,
+}
+
+impl Hold {
+    /// Whoever lets a call run has asked a person for what it wants beyond the sandbox.
+    fn of(cx: &ToolCx, order: &Order<'_>) -> Hold {
+        let wants = |escalation| order.escalation == Some(escalation);
+        let sandbox = Sandbox::clone(&cx.sandbox).with_terminal(order.terminal);
+        let network = sandbox.network() || wants(Escalation::Network);
+        Hold {
+            sandbox: sandbox.with_network(network),
+            scope: Scope {
+                read_only: cx.scope.read_only && !wants(Escalation::Write),
+                ..cx.scope.clone()
+            },
+            outside: wants(Escalation::Outside),
+        }
+    }
+
+    /// Sets the fence up, away from whoever serves others: it looks through the workspace.
+    async fn set_up(&self, command: &str) -> Result<Fenced, String> {
+        let (hold, command) = (self.clone(), command.to_owned());
+        let set_up = move || {
+            let words = group::words(&command);
+            match hold.outside {
+                true => hold.sandbox.open(&words),
+                false => hold.sandbox.fence(&hold.scope, &words),
+            }
+        };
+        let fenced = tokio::task::spawn_blocking(set_up).await;
+        fenced.unwrap_or_else(|_| Err("the sandbox could not be set up".to_owned()))
     }
 }
 

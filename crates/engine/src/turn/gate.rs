@@ -140,7 +140,7 @@ async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -
                 risk,
                 ..
             },
-        ) => match fence.why_rules_do_not_count() {
+        ) => match fence.why_rules_do_not_count().await {
             None => Verdict::Run,
             Some(why) => Verdict::Ask(Wish {
                 command,
@@ -159,11 +159,12 @@ async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -
             judgement,
         ) => {
             let approvals = turn.permits.borrow().settings.approvals;
-            match (why, judgement) {
-                (None, Judgement::Ask { .. }) if fence.holds(approvals, risk, &call.input) => {
-                    Verdict::Run
-                }
-                (rule, judgement) => Verdict::Ask(Wish {
+            let held = why.is_none()
+                && matches!(judgement, Judgement::Ask { .. })
+                && fence.holds(approvals, risk, &call.input).await;
+            match (held, why, judgement) {
+                (true, _, _) => Verdict::Run,
+                (false, rule, judgement) => Verdict::Ask(Wish {
                     command,
                     dangerous,
                     risk,
@@ -230,13 +231,17 @@ impl<'a> Held<'a> {
     }
 
     /// Why a rule that allows a command is not enough: it may only lift what the sandbox holds in.
-    fn why_rules_do_not_count(&self) -> Option<String> {
-        self.sandbox.as_ref()?.why_it_asks(self.scope)
+    async fn why_rules_do_not_count(&self) -> Option<String> {
+        let (sandbox, scope) = (Arc::clone(self.sandbox.as_ref()?), self.scope.clone());
+        // It looks through the workspace, away from whoever serves others.
+        let look = move || sandbox.why_it_asks(&scope);
+        let why = tokio::task::spawn_blocking(look).await;
+        why.unwrap_or_else(|_| Some("the sandbox could not be looked at".to_owned()))
     }
 
     /// Whether a command that its judge would ask for runs without a person, because it cannot do harm.
-    fn holds(&self, approvals: Approvals, risk: Risk, input: &Value) -> bool {
-        let (Some(sandbox), Some(command)) = (&self.sandbox, command_of(input)) else {
+    async fn holds(&self, approvals: Approvals, risk: Risk, input: &Value) -> bool {
+        let (Some(_), Some(command)) = (&self.sandbox, command_of(input)) else {
             return false;
         };
         let harmless = match (approvals, risk) {
@@ -251,7 +256,7 @@ impl<'a> Held<'a> {
                 Risk::DangerousPattern | Risk::OutsideScope | Risk::BeyondSandbox,
             ) => false,
         };
-        harmless && sandbox.protects_inside(self.scope)
+        harmless && self.why_rules_do_not_count().await.is_none()
     }
 }
 

@@ -17,6 +17,8 @@ const LAST_LINES: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stopped {
     Writing(Option<String>),
+    /// As writing, in a workspace that could be opened for it.
+    WritingInside,
     Network(Option<String>),
     /// Something else that it refuses.
     Reaching(Option<String>),
@@ -33,6 +35,10 @@ impl Stopped {
             Stopped::Writing(path) => (
                 format!("it wanted to write{} where it may not", named(path)),
                 "outside",
+            ),
+            Stopped::WritingInside => (
+                "it wanted to write in the workspace, which this thread may only read".to_owned(),
+                "write",
             ),
             Stopped::Network(host) => (format!("it wanted the network{}", named(host)), "network"),
             Stopped::Reaching(path) => (
@@ -95,7 +101,10 @@ pub(super) fn stopped(mode: Mode, scope: &Scope, output: &Output) -> Option<Stop
     };
     let says = |words: &[&str]| last().find(|line| words.iter().any(|word| line.contains(word)));
     if let Some(line) = says(READ_ONLY_WORDS) {
-        return Some(Stopped::Writing(path_in(line)));
+        return Some(match scope.read_only && !names_outside(scope, line) {
+            true => Stopped::WritingInside,
+            false => Stopped::Writing(path_in(line)),
+        });
     }
     if let Some(line) = says(NETWORK_WORDS) {
         let host = host_in(line).or_else(|| last().find_map(host_in));
@@ -110,6 +119,10 @@ pub(super) fn stopped(mode: Mode, scope: &Scope, output: &Output) -> Option<Stop
     });
     if let Some(line) = refused {
         return Some(Stopped::Reaching(path_in(line)));
+    }
+    let says_no = |line: &str| REFUSED_WORDS.iter().any(|word| line.contains(word));
+    if scope.read_only && last().any(says_no) {
+        return Some(Stopped::WritingInside);
     }
     let home = std::env::home_dir().filter(|_| mode == Mode::Bubblewrap)?;
     let hidden = last().find(|line| {
@@ -192,10 +205,14 @@ mod tests {
     use super::*;
 
     fn told(stderr: &str, exit_code: i32) -> Option<Stopped> {
+        told_in(false, stderr, exit_code)
+    }
+
+    fn told_in(read_only: bool, stderr: &str, exit_code: i32) -> Option<Stopped> {
         let scope = Scope {
             skills: Vec::new(),
             trusted: false,
-            read_only: false,
+            read_only,
             directory: "/home/me/project".into(),
             extra: Vec::new(),
             private: Vec::new(),
@@ -312,6 +329,19 @@ mod tests {
             );
             assert_eq!(names_hidden(&scope, home.path(), &line), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_thread_that_may_only_read_is_told_what_would_open_it() {
+        for stderr in [
+            "touch: cannot touch 'made': Permission denied",
+            "touch: cannot touch 'made': Read-only file system",
+            "bash: /home/me/project/x: Read-only file system",
+        ] {
+            assert_eq!(told_in(true, stderr, 1), Some(Stopped::WritingInside));
+        }
+        let outside = told_in(true, "touch: cannot touch '/usr/x': Read-only file system", 1);
+        assert_eq!(outside, Some(Stopped::Writing(Some("/usr/x".to_owned()))));
     }
 
     #[test]

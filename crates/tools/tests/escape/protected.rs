@@ -282,6 +282,7 @@ async fn a_server_that_is_about_to_be_killed() {
             trusted: false,
             read_only: false,
         },
+        trusted: tools::Trusted::default(),
         cancel: Default::default(),
         host: Arc::new(Person::default()),
         sandbox: Arc::new(sandbox),
