@@ -340,7 +340,11 @@ mod tests {
         ] {
             assert_eq!(told_in(true, stderr, 1), Some(Stopped::WritingInside));
         }
-        let outside = told_in(true, "touch: cannot touch '/usr/x': Read-only file system", 1);
+        let outside = told_in(
+            true,
+            "touch: cannot touch '/usr/x': Read-only file system",
+            1,
+        );
         assert_eq!(outside, Some(Stopped::Writing(Some("/usr/x".to_owned()))));
     }
 
