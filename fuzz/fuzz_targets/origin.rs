@@ -22,7 +22,9 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
             }
         }
     }
-    if let Some(origin) = Origin::parse(&text).filter(|origin| origin.scheme.starts_with("http")) {
+    if let Some(origin) =
+        Origin::parse(&text).filter(|origin| ["http", "https"].contains(&origin.scheme))
+    {
         let shell = origin.is_desktop_shell();
         assert!(!shell || is_tauri(&text), "{text:?} is no desktop shell");
         if origin.authority.is_some_and(|host| host.is_loopback()) {

@@ -1,5 +1,7 @@
 //! The `dragoman` binary: reads the command line, serves until it is told to stop.
 
+mod allocator;
+
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,6 +63,7 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         .context("cannot start")?;
     let outcome = match arguments.command.take() {
         None => {
+            allocator::give_back_when_idle();
             let json = arguments.json;
             let settings = settings(arguments)?;
             runtime.block_on(serve(settings, json))

@@ -211,7 +211,9 @@ async fn tools_work_in_a_workspace_that_the_server_made() {
     let made = std::fs::read_to_string(thread.card.directory.join("made.txt"));
     assert_eq!(made.ok().as_deref(), Some("one\n"));
     let outcomes = ear.facts().into_iter().filter_map(|fact| match fact {
-        vocabulary::Fact::ToolFinished { call, outcome, .. } => Some((call.call_id, outcome)),
+        vocabulary::Fact::ToolFinished { call, outcome, .. } => {
+            Some((call.call_id.clone(), outcome))
+        }
         // tidy: wildcard, because only ends of calls are looked for.
         _ => None,
     });
