@@ -94,6 +94,16 @@ impl Book {
         Book { entries, trouble }
     }
 
+    /// Whether the environment can make trouble: the built-in catalog alone has none. Read from its
+    /// text, so that a start need not parse it.
+    pub fn heeds(environment: &Environment) -> bool {
+        environment.keys().any(|name| {
+            let laid_over = name.ends_with("_BASE_URL") || name.ends_with("_HEADERS");
+            let ours = name.starts_with("DRAGOMAN_") && laid_over;
+            ours || BUILT_IN.contains(&format!("\"{name}\""))
+        })
+    }
+
     #[cfg(test)]
     pub fn entry(&self, id: &str) -> Option<&Entry> {
         self.entries.iter().find(|each| each.provider.id == id)

@@ -72,12 +72,21 @@ impl Desk {
         self.shelf().catalog()
     }
 
+    #[cfg(test)]
+    pub fn has_read_the_catalog(&self) -> bool {
+        self.shelf.get().is_some()
+    }
+
     pub fn tool_key(&self, tool: &str) -> Option<SecretString> {
         self.accounts.tool_key(tool)
     }
 
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.shelf().trouble.clone();
+        // A server that nobody uses yet should not have read the whole catalog for this.
+        let mut warnings = match Shelf::may_be_in_trouble(&self.options.home, &self.environment) {
+            true => self.shelf().trouble.clone(),
+            false => Vec::new(),
+        };
         let unread = self.accounts.connections.read().err();
         warnings.extend(unread.map(|error| error.to_string()));
         warnings

@@ -1,7 +1,7 @@
 //! Every provider of the catalog, ready to be asked.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -77,6 +77,11 @@ impl Shelf {
         }
     }
 
+    /// Whether it has to be opened to know that all is well with it.
+    pub fn may_be_in_trouble(home: &Path, environment: &Environment) -> bool {
+        Book::heeds(environment) || own_path(home).symlink_metadata().is_ok()
+    }
+
     pub fn entry(&self, id: &str) -> Option<&Arc<Entry>> {
         self.entries.iter().find(|each| each.provider.id == id)
     }
@@ -118,11 +123,15 @@ impl Shelf {
     }
 }
 
+fn own_path(home: &Path) -> PathBuf {
+    home.join("config").join("catalog.toml")
+}
+
 /// The person's own catalog, or why it could not be read.
 fn own_file(home: &Path) -> (Option<String>, Option<String>) {
     use std::io::Read;
 
-    let path = home.join("config").join("catalog.toml");
+    let path = own_path(home);
     let file = match std::fs::File::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (None, None),

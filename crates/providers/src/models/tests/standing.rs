@@ -229,6 +229,29 @@ async fn what_is_no_key_is_refused_without_repeating_it() {
     assert!(!home.directory.path().join("auth").exists());
 }
 
+#[test]
+fn where_nothing_can_be_wrong_the_catalog_is_not_read_to_say_so() {
+    let read = |home: &Home| {
+        let models = home.open();
+        let warnings = models.warnings();
+        let desk = models.desk.as_ref().expect("a desk");
+        (desk.has_read_the_catalog(), warnings.len())
+    };
+    assert_eq!(read(&Home::new().set("LANG", "C")), (false, 0));
+    assert_eq!(read(&Home::new().set("OPENAI_API_KEY", "sk-1")), (true, 0));
+    for name in ["OPENAI_BASE_URL", "DRAGOMAN_OPENAI_BASE_URL"] {
+        let (was_read, warnings) = read(&Home::new().set(name, "nonsense"));
+        assert!(was_read && warnings > 0, "{name}");
+    }
+    assert_eq!(
+        read(&Home::new().set("DRAGOMAN_OPENAI_HEADERS", "nonsense")),
+        (true, 1)
+    );
+    let home = Home::new();
+    home.write("config/catalog.toml", "[[provider]]\nid = 3\n");
+    assert_eq!(read(&home), (true, 1));
+}
+
 #[tokio::test]
 async fn a_broken_file_is_told_and_the_environment_still_works() {
     let home = Home::new().set("OPENAI_API_KEY", "sk-1");
