@@ -120,26 +120,32 @@ pub struct Fenced {
 impl Sandbox {
     /// The best mode that works here, with this very binary as the launcher. Tried once.
     pub fn detect() -> Self {
-        static FOUND: OnceLock<(Mode, Option<PathBuf>)> = OnceLock::new();
+        static FOUND: OnceLock<Sandbox> = OnceLock::new();
         let find = || match std::env::current_exe() {
-            Ok(launcher) => (Self::best(&launcher).mode, Some(launcher)),
-            Err(_) => (Mode::Nothing, None),
+            // What the trial made goes with it: nothing drops a static.
+            Ok(launcher) => Self::best(&launcher).with_files_of_its_own(),
+            Err(_) => Self::nothing(),
         };
-        let (mode, launcher) = FOUND.get_or_init(find).clone();
+        FOUND.get_or_init(find).clone().with_files_of_its_own()
+    }
+
+    fn with_files_of_its_own(self) -> Self {
         Self {
-            mode,
-            launcher,
-            ..Self::nothing()
+            own: Arc::default(),
+            ..self
         }
     }
 
     /// This mode, with this very binary as the launcher; nothing where it does not work.
     pub fn only(mode: Mode) -> Self {
-        let wanted = std::env::current_exe().map(|launcher| Self::with_mode(mode, &launcher));
-        wanted
-            .ok()
-            .filter(Self::works)
-            .unwrap_or_else(Self::nothing)
+        let Ok(launcher) = std::env::current_exe() else {
+            return Self::nothing();
+        };
+        let wanted = Self::with_mode(mode, &launcher);
+        let mut works = [wanted.clone(), wanted.with_root_kept()]
+            .into_iter()
+            .filter(Self::works);
+        works.next().unwrap_or_else(Self::nothing)
     }
 
     /// The best mode that works with this launcher, by really trying.
