@@ -6,6 +6,7 @@
 mod append;
 mod leases;
 mod listing;
+mod migrations;
 mod open;
 mod presence;
 mod queries;

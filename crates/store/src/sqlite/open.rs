@@ -9,12 +9,9 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::leases::{self, Owner};
+use super::migrations;
 use super::presence::{self, OWNERS};
 use crate::{Result, StoreError};
-
-mod embedded {
-    refinery::embed_migrations!("migrations/sqlite");
-}
 
 /// `Drag` in ASCII: says in the file's header that it is ours.
 pub const APPLICATION_ID: i32 = 0x4472_6167;
@@ -58,10 +55,7 @@ pub(super) fn open(path: &Path, label: &str) -> Result<Opened> {
     claim(&path, home)?;
     let mut connection = Connection::open(&path)?;
     configure(&connection)?;
-    embedded::migrations::runner()
-        .set_grouped(true)
-        .run(&mut connection)
-        .map_err(|error| StoreError::Failed(format!("cannot migrate the database: {error}")))?;
+    migrations::run(&mut connection)?;
     presence::remember(&path).map_err(io_failed)?;
     let (owner, lock) = Owner::enter(&mut connection, owners, label)?;
     Ok(Opened {
