@@ -16,11 +16,12 @@ use server::token::Token;
 use server::{Running, Settings, commands, screen, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tools::sandbox::Mode;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 use vocabulary::Budgets;
 
 /// What is logged where nobody says otherwise.
-const LOGGED: &str = "warn";
+const LOGGED: LevelFilter = LevelFilter::WARN;
 const LOG_VARIABLE: &str = "DRAGOMAN_LOG";
 
 fn main() -> ExitCode {
@@ -41,13 +42,16 @@ fn main() -> ExitCode {
 }
 
 fn start_logging() {
-    let wish = std::env::var(LOG_VARIABLE).unwrap_or_else(|_| LOGGED.to_owned());
-    let filter = EnvFilter::try_new(&wish);
-    let trouble = filter.as_ref().err().map(ToString::to_string);
-    tracing_subscriber::fmt()
-        .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new(LOGGED)))
+    let (filter, trouble) = match std::env::var(LOG_VARIABLE).map(|wish| wish.parse::<Targets>()) {
+        Ok(Ok(filter)) => (filter, None),
+        Ok(Err(trouble)) => (Targets::new().with_default(LOGGED), Some(trouble)),
+        Err(_) => (Targets::new().with_default(LOGGED), None),
+    };
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_ansi(screen::has_colours(&std::io::stderr()))
+        .with_ansi(screen::has_colours(&std::io::stderr()));
+    tracing_subscriber::registry()
+        .with(lines.with_filter(filter))
         .init();
     if let Some(trouble) = trouble {
         tracing::warn!("{LOG_VARIABLE} cannot be understood ({trouble}); logging `{LOGGED}`");
@@ -201,9 +205,12 @@ impl Signals {
 async fn announce(running: &Running, json: bool) {
     if json {
         say(&greeting::to_json(running).to_string());
-        let model = greeting::model(running).await;
-        let lines = greeting::lines(running).into_iter().chain([model]);
-        for line in lines.filter(|line| line.tone != Tone::Plain) {
+        let mut lines = greeting::lines(running);
+        // Looking for one that nobody named reads every key and asks local servers; it can wait.
+        if running.settings().model.is_some() {
+            lines.push(greeting::model(running).await);
+        }
+        for line in lines.iter().filter(|line| line.tone != Tone::Plain) {
             tracing::warn!("{}: {}", line.name, line.text);
         }
         return;
