@@ -2,6 +2,7 @@
 
 mod damage;
 mod login;
+mod sandbox;
 mod start;
 
 use std::process::{Output, Stdio};
