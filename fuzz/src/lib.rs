@@ -82,6 +82,7 @@ impl<D: Dialect> Connection<D> {
         let event = &Event {
             seq: self.told,
             at: self.now,
+            by: None,
             fact,
         };
         let card = samples::thread().card;

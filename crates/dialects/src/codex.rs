@@ -10,9 +10,8 @@ use serde::Serialize;
 use vocabulary::{Notice, Refusal, Reply, SignedIn, Status, Thread, ThreadId, Timestamp};
 
 use self::calls::{Calls, Waiting};
-use self::listening::{Listening, Telling};
+use self::listening::Listening;
 use self::refuse::Wrong;
-use self::tell::Told;
 use self::wire::notice::{ThreadNamed, ThreadStatusChanged};
 use crate::jsonrpc::{self, Id, Incoming, Version};
 use crate::{Action, Cx, Delivery, Dialect, Ending, Frame, Heard, Hello, Reason, Tag, Variant};
@@ -191,18 +190,8 @@ impl Dialect for Codex {
     fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
         match delivery.what {
             Heard::Live(event) => {
-                let thread = delivery.card.id.to_string();
-                let told = Told {
-                    thread: &thread,
-                    card: delivery.card,
-                    event,
-                    endpoint: self.endpoint,
-                };
-                match self.listening.follow(told) {
-                    Telling::Own(frame) => send(out, frame),
-                    Telling::Shared => out.push(Action::Shared),
-                    Telling::Nothing => {}
-                }
+                self.listening.follow(delivery.card.id, event);
+                out.push(Action::Shared);
             }
             // A client of this protocol cannot be told of a hole; it can resume.
             Heard::Gap { .. } => out.push(Action::Close(Reason::too_slow())),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use vocabulary::{
-    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why,
+    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView, Why,
 };
 
 use self::calls::{Calls, Waiting};
@@ -220,7 +220,7 @@ impl Dialect for Cowork {
             return;
         };
         match delivery.what {
-            Heard::Live(event) if event.fact == Fact::ThreadClosed => {
+            Heard::Live(event) if event.fact == Fact::Thread(ThreadFact::Closed) => {
                 self.close(out, Reason::new(Reason::NORMAL, "session closed"));
             }
             Heard::Live(event) => session.told(out, &mut self.calls, event),

@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use vocabulary::{
     Call, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadId, ThreadQuery, Timestamp,
+    TurnFact,
 };
 
 use self::calls::{Calls, Wanted};
@@ -100,7 +101,7 @@ impl Diminuendo {
     }
 
     fn was_answered(&mut self, event: &Event) -> bool {
-        let Fact::TurnSteered { input, .. } = &event.fact else {
+        let Fact::Turn(TurnFact::Steered { input, .. }) = &event.fact else {
             return false;
         };
         self.steered.take_if(|item| *item == input.item).is_some()

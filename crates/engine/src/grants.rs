@@ -5,7 +5,7 @@ use std::path::Path;
 
 use store::{Record, RecordChange, RecordKind, SharedStore, StoreError};
 use vocabulary::{
-    Answer, Approval, Caller, Giver, Grant, GrantScope, Refusal, TenantId, ThreadCard, ThreadId,
+    Answer, Approval, Caller, Grant, GrantScope, Person, Refusal, TenantId, ThreadCard, ThreadId,
     TurnId, Why,
 };
 
@@ -51,7 +51,7 @@ pub fn given(
         (given, _) => given,
     };
     let (scope, key) = longest.zip(approval.key.clone())?;
-    let by = Some(Giver {
+    let by = Some(Person {
         member: by.member.clone(),
         via: by.via.map(str::to_owned),
     });

@@ -82,6 +82,8 @@ pub struct Config {
     pub budgets: Budgets,
     /// Whether the files of workspaces are kept.
     pub checkpoints: Checkpoints,
+    /// How many numbered parts a fact makes for clients that count them within a turn.
+    pub parts: fn(&vocabulary::Fact) -> u32,
 }
 
 /// How commands are fenced in.

@@ -8,8 +8,8 @@ use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use vocabulary::{
-    AskId, AskKind, Audience, Call, Caller, Closing, Fact, ItemId, Refusal, Reply, Seq, Status,
-    StatusReason, ThreadCard, ThreadView, Why,
+    AskId, AskKind, Audience, Call, Caller, Closing, Fact, ItemId, Person, Refusal, Reply, Seq,
+    Status, StatusReason, ThreadCard, ThreadFact, ThreadView, Why,
 };
 
 use crate::limits::{SLEEP_AFTER, TURN_FACTS_PER_ROUND};
@@ -118,6 +118,8 @@ pub struct Session {
     recorder: Recorder,
     live: Live,
     turn: Option<TurnHandle>,
+    /// Whose call is being answered.
+    acting: Option<Arc<Person>>,
     permits: watch::Sender<Permits>,
     /// Turns that wait for an answer.
     waiters: HashMap<AskId, oneshot::Sender<Closing>>,
@@ -377,7 +379,10 @@ impl Session {
                 caller,
                 reply,
             } => {
-                return Box::pin(self.open_call(*call, &caller, reply)).await;
+                self.acting = Some(Arc::new(Person::from(&caller)));
+                let flow = Box::pin(self.open_call(*call, &caller, reply)).await;
+                self.acting = None;
+                return flow;
             }
             Mail::Attach {
                 audience,
@@ -414,12 +419,20 @@ impl Session {
         }
     }
 
-    /// Numbers a fact, folds it, keeps it.
-    fn record(&mut self, mut fact: Fact) -> Result<Seq, Refusal> {
-        self.live.number(&mut fact);
+    /// Numbers a fact, folds it, keeps it; whoever's call is being answered has caused it.
+    fn record(&mut self, fact: Fact) -> Result<Seq, Refusal> {
+        self.record_by(self.acting.clone(), fact)
+    }
+
+    fn record_by(&mut self, by: Option<Arc<Person>>, mut fact: Fact) -> Result<Seq, Refusal> {
+        let parts = (self.shared.config.parts)(&fact);
+        self.live.number(&mut fact, parts);
         self.live.follow(&fact);
+        if let Some(turn) = &mut self.state.turn {
+            turn.parts = self.live.next_part;
+        }
         let before = self.state.thread.status;
-        let seq = self.recorder.record(&mut self.state, now(), fact)?;
+        let seq = self.recorder.record(&mut self.state, now(), by, fact)?;
         // Asked before, because the send takes a lock and most facts are deltas.
         if self.state.thread.status != before {
             self.status.send_replace(self.state.thread.status);
@@ -435,7 +448,7 @@ impl Session {
         reason: StatusReason,
     ) -> Result<(), Refusal> {
         for status in from.path_to(to) {
-            self.record(Fact::StatusChanged { status, reason })?;
+            self.record(Fact::Thread(ThreadFact::StatusChanged { status, reason }))?;
         }
         Ok(())
     }

@@ -125,7 +125,7 @@ pub enum Start {
 /// A call that is still to be made.
 pub struct Due {
     pub tag: StreamTag,
-    pub call: ToolCall,
+    pub call: Arc<ToolCall>,
     /// What the model calls it.
     pub model_call_id: String,
     /// Whether the turn had come to it before, and said so.
@@ -220,11 +220,8 @@ impl Turn {
         let ask = Ask {
             id,
             turn: self.id.clone(),
-            item: call.item.clone(),
-            call_id: call.call_id.clone(),
-            tool: call.name.clone(),
+            call: Box::new(call.into()),
             kind,
-            agent: call.agent.clone(),
         };
         let (reply, closing) = oneshot::channel();
         self.to_session

@@ -339,6 +339,7 @@ fn assemble(
         policy: Arc::new(policy),
         budgets: settings.budgets,
         checkpoints: settings.checkpoints,
+        parts: dialects::cowork::tell::chunks::count,
     };
     let engine = Engine::new(config, store, Arc::clone(&models), Toolbox::builtin());
     Ok((engine, models))

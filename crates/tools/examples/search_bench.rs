@@ -7,14 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use vocabulary::{OutputStream, PlanStep, Question, ToolOutput};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tools::{
-    Failure, Host, Output, PlanStep, Question, QuestionAnswer, Sandbox, Scope, Stream, ToolCx,
-    Toolbox,
-};
+use tools::{Failure, Host, QuestionAnswer, Sandbox, Scope, ToolCx, Toolbox};
 
 const FILES: usize = 20_000;
 const RUNS: usize = 9;
@@ -192,7 +190,7 @@ async fn run(directory: &Path, tool: &str, input: Value) -> Outcome<String> {
     };
     let tool = Toolbox::builtin().get(tool).ok_or("no such tool")?;
     match tool.run(&cx, input).await {
-        Ok(Output::Text(text)) => Ok(text),
+        Ok(ToolOutput::Text(text)) => Ok(text),
         other => Err(format!("{other:?}").into()),
     }
 }
@@ -202,7 +200,7 @@ struct Nobody;
 
 #[async_trait]
 impl Host for Nobody {
-    async fn output(&self, _: Stream, _: String) {}
+    async fn output(&self, _: OutputStream, _: String) {}
 
     async fn ask(&self, _: Vec<Question>) -> Option<Vec<QuestionAnswer>> {
         None

@@ -3,8 +3,10 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
+use vocabulary::{Effects, Question, QuestionOption, Subject, ToolOutput};
+
 use crate::input::Fields;
-use crate::{Class, Failure, Judgement, Output, Question, QuestionAnswer, Scope, Tool, ToolCx};
+use crate::{Failure, Judgement, QuestionAnswer, Scope, Tool, ToolCx};
 
 const QUESTIONS_MAX: usize = 4;
 const OPTIONS_MAX: usize = 20;
@@ -65,15 +67,19 @@ impl Tool for Ask {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::Question
+    fn effects(&self) -> Effects {
+        Effects::NONE
+    }
+
+    fn subject(&self, _input: &Value) -> Subject {
+        Subject::Question
     }
 
     fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
         Judgement::Allow
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let questions = parse(&input)?;
         let answers = tokio::select! {
             biased;
@@ -81,8 +87,8 @@ impl Tool for Ask {
             answers = cx.host.ask(questions.clone()) => answers,
         };
         match answers {
-            Some(answers) => Ok(Output::Json(tell(&questions, Some(&answers)))),
-            None => Err(Failure::Cancelled(Output::Json(tell(&questions, None)))),
+            Some(answers) => Ok(ToolOutput::Json(tell(&questions, Some(&answers)))),
+            None => Err(Failure::Cancelled(ToolOutput::Json(tell(&questions, None)))),
         }
     }
 }
@@ -90,7 +96,7 @@ impl Tool for Ask {
 fn parse(input: &Value) -> Result<Vec<Question>, Failure> {
     let fields = Fields::of("ask", input)?;
     if fields.get("questions").is_none() {
-        return Ok(vec![parse_question(&fields)?]);
+        return Ok(vec![parse_question(&fields, 0)?]);
     }
     let mut questions: Vec<Question> = Vec::new();
     for (index, value) in fields
@@ -99,7 +105,7 @@ fn parse(input: &Value) -> Result<Vec<Question>, Failure> {
         .enumerate()
     {
         let entry = fields.entry("questions", index, value)?;
-        let question = parse_question(&entry)?;
+        let question = parse_question(&entry, index)?;
         // Answers are told by the question's text.
         if questions
             .iter()
@@ -112,7 +118,7 @@ fn parse(input: &Value) -> Result<Vec<Question>, Failure> {
     Ok(questions)
 }
 
-fn parse_question(fields: &Fields<'_>) -> Result<Question, Failure> {
+fn parse_question(fields: &Fields<'_>, place: usize) -> Result<Question, Failure> {
     let mut options = Vec::new();
     if fields.get("options").is_some() {
         for (index, value) in fields.list("options", 0..=OPTIONS_MAX)?.iter().enumerate() {
@@ -120,6 +126,7 @@ fn parse_question(fields: &Fields<'_>) -> Result<Question, Failure> {
         }
     }
     Ok(Question {
+        id: format!("q{}", place + 1),
         header: fields
             .optional_text("header", HEADER_CHARS_MAX)?
             .map(str::to_owned),
@@ -135,17 +142,23 @@ fn parse_option(
     fields: &Fields<'_>,
     index: usize,
     value: &Value,
-) -> Result<(String, Option<String>), Failure> {
+) -> Result<QuestionOption, Failure> {
     if let Value::String(label) = value
         && !label.trim().is_empty()
         && label.chars().count() <= OPTION_CHARS_MAX
     {
-        return Ok((label.clone(), None));
+        return Ok(QuestionOption {
+            label: label.clone(),
+            description: None,
+        });
     }
     let option = fields.entry("options", index, value)?;
     let label = option.filled_text("label", OPTION_CHARS_MAX)?.to_owned();
     let description = option.optional_text("description", OPTION_CHARS_MAX)?;
-    Ok((label, description.map(str::to_owned)))
+    Ok(QuestionOption {
+        label,
+        description: description.map(str::to_owned),
+    })
 }
 
 /// What the model is told: the questions, and the answers by question.
@@ -174,9 +187,9 @@ fn tell_question(question: &Question) -> Value {
     let options: Vec<Value> = question
         .options
         .iter()
-        .map(|(label, description)| match description {
-            Some(description) => json!({"label": label, "description": description}),
-            None => json!({"label": label}),
+        .map(|option| match &option.description {
+            Some(description) => json!({"label": option.label, "description": description}),
+            None => json!({"label": option.label}),
         })
         .collect();
     let mut told = json!({"question": question.question, "options": options});
@@ -214,7 +227,7 @@ mod tests {
         let output = Ask.run(&scratch.cx(&host), input).await.unwrap();
         assert_eq!(
             output,
-            Output::Json(json!({
+            ToolOutput::Json(json!({
                 "questions": [{"question": "Which?", "options": [{"label": "Blue"}, {"label": "Red", "description": "warm"}]}],
                 "answers": {"Which?": "Blue"},
             }))
@@ -222,7 +235,10 @@ mod tests {
         let asked = host.asked.lock().unwrap();
         assert_eq!(
             asked[0].options[1],
-            ("Red".to_owned(), Some("warm".to_owned()))
+            QuestionOption {
+                label: "Red".to_owned(),
+                description: Some("warm".to_owned()),
+            }
         );
     }
 
@@ -235,7 +251,7 @@ mod tests {
             {"question": "Three?"},
         ]});
         let output = Ask.run(&scratch.cx(&host), input).await.unwrap();
-        let Output::Json(told) = output else {
+        let ToolOutput::Json(told) = output else {
             panic!("ask tells JSON");
         };
         assert_eq!(
@@ -252,7 +268,10 @@ mod tests {
         let cx = scratch.cx(&Arc::default());
         cx.cancel.cancel();
         let outcome = Ask.run(&cx, json!({"question": "Which?"})).await;
-        assert!(matches!(outcome, Err(Failure::Cancelled(Output::Json(_)))));
+        assert!(matches!(
+            outcome,
+            Err(Failure::Cancelled(ToolOutput::Json(_)))
+        ));
     }
 
     #[tokio::test]

@@ -15,9 +15,11 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::input::Fields;
+use vocabulary::{Effects, Subject, ToolOutput};
+
+use crate::input::{self, Fields};
 use crate::sandbox::Fenced;
-use crate::{Class, Failure, Judgement, Output, Sandbox, Scope, Tool, ToolCx, risk, spill};
+use crate::{Failure, Judgement, Sandbox, Scope, Tool, ToolCx, risk, spill};
 use capture::Capture;
 use escalation::Escalation;
 use git_settings::GitPrograms;
@@ -89,8 +91,15 @@ impl Tool for Bash {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::Command
+    fn effects(&self) -> Effects {
+        Effects::RUNS
+    }
+
+    fn subject(&self, input: &Value) -> Subject {
+        Subject::Command {
+            line: input::text_of(input, "command").to_owned(),
+            directory: None,
+        }
     }
 
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
@@ -103,10 +112,10 @@ impl Tool for Bash {
         }
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let order = parse(&input)?;
         if cx.cancel.is_cancelled() {
-            return Err(Failure::Cancelled(Output::Command {
+            return Err(Failure::Cancelled(ToolOutput::Command {
                 stdout: String::new(),
                 stderr: ABORTED.to_owned(),
                 exit_code: EXIT_CANCELLED,
@@ -143,7 +152,7 @@ impl Bash {
         programs: GitPrograms,
         command: &str,
         hold: &Hold,
-    ) -> Result<Output, Failure> {
+    ) -> Result<ToolOutput, Failure> {
         let mut trouble = String::new();
         for _ in 0..FENCE_TRIES {
             let fenced = hold.set_up(command).await;
@@ -199,20 +208,20 @@ impl Hold {
     }
 }
 
-fn noted(output: Output, note: String) -> Output {
+fn noted(output: ToolOutput, note: String) -> ToolOutput {
     match output {
-        Output::Command {
+        ToolOutput::Command {
             stdout,
             stderr,
             exit_code,
             duration_ms,
-        } => Output::Command {
+        } => ToolOutput::Command {
             stdout,
             stderr: with_note(stderr, Some(note)),
             exit_code,
             duration_ms,
         },
-        other @ (Output::Text(_) | Output::Files { .. } | Output::Json(_)) => other,
+        other @ (ToolOutput::Text(_) | ToolOutput::Files { .. } | ToolOutput::Json(_)) => other,
     }
 }
 
@@ -252,7 +261,7 @@ enum End {
     TimedOut,
 }
 
-async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output, Stop> {
+async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<ToolOutput, Stop> {
     let begun = Instant::now();
     let mut stdout = Capture::new(KEPT_CHARS_MAX);
     let mut stderr = Capture::new(KEPT_CHARS_MAX);
@@ -289,7 +298,7 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<Output
     let (stdout, stderr) = shown(cx, stdout.into_text(), stderr.into_text()).await;
     let notes: Vec<String> = put_back.into_iter().chain(note).collect();
     let note = (!notes.is_empty()).then(|| notes.join("\n"));
-    let output = Output::Command {
+    let output = ToolOutput::Command {
         stdout,
         stderr: with_note(stderr, note),
         exit_code,

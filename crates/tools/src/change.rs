@@ -3,12 +3,13 @@
 use std::io::{ErrorKind, Read as _};
 use std::path::PathBuf;
 use std::time::Duration;
+use vocabulary::{FileChange, FileChangeKind};
 
 use similar::TextDiff;
 
 use crate::held::{Kind, Place, Stamp};
 use crate::seen::{Known, Seen};
-use crate::{Change, ChangeKind, Failure, Scope, path, sandbox};
+use crate::{Failure, Scope, path, sandbox};
 
 /// Larger files are neither edited nor compared.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -16,6 +17,20 @@ pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 const DIFF_CHARS_MAX: usize = 400_000;
 /// After this a diff is finished roughly, rather than finely.
 const DIFF_TIME_MAX: Duration = Duration::from_millis(500);
+
+/// What an input wants changed. Where in the file it would be is not known yet, and clients read
+/// nothing without a place.
+pub(crate) fn wanted(old: &str, new: &str) -> String {
+    let lines = |sign: char, text: &str| -> String {
+        text.lines().map(|line| format!("{sign}{line}\n")).collect()
+    };
+    let (lost, won) = (old.lines().count(), new.lines().count());
+    format!(
+        "@@ -1,{lost} +1,{won} @@\n{}{}",
+        lines('-', old),
+        lines('+', new)
+    )
+}
 
 /// A file that a tool is about to change, as it is before.
 pub(crate) struct Draft<'a> {
@@ -112,7 +127,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The change from what it was to what it is.
-    pub fn describe(&self, scope: &Scope, old: Option<&str>, new: &str) -> Change {
+    pub fn describe(&self, scope: &Scope, old: Option<&str>, new: &str) -> FileChange {
         describe(scope, &self.target, old, new)
     }
 
@@ -122,18 +137,18 @@ impl<'a> Draft<'a> {
 }
 
 /// The change from `old` (`None`: there was no file) to `new`.
-fn describe(scope: &Scope, target: &std::path::Path, old: Option<&str>, new: &str) -> Change {
+fn describe(scope: &Scope, target: &std::path::Path, old: Option<&str>, new: &str) -> FileChange {
     let path = path::display(scope, target);
     match old {
-        None => Change {
+        None => FileChange {
             path,
-            kind: ChangeKind::Add,
+            kind: FileChangeKind::Add,
             diff: new.to_owned(),
         },
-        Some(old) => Change {
+        Some(old) => FileChange {
             diff: diff(&path, old, new),
             path,
-            kind: ChangeKind::Update,
+            kind: FileChangeKind::Update,
         },
     }
 }

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::change::{Draft, FILE_BYTES_MAX};
-use crate::input::{Fields, blocking};
+use vocabulary::{Effects, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput};
+
+use crate::change::{self, Draft, FILE_BYTES_MAX};
+use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::seen::{Known, Seen};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, nearest, protected, text};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx, nearest, protected, text};
 
 /// The longest text to find, and the longest to put in its place.
 const STRING_CHARS_MAX: usize = 2_000_000;
@@ -46,21 +48,34 @@ impl Tool for Edit {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::FileChange
+    fn effects(&self) -> Effects {
+        Effects::WRITES
+    }
+
+    fn subject(&self, input: &Value) -> Subject {
+        let path = input::text_of(input, "filePath").to_owned();
+        let (old, new) = (
+            input::text_of(input, "oldString"),
+            input::text_of(input, "newString"),
+        );
+        let preview = Some(FilePreview {
+            kind: FileChangeKind::Update,
+            diff: change::wanted(old, new),
+        });
+        Subject::Files(vec![FileSubject { path, preview }])
     }
 
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
         protected::judge_change(self.name(), scope, input, "filePath")
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let (scope, seen) = (cx.scope.clone(), Arc::clone(&cx.seen));
         blocking(self.name(), move || edit(&scope, &seen, &input)).await
     }
 }
 
-fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<Output, Failure> {
+fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("edit", input)?;
     let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
     let old_string = fields.text("oldString", STRING_CHARS_MAX)?;
@@ -105,7 +120,7 @@ fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<Output, Failure> {
         ))
     })?;
     draft.save(seen, &bytes)?;
-    Ok(Output::Files {
+    Ok(ToolOutput::Files {
         summary: "Edit applied.".to_owned(),
         changes: vec![draft.describe(scope, Some(&before), &after)],
     })

@@ -12,10 +12,12 @@ use ignore::DirEntry;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::input::{Fields, blocking};
+use vocabulary::{Effects, Subject, ToolOutput};
+
+use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::walk::{self, Walker};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, spill};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx, spill};
 
 const RESULTS_DEFAULT: u64 = 2000;
 const RESULTS_MAX: u64 = 10_000;
@@ -53,21 +55,25 @@ impl Tool for Glob {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::FileRead
+    fn effects(&self) -> Effects {
+        Effects::READS
+    }
+
+    fn subject(&self, input: &Value) -> Subject {
+        input::file_subject(input, "cwd")
     }
 
     fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
         Judgement::Allow
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let (scope, cancel) = (cx.scope.clone(), cx.cancel.clone());
         blocking(self.name(), move || glob(&scope, &cancel, &input)).await
     }
 }
 
-fn glob(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Output, Failure> {
+fn glob(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("glob", input)?;
     let pattern = fields.filled_text("pattern", PATTERN_CHARS_MAX)?;
     let cwd = fields.optional_text("cwd", PATH_CHARS_MAX)?;
@@ -103,7 +109,7 @@ fn glob(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Outp
         return Err(walk::cancelled());
     }
     let text = tell(scope, found);
-    Ok(Output::Text(spill::cut(
+    Ok(ToolOutput::Text(spill::cut(
         scope,
         "glob",
         text,
@@ -281,7 +287,7 @@ mod tests {
 
     async fn found(scratch: &Scratch, input: Value) -> String {
         match scratch.run(&Glob, input).await {
-            Ok(Output::Text(text)) => text,
+            Ok(ToolOutput::Text(text)) => text,
             other => panic!("{other:?}"),
         }
     }
@@ -391,7 +397,7 @@ mod tests {
         cx.scope.private.push(scratch.path("home"));
         let input = json!({"pattern": "**"});
         let answer = Glob.run(&cx, input.clone()).await.unwrap();
-        assert_eq!(answer, Output::Text("a".to_owned()));
+        assert_eq!(answer, ToolOutput::Text("a".to_owned()));
         cx.cancel.cancel();
         let outcome = Glob.run(&cx, input).await;
         assert!(matches!(outcome, Err(Failure::Cancelled(_))), "{outcome:?}");

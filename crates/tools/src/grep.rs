@@ -17,10 +17,12 @@ use ignore::{DirEntry, WalkBuilder};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::input::{Fields, blocking};
+use vocabulary::{Effects, Subject, ToolOutput};
+
+use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX, Shown};
 use crate::walk::{self, Walker};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, held, spill};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx, held, spill};
 use lines::Lines;
 
 const PATTERN_CHARS_MAX: usize = 10_000;
@@ -63,21 +65,25 @@ impl Tool for Grep {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::FileRead
+    fn effects(&self) -> Effects {
+        Effects::READS
+    }
+
+    fn subject(&self, input: &Value) -> Subject {
+        input::file_subject(input, "path")
     }
 
     fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
         Judgement::Allow
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let (scope, cancel) = (cx.scope.clone(), cx.cancel.clone());
         blocking(self.name(), move || grep(&scope, &cancel, &input)).await
     }
 }
 
-fn grep(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Output, Failure> {
+fn grep(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("grep", input)?;
     let pattern = fields.text("pattern", PATTERN_CHARS_MAX)?;
     if pattern.is_empty() {
@@ -112,7 +118,7 @@ fn grep(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Outp
         return Err(walk::cancelled());
     }
     let text = search.tell(given, kind.is_file());
-    Ok(Output::Text(spill::cut(
+    Ok(ToolOutput::Text(spill::cut(
         scope,
         "grep",
         text,

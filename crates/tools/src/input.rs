@@ -1,13 +1,28 @@
 //! Reads a tool's input field by field, so that a refusal names the field and what was expected.
 
 use std::ops::RangeInclusive;
+use vocabulary::ToolOutput;
 
 use serde_json::{Map, Value};
+use vocabulary::Subject;
 
-use crate::{Failure, Output};
+use crate::Failure;
 
 /// How much of a wrong value a refusal shows.
 const SHOWN_CHARS_MAX: usize = 60;
+
+/// A text of the input; empty where there is none.
+pub(crate) fn text_of<'a>(input: &'a Value, name: &str) -> &'a str {
+    input.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The subject of a tool that reads what this field names; without it, the whole workspace.
+pub(crate) fn file_subject(input: &Value, name: &str) -> Subject {
+    match text_of(input, name) {
+        "" => Subject::Files(Vec::new()),
+        path => Subject::file(path),
+    }
+}
 
 /// The fields of one JSON object within a tool's input.
 pub(crate) struct Fields<'a> {
@@ -162,9 +177,9 @@ fn show(value: &Value) -> String {
 }
 
 /// Runs file work where it may block.
-pub(crate) async fn blocking<F>(tool: &'static str, work: F) -> Result<Output, Failure>
+pub(crate) async fn blocking<F>(tool: &'static str, work: F) -> Result<ToolOutput, Failure>
 where
-    F: FnOnce() -> Result<Output, Failure> + Send + 'static,
+    F: FnOnce() -> Result<ToolOutput, Failure> + Send + 'static,
 {
     tokio::task::spawn_blocking(work)
         .await

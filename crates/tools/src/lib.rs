@@ -8,6 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolOutput};
 
 mod ask;
 mod bash;
@@ -65,7 +66,10 @@ pub trait Tool: Send + Sync + 'static {
     fn description(&self) -> &'static str;
     /// JSON Schema of the input.
     fn parameters(&self) -> Value;
-    fn class(&self) -> Class;
+    /// What running it can do.
+    fn effects(&self) -> Effects;
+    /// What a call with this input is about. Input that cannot be run has a subject all the same.
+    fn subject(&self, input: &Value) -> Subject;
     /// Whether a person must allow this input before it runs. Bad input is judged harmless here:
     /// `run` refuses it without any effect.
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement;
@@ -79,28 +83,7 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
     /// Runs it. Cancelling is prompt and leaves no process behind.
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure>;
-}
-
-/// What kind of work a tool does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    Command,
-    FileRead,
-    FileChange,
-    Question,
-    Plan,
-    Other,
-}
-
-impl Class {
-    /// Whether running it changes the world, so that it must never happen twice.
-    pub fn has_effect(self) -> bool {
-        match self {
-            Class::Command | Class::FileChange | Class::Other => true,
-            Class::FileRead | Class::Question | Class::Plan => false,
-        }
-    }
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure>;
 }
 
 /// Where the agent may read and write.
@@ -181,85 +164,25 @@ pub struct ToolCx {
 #[async_trait]
 pub trait Host: Send + Sync {
     /// Shows output as it comes.
-    async fn output(&self, stream: Stream, text: String);
+    async fn output(&self, stream: OutputStream, text: String);
     /// Puts questions before a person. `None`: the turn was cancelled.
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<QuestionAnswer>>;
     async fn set_plan(&self, steps: Vec<PlanStep>);
-    /// Whether the call may go on to this URL, to which another host has sent it; if not, why.
-    async fn may_follow(&self, _url: &str) -> Result<(), String> {
+    /// Whether the call may go on as if it had been called with this input; if not, why.
+    async fn may_go_on(&self, _input: Value) -> Result<(), String> {
         Ok(())
     }
     /// Runs a sub-agent of this kind to its end; gives the last it said.
     async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure>;
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    Stdout,
-    Stderr,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    pub header: Option<String>,
-    pub question: String,
-    pub options: Vec<(String, Option<String>)>,
-    pub multi_select: bool,
-}
-
 /// Answers to one question, in the order asked; empty means skipped.
 pub type QuestionAnswer = Vec<String>;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanStep {
-    pub content: String,
-    pub status: PlanStatus,
-    pub active_form: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanStatus {
-    Pending,
-    InProgress,
-    Completed,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output {
-    Text(String),
-    Command {
-        stdout: String,
-        stderr: String,
-        exit_code: i32,
-        duration_ms: u64,
-    },
-    Files {
-        summary: String,
-        changes: Vec<Change>,
-    },
-    Json(Value),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// Relative to the workspace where it lies inside it.
-    pub path: String,
-    pub kind: ChangeKind,
-    /// Unified diff; for a new file its content.
-    pub diff: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    Add,
-    Update,
-    Delete,
-}
 
 /// Why a tool did not do it; the model reads the text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
     Error(String),
     /// It was cancelled; what it had done by then.
-    Cancelled(Output),
+    Cancelled(ToolOutput),
 }

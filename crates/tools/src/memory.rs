@@ -10,12 +10,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use vocabulary::{Effects, Subject, ToolOutput};
+
 use crate::change::Draft;
 use crate::held::Place;
 use crate::input::{Fields, blocking};
 use crate::path::{self, Private};
 use crate::seen::Seen;
-use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx, protected, spill, text};
+use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, protected, spill, text};
 
 const NAME: &str = "memory";
 const OWN: &str = ".cowork";
@@ -65,8 +67,12 @@ impl Tool for Memory {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::Other
+    fn effects(&self) -> Effects {
+        Effects::WRITES
+    }
+
+    fn subject(&self, _input: &Value) -> Subject {
+        Subject::Other
     }
 
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
@@ -83,13 +89,13 @@ impl Tool for Memory {
         }
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let (scope, seen) = (cx.scope.clone(), Arc::clone(&cx.seen));
         blocking(self.name(), move || act(&scope, &seen, &input)).await
     }
 }
 
-fn act(scope: &Scope, seen: &Seen, input: &Value) -> Result<Output, Failure> {
+fn act(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of(NAME, input)?;
     let text = match fields.filled_text("action", KEY_CHARS_MAX)? {
         "read" => read(scope, seen, key(&fields)?)?,
@@ -101,7 +107,7 @@ fn act(scope: &Scope, seen: &Seen, input: &Value) -> Result<Output, Failure> {
         _ => return Err(fields.refuse("action", "\"read\", \"write\" or \"search\"")),
     };
     let text = spill::cut(scope, NAME, text, ANSWER_CHARS_MAX);
-    Ok(Output::Text(text))
+    Ok(ToolOutput::Text(text))
 }
 
 /// The key that was given, without the ending that a file has.
@@ -248,7 +254,7 @@ mod tests {
 
     async fn text(scratch: &Scratch, input: Value) -> String {
         match scratch.run(&Memory, input).await {
-            Ok(Output::Text(text)) => text,
+            Ok(ToolOutput::Text(text)) => text,
             other => panic!("{other:?}"),
         }
     }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::change::{Draft, FILE_BYTES_MAX};
-use crate::input::{Fields, blocking};
+use vocabulary::{Effects, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput};
+
+use crate::change::{self, Draft, FILE_BYTES_MAX};
+use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::protected;
 use crate::seen::{Known, Seen};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx};
 use book::{Book, CellType};
 
 const NAME: &str = "notebookEdit";
@@ -50,15 +52,24 @@ impl Tool for NotebookEdit {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::FileChange
+    fn effects(&self) -> Effects {
+        Effects::WRITES
+    }
+
+    fn subject(&self, input: &Value) -> Subject {
+        let path = input::text_of(input, "notebookPath").to_owned();
+        let preview = Some(FilePreview {
+            kind: FileChangeKind::Update,
+            diff: change::wanted("", input::text_of(input, "newSource")),
+        });
+        Subject::Files(vec![FileSubject { path, preview }])
     }
 
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
         protected::judge_change(NAME, scope, input, "notebookPath")
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let (scope, seen) = (cx.scope.clone(), Arc::clone(&cx.seen));
         blocking(self.name(), move || edit(&scope, &seen, &input)).await
     }
@@ -91,7 +102,7 @@ fn cell_type(fields: &Fields<'_>) -> Result<Option<CellType>, Failure> {
     }
 }
 
-fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<Output, Failure> {
+fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of(NAME, input)?;
     let given = fields.filled_text("notebookPath", PATH_CHARS_MAX)?;
     let index = fields.optional_whole("cellIndex", 0..=INDEX_MAX)?;
@@ -124,7 +135,7 @@ fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<Output, Failure> {
         Wish::Insert(_) => "Inserted",
         Wish::Delete => "Deleted",
     };
-    Ok(Output::Files {
+    Ok(ToolOutput::Files {
         summary: format!("{done} cell {index} of {given}"),
         changes: vec![draft.describe(scope, Some(before), &after)],
     })

@@ -8,13 +8,15 @@ use encoding_rs_io::DecodeReaderBytes;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use vocabulary::{Effects, Subject, ToolOutput};
+
 use crate::change::FILE_BYTES_MAX;
 use crate::held::{Kind, Place};
-use crate::input::{Fields, blocking};
+use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::seen::Seen;
 use crate::text::{self, Encoding};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, kind};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx, kind};
 
 const LIMIT_DEFAULT: u64 = 2000;
 const LIMIT_MAX: u64 = 20_000;
@@ -55,15 +57,19 @@ impl Tool for Read {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::FileRead
+    fn effects(&self) -> Effects {
+        Effects::READS
+    }
+
+    fn subject(&self, input: &Value) -> Subject {
+        input::file_subject(input, "filePath")
     }
 
     fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
         Judgement::Allow
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let (scope, seen, cancel) = (cx.scope.clone(), Arc::clone(&cx.seen), cx.cancel.clone());
         blocking(self.name(), move || read(&scope, &seen, &cancel, &input)).await
     }
@@ -82,7 +88,7 @@ fn read(
     seen: &Seen,
     cancel: &CancellationToken,
     input: &Value,
-) -> Result<Output, Failure> {
+) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("read", input)?;
     let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
     let offset = fields.optional_whole("offset", 1..=OFFSET_MAX)?;
@@ -120,7 +126,7 @@ fn read(
         seen.note(&target, stamp, None);
         text
     };
-    Ok(Output::Text(text))
+    Ok(ToolOutput::Text(text))
 }
 
 /// Shows a file that is held whole.

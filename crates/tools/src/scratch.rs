@@ -4,15 +4,14 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use vocabulary::{OutputStream, PlanStep, Question, ToolOutput};
 
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    Failure, Host, Output, PlanStep, Question, QuestionAnswer, Scope, Stream, Tool, ToolCx,
-};
+use crate::{Failure, Host, QuestionAnswer, Scope, Tool, ToolCx};
 
 /// A directory that is deleted at the end.
 pub struct Scratch {
@@ -55,7 +54,7 @@ impl Scratch {
     }
 
     /// Runs a tool with a host of no interest.
-    pub async fn run(&self, tool: &dyn Tool, input: Value) -> Result<Output, Failure> {
+    pub async fn run(&self, tool: &dyn Tool, input: Value) -> Result<ToolOutput, Failure> {
         tool.run(&self.cx(&Arc::default()), input).await
     }
 
@@ -71,7 +70,7 @@ impl Scratch {
 /// A host that remembers.
 #[derive(Default)]
 pub struct Witness {
-    pub told: Mutex<Vec<(Stream, String)>>,
+    pub told: Mutex<Vec<(OutputStream, String)>>,
     pub told_more: Notify,
     pub asked: Mutex<Vec<Question>>,
     /// What `ask` answers; `None` never answers.
@@ -84,7 +83,7 @@ pub struct Witness {
 
 impl Witness {
     /// All that came on one stream so far.
-    pub fn heard(&self, stream: Stream) -> String {
+    pub fn heard(&self, stream: OutputStream) -> String {
         let told = self.told.lock().unwrap();
         let of_stream = told.iter().filter(|(of, _)| *of == stream);
         of_stream.map(|(_, text)| text.as_str()).collect()
@@ -94,7 +93,7 @@ impl Witness {
     pub async fn wait_for(&self, condition: impl Fn(&str) -> bool) -> String {
         loop {
             let more = self.told_more.notified();
-            let heard = self.heard(Stream::Stdout);
+            let heard = self.heard(OutputStream::Stdout);
             if condition(&heard) {
                 return heard;
             }
@@ -105,7 +104,7 @@ impl Witness {
 
 #[async_trait]
 impl Host for Witness {
-    async fn output(&self, stream: Stream, text: String) {
+    async fn output(&self, stream: OutputStream, text: String) {
         self.told.lock().unwrap().push((stream, text));
         self.told_more.notify_one();
     }
@@ -123,8 +122,9 @@ impl Host for Witness {
         *self.plan.lock().unwrap() = steps;
     }
 
-    async fn may_follow(&self, url: &str) -> Result<(), String> {
-        self.followed.lock().unwrap().push(url.to_owned());
+    async fn may_go_on(&self, input: serde_json::Value) -> Result<(), String> {
+        let url = input["url"].as_str().unwrap_or_default().to_owned();
+        self.followed.lock().unwrap().push(url);
         self.not_followed
             .lock()
             .unwrap()

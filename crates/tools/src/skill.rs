@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use vocabulary::{Effects, Subject, ToolOutput};
+
 use crate::input::{Fields, blocking};
 use crate::path::{self, Shown};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx, Trusted, held, spill};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx, Trusted, held, spill};
 use front::{NAME_CHARS_MAX, is_name};
 
 const FILE: &str = "SKILL.md";
@@ -49,21 +51,25 @@ impl Tool for Skill {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::FileRead
+    fn effects(&self) -> Effects {
+        Effects::READS
+    }
+
+    fn subject(&self, _input: &Value) -> Subject {
+        Subject::Other
     }
 
     fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
         Judgement::Allow
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let (scope, trusted) = (cx.scope.clone(), cx.trusted.clone());
         blocking(self.name(), move || load(&scope, &trusted, &input)).await
     }
 }
 
-fn load(scope: &Scope, trusted: &Trusted, input: &Value) -> Result<Output, Failure> {
+fn load(scope: &Scope, trusted: &Trusted, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("skill", input)?;
     let name = fields.filled_text("skillName", NAME_CHARS_MAX)?;
     if !is_name(name) {
@@ -101,7 +107,7 @@ fn load(scope: &Scope, trusted: &Trusted, input: &Value) -> Result<Output, Failu
         body.trim()
     );
     let text = spill::cut(scope, "skill", text, ANSWER_CHARS_MAX);
-    Ok(Output::Text(text))
+    Ok(ToolOutput::Text(text))
 }
 
 /// Why there is no skill of this name that could be used.
@@ -224,7 +230,7 @@ mod tests {
                 false => Trusted::nothing("nobody said so"),
             };
             match Skill.run(&cx, json!({"skillName": name})).await {
-                Ok(Output::Text(text)) => Ok(text),
+                Ok(ToolOutput::Text(text)) => Ok(text),
                 Err(Failure::Error(message)) => Err(message),
                 other => panic!("{other:?}"),
             }

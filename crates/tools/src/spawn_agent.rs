@@ -3,8 +3,10 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use vocabulary::{Effects, Subject, ToolOutput};
+
 use crate::input::Fields;
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx};
 
 pub const SPAWN_AGENT: &str = "spawnAgent";
 
@@ -38,8 +40,12 @@ impl Tool for SpawnAgent {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::Other
+    fn effects(&self) -> Effects {
+        Effects::RUNS
+    }
+
+    fn subject(&self, _input: &Value) -> Subject {
+        Subject::Other
     }
 
     fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
@@ -47,7 +53,7 @@ impl Tool for SpawnAgent {
         Judgement::Allow
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let fields = Fields::of(SPAWN_AGENT, &input)?;
         let task = fields.filled_text("task", TASK_CHARS_MAX)?;
         let kind = match input.get("agentType") {
@@ -59,7 +65,7 @@ impl Tool for SpawnAgent {
             Some(other) => return Err(unknown(&other.to_string())),
         };
         let said = cx.host.spawn(kind, task.to_owned()).await?;
-        Ok(Output::Text(said))
+        Ok(ToolOutput::Text(said))
     }
 }
 
@@ -82,12 +88,12 @@ mod tests {
         let explore = json!({"task": "look", "agentType": "explore"});
         assert_eq!(
             run(explore).await,
-            Ok(Output::Text("explore did: look".to_owned()))
+            Ok(ToolOutput::Text("explore did: look".to_owned()))
         );
         let general = json!({"task": "do"});
         assert_eq!(
             run(general).await,
-            Ok(Output::Text("general did: do".to_owned()))
+            Ok(ToolOutput::Text("general did: do".to_owned()))
         );
         for bad in [
             json!({}),

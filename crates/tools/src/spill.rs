@@ -123,7 +123,10 @@ mod tests {
         cx.scope = scope;
         let input = json!({"filePath": path, "offset": 99});
         let read = crate::read::Read.run(&cx, input).await.unwrap();
-        assert_eq!(read, crate::Output::Text("99\tline\n100\tline".to_owned()));
+        assert_eq!(
+            read,
+            vocabulary::ToolOutput::Text("99\tline\n100\tline".to_owned())
+        );
         let input = json!({"filePath": path, "content": ""});
         let refused = crate::write::Write.run(&cx, input).await;
         assert!(refused.is_err(), "{refused:?}");

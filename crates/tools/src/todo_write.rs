@@ -3,8 +3,10 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use vocabulary::{Effects, PlanStep, PlanStepStatus, Subject, ToolOutput};
+
 use crate::input::Fields;
-use crate::{Class, Failure, Judgement, Output, PlanStatus, PlanStep, Scope, Tool, ToolCx};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx};
 
 const TODOS_MAX: usize = 200;
 const TODO_CHARS_MAX: usize = 2000;
@@ -46,17 +48,21 @@ impl Tool for TodoWrite {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::Plan
+    fn effects(&self) -> Effects {
+        Effects::NONE
+    }
+
+    fn subject(&self, _input: &Value) -> Subject {
+        Subject::Plan
     }
 
     fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
         Judgement::Allow
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         cx.host.set_plan(parse(&input)?).await;
-        Ok(Output::Text("Todos updated.".to_owned()))
+        Ok(ToolOutput::Text("Todos updated.".to_owned()))
     }
 }
 
@@ -66,9 +72,9 @@ fn parse(input: &Value) -> Result<Vec<PlanStep>, Failure> {
     for (index, value) in fields.list("todos", 0..=TODOS_MAX)?.iter().enumerate() {
         let todo = fields.entry("todos", index, value)?;
         let status = match todo.get("status").and_then(Value::as_str) {
-            Some("pending") => PlanStatus::Pending,
-            Some("in_progress") => PlanStatus::InProgress,
-            Some("completed") => PlanStatus::Completed,
+            Some("pending") => PlanStepStatus::Pending,
+            Some("in_progress") => PlanStepStatus::InProgress,
+            Some("completed") => PlanStepStatus::Completed,
             _ => return Err(todo.refuse("status", "pending, in_progress or completed")),
         };
         steps.push(PlanStep {
@@ -97,9 +103,9 @@ mod tests {
             {"content": "Rest", "status": "pending", "activeForm": "Resting"},
         ]});
         let output = TodoWrite.run(&scratch.cx(&host), input).await.unwrap();
-        assert_eq!(output, Output::Text("Todos updated.".to_owned()));
+        assert_eq!(output, ToolOutput::Text("Todos updated.".to_owned()));
         let plan = host.plan.lock().unwrap();
-        assert_eq!(plan[0].status, PlanStatus::InProgress);
+        assert_eq!(plan[0].status, PlanStepStatus::InProgress);
         assert_eq!(plan[1].active_form, "Resting");
     }
 

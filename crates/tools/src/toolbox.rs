@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+use vocabulary::{Effects, Subject};
+
 use crate::Tool;
 use crate::ask::Ask;
 use crate::bash::Bash;
@@ -60,6 +63,14 @@ impl Toolbox {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
         let name = alias.map_or(name, |(_, name)| name);
         self.tools.get(name).cloned()
+    }
+
+    /// What a call is about and what it can do; nothing is known of a tool that is not here.
+    pub fn about(&self, name: &str, input: &Value) -> (Subject, Effects) {
+        match self.get(name) {
+            Some(tool) => (tool.subject(input), tool.effects()),
+            None => (Subject::Other, Effects::NONE),
+        }
     }
 
     /// All tools, sorted by name.

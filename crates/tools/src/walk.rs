@@ -1,12 +1,13 @@
 //! Walks a directory tree with several threads at once, inside the scope and until cancelled.
 
 use std::path::Path;
+use vocabulary::ToolOutput;
 
 use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use crate::path::Private;
-use crate::{Failure, Output, Scope};
+use crate::{Failure, Scope};
 
 /// More threads than this only wait for each other.
 const THREADS_MAX: usize = 12;
@@ -82,7 +83,7 @@ impl<W: Walker> ParallelVisitor for Thread<'_, W> {
 
 /// What a walk that was cancelled answers.
 pub(crate) fn cancelled() -> Failure {
-    Failure::Cancelled(Output::Text("[cancelled]".to_owned()))
+    Failure::Cancelled(ToolOutput::Text("[cancelled]".to_owned()))
 }
 
 #[cfg(test)]

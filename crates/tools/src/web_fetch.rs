@@ -6,12 +6,14 @@ use async_trait::async_trait;
 use reqwest::{Response, Url};
 use serde_json::{Value, json};
 
-use crate::input::Fields;
+use vocabulary::{Effects, Subject, ToolOutput};
+
+use crate::input::{self, Fields};
 use crate::web::body::{self, Body, ContentType, Kind};
 use crate::web::target::{self, URL_CHARS_MAX};
 use crate::web::visit::visit;
 use crate::web::{Web, page};
-use crate::{Class, Failure, Host, Judgement, Output, Risk, Scope, Tool, ToolCx, policy};
+use crate::{Failure, Host, Judgement, Risk, Scope, Tool, ToolCx, policy};
 
 const NAME: &str = "webFetch";
 const LENGTH_MIN: u64 = 1000;
@@ -53,13 +55,19 @@ impl Tool for WebFetch {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::Other
+    fn effects(&self) -> Effects {
+        Effects::NETWORK
+    }
+
+    fn subject(&self, input: &Value) -> Subject {
+        Subject::Web {
+            url: input::text_of(input, "url").trim().to_owned(),
+        }
     }
 
     /// What a request carries leaves the machine. What is not public is refused when it runs.
     fn judge(&self, _scope: &Scope, input: &Value) -> Judgement {
-        match target::host_of(input) {
+        match target::host_of(input::text_of(input, "url")) {
             Some(host) => Judgement::Ask {
                 command: format!("{NAME} {}", shown_url(input)),
                 dangerous: false,
@@ -72,14 +80,17 @@ impl Tool for WebFetch {
 
     /// A yes is to the host, whatever of it is read.
     fn grant_key(&self, input: &Value) -> String {
-        policy::grant_key(NAME, &json!({ "host": target::host_of(input) }))
+        policy::grant_key(
+            NAME,
+            &json!({ "host": target::host_of(input::text_of(input, "url")) }),
+        )
     }
 
     fn is_asked_once(&self) -> bool {
         true
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let fields = Fields::of(NAME, &input)?;
         let url = fields.filled_text("url", URL_CHARS_MAX)?;
         let length = fields
@@ -91,10 +102,10 @@ impl Tool for WebFetch {
         tokio::select! {
             biased;
             () = cx.cancel.cancelled() => {
-                Err(Failure::Cancelled(Output::Text(format!("{url} was not read: cancelled"))))
+                Err(Failure::Cancelled(ToolOutput::Text(format!("{url} was not read: cancelled"))))
             }
             text = fetch(&cx.web, cx.host.as_ref(), url.clone(), length as usize) => {
-                text.map(Output::Text).map_err(error)
+                text.map(ToolOutput::Text).map_err(error)
             }
         }
     }

@@ -3,10 +3,12 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use vocabulary::{Effects, Subject, ToolOutput};
+
 use crate::input::Fields;
 use crate::web::engines::{self, Found};
 use crate::web::{Key, Web};
-use crate::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx, policy};
+use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, policy};
 
 const NAME: &str = "webSearch";
 /// The longest that each of the services takes.
@@ -47,8 +49,12 @@ impl Tool for WebSearch {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::Other
+    fn effects(&self) -> Effects {
+        Effects::NETWORK
+    }
+
+    fn subject(&self, _input: &Value) -> Subject {
+        Subject::Other
     }
 
     fn judge(&self, _scope: &Scope, input: &Value) -> Judgement {
@@ -73,7 +79,7 @@ impl Tool for WebSearch {
         true
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let fields = Fields::of(NAME, &input)?;
         let query = fields.filled_text("query", QUERY_CHARS_MAX)?.trim();
         let count = fields
@@ -82,10 +88,10 @@ impl Tool for WebSearch {
         tokio::select! {
             biased;
             () = cx.cancel.cancelled() => {
-                Err(Failure::Cancelled(Output::Text("nothing was searched: cancelled".to_owned())))
+                Err(Failure::Cancelled(ToolOutput::Text("nothing was searched: cancelled".to_owned())))
             }
             text = search(&cx.web, query, count as usize) => {
-                text.map(Output::Text)
+                text.map(ToolOutput::Text)
                     .map_err(|message| Failure::Error(format!("{NAME}: {message}")))
             }
         }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use vocabulary::{Effects, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput};
+
 use crate::change::Draft;
-use crate::input::Fields;
+use crate::input::{self, Fields};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::protected;
 use crate::seen::{Known, Seen};
 use crate::text::{self, Encoding};
-use crate::{Class, Failure, Judgement, Output, Scope, Tool, ToolCx};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx};
 
 /// The longest content.
 const CONTENT_CHARS_MAX: usize = 2_000_000;
@@ -42,21 +44,30 @@ impl Tool for Write {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::FileChange
+    fn effects(&self) -> Effects {
+        Effects::WRITES
+    }
+
+    fn subject(&self, input: &Value) -> Subject {
+        let path = input::text_of(input, "filePath").to_owned();
+        let preview = Some(FilePreview {
+            kind: FileChangeKind::Add,
+            diff: input::text_of(input, "content").to_owned(),
+        });
+        Subject::Files(vec![FileSubject { path, preview }])
     }
 
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
         protected::judge_change(self.name(), scope, input, "filePath")
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let (scope, seen) = (cx.scope.clone(), Arc::clone(&cx.seen));
         crate::input::blocking(self.name(), move || write(&scope, &seen, &input)).await
     }
 }
 
-fn write(scope: &Scope, seen: &Seen, input: &Value) -> Result<Output, Failure> {
+fn write(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("write", input)?;
     let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
     let content = fields.text("content", CONTENT_CHARS_MAX)?;
@@ -107,8 +118,8 @@ fn tell(
     before: Option<&str>,
     after: &str,
     note: &str,
-) -> Output {
-    Output::Files {
+) -> ToolOutput {
+    ToolOutput::Files {
         summary: format!("Wrote {} chars to {given}{note}", after.chars().count()),
         changes: vec![draft.describe(scope, before, after)],
     }
@@ -120,10 +131,10 @@ mod tests {
 
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
+    use vocabulary::FileChange;
 
     use super::*;
     use crate::scratch::Scratch;
-    use crate::{Change, ChangeKind};
 
     #[tokio::test]
     async fn a_new_file_is_written_with_its_directories() {
@@ -132,11 +143,11 @@ mod tests {
         let output = scratch.run(&Write, input).await.unwrap();
         assert_eq!(
             output,
-            Output::Files {
+            ToolOutput::Files {
                 summary: "Wrote 6 chars to a/b.txt".to_owned(),
-                changes: vec![Change {
+                changes: vec![FileChange {
                     path: "a/b.txt".to_owned(),
-                    kind: ChangeKind::Add,
+                    kind: FileChangeKind::Add,
                     diff: "zwölf\n".to_owned(),
                 }],
             }
@@ -159,7 +170,7 @@ mod tests {
         let input = json!({"filePath": "run.sh"});
         crate::read::Read.run(&cx, input).await.unwrap();
         let input = json!({"filePath": file.to_str().unwrap(), "content": "one\n2\n"});
-        let Output::Files { changes, .. } = Write.run(&cx, input).await.unwrap() else {
+        let ToolOutput::Files { changes, .. } = Write.run(&cx, input).await.unwrap() else {
             panic!("write tells files");
         };
         assert_eq!(changes[0].path, "run.sh");
@@ -291,7 +302,7 @@ mod tests {
                 .await
                 .unwrap();
             let input = json!({"filePath": "f", "content": content});
-            let Output::Files { summary, .. } = Write.run(&cx, input).await.unwrap() else {
+            let ToolOutput::Files { summary, .. } = Write.run(&cx, input).await.unwrap() else {
                 panic!("write tells files");
             };
             assert!(summary.ends_with(told), "{summary}");

@@ -7,21 +7,50 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AskId, ItemId, ThreadId, Timestamp, TurnId};
+use crate::{AskId, CallRef, Effects, ItemId, Subject, ThreadId, Timestamp, TurnId};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "KeptAsk")]
 pub struct Ask {
     pub id: AskId,
     pub turn: TurnId,
-    /// The tool call that waits.
-    pub item: ItemId,
-    /// The provider's id of that call.
-    pub call_id: String,
-    pub tool: String,
+    /// The call that waits.
+    pub call: Box<CallRef>,
     pub kind: AskKind,
-    /// The sub-agent whose call waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Box<crate::SubAgent>>,
+}
+
+/// An ask as the log and the state have it; older versions named the call in fields of their own.
+#[derive(Deserialize)]
+struct KeptAsk {
+    id: AskId,
+    turn: TurnId,
+    call: Option<Box<CallRef>>,
+    item: Option<ItemId>,
+    #[serde(default)]
+    call_id: String,
+    #[serde(default)]
+    tool: String,
+    agent: Option<Box<crate::SubAgent>>,
+    kind: AskKind,
+}
+
+impl From<KeptAsk> for Ask {
+    fn from(kept: KeptAsk) -> Self {
+        let older = CallRef {
+            item: kept.item.unwrap_or_else(|| ItemId::new("")),
+            call_id: kept.call_id,
+            name: kept.tool,
+            subject: Subject::Other,
+            effects: Effects::NONE,
+            agent: kept.agent,
+        };
+        Self {
+            id: kept.id,
+            turn: kept.turn,
+            call: kept.call.unwrap_or_else(|| Box::new(older)),
+            kind: kept.kind,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,20 +175,20 @@ pub struct Grant {
     pub directory: PathBuf,
     /// Who gave it; not known of those from older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<Giver>,
+    pub by: Option<Person>,
     pub at: Timestamp,
 }
 
-/// Who gave a grant.
+/// Who did something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Giver {
+pub struct Person {
     pub member: String,
     /// The dialect they spoke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
 }
 
-impl fmt::Display for Giver {
+impl fmt::Display for Person {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.via {
             Some(via) => write!(out, "{} ({via})", self.member),

@@ -277,3 +277,12 @@ impl Call {
         }
     }
 }
+
+impl From<&Caller> for crate::Person {
+    fn from(caller: &Caller) -> Self {
+        Self {
+            member: caller.member.clone(),
+            via: caller.via.map(str::to_owned),
+        }
+    }
+}

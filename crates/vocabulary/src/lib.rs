@@ -10,6 +10,7 @@ mod call;
 mod catalog;
 mod checkpoint;
 mod event;
+mod facts;
 mod ids;
 mod item;
 mod library;
@@ -19,10 +20,11 @@ mod refusal;
 mod reply;
 mod status;
 mod thread;
+mod tool;
 mod turn;
 
 pub use ask::{
-    Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Giver, Grant, GrantScope, Question,
+    Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Grant, GrantScope, Person, Question,
     QuestionOption, RiskCode,
 };
 pub use call::{
@@ -36,12 +38,13 @@ pub use checkpoint::{
     Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
     FileIteration, FileVersion, NoCheckpointId, Standing, Touch, Touched, Trigger,
 };
-pub use event::{Event, Fact, Growth, Opening, StreamTag, ToolCallRef};
-pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
-pub use item::{
-    FileChange, FileChangeKind, Item, Native, OutputStream, PlanStep, PlanStepStatus,
-    ReasoningKind, SubAgent, ToolCall, ToolClass, ToolOutcome, ToolOutput,
+pub use event::{Event, Fact, StreamTag, ToolEvent};
+pub use facts::{
+    AskFact, FilesFact, Growth, ItemFact, NoteFact, Opening, StepFact, ThreadFact, ToolFact,
+    TurnFact,
 };
+pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
+pub use item::{Item, Native, PlanStep, PlanStepStatus, ReasoningKind};
 pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
     WorkspaceChange, WorkspaceDirectory,
@@ -54,6 +57,10 @@ pub use status::{IllegalTransition, Status, StatusReason};
 pub use thread::{
     Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
     ThreadSettings, ThreadView, Title, TitleSource,
+};
+pub use tool::{
+    CallRef, Effects, FileChange, FileChangeKind, FilePreview, FileSubject, OutputStream, SubAgent,
+    Subject, ToolCall, ToolOutcome, ToolOutput,
 };
 pub use turn::{
     Budgets, Cause, Image, ModelRef, Purpose, StopReason, TurnError, TurnErrorKind, TurnOutcome,

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Approvals, Ask, Budgets, Entry, Event, Fact, Growth, ItemId, ModelRef, Opening, OutputStream,
-    PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq, Status, StreamTag, TenantId,
-    ThreadId, Timestamp, ToolClass, TurnId, UserInput, WorkspaceId,
+    Approvals, Ask, Budgets, CallRef, Entry, Event, Fact, Growth, ItemFact, ItemId, ModelRef,
+    Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq, Status,
+    StepFact, StreamTag, TenantId, ThreadId, Timestamp, ToolCall, ToolFact, TurnId, UserInput,
+    WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -158,10 +159,7 @@ pub struct RunningTurn {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedCall {
-    pub item: ItemId,
-    pub call_id: String,
-    pub name: String,
-    pub class: ToolClass,
+    pub call: CallRef,
     pub started: bool,
     pub finished: bool,
 }
@@ -171,7 +169,10 @@ impl RunningTurn {
     /// grew by as if it had come at once. Whoever hears this, and then what follows, has heard the
     /// same as one who was there from the start.
     pub fn so_far(&self) -> Vec<Fact> {
-        let step = self.step.clone().map(|tag| Fact::StepStarted { tag });
+        let step = self.step.clone().map(|tag| Fact::Step {
+            tag,
+            what: StepFact::Started,
+        });
         let items = self.live.iter().flat_map(Growing::so_far);
         step.into_iter().chain(items).collect()
     }
@@ -189,12 +190,12 @@ pub struct Growing {
 
 impl Growing {
     fn so_far(&self) -> Vec<Fact> {
-        let (item, content, opening, growth, delta) = match &self.item {
+        let (item, content, opening, growth, text) = match &self.item {
             LiveItem::Text {
                 item,
                 content,
                 text,
-            } => (item, *content, Some(Opening::Text), Growth::Text, text),
+            } => (item, *content, Opening::Text, Growth::Text, text),
             LiveItem::Reasoning {
                 item,
                 content,
@@ -202,8 +203,7 @@ impl Growing {
                 text,
             } => {
                 let opening = Opening::Reasoning(*kind);
-                let growth = Growth::Reasoning(*kind);
-                (item, *content, Some(opening), growth, text)
+                (item, *content, opening, Growth::Reasoning(*kind), text)
             }
             LiveItem::ToolInput {
                 item,
@@ -217,31 +217,36 @@ impl Growing {
                 };
                 let (call_id, name) = (call_id.clone(), name.clone());
                 let opening = Opening::ToolInput { call_id, name };
-                (item, *content, Some(opening), growth, json)
+                (item, *content, opening, growth, json)
             }
             // Its call is in the log. Which of its words went where is not known any more.
-            LiveItem::Output { item, text } => {
-                let growth = Growth::Output(OutputStream::Stdout);
-                (item, 0, None, growth, text)
+            LiveItem::Output { call, text } => {
+                let stream = OutputStream::Stdout;
+                let delta = text.clone();
+                let what = ToolFact::Wrote { stream, delta };
+                return vec![Fact::tool(self.grown(), Arc::clone(call), what)];
             }
         };
-        let started = opening.map(|opening| Fact::ItemStarted {
-            tag: self.tag.clone(),
+        let fact = |tag: StreamTag, what: ItemFact| Fact::Item {
+            tag,
             item: item.clone(),
             content,
-            opening,
+            what,
+        };
+        let started = fact(self.tag.clone(), ItemFact::Started { opening });
+        let grew = (!text.is_empty()).then(|| {
+            let delta = text.clone();
+            fact(self.grown(), ItemFact::Grew { growth, delta })
         });
-        let grew = (!delta.is_empty()).then(|| Fact::ItemGrew {
-            tag: StreamTag {
-                part: self.part,
-                ..self.tag.clone()
-            },
-            item: item.clone(),
-            content,
-            growth,
-            delta: delta.clone(),
-        });
-        started.into_iter().chain(grew).collect()
+        std::iter::once(started).chain(grew).collect()
+    }
+
+    /// The tag of the last growth.
+    fn grown(&self) -> StreamTag {
+        StreamTag {
+            part: self.part,
+            ..self.tag.clone()
+        }
     }
 }
 
@@ -267,7 +272,7 @@ pub enum LiveItem {
         json: String,
     },
     Output {
-        item: ItemId,
+        call: Arc<ToolCall>,
         text: String,
     },
 }

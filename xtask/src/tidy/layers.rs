@@ -11,7 +11,7 @@ const TABLE: [(&str, &[&str]); 10] = [
         &["vocabulary", "store", "providers", "tools", "checkpoints"],
     ),
     ("providers", &[]),
-    ("tools", &[]),
+    ("tools", &["vocabulary"]),
     ("checkpoints", &[]),
     ("store", &["vocabulary"]),
     (

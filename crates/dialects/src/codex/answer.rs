@@ -1,7 +1,7 @@
 //! Replies and refusals as responses to the connection that asked.
 
 use vocabulary::{
-    AskId, Call, Event, Fact, Growth, Reply, RunningTurn, Status, Thread, ThreadView, TurnId, Why,
+    AskId, Call, Event, Fact, Reply, RunningTurn, Status, Thread, ThreadView, TurnFact, TurnId, Why,
 };
 
 use super::calls::Waiting;
@@ -217,15 +217,7 @@ impl Codex {
     /// What the model is writing, for one who wants no turns but hears how they go on.
     fn so_far(&self, out: &mut Vec<Action>, view: &ThreadView) {
         // What commands print is in their items when they end.
-        let printed = |fact: &Fact| {
-            matches!(
-                fact,
-                Fact::ItemGrew {
-                    growth: Growth::Output(_),
-                    ..
-                }
-            )
-        };
+        let printed = |fact: &Fact| matches!(fact, Fact::Tool(_));
         let facts = view.turn.iter().flat_map(RunningTurn::so_far);
         facts
             .filter(|fact| !printed(fact))
@@ -233,8 +225,13 @@ impl Codex {
     }
 
     fn retell(&self, out: &mut Vec<Action>, view: &ThreadView, fact: Fact) {
-        let (seq, at) = (view.head, view.thread.updated_at);
-        let frames = tell(&view.thread.card, &Event { seq, at, fact }, self.endpoint);
+        let event = Event {
+            seq: view.head,
+            at: view.thread.updated_at,
+            by: None,
+            fact,
+        };
+        let frames = tell(&view.thread.card, &event, self.endpoint);
         out.extend(frames.into_iter().map(Action::Send));
     }
 
@@ -243,10 +240,10 @@ impl Codex {
         if view.plan.is_empty() {
             return;
         }
-        let fact = Fact::PlanChanged {
+        let fact = Fact::Turn(TurnFact::PlanChanged {
             turn: view.plan_turn.clone(),
             steps: view.plan.clone(),
-        };
+        });
         self.retell(out, view, fact);
     }
 

@@ -31,7 +31,7 @@ pub fn request(card: &ThreadCard, ask: &Ask, at: Timestamp, endpoint: Endpoint) 
             let params = RequestUserInput {
                 thread_id: &thread,
                 turn_id: ask.turn.as_str(),
-                item_id: ask.item.as_str(),
+                item_id: ask.call.item.as_str(),
                 questions: questions.iter().map(question).collect(),
                 is_blocking: true,
                 auto_resolution_ms: None,
@@ -50,17 +50,19 @@ fn approval_request<'a>(
     endpoint: Endpoint,
 ) -> (&'static str, RequestApproval<'a>) {
     // The app-server has no approval of other tools; as a command it can be shown and answered.
-    let method = match (ask.tool.as_str(), endpoint) {
-        ("write" | "edit", _) => "item/fileChange/requestApproval",
-        ("bash", _) | (_, Endpoint::Codex) => "item/commandExecution/requestApproval",
-        (_, Endpoint::Zane) => "item/mcpToolCall/requestApproval",
+    let call = &ask.call;
+    let method = match endpoint {
+        _ if call.changes_files() => "item/fileChange/requestApproval",
+        Endpoint::Codex => "item/commandExecution/requestApproval",
+        Endpoint::Zane if call.is_command() => "item/commandExecution/requestApproval",
+        Endpoint::Zane => "item/mcpToolCall/requestApproval",
     };
     let command = (method != "item/fileChange/requestApproval").then_some(&*approval.command);
-    let is_line = ask.tool == "bash";
+    let is_line = call.is_command();
     let params = RequestApproval {
         thread_id,
         turn_id: ask.turn.as_str(),
-        item_id: ask.item.as_str(),
+        item_id: ask.call.item.as_str(),
         started_at_ms: at.millis(),
         reason: reason(approval, endpoint),
         command: command.map(|command| match is_line {

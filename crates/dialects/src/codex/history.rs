@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use vocabulary::{
-    Entry, Fact, Growing, ItemId, LiveItem, RunningTurn, ThreadCard, Timestamp, ToolCall,
-    ToolOutcome, TurnId, TurnOutcome, UserInput,
+    Entry, Fact, Growing, ItemFact, ItemId, LiveItem, RunningTurn, StepFact, ThreadCard, Timestamp,
+    ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact, TurnId, TurnOutcome, UserInput,
 };
 
 use super::tell::items::{self, Shown};
@@ -49,59 +49,57 @@ enum Piece<'a> {
 impl<'a> Story<'a> {
     fn of(stories: &mut Vec<Self>, fact: &'a Fact, at: Timestamp) {
         match fact {
-            Fact::TurnStarted { turn, input, .. } => {
+            Fact::Turn(what) => Self::of_turn(stories, what, at),
+            Fact::Step {
+                tag,
+                what: StepFact::Compacted { item, .. },
+            } => Self::find(stories, &tag.turn)
+                .pieces
+                .push(Piece::Compacted(item)),
+            Fact::Item {
+                tag,
+                item,
+                what: ItemFact::Finished { body },
+                ..
+            } => Self::find(stories, &tag.turn)
+                .pieces
+                .push(Piece::Written(item, body)),
+            Fact::Tool(ToolEvent { tag, call, what }) => {
+                let story = Self::find(stories, &tag.turn);
+                match what {
+                    ToolFact::Planned { .. } => story.pieces.push(Piece::Called(call)),
+                    ToolFact::Finished { outcome } => {
+                        story.results.insert(&call.item, outcome);
+                    }
+                    ToolFact::Reached
+                    | ToolFact::Started
+                    | ToolFact::Wrote { .. }
+                    | ToolFact::Exited { .. } => {}
+                }
+            }
+            Fact::Step { .. }
+            | Fact::Item { .. }
+            | Fact::Thread(_)
+            | Fact::Ask { .. }
+            | Fact::Files(_)
+            | Fact::Note(_) => {}
+        }
+    }
+
+    fn of_turn(stories: &mut Vec<Self>, what: &'a TurnFact, at: Timestamp) {
+        match what {
+            TurnFact::Started { turn, input, .. } => {
                 let story = Self::find(stories, turn);
                 story.started_at = Some(at);
                 story.pieces.push(Piece::Said(input));
             }
-            Fact::TurnSteered { turn, input, .. } => {
+            TurnFact::Steered { turn, input, .. } => {
                 Self::find(stories, turn).pieces.push(Piece::Said(input));
             }
-            Fact::Compacted { tag, item, .. } => Self::find(stories, &tag.turn)
-                .pieces
-                .push(Piece::Compacted(item)),
-            Fact::ItemFinished {
-                tag, item, body, ..
-            } => Self::find(stories, &tag.turn)
-                .pieces
-                .push(Piece::Written(item, body)),
-            Fact::ToolPlanned { tag, call, .. } => Self::find(stories, &tag.turn)
-                .pieces
-                .push(Piece::Called(call)),
-            Fact::ToolFinished { tag, call, outcome } => {
-                let story = Self::find(stories, &tag.turn);
-                story.results.insert(&call.item, outcome);
-            }
-            Fact::TurnFinished { turn, outcome, .. } => {
+            TurnFact::Finished { turn, outcome, .. } => {
                 Self::find(stories, turn).end = Some((outcome, at));
             }
-            Fact::ThreadCreated { .. }
-            | Fact::TitleChanged { .. }
-            | Fact::SettingsChanged { .. }
-            | Fact::ArchivedChanged { .. }
-            | Fact::ThreadReset
-            | Fact::StatusChanged { .. }
-            | Fact::ThreadClosed
-            | Fact::StepStarted { .. }
-            | Fact::StepFinished { .. }
-            | Fact::StepFailed { .. }
-            | Fact::ItemStarted { .. }
-            | Fact::ItemGrew { .. }
-            | Fact::ToolReached { .. }
-            | Fact::UsageAdded { .. }
-            | Fact::StepDelayed { .. }
-            | Fact::GrantRevoked { .. }
-            | Fact::ToolStarted { .. }
-            | Fact::CommandExited { .. }
-            | Fact::AskOpened { .. }
-            | Fact::AskProgressed { .. }
-            | Fact::AskClosed { .. }
-            | Fact::PlanChanged { .. }
-            | Fact::CheckpointsChanged { .. }
-            | Fact::FilesChanged { .. }
-            | Fact::TurnDiffed { .. }
-            | Fact::Logged { .. }
-            | Fact::RawReceived { .. } => {}
+            TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
         }
     }
 
@@ -156,7 +154,9 @@ fn shown<'a>(
 ) -> Shown<'a> {
     let written = || {
         live.iter().find_map(|each| match &each.item {
-            LiveItem::Output { item, text } if *item == call.item => Some(text.as_str()),
+            LiveItem::Output { call: known, text } if known.item == call.item => {
+                Some(text.as_str())
+            }
             LiveItem::Output { .. }
             | LiveItem::Text { .. }
             | LiveItem::Reasoning { .. }

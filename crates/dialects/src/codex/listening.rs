@@ -1,14 +1,12 @@
-//! What a connection remembers of the threads it hears: open asks, and the calls under way.
+//! What a connection remembers of the threads it hears: their settings, and open asks.
 
 use std::collections::{BTreeMap, HashMap};
 
 use vocabulary::{
-    Ask, AskId, Entry, Event, Fact, Growth, ItemId, OpenAsk, SandboxInForce, ThreadCard, ThreadId,
-    ThreadSettings, ThreadView, Timestamp, ToolCall, ToolClass,
+    Ask, AskFact, AskId, Event, Fact, OpenAsk, SandboxInForce, ThreadCard, ThreadFact, ThreadId,
+    ThreadSettings, ThreadView, Timestamp,
 };
 
-use super::tell::Told;
-use super::tell::items::{self, Shown};
 use super::{Endpoint, asks};
 use crate::Frame;
 
@@ -23,22 +21,12 @@ struct Known {
     card: ThreadCard,
     settings: ThreadSettings,
     sandbox: SandboxInForce,
-    /// Calls that have not ended.
-    calls: HashMap<ItemId, ToolCall>,
 }
 
 pub struct Open {
     pub thread: ThreadId,
     pub ask: Ask,
     at: Timestamp,
-}
-
-/// How a connection tells an event.
-pub enum Telling {
-    /// In everyone's words.
-    Shared,
-    Own(Frame),
-    Nothing,
 }
 
 impl Listening {
@@ -66,16 +54,11 @@ impl Listening {
     /// From now on this thread is heard; gives the asks that this connection did not know.
     pub fn begin(&mut self, view: &ThreadView) -> Vec<AskId> {
         let thread = view.thread.card.id;
-        let mut known = Known {
+        let known = Known {
             card: view.thread.card.clone(),
             settings: view.thread.settings.clone(),
             sandbox: view.sandbox,
-            calls: HashMap::new(),
         };
-        let running = view.turn.iter().flat_map(|turn| &turn.events);
-        for event in running.chain(view.recent.iter().map(|entry: &Entry| &entry.event)) {
-            known.follow(&event.fact);
-        }
         self.threads.insert(thread, known);
         let known_asks: Vec<AskId> = self.asks_of(thread);
         self.asks.retain(|_, open| open.thread != thread);
@@ -105,65 +88,31 @@ impl Listening {
         Some(asks::request(card, &open.ask, open.at, endpoint))
     }
 
-    /// Remembers what an event changes. The end of a call is told here, with what was called; what
-    /// a tool that is no command writes meanwhile has no place in this protocol.
-    pub fn follow(&mut self, told: Told<'_>) -> Telling {
-        let (event, thread): (&Event, ThreadId) = (told.event, told.card.id);
-        if let Fact::AskOpened { ask, .. } = &event.fact {
-            let (ask, at) = (ask.clone(), event.at);
-            self.asks.insert(ask.id, Open { thread, ask, at });
-        } else if let Fact::AskClosed { ask, .. } = &event.fact {
-            self.asks.remove(&ask.id);
-        }
-        let Some(known) = self.threads.get_mut(&thread) else {
-            return Telling::Shared;
-        };
-        if let Fact::ItemGrew {
-            item,
-            growth: Growth::Output(_),
-            ..
-        } = &event.fact
-        {
-            return known.output_of(item);
-        }
-        let Fact::ToolFinished { tag, call, outcome } = &event.fact else {
-            known.follow(&event.fact);
-            return Telling::Shared;
-        };
-        let called = known.calls.remove(&call.item);
-        let item = called.as_ref().and_then(|called| {
-            items::called(told.endpoint, told.card, called, Shown::Ended(outcome))
-        });
-        match item {
-            Some(item) => Telling::Own(items::completed(told, &tag.turn, item)),
-            None => Telling::Shared,
-        }
-    }
-}
-
-impl Known {
-    fn output_of(&self, item: &ItemId) -> Telling {
-        match self.calls.get(item).map(|call| call.class) {
-            Some(ToolClass::Command) | None => Telling::Shared,
-            Some(
-                ToolClass::FileRead
-                | ToolClass::FileChange
-                | ToolClass::Question
-                | ToolClass::Plan
-                | ToolClass::Other,
-            ) => Telling::Nothing,
-        }
-    }
-
-    fn follow(&mut self, fact: &Fact) {
-        if let Fact::ToolPlanned { call, .. } | Fact::ToolReached { call, .. } = fact {
-            self.calls.insert(call.item.clone(), call.clone());
-        } else if let Fact::ToolFinished { call, .. } = fact {
-            self.calls.remove(&call.item);
-        } else if let Fact::SettingsChanged { settings, .. } = fact {
-            self.settings = settings.clone();
-        } else if let Fact::TurnFinished { .. } = fact {
-            self.calls.clear();
+    /// Remembers what an event changes.
+    pub fn follow(&mut self, thread: ThreadId, event: &Event) {
+        match &event.fact {
+            Fact::Ask { what, .. } => match what {
+                AskFact::Opened { ask } => {
+                    let (ask, at) = (ask.clone(), event.at);
+                    self.asks.insert(ask.id, Open { thread, ask, at });
+                }
+                AskFact::Closed { ask, .. } => {
+                    self.asks.remove(&ask.id);
+                }
+                AskFact::Progressed { .. } => {}
+            },
+            Fact::Thread(ThreadFact::SettingsChanged { settings, .. }) => {
+                if let Some(known) = self.threads.get_mut(&thread) {
+                    known.settings = settings.clone();
+                }
+            }
+            Fact::Thread(_)
+            | Fact::Turn(_)
+            | Fact::Step { .. }
+            | Fact::Item { .. }
+            | Fact::Tool(_)
+            | Fact::Files(_)
+            | Fact::Note(_) => {}
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Events as notifications and requests: stateless, the same for everyone of an endpoint.
-//!
-//! The end of a tool call is not told here: its item repeats what was called, which only the
-//! connection remembers (`listening`).
 
 use serde::Serialize;
-use vocabulary::{Event, Fact, Status, StatusReason, ThreadCard};
+use vocabulary::{
+    AskFact, Event, Fact, FilesFact, ItemFact, Status, StatusReason, StepFact, StreamTag,
+    ThreadCard, ThreadFact, ToolEvent, ToolFact, TurnFact,
+};
 
+use self::items::Shown;
 use super::{Endpoint, VERSION, asks, show};
 use crate::Frame;
 
@@ -36,79 +37,87 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         endpoint,
     };
     match &event.fact {
-        Fact::ItemGrew {
-            tag,
-            item,
-            growth,
-            delta,
-            ..
-        } => stream::grew(told, tag, item, growth, delta),
-        Fact::ItemStarted {
-            tag, item, opening, ..
-        } => stream::started(told, tag, item, opening),
-        Fact::ItemFinished {
-            tag, item, body, ..
-        } => stream::finished(told, tag, item, body),
+        Fact::Item {
+            tag, item, what, ..
+        } => match what {
+            ItemFact::Grew { growth, delta } => stream::grew(told, tag, item, growth, delta),
+            ItemFact::Started { opening } => stream::started(told, tag, item, opening),
+            ItemFact::Finished { body } => stream::finished(told, tag, item, body),
+        },
+        Fact::Thread(what) => match what {
+            ThreadFact::Titled { title, .. } => vec![turn::named(told, title)],
+            ThreadFact::Archived { archived } => vec![turn::archived(told, *archived)],
+            ThreadFact::StatusChanged { status, reason } => status_changed(told, *status, *reason),
+            ThreadFact::Created { .. }
+            | ThreadFact::SettingsChanged { .. }
+            | ThreadFact::Reset
+            | ThreadFact::Closed => Vec::new(),
+        },
+        Fact::Turn(what) => match what {
+            TurnFact::Started { turn, input, .. } => turn::started(told, turn, input),
+            TurnFact::Steered { turn, input, .. } => turn::said(told, turn, input),
+            TurnFact::Finished { turn, outcome, .. } => turn::finished(told, turn, outcome),
+            TurnFact::PlanChanged { turn, steps } => turn::planned(told, turn.as_ref(), steps),
+            // The next step's usage has it in the thread's.
+            TurnFact::UsageAdded { .. } => Vec::new(),
+        },
+        Fact::Step { tag, what } => step(told, tag, what),
+        Fact::Tool(tool) => called(told, tool),
+        Fact::Ask { what, .. } => match what {
+            AskFact::Opened { ask } => {
+                let status = show::waiting_status(endpoint, &ask.kind);
+                vec![
+                    turn::status(told, status),
+                    asks::request(card, ask, event.at, endpoint),
+                ]
+            }
+            AskFact::Closed { ask, .. } => vec![asks::resolved(thread, ask.id)],
+            AskFact::Progressed { .. } => Vec::new(),
+        },
+        Fact::Files(FilesFact::TurnDiffed { turn, diff }) => vec![turn::diffed(told, turn, diff)],
+        Fact::Files(_) | Fact::Note(_) => Vec::new(),
+    }
+}
 
-        Fact::TitleChanged { title, .. } => vec![turn::named(told, title)],
-        Fact::ArchivedChanged { archived } => vec![turn::archived(told, *archived)],
-        Fact::StatusChanged { status, reason } => status_changed(told, *status, *reason),
-        Fact::PlanChanged { turn, steps } => turn::planned(told, turn.as_ref(), steps),
-
-        Fact::TurnDiffed { turn, diff } => vec![turn::diffed(told, turn, diff)],
-
-        Fact::TurnStarted { turn, input, .. } => turn::started(told, turn, input),
-        Fact::TurnSteered { turn, input, .. } => turn::said(told, turn, input),
-        Fact::TurnFinished { turn, outcome, .. } => turn::finished(told, turn, outcome),
-        Fact::Compacted { tag, item, .. } => turn::compacted(told, tag, item),
-        Fact::StepDelayed {
-            tag,
+fn step(told: Told<'_>, tag: &StreamTag, what: &StepFact) -> Vec<Frame> {
+    match what {
+        StepFact::Compacted { item, .. } => turn::compacted(told, tag, item),
+        StepFact::Delayed {
             attempt,
             delay_ms,
             error,
             ..
         } => vec![turn::delayed(told, tag, *attempt, *delay_ms, error)],
-        Fact::StepFinished {
-            tag,
+        StepFact::Finished {
             usage,
             context_limit,
             thread_usage,
             ..
         } => turn::used(told, tag, *usage, *thread_usage, *context_limit),
-
-        Fact::ToolReached { tag, call } => items::called(endpoint, card, call, items::Shown::Running)
-            .map(|item| items::started(told, &tag.turn, item))
-            .into_iter()
-            .collect(),
-
-        Fact::AskOpened { ask, .. } => {
-            let status = show::waiting_status(endpoint, &ask.kind);
-            vec![
-                turn::status(told, status),
-                asks::request(card, ask, event.at, endpoint),
-            ]
-        }
-        Fact::AskClosed { ask, .. } => vec![asks::resolved(thread, ask.id)],
-
-        Fact::ThreadCreated { .. }
-        | Fact::SettingsChanged { .. }
-        | Fact::ThreadReset
-        | Fact::ThreadClosed
-        | Fact::StepStarted { .. }
-        | Fact::StepFailed { .. }
-        | Fact::ToolPlanned { .. }
-        // The next step's usage has it in the thread's.
-        | Fact::UsageAdded { .. }
-        | Fact::GrantRevoked { .. }
-        | Fact::ToolStarted { .. }
-        | Fact::CommandExited { .. }
-        | Fact::ToolFinished { .. }
-        | Fact::AskProgressed { .. }
-        | Fact::CheckpointsChanged { .. }
-        | Fact::FilesChanged { .. }
-        | Fact::Logged { .. }
-        | Fact::RawReceived { .. } => Vec::new(),
+        StepFact::Started | StepFact::Failed { .. } | StepFact::RawReceived { .. } => Vec::new(),
     }
+}
+
+/// A call becomes an item when the turn comes to it. One that it never came to has an end all the
+/// same, as it has one in history.
+fn called(told: Told<'_>, tool: &ToolEvent) -> Vec<Frame> {
+    let ToolEvent { tag, call, what } = tool;
+    let item = |shown| items::called(told.endpoint, told.card, call, shown);
+    let frame = match what {
+        ToolFact::Reached => item(Shown::Running).map(|item| items::started(told, &tag.turn, item)),
+        ToolFact::Finished { outcome } => {
+            item(Shown::Ended(outcome)).map(|item| items::completed(told, &tag.turn, item))
+        }
+        // What a tool that is no command writes meanwhile has no place in this protocol.
+        ToolFact::Wrote { delta, .. } if call.is_command() => {
+            Some(stream::wrote(told, tag, call, delta))
+        }
+        ToolFact::Planned { .. }
+        | ToolFact::Started
+        | ToolFact::Wrote { .. }
+        | ToolFact::Exited { .. } => None,
+    };
+    frame.into_iter().collect()
 }
 
 /// The states on the way are not told, nor those that another event tells: an ask says what is

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use vocabulary::{Ask, AskId, AskKind, Fact, OpenAsk, Question, RiskCode};
+use vocabulary::{Ask, AskFact, AskId, AskKind, Fact, OpenAsk, Question, RiskCode, ThreadFact};
 
 use super::wire::conversation::{Approval as ApprovalEvent, ApprovalRiskCode, Ask as AskEvent};
 use super::wire::{ServerEvent, Shown};
@@ -78,15 +78,27 @@ impl OpenAsks {
 
     /// Follows what is told.
     pub fn follow(&mut self, fact: &Fact) {
-        if let Fact::AskOpened { ask, .. } = fact {
+        if let Fact::Ask {
+            what: AskFact::Opened { ask, .. },
+            ..
+        } = fact
+        {
             self.insert(ask.clone(), BTreeSet::new());
-        } else if let Fact::AskProgressed { ask, answers, .. } = fact {
+        } else if let Fact::Ask {
+            what: AskFact::Progressed { ask, answers, .. },
+            ..
+        } = fact
+        {
             if let Some(waiting) = self.asks.get_mut(ask) {
                 waiting.answered.extend(answers.keys().cloned());
             }
-        } else if let Fact::AskClosed { ask, .. } = fact {
+        } else if let Fact::Ask {
+            what: AskFact::Closed { ask, .. },
+            ..
+        } = fact
+        {
             self.asks.remove(&ask.id);
-        } else if let Fact::ThreadReset = fact {
+        } else if let Fact::Thread(ThreadFact::Reset) = fact {
             self.asks.clear();
         }
     }

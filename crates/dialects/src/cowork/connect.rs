@@ -7,7 +7,10 @@
 
 use std::collections::BTreeSet;
 
-use vocabulary::{AskId, AskKind, Call, CheckpointCall, Event, Fact, RunningTurn, ThreadView};
+use vocabulary::{
+    AskFact, AskId, AskKind, Call, CheckpointCall, Event, Fact, RunningTurn, ThreadFact,
+    ThreadView, TurnFact,
+};
 
 use super::calls::{Calls, Waiting};
 use super::session::Session;
@@ -79,12 +82,18 @@ impl Slots {
 
     /// What was just told live is not told again: a question would be asked twice, a plan undone.
     pub fn follow(&mut self, fact: &Fact) {
-        if let Fact::AskProgressed {
-            ask, next: Some(_), ..
+        if let Fact::Ask {
+            what: AskFact::Progressed {
+                ask, next: Some(_), ..
+            },
+            ..
         } = fact
         {
             self.replay.remove(ask);
-        } else if matches!(fact, Fact::PlanChanged { .. } | Fact::ThreadReset) {
+        } else if matches!(
+            fact,
+            Fact::Turn(TurnFact::PlanChanged { .. }) | Fact::Thread(ThreadFact::Reset)
+        ) {
             self.plan = None;
         }
     }
@@ -144,6 +153,7 @@ impl Session {
             let event = Event {
                 seq: view.head,
                 at: view.thread.updated_at,
+                by: None,
                 fact,
             };
             let frames = tell(variant, &self.card, &event);

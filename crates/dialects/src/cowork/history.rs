@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use vocabulary::{Entry, Fact, Item, ToolCall, ToolCallRef, ToolOutcome};
+use vocabulary::{
+    Entry, Fact, Item, ItemFact, ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact,
+};
 
 use super::tell::tools::output;
 use super::wire::ServerEvent;
@@ -64,10 +66,13 @@ fn message(entries: &[Entry]) -> Option<ModelMessage<'_>> {
 
 fn piece(fact: &Fact) -> Option<Piece<'_>> {
     match fact {
-        Fact::TurnStarted { input, .. } | Fact::TurnSteered { input, .. } => {
+        Fact::Turn(TurnFact::Started { input, .. } | TurnFact::Steered { input, .. }) => {
             Some(Piece::User(&input.text))
         }
-        Fact::ItemFinished { body, .. } => match body {
+        Fact::Item {
+            what: ItemFact::Finished { body },
+            ..
+        } => match body {
             Item::AgentMessage { text, .. } => {
                 Some(Piece::Assistant(AssistantContent::Text { text }))
             }
@@ -78,39 +83,22 @@ fn piece(fact: &Fact) -> Option<Piece<'_>> {
             }
         },
         // What a sub-agent does is its own history; the call it works for is in this one.
-        Fact::ToolPlanned { call, .. } if call.agent.is_some() => None,
-        Fact::ToolFinished { call, .. } if call.agent.is_some() => None,
-        Fact::ToolPlanned { call, .. } => Some(Piece::Assistant(tool_call(call))),
-        Fact::ToolFinished { call, outcome, .. } => Some(Piece::Tool(tool_result(call, outcome))),
-        Fact::ThreadCreated { .. }
-        | Fact::TitleChanged { .. }
-        | Fact::SettingsChanged { .. }
-        | Fact::ArchivedChanged { .. }
-        | Fact::ThreadReset
-        | Fact::StatusChanged { .. }
-        | Fact::ThreadClosed
-        | Fact::TurnFinished { .. }
-        | Fact::StepStarted { .. }
-        | Fact::StepFinished { .. }
-        | Fact::StepFailed { .. }
-        | Fact::ItemStarted { .. }
-        | Fact::ItemGrew { .. }
-        | Fact::ToolReached { .. }
-        | Fact::Compacted { .. }
-        | Fact::UsageAdded { .. }
-        | Fact::StepDelayed { .. }
-        | Fact::GrantRevoked { .. }
-        | Fact::ToolStarted { .. }
-        | Fact::CommandExited { .. }
-        | Fact::AskOpened { .. }
-        | Fact::AskProgressed { .. }
-        | Fact::AskClosed { .. }
-        | Fact::PlanChanged { .. }
-        | Fact::CheckpointsChanged { .. }
-        | Fact::FilesChanged { .. }
-        | Fact::TurnDiffed { .. }
-        | Fact::Logged { .. }
-        | Fact::RawReceived { .. } => None,
+        Fact::Tool(ToolEvent { call, what, .. }) if call.agent.is_none() => match what {
+            ToolFact::Planned { .. } => Some(Piece::Assistant(tool_call(call))),
+            ToolFact::Finished { outcome } => Some(Piece::Tool(tool_result(call, outcome))),
+            ToolFact::Reached
+            | ToolFact::Started
+            | ToolFact::Wrote { .. }
+            | ToolFact::Exited { .. } => None,
+        },
+        Fact::Turn(_)
+        | Fact::Item { .. }
+        | Fact::Tool(_)
+        | Fact::Thread(_)
+        | Fact::Step { .. }
+        | Fact::Ask { .. }
+        | Fact::Files(_)
+        | Fact::Note(_) => None,
     }
 }
 
@@ -122,7 +110,7 @@ fn tool_call(call: &ToolCall) -> AssistantContent<'_> {
     }
 }
 
-fn tool_result<'a>(call: &'a ToolCallRef, outcome: &'a ToolOutcome) -> ToolContent<'a> {
+fn tool_result<'a>(call: &'a ToolCall, outcome: &'a ToolOutcome) -> ToolContent<'a> {
     let (value, is_error) = match outcome {
         ToolOutcome::Succeeded(given)
         | ToolOutcome::Denied(given)

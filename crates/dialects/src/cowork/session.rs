@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use vocabulary::{Call, Changed, Event, Fact, ThreadCard, ThreadId, ThreadSettings, ThreadView};
+use vocabulary::{
+    Call, Changed, Event, Fact, ThreadCard, ThreadFact, ThreadId, ThreadSettings, ThreadView,
+    TurnFact,
+};
 
 use super::asks::OpenAsks;
 use super::calls::{Calls, Waiting};
@@ -77,7 +80,7 @@ impl Session {
         self.follow(&event.fact);
         out.push(Action::Shared);
         // The catalog shows the current selection, and only the engine has it.
-        if let Fact::SettingsChanged { changed, .. } = &event.fact
+        if let Fact::Thread(ThreadFact::SettingsChanged { changed, .. }) = &event.fact
             && changed.contains(&Changed::Model)
         {
             let waiting = Waiting::Asked(Slot::ProviderCatalog);
@@ -86,11 +89,11 @@ impl Session {
     }
 
     fn follow(&mut self, fact: &Fact) {
-        if let Fact::TurnStarted { .. } = fact {
+        if let Fact::Turn(TurnFact::Started { .. }) = fact {
             self.busy = true;
-        } else if let Fact::TurnFinished { .. } = fact {
+        } else if let Fact::Turn(TurnFact::Finished { .. }) = fact {
             self.busy = false;
-        } else if let Fact::SettingsChanged { settings, .. } = fact {
+        } else if let Fact::Thread(ThreadFact::SettingsChanged { settings, .. }) = fact {
             self.settings = settings.clone();
         }
     }

@@ -1,6 +1,9 @@
 //! Events as cowork frames: stateless, the same for everyone, at any time.
 
-use vocabulary::{Event, Fact, ThreadCard};
+use vocabulary::{
+    AskFact, Event, Fact, FilesFact, ItemFact, NoteFact, StepFact, ThreadCard, ThreadFact,
+    ToolCall, ToolEvent, ToolFact, TurnFact,
+};
 
 use self::chunks::Chunks;
 use super::backup::{self, ComparedWith};
@@ -39,32 +42,64 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
         event,
     };
     match &event.fact {
-        Fact::ItemGrew {
-            tag,
-            content,
-            growth,
-            delta,
-            ..
-        } => stream::grew(chunks(tag), *content, growth, delta),
+        Fact::Item {
+            tag, content, what, ..
+        } => item(chunks(tag), *content, what),
+        Fact::Thread(what) => thread_changed(told, what),
+        Fact::Turn(what) => turn_changed(session, what),
+        Fact::Step { tag, what } => step(chunks(tag), what),
+        Fact::Tool(ToolEvent { tag, call, what }) => tool(chunks(tag), call, what),
+        Fact::Ask { tag, what } => match what {
+            AskFact::Opened { ask } => prompts::opened(chunks(tag), ask),
+            AskFact::Progressed {
+                ask,
+                next,
+                position,
+                ..
+            } => prompts::next(session, *ask, *position, next.as_ref()),
+            AskFact::Closed { ask, closing } => prompts::closed(chunks(tag), ask, closing),
+        },
+        Fact::Files(FilesFact::CheckpointsChanged { news, now }) => {
+            let compared = ComparedWith::Previous;
+            vec![backup::changed(session, card, (*news, now), compared)]
+        }
+        Fact::Note(NoteFact::Logged { line }) => vec![tools::log(session, line)],
+        Fact::Files(FilesFact::Changed { .. } | FilesFact::TurnDiffed { .. })
+        | Fact::Note(NoteFact::Unknown) => Vec::new(),
+    }
+}
 
-        Fact::TitleChanged { title, model } => thread::title_changed(told, title, model),
-        Fact::SettingsChanged {
+fn item(chunks: Chunks<'_>, content: u32, what: &ItemFact) -> Vec<Frame> {
+    match what {
+        ItemFact::Grew { growth, delta } => stream::grew(chunks, content, growth, delta),
+        ItemFact::Started { opening } => stream::started(chunks, content, opening),
+        ItemFact::Finished { body } => stream::finished(chunks, content, body),
+    }
+}
+
+fn thread_changed(told: Told<'_>, what: &ThreadFact) -> Vec<Frame> {
+    match what {
+        ThreadFact::Titled { title, model } => thread::title_changed(told, title, model),
+        ThreadFact::SettingsChanged {
             settings,
             changed,
             title,
         } => thread::settings_changed(told, settings, changed, title),
-        Fact::ThreadReset => thread::reset(session),
-        Fact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
-        Fact::CheckpointsChanged { news, now } => {
-            let compared = ComparedWith::Previous;
-            vec![backup::changed(session, card, (*news, now), compared)]
-        }
-        Fact::Logged { line } => vec![tools::log(session, line)],
+        ThreadFact::Reset => thread::reset(told.session),
+        ThreadFact::Created { .. }
+        | ThreadFact::Archived { .. }
+        | ThreadFact::StatusChanged { .. }
+        | ThreadFact::Closed => Vec::new(),
+    }
+}
 
-        Fact::TurnStarted {
+fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
+    match what {
+        TurnFact::Started {
             turn, cause, input, ..
         } => turn::started(session, turn, *cause, input),
-        Fact::TurnFinished {
+        TurnFact::Steered { input, .. } => vec![turn::echo(session, input)],
+        TurnFact::Finished {
             turn,
             outcome,
             text,
@@ -79,60 +114,45 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
             };
             turn::finished(session, turn, outcome, said)
         }
+        TurnFact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
+        TurnFact::UsageAdded { .. } => Vec::new(),
+    }
+}
 
-        Fact::TurnSteered { input, .. } => vec![turn::echo(session, input)],
-        Fact::Compacted { tokens_before, .. } => vec![notes::compacted(session, *tokens_before)],
-        Fact::StepDelayed {
+fn step(chunks: Chunks<'_>, what: &StepFact) -> Vec<Frame> {
+    let session = chunks.session;
+    match what {
+        StepFact::Started => stream::step_started(chunks),
+        StepFact::Finished { reason, usage, .. } => stream::step_finished(chunks, *reason, *usage),
+        StepFact::Failed { reason, error } => stream::step_failed(chunks, *reason, error),
+        StepFact::RawReceived { value } => stream::raw(chunks, value),
+        StepFact::Compacted { tokens_before, .. } => {
+            vec![notes::compacted(session, *tokens_before)]
+        }
+        StepFact::Delayed {
             attempt,
             delay_ms,
             error,
             ..
         } => vec![notes::delayed(session, *attempt, *delay_ms, error)],
+    }
+}
 
-        Fact::StepStarted { tag } => stream::step_started(chunks(tag)),
-        Fact::StepFinished {
-            tag, reason, usage, ..
-        } => stream::step_finished(chunks(tag), *reason, *usage),
-        Fact::StepFailed { tag, reason, error } => stream::step_failed(chunks(tag), *reason, error),
-        Fact::ItemStarted {
-            tag,
-            content,
-            opening,
-            ..
-        } => stream::started(chunks(tag), *content, opening),
-        Fact::ItemFinished {
-            tag, content, body, ..
-        } => stream::finished(chunks(tag), *content, body),
-        Fact::RawReceived { tag, value } => stream::raw(chunks(tag), value),
-
-        Fact::ToolPlanned { call, .. } if call.agent.is_some() => Vec::new(),
-        Fact::ToolPlanned { tag, call, .. } => tools::planned(chunks(tag), call),
-        Fact::ToolReached { call, .. } => vec![tools::reached(session, call)],
-        Fact::ToolFinished { call, outcome, .. } if call.agent.is_some() => {
-            tools::finished_log(session, call, outcome)
-                .into_iter()
-                .collect()
+/// A sub-agent's calls are no parts of the answer; their ends are lines of the log.
+fn tool(chunks: Chunks<'_>, call: &ToolCall, what: &ToolFact) -> Vec<Frame> {
+    let is_part = call.agent.is_none();
+    match what {
+        ToolFact::Planned { .. } if is_part => tools::planned(chunks, call),
+        ToolFact::Reached => vec![tools::reached(chunks.session, call)],
+        ToolFact::Finished { outcome } if is_part => tools::finished(chunks, call, outcome),
+        ToolFact::Finished { outcome } => {
+            let log = tools::finished_log(chunks.session, call, outcome);
+            log.into_iter().collect()
         }
-        Fact::ToolFinished { tag, call, outcome } => tools::finished(chunks(tag), call, outcome),
-
-        Fact::AskOpened { tag, ask } => prompts::opened(chunks(tag), ask),
-        Fact::AskProgressed {
-            ask,
-            next,
-            position,
-            ..
-        } => prompts::next(session, *ask, *position, next.as_ref()),
-        Fact::AskClosed { tag, ask, closing } => prompts::closed(chunks(tag), ask, closing),
-
-        Fact::ThreadCreated { .. }
-        | Fact::ArchivedChanged { .. }
-        | Fact::StatusChanged { .. }
-        | Fact::ThreadClosed
-        | Fact::UsageAdded { .. }
-        | Fact::GrantRevoked { .. }
-        | Fact::ToolStarted { .. }
-        | Fact::CommandExited { .. }
-        | Fact::FilesChanged { .. }
-        | Fact::TurnDiffed { .. } => Vec::new(),
+        // A command's output is told when the call is over.
+        ToolFact::Planned { .. }
+        | ToolFact::Started
+        | ToolFact::Wrote { .. }
+        | ToolFact::Exited { .. } => Vec::new(),
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use vocabulary::{
-    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadId, ThreadView, Why,
+    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView, Why,
 };
 
 use self::calls::{Calls, Wanted};
@@ -158,7 +158,7 @@ impl Dialect for Cowork1 {
             return;
         };
         match delivery.what {
-            Heard::Live(event) if event.fact == Fact::ThreadClosed => {
+            Heard::Live(event) if event.fact == Fact::Thread(ThreadFact::Closed) => {
                 self.close(out, Reason::new(Reason::NORMAL, "session closed"));
             }
             Heard::Live(event) => {

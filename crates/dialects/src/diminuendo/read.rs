@@ -1,7 +1,7 @@
 //! Reads that may take several calls: the newest messages of a history, and told events of a log.
 
 use serde_json::Value;
-use vocabulary::{Call, Entry, Event, Fact, Seq, ThreadId};
+use vocabulary::{Call, Entry, Event, Fact, Seq, StepFact, ThreadId, TurnFact};
 
 use super::snapshot::history_item;
 use super::tell::spell;
@@ -174,8 +174,12 @@ impl EventsRead {
 
 fn logged(session: &str, event: &Event) -> Option<LoggedEvent> {
     // Neither usage nor a steer is in this protocol's log; what was said is in its history.
-    if let Fact::StepFinished { .. } | Fact::UsageAdded { .. } | Fact::TurnSteered { .. } =
-        event.fact
+    if let Fact::Step {
+        what: StepFact::Finished { .. },
+        ..
+    }
+    | Fact::Turn(TurnFact::UsageAdded { .. })
+    | Fact::Turn(TurnFact::Steered { .. }) = event.fact
     {
         return None;
     }

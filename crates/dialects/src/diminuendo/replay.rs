@@ -4,9 +4,7 @@
 //! The engine gives the holes that ephemeral events left. Durable events that have no numbered
 //! frame in this protocol fall into the holes around them, which this joins to one gap each.
 
-use std::collections::HashSet;
-
-use vocabulary::{AskKind, Event, Fact, Growth, ItemId, OpenAsk, Seq, ThreadView, ToolClass};
+use vocabulary::{AskFact, AskKind, Event, Fact, OpenAsk, Seq, ThreadView};
 
 use super::send;
 use super::tell::{At, Spelled, spell};
@@ -21,28 +19,21 @@ pub struct Replay {
     /// What waited for an answer at the moment of joining and has not been told yet.
     open: Vec<OpenAsk>,
     joining: bool,
-    /// Calls of the running turn that are no commands: what they write belongs in no terminal.
-    quiet: HashSet<ItemId>,
 }
 
 impl Replay {
     pub fn new(session: String, view: &ThreadView) -> Self {
-        let calls = view.turn.iter().flat_map(|turn| &turn.calls);
-        let quiet = calls.filter(|call| call.class != ToolClass::Command);
         Self {
             session,
             hole: None,
             open: view.asks.clone(),
             joining: true,
-            quiet: quiet.map(|call| call.item.clone()).collect(),
         }
     }
 
     pub fn hear(&mut self, out: &mut Vec<Action>, what: Heard<'_>) {
         match what {
-            Heard::Live(event) if self.is_quiet(&event.fact) => {}
-            Heard::Live(event) => {
-                self.remember(&event.fact);
+            Heard::Live(_) => {
                 self.tell_hole(out);
                 out.push(Action::Shared);
             }
@@ -76,30 +67,7 @@ impl Replay {
         }
     }
 
-    fn remember(&mut self, fact: &Fact) {
-        if let Fact::ToolPlanned { call, .. } = fact
-            && call.class != ToolClass::Command
-        {
-            self.quiet.insert(call.item.clone());
-        } else if let Fact::TurnFinished { .. } = fact {
-            self.quiet.clear();
-        }
-    }
-
-    fn is_quiet(&self, fact: &Fact) -> bool {
-        let Fact::ItemGrew {
-            item,
-            growth: Growth::Output(_),
-            ..
-        } = fact
-        else {
-            return false;
-        };
-        self.quiet.contains(item)
-    }
-
     fn replayed(&mut self, out: &mut Vec<Action>, event: &Event) {
-        self.remember(&event.fact);
         match spell(&self.session, event) {
             Some(Spelled::Numbered(_)) => {
                 self.tell_hole(out);
@@ -118,7 +86,11 @@ impl Replay {
     /// Of what has no number only questions are told again, and only those that wait: nothing in
     /// this protocol would say that they were answered.
     fn still_asks(&mut self, fact: &Fact) -> bool {
-        let Fact::AskOpened { ask, .. } = fact else {
+        let Fact::Ask {
+            what: AskFact::Opened { ask, .. },
+            ..
+        } = fact
+        else {
             return false;
         };
         let is_question = matches!(ask.kind, AskKind::Questions(_));
@@ -127,7 +99,11 @@ impl Replay {
 
     /// Whether it was open, and now is told.
     fn forget_open(&mut self, fact: &Fact) -> bool {
-        let Fact::AskOpened { ask, .. } = fact else {
+        let Fact::Ask {
+            what: AskFact::Opened { ask, .. },
+            ..
+        } = fact
+        else {
             return false;
         };
         let before = self.open.len();

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use vocabulary::{
-    Entry, Event, Fact, Item, LiveItem, PlannedCall, RunningTurn, Thread, ThreadView,
+    Entry, Event, Fact, Item, ItemFact, LiveItem, PlannedCall, RunningTurn, Thread, ThreadView,
+    ToolEvent, ToolFact, TurnFact,
 };
 
 use super::tell::state as spell_state;
@@ -56,8 +57,8 @@ pub fn state<'a>(session_id: &'a str, view: &'a ThreadView) -> ServerEvent<'a> {
 /// What people and the agent said to each other; tools and thoughts are in the events.
 pub fn history_item(entry: &Entry) -> Option<HistoryItem<'_>> {
     let created_at = entry.event.at.millis();
-    if let Fact::TurnStarted { turn, input, .. } | Fact::TurnSteered { turn, input, .. } =
-        &entry.event.fact
+    if let Fact::Turn(TurnFact::Started { turn, input, .. })
+    | Fact::Turn(TurnFact::Steered { turn, input, .. }) = &entry.event.fact
     {
         return Some(HistoryItem {
             id: input.item.as_str(),
@@ -67,10 +68,14 @@ pub fn history_item(entry: &Entry) -> Option<HistoryItem<'_>> {
             created_at,
         });
     }
-    if let Fact::ItemFinished {
+    if let Fact::Item {
         tag,
         item,
-        body: Item::AgentMessage { text, .. },
+        what:
+            ItemFact::Finished {
+                body: Item::AgentMessage { text, .. },
+                ..
+            },
         ..
     } = &entry.event.fact
     {
@@ -119,14 +124,19 @@ pub fn stream<'a>(session_id: &'a str, turn: &'a RunningTurn) -> ServerEvent<'a>
 
 fn active_call<'a>(call: &'a PlannedCall, events: &'a [Event]) -> ActiveToolCall<'a> {
     let args = events.iter().find_map(|event| {
-        let Fact::ToolPlanned { call: planned, .. } = &event.fact else {
+        let Fact::Tool(ToolEvent {
+            call: planned,
+            what: ToolFact::Planned { .. },
+            ..
+        }) = &event.fact
+        else {
             return None;
         };
-        (planned.item == call.item).then_some(Cow::Borrowed(&planned.input))
+        (planned.item == call.call.item).then_some(Cow::Borrowed(&planned.input))
     });
     ActiveToolCall {
-        tool_call_id: &call.call_id,
-        tool_name: &call.name,
+        tool_call_id: &call.call.call_id,
+        tool_name: &call.call.name,
         status: match call.started {
             true => ActiveStatus::Running,
             false => ActiveStatus::Pending,

@@ -1,6 +1,9 @@
 //! Events as this protocol's frames: stateless, the same for everyone, at any time.
 
-use vocabulary::{Event, Fact, Status, StatusReason, ThreadCard};
+use vocabulary::{
+    AskFact, Event, Fact, FilesFact, ItemFact, Status, StatusReason, StepFact, ThreadCard,
+    ThreadFact, ToolEvent, ToolFact,
+};
 
 use super::Form;
 use super::files;
@@ -32,7 +35,7 @@ impl<'a> Spelled<'a> {
 pub fn tell(card: &ThreadCard, event: &Event, form: Form) -> Vec<Frame> {
     let mut buffer = [0; 36];
     let session: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
-    if let Fact::FilesChanged { files, .. } = &event.fact {
+    if let Fact::Files(FilesFact::Changed { files, .. }) = &event.fact {
         let told = files
             .iter()
             .filter_map(|file| files::changed(session, file));
@@ -46,21 +49,32 @@ pub fn tell(card: &ThreadCard, event: &Event, form: Form) -> Vec<Frame> {
         Form::Snake => context(session, event),
         Form::Dotted => dotted(&told).or_else(|| context(session, event)),
     };
-    let mut payload_bytes = 0;
-    if let Fact::ItemGrew { delta, .. } = &event.fact {
-        payload_bytes = delta.len();
-    }
+    let payload_bytes = match &event.fact {
+        Fact::Item {
+            what: ItemFact::Grew { delta, .. },
+            ..
+        }
+        | Fact::Tool(ToolEvent {
+            what: ToolFact::Wrote { delta, .. },
+            ..
+        }) => delta.len(),
+        // tidy: wildcard, because nothing else is told so often that it matters.
+        _ => 0,
+    };
     let frames = std::iter::once(told).chain(twin);
     frames.map(|told| frame(&told, payload_bytes)).collect()
 }
 
 /// How full the model's context is after a step, where it is known what it can hold.
 fn context<'a>(session_id: &'a str, event: &'a Event) -> Option<ServerEvent<'a>> {
-    let Fact::StepFinished {
+    let Fact::Step {
         tag,
-        usage,
-        context_limit: Some(max_context_size),
-        ..
+        what:
+            StepFact::Finished {
+                usage,
+                context_limit: Some(max_context_size),
+                ..
+            },
     } = &event.fact
     else {
         return None;
@@ -114,64 +128,30 @@ pub fn spell<'a>(session_id: &'a str, event: &'a Event) -> Option<Spelled<'a>> {
         ts: event.at.millis(),
     };
     match &event.fact {
-        Fact::ItemGrew {
-            tag, growth, delta, ..
-        } => Some(at.grew(tag, growth, delta)),
-        Fact::ItemStarted { tag, opening, .. } => at.started(tag, opening),
-        Fact::ItemFinished { tag, body, .. } => at.finished(tag, body),
-
-        Fact::StatusChanged { status, reason } => {
+        Fact::Item { tag, what, .. } => match what {
+            ItemFact::Grew { growth, delta } => Some(at.grew(tag, growth, delta)),
+            ItemFact::Started { opening } => at.started(tag, opening),
+            ItemFact::Finished { body } => at.finished(tag, body),
+        },
+        Fact::Thread(ThreadFact::StatusChanged { status, reason }) => {
             Some(Spelled::Unnumbered(ServerEvent::SessionState {
                 session_id,
                 state: state(*status),
                 reason: spell_reason(*reason),
             }))
         }
-        Fact::TurnStarted { turn, .. } => Some(at.turn_started(turn)),
-        Fact::TurnFinished {
-            turn,
-            outcome,
-            text,
-            ..
-        } => Some(at.turn_finished(turn, outcome, text)),
-        Fact::TurnSteered { input, .. } => Some(at.steered(input)),
-        Fact::StepFinished { tag, usage, .. } => Some(at.usage(&tag.turn, &tag.model, *usage)),
-        Fact::UsageAdded {
-            turn: Some(turn),
-            model,
-            usage,
-            ..
-        } => Some(at.usage(turn, model, *usage)),
-
-        Fact::ToolPlanned { tag, call, .. } => Some(at.planned(tag, call)),
-        Fact::CommandExited { tag, exit_code, .. } => Some(at.exited(tag, *exit_code)),
-        Fact::ToolFinished { tag, call, outcome } => at.tool_finished(tag, call, outcome),
-
-        Fact::AskOpened { ask, .. } => Some(at.asked(ask)),
-        Fact::AskClosed { ask, closing, .. } => at.resolved(ask, closing),
-
-        Fact::ThreadCreated { .. }
-        | Fact::TitleChanged { .. }
-        | Fact::SettingsChanged { .. }
-        | Fact::ArchivedChanged { .. }
-        | Fact::ThreadReset
-        | Fact::ThreadClosed
-        | Fact::StepStarted { .. }
-        | Fact::StepFailed { .. }
-        | Fact::ToolReached { .. }
-        | Fact::Compacted { .. }
-        // Usage is told of a turn.
-        | Fact::UsageAdded { turn: None, .. }
-        | Fact::StepDelayed { .. }
-        | Fact::GrantRevoked { .. }
-        | Fact::ToolStarted { .. }
-        | Fact::AskProgressed { .. }
-        | Fact::PlanChanged { .. }
-        | Fact::CheckpointsChanged { .. }
-        | Fact::FilesChanged { .. }
-        | Fact::TurnDiffed { .. }
-        | Fact::Logged { .. }
-        | Fact::RawReceived { .. } => None,
+        Fact::Turn(what) => at.turn(what),
+        Fact::Step {
+            tag,
+            what: StepFact::Finished { usage, .. },
+        } => Some(at.usage(&tag.turn, &tag.model, *usage)),
+        Fact::Tool(tool) => at.tool(tool),
+        Fact::Ask { what, .. } => match what {
+            AskFact::Opened { ask } => Some(at.asked(ask)),
+            AskFact::Closed { ask, closing } => at.resolved(ask, closing),
+            AskFact::Progressed { .. } => None,
+        },
+        Fact::Thread(_) | Fact::Step { .. } | Fact::Files(_) | Fact::Note(_) => None,
     }
 }
 

@@ -1,15 +1,16 @@
 //! The log as this protocol's history.
 
-use std::collections::HashMap;
-
 use vocabulary::{
-    Event, Fact, Item, ItemId, Seq, ThreadCard, ToolCall, TurnId, TurnOutcome, UserInput,
+    Event, Fact, Item, ItemFact, ItemId, Seq, StepFact, ThreadCard, ToolEvent, ToolFact, TurnFact,
+    TurnId, TurnOutcome, UserInput,
 };
 
 use super::items;
 use super::wire::history::{
     Input, ThreadHistoryEvent, ThreadHistoryEventPayload as Payload, TurnItemEvent, Whose,
 };
+use super::wire::item::TurnItem;
+use super::wire::turn::ItemDeltaStream;
 use crate::images;
 
 /// One fact makes at most this many history events; each has a number of its own.
@@ -31,13 +32,9 @@ pub fn events<'a>(
         workspace_id: card.workspace.as_str(),
         thread_id,
     };
-    let mut planned: HashMap<&ItemId, &ToolCall> = HashMap::new();
     let mut found = Vec::new();
     for event in log {
-        if let Fact::ToolPlanned { call, .. } = &event.fact {
-            planned.insert(&call.item, call);
-        }
-        let Some((turn, payloads)) = payloads(card, &whose, &planned, &event.fact) else {
+        let Some((turn, payloads)) = payloads(card, &whose, &event.fact) else {
             continue;
         };
         let base = i64::try_from(event.seq.0).unwrap_or(i64::MAX / EVENTS_PER_FACT);
@@ -84,66 +81,133 @@ fn said_input(input: &UserInput) -> Vec<Input<'_>> {
     std::iter::once(text).chain(pictures).collect()
 }
 
+/// The payloads of one turn's item.
+struct OfTurn<'a> {
+    whose: Whose<'a>,
+    turn: &'a TurnId,
+}
+
+impl<'a> OfTurn<'a> {
+    fn started(&self, item: TurnItem<'a>) -> Payload<'a> {
+        Payload::ItemStarted {
+            whose: self.whose.clone(),
+            turn_id: self.turn.as_str(),
+            item,
+        }
+    }
+
+    fn completed(&self, item: TurnItem<'a>) -> Payload<'a> {
+        Payload::ItemCompleted {
+            whose: self.whose.clone(),
+            turn_id: self.turn.as_str(),
+            item,
+        }
+    }
+
+    fn whole(&self, item: TurnItem<'a>) -> Vec<Payload<'a>> {
+        vec![self.started(item.clone()), self.completed(item)]
+    }
+
+    fn delta(&self, item: &'a ItemId, delta: &'a str, stream: ItemDeltaStream) -> Payload<'a> {
+        Payload::ItemDelta {
+            whose: self.whose.clone(),
+            turn_id: self.turn.as_str(),
+            item_id: item.as_str(),
+            delta,
+            stream,
+        }
+    }
+}
+
 fn payloads<'a>(
     card: &'a ThreadCard,
     whose: &Whose<'a>,
-    planned: &HashMap<&'a ItemId, &'a ToolCall>,
     fact: &'a Fact,
 ) -> Option<(&'a TurnId, Vec<Payload<'a>>)> {
-    let started = |turn: &'a TurnId, item| Payload::ItemStarted {
+    let of = |turn: &'a TurnId| OfTurn {
         whose: whose.clone(),
-        turn_id: turn.as_str(),
-        item,
+        turn,
     };
-    let completed = |turn: &'a TurnId, item| Payload::ItemCompleted {
-        whose: whose.clone(),
-        turn_id: turn.as_str(),
-        item,
+    match fact {
+        Fact::Turn(what) => turn_payloads(whose, what),
+        Fact::Step {
+            tag,
+            what:
+                StepFact::Compacted {
+                    item,
+                    summary,
+                    tokens_before,
+                },
+        } => {
+            let item = items::compacted(item, summary, *tokens_before);
+            Some((&tag.turn, of(&tag.turn).whole(item)))
+        }
+        Fact::Item {
+            tag,
+            item,
+            what: ItemFact::Finished { body },
+            ..
+        } if !is_silent(body) => {
+            let of = of(&tag.turn);
+            let (written, text, stream) = items::written(item, body);
+            let payloads = vec![
+                of.started(items::unwritten(item, body)),
+                of.delta(item, text, stream),
+                of.completed(written),
+            ];
+            Some((&tag.turn, payloads))
+        }
+        Fact::Tool(ToolEvent { tag, call, what }) => {
+            let of = of(&tag.turn);
+            let payloads = match what {
+                ToolFact::Planned { .. } => vec![of.started(items::call_started(card, call))],
+                ToolFact::Finished { outcome } => {
+                    let output = items::output(outcome);
+                    let output = output.map(|(text, stream)| of.delta(&call.item, text, stream));
+                    let ended = of.completed(items::call_ended(card, call, outcome));
+                    output.into_iter().chain([ended]).collect()
+                }
+                ToolFact::Reached
+                | ToolFact::Started
+                | ToolFact::Wrote { .. }
+                | ToolFact::Exited { .. } => return None,
+            };
+            Some((&tag.turn, payloads))
+        }
+        Fact::Step { .. }
+        | Fact::Item { .. }
+        | Fact::Thread(_)
+        | Fact::Ask { .. }
+        | Fact::Files(_)
+        | Fact::Note(_) => None,
+    }
+}
+
+/// A thought that its provider keeps to itself.
+fn is_silent(body: &Item) -> bool {
+    matches!(body, Item::Reasoning { text, .. } if text.is_empty())
+}
+
+fn turn_payloads<'a>(
+    whose: &Whose<'a>,
+    what: &'a TurnFact,
+) -> Option<(&'a TurnId, Vec<Payload<'a>>)> {
+    let said = |turn: &'a TurnId, input: &'a UserInput| {
+        let whose = whose.clone();
+        OfTurn { whose, turn }.whole(items::user_message(input))
     };
-    let delta = |turn: &'a TurnId, item: &'a ItemId, delta, stream| Payload::ItemDelta {
-        whose: whose.clone(),
-        turn_id: turn.as_str(),
-        item_id: item.as_str(),
-        delta,
-        stream,
-    };
-    Some(match fact {
-        Fact::TurnStarted { turn, input, .. } => {
+    match what {
+        TurnFact::Started { turn, input, .. } => {
             let begun = Payload::TurnStarted {
                 whose: whose.clone(),
                 turn: items::running(turn),
                 input: said_input(input),
             };
-            let said = items::user_message(input);
-            let payloads = vec![begun, started(turn, said.clone()), completed(turn, said)];
-            (turn, payloads)
+            let payloads = std::iter::once(begun).chain(said(turn, input));
+            Some((turn, payloads.collect()))
         }
-        Fact::TurnSteered { turn, input, .. } => {
-            let said = items::user_message(input);
-            (
-                turn,
-                vec![started(turn, said.clone()), completed(turn, said)],
-            )
-        }
-        Fact::Compacted {
-            tag,
-            item,
-            summary,
-            tokens_before,
-        } => {
-            let turn = &tag.turn;
-            let item = items::compacted(item, summary, *tokens_before);
-            (
-                turn,
-                vec![started(turn, item.clone()), completed(turn, item)],
-            )
-        }
-        // A thought that its provider keeps to itself.
-        Fact::ItemFinished {
-            body: Item::Reasoning { text, .. },
-            ..
-        } if text.is_empty() => return None,
-        Fact::TurnFinished { turn, outcome, .. } => {
+        TurnFact::Steered { turn, input, .. } => Some((turn, said(turn, input))),
+        TurnFact::Finished { turn, outcome, .. } => {
             let (whose, ended) = (whose.clone(), items::ended(turn, outcome));
             let payload = match outcome {
                 TurnOutcome::Completed | TurnOutcome::Cancelled => {
@@ -151,59 +215,8 @@ fn payloads<'a>(
                 }
                 TurnOutcome::Failed(_) => Payload::TurnFailed { whose, turn: ended },
             };
-            (turn, vec![payload])
+            Some((turn, vec![payload]))
         }
-        Fact::ItemFinished {
-            tag, item, body, ..
-        } => {
-            let turn = &tag.turn;
-            let (written, text, stream) = items::written(item, body);
-            let payloads = vec![
-                started(turn, items::unwritten(item, body)),
-                delta(turn, item, text, stream),
-                completed(turn, written),
-            ];
-            (turn, payloads)
-        }
-        Fact::ToolPlanned { tag, call, .. } => {
-            let item = items::call_started(card, call);
-            (&tag.turn, vec![started(&tag.turn, item)])
-        }
-        Fact::ToolFinished { tag, call, outcome } => {
-            let turn = &tag.turn;
-            let planned = planned.get(&call.item).copied();
-            let ended = items::call_ended(card, planned, call, outcome);
-            let output = items::output(outcome);
-            let output = output.map(|(text, stream)| delta(turn, &call.item, text, stream));
-            let payloads = output.into_iter().chain([completed(turn, ended)]);
-            (turn, payloads.collect())
-        }
-        Fact::ThreadCreated { .. }
-        | Fact::TitleChanged { .. }
-        | Fact::SettingsChanged { .. }
-        | Fact::ArchivedChanged { .. }
-        | Fact::ThreadReset
-        | Fact::StatusChanged { .. }
-        | Fact::ThreadClosed
-        | Fact::StepStarted { .. }
-        | Fact::StepFinished { .. }
-        | Fact::StepFailed { .. }
-        | Fact::ItemStarted { .. }
-        | Fact::ItemGrew { .. }
-        | Fact::ToolReached { .. }
-        | Fact::UsageAdded { .. }
-        | Fact::StepDelayed { .. }
-        | Fact::GrantRevoked { .. }
-        | Fact::ToolStarted { .. }
-        | Fact::CommandExited { .. }
-        | Fact::AskOpened { .. }
-        | Fact::AskProgressed { .. }
-        | Fact::AskClosed { .. }
-        | Fact::PlanChanged { .. }
-        | Fact::CheckpointsChanged { .. }
-        | Fact::FilesChanged { .. }
-        | Fact::TurnDiffed { .. }
-        | Fact::Logged { .. }
-        | Fact::RawReceived { .. } => return None,
-    })
+        TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => None,
+    }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 use vocabulary::{
-    Image, Item, ItemId, ReasoningKind, StreamTag, ThreadCard, ToolCall, ToolCallRef, ToolClass,
-    ToolOutcome, ToolOutput, TurnId, TurnOutcome, UserInput,
+    Image, Item, ItemId, ReasoningKind, StreamTag, Subject, ThreadCard, ToolCall, ToolOutcome,
+    ToolOutput, TurnId, TurnOutcome, UserInput,
 };
 
 use super::wire::item::{
@@ -121,56 +121,41 @@ pub fn unwritten<'a>(item: &'a ItemId, body: &'a Item) -> TurnItem<'a> {
 }
 
 pub fn call_started<'a>(card: &'a ThreadCard, call: &'a ToolCall) -> TurnItem<'a> {
-    let tool = Tool {
+    let display = ToolDisplayPayload::Progress {
+        stage: "started",
+        metadata: empty(),
+    };
+    let tool = tool(call, ToolCallStatus::InProgress, display);
+    item(tool, card, call, None)
+}
+
+pub fn call_ended<'a>(
+    card: &'a ThreadCard,
+    call: &'a ToolCall,
+    outcome: &'a ToolOutcome,
+) -> TurnItem<'a> {
+    let status = match succeeded(outcome) {
+        true => ToolCallStatus::Completed,
+        false => ToolCallStatus::Failed,
+    };
+    let tool = tool(call, status, display(&call.name, outcome));
+    item(tool, card, call, Some(outcome))
+}
+
+fn tool<'a>(
+    call: &'a ToolCall,
+    status: ToolCallStatus,
+    display: ToolDisplayPayload<'a>,
+) -> Tool<'a> {
+    Tool {
         id: call.item.as_str(),
         tool_name: &call.name,
         arguments: Cow::Borrowed(&call.input),
-        status: ToolCallStatus::InProgress,
-        output_policy: policy(call.class),
-        display: ToolDisplayPayload::Progress {
-            stage: "started",
-            metadata: empty(),
-        },
+        status,
+        output_policy: policy(call),
+        display,
         storage: ToolStoragePayload::None,
-    };
-    let kind = Kind {
-        card,
-        class: call.class,
-        input: Some(&call.input),
-        outcome: None,
-    };
-    item(tool, kind)
-}
-
-/// A call that has ended. What it was called with is known from when it was planned.
-pub fn call_ended<'a>(
-    card: &'a ThreadCard,
-    planned: Option<&'a ToolCall>,
-    call: &'a ToolCallRef,
-    outcome: &'a ToolOutcome,
-) -> TurnItem<'a> {
-    let tool = Tool {
-        id: call.item.as_str(),
-        tool_name: &call.name,
-        arguments: match planned {
-            Some(planned) => Cow::Borrowed(&planned.input),
-            None => Cow::Owned(Value::Null),
-        },
-        status: match succeeded(outcome) {
-            true => ToolCallStatus::Completed,
-            false => ToolCallStatus::Failed,
-        },
-        output_policy: policy(call.class),
-        display: display(&call.name, outcome),
-        storage: ToolStoragePayload::None,
-    };
-    let kind = Kind {
-        card,
-        class: call.class,
-        input: planned.map(|planned| &planned.input),
-        outcome: Some(outcome),
-    };
-    item(tool, kind)
+    }
 }
 
 /// What a command wrote, for its one delta in history.
@@ -187,39 +172,38 @@ pub fn output(outcome: &ToolOutcome) -> Option<(&str, ItemDeltaStream)> {
     }
 }
 
-/// What tells one kind of tool from another.
-struct Kind<'a> {
+fn item<'a>(
+    tool: Tool<'a>,
     card: &'a ThreadCard,
-    class: ToolClass,
-    input: Option<&'a Value>,
+    call: &'a ToolCall,
     outcome: Option<&'a ToolOutcome>,
-}
-
-fn item<'a>(tool: Tool<'a>, kind: Kind<'a>) -> TurnItem<'a> {
-    let success = kind.outcome.map(succeeded);
-    match kind.class {
-        ToolClass::Command => TurnItem::CommandExecution {
+) -> TurnItem<'a> {
+    let success = outcome.map(succeeded);
+    match &call.subject {
+        // A command line is run by a shell.
+        Subject::Command { line, directory } => TurnItem::CommandExecution {
             tool,
-            command: kind.input.map(command).unwrap_or_default(),
-            cwd: Some(kind.card.directory.to_string_lossy()),
+            command: match line.as_str() {
+                "" => Vec::new(),
+                line => vec!["bash", "-c", line],
+            },
+            cwd: Some(match directory {
+                Some(directory) => Cow::Borrowed(directory.as_str()),
+                None => card.directory.to_string_lossy(),
+            }),
             success,
         },
-        ToolClass::FileChange => TurnItem::FileChange {
+        Subject::Files(_) if call.effects.writes => TurnItem::FileChange {
             tool,
-            changed_files: kind.outcome.map(changed_files).unwrap_or_default(),
+            changed_files: outcome.map(changed_files).unwrap_or_default(),
             success,
         },
-        ToolClass::FileRead | ToolClass::Question | ToolClass::Plan | ToolClass::Other => {
-            TurnItem::DynamicToolCall { tool, success }
-        }
-    }
-}
-
-/// A command line is run by a shell.
-fn command(input: &Value) -> Vec<&str> {
-    match input["command"].as_str() {
-        Some(line) => vec!["bash", "-c", line],
-        None => Vec::new(),
+        Subject::Files(_)
+        | Subject::Web { .. }
+        | Subject::Mcp { .. }
+        | Subject::Question
+        | Subject::Plan
+        | Subject::Other => TurnItem::DynamicToolCall { tool, success },
     }
 }
 
@@ -289,7 +273,7 @@ fn display<'a>(title: &'a str, outcome: &'a ToolOutcome) -> ToolDisplayPayload<'
     }
 }
 
-fn policy(class: ToolClass) -> ToolOutputPolicySnapshot {
+fn policy(call: &ToolCall) -> ToolOutputPolicySnapshot {
     let max_bytes = OUTPUT_BYTES_MAX;
     let full = OutputPolicy::Full { max_bytes };
     ToolOutputPolicySnapshot {
@@ -298,13 +282,9 @@ fn policy(class: ToolClass) -> ToolOutputPolicySnapshot {
         timeline: full,
         storage: full,
         recovery: OutputPolicy::None,
-        deltas: match class {
-            ToolClass::Command => OutputPolicy::ProgressOnly,
-            ToolClass::FileRead
-            | ToolClass::FileChange
-            | ToolClass::Question
-            | ToolClass::Plan
-            | ToolClass::Other => OutputPolicy::Disabled,
+        deltas: match call.is_command() {
+            true => OutputPolicy::ProgressOnly,
+            false => OutputPolicy::Disabled,
         },
     }
 }

@@ -1,6 +1,6 @@
 //! Reading a thread's log in pages, for history and turns.
 
-use vocabulary::{Call, Event, Fact, Seq, Thread, TurnId};
+use vocabulary::{Call, Event, Fact, Seq, Thread, TurnFact, TurnId};
 
 use super::steps::{Goal, Running, Step};
 use super::wire::history::ThreadHistoryResponse;
@@ -129,11 +129,14 @@ fn before(thread: vocabulary::ThreadId, first: Option<Seq>) -> Next {
 }
 
 fn is_turn(fact: &Fact) -> bool {
-    matches!(fact, Fact::TurnStarted { .. } | Fact::TurnFinished { .. })
+    matches!(
+        fact,
+        Fact::Turn(TurnFact::Started { .. }) | Fact::Turn(TurnFact::Finished { .. })
+    )
 }
 
 fn starts(fact: &Fact, wanted: &str) -> bool {
-    matches!(fact, Fact::TurnStarted { turn, .. } if turn.as_str() == wanted)
+    matches!(fact, Fact::Turn(TurnFact::Started { turn, .. }) if turn.as_str() == wanted)
 }
 
 impl Pioneer {
@@ -221,9 +224,9 @@ impl Scan {
     fn turns(&self) -> Vec<super::wire::turn::Turn<'_>> {
         let mut turns: Vec<super::wire::turn::Turn<'_>> = Vec::new();
         for event in &self.log {
-            if let Fact::TurnStarted { turn, .. } = &event.fact {
+            if let Fact::Turn(TurnFact::Started { turn, .. }) = &event.fact {
                 turns.push(items::running(turn));
-            } else if let Fact::TurnFinished { turn, outcome, .. } = &event.fact {
+            } else if let Fact::Turn(TurnFact::Finished { turn, outcome, .. }) = &event.fact {
                 let is_it = |each: &&mut super::wire::turn::Turn<'_>| named(&each.id, turn);
                 if let Some(known) = turns.iter_mut().rev().find(is_it) {
                     *known = items::ended(turn, outcome);

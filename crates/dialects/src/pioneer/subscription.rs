@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, Approval, ApprovalAnswer, Ask, AskId, AskKind, Closing, Event, Fact, Growth, ItemId,
-    Question, Status, Thread, ThreadView, ToolCall, ToolClass,
+    Answer, Approval, ApprovalAnswer, Ask, AskFact, AskId, AskKind, Closing, Event, Fact, Question,
+    Status, Thread, ThreadFact, ThreadView, ToolCall, ToolEvent, ToolFact, TurnFact,
 };
 
 use super::show;
@@ -19,23 +19,16 @@ use crate::{Action, Frame};
 pub struct Subscription {
     /// As it was last told.
     pub thread: Thread,
-    /// The calls of the running turn, to tell their end with what they were called with.
-    calls: BTreeMap<ItemId, ToolCall>,
     pub asks: BTreeMap<AskId, Ask>,
 }
 
 impl Subscription {
     pub fn new(view: &ThreadView) -> Self {
         let asks = view.asks.iter();
-        let mut new = Self {
+        Self {
             thread: view.thread.clone(),
-            calls: BTreeMap::new(),
             asks: asks.map(|open| (open.ask.id, open.ask.clone())).collect(),
-        };
-        for event in view.turn.iter().flat_map(|turn| &turn.events) {
-            new.remember(&event.fact);
         }
-        new
     }
 
     /// What is under way right now: each call that has not ended, and what is being written, as
@@ -45,11 +38,15 @@ impl Subscription {
             return Vec::new();
         };
         let open = |call: &ToolCall| {
-            let known = turn.calls.iter().find(|known| known.item == call.item);
+            let known = turn.calls.iter().find(|known| known.call.item == call.item);
             known.is_some_and(|known| !known.finished)
         };
         let calls = turn.events.iter().filter_map(|event| match &event.fact {
-            Fact::ToolPlanned { call, .. } if open(call) => Some(event.fact.clone()),
+            Fact::Tool(ToolEvent {
+                call,
+                what: ToolFact::Planned { .. },
+                ..
+            }) if open(call) => Some(event.fact.clone()),
             // tidy: wildcard, because only planned calls are looked for.
             _ => None,
         });
@@ -58,105 +55,49 @@ impl Subscription {
     }
 
     fn retold(&self, view: &ThreadView, fact: Fact) -> Vec<Frame> {
-        let card = &self.thread.card;
-        if let Fact::ItemGrew {
-            tag,
-            item,
-            growth: Growth::Output(_),
-            delta,
-            ..
-        } = &fact
-            && self.is_no_command(item)
-        {
-            return vec![tell::progress(card, &tag.turn, item, delta)];
-        }
-        let (seq, at) = (view.head, view.thread.updated_at);
-        tell::tell(card, &Event { seq, at, fact })
-    }
-
-    fn remember(&mut self, fact: &Fact) {
-        if let Fact::ToolPlanned { call, .. } = fact {
-            self.calls.insert(call.item.clone(), call.clone());
-        } else if let Fact::TurnFinished { .. } = fact {
-            self.calls.clear();
-        }
+        let event = Event {
+            seq: view.head,
+            at: view.thread.updated_at,
+            by: None,
+            fact,
+        };
+        tell::tell(&self.thread.card, &event)
     }
 
     /// Tells one event, in shared words where they are enough.
     pub fn told(&mut self, out: &mut Vec<Action>, event: &Event, permissions: bool) {
         let changed = self.follow(event);
         match &event.fact {
-            Fact::ToolFinished { tag, call, outcome } => {
-                let planned = self.calls.get(&call.item);
-                let card = &self.thread.card;
-                let frame = tell::call_ended(card, &tag.turn, planned, call, outcome);
-                out.push(Action::Send(frame));
-            }
-            Fact::ItemGrew {
-                tag,
-                item,
-                growth: Growth::Output(_),
-                delta,
-                ..
-            } if self.is_no_command(item) => {
-                let card = &self.thread.card;
-                let frame = tell::progress(card, &tag.turn, item, delta);
-                out.push(Action::Send(frame));
-            }
-            Fact::AskOpened { ask, .. } => {
-                if permissions {
-                    out.push(Action::Send(self.opened(ask)));
-                }
-                self.asks.insert(ask.id, ask.clone());
-            }
-            Fact::AskClosed { ask, closing, .. } => {
-                self.asks.remove(&ask.id);
-                if permissions {
-                    out.push(Action::Send(self.resolved(ask, closing)));
-                }
-            }
-            Fact::ThreadCreated { .. }
-            | Fact::TitleChanged { .. }
-            | Fact::SettingsChanged { .. }
-            | Fact::ArchivedChanged { .. }
-            | Fact::ThreadReset
-            | Fact::StatusChanged { .. }
-            | Fact::ThreadClosed
-            | Fact::TurnStarted { .. }
-            | Fact::TurnFinished { .. }
-            | Fact::StepStarted { .. }
-            | Fact::StepFinished { .. }
-            | Fact::StepFailed { .. }
-            | Fact::ItemStarted { .. }
-            | Fact::ItemGrew { .. }
-            | Fact::ItemFinished { .. }
-            | Fact::ToolPlanned { .. }
-            | Fact::ToolReached { .. }
-            | Fact::TurnSteered { .. }
-            | Fact::Compacted { .. }
-            | Fact::UsageAdded { .. }
-            | Fact::StepDelayed { .. }
-            | Fact::GrantRevoked { .. }
-            | Fact::ToolStarted { .. }
-            | Fact::CommandExited { .. }
-            | Fact::AskProgressed { .. }
-            | Fact::PlanChanged { .. }
-            | Fact::CheckpointsChanged { .. }
-            | Fact::FilesChanged { .. }
-            | Fact::TurnDiffed { .. }
-            | Fact::Logged { .. }
-            | Fact::RawReceived { .. } => out.push(Action::Shared),
+            Fact::Ask { what, .. } => self.asked(out, what, permissions),
+            Fact::Thread(_)
+            | Fact::Turn(_)
+            | Fact::Step { .. }
+            | Fact::Item { .. }
+            | Fact::Tool(_)
+            | Fact::Files(_)
+            | Fact::Note(_) => out.push(Action::Shared),
         }
-        self.remember(&event.fact);
         if changed {
             out.push(Action::Send(self.updated()));
         }
     }
 
-    /// A tool that writes without being a command.
-    fn is_no_command(&self, item: &ItemId) -> bool {
-        let class = self.calls.get(item).map(|call| call.class);
-        class.is_some_and(|class| class != ToolClass::Command)
+    fn asked(&mut self, out: &mut Vec<Action>, what: &AskFact, permissions: bool) {
+        match what {
+            AskFact::Opened { ask } => {
+                if permissions {
+                    out.push(Action::Send(self.opened(ask)));
+                }
+                self.asks.insert(ask.id, ask.clone());
+            }
+            AskFact::Closed { ask, closing } => {
+                self.asks.remove(&ask.id);
+                if permissions {
+                    out.push(Action::Send(self.resolved(ask, closing)));
+                }
+            }
+            AskFact::Progressed { .. } => {}
+        }
     }
 
     /// Takes in what an event changes of the thread; whether that is to be told.
@@ -164,21 +105,21 @@ impl Subscription {
         let thread = &mut self.thread;
         let active = |status: Status| show::thread_status(status);
         let was = active(thread.status);
-        if let Fact::TitleChanged { title, .. } = &event.fact {
+        if let Fact::Thread(ThreadFact::Titled { title, .. }) = &event.fact {
             thread.title = title.clone();
-        } else if let Fact::SettingsChanged { settings, .. } = &event.fact {
+        } else if let Fact::Thread(ThreadFact::SettingsChanged { settings, .. }) = &event.fact {
             thread.settings = settings.clone();
-        } else if let Fact::ArchivedChanged { archived } = event.fact {
+        } else if let Fact::Thread(ThreadFact::Archived { archived }) = event.fact {
             thread.archived = archived;
-        } else if let Fact::ThreadReset = event.fact {
+        } else if let Fact::Thread(ThreadFact::Reset) = event.fact {
             thread.preview.clear();
-        } else if let Fact::StatusChanged { status, .. } = event.fact {
+        } else if let Fact::Thread(ThreadFact::StatusChanged { status, .. }) = event.fact {
             thread.status = status;
             // That it became active is told with its turn, not before.
             if active(status) == was || active(status) == ThreadStatus::Active {
                 return false;
             }
-        } else if let Fact::TurnStarted { input, .. } = &event.fact {
+        } else if let Fact::Turn(TurnFact::Started { input, .. }) = &event.fact {
             if thread.preview.is_empty() {
                 thread.preview = input.shown().trim().chars().take(PREVIEW_CHARS).collect();
             }
@@ -205,8 +146,8 @@ impl Subscription {
             workspace_id: self.thread.card.workspace.as_str(),
             thread_id: &thread_id,
             turn_id: ask.turn.as_str(),
-            item_id: ask.item.as_str(),
-            tool_name: &ask.tool,
+            item_id: ask.call.item.as_str(),
+            tool_name: &ask.call.name,
             command: approval.map(Approval::command_in_full),
             reason: approval.map(|approval| approval.reason.as_str()),
             dangerous: approval.map(|approval| approval.dangerous),

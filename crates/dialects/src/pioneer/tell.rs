@@ -1,13 +1,13 @@
 //! Events as notifications: stateless, the same for everyone, at any time.
 //!
-//! What needs more than the event (the end of a tool call, permission requests, the thread as a
-//! whole) is told by each connection on its own. Reasoning has no delta in this protocol: it is
+//! What needs more than the event (permission requests, the thread as a whole) is told by each
+//! connection on its own. Reasoning has no delta in this protocol: it is
 //! told when it is finished.
 
 use serde::Serialize;
 use vocabulary::{
-    Event, Fact, Growth, ItemId, Opening, OutputStream, ThreadCard, ToolCall, ToolCallRef,
-    ToolOutcome, TurnId, TurnOutcome,
+    Event, Fact, Growth, ItemFact, ItemId, Opening, OutputStream, StepFact, StreamTag, ThreadCard,
+    ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome,
 };
 
 use super::items;
@@ -19,6 +19,8 @@ use super::wire::turn::{
 };
 use crate::Frame;
 use crate::jsonrpc::Version;
+
+const COMMAND_OUTPUT: &str = "item/command_execution/output_delta";
 
 /// Spells the notifications of one thread.
 struct Teller<'a> {
@@ -37,144 +39,120 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         thread_id: &id,
     };
     match &event.fact {
-        Fact::ItemGrew {
-            tag,
-            item,
-            growth,
-            delta,
-            ..
-        } => match growth {
-            Growth::Text => {
-                let stream = ItemDeltaStream::AgentMessage;
-                let method = "item/agent_message/delta";
-                vec![teller.delta(method, &tag.turn, item.as_str(), delta, stream)]
-            }
-            Growth::Output(stream) => {
-                let stream = match stream {
-                    OutputStream::Stdout => ItemDeltaStream::Stdout,
-                    OutputStream::Stderr => ItemDeltaStream::Stderr,
-                };
-                let method = "item/command_execution/output_delta";
-                vec![teller.delta(method, &tag.turn, item.as_str(), delta, stream)]
-            }
-            Growth::Reasoning(_) | Growth::ToolInput { .. } => Vec::new(),
-        },
-        Fact::TurnStarted { turn, input, .. } => {
-            let said = items::user_message(input);
-            let begun = teller.turn("turn/started", items::running(turn));
-            [vec![begun], teller.whole(turn, said)].concat()
-        }
-        Fact::TurnSteered { turn, input, .. } => teller.whole(turn, items::user_message(input)),
-        Fact::Compacted {
-            tag,
-            item,
-            summary,
-            tokens_before,
-        } => {
-            let item = items::compacted(item, summary, *tokens_before);
-            let params = ContextCompressedNotification {
-                thread_id: teller.thread_id,
-                turn_id: tag.turn.as_str(),
-                compressed_tokens: *tokens_before,
-            };
-            let mut frames = teller.whole(&tag.turn, item);
-            frames.push(notification("context/compressed", &params));
-            frames
-        }
-        Fact::StepDelayed {
-            tag,
-            attempt,
-            delay_ms,
-            error,
-            ..
-        } => {
-            let item = items::delayed(tag, *attempt, *delay_ms, error);
-            teller.whole(&tag.turn, item)
-        }
-        Fact::TurnFinished { turn, outcome, .. } => {
-            let method = match outcome {
-                TurnOutcome::Completed | TurnOutcome::Cancelled => "turn/completed",
-                TurnOutcome::Failed(_) => "turn/failed",
-            };
-            vec![teller.turn(method, items::ended(turn, outcome))]
-        }
-        Fact::ItemStarted {
-            tag, item, opening, ..
-        } => {
-            let started = match opening {
-                Opening::Text => items::agent_message(item, ""),
-                Opening::Reasoning(kind) => items::reasoning(item, *kind, None),
-                Opening::ToolInput { .. } => return Vec::new(),
-            };
-            vec![teller.item("item/started", &tag.turn, started)]
-        }
-        Fact::ItemFinished {
-            tag, item, body, ..
-        } => {
-            let (written, _, _) = items::written(item, body);
-            vec![teller.item("item/completed", &tag.turn, written)]
-        }
-        Fact::ToolPlanned { tag, call, .. } => {
-            let started = items::call_started(card, call);
-            vec![teller.item("item/started", &tag.turn, started)]
-        }
-        Fact::ThreadCreated { .. }
-        | Fact::TitleChanged { .. }
-        | Fact::SettingsChanged { .. }
-        | Fact::ArchivedChanged { .. }
-        | Fact::ThreadReset
-        | Fact::StatusChanged { .. }
-        | Fact::ThreadClosed
-        | Fact::StepStarted { .. }
-        | Fact::StepFinished { .. }
-        | Fact::StepFailed { .. }
-        | Fact::ToolReached { .. }
-        | Fact::UsageAdded { .. }
-        | Fact::GrantRevoked { .. }
-        | Fact::ToolStarted { .. }
-        | Fact::CommandExited { .. }
-        | Fact::ToolFinished { .. }
-        | Fact::AskOpened { .. }
-        | Fact::AskProgressed { .. }
-        | Fact::AskClosed { .. }
-        | Fact::PlanChanged { .. }
-        | Fact::CheckpointsChanged { .. }
-        | Fact::FilesChanged { .. }
-        | Fact::TurnDiffed { .. }
-        | Fact::Logged { .. }
-        | Fact::RawReceived { .. } => Vec::new(),
+        Fact::Item {
+            tag, item, what, ..
+        } => teller.written(&tag.turn, item, what),
+        Fact::Turn(what) => teller.turn_changed(what),
+        Fact::Step { tag, what } => teller.step(tag, what),
+        Fact::Tool(tool) => teller.called(card, tool),
+        Fact::Thread(_) | Fact::Ask { .. } | Fact::Files(_) | Fact::Note(_) => Vec::new(),
     }
 }
 
-/// The end of a call, by a connection that remembers what it was called with.
-pub fn call_ended(
-    card: &ThreadCard,
-    turn: &TurnId,
-    planned: Option<&ToolCall>,
-    call: &ToolCallRef,
-    outcome: &ToolOutcome,
-) -> Frame {
-    let id = wire_id(card);
-    let teller = Teller {
-        workspace_id: card.workspace.as_str(),
-        thread_id: &id,
-    };
-    let item = items::call_ended(card, planned, call, outcome);
-    teller.item("item/completed", turn, item)
-}
-
-/// What a tool writes that is no command, by a connection that remembers which it is.
-pub fn progress(card: &ThreadCard, turn: &TurnId, item: &ItemId, delta: &str) -> Frame {
-    let id = wire_id(card);
-    let teller = Teller {
-        workspace_id: card.workspace.as_str(),
-        thread_id: &id,
-    };
-    let stream = ItemDeltaStream::ToolProgress;
-    teller.delta("item/tool/progress", turn, item.as_str(), delta, stream)
-}
-
 impl Teller<'_> {
+    fn written(&self, turn: &TurnId, item: &ItemId, what: &ItemFact) -> Vec<Frame> {
+        match what {
+            ItemFact::Grew {
+                growth: Growth::Text,
+                delta,
+            } => {
+                let stream = ItemDeltaStream::AgentMessage;
+                vec![self.delta("item/agent_message/delta", turn, item, delta, stream)]
+            }
+            ItemFact::Started { opening } => {
+                let started = match opening {
+                    Opening::Text => items::agent_message(item, ""),
+                    Opening::Reasoning(kind) => items::reasoning(item, *kind, None),
+                    Opening::ToolInput { .. } => return Vec::new(),
+                };
+                vec![self.item("item/started", turn, started)]
+            }
+            ItemFact::Finished { body } => {
+                let (written, _, _) = items::written(item, body);
+                vec![self.item("item/completed", turn, written)]
+            }
+            ItemFact::Grew {
+                growth: Growth::Reasoning(_) | Growth::ToolInput { .. },
+                ..
+            } => Vec::new(),
+        }
+    }
+
+    fn turn_changed(&self, what: &TurnFact) -> Vec<Frame> {
+        match what {
+            TurnFact::Started { turn, input, .. } => {
+                let said = items::user_message(input);
+                let begun = self.turn("turn/started", items::running(turn));
+                [vec![begun], self.whole(turn, said)].concat()
+            }
+            TurnFact::Steered { turn, input, .. } => self.whole(turn, items::user_message(input)),
+            TurnFact::Finished { turn, outcome, .. } => {
+                let method = match outcome {
+                    TurnOutcome::Completed | TurnOutcome::Cancelled => "turn/completed",
+                    TurnOutcome::Failed(_) => "turn/failed",
+                };
+                vec![self.turn(method, items::ended(turn, outcome))]
+            }
+            TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => Vec::new(),
+        }
+    }
+
+    fn step(&self, tag: &StreamTag, what: &StepFact) -> Vec<Frame> {
+        match what {
+            StepFact::Compacted {
+                item,
+                summary,
+                tokens_before,
+            } => {
+                let item = items::compacted(item, summary, *tokens_before);
+                let params = ContextCompressedNotification {
+                    thread_id: self.thread_id,
+                    turn_id: tag.turn.as_str(),
+                    compressed_tokens: *tokens_before,
+                };
+                let mut frames = self.whole(&tag.turn, item);
+                frames.push(notification("context/compressed", &params));
+                frames
+            }
+            StepFact::Delayed {
+                attempt,
+                delay_ms,
+                error,
+                ..
+            } => {
+                let item = items::delayed(tag, *attempt, *delay_ms, error);
+                self.whole(&tag.turn, item)
+            }
+            StepFact::Started
+            | StepFact::Finished { .. }
+            | StepFact::Failed { .. }
+            | StepFact::RawReceived { .. } => Vec::new(),
+        }
+    }
+
+    fn called(&self, card: &ThreadCard, tool: &ToolEvent) -> Vec<Frame> {
+        let ToolEvent { tag, call, what } = tool;
+        let turn = &tag.turn;
+        vec![match what {
+            ToolFact::Planned { .. } => {
+                self.item("item/started", turn, items::call_started(card, call))
+            }
+            ToolFact::Finished { outcome } => {
+                let ended = items::call_ended(card, call, outcome);
+                self.item("item/completed", turn, ended)
+            }
+            ToolFact::Wrote { stream, delta } => {
+                let (method, stream) = match (call.is_command(), stream) {
+                    (true, OutputStream::Stdout) => (COMMAND_OUTPUT, ItemDeltaStream::Stdout),
+                    (true, OutputStream::Stderr) => (COMMAND_OUTPUT, ItemDeltaStream::Stderr),
+                    (false, _) => ("item/tool/progress", ItemDeltaStream::ToolProgress),
+                };
+                self.delta(method, turn, &call.item, delta, stream)
+            }
+            ToolFact::Reached | ToolFact::Started | ToolFact::Exited { .. } => return Vec::new(),
+        }]
+    }
+
     fn turn(&self, method: &str, turn: Turn<'_>) -> Frame {
         let params = TurnNotification {
             workspace_id: self.workspace_id,
@@ -206,7 +184,7 @@ impl Teller<'_> {
         &self,
         method: &str,
         turn: &TurnId,
-        item_id: &str,
+        item: &ItemId,
         delta: &str,
         stream: ItemDeltaStream,
     ) -> Frame {
@@ -214,7 +192,7 @@ impl Teller<'_> {
             workspace_id: self.workspace_id,
             thread_id: self.thread_id,
             turn_id: turn.as_str(),
-            item_id,
+            item_id: item.as_str(),
             delta,
             stream,
         };

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use providers::{ErrorKind, Message, Provider, ProviderError, Request, ToolSpec};
-use vocabulary::{Fact, ItemId, ModelRef, StopReason, TurnError, TurnErrorKind};
+use vocabulary::{
+    Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, TurnError, TurnErrorKind,
+};
 
 use super::Agent;
 use crate::prompts;
@@ -131,7 +133,10 @@ impl Talk<'_> {
             return Ok(Step::Ended(end));
         }
         self.turn
-            .tell(Fact::StepStarted { tag: tag.clone() })
+            .tell(Fact::Step {
+                tag: tag.clone(),
+                what: StepFact::Started,
+            })
             .await?;
         loop {
             let request = request(self.turn, &self.messages);
@@ -163,7 +168,10 @@ impl Talk<'_> {
                 ),
             };
             self.turn
-                .tell(Fact::StepFailed { tag, reason, error })
+                .tell(Fact::Step {
+                    tag,
+                    what: StepFact::Failed { reason, error },
+                })
                 .await?;
             return Ok(Step::Ended(end));
         }
@@ -173,12 +181,14 @@ impl Talk<'_> {
         let turn = self.turn;
         let usage = meter::priced(&turn.shared, &turn.model, answered.usage);
         let thread_usage = turn.meter.add(usage);
-        turn.tell(Fact::StepFinished {
+        turn.tell(Fact::Step {
             tag: turn.tag(self.step),
-            reason: answered.reason,
-            usage,
-            context_limit: turn.context_limit(),
-            thread_usage,
+            what: StepFact::Finished {
+                reason: answered.reason,
+                usage,
+                context_limit: turn.context_limit(),
+                thread_usage,
+            },
         })
         .await?;
         if !answered.blocks.is_empty() {
@@ -228,7 +238,7 @@ impl Talk<'_> {
             Compacted::Failed(error) => {
                 let Some(because) = because else {
                     let line = format!("[compaction] no summary was made: {error}");
-                    turn.tell(Fact::Logged { line }).await?;
+                    turn.tell(Fact::Note(NoteFact::Logged { line })).await?;
                     return Ok(None);
                 };
                 let message = format!("{because}; summarising it failed too: {error}");

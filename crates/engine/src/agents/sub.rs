@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use providers::{Message, Provider, Request};
 use tools::Failure;
-use vocabulary::{Fact, ModelRef, Purpose, StreamTag, SubAgent, ToolCall};
+use vocabulary::{Fact, ModelRef, Purpose, StreamTag, SubAgent, ToolCall, ToolOutput, TurnFact};
 
 use super::model::answer::{self, Broken, Speaker};
 use super::model::{calls, effort, exhausted, tool_spec};
@@ -34,7 +34,7 @@ pub fn may_use(agent: &SubAgent, tool: &str) -> bool {
 pub async fn run(
     turn: &Arc<Turn>,
     tag: &StreamTag,
-    call: &ToolCall,
+    call: &Arc<ToolCall>,
     kind: &str,
     task: String,
 ) -> Result<String, Failure> {
@@ -81,7 +81,7 @@ fn model_of(turn: &Turn) -> ModelRef {
 struct Work<'a> {
     turn: &'a Arc<Turn>,
     tag: &'a StreamTag,
-    call: &'a ToolCall,
+    call: &'a Arc<ToolCall>,
     agent: SubAgent,
     model: ModelRef,
     provider: Arc<dyn Provider>,
@@ -97,7 +97,7 @@ impl Work<'_> {
             }
             let speaker = Speaker::Sub {
                 agent: self.agent.clone(),
-                call_id: self.call.call_id.clone(),
+                call: Arc::clone(self.call),
             };
             let provider = self.provider.as_ref();
             let asked = answer::ask(self.turn, provider, self.tag, speaker, self.request()).await;
@@ -130,12 +130,12 @@ impl Work<'_> {
     async fn count(&self, usage: providers::Usage) -> Result<(), SessionGone> {
         let usage = meter::priced(&self.turn.shared, &self.model, usage);
         self.turn.meter.add(usage);
-        let fact = Fact::UsageAdded {
+        let fact = Fact::Turn(TurnFact::UsageAdded {
             turn: Some(self.turn.id.clone()),
             model: Arc::new(self.model.clone()),
             purpose: Purpose::SubAgent,
             usage,
-        };
+        });
         self.turn.tell(fact).await
     }
 
@@ -171,5 +171,5 @@ fn text_of(blocks: &[providers::Block]) -> String {
 }
 
 fn cancelled() -> Failure {
-    Failure::Cancelled(tools::Output::Text("cancelled".to_owned()))
+    Failure::Cancelled(ToolOutput::Text("cancelled".to_owned()))
 }

@@ -104,16 +104,20 @@ async fn read_entries(
         .store
         .entries(thread, from_ordinal, messages, ENTRIES_PER_READ_MAX);
     let rows = read.await.map_err(storage)?;
-    rows.iter()
-        .map(|(row, stored)| {
-            let event = codec::decode(stored)?;
-            Ok(Entry {
-                ordinal: row.ordinal,
-                message: row.message,
-                event,
-            })
+    let entry = |(row, stored): &(store::EntryRow, store::StoredEvent)| {
+        Ok(Entry {
+            ordinal: row.ordinal,
+            message: row.message,
+            event: codec::decode(stored)?,
         })
-        .collect()
+    };
+    let mut entries = rows
+        .iter()
+        .map(entry)
+        .collect::<Result<Vec<_>, Refusal>>()?;
+    let mut events: Vec<_> = entries.iter_mut().map(|entry| &mut entry.event).collect();
+    codec::complete(&shared.store, thread, &mut events).await?;
+    Ok(entries)
 }
 
 /// Where a thread's transcript lies, once everything recorded so far is on disk.
@@ -163,7 +167,7 @@ pub async fn read_events(
         .await
         .map_err(storage)?;
     let more = rows.len() as u32 == limit;
-    let events = rows.iter().map(codec::decode).collect::<Result<_, _>>()?;
+    let events = decode(shared, card.id, &rows).await?;
     Ok(Reply::Events {
         card: Box::new(card),
         events,
@@ -181,7 +185,7 @@ pub async fn read_events_before(
     let read = shared.store.events_before(card.id, upto, limit);
     let rows = read.await.map_err(storage)?;
     let more = rows.len() as u32 == limit;
-    let events = rows.iter().map(codec::decode).collect::<Result<_, _>>()?;
+    let events = decode(shared, card.id, &rows).await?;
     Ok(Reply::Events {
         card: Box::new(card),
         events,
@@ -206,12 +210,28 @@ async fn events_between(
         let full = page.len() as u32 == EVENTS_PER_READ_MAX;
         for stored in &page {
             if stored.seq > upto {
-                return Ok(events);
+                break;
             }
             events.push(codec::decode(stored)?);
         }
-        if !full {
-            return Ok(events);
+        let past = page.last().is_some_and(|last| last.seq > upto);
+        if !full || past {
+            break;
         }
     }
+    let mut whole: Vec<_> = events.iter_mut().collect();
+    codec::complete(&shared.store, thread, &mut whole).await?;
+    Ok(events)
+}
+
+async fn decode(
+    shared: &Arc<Shared>,
+    thread: ThreadId,
+    rows: &[store::StoredEvent],
+) -> Result<Vec<vocabulary::Event>, Refusal> {
+    let decoded = rows.iter().map(codec::decode);
+    let mut events = decoded.collect::<Result<Vec<_>, Refusal>>()?;
+    let mut whole: Vec<_> = events.iter_mut().collect();
+    codec::complete(&shared.store, thread, &mut whole).await?;
+    Ok(events)
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use vocabulary::{
-    Answer, ApprovalAnswer, Ask, AskId, AskKind, Closing, Fact, OpenAsk, Question, Refusal, Status,
-    StatusReason, StreamTag, Why,
+    Answer, ApprovalAnswer, Ask, AskFact, AskId, AskKind, Closing, Fact, NoteFact, OpenAsk,
+    Question, Refusal, Status, StatusReason, StreamTag, Why,
 };
 
 use super::Session;
@@ -22,7 +22,7 @@ impl Session {
         ask: Ask,
         reply: oneshot::Sender<Closing>,
     ) -> Result<(), Refusal> {
-        if let Some((asked, closing)) = self.early.remove(&ask.item)
+        if let Some((asked, closing)) = self.early.remove(&ask.call.item)
             && same_matter(&asked, &ask.kind)
         {
             let _ = reply.send(closing);
@@ -33,7 +33,7 @@ impl Session {
             return Ok(());
         }
         let open = self.state.asks.iter();
-        let mut open = open.filter(|open| open.ask.item == ask.item);
+        let mut open = open.filter(|open| open.ask.call.item == ask.call.item);
         match open.next().cloned() {
             Some(open) if same_matter(&open.ask.kind, &ask.kind) => {
                 self.waiters.insert(open.ask.id, reply);
@@ -43,14 +43,17 @@ impl Session {
             Some(open) => {
                 let why = "what it was about has changed".to_owned();
                 self.close_ask(open, Closing::Lost { why })?;
-                self.early.remove(&ask.item);
+                self.early.remove(&ask.call.item);
             }
             None => {}
         }
         self.waiters.insert(ask.id, reply);
         self.asked_at = Instant::now();
         let from = self.state.thread.status;
-        self.record(Fact::AskOpened { tag, ask })?;
+        self.record(Fact::Ask {
+            tag,
+            what: AskFact::Opened { ask },
+        })?;
         self.tell_status(from, Status::Waiting, StatusReason::AskOpened)
     }
 
@@ -74,12 +77,14 @@ impl Session {
                 position,
             } => {
                 let tag = open.tag.clone();
-                self.record(Fact::AskProgressed {
+                self.record(Fact::Ask {
                     tag,
-                    ask: id,
-                    answers,
-                    next,
-                    position,
+                    what: AskFact::Progressed {
+                        ask: id,
+                        answers,
+                        next,
+                        position,
+                    },
                 })?;
             }
         }
@@ -114,9 +119,9 @@ impl Session {
         for open in self.state.asks.clone() {
             let line = format!(
                 "[policy] nobody was there to answer {}, so the answer is no",
-                open.ask.tool
+                open.ask.call.name
             );
-            self.record(Fact::Logged { line })?;
+            self.record(Fact::Note(NoteFact::Logged { line }))?;
             self.answer(open.ask.id, Answer::Dismissed)?;
         }
         Ok(())
@@ -128,7 +133,7 @@ impl Session {
             .state
             .asks
             .iter()
-            .filter(|open| open.ask.agent.is_some());
+            .filter(|open| open.ask.call.agent.is_some());
         for open in orphans.cloned().collect::<Vec<_>>() {
             let why = why.to_owned();
             self.close_ask(open, Closing::Lost { why })?;
@@ -138,12 +143,14 @@ impl Session {
 
     fn close_ask(&mut self, open: OpenAsk, closing: Closing) -> Result<(), Refusal> {
         let OpenAsk { ask, tag, .. } = open;
-        let (id, item, kind) = (ask.id, ask.item.clone(), ask.kind.clone());
+        let (id, item, kind) = (ask.id, ask.call.item.clone(), ask.kind.clone());
         let from = self.state.thread.status;
-        self.record(Fact::AskClosed {
+        self.record(Fact::Ask {
             tag,
-            ask,
-            closing: closing.clone(),
+            what: AskFact::Closed {
+                ask,
+                closing: closing.clone(),
+            },
         })?;
         self.tell_status(from, self.state.thread.status, StatusReason::AskClosed)?;
         self.closed_asks.push_back(id);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use store::Receipt;
 use tokio::sync::oneshot;
 use vocabulary::{
-    Audience, Call, Caller, Changes, Fact, PlannedCall, Refusal, Reply, RunningTurn, Seq,
-    StartTurn, Status, StatusReason, SteerTurn, ThreadView, Title, TitleSource, TurnId, UserInput,
-    Why,
+    Audience, Call, Caller, Changes, Fact, NoteFact, PlannedCall, Refusal, Reply, RunningTurn, Seq,
+    StartTurn, Status, StatusReason, SteerTurn, ThreadFact, ThreadView, Title, TitleSource,
+    TurnFact, TurnId, UserInput, Why,
 };
 
 use super::given::{
@@ -114,7 +114,7 @@ impl Session {
         let from = self.state.thread.status;
         self.tell_status(from, Status::Running, StatusReason::TurnStarted)?;
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
-        self.record(Fact::TurnStarted {
+        self.record(Fact::Turn(TurnFact::Started {
             turn: turn.clone(),
             cause: start.cause,
             input: UserInput {
@@ -125,7 +125,7 @@ impl Session {
                 images: start.images,
             },
             model: Arc::new(self.state.thread.settings.model.clone()),
-        })?;
+        }))?;
         if let (TitleSource::Default, Some(text)) = (self.state.thread.title.source, title) {
             self.set_title(Title {
                 text,
@@ -175,11 +175,11 @@ impl Session {
         }
         // Pushed first, to know which step will hear it; that step is told after this.
         let after_step = handle.steers.push(input.clone());
-        self.record(Fact::TurnSteered {
+        self.record(Fact::Turn(TurnFact::Steered {
             turn: turn.clone(),
             input,
             after_step,
-        })?;
+        }))?;
         Ok(Reply::Steered { turn, item })
     }
 
@@ -247,27 +247,28 @@ impl Session {
         }
         if let Some(settings) = settings {
             let (changed, title) = (changes.settings_named(), self.state.thread.title.clone());
-            self.record(Fact::SettingsChanged {
+            self.record(Fact::Thread(ThreadFact::SettingsChanged {
                 settings,
                 changed,
                 title,
-            })?;
+            }))?;
             self.permit();
         }
         // It may be connected later, so it is set; but nobody should find out by a failing turn.
         if let Some(words) = obstacle {
             let line = format!("[warn] {words}");
-            self.record(Fact::Logged { line })?;
+            self.record(Fact::Note(NoteFact::Logged { line }))?;
         }
         if let Some(archived) = changes.archived {
-            self.record(Fact::ArchivedChanged { archived })?;
+            self.record(Fact::Thread(ThreadFact::Archived { archived }))?;
         }
         Ok(Reply::Thread(Box::new(self.state.thread.clone())))
     }
 
     pub(super) fn set_title(&mut self, title: Title) -> Result<(), Refusal> {
         let model = self.state.thread.settings.model.clone();
-        self.record(Fact::TitleChanged { title, model }).map(|_| ())
+        self.record(Fact::Thread(ThreadFact::Titled { title, model }))
+            .map(|_| ())
     }
 
     async fn reset(&mut self) -> Result<Reply, Refusal> {
@@ -275,7 +276,7 @@ impl Session {
             return Err(Refusal::busy());
         }
         self.keep().await?;
-        self.record(Fact::ThreadReset)?;
+        self.record(Fact::Thread(ThreadFact::Reset))?;
         Ok(Reply::Done)
     }
 
@@ -302,7 +303,7 @@ impl Session {
             self.cancel_turn()?;
         }
         self.close_when_idle = true;
-        self.record(Fact::ThreadClosed)?;
+        self.record(Fact::Thread(ThreadFact::Closed))?;
         Ok(Reply::Done)
     }
 
@@ -413,10 +414,7 @@ impl Session {
                 .calls
                 .iter()
                 .map(|call| PlannedCall {
-                    item: call.item.clone(),
-                    call_id: call.call_id.clone(),
-                    name: call.name.clone(),
-                    class: call.class,
+                    call: call.call.clone(),
                     started: call.started,
                     finished: call.finished,
                 })

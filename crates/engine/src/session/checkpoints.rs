@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use vocabulary::{
-    Checkpoint, CheckpointCall, CheckpointNews, Fact, Refusal, Reply, Seq, Standing, Trigger, Why,
+    Checkpoint, CheckpointCall, CheckpointNews, Fact, FilesFact, NoteFact, Refusal, Reply, Seq,
+    Standing, Trigger, Why,
 };
 
 use super::checkpointing::{Asked, Came, Cause, Done};
@@ -20,13 +21,13 @@ impl Session {
             Came::News(News::Files(files)) => {
                 let turn = self.state.turn.as_ref().map(|turn| turn.turn.clone());
                 let files = files.to_vec();
-                self.record(Fact::FilesChanged { turn, files })?;
+                self.record(Fact::Files(FilesFact::Changed { turn, files }))?;
             }
             Came::News(News::Progress(line)) => {
                 let turn = self.turn.as_ref();
                 let turn_waits = turn.is_some_and(|turn| turn.writing.waits());
                 if turn_waits || self.checkpoints.waits() {
-                    self.record(Fact::Logged { line })?;
+                    self.record(Fact::Note(NoteFact::Logged { line }))?;
                 }
             }
             Came::News(News::Pruned) => self.checkpoints.perform(Task::Refresh, Cause::Pruned),
@@ -71,7 +72,7 @@ impl Session {
     ) -> Result<(), Refusal> {
         let now = Arc::new(self.checkpoints.shown.borrow().now.with(list));
         self.checkpoints.told();
-        self.record(Fact::CheckpointsChanged { news, now })?;
+        self.record(Fact::Files(FilesFact::CheckpointsChanged { news, now }))?;
         Ok(())
     }
 
@@ -148,7 +149,7 @@ impl Session {
         let as_of = self.recorder.last();
         let Done { ended, cause } = done;
         for line in ended.lines {
-            self.record(Fact::Logged { line })?;
+            self.record(Fact::Note(NoteFact::Logged { line }))?;
         }
         let before = self.checkpoints.shown.borrow().now.clone();
         let list = self.take_up(ended.shelf, &before);

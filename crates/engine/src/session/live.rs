@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use store::Draft;
 use tokio::time::Instant;
 use vocabulary::{
-    Event, Fact, Growth, Item, ItemId, LiveItem, ModelRef, Opening, ReasoningKind, StreamTag,
-    TurnId,
+    CallRef, Event, Fact, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, ReasoningKind,
+    StepFact, StreamTag, ToolCall, ToolEvent, ToolFact, TurnId,
 };
 
 use crate::limits::LIVE_OUTPUT_BYTES_MAX;
@@ -24,6 +24,8 @@ pub struct Live {
     /// The step under way.
     step: Option<StreamTag>,
     items: Vec<Growing>,
+    /// The calls that have not ended.
+    calls: Vec<Arc<ToolCall>>,
 }
 
 struct Growing {
@@ -46,9 +48,8 @@ struct About {
 }
 
 impl Live {
-    /// Gives a fact its place among the turn's stream parts.
-    pub fn number(&mut self, fact: &mut Fact) {
-        let parts = fact.parts();
+    /// Gives a fact its place among the turn's stream parts, of which it makes so many.
+    pub fn number(&mut self, fact: &mut Fact, parts: u32) {
         if let Some(tag) = fact.tag_mut() {
             tag.part = self.next_part;
             self.next_part += parts;
@@ -58,117 +59,100 @@ impl Live {
     /// Follows a numbered fact.
     pub fn follow(&mut self, fact: &Fact) {
         match fact {
-            Fact::ItemStarted {
+            Fact::Item {
                 tag,
                 item,
                 content,
-                opening,
-            } => self.items.push(Growing {
-                tag: tag.clone(),
-                part: tag.part,
-                item: opened(item, *content, opening),
-                saved: 0,
-            }),
-            Fact::ItemGrew {
-                tag,
-                item,
-                growth,
-                delta,
-                ..
-            } => self.grow(tag, item, growth, delta),
-            Fact::ItemFinished {
-                tag, item, body, ..
-            } => {
-                self.end(item);
-                // The first of a new answer replaces all of the one that broke off.
-                if let Some(broken) = self.broken_off.take_if(|step| *step == tag.step) {
-                    self.texts.retain(|(step, _)| *step != broken);
-                    self.reasoning.retain(|(step, ..)| *step != broken);
+                what,
+            } => match what {
+                ItemFact::Started { opening } => self.items.push(Growing {
+                    tag: tag.clone(),
+                    part: tag.part,
+                    item: opened(item, *content, opening),
+                    saved: 0,
+                }),
+                ItemFact::Grew { delta, .. } => self.grow(tag, item, delta),
+                ItemFact::Finished { body } => self.finish(tag, item, body),
+            },
+            Fact::Tool(ToolEvent { tag, call, what }) => match what {
+                ToolFact::Planned { .. } => {
+                    self.end(&call.item);
+                    self.calls.push(Arc::clone(call));
                 }
-                match body {
-                    Item::AgentMessage { text, .. } => self.texts.push((tag.step, text.clone())),
-                    Item::Reasoning { text, .. } if text.is_empty() => {}
-                    Item::Reasoning { kind, text, .. } => {
-                        self.reasoning.push((tag.step, *kind, text.clone()));
-                    }
+                ToolFact::Finished { .. } => {
+                    self.end(&call.item);
+                    self.calls.retain(|known| known.item != call.item);
                 }
+                ToolFact::Wrote { delta, .. } => self.write(tag, call, delta),
+                ToolFact::Reached | ToolFact::Started | ToolFact::Exited { .. } => {}
+            },
+            Fact::Step { tag, what } => match what {
+                StepFact::Started => self.step = Some(tag.clone()),
+                StepFact::Delayed { discards: true, .. } => {
+                    self.broken_off = Some(tag.step);
+                    self.forget_tool_inputs();
+                }
+                StepFact::Finished { .. } | StepFact::Failed { .. } => {
+                    self.step = None;
+                    self.forget_tool_inputs();
+                }
+                StepFact::Delayed { .. }
+                | StepFact::Compacted { .. }
+                | StepFact::RawReceived { .. } => {}
+            },
+            Fact::Thread(_) | Fact::Turn(_) | Fact::Ask { .. } | Fact::Files(_) | Fact::Note(_) => {
             }
-            Fact::StepDelayed {
-                tag,
-                discards: true,
-                ..
-            } => {
-                self.broken_off = Some(tag.step);
-                self.forget_tool_inputs();
-            }
-            Fact::ToolPlanned { call, .. } => self.end(&call.item),
-            Fact::ToolFinished { call, .. } => self.end(&call.item),
-            Fact::StepStarted { tag } => self.step = Some(tag.clone()),
-            Fact::StepFinished { .. } | Fact::StepFailed { .. } => {
-                self.step = None;
-                self.forget_tool_inputs();
-            }
-            Fact::ThreadCreated { .. }
-            | Fact::TitleChanged { .. }
-            | Fact::SettingsChanged { .. }
-            | Fact::ArchivedChanged { .. }
-            | Fact::ThreadReset
-            | Fact::StatusChanged { .. }
-            | Fact::ThreadClosed
-            | Fact::TurnStarted { .. }
-            | Fact::TurnFinished { .. }
-            | Fact::ToolReached { .. }
-            | Fact::TurnSteered { .. }
-            | Fact::Compacted { .. }
-            | Fact::UsageAdded { .. }
-            | Fact::StepDelayed { .. }
-            | Fact::GrantRevoked { .. }
-            | Fact::ToolStarted { .. }
-            | Fact::CommandExited { .. }
-            | Fact::AskOpened { .. }
-            | Fact::AskProgressed { .. }
-            | Fact::AskClosed { .. }
-            | Fact::PlanChanged { .. }
-            | Fact::CheckpointsChanged { .. }
-            | Fact::FilesChanged { .. }
-            | Fact::TurnDiffed { .. }
-            | Fact::Logged { .. }
-            | Fact::RawReceived { .. } => {}
         }
     }
 
     /// Follows a turn's events as the log has them, after a restart.
-    pub fn catch_up(&mut self, events: &[Event]) {
+    pub fn catch_up(&mut self, events: &[Event], parts: u32) {
+        self.next_part = parts;
         for event in events {
-            let mut fact = event.fact.clone();
-            if let Some(tag) = fact.tag_mut() {
-                self.next_part = self.next_part.max(tag.part + event.fact.parts());
-            }
             self.follow(&event.fact);
         }
     }
 
-    fn grow(&mut self, tag: &StreamTag, item: &ItemId, growth: &Growth, delta: &str) {
-        if let Some(growing) = self.items.iter_mut().rev().find(|known| known.id() == item) {
-            growing.part = tag.part;
-            match &mut growing.item {
-                LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => {
-                    text.push_str(delta);
-                }
-                LiveItem::ToolInput { json, .. } => json.push_str(delta),
-                LiveItem::Output { text, .. } => push_bounded(text, delta),
-            }
-        } else if let Growth::Output(_) = growth {
-            self.items.push(Growing {
-                tag: tag.clone(),
-                part: tag.part,
-                item: LiveItem::Output {
-                    item: item.clone(),
-                    text: delta.to_owned(),
-                },
-                saved: 0,
-            });
+    fn finish(&mut self, tag: &StreamTag, item: &ItemId, body: &Item) {
+        self.end(item);
+        // The first of a new answer replaces all of the one that broke off.
+        if let Some(broken) = self.broken_off.take_if(|step| *step == tag.step) {
+            self.texts.retain(|(step, _)| *step != broken);
+            self.reasoning.retain(|(step, ..)| *step != broken);
         }
+        match body {
+            Item::AgentMessage { text, .. } => self.texts.push((tag.step, text.clone())),
+            Item::Reasoning { text, .. } if text.is_empty() => {}
+            Item::Reasoning { kind, text, .. } => {
+                self.reasoning.push((tag.step, *kind, text.clone()));
+            }
+        }
+    }
+
+    fn grow(&mut self, tag: &StreamTag, item: &ItemId, delta: &str) {
+        let known = self.items.iter_mut().rev().find(|known| known.id() == item);
+        let Some(growing) = known else { return };
+        growing.part = tag.part;
+        match &mut growing.item {
+            LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => text.push_str(delta),
+            LiveItem::ToolInput { json, .. } => json.push_str(delta),
+            LiveItem::Output { text, .. } => push_bounded(text, delta),
+        }
+    }
+
+    fn write(&mut self, tag: &StreamTag, call: &Arc<ToolCall>, delta: &str) {
+        if self.items.iter().any(|known| *known.id() == call.item) {
+            return self.grow(tag, &call.item, delta);
+        }
+        self.items.push(Growing {
+            tag: tag.clone(),
+            part: tag.part,
+            item: LiveItem::Output {
+                call: Arc::clone(call),
+                text: delta.to_owned(),
+            },
+            saved: 0,
+        });
     }
 
     /// A tool input that never became a call is nothing.
@@ -188,6 +172,14 @@ impl Live {
             item: growing.item.clone(),
         });
         growing.collect()
+    }
+
+    /// The whole of a call that has not ended.
+    pub fn call(&self, wanted: &CallRef) -> Arc<ToolCall> {
+        let known = self.calls.iter().find(|call| call.item == wanted.item);
+        known
+            .cloned()
+            .unwrap_or_else(|| Arc::new(ToolCall::from(wanted.clone())))
     }
 
     pub fn step(&self) -> Option<StreamTag> {
@@ -233,8 +225,8 @@ impl Growing {
         match &self.item {
             LiveItem::Text { item, .. }
             | LiveItem::Reasoning { item, .. }
-            | LiveItem::ToolInput { item, .. }
-            | LiveItem::Output { item, .. } => item,
+            | LiveItem::ToolInput { item, .. } => item,
+            LiveItem::Output { call, .. } => &call.item,
         }
     }
 
@@ -271,11 +263,11 @@ impl Growing {
             ),
             LiveItem::ToolInput { .. } | LiveItem::Output { .. } => return None,
         };
-        Some(Fact::ItemFinished {
+        Some(Fact::Item {
             tag: self.tag.clone(),
             item: self.id().clone(),
             content,
-            body,
+            what: ItemFact::Finished { body },
         })
     }
 
@@ -310,7 +302,7 @@ impl Growing {
 pub fn from_draft(draft: &Draft) -> Option<Fact> {
     let about: About = serde_json::from_str(&draft.about).ok()?;
     let text = draft.text.clone();
-    Some(Fact::ItemFinished {
+    Some(Fact::Item {
         tag: StreamTag {
             turn: about.turn,
             model: about.model,
@@ -319,17 +311,19 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
         },
         item: draft.item.clone(),
         content: about.content,
-        body: match about.reasoning {
-            None => Item::AgentMessage {
-                native: None,
-                text,
-                partial: true,
-            },
-            Some(kind) => Item::Reasoning {
-                native: None,
-                kind,
-                text,
-                partial: true,
+        what: ItemFact::Finished {
+            body: match about.reasoning {
+                None => Item::AgentMessage {
+                    native: None,
+                    text,
+                    partial: true,
+                },
+                Some(kind) => Item::Reasoning {
+                    native: None,
+                    kind,
+                    text,
+                    partial: true,
+                },
             },
         },
     })

@@ -373,18 +373,22 @@ impl Listener {
             .events(self.outbox.card.id, self.cursor, REPLAY_PAGE)
             .await
             .map_err(|error| Refusal::new(Why::Storage, error.to_string()))?;
+        let told = page.iter().take_while(|stored| stored.seq <= upto);
+        let mut events = told.map(codec::decode).collect::<Result<Vec<_>, _>>()?;
+        let mut whole: Vec<_> = events.iter_mut().collect();
+        codec::complete(&self.store, self.outbox.card.id, &mut whole).await?;
         let mut delivered = Vec::with_capacity(page.len() + 1);
         let mut at = self.cursor;
         let more = page.len() as u32 == REPLAY_PAGE;
-        for stored in page.iter().take_while(|stored| stored.seq <= upto) {
-            if stored.seq > at.next() {
+        for event in events {
+            if event.seq > at.next() {
                 delivered.push(Delivered::Gap {
                     after: at,
-                    to: Seq(stored.seq.0 - 1),
+                    to: Seq(event.seq.0 - 1),
                 });
             }
-            delivered.push(Delivered::Replay(Box::new(codec::decode(stored)?)));
-            at = stored.seq;
+            at = event.seq;
+            delivered.push(Delivered::Replay(Box::new(event)));
         }
         let done = !more || page.last().is_some_and(|last| last.seq >= upto);
         if done {

@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use store::{Batch, EntryRow, Lease, Receipt, SharedStore, StoreError, StoredEvent};
-use vocabulary::{Event, Fact, FileVersion, ItemId, Refusal, Seq, Timestamp, Why};
+use vocabulary::{
+    Event, Fact, FileVersion, FilesFact, ItemFact, ItemId, Person, Refusal, Seq, Timestamp,
+    ToolEvent, ToolFact, Why,
+};
 
 use super::outbox::Outbox;
 use super::state::{ThreadState, changes_list_row};
@@ -130,38 +133,35 @@ impl Recorder {
         &mut self,
         state: &mut ThreadState,
         at: Timestamp,
+        by: Option<Arc<Person>>,
         fact: Fact,
     ) -> Result<Seq, Refusal> {
         self.last = self.last.next();
         let event = Event {
             seq: self.last,
             at,
+            by,
             fact,
         };
         let text_bytes = match event.fact.durable() {
             true => self.keep(state, &event)?,
-            false => match &event.fact {
-                Fact::ItemGrew { delta, .. } => delta.len(),
-                Fact::TurnDiffed { diff, .. } => diff.len(),
-                Fact::FilesChanged { files, .. } => {
-                    let bytes = |file: &FileVersion| size_of::<FileVersion>() + file.path.len();
-                    files.iter().map(bytes).sum()
-                }
-                Fact::CheckpointsChanged { now, .. } => now.list.len() * CHECKPOINT_TOLD_BYTES,
-                // tidy: wildcard, because the others carry no text of any size.
-                _ => 0,
-            },
+            false => passing_bytes(&event.fact),
         };
         self.fresh.push((event, text_bytes));
         Ok(self.last)
     }
 
     fn keep(&mut self, state: &mut ThreadState, event: &Event) -> Result<usize, Refusal> {
-        let payload = codec::encode(&event.fact)?;
+        let payload = codec::encode(event)?;
         let text_bytes = payload.len();
         self.pending.list_row |= changes_list_row(&event.fact);
         self.pending.entries.extend(state.apply(event));
-        if let Fact::ItemFinished { item, .. } = &event.fact {
+        if let Fact::Item {
+            item,
+            what: ItemFact::Finished { .. },
+            ..
+        } = &event.fact
+        {
             self.pending.drafts_done.push(item.clone());
         }
         self.pending.events.push(StoredEvent {
@@ -333,5 +333,34 @@ impl Pending {
             && self.drafts_done.is_empty()
             && !self.renew
             && !self.list_row
+    }
+}
+
+/// How much text a fact carries that the log does not keep.
+fn passing_bytes(fact: &Fact) -> usize {
+    match fact {
+        Fact::Item {
+            what: ItemFact::Grew { delta, .. },
+            ..
+        }
+        | Fact::Tool(ToolEvent {
+            what: ToolFact::Wrote { delta, .. },
+            ..
+        }) => delta.len(),
+        Fact::Files(FilesFact::TurnDiffed { diff, .. }) => diff.len(),
+        Fact::Files(FilesFact::Changed { files, .. }) => {
+            let bytes = |file: &FileVersion| size_of::<FileVersion>() + file.path.len();
+            files.iter().map(bytes).sum()
+        }
+        Fact::Files(FilesFact::CheckpointsChanged { now, .. }) => {
+            now.list.len() * CHECKPOINT_TOLD_BYTES
+        }
+        Fact::Thread(_)
+        | Fact::Turn(_)
+        | Fact::Step { .. }
+        | Fact::Item { .. }
+        | Fact::Tool(_)
+        | Fact::Ask { .. }
+        | Fact::Note(_) => 0,
     }
 }

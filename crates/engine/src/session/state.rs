@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use store::{EntryRow, Loaded, StoredEvent};
 use vocabulary::{
-    Answer, AskKind, Closing, Event, Fact, Grant, GrantScope, ItemId, OpenAsk, PlanStep, Refusal,
-    Seq, Status, StreamTag, SubAgent, Thread, Timestamp, ToolClass, TurnId, TurnOutcome, Usage,
-    UserInput, Why,
+    AskFact, CallRef, Event, Fact, Grant, ItemFact, ItemId, OpenAsk, PlanStep, Refusal, Seq,
+    Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent, ToolFact, TurnFact,
+    TurnId, TurnOutcome, Usage, UserInput, Why,
 };
 
 use crate::codec;
-use crate::limits::{GRANTS_MAX, PREVIEW_CHARS_MAX};
+use crate::limits::PREVIEW_CHARS_MAX;
 
 /// The state row. Its size does not grow with the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,8 +21,8 @@ pub struct ThreadState {
     /// The turn that made it what it is.
     #[serde(default)]
     pub plan_turn: Option<TurnId>,
-    /// What a person allowed for longer than once while older versions kept that here; now it is in
-    /// the store's own grants, and this is not looked at.
+    /// What a person allowed for longer than once while older versions kept that here. It is carried
+    /// along until the store's own grants have taken it over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<Grant>,
     /// The place of the next transcript entry.
@@ -56,18 +56,17 @@ pub struct TurnState {
     pub step: u32,
     /// The calls of that step.
     pub calls: Vec<CallState>,
+    /// How many numbered parts it has made. Not of the log: most of them are not in it.
+    #[serde(default)]
+    pub parts: u32,
     pub usage: Option<Usage>,
 }
 
 /// A planned call: where the log has it, and how far it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallState {
-    pub item: ItemId,
-    pub call_id: String,
-    pub name: String,
-    pub class: ToolClass,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Box<SubAgent>>,
+    #[serde(flatten)]
+    pub call: CallRef,
     pub step: u32,
     pub seq: Seq,
     pub started: bool,
@@ -112,136 +111,146 @@ impl ThreadState {
     pub fn apply(&mut self, event: &Event) -> Option<EntryRow> {
         let at = event.at;
         match &event.fact {
-            Fact::ThreadCreated { thread } => *self = Self::new((**thread).clone()),
-            Fact::TitleChanged { title, .. } => {
+            Fact::Thread(what) => self.apply_thread(at, what),
+            Fact::Turn(what) => self.apply_turn(event.seq, at, what),
+            Fact::Step { tag, what } => self.apply_step(tag, what),
+            Fact::Tool(tool) => self.apply_tool(event.seq, tool),
+            Fact::Ask { tag, what } => self.apply_ask(event.seq, at, tag, what),
+            Fact::Item { .. } | Fact::Files(_) | Fact::Note(_) => {}
+        }
+        self.enter(event)
+    }
+
+    fn apply_thread(&mut self, at: Timestamp, what: &ThreadFact) {
+        match what {
+            ThreadFact::Created { thread } => *self = Self::new((**thread).clone()),
+            ThreadFact::Titled { title, .. } => {
                 self.thread.title = title.clone();
                 self.thread.updated_at = at;
             }
-            Fact::SettingsChanged { settings, .. } => {
+            ThreadFact::SettingsChanged { settings, .. } => {
                 self.thread.settings = settings.clone();
                 self.thread.updated_at = at;
             }
-            Fact::ArchivedChanged { archived } => {
+            ThreadFact::Archived { archived } => {
                 self.thread.archived = *archived;
                 self.thread.updated_at = at;
             }
-            Fact::ThreadReset => self.reset(at),
-            Fact::TurnStarted {
+            ThreadFact::Reset => self.reset(at),
+            ThreadFact::StatusChanged { .. } | ThreadFact::Closed => {}
+        }
+    }
+
+    fn apply_turn(&mut self, seq: Seq, at: Timestamp, what: &TurnFact) {
+        match what {
+            TurnFact::Started {
                 turn, input, model, ..
-            } => {
-                self.start_turn(event.seq, at, turn, input, model);
+            } => self.start_turn(seq, at, turn, input, model),
+            TurnFact::Steered { .. } => self.thread.updated_at = at,
+            TurnFact::Finished { outcome, .. } => self.finish_turn(at, outcome),
+            TurnFact::PlanChanged { turn, steps } => {
+                self.plan = steps.clone();
+                self.plan_turn = turn.clone();
             }
-            Fact::TurnFinished { outcome, .. } => self.finish_turn(at, outcome),
-            Fact::StepFinished { tag, usage, .. } => {
+            TurnFact::UsageAdded { turn, usage, .. } => self.spend(turn.as_ref(), *usage),
+        }
+    }
+
+    fn apply_step(&mut self, tag: &StreamTag, what: &StepFact) {
+        match what {
+            StepFact::Finished { usage, .. } => {
                 self.context_tokens = usage.total_tokens();
                 self.finish_step(tag, *usage);
             }
-            Fact::StepFailed { tag, .. } => self.finish_step(tag, Usage::default()),
-            Fact::UsageAdded { turn, usage, .. } => self.spend(turn.as_ref(), *usage),
-            Fact::Compacted { .. } => {
+            StepFact::Failed { .. } => self.finish_step(tag, Usage::default()),
+            StepFact::Compacted { .. } => {
                 // The input of the running turn is read on: it is kept with its pictures.
                 let turn = self.turn.as_ref().map(|turn| turn.ordinal);
                 self.compacted = Some(turn.unwrap_or(self.next_ordinal));
                 self.context_tokens = 0;
             }
-            Fact::TurnSteered { .. } => self.thread.updated_at = at,
-            Fact::ToolPlanned { tag, call, .. } => self.plan_call(event.seq, tag, call),
-            Fact::ToolStarted { item, .. } => {
-                if let Some(call) = self.call_mut(item) {
+            StepFact::Started | StepFact::Delayed { .. } | StepFact::RawReceived { .. } => {}
+        }
+    }
+
+    fn apply_tool(&mut self, seq: Seq, tool: &ToolEvent) {
+        match &tool.what {
+            ToolFact::Planned { .. } => self.plan_call(seq, &tool.tag, &tool.call),
+            ToolFact::Started => {
+                if let Some(call) = self.call_mut(&tool.call.item) {
                     call.started = true;
                 }
             }
-            Fact::ToolFinished { call, .. } => {
-                if let Some(call) = self.call_mut(&call.item) {
+            ToolFact::Finished { .. } => {
+                if let Some(call) = self.call_mut(&tool.call.item) {
                     call.finished = true;
                 }
             }
-            Fact::AskOpened { tag, ask } => {
+            ToolFact::Reached | ToolFact::Wrote { .. } | ToolFact::Exited { .. } => {}
+        }
+    }
+
+    fn apply_ask(&mut self, seq: Seq, at: Timestamp, tag: &StreamTag, what: &AskFact) {
+        match what {
+            AskFact::Opened { ask } => {
                 self.thread.status = Status::Waiting;
                 self.asks.push(OpenAsk {
                     ask: ask.clone(),
-                    seq: event.seq,
+                    seq,
                     at,
                     tag: tag.clone(),
                     answers: Default::default(),
                 });
             }
-            Fact::AskProgressed { ask, answers, .. } => {
+            AskFact::Progressed { ask, answers, .. } => {
                 if let Some(open) = self.asks.iter_mut().find(|open| open.ask.id == *ask) {
                     open.answers = answers.clone();
                 }
             }
-            Fact::AskClosed { ask, closing, .. } => self.close_ask(at, ask, closing),
-            Fact::GrantRevoked { what, scope } => {
-                self.granted
-                    .retain(|known| known.what != *what || known.scope != *scope);
+            AskFact::Closed { ask, .. } => {
+                self.asks.retain(|open| open.ask.id != ask.id);
+                if self.asks.is_empty() && self.thread.status == Status::Waiting {
+                    self.thread.status = Status::Running;
+                }
             }
-            Fact::PlanChanged { turn, steps } => {
-                self.plan = steps.clone();
-                self.plan_turn = turn.clone();
-            }
-            Fact::ItemFinished { .. } => {}
-            Fact::StatusChanged { .. }
-            | Fact::ThreadClosed
-            | Fact::StepStarted { .. }
-            | Fact::StepDelayed { .. }
-            | Fact::ItemStarted { .. }
-            | Fact::ItemGrew { .. }
-            | Fact::ToolReached { .. }
-            | Fact::CommandExited { .. }
-            | Fact::CheckpointsChanged { .. }
-            | Fact::FilesChanged { .. }
-            | Fact::TurnDiffed { .. }
-            | Fact::Logged { .. }
-            | Fact::RawReceived { .. } => {}
         }
-        self.enter(event)
     }
 
     /// Where an event stands in the transcript, if it is an entry of it.
     fn enter(&mut self, event: &Event) -> Option<EntryRow> {
         let role = match &event.fact {
-            Fact::TurnStarted { .. } => None,
-            Fact::TurnSteered { .. } => None,
+            Fact::Turn(TurnFact::Started { .. } | TurnFact::Steered { .. }) => None,
             // The end of a turn belongs to its last message.
-            Fact::TurnFinished { .. }
-            | Fact::Compacted { .. }
-            | Fact::StepDelayed { discards: true, .. } => {
-                return Some(self.next_entry(event.seq));
+            Fact::Turn(TurnFact::Finished { .. })
+            | Fact::Step {
+                what: StepFact::Compacted { .. } | StepFact::Delayed { discards: true, .. },
+                ..
+            } => return Some(self.next_entry(event.seq)),
+            Fact::Item {
+                tag,
+                what: ItemFact::Finished { .. },
+                ..
+            } => Some((MessageRole::Assistant, tag.turn.clone(), tag.step)),
+            Fact::Tool(tool) => {
+                let role = match &tool.what {
+                    // What a sub-agent does is its own conversation.
+                    _ if tool.call.agent.is_some() => return None,
+                    ToolFact::Planned { .. } => MessageRole::Assistant,
+                    ToolFact::Finished { .. } => MessageRole::Tool,
+                    ToolFact::Reached
+                    | ToolFact::Started
+                    | ToolFact::Wrote { .. }
+                    | ToolFact::Exited { .. } => return None,
+                };
+                Some((role, tool.tag.turn.clone(), tool.tag.step))
             }
-            Fact::ToolPlanned { call, .. } if call.agent.is_some() => return None,
-            Fact::ToolFinished { call, .. } if call.agent.is_some() => return None,
-            Fact::ItemFinished { tag, .. } | Fact::ToolPlanned { tag, .. } => {
-                Some((MessageRole::Assistant, tag.turn.clone(), tag.step))
-            }
-            Fact::ToolFinished { tag, .. } => Some((MessageRole::Tool, tag.turn.clone(), tag.step)),
-            Fact::ThreadCreated { .. }
-            | Fact::TitleChanged { .. }
-            | Fact::SettingsChanged { .. }
-            | Fact::ArchivedChanged { .. }
-            | Fact::ThreadReset
-            | Fact::StatusChanged { .. }
-            | Fact::ThreadClosed
-            | Fact::StepStarted { .. }
-            | Fact::StepDelayed { .. }
-            | Fact::StepFinished { .. }
-            | Fact::StepFailed { .. }
-            | Fact::ItemStarted { .. }
-            | Fact::ItemGrew { .. }
-            | Fact::ToolReached { .. }
-            | Fact::CommandExited { .. }
-            | Fact::ToolStarted { .. }
-            | Fact::AskOpened { .. }
-            | Fact::AskProgressed { .. }
-            | Fact::AskClosed { .. }
-            | Fact::PlanChanged { .. }
-            | Fact::GrantRevoked { .. }
-            | Fact::UsageAdded { .. }
-            | Fact::CheckpointsChanged { .. }
-            | Fact::FilesChanged { .. }
-            | Fact::TurnDiffed { .. }
-            | Fact::Logged { .. }
-            | Fact::RawReceived { .. } => return None,
+            Fact::Turn(TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. })
+            | Fact::Item { .. }
+            | Fact::Step { .. }
+            | Fact::Thread(_)
+            | Fact::Ask { .. }
+            | Fact::Files(_)
+            | Fact::Note(_) => return None,
         };
         if role.is_none() || role != self.open_message {
             self.thread.message_count += 1;
@@ -292,6 +301,7 @@ impl ThreadState {
             model: model.clone(),
             step: 0,
             calls: Vec::new(),
+            parts: 0,
             usage: None,
         });
     }
@@ -304,7 +314,6 @@ impl ThreadState {
         self.thread.updated_at = at;
         self.thread.active_at = Some(at);
         self.turn = None;
-        self.granted.retain(|grant| grant.scope != GrantScope::Turn);
         self.asks.clear();
         self.open_message = None;
     }
@@ -330,15 +339,11 @@ impl ThreadState {
         let Some(turn) = &mut self.turn else { return };
         // Only the calls of the newest step matter: all earlier ones have ended. So have those of
         // a sub-agent's earlier steps, which are all made within one step of the turn.
-        let over = |known: &CallState| known.finished && known.agent.is_some();
+        let over = |known: &CallState| known.finished && known.call.agent.is_some();
         turn.calls
             .retain(|known| known.step == tag.step && !over(known));
         turn.calls.push(CallState {
-            item: call.item.clone(),
-            call_id: call.call_id.clone(),
-            name: call.name.clone(),
-            class: call.class,
-            agent: call.agent.clone(),
+            call: call.into(),
             step: tag.step,
             seq,
             started: false,
@@ -351,44 +356,7 @@ impl ThreadState {
             .as_mut()?
             .calls
             .iter_mut()
-            .find(|call| call.item == *item)
-    }
-
-    fn close_ask(&mut self, at: Timestamp, ask: &vocabulary::Ask, closing: &Closing) {
-        self.asks.retain(|open| open.ask.id != ask.id);
-        if self.asks.is_empty() && self.thread.status == Status::Waiting {
-            self.thread.status = Status::Running;
-        }
-        let granted = match closing {
-            Closing::Answered(Answer::Approval(answer)) => answer.grants(),
-            Closing::Answered(Answer::Questions(_) | Answer::Dismissed)
-            | Closing::Cancelled
-            | Closing::Lost { .. } => None,
-        };
-        // Without a key, an answer for longer than once is one that an older version took.
-        if let (Some(scope), AskKind::Approval(approval)) = (granted, &ask.kind)
-            && approval.key.is_none()
-        {
-            self.grant_by_line(at, scope, approval.command.clone());
-        }
-    }
-
-    fn grant_by_line(&mut self, at: Timestamp, scope: GrantScope, what: String) {
-        self.granted.retain(|known| known.what != what);
-        self.granted.push(Grant {
-            id: String::new(),
-            what,
-            key: String::new(),
-            scope,
-            thread: None,
-            turn: None,
-            directory: Default::default(),
-            by: None,
-            at,
-        });
-        if self.granted.len() > GRANTS_MAX {
-            self.granted.remove(0);
-        }
+            .find(|known| known.call.item == *item)
     }
 
     fn reset(&mut self, at: Timestamp) {
@@ -408,7 +376,7 @@ impl ThreadState {
 pub fn fold(log: &[StoredEvent]) -> Result<(ThreadState, Vec<EntryRow>), Refusal> {
     let mut events = log.iter().map(codec::decode);
     let first = events.next().transpose()?;
-    let Some(Fact::ThreadCreated { thread }) = first.map(|event| event.fact) else {
+    let Some(Fact::Thread(ThreadFact::Created { thread })) = first.map(|event| event.fact) else {
         return Err(Refusal::new(
             Why::Storage,
             "a log begins with the thread's creation",
@@ -424,16 +392,18 @@ pub fn fold(log: &[StoredEvent]) -> Result<(ThreadState, Vec<EntryRow>), Refusal
 /// Whether a fact changes the thread's row in the list. Counts alone do not: the row follows at
 /// the next turn boundary, and the state row has the exact number.
 pub fn changes_list_row(fact: &Fact) -> bool {
-    matches!(
-        fact,
-        Fact::ThreadCreated { .. }
-            | Fact::TitleChanged { .. }
-            | Fact::SettingsChanged { .. }
-            | Fact::ArchivedChanged { .. }
-            | Fact::ThreadReset
-            | Fact::TurnStarted { .. }
-            | Fact::TurnFinished { .. }
-            | Fact::AskOpened { .. }
-            | Fact::AskClosed { .. }
-    )
+    match fact {
+        Fact::Thread(_) => fact.durable(),
+        Fact::Turn(TurnFact::Started { .. } | TurnFact::Finished { .. }) => true,
+        Fact::Turn(
+            TurnFact::Steered { .. } | TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. },
+        ) => false,
+        Fact::Ask { what, .. } => match what {
+            AskFact::Opened { .. } | AskFact::Closed { .. } => true,
+            AskFact::Progressed { .. } => false,
+        },
+        Fact::Step { .. } | Fact::Item { .. } | Fact::Tool(_) | Fact::Files(_) | Fact::Note(_) => {
+            false
+        }
+    }
 }

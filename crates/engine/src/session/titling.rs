@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use providers::{Message, Purpose, Request};
-use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, Usage};
+use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, TurnFact, Usage};
 
 use super::{Mail, Session};
 use crate::limits::TITLE_WAIT_MAX;
@@ -59,12 +59,12 @@ impl Session {
         if let Some(turn) = &self.turn {
             turn.meter.add_beside(titled.usage);
         }
-        self.record(Fact::UsageAdded {
+        self.record(Fact::Turn(TurnFact::UsageAdded {
             turn: None,
             model: Arc::new(titled.model.clone()),
             purpose: vocabulary::Purpose::Title,
             usage: titled.usage,
-        })?;
+        }))?;
         match titled.title {
             Some(text) if self.state.thread.title.source == TitleSource::Heuristic => self
                 .set_title(Title {

@@ -8,8 +8,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use vocabulary::{
-    Closing, Fact, Refusal, Status, StatusReason, StreamTag, ToolCallRef, ToolClass, ToolOutcome,
-    ToolOutput, TurnError, TurnErrorKind, TurnId, TurnOutcome,
+    Closing, Fact, Person, Refusal, Status, StatusReason, StreamTag, ToolFact, ToolOutcome,
+    ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
 };
 
 use super::Session;
@@ -32,6 +32,7 @@ pub struct TurnHandle {
     pub force_at: Option<Instant>,
     /// Whether a person cancelled it.
     pub cancelled: bool,
+    pub cancelled_by: Option<Arc<Person>>,
     /// What was said to it and it has not heard yet.
     pub steers: Arc<Steers>,
     pub meter: Arc<Meter>,
@@ -111,6 +112,7 @@ impl Session {
             // A turn that goes on while the server stops must still end in time.
             force_at: self.stopping.as_ref().map(|stopping| stopping.deadline),
             cancelled: false,
+            cancelled_by: None,
             steers,
             meter,
             writing,
@@ -190,6 +192,7 @@ impl Session {
             return Ok(());
         };
         turn.cancelled = true;
+        turn.cancelled_by = self.acting.clone();
         turn.cancel.cancel();
         turn.force_at
             .get_or_insert_with(|| Instant::now() + CANCEL_GRACE);
@@ -202,18 +205,22 @@ impl Session {
             return Ok(());
         };
         let turn = running.turn.clone();
-        let fact = Fact::TurnFinished {
+        let fact = Fact::Turn(TurnFact::Finished {
             turn: turn.clone(),
             outcome: outcome.clone(),
             text: self.live.text(),
             reasoning: self.live.reasoning(),
             usage: running.usage,
             model: Arc::clone(&running.model),
-        };
+        });
         self.close_all_asks(Closing::Cancelled)?;
         let from = self.state.thread.status;
         self.forget_turn_grants(turn);
-        self.record(fact)?;
+        let by = self
+            .turn
+            .as_ref()
+            .and_then(|turn| turn.cancelled_by.clone());
+        self.record_by(by, fact)?;
         let reason = match &outcome {
             TurnOutcome::Completed => StatusReason::TurnComplete,
             TurnOutcome::Cancelled => StatusReason::UserStopped,
@@ -277,21 +284,16 @@ impl Session {
             .calls
             .iter()
             .filter(|call| !call.finished && which(call));
-        open.map(|call| Fact::ToolFinished {
-            tag: StreamTag {
+        open.map(|known| {
+            let tag = StreamTag {
                 turn: turn.turn.clone(),
                 model: Arc::clone(&turn.model),
-                step: call.step,
+                step: known.step,
                 part: 0,
-            },
-            call: ToolCallRef {
-                item: call.item.clone(),
-                call_id: call.call_id.clone(),
-                name: call.name.clone(),
-                class: call.class,
-                agent: call.agent.clone(),
-            },
-            outcome: interrupted(call, why),
+            };
+            let outcome = interrupted(known, why);
+            let call = self.live.call(&known.call);
+            Fact::tool(tag, call, ToolFact::Finished { outcome })
         })
         .collect()
     }
@@ -328,16 +330,16 @@ impl Session {
 }
 
 fn interrupted(call: &CallState, why: &str) -> ToolOutcome {
-    match (call.started, call.class) {
+    match (call.started, call.call.is_command()) {
         (false, _) => ToolOutcome::NotRun {
             why: format!("not run: {why}"),
         },
-        (true, ToolClass::Command) => ToolOutcome::Interrupted(ToolOutput::Command {
+        (true, true) => ToolOutcome::Interrupted(ToolOutput::Command {
             stdout: String::new(),
             stderr: format!("Command aborted: {why}."),
             exit_code: 130,
             duration_ms: 0,
         }),
-        (true, _) => ToolOutcome::Interrupted(ToolOutput::Text(format!("interrupted: {why}"))),
+        (true, false) => ToolOutcome::Interrupted(ToolOutput::Text(format!("interrupted: {why}"))),
     }
 }

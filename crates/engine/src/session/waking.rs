@@ -7,7 +7,8 @@ use store::{Lease, Loaded};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use vocabulary::{
-    Event, Fact, Refusal, Seq, Thread, ToolCall, TurnError, TurnErrorKind, TurnOutcome,
+    Event, Fact, Refusal, Seq, Thread, ThreadFact, ToolCall, ToolEvent, ToolFact, TurnError,
+    TurnErrorKind, TurnOutcome,
 };
 
 use super::checkpointing::Checkpointing;
@@ -36,9 +37,9 @@ pub async fn born(shared: &Arc<Shared>, thread: Thread, keep: bool) -> Result<Ha
         kept: keep,
     };
     let (mut session, handle) = lay(shared, state, standing);
-    session.record(Fact::ThreadCreated {
+    session.record(Fact::Thread(ThreadFact::Created {
         thread: Box::new(thread),
-    })?;
+    }))?;
     session.settle()?;
     session.spawn();
     Ok(handle)
@@ -113,6 +114,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         woken: false,
         stopping: None,
         close_when_idle: false,
+        acting: None,
     };
     (session, handle)
 }
@@ -124,13 +126,13 @@ impl Session {
             return self.drop_drafts(loaded);
         };
         let events = self.events_since(Seq(turn.started_seq.0 - 1)).await?;
-        self.live.catch_up(&events);
+        self.live.catch_up(&events, turn.parts);
         if !self.state.asks.is_empty() {
             self.drop_drafts(loaded)?;
             self.close_asks_of_sub_agents("the server stopped")?;
             // A call that had started is never made again, even in a turn that goes on; and
             // whatever a sub-agent had in mind died with it.
-            let dead = |call: &CallState| call.started || call.agent.is_some();
+            let dead = |call: &CallState| call.started || call.call.agent.is_some();
             for fact in self.unfinished_calls("the server stopped", dead) {
                 self.record(fact)?;
             }
@@ -194,24 +196,26 @@ impl Session {
         let open = |call: &ToolCall| {
             turn.calls
                 .iter()
-                .any(|known| known.item == call.item && !known.finished)
+                .any(|known| known.call.item == call.item && !known.finished)
         };
         events
             .iter()
             .filter_map(|event| match &event.fact {
                 // A sub-agent's calls died with it.
-                Fact::ToolPlanned { tag, call, .. } if open(call) && call.agent.is_none() => {
-                    Some(Due {
-                        tag: tag.clone(),
-                        model_call_id: call.call_id.clone(),
-                        call: call.clone(),
-                        reached: self
-                            .state
-                            .asks
-                            .iter()
-                            .any(|open| open.ask.item == call.item),
-                    })
-                }
+                Fact::Tool(ToolEvent {
+                    tag,
+                    call,
+                    what: ToolFact::Planned { .. },
+                }) if open(call) && call.agent.is_none() => Some(Due {
+                    tag: tag.clone(),
+                    model_call_id: call.call_id.clone(),
+                    call: call.clone(),
+                    reached: self
+                        .state
+                        .asks
+                        .iter()
+                        .any(|open| open.ask.call.item == call.item),
+                }),
                 // tidy: wildcard, because only planned calls are looked for.
                 _ => None,
             })

@@ -4,7 +4,7 @@
 use futures_util::StreamExt;
 use providers::{Block, ErrorKind, Message, Part, Provider, ProviderError, Purpose, Request};
 use tokio::time::timeout;
-use vocabulary::{Fact, StreamTag};
+use vocabulary::{Fact, StepFact, StreamTag, TurnFact};
 
 use super::{SessionGone, Turn, meter};
 use crate::limits::{
@@ -88,11 +88,13 @@ pub async fn compact(
         "Summary of the conversation so far:\n\n{summary}\n\nThe user's latest message, word for \
          word:\n\n{input}{going_on}"
     );
-    turn.tell(Fact::Compacted {
+    turn.tell(Fact::Step {
         tag,
-        item: turn.new_item(),
-        summary: summary.clone(),
-        tokens_before,
+        what: StepFact::Compacted {
+            item: turn.new_item(),
+            summary: summary.clone(),
+            tokens_before,
+        },
     })
     .await?;
     Ok(Compacted::Into(summary))
@@ -191,12 +193,12 @@ impl Turn {
     ) -> Result<(), SessionGone> {
         let usage = meter::priced(&self.shared, &self.model, usage);
         self.meter.add(usage);
-        self.tell(Fact::UsageAdded {
+        self.tell(Fact::Turn(TurnFact::UsageAdded {
             turn: Some(self.id.clone()),
             model: self.model.clone(),
             purpose,
             usage,
-        })
+        }))
         .await
     }
 

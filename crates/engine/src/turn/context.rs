@@ -1,9 +1,11 @@
 //! The model's context: the conversation so far, read from the log when a turn starts.
 
+use std::sync::Arc;
+
 use providers::{Block, Message, ToolResult, UserMessage};
 use vocabulary::{
-    Event, Fact, Image, Item, ItemId, Native, Refusal, StreamTag, ToolOutcome, ToolOutput, TurnId,
-    UserInput, Why,
+    Event, Fact, Image, Item, ItemFact, ItemId, Native, Refusal, StepFact, StreamTag, ToolEvent,
+    ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
 };
 
 use super::Turn;
@@ -115,7 +117,41 @@ impl Reading {
     /// Adds one entry of the transcript.
     fn add(&mut self, event: Event) {
         match event.fact {
-            Fact::TurnStarted { input, .. } => {
+            Fact::Turn(what) => self.add_turn(what),
+            Fact::Step {
+                tag,
+                what: StepFact::Compacted { summary, .. },
+            } => {
+                self.messages = self.told.after(summary, tag.step);
+                self.held.retain(|(after, _)| *after >= tag.step);
+                self.step = None;
+            }
+            Fact::Step {
+                tag,
+                what: StepFact::Delayed { discards: true, .. },
+            } => self.broken_off = Some((tag.turn, tag.step)),
+            Fact::Item {
+                tag,
+                what: ItemFact::Finished { body },
+                ..
+            } => {
+                self.enter(&tag);
+                add_block(&mut self.messages, written(body));
+            }
+            Fact::Tool(tool) if tool.call.agent.is_none() => self.add_call(tool),
+            Fact::Thread(_)
+            | Fact::Step { .. }
+            | Fact::Item { .. }
+            | Fact::Tool(_)
+            | Fact::Ask { .. }
+            | Fact::Files(_)
+            | Fact::Note(_) => {}
+        }
+    }
+
+    fn add_turn(&mut self, what: TurnFact) {
+        match what {
+            TurnFact::Started { input, .. } => {
                 self.release();
                 let said = user_message(input, self.sees);
                 self.told = Told {
@@ -124,7 +160,7 @@ impl Reading {
                 };
                 self.messages.push(Message::User(said));
             }
-            Fact::TurnSteered {
+            TurnFact::Steered {
                 input, after_step, ..
             } => {
                 self.steered.push(input.item.clone());
@@ -132,35 +168,17 @@ impl Reading {
                 self.told.steer(after_step, said.clone());
                 self.held.push((after_step, said));
             }
-            Fact::TurnFinished { .. } => self.release(),
-            Fact::Compacted { tag, summary, .. } => {
-                self.messages = self.told.after(summary, tag.step);
-                self.held.retain(|(after, _)| *after >= tag.step);
-                self.step = None;
-            }
-            Fact::StepDelayed {
-                tag,
-                discards: true,
-                ..
-            } => self.broken_off = Some((tag.turn, tag.step)),
-            Fact::ItemFinished { tag, body, .. } => {
+            TurnFact::Finished { .. } => self.release(),
+            TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
+        }
+    }
+
+    fn add_call(&mut self, tool: ToolEvent) {
+        let ToolEvent { tag, call, what } = tool;
+        match what {
+            ToolFact::Planned { .. } => {
                 self.enter(&tag);
-                add_block(
-                    &mut self.messages,
-                    match body {
-                        Item::AgentMessage { text, native, .. } => Block::Text {
-                            text,
-                            native: given_back(native),
-                        },
-                        Item::Reasoning { text, native, .. } => Block::Reasoning {
-                            text,
-                            native: given_back(native),
-                        },
-                    },
-                );
-            }
-            Fact::ToolPlanned { tag, call, .. } if call.agent.is_none() => {
-                self.enter(&tag);
+                let call = Arc::unwrap_or_clone(call);
                 add_block(
                     &mut self.messages,
                     Block::ToolCall {
@@ -171,45 +189,20 @@ impl Reading {
                     },
                 );
             }
-            Fact::ToolFinished { call, outcome, .. } if call.agent.is_none() => {
+            ToolFact::Finished { outcome } => {
                 let result = ToolResult {
-                    call_id: call.call_id,
-                    name: call.name,
+                    call_id: call.call_id.clone(),
+                    name: call.name.clone(),
                     is_error: is_error(&outcome),
                     text: model_text(&outcome),
                 };
                 add_result(&mut self.messages, result);
                 in_order_of_calls(&mut self.messages);
             }
-            Fact::ThreadCreated { .. }
-            | Fact::TitleChanged { .. }
-            | Fact::SettingsChanged { .. }
-            | Fact::ArchivedChanged { .. }
-            | Fact::ThreadReset
-            | Fact::StatusChanged { .. }
-            | Fact::ThreadClosed
-            | Fact::UsageAdded { .. }
-            | Fact::StepStarted { .. }
-            | Fact::StepDelayed { .. }
-            | Fact::StepFinished { .. }
-            | Fact::StepFailed { .. }
-            | Fact::ItemStarted { .. }
-            | Fact::ItemGrew { .. }
-            | Fact::ToolPlanned { .. }
-            | Fact::ToolReached { .. }
-            | Fact::GrantRevoked { .. }
-            | Fact::ToolStarted { .. }
-            | Fact::CommandExited { .. }
-            | Fact::ToolFinished { .. }
-            | Fact::AskOpened { .. }
-            | Fact::AskProgressed { .. }
-            | Fact::AskClosed { .. }
-            | Fact::PlanChanged { .. }
-            | Fact::CheckpointsChanged { .. }
-            | Fact::FilesChanged { .. }
-            | Fact::TurnDiffed { .. }
-            | Fact::Logged { .. }
-            | Fact::RawReceived { .. } => {}
+            ToolFact::Reached
+            | ToolFact::Started
+            | ToolFact::Wrote { .. }
+            | ToolFact::Exited { .. } => {}
         }
     }
 
@@ -253,6 +246,19 @@ impl Reading {
             told: self.told,
             steered: self.steered,
         }
+    }
+}
+
+fn written(body: Item) -> Block {
+    match body {
+        Item::AgentMessage { text, native, .. } => Block::Text {
+            text,
+            native: given_back(native),
+        },
+        Item::Reasoning { text, native, .. } => Block::Reasoning {
+            text,
+            native: given_back(native),
+        },
     }
 }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tools::policy::{Decision, PolicyCall};
 use tools::sandbox::Mode;
-use tools::{Class, Judgement, Risk, Sandbox, Scope, Tool};
+use tools::{Judgement, Risk, Sandbox, Scope, Tool};
 use vocabulary::{
-    Approval, Approvals, AskKind, Closing, GrantScope, RiskCode, StreamTag, ThreadSettings,
-    ToolCall, ToolClass, ToolOutcome, ToolOutput,
+    Approval, Approvals, AskKind, Closing, GrantScope, RiskCode, StreamTag, Subject,
+    ThreadSettings, ToolCall, ToolOutcome, ToolOutput,
 };
 
 use super::tooling::{self, CANCELLED};
@@ -54,13 +54,13 @@ pub async fn refused(
     if grants::covers(turn, &key).await {
         return Ok(None);
     }
-    let kind = approval(tool, wish, key);
+    let kind = approval(call, tool, wish, key);
     let closing = turn.ask(tag.clone(), call, kind).await?;
     if closing.approved() {
         return Ok(None);
     }
     Ok(Some(match closing {
-        Closing::Answered(_) => ToolOutcome::Denied(denied(tool.class())),
+        Closing::Answered(_) => ToolOutcome::Denied(denied(call)),
         Closing::Cancelled => ToolOutcome::NotRun {
             why: CANCELLED.to_owned(),
         },
@@ -89,29 +89,35 @@ fn unasked(settings: &ThreadSettings, wish: &Wish) -> Option<Result<(), String>>
     }
 }
 
-/// Whether a call that is under way may go on to this URL: as if it had been called so, only that nobody
-/// can be asked any more.
-pub async fn may_follow(turn: &Turn, call: &ToolCall, url: &str) -> Result<(), String> {
-    let call = ToolCall {
-        input: serde_json::json!({ "url": url }),
-        ..call.clone()
-    };
+/// Whether a call that is under way may go on as if it had been called with this input, only that
+/// nobody can be asked any more.
+pub async fn may_go_on(turn: &Turn, call: &ToolCall, input: Value) -> Result<(), String> {
     let tool = turn.shared.tools.get(&call.name);
     let tool = tool.ok_or_else(|| format!("there is no tool named {:?}", call.name))?;
+    let call = ToolCall {
+        subject: tool.subject(&input),
+        input,
+        ..call.clone()
+    };
     match verdict(turn, &call, tool.as_ref(), &tooling::scope(turn)).await {
         Verdict::Run => Ok(()),
         Verdict::Refuse(why) => Err(why),
         Verdict::Ask(_) if turn.permits.borrow().settings.auto_approve => Ok(()),
         Verdict::Ask(_) if grants::covers(turn, &tool.grant_key(&call.input)).await => Ok(()),
-        Verdict::Ask(wish) => Err(format!(
-            "{}; fetch {url} directly, so that a person can be asked",
-            wish.why
-        )),
+        Verdict::Ask(wish) => {
+            let instead = match &call.subject {
+                Subject::Web { url } => format!("fetch {url} directly"),
+                // tidy: wildcard, because only what comes from the web goes on elsewhere.
+                _ => "make a call of its own".to_owned(),
+            };
+            let why = wish.why;
+            Err(format!("{why}; {instead}, so that a person can be asked"))
+        }
     }
 }
 
 async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -> Verdict {
-    let fence = Held::of(turn, tool.class(), scope).await;
+    let fence = Held::of(turn, call, scope).await;
     let judgement = tool.judge(scope, &call.input);
     let judgement = match judgement {
         Judgement::Ask { .. } if named_by_user(turn, call) => Judgement::Allow,
@@ -126,7 +132,7 @@ async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -
             why,
             risk: Risk::ManualReview,
         },
-        Judgement::Allow => fence.doubted(&call.input),
+        Judgement::Allow => fence.doubted(call),
         judgement @ Judgement::Ask { .. } => judgement,
     };
     match (decided(turn, call, &judgement), judgement) {
@@ -161,7 +167,7 @@ async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -
             let approvals = turn.permits.borrow().settings.approvals;
             let held = why.is_none()
                 && matches!(judgement, Judgement::Ask { .. })
-                && fence.holds(approvals, risk, &call.input).await;
+                && fence.holds(approvals, risk, call).await;
             match (held, why, judgement) {
                 (true, _, _) => Verdict::Run,
                 (false, rule, judgement) => Verdict::Ask(Wish {
@@ -190,12 +196,10 @@ struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    async fn of(turn: &Turn, class: Class, scope: &'a Scope) -> Held<'a> {
-        let sandbox = match class {
-            Class::Command => Some(turn.shared.sandbox().await),
-            Class::FileRead | Class::FileChange | Class::Question | Class::Plan | Class::Other => {
-                None
-            }
+    async fn of(turn: &Turn, call: &ToolCall, scope: &'a Scope) -> Held<'a> {
+        let sandbox = match call.is_command() {
+            true => Some(turn.shared.sandbox().await),
+            false => None,
         };
         Held { scope, sandbox }
     }
@@ -208,8 +212,8 @@ impl<'a> Held<'a> {
 
     /// What is made of a command that its judge lets through: with nothing to hold it, a person
     /// looks at all of them, and so at git where its configuration runs a program.
-    fn doubted(&self, input: &Value) -> Judgement {
-        let (Some(sandbox), Some(command)) = (&self.sandbox, command_of(input)) else {
+    fn doubted(&self, call: &ToolCall) -> Judgement {
+        let (Some(sandbox), Some(command)) = (&self.sandbox, command_of(call)) else {
             return Judgement::Allow;
         };
         let ask = |why: String| Judgement::Ask {
@@ -240,8 +244,8 @@ impl<'a> Held<'a> {
     }
 
     /// Whether a command that its judge would ask for runs without a person, because it cannot do harm.
-    async fn holds(&self, approvals: Approvals, risk: Risk, input: &Value) -> bool {
-        let (Some(_), Some(command)) = (&self.sandbox, command_of(input)) else {
+    async fn holds(&self, approvals: Approvals, risk: Risk, call: &ToolCall) -> bool {
+        let (Some(_), Some(command)) = (&self.sandbox, command_of(call)) else {
             return false;
         };
         let harmless = match (approvals, risk) {
@@ -264,38 +268,56 @@ fn is_git(command: &str) -> bool {
     command.split_whitespace().next() == Some("git")
 }
 
-fn command_of(input: &Value) -> Option<&str> {
-    input.get("command").and_then(Value::as_str)
+fn command_of(call: &ToolCall) -> Option<&str> {
+    match &call.subject {
+        Subject::Command { line, .. } => Some(line),
+        Subject::Files(_)
+        | Subject::Web { .. }
+        | Subject::Mcp { .. }
+        | Subject::Question
+        | Subject::Plan
+        | Subject::Other => None,
+    }
+}
+
+/// The host that a call goes to.
+fn host_of(call: &ToolCall) -> Option<String> {
+    match &call.subject {
+        Subject::Web { url } => tools::web::host_of(url),
+        Subject::Command { .. }
+        | Subject::Files(_)
+        | Subject::Mcp { .. }
+        | Subject::Question
+        | Subject::Plan
+        | Subject::Other => None,
+    }
 }
 
 /// Whether the user's own words name the host that the call goes to.
 fn named_by_user(turn: &Turn, call: &ToolCall) -> bool {
-    let host = tools::web::host_of(&call.input);
-    host.is_some_and(|host| turn.user_named(&host))
+    host_of(call).is_some_and(|host| turn.user_named(&host))
 }
 
 /// What the policy makes of a tool's own judgement.
 fn decided(turn: &Turn, call: &ToolCall, judgement: &Judgement) -> Decision {
-    let field = |name: &str| call.input.get(name).and_then(Value::as_str);
-    let paths: Vec<String> = ["filePath", "notebookPath", "path", "cwd"]
-        .into_iter()
-        .filter_map(field)
-        .map(|path| relative(turn, path))
-        .collect();
-    let hosts: Vec<String> = tools::web::host_of(&call.input).into_iter().collect();
-    let subject = paths.first().or(hosts.first());
-    let summary = match subject {
+    let paths: Vec<String> = match &call.subject {
+        Subject::Files(files) => files
+            .iter()
+            .map(|file| relative(turn, &file.path))
+            .collect(),
+        Subject::Command { .. }
+        | Subject::Web { .. }
+        | Subject::Mcp { .. }
+        | Subject::Question
+        | Subject::Plan
+        | Subject::Other => Vec::new(),
+    };
+    let hosts: Vec<String> = host_of(call).into_iter().collect();
+    let summary = match paths.first().or(hosts.first()) {
         Some(subject) => format!("{} {subject}", call.name),
         None => call.name.clone(),
     };
-    let command = match call.class {
-        ToolClass::Command => field("command"),
-        ToolClass::FileRead
-        | ToolClass::FileChange
-        | ToolClass::Question
-        | ToolClass::Plan
-        | ToolClass::Other => None,
-    };
+    let command = command_of(call);
     turn.shared.config.policy.decide(&PolicyCall {
         tool: &call.name,
         summary: &summary,
@@ -312,27 +334,23 @@ fn relative(turn: &Turn, path: &str) -> String {
     inside.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
-fn denied(class: Class) -> ToolOutput {
-    match class {
-        Class::Command => ToolOutput::Command {
+fn denied(call: &ToolCall) -> ToolOutput {
+    match call.is_command() {
+        true => ToolOutput::Command {
             stdout: String::new(),
             stderr: "User rejected this command.".to_owned(),
             exit_code: 1,
             duration_ms: 0,
         },
-        Class::FileRead | Class::FileChange | Class::Question | Class::Plan | Class::Other => {
-            ToolOutput::Text("User rejected this action.".to_owned())
-        }
+        false => ToolOutput::Text("User rejected this action.".to_owned()),
     }
 }
 
-fn approval(tool: &dyn Tool, wish: Wish, key: String) -> AskKind {
+fn approval(call: &ToolCall, tool: &dyn Tool, wish: Wish, key: String) -> AskKind {
     // A command may have lines, anything else is one.
-    let shown = match tool.class() {
-        Class::Command => tools::shown::script,
-        Class::FileRead | Class::FileChange | Class::Question | Class::Plan | Class::Other => {
-            tools::shown::line
-        }
+    let shown = match call.is_command() {
+        true => tools::shown::script,
+        false => tools::shown::line,
     };
     AskKind::Approval(Approval {
         command: shown(&wish.command).into_owned(),

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tools::{Failure, Host, Output, Scope, Tool, ToolCx};
+use tools::{Failure, Host, Scope, Tool, ToolCx};
 use vocabulary::{
-    Answer, AskKind, Closing, Fact, FileChange, FileChangeKind, Growth, OutputStream, PlanStep,
-    PlanStepStatus, Question, QuestionOption, SandboxMode, StreamTag, ToolCall, ToolCallRef,
-    ToolClass, ToolOutcome, ToolOutput,
+    Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, SandboxMode, StreamTag,
+    ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
 use super::{Due, FromTurn, SessionGone, Turn, gate, trusting, writing};
@@ -20,8 +19,8 @@ pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, Se
         tag, call, reached, ..
     } = due;
     if !reached && !turn.cancel.is_cancelled() {
-        let (tag, call) = (tag.clone(), call.clone());
-        turn.tell(Fact::ToolReached { tag, call }).await?;
+        turn.tell(Fact::tool(tag.clone(), Arc::clone(call), ToolFact::Reached))
+            .await?;
     }
     let has = |agent| sub::may_use(agent, &call.name);
     // A model may call what it was not offered.
@@ -40,20 +39,17 @@ pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, Se
     if let ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. })
     | ToolOutcome::Interrupted(ToolOutput::Command { exit_code, .. }) = &outcome
     {
-        let (tag, item, exit_code) = (tag.clone(), call.item.clone(), *exit_code);
-        turn.tell(Fact::CommandExited {
-            tag,
-            item,
-            exit_code,
-        })
-        .await?;
+        let what = ToolFact::Exited {
+            exit_code: *exit_code,
+        };
+        turn.tell(Fact::tool(tag.clone(), Arc::clone(call), what))
+            .await?;
     }
-    turn.tell(Fact::ToolFinished {
-        tag: tag.clone(),
-        call: ToolCallRef::from(call),
+    let what = ToolFact::Finished {
         outcome: outcome.clone(),
-    })
-    .await?;
+    };
+    turn.tell(Fact::tool(tag.clone(), Arc::clone(call), what))
+        .await?;
     writing::after(turn, call, &outcome).await?;
     Ok((!turn.cancel.is_cancelled()).then_some(outcome))
 }
@@ -61,7 +57,7 @@ pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, Se
 async fn allowed_run(
     turn: &Arc<Turn>,
     tag: &StreamTag,
-    call: &ToolCall,
+    call: &Arc<ToolCall>,
     tool: &dyn Tool,
 ) -> Result<ToolOutcome, SessionGone> {
     if turn.cancel.is_cancelled() {
@@ -76,17 +72,14 @@ async fn allowed_run(
         return Ok(outcome);
     }
     writing::before(turn, call).await?;
-    if tool.class().has_effect() {
-        turn.commit(Fact::ToolStarted {
-            tag: tag.clone(),
-            item: call.item.clone(),
-        })
-        .await?;
+    if tool.effects().leave_traces() {
+        turn.commit(Fact::tool(tag.clone(), Arc::clone(call), ToolFact::Started))
+            .await?;
     }
     let host = CallHost {
         turn: Arc::clone(turn),
         tag: tag.clone(),
-        call: call.clone(),
+        call: Arc::clone(call),
     };
     let cx = ToolCx {
         scope,
@@ -98,12 +91,12 @@ async fn allowed_run(
         web: Arc::clone(&turn.shared.web),
     };
     Ok(match tool.run(&cx, call.input.clone()).await {
-        Ok(output) => ToolOutcome::Succeeded(output_of(output)),
+        Ok(output) => ToolOutcome::Succeeded(output),
         Err(Failure::Error(error)) => ToolOutcome::Failed { error },
-        Err(Failure::Cancelled(_)) if !tool.class().has_effect() => ToolOutcome::NotRun {
+        Err(Failure::Cancelled(_)) if !tool.effects().leave_traces() => ToolOutcome::NotRun {
             why: CANCELLED.to_owned(),
         },
-        Err(Failure::Cancelled(output)) => ToolOutcome::Interrupted(output_of(output)),
+        Err(Failure::Cancelled(output)) => ToolOutcome::Interrupted(output),
     })
 }
 
@@ -132,29 +125,19 @@ pub const CANCELLED: &str = "not run: the turn was cancelled";
 struct CallHost {
     turn: Arc<Turn>,
     tag: StreamTag,
-    call: ToolCall,
+    call: Arc<ToolCall>,
 }
 
 #[async_trait]
 impl Host for CallHost {
-    async fn output(&self, stream: tools::Stream, text: String) {
-        let stream = match stream {
-            tools::Stream::Stdout => OutputStream::Stdout,
-            tools::Stream::Stderr => OutputStream::Stderr,
-        };
-        let fact = Fact::ItemGrew {
-            tag: self.tag.clone(),
-            item: self.call.item.clone(),
-            content: 0,
-            growth: Growth::Output(stream),
-            delta: text,
-        };
+    async fn output(&self, stream: OutputStream, delta: String) {
+        let what = ToolFact::Wrote { stream, delta };
+        let fact = Fact::tool(self.tag.clone(), Arc::clone(&self.call), what);
         // A session that is gone ends the turn at its next step.
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }
 
-    async fn ask(&self, questions: Vec<tools::Question>) -> Option<Vec<tools::QuestionAnswer>> {
-        let questions: Vec<Question> = questions.into_iter().zip(1..).map(question).collect();
+    async fn ask(&self, questions: Vec<Question>) -> Option<Vec<tools::QuestionAnswer>> {
         let ids: Vec<String> = questions.iter().map(|each| each.id.clone()).collect();
         let kind = AskKind::Questions(questions);
         match self
@@ -175,92 +158,19 @@ impl Host for CallHost {
         }
     }
 
-    async fn set_plan(&self, steps: Vec<tools::PlanStep>) {
-        let steps = steps.into_iter().map(plan_step).collect();
+    async fn set_plan(&self, steps: Vec<PlanStep>) {
         let turn = Some(self.turn.id.clone());
-        let fact = Fact::PlanChanged { turn, steps };
+        let fact = Fact::Turn(TurnFact::PlanChanged { turn, steps });
         // As above: a lost session is noticed at the next step.
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }
 
-    async fn may_follow(&self, url: &str) -> Result<(), String> {
-        gate::may_follow(&self.turn, &self.call, url).await
+    async fn may_go_on(&self, input: Value) -> Result<(), String> {
+        gate::may_go_on(&self.turn, &self.call, input).await
     }
 
     async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure> {
         sub::run(&self.turn, &self.tag, &self.call, kind, task).await
-    }
-}
-
-fn question((question, number): (tools::Question, u32)) -> Question {
-    Question {
-        id: format!("q{number}"),
-        header: question.header,
-        question: question.question,
-        options: question
-            .options
-            .into_iter()
-            .map(|(label, description)| QuestionOption { label, description })
-            .collect(),
-        multi_select: question.multi_select,
-    }
-}
-
-fn plan_step(step: tools::PlanStep) -> PlanStep {
-    PlanStep {
-        content: step.content,
-        status: match step.status {
-            tools::PlanStatus::Pending => PlanStepStatus::Pending,
-            tools::PlanStatus::InProgress => PlanStepStatus::InProgress,
-            tools::PlanStatus::Completed => PlanStepStatus::Completed,
-        },
-        active_form: step.active_form,
-    }
-}
-
-fn output_of(output: Output) -> ToolOutput {
-    match output {
-        Output::Text(text) => ToolOutput::Text(text),
-        Output::Command {
-            stdout,
-            stderr,
-            exit_code,
-            duration_ms,
-        } => ToolOutput::Command {
-            stdout,
-            stderr,
-            exit_code,
-            duration_ms,
-        },
-        Output::Files { summary, changes } => ToolOutput::Files {
-            summary,
-            changes: changes.into_iter().map(file_change).collect(),
-        },
-        Output::Json(value) => ToolOutput::Json(value),
-    }
-}
-
-fn file_change(change: tools::Change) -> FileChange {
-    FileChange {
-        path: change.path,
-        kind: match change.kind {
-            tools::ChangeKind::Add => FileChangeKind::Add,
-            tools::ChangeKind::Update => FileChangeKind::Update,
-            tools::ChangeKind::Delete => FileChangeKind::Delete,
-        },
-        diff: change.diff,
-    }
-}
-
-/// What kind of work a tool of this name does.
-pub fn class_of(tools: &tools::Toolbox, name: &str) -> ToolClass {
-    match tools.get(name).map(|tool| tool.class()) {
-        Some(tools::Class::Command) => ToolClass::Command,
-        Some(tools::Class::FileRead) => ToolClass::FileRead,
-        Some(tools::Class::FileChange) => ToolClass::FileChange,
-        Some(tools::Class::Question) => ToolClass::Question,
-        Some(tools::Class::Plan) => ToolClass::Plan,
-        Some(tools::Class::Other) | None => ToolClass::Other,
     }
 }
 

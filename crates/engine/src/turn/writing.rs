@@ -9,7 +9,7 @@ use checkpoints::{Moment, Vault, Work, Working};
 use parking_lot::Mutex;
 use tokio::sync::{OnceCell, mpsc};
 use tokio_util::sync::CancellationToken;
-use vocabulary::{Fact, ToolCall, ToolClass, ToolOutcome, ToolOutput, TurnId};
+use vocabulary::{Fact, FilesFact, NoteFact, Subject, ToolCall, ToolOutcome, ToolOutput, TurnId};
 
 use super::{FromTurn, SessionGone, Turn};
 use crate::keeper::thread::ThreadFiles;
@@ -17,9 +17,6 @@ use crate::keeper::{Haste, Keeper, Ticket, Trouble, words};
 use crate::limits::{
     AFTER_WRITE_WAIT_MAX, FIRST_WRITE_WAIT_MAX, RESTORE_WAIT_MAX, TURN_DIFF_BYTES_MAX,
 };
-
-/// Fields of a call's input that name files.
-const PATH_FIELDS: [&str; 3] = ["filePath", "notebookPath", "path"];
 
 /// What a turn has to do with files; its session has it, too, and outlives it.
 pub struct Writing {
@@ -73,7 +70,7 @@ impl Writing {
 
 /// Sees to it that what a call is about to change is kept as it was.
 pub async fn before(turn: &Turn, call: &ToolCall) -> Result<(), SessionGone> {
-    let Some(files) = turn.writing.files.as_ref().filter(|_| writes(call.class)) else {
+    let Some(files) = turn.writing.files.as_ref().filter(|_| writes(call)) else {
         return Ok(());
     };
     let first = turn.writing.first.get_or_init(|| first_write(turn, files));
@@ -84,13 +81,9 @@ pub async fn before(turn: &Turn, call: &ToolCall) -> Result<(), SessionGone> {
     let before = turn.writing.before.lock().clone();
     match before {
         // The look goes on while the call runs.
-        Some(ticket) if !ticket.is_over() => match call.class {
-            ToolClass::FileChange => ticket.keep(paths_in(turn, call, None)).await,
-            ToolClass::Command
-            | ToolClass::FileRead
-            | ToolClass::Question
-            | ToolClass::Plan
-            | ToolClass::Other => ticket.blur(),
+        Some(ticket) if !ticket.is_over() => match call.changes_files() {
+            true => ticket.keep(paths_in(turn, call, None)).await,
+            false => ticket.blur(),
         },
         Some(ticket) => {
             if let Err(trouble) = ticket.found().await {
@@ -102,11 +95,8 @@ pub async fn before(turn: &Turn, call: &ToolCall) -> Result<(), SessionGone> {
     Ok(())
 }
 
-fn writes(class: ToolClass) -> bool {
-    match class {
-        ToolClass::Command | ToolClass::FileChange => true,
-        ToolClass::FileRead | ToolClass::Question | ToolClass::Plan | ToolClass::Other => false,
-    }
+fn writes(call: &ToolCall) -> bool {
+    call.is_command() || call.changes_files()
 }
 
 async fn first_write(turn: &Turn, files: &Arc<ThreadFiles>) {
@@ -123,7 +113,7 @@ async fn first_write(turn: &Turn, files: &Arc<ThreadFiles>) {
         let _ = ticket.found().await;
         for line in files.secure().await {
             // A lost session is noticed at the next step.
-            let _ = turn.tell(Fact::Logged { line }).await;
+            let _ = turn.tell(Fact::Note(NoteFact::Logged { line })).await;
         }
     };
     // Whoever comes too late is not waited for, but counts all the same.
@@ -156,7 +146,7 @@ async fn complain(turn: &Turn, files: &ThreadFiles, trouble: &Trouble) -> Result
         return Ok(());
     }
     let line = format!("[checkpoints] files are changed without being kept: {trouble}");
-    turn.tell(Fact::Logged { line }).await
+    turn.tell(Fact::Note(NoteFact::Logged { line })).await
 }
 
 /// Keeps what a call changed and has it told; what takes long goes on without the turn.
@@ -170,19 +160,13 @@ pub async fn after(turn: &Turn, call: &ToolCall, outcome: &ToolOutcome) -> Resul
         }
         ToolOutcome::Denied(_) | ToolOutcome::NotRun { .. } => false,
     };
-    if !ran || !writes(call.class) {
+    if !ran || !writes(call) {
         return Ok(());
     }
     // What the call did is told after its end.
     turn.heard().await?;
-    let paths = match call.class {
-        ToolClass::FileChange => Some(paths_in(turn, call, Some(outcome))),
-        ToolClass::Command
-        | ToolClass::FileRead
-        | ToolClass::Question
-        | ToolClass::Plan
-        | ToolClass::Other => None,
-    };
+    let changes_files = call.changes_files();
+    let paths = changes_files.then(|| paths_in(turn, call, Some(outcome)));
     if paths.as_ref().is_some_and(Vec::is_empty) {
         return Ok(());
     }
@@ -235,7 +219,7 @@ impl Follow {
             && let Some(to_session) = self.to_session.upgrade()
         {
             let turn = self.turn.clone();
-            let fact = Fact::TurnDiffed { turn, diff };
+            let fact = Fact::Files(FilesFact::TurnDiffed { turn, diff });
             // A turn that is over has nobody left to tell.
             let _ = to_session.send(FromTurn::Tell(fact)).await;
         }
@@ -259,9 +243,16 @@ impl Follow {
 
 /// The files of the workspace that a call names, and those that its outcome does.
 fn paths_in(turn: &Turn, call: &ToolCall, outcome: Option<&ToolOutcome>) -> Vec<PathBuf> {
-    let named = PATH_FIELDS
-        .iter()
-        .filter_map(|field| call.input.get(field)?.as_str());
+    let named = match &call.subject {
+        Subject::Files(files) => files.as_slice(),
+        Subject::Command { .. }
+        | Subject::Web { .. }
+        | Subject::Mcp { .. }
+        | Subject::Question
+        | Subject::Plan
+        | Subject::Other => &[],
+    };
+    let named = named.iter().map(|file| file.path.as_str());
     let changed = match outcome {
         Some(ToolOutcome::Succeeded(ToolOutput::Files { changes, .. }))
         | Some(ToolOutcome::Interrupted(ToolOutput::Files { changes, .. })) => changes.as_slice(),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use vocabulary::{
-    Answer, Call, Fact, NewThread, Refusal, Reply, SteerTurn, ThreadId, TurnOutcome, Why,
+    Answer, AskFact, Call, Fact, NewThread, Refusal, Reply, SteerTurn, ThreadId, TurnFact,
+    TurnOutcome, Why,
 };
 
 use crate::house::{House, Stage, said, steered};
@@ -60,7 +61,7 @@ async fn the_same_steer_twice_is_taken_once_even_before_it_is_on_disk() {
     assert_eq!(outcome, TurnOutcome::Completed);
     let facts = house.log(thread).await;
     let steers = facts.iter().filter_map(|fact| match fact {
-        Fact::TurnSteered { input, .. } => Some(input.text.as_str()),
+        Fact::Turn(TurnFact::Steered { input, .. }) => Some(input.text.as_str()),
         _ => None,
     });
     assert_eq!(steers.collect::<Vec<_>>(), ["and this"]);
@@ -144,7 +145,15 @@ async fn the_first_answer_to_a_question_stands() {
         assert!(text.contains(kept), "{text}");
     }
     let told = ear.facts().into_iter();
-    let told = told.filter(|fact| matches!(fact, Fact::AskProgressed { .. }));
+    let told = told.filter(|fact| {
+        matches!(
+            fact,
+            Fact::Ask {
+                what: AskFact::Progressed { .. },
+                ..
+            }
+        )
+    });
     assert_eq!(told.count(), 1, "the next question is told once");
 }
 
@@ -160,9 +169,10 @@ async fn an_answer_out_of_order_makes_nobody_be_asked_again() {
     }
     ear.completed().await;
     let next = ear.facts().into_iter().filter_map(|fact| match fact {
-        Fact::AskProgressed { next, position, .. } => {
-            Some((next.as_ref().map(|next| next.id.as_str()), *position))
-        }
+        Fact::Ask {
+            what: AskFact::Progressed { next, position, .. },
+            ..
+        } => Some((next.as_ref().map(|next| next.id.as_str()), *position)),
         _ => None,
     });
     assert_eq!(next.collect::<Vec<_>>(), [(None, 0), (Some("q3"), 2)]);

@@ -3,8 +3,8 @@
 use engine::ListenFrom;
 use providers::{Block, Message, ToolResult};
 use serde_json::json;
-use tools::Class;
-use vocabulary::{Call, Changes, Fact, TurnOutcome};
+use vocabulary::Effects;
+use vocabulary::{Call, Changes, Fact, ToolEvent, ToolFact, TurnOutcome};
 
 use crate::house::{House, Stage};
 use crate::puppet::{Gate, Play, Puppet, calls, native, says};
@@ -41,8 +41,8 @@ pub fn result(call_id: &str, name: &str, text: &str) -> ToolResult {
 
 pub fn stage_with(puppet: &std::sync::Arc<Puppet>, toys: &Toys) -> Stage {
     let mut stage = Stage::of(puppet);
-    stage.tools.add(toys.tool("look", Class::FileRead));
-    stage.tools.add(toys.tool("act", Class::Other));
+    stage.tools.add(toys.tool("look", Effects::READS));
+    stage.tools.add(toys.tool("act", Effects::RUNS));
     stage
 }
 
@@ -167,7 +167,7 @@ async fn arguments_that_cannot_be_read_run_nothing_after_a_crash_either() {
         says("sorry"),
     ]);
     let mut stage = stage_with(&puppet, &toys);
-    stage.tools.add(toys.asking_tool("beg", Class::Other));
+    stage.tools.add(toys.asking_tool("beg", Effects::RUNS));
     let house = House::staged(stage);
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
@@ -327,7 +327,15 @@ async fn a_cancel_ends_all_calls_and_starts_none() {
     let ends = ear
         .facts()
         .iter()
-        .filter(|fact| matches!(fact, Fact::ToolFinished { .. }))
+        .filter(|fact| {
+            matches!(
+                fact,
+                Fact::Tool(ToolEvent {
+                    what: ToolFact::Finished { .. },
+                    ..
+                })
+            )
+        })
         .count();
     assert_eq!(ends, 3, "every call has an end");
     house.say(thread, "more").await.expect("a turn");

@@ -5,7 +5,10 @@ use std::time::Duration;
 use engine::ListenFrom;
 use providers::{ErrorKind, Message, Part};
 use serde_json::json;
-use vocabulary::{Call, Fact, Item, StopReason, ToolOutcome, TurnErrorKind, TurnOutcome};
+use vocabulary::{
+    Call, Fact, Item, ItemFact, StepFact, StopReason, ToolEvent, ToolFact, ToolOutcome,
+    TurnErrorKind, TurnOutcome,
+};
 
 use crate::answers::{answer, stage_with, text, tool_call};
 use crate::house::House;
@@ -23,10 +26,18 @@ async fn a_provider_that_tries_again_is_told_of_and_not_kept() {
     let house = House::with(&puppet);
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
-    let delayed = |fact: &Fact| matches!(fact, Fact::StepDelayed { .. });
+    let delayed = |fact: &Fact| {
+        matches!(
+            fact,
+            Fact::Step {
+                what: StepFact::Delayed { .. },
+                ..
+            }
+        )
+    };
     let told = ear.fact(delayed).await;
     assert!(
-        matches!(&told, Fact::StepDelayed { attempt: 1, delay_ms: 2_000, error, discards: false, .. }
+        matches!(&told, Fact::Step { what: StepFact::Delayed { attempt: 1, delay_ms: 2_000, error, discards: false, .. }, .. }
             if error == "overloaded"),
         "{told:?}"
     );
@@ -51,10 +62,18 @@ async fn an_answer_that_breaks_off_is_asked_for_again_and_does_not_count() {
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
     let delayed = ear
-        .fact(|fact| matches!(fact, Fact::StepDelayed { .. }))
+        .fact(|fact| {
+            matches!(
+                fact,
+                Fact::Step {
+                    what: StepFact::Delayed { .. },
+                    ..
+                }
+            )
+        })
         .await;
     assert!(
-        matches!(&delayed, Fact::StepDelayed { attempt: 1, error, discards: true, .. } if error == "cut off")
+        matches!(&delayed, Fact::Step { what: StepFact::Delayed { attempt: 1, error, discards: true, .. }, .. } if error == "cut off")
     );
     assert_eq!(ear.completed().await, "whole");
     assert_eq!(toys.notes(), [] as [&str; 0], "its call was not made");
@@ -64,11 +83,11 @@ async fn an_answer_that_breaks_off_is_asked_for_again_and_does_not_count() {
     let log = house.log(thread).await;
     assert!(log.iter().any(|fact| matches!(
         fact,
-        Fact::ItemFinished { body: Item::AgentMessage { text, partial: true, .. }, .. } if text == "and th"
+        Fact::Item { what: ItemFact::Finished { body: Item::AgentMessage { text, partial: true, .. }, .. }, .. } if text == "and th"
     )));
     assert!(log.iter().any(|fact| matches!(
         fact,
-        Fact::ToolFinished { outcome: ToolOutcome::NotRun { why }, .. } if why.contains("broke off")
+        Fact::Tool(ToolEvent { what: ToolFact::Finished { outcome: ToolOutcome::NotRun { why }, .. }, .. }) if why.contains("broke off")
     )));
     let mut talk = vec![Message::user("go"), answer("whole"), Message::user("more")];
     house.say(thread, "more").await.expect("a turn");
@@ -180,8 +199,11 @@ async fn a_cancel_lets_the_stream_go_and_keeps_what_was_said() {
     assert!(before.elapsed() < Duration::from_secs(1), "at once");
     assert!(ear.facts().iter().any(|fact| matches!(
         fact,
-        Fact::StepFailed {
-            reason: StopReason::Aborted,
+        Fact::Step {
+            what: StepFact::Failed {
+                reason: StopReason::Aborted,
+                ..
+            },
             ..
         }
     )));
@@ -198,8 +220,16 @@ async fn a_cancel_ends_the_wait_for_the_next_try() {
     let house = House::with(&puppet);
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
-    ear.fact(|fact| matches!(fact, Fact::StepDelayed { .. }))
-        .await;
+    ear.fact(|fact| {
+        matches!(
+            fact,
+            Fact::Step {
+                what: StepFact::Delayed { .. },
+                ..
+            }
+        )
+    })
+    .await;
     let cancel = Call::CancelTurn { thread, turn: None };
     house.call(cancel).await.expect("a cancel");
     // Nothing came in its place, so it is what the turn said.

@@ -3,8 +3,8 @@
 use providers::Purpose;
 use providers::catalog::Model;
 use serde_json::json;
-use tools::Class;
-use vocabulary::{Budgets, Changes, Fact, ThreadId, TurnErrorKind, Usage};
+use vocabulary::Effects;
+use vocabulary::{Budgets, Changes, Fact, StepFact, ThreadId, TurnErrorKind, Usage};
 
 use crate::house::{House, Stage};
 use crate::puppet::{self, Play, Puppet, big, calls, says};
@@ -12,7 +12,7 @@ use crate::toys::Toys;
 
 fn stage(puppet: &std::sync::Arc<Puppet>, budgets: Budgets) -> Stage {
     let mut stage = Stage::of(puppet);
-    stage.tools.add(Toys::new().tool("look", Class::FileRead));
+    stage.tools.add(Toys::new().tool("look", Effects::READS));
     stage.budgets = budgets;
     stage
 }
@@ -85,7 +85,10 @@ async fn a_thread_out_of_tokens_asks_nothing_until_it_gets_more() {
     house.say(thread, "more").await.expect("a turn");
     assert_eq!(ear.completed().await, "two");
     let finished = ear.facts().into_iter().rev().find_map(|fact| match fact {
-        Fact::StepFinished { thread_usage, .. } => Some(*thread_usage),
+        Fact::Step {
+            what: StepFact::Finished { thread_usage, .. },
+            ..
+        } => Some(*thread_usage),
         // tidy: wildcard, because only the end of a step has it.
         _ => None,
     });

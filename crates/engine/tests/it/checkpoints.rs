@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use checkpoints::{Limits, Options, Policy, Vault};
 use engine::{Checkpoints as Setting, ListenFrom};
 use serde_json::json;
-use tools::Class;
 use vocabulary::{
     Call, Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
-    Fact, FileChangeKind, FileVersion, NewThread, Refusal, Reply, Standing, ThreadId, Timestamp,
-    Touch, Touched, Trigger, Why,
+    Fact, FileChangeKind, FileVersion, FilesFact, NewThread, NoteFact, Refusal, Reply, Standing,
+    ThreadId, Timestamp, ToolEvent, ToolFact, Touch, Touched, Trigger, TurnFact, Why,
 };
 
 mod lasting;
@@ -74,20 +73,20 @@ async fn restore(
 
 /// The next news of the checkpoints.
 async fn news(ear: &mut Ear) -> (CheckpointNews, Checkpoints) {
-    let told = |fact: &Fact| matches!(fact, Fact::CheckpointsChanged { .. });
+    let told = |fact: &Fact| matches!(fact, Fact::Files(FilesFact::CheckpointsChanged { .. }));
     match ear.fact(told).await {
-        Fact::CheckpointsChanged { news, now } => (news, (*now).clone()),
+        Fact::Files(FilesFact::CheckpointsChanged { news, now }) => (news, (*now).clone()),
         other => panic!("no news: {other:?}"),
     }
 }
 
 async fn files(ear: &mut Ear) -> Fact {
-    ear.fact(|fact| matches!(fact, Fact::FilesChanged { .. }))
+    ear.fact(|fact| matches!(fact, Fact::Files(FilesFact::Changed { .. })))
         .await
 }
 
 async fn logged(ear: &mut Ear, words: &str) {
-    ear.fact(|fact| matches!(fact, Fact::Logged { line } if line.contains(words)))
+    ear.fact(|fact| matches!(fact, Fact::Note(NoteFact::Logged { line }) if line.contains(words)))
         .await;
 }
 
@@ -212,7 +211,7 @@ async fn every_turn_leaves_a_checkpoint_and_says_what_it_changed() {
         }
     );
     let turn_id = ear.facts().iter().find_map(|fact| match fact {
-        Fact::TurnStarted { turn, .. } => Some(turn.clone()),
+        Fact::Turn(TurnFact::Started { turn, .. }) => Some(turn.clone()),
         _ => None,
     });
     let told: Vec<Fact> = ear
@@ -221,30 +220,35 @@ async fn every_turn_leaves_a_checkpoint_and_says_what_it_changed() {
         .filter(|fact| {
             matches!(
                 fact,
-                Fact::ToolFinished { .. }
-                    | Fact::FilesChanged { .. }
-                    | Fact::TurnDiffed { .. }
-                    | Fact::TurnFinished { .. }
-                    | Fact::CheckpointsChanged { .. }
+                Fact::Tool(ToolEvent {
+                    what: ToolFact::Finished { .. },
+                    ..
+                }) | Fact::Files(FilesFact::Changed { .. })
+                    | Fact::Files(FilesFact::TurnDiffed { .. })
+                    | Fact::Turn(TurnFact::Finished { .. })
+                    | Fact::Files(FilesFact::CheckpointsChanged { .. })
             )
         })
         .cloned()
         .collect();
     let [
-        Fact::ToolFinished { .. },
+        Fact::Tool(ToolEvent {
+            what: ToolFact::Finished { .. },
+            ..
+        }),
         changed,
-        Fact::TurnDiffed { diff, .. },
-        Fact::TurnFinished { .. },
-        Fact::CheckpointsChanged { .. },
+        Fact::Files(FilesFact::TurnDiffed { diff, .. }),
+        Fact::Turn(TurnFact::Finished { .. }),
+        Fact::Files(FilesFact::CheckpointsChanged { .. }),
     ] = told.as_slice()
     else {
         panic!("not in this order: {told:#?}")
     };
     let added = version("a.txt", 1, 8, FileChangeKind::Add);
-    let expected = Fact::FilesChanged {
+    let expected = Fact::Files(FilesFact::Changed {
         turn: turn_id,
         files: vec![added],
-    };
+    });
     assert_eq!(*changed, expected);
     assert!(diff.contains("+one\n+two\n"), "{diff}");
     let now = turn(&house, thread, &mut ear).await;
@@ -310,13 +314,15 @@ async fn what_a_command_or_a_person_changed_is_told_to_everyone_there() {
         panic!("no turn")
     };
     let changed = vec![version("d/c.txt", 1, 3, FileChangeKind::Add)];
-    let told = |turn| Fact::FilesChanged {
-        turn,
-        files: changed.clone(),
+    let told = |turn| {
+        Fact::Files(FilesFact::Changed {
+            turn,
+            files: changed.clone(),
+        })
     };
     assert_eq!(files(&mut ear).await, told(Some(turn)));
     assert_eq!(files(&mut other).await, told(None));
-    ear.fact(|fact| matches!(fact, Fact::TurnDiffed { diff, .. } if diff.contains("+hi")))
+    ear.fact(|fact| matches!(fact, Fact::Files(FilesFact::TurnDiffed { diff, .. }) if diff.contains("+hi")))
         .await;
     ear.completed().await;
     news(&mut ear).await;
@@ -324,10 +330,10 @@ async fn what_a_command_or_a_person_changed_is_told_to_everyone_there() {
     ask(&house, thread, CheckpointCall::Take)
         .await
         .expect("a checkpoint");
-    let changed = Fact::FilesChanged {
+    let changed = Fact::Files(FilesFact::Changed {
         turn: None,
         files: vec![version("d/c.txt", 2, 8, FileChangeKind::Update)],
-    };
+    });
     assert_eq!(files(&mut ear).await, changed);
     assert_eq!(files(&mut other).await, changed);
 }

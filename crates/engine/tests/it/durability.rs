@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use store::StoreError;
 use store::faulty::Fault;
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Changes, Fact, Item, NewThread, Reply, Seq, Status, ToolOutcome,
-    TurnErrorKind, TurnOutcome, Why,
+    Answer, ApprovalAnswer, AskFact, Call, Changes, Fact, Item, ItemFact, NewThread, Reply, Seq,
+    Status, StepFact, ThreadFact, ToolEvent, ToolFact, ToolOutcome, TurnErrorKind, TurnFact,
+    TurnOutcome, Why,
 };
 
 use store::Store;
@@ -34,7 +35,7 @@ async fn a_running_turn_is_closed_as_failed_after_a_crash() {
     let thread = house.thread().await;
     let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
     house.say(thread, "go").await.expect("a turn");
-    ear.fact(|fact| matches!(fact, Fact::StepStarted { tag } if tag.step == 2))
+    ear.fact(|fact| matches!(fact, Fact::Step { tag, what: StepFact::Started } if tag.step == 2))
         .await;
     let head = house
         .kept(thread)
@@ -49,14 +50,14 @@ async fn a_running_turn_is_closed_as_failed_after_a_crash() {
     let (view, mut ear) = house.listen(thread, ListenFrom::After(head)).await;
     assert!(view.turn.is_none() && view.thread.status == Status::Error);
     ear.until(|told| matches!(told, Told::CaughtUp(_))).await;
-    let Some(Fact::TurnFinished {
+    let Some(Fact::Turn(TurnFact::Finished {
         outcome: TurnOutcome::Failed(error),
         text,
         ..
-    }) = ear
+    })) = ear
         .facts()
         .into_iter()
-        .rfind(|fact| matches!(fact, Fact::TurnFinished { .. }))
+        .rfind(|fact| matches!(fact, Fact::Turn(TurnFact::Finished { .. })))
     else {
         panic!("the turn has no end")
     };
@@ -89,7 +90,16 @@ async fn partial_text_survives_a_crash() {
         .expect("a read")
         .is_none_or(|kept| kept.drafts.is_empty())
     {
-        ear.fact(|fact| matches!(fact, Fact::ItemGrew { .. })).await;
+        ear.fact(|fact| {
+            matches!(
+                fact,
+                Fact::Item {
+                    what: ItemFact::Grew { .. },
+                    ..
+                }
+            )
+        })
+        .await;
         grown += 1;
     }
     assert!(
@@ -108,7 +118,7 @@ async fn partial_text_survives_a_crash() {
     };
     assert!(entries.iter().any(|entry| matches!(
         &entry.event.fact,
-        Fact::ItemFinished { body: Item::AgentMessage { text, partial: true, .. }, .. }
+        Fact::Item { what: ItemFact::Finished { body: Item::AgentMessage { text, partial: true, .. }, .. }, .. }
             if text.starts_with("w0 w1 ")
     )));
 }
@@ -122,9 +132,21 @@ async fn a_waiting_turn_is_picked_up_after_a_crash() {
     let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
     house.say(thread, "go").await.expect("a turn");
     let opened = ear
-        .fact(|fact| matches!(fact, Fact::AskOpened { .. }))
+        .fact(|fact| {
+            matches!(
+                fact,
+                Fact::Ask {
+                    what: AskFact::Opened { .. },
+                    ..
+                }
+            )
+        })
         .await;
-    let Fact::AskOpened { ask, .. } = opened else {
+    let Fact::Ask {
+        what: AskFact::Opened { ask, .. },
+        ..
+    } = opened
+    else {
         panic!("no ask")
     };
 
@@ -144,17 +166,20 @@ async fn a_waiting_turn_is_picked_up_after_a_crash() {
         })
         .await
         .expect("an open ask");
-    let Fact::TurnFinished { outcome, text, .. } = ear.rest().await else {
+    let Fact::Turn(TurnFact::Finished { outcome, text, .. }) = ear.rest().await else {
         panic!("no end")
     };
     assert_eq!((outcome, text.as_str()), (TurnOutcome::Completed, "did it"));
     let ran = |fact: &&Fact| {
         matches!(
             fact,
-            Fact::ToolFinished {
-                outcome: ToolOutcome::Succeeded(_),
+            Fact::Tool(ToolEvent {
+                what: ToolFact::Finished {
+                    outcome: ToolOutcome::Succeeded(_),
+                    ..
+                },
                 ..
-            }
+            })
         )
     };
     assert_eq!(ear.facts().iter().filter(|fact| ran(fact)).count(), 2);
@@ -169,14 +194,34 @@ async fn stopping_leaves_a_waiting_turn_waiting_and_fails_a_running_one() {
     let (waiting, running) = (house.thread().await, house.thread().await);
     let (_, mut ear) = house.listen(waiting, ListenFrom::Head).await;
     house.say(waiting, "go").await.expect("a turn");
-    ear.fact(|fact| matches!(fact, Fact::AskOpened { .. }))
-        .await;
+    ear.fact(|fact| {
+        matches!(
+            fact,
+            Fact::Ask {
+                what: AskFact::Opened { .. },
+                ..
+            }
+        )
+    })
+    .await;
     let (_, mut other) = house.listen(running, ListenFrom::Head).await;
     house.say(running, "go").await.expect("a turn");
     let opened = other
-        .fact(|fact| matches!(fact, Fact::AskOpened { .. }))
+        .fact(|fact| {
+            matches!(
+                fact,
+                Fact::Ask {
+                    what: AskFact::Opened { .. },
+                    ..
+                }
+            )
+        })
         .await;
-    let Fact::AskOpened { ask, .. } = opened else {
+    let Fact::Ask {
+        what: AskFact::Opened { ask, .. },
+        ..
+    } = opened
+    else {
         panic!("no ask")
     };
     let answer = Answer::Approval(ApprovalAnswer::Once);
@@ -223,7 +268,7 @@ async fn a_failed_append_refuses_the_call_and_the_disk_is_the_truth() {
     let refused = house.call(change.clone()).await.expect_err("a full disk");
     assert_eq!(refused.why, Why::Storage);
     ear.until(|told| *told == Told::Ended).await;
-    let titled = |told: &Told| matches!(told, Told::Event(event) if matches!(&event.fact, Fact::TitleChanged { title, .. } if title.text == "lost"));
+    let titled = |told: &Told| matches!(told, Told::Event(event) if matches!(&event.fact, Fact::Thread(ThreadFact::Titled { title, .. }) if title.text == "lost"));
     assert!(
         !ear.heard.iter().any(titled),
         "nobody was told what is not on disk"
@@ -262,7 +307,7 @@ proptest! {
                     acknowledged += 1;
                     ear.until(|told| match told {
                         Told::Ended => true,
-                        Told::Event(event) => matches!(event.fact, Fact::TurnFinished { .. }),
+                        Told::Event(event) => matches!(event.fact, Fact::Turn(TurnFact::Finished { .. })),
                         Told::Gap { .. } | Told::CaughtUp(_) => false,
                     }).await;
                 }

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use engine::{Grants, ListenFrom, fold};
+use engine::{Grants, ListenFrom};
 use serde_json::{Value, json};
-use store::{Batch, Store, StoreError, StoredEvent};
-use tools::Class;
+use store::{Batch, Store, StoreError};
+use vocabulary::Effects;
 use vocabulary::{
-    Answer, Approval, ApprovalAnswer, Ask, AskKind, Call, Caller, Closing, Fact, Giver, Grant,
-    GrantScope, Refusal, Reply, Seq, ThreadId, ToolOutcome, ToolOutput, Why,
+    Answer, Approval, ApprovalAnswer, Ask, AskFact, AskKind, Call, Caller, Closing, Fact, Grant,
+    GrantScope, Person, Refusal, Reply, ThreadId, ToolEvent, ToolFact, ToolOutcome, ToolOutput,
+    Why,
 };
 
 use crate::house::{Ear, House, Stage};
@@ -17,9 +18,20 @@ use crate::puppet::{Puppet, calls, says};
 use crate::toys::Toys;
 
 async fn asked(ear: &mut Ear) -> (Ask, Approval) {
-    let fact = ear.fact(|fact| matches!(fact, Fact::AskOpened { .. }));
+    let fact = ear.fact(|fact| {
+        matches!(
+            fact,
+            Fact::Ask {
+                what: AskFact::Opened { .. },
+                ..
+            }
+        )
+    });
     match fact.await {
-        Fact::AskOpened { ask, .. } => match ask.kind.clone() {
+        Fact::Ask {
+            what: AskFact::Opened { ask, .. },
+            ..
+        } => match ask.kind.clone() {
             AskKind::Approval(approval) => (ask, approval),
             AskKind::Questions(_) => panic!("not an approval: {ask:?}"),
         },
@@ -51,7 +63,15 @@ async fn listed(house: &House, thread: ThreadId) -> Vec<Grant> {
 }
 
 fn asks(ear: &Ear) -> usize {
-    let asked = |fact: &&&Fact| matches!(fact, Fact::AskOpened { .. });
+    let asked = |fact: &&&Fact| {
+        matches!(
+            fact,
+            Fact::Ask {
+                what: AskFact::Opened { .. },
+                ..
+            }
+        )
+    };
     ear.facts().iter().filter(asked).count()
 }
 
@@ -64,7 +84,7 @@ fn house_of(ids: &[&str]) -> House {
     });
     let mut stage = Stage::of(&Puppet::new(plays));
     let toys = Toys::new();
-    stage.tools.add(toys.asking_tool("toy", Class::Other));
+    stage.tools.add(toys.asking_tool("toy", Effects::RUNS));
     House::staged(stage)
 }
 
@@ -111,7 +131,7 @@ async fn a_grant_is_kept_before_its_answer_is_acknowledged() {
             thread: Some(thread),
             turn: (scope == GrantScope::Turn).then(|| ask.turn.clone()),
             directory: house.directory().to_owned(),
-            by: Some(Giver {
+            by: Some(Person {
                 member: "owner".to_owned(),
                 via: None,
             }),
@@ -153,8 +173,8 @@ async fn a_grant_revoked_in_another_process_is_gone_at_once() {
             calls("c3", "toy", json!({ "id": "same" })),
             says("done"),
         ]));
-        stage.tools.add(toys.asking_tool("toy", Class::Other));
-        stage.tools.add(toys.tool("wait", Class::Other));
+        stage.tools.add(toys.asking_tool("toy", Effects::RUNS));
+        stage.tools.add(toys.tool("wait", Effects::RUNS));
         let house = House::staged(stage);
         let (thread, mut ear) = house.heard_thread().await;
         house.say(thread, "go").await.expect("a turn");
@@ -301,52 +321,6 @@ async fn grants_of_older_versions_are_taken_over_once() {
 }
 
 #[tokio::test]
-async fn a_log_of_an_older_version_folds_as_it_did() {
-    let house = House::new("turn\n call bash {\"command\":\"touch x\"}\nnext\n say done");
-    let thread = house.thread().await;
-    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
-    house.say(thread, "go").await.expect("a turn");
-    let (ask, _) = asked(&mut ear).await;
-    let yes = ApprovalAnswer::ForSession;
-    answer(&house, thread, &ask, yes).await.expect("taken");
-    ear.rest().await;
-    let kept = house.kept(thread).await;
-    assert_eq!(
-        kept.state.granted,
-        [],
-        "grants are not in the thread's state"
-    );
-    let log = house.store.events(thread, Seq::ZERO, u32::MAX).await;
-    let older: Vec<StoredEvent> = log.expect("a log").into_iter().map(without_keys).collect();
-    let (state, _) = fold(&older).expect("a log that folds");
-    let granted = state
-        .granted
-        .iter()
-        .map(|known| (&*known.what, known.scope));
-    let granted: Vec<_> = granted.collect();
-    assert_eq!(granted, [("touch x", GrantScope::Session)]);
-}
-
-fn without_keys(mut event: StoredEvent) -> StoredEvent {
-    fn strip(value: &mut Value) {
-        match value {
-            Value::Object(fields) => {
-                if fields.contains_key("dangerous") {
-                    fields.remove("key").expect("a key");
-                }
-                fields.values_mut().for_each(strip);
-            }
-            Value::Array(values) => values.iter_mut().for_each(strip),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-    let mut payload: Value = serde_json::from_slice(&event.payload).expect("JSON");
-    strip(&mut payload);
-    event.payload = Bytes::from(payload.to_string());
-    event
-}
-
-#[tokio::test]
 async fn what_a_person_approves_hides_nothing_and_runs_as_it_is() {
     let raw = "printf '%s' 'a\u{1b}[2Kb\u{202e}c\r' > out\ntrue";
     let script = json!({ "command": raw });
@@ -385,9 +359,20 @@ async fn waits_for_trust() -> (House, ThreadId, Ear, Ask) {
 }
 
 async fn used(ear: &mut Ear) -> ToolOutcome {
-    let finished = ear.fact(|fact| matches!(fact, Fact::ToolFinished { .. }));
+    let finished = ear.fact(|fact| {
+        matches!(
+            fact,
+            Fact::Tool(ToolEvent {
+                what: ToolFact::Finished { .. },
+                ..
+            })
+        )
+    });
     match finished.await {
-        Fact::ToolFinished { outcome, .. } => outcome,
+        Fact::Tool(ToolEvent {
+            what: ToolFact::Finished { outcome, .. },
+            ..
+        }) => outcome,
         other => panic!("no end: {other:?}"),
     }
 }
@@ -440,9 +425,21 @@ async fn trust_asked_for_before_a_restart_is_asked_for_again_if_it_changed() {
     let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
     // The turn sees what changed and asks again; the first ask is over.
     let closed = ear
-        .fact(|fact| matches!(fact, Fact::AskClosed { .. }))
+        .fact(|fact| {
+            matches!(
+                fact,
+                Fact::Ask {
+                    what: AskFact::Closed { .. },
+                    ..
+                }
+            )
+        })
         .await;
-    let Fact::AskClosed { ask, closing, .. } = closed else {
+    let Fact::Ask {
+        what: AskFact::Closed { ask, closing, .. },
+        ..
+    } = closed
+    else {
         panic!("not closed")
     };
     assert_eq!(ask, first);

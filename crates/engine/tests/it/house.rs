@@ -15,8 +15,9 @@ use store::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
 use tools::Toolbox;
 use vocabulary::{
-    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, Fact, ModelRef, Refusal,
-    Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, TurnOutcome,
+    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, Fact, ItemFact, ModelRef,
+    Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact, TurnFact,
+    TurnOutcome,
 };
 
 use crate::puppet::{self, BIG, PUPPET, Puppet};
@@ -234,7 +235,7 @@ impl House {
         };
         events
             .iter()
-            .filter(|event| matches!(event.fact, Fact::TurnStarted { .. }))
+            .filter(|event| matches!(event.fact, Fact::Turn(TurnFact::Started { .. })))
             .count()
     }
 
@@ -258,6 +259,11 @@ impl House {
             .expect("entries");
         let (state, entries) = fold(&log).expect("a log that folds");
         let row: ThreadState = serde_json::from_slice(&loaded.state).expect("a state row");
+        let mut row = row;
+        if let Some(turn) = &mut row.turn {
+            // Most parts are not in the log.
+            turn.parts = 0;
+        }
         assert_eq!(state, row, "the state row is the fold of the log");
         let rows: Vec<_> = rows.into_iter().map(|(row, _)| row).collect();
         assert_eq!(entries, rows, "the entries are those of the log");
@@ -299,6 +305,7 @@ fn open(
         searxng_url: None,
         budgets: stage.budgets,
         checkpoints: stage.checkpoints,
+        parts: |_| 1,
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());
@@ -402,19 +409,30 @@ impl Ear {
 
     /// Waits until this was just written.
     pub async fn word(&mut self, word: &str) -> Fact {
-        self.fact(|fact| matches!(fact, Fact::ItemGrew { delta, .. } if delta.trim() == word))
-            .await
+        self.fact(|fact| match fact {
+            Fact::Item {
+                what: ItemFact::Grew { delta, .. },
+                ..
+            }
+            | Fact::Tool(ToolEvent {
+                what: ToolFact::Wrote { delta, .. },
+                ..
+            }) => delta.trim() == word,
+            // tidy: wildcard, because nothing else is said word by word.
+            _ => false,
+        })
+        .await
     }
 
     pub async fn rest(&mut self) -> Fact {
-        self.fact(|fact| matches!(fact, Fact::TurnFinished { .. }))
+        self.fact(|fact| matches!(fact, Fact::Turn(TurnFact::Finished { .. })))
             .await
     }
 
     /// Waits for the end of the turn: how it ended, and its text.
     pub async fn ended(&mut self) -> (TurnOutcome, String) {
         match self.rest().await {
-            Fact::TurnFinished { outcome, text, .. } => (outcome, text),
+            Fact::Turn(TurnFact::Finished { outcome, text, .. }) => (outcome, text),
             other => panic!("no end: {other:?}"),
         }
     }

@@ -3,7 +3,7 @@
 use engine::Watcher;
 use vocabulary::{
     Call, Caller, Folder, LibraryCall, LibraryReply, NewThread, Notice, Refusal, Reply, Thread,
-    Tree, Why, Workspace, WorkspaceChange, WorkspaceDirectory, WorkspaceId,
+    ToolEvent, ToolFact, Tree, Why, Workspace, WorkspaceChange, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::house::House;
@@ -211,9 +211,11 @@ async fn tools_work_in_a_workspace_that_the_server_made() {
     let made = std::fs::read_to_string(thread.card.directory.join("made.txt"));
     assert_eq!(made.ok().as_deref(), Some("one\n"));
     let outcomes = ear.facts().into_iter().filter_map(|fact| match fact {
-        vocabulary::Fact::ToolFinished { call, outcome, .. } => {
-            Some((call.call_id.clone(), outcome))
-        }
+        vocabulary::Fact::Tool(ToolEvent {
+            call,
+            what: ToolFact::Finished { outcome, .. },
+            ..
+        }) => Some((call.call_id.clone(), outcome)),
         // tidy: wildcard, because only ends of calls are looked for.
         _ => None,
     });

@@ -10,8 +10,11 @@ use providers::{ErrorKind, Message, Purpose};
 use serde_json::json;
 use store::faulty::Fault;
 use store::{Store, StoreError};
-use tools::Class;
-use vocabulary::{Call, Fact, Seq, ToolOutcome, TurnErrorKind, TurnOutcome};
+use vocabulary::Effects;
+use vocabulary::{
+    Call, Fact, Seq, StepFact, ToolEvent, ToolFact, ToolOutcome, TurnErrorKind, TurnFact,
+    TurnOutcome,
+};
 
 use crate::answers::answer;
 use crate::house::{Ear, House, Stage, Told, wish};
@@ -50,8 +53,8 @@ fn busy_puppet() -> Arc<Puppet> {
 
 fn busy_stage(puppet: &Arc<Puppet>, toys: &Toys) -> Stage {
     let mut stage = Stage::of(puppet);
-    stage.tools.add(toys.tool("look", Class::FileRead));
-    stage.tools.add(toys.tool("act", Class::Other));
+    stage.tools.add(toys.tool("look", Effects::READS));
+    stage.tools.add(toys.tool("act", Effects::RUNS));
     stage.catalog = with_small_model(puppet::catalog(Model {
         context: Some(1_000),
         ..puppet::big()
@@ -67,12 +70,30 @@ async fn the_parts_of_a_busy_turn_are_numbered_without_holes() {
     house.say(thread, "go").await.expect("a turn");
     assert_eq!(ear.completed().await, "a\n\nb");
     let told = |is: fn(&&&Fact) -> bool| ear.facts().iter().filter(is).count();
-    assert_eq!(told(|fact| matches!(fact, Fact::Compacted { .. })), 1);
-    assert_eq!(told(|fact| matches!(fact, Fact::StepDelayed { .. })), 1);
+    assert_eq!(
+        told(|fact| matches!(
+            fact,
+            Fact::Step {
+                what: StepFact::Compacted { .. },
+                ..
+            }
+        )),
+        1
+    );
+    assert_eq!(
+        told(|fact| matches!(
+            fact,
+            Fact::Step {
+                what: StepFact::Delayed { .. },
+                ..
+            }
+        )),
+        1
+    );
     let mut next = 0;
     for fact in ear.facts() {
         let mut fact = fact.clone();
-        let parts = fact.parts();
+        let parts = 1;
         if let Some(tag) = fact.tag_mut() {
             assert_eq!(tag.part, next);
             next += parts;
@@ -161,7 +182,7 @@ async fn live_with_a_failing_append(nth: u64, fault: Fault) {
         steers += usize::from(house.steer(thread, "and this").await.is_ok());
         ear.until(|told| match told {
             Told::Ended => true,
-            Told::Event(event) => matches!(event.fact, Fact::TurnFinished { .. }),
+            Told::Event(event) => matches!(event.fact, Fact::Turn(TurnFact::Finished { .. })),
             Told::Gap { .. } | Told::CaughtUp(_) => false,
         })
         .await;
@@ -178,8 +199,8 @@ async fn live_with_a_failing_append(nth: u64, fault: Fault) {
     house.kept(thread).await;
     let log = house.log(thread).await;
     let count = |is: fn(&&Fact) -> bool| log.iter().filter(is).count();
-    assert!(count(|fact| matches!(fact, Fact::TurnStarted { .. })) >= turns);
-    assert!(count(|fact| matches!(fact, Fact::TurnSteered { .. })) >= steers);
+    assert!(count(|fact| matches!(fact, Fact::Turn(TurnFact::Started { .. }))) >= turns);
+    assert!(count(|fact| matches!(fact, Fact::Turn(TurnFact::Steered { .. }))) >= steers);
     let effects = toys.notes();
     for id in ["c", "d"] {
         let begins = format!("{id} begins");
@@ -208,7 +229,7 @@ async fn a_waiting_turn_whose_model_is_gone_fails_with_every_call_ended() {
     let toys = Toys::new();
     let puppet = Puppet::new([calls("c1", "beg", json!({"id": "a"}))]);
     let mut stage = Stage::of(&puppet);
-    stage.tools.add(toys.asking_tool("beg", Class::Other));
+    stage.tools.add(toys.asking_tool("beg", Effects::RUNS));
     let house = House::staged(stage);
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
@@ -221,10 +242,13 @@ async fn a_waiting_turn_whose_model_is_gone_fails_with_every_call_ended() {
     let log = house.log(thread).await;
     assert!(log.iter().any(|fact| matches!(
         fact,
-        Fact::ToolFinished {
-            outcome: ToolOutcome::NotRun { .. },
+        Fact::Tool(ToolEvent {
+            what: ToolFact::Finished {
+                outcome: ToolOutcome::NotRun { .. },
+                ..
+            },
             ..
-        }
+        })
     )));
     assert_eq!(toys.notes(), [] as [&str; 0]);
     house.kept(thread).await;

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use providers::{ErrorKind, Message};
 use serde_json::json;
-use tools::Class;
+use vocabulary::Effects;
 
 use crate::house::{House, Stage};
 use crate::puppet::{Gate, Play, Puppet, native};
@@ -180,9 +180,9 @@ async fn live(turns: Vec<Turn>) {
 fn stage(puppet: &Arc<Puppet>) -> Stage {
     let toys = Toys::new();
     let mut stage = Stage::of(puppet);
-    stage.tools.add(toys.tool("look", Class::FileRead));
-    stage.tools.add(toys.tool("act", Class::Other));
-    stage.tools.add(toys.asking_tool("beg", Class::Other));
+    stage.tools.add(toys.tool("look", Effects::READS));
+    stage.tools.add(toys.tool("act", Effects::RUNS));
+    stage.tools.add(toys.asking_tool("beg", Effects::RUNS));
     stage
 }
 

@@ -3,8 +3,10 @@
 use engine::ListenFrom;
 use providers::Message;
 use serde_json::json;
-use tools::Class;
-use vocabulary::{Call, Fact, Image, Reply, SteerTurn, TurnErrorKind, TurnId, TurnOutcome, Why};
+use vocabulary::Effects;
+use vocabulary::{
+    Call, Fact, Image, Reply, SteerTurn, TurnErrorKind, TurnFact, TurnId, TurnOutcome, Why,
+};
 
 use crate::answers::{answer, result, text, tool_call};
 use crate::house::{House, Stage, steered};
@@ -13,8 +15,8 @@ use crate::toys::Toys;
 
 fn stage(puppet: &std::sync::Arc<Puppet>, toys: &Toys) -> Stage {
     let mut stage = Stage::of(puppet);
-    stage.tools.add(toys.tool("look", Class::FileRead));
-    stage.tools.add(toys.asking_tool("beg", Class::Other));
+    stage.tools.add(toys.tool("look", Effects::READS));
+    stage.tools.add(toys.asking_tool("beg", Effects::RUNS));
     stage
 }
 
@@ -38,10 +40,10 @@ async fn what_is_said_while_a_step_is_under_way_is_heard_after_its_results() {
         panic!("not steered")
     };
     let told = ear
-        .fact(|fact| matches!(fact, Fact::TurnSteered { .. }))
+        .fact(|fact| matches!(fact, Fact::Turn(TurnFact::Steered { .. })))
         .await;
     assert!(
-        matches!(&told, Fact::TurnSteered { input, .. } if input.item == item && input.text == "and this")
+        matches!(&told, Fact::Turn(TurnFact::Steered { input, .. }) if input.item == item && input.text == "and this")
     );
     gate.open();
     ear.completed().await;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use engine::ListenFrom;
 use providers::{ErrorKind, Message, Request};
 use serde_json::json;
-use tools::Class;
+use vocabulary::Effects;
 use vocabulary::{
-    AskKind, Call, Changes, Closing, Fact, Growth, OutputStream, Purpose, SubAgent, ToolOutcome,
-    ToolOutput, TurnOutcome,
+    AskFact, AskKind, Call, Changes, Closing, Fact, Purpose, SubAgent, ToolEvent, ToolFact,
+    ToolOutcome, ToolOutput, TurnFact, TurnOutcome,
 };
 
 use crate::answers::{answer, result, tool_call};
@@ -19,9 +19,9 @@ use crate::turns::{approve, opened_ask};
 
 fn stage(puppet: &Arc<Puppet>, toys: &Toys) -> Stage {
     let mut stage = Stage::of(puppet);
-    stage.tools.add(toys.tool("look", Class::FileRead));
-    stage.tools.add(toys.tool("act", Class::Other));
-    stage.tools.add(toys.asking_tool("beg", Class::Other));
+    stage.tools.add(toys.tool("look", Effects::READS));
+    stage.tools.add(toys.tool("act", Effects::RUNS));
+    stage.tools.add(toys.asking_tool("beg", Effects::RUNS));
     stage
 }
 
@@ -51,7 +51,11 @@ fn last_result(request: &Request) -> &providers::ToolResult {
 
 fn finished<'a>(ear: &'a Ear, name: &str) -> Vec<&'a ToolOutcome> {
     let of = |fact: &&'a Fact| match fact {
-        Fact::ToolFinished { call, outcome, .. } if call.name == name => Some(outcome),
+        Fact::Tool(ToolEvent {
+            call,
+            what: ToolFact::Finished { outcome, .. },
+            ..
+        }) if call.name == name => Some(outcome),
         // tidy: wildcard, because only ends of calls are looked for.
         _ => None,
     };
@@ -100,7 +104,11 @@ async fn a_sub_agent_works_for_a_call_and_leaves_only_its_result() {
     assert_eq!(requests[3].messages, talk);
 
     let parent = ear.facts().into_iter().find_map(|fact| match fact {
-        Fact::ToolPlanned { call, .. } if call.name == "spawnAgent" => Some(call.item.clone()),
+        Fact::Tool(ToolEvent {
+            call,
+            what: ToolFact::Planned { .. },
+            ..
+        }) if call.name == "spawnAgent" => Some(call.item.clone()),
         // tidy: wildcard, because only that call is looked for.
         _ => None,
     });
@@ -109,12 +117,11 @@ async fn a_sub_agent_works_for_a_call_and_leaves_only_its_result() {
         .facts()
         .into_iter()
         .filter_map(|fact| match fact {
-            Fact::ItemGrew {
-                item,
-                growth: Growth::Output(OutputStream::Stdout),
-                delta,
+            Fact::Tool(ToolEvent {
+                call,
+                what: ToolFact::Wrote { delta, .. },
                 ..
-            } if *item == parent => Some(delta.as_str()),
+            }) if call.item == parent => Some(delta.as_str()),
             // tidy: wildcard, because only its output is looked for.
             _ => None,
         })
@@ -127,19 +134,19 @@ async fn a_sub_agent_works_for_a_call_and_leaves_only_its_result() {
     };
     assert!(ear.facts().iter().any(|fact| matches!(
         fact,
-        Fact::ToolPlanned { call, .. }
+        Fact::Tool(ToolEvent { call, what: ToolFact::Planned { .. }, .. })
             if call.name == "look" && call.call_id == "p1/s1" && call.agent.as_deref() == Some(&agent)
     )));
     let spent: Vec<_> = ear
         .facts()
         .into_iter()
         .filter_map(|fact| match fact {
-            Fact::UsageAdded {
+            Fact::Turn(TurnFact::UsageAdded {
                 model,
                 purpose: Purpose::SubAgent,
                 usage,
                 ..
-            } => Some((model.model.as_str(), usage.total_tokens())),
+            }) => Some((model.model.as_str(), usage.total_tokens())),
             // tidy: wildcard, because only what was spent is looked for.
             _ => None,
         })
@@ -259,7 +266,11 @@ async fn the_state_row_does_not_grow_with_what_a_sub_agent_does() {
     house.say(thread, "go").await.expect("a turn");
     toys.noted(&["last begins"]).await;
     let turn = house.kept(thread).await.state.turn.expect("a turn");
-    let names: Vec<_> = turn.calls.iter().map(|call| call.name.as_str()).collect();
+    let names: Vec<_> = turn
+        .calls
+        .iter()
+        .map(|call| call.call.name.as_str())
+        .collect();
     assert_eq!(names, ["spawnAgent", "act"]);
     toys.release("last");
     ear.completed().await;
@@ -329,13 +340,25 @@ async fn what_a_sub_agent_must_ask_is_asked_and_answered() {
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
     let opened = ear
-        .fact(|fact| matches!(fact, Fact::AskOpened { .. }))
+        .fact(|fact| {
+            matches!(
+                fact,
+                Fact::Ask {
+                    what: AskFact::Opened { .. },
+                    ..
+                }
+            )
+        })
         .await;
-    let Fact::AskOpened { ask, .. } = opened else {
+    let Fact::Ask {
+        what: AskFact::Opened { ask, .. },
+        ..
+    } = opened
+    else {
         panic!("no ask")
     };
     assert!(matches!(&ask.kind, AskKind::Approval(approval) if approval.command == "beg"));
-    assert_eq!(ask.agent.map(|agent| agent.depth), Some(1));
+    assert_eq!(ask.call.agent.map(|agent| agent.depth), Some(1));
     approve(&house, thread, ask.id).await;
     assert_eq!(ear.completed().await, "well");
     assert_eq!(toys.notes(), ["a begins", "a ends"]);
@@ -393,13 +416,17 @@ async fn a_cancel_leaves_no_process_of_a_sub_agent() {
     let output = |fact: &Fact| {
         matches!(
             fact,
-            Fact::ItemGrew {
-                growth: Growth::Output(_),
+            Fact::Tool(ToolEvent {
+                what: ToolFact::Wrote { .. },
                 ..
-            }
+            })
         )
     };
-    let Fact::ItemGrew { delta, .. } = ear.fact(output).await else {
+    let Fact::Tool(ToolEvent {
+        what: ToolFact::Wrote { delta, .. },
+        ..
+    }) = ear.fact(output).await
+    else {
         panic!("no output")
     };
     let process = std::path::Path::new("/proc").join(delta.trim());
@@ -439,7 +466,7 @@ async fn a_crash_ends_a_sub_agent_that_waited_and_its_turn_goes_on() {
     assert_eq!(ear.completed().await, "went on");
     assert!(ear.facts().iter().any(|fact| matches!(
         fact,
-        Fact::AskClosed { ask: closed, closing: Closing::Lost { .. }, .. } if closed.id == ask
+        Fact::Ask { what: AskFact::Closed { ask: closed, closing: Closing::Lost { .. }, .. }, .. } if closed.id == ask
     )));
     assert!(matches!(
         finished(&ear, "beg")[..],

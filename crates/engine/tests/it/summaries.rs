@@ -6,8 +6,10 @@ use engine::ListenFrom;
 use providers::catalog::Model;
 use providers::{ErrorKind, Message, Purpose, UserMessage};
 use serde_json::json;
-use tools::Class;
-use vocabulary::{Call, Fact, Image, StartTurn, StopReason, TurnErrorKind, TurnOutcome};
+use vocabulary::Effects;
+use vocabulary::{
+    Call, Fact, Image, NoteFact, StartTurn, StepFact, StopReason, TurnErrorKind, TurnOutcome,
+};
 
 use crate::answers::answer;
 use crate::house::{House, Stage, said};
@@ -17,7 +19,7 @@ use crate::toys::Toys;
 /// A model that can hold 1,000 tokens.
 fn stage(puppet: &Arc<Puppet>) -> Stage {
     let mut stage = Stage::of(puppet);
-    stage.tools.add(Toys::new().tool("look", Class::FileRead));
+    stage.tools.add(Toys::new().tool("look", Effects::READS));
     stage.catalog = puppet::catalog(Model {
         context: Some(1_000),
         ..big()
@@ -62,12 +64,20 @@ async fn a_conversation_near_the_limit_is_summarised_for_good() {
 
     house.say(thread, "second words").await.expect("a turn");
     let told = ear
-        .fact(|fact| matches!(fact, Fact::Compacted { .. }))
+        .fact(|fact| {
+            matches!(
+                fact,
+                Fact::Step {
+                    what: StepFact::Compacted { .. },
+                    ..
+                }
+            )
+        })
         .await;
     let text = summary("it was much", "second words");
     assert!(matches!(
         &told,
-        Fact::Compacted { summary, tokens_before: 800..=900, .. } if *summary == text
+        Fact::Step { what: StepFact::Compacted { summary, tokens_before: 800..=900, .. }, .. } if *summary == text
     ));
     assert_eq!(ear.completed().await, "two");
     let [Message::User(record)] = &puppet.requests_for(Purpose::Summary)[0].messages[..] else {
@@ -189,9 +199,11 @@ async fn without_a_summary_a_refused_conversation_fails_and_a_long_one_goes_on()
 
     let long = "four".repeat(800);
     house.say(thread, &long).await.expect("a turn");
-    let line = ear.fact(|fact| matches!(fact, Fact::Logged { .. })).await;
+    let line = ear
+        .fact(|fact| matches!(fact, Fact::Note(NoteFact::Logged { .. })))
+        .await;
     assert!(
-        matches!(&line, Fact::Logged { line } if line.contains("summary was empty")),
+        matches!(&line, Fact::Note(NoteFact::Logged { line }) if line.contains("summary was empty")),
         "{line:?}"
     );
     assert_eq!(ear.completed().await, "went on");
@@ -214,7 +226,10 @@ async fn a_cancel_ends_a_summary() {
     puppet.was_dropped(1).await;
     assert_eq!(ear.ended().await.0, TurnOutcome::Cancelled);
     let failed = ear.facts().into_iter().find_map(|fact| match fact {
-        Fact::StepFailed { reason, .. } => Some(*reason),
+        Fact::Step {
+            what: StepFact::Failed { reason, .. },
+            ..
+        } => Some(*reason),
         // tidy: wildcard, because only that one is looked for.
         _ => None,
     });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use providers::{ErrorKind, Message, Purpose};
-use vocabulary::{Changes, Fact, Title, TitleSource};
+use vocabulary::{Changes, Fact, StepFact, ThreadFact, Title, TitleSource, TurnFact};
 
 use crate::house::{Ear, House, Stage};
 use crate::puppet::{Gate, Play, Puppet, SMALL, says, with_small_model};
@@ -16,10 +16,10 @@ fn house(puppet: &Arc<Puppet>) -> House {
 
 async fn titled(ear: &mut Ear) -> Title {
     let told = ear
-        .fact(|fact| matches!(fact, Fact::TitleChanged { .. }))
+        .fact(|fact| matches!(fact, Fact::Thread(ThreadFact::Titled { .. })))
         .await;
     match told {
-        Fact::TitleChanged { title, .. } => title,
+        Fact::Thread(ThreadFact::Titled { title, .. }) => title,
         other => panic!("no title: {other:?}"),
     }
 }
@@ -36,11 +36,11 @@ async fn spent_on_title(ear: &mut Ear) {
     ear.fact(|fact| {
         matches!(
             fact,
-            Fact::UsageAdded {
+            Fact::Turn(TurnFact::UsageAdded {
                 purpose: vocabulary::Purpose::Title,
                 turn: None,
                 ..
-            }
+            })
         )
     })
     .await;
@@ -141,12 +141,15 @@ async fn a_slow_title_holds_nothing_up_and_is_no_turns_expense() {
     thinking.open();
     spent_on_title(&mut ear).await;
     gate.open();
-    let Fact::TurnFinished { usage, .. } = ear.rest().await else {
+    let Fact::Turn(TurnFact::Finished { usage, .. }) = ear.rest().await else {
         panic!("no end")
     };
     assert_eq!(usage.map(|usage| usage.total_tokens()), Some(12));
     let thread_usage = ear.facts().into_iter().rev().find_map(|fact| match fact {
-        Fact::StepFinished { thread_usage, .. } => Some(thread_usage.total_tokens()),
+        Fact::Step {
+            what: StepFact::Finished { thread_usage, .. },
+            ..
+        } => Some(thread_usage.total_tokens()),
         // tidy: wildcard, because only the end of a step has it.
         _ => None,
     });

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tools::{Class, Failure, Judgement, Output, Risk, Scope, Tool, ToolCx};
+use tools::{Failure, Judgement, Risk, Scope, Tool, ToolCx};
+use vocabulary::{Effects, Subject, ToolOutput};
 
 /// What the toys of one test have in common.
 #[derive(Default)]
@@ -24,22 +25,38 @@ impl Toys {
     }
 
     /// A tool. Its input is `{"id": …, "hold": bool}`; with `hold` it runs until it is released.
-    pub fn tool(&self, name: &'static str, class: Class) -> Arc<dyn Tool> {
+    pub fn tool(&self, name: &'static str, effects: Effects) -> Arc<dyn Tool> {
         let (toys, asks) = (self.clone(), false);
         Arc::new(Toy {
             name,
-            class,
+            effects,
+            subject: Subject::Other,
             toys,
             asks,
         })
     }
 
+    /// A tool that runs a command.
+    pub fn command(&self, name: &'static str) -> Arc<dyn Tool> {
+        Arc::new(Toy {
+            name,
+            effects: Effects::RUNS,
+            subject: Subject::Command {
+                line: name.to_owned(),
+                directory: None,
+            },
+            toys: self.clone(),
+            asks: false,
+        })
+    }
+
     /// A tool that a person must allow.
-    pub fn asking_tool(&self, name: &'static str, class: Class) -> Arc<dyn Tool> {
+    pub fn asking_tool(&self, name: &'static str, effects: Effects) -> Arc<dyn Tool> {
         let (toys, asks) = (self.clone(), true);
         Arc::new(Toy {
             name,
-            class,
+            effects,
+            subject: Subject::Other,
             toys,
             asks,
         })
@@ -72,7 +89,8 @@ impl Toys {
 
 struct Toy {
     name: &'static str,
-    class: Class,
+    effects: Effects,
+    subject: Subject,
     asks: bool,
     toys: Toys,
 }
@@ -91,8 +109,12 @@ impl Tool for Toy {
         json!({"type": "object"})
     }
 
-    fn class(&self) -> Class {
-        self.class
+    fn effects(&self) -> Effects {
+        self.effects
+    }
+
+    fn subject(&self, _input: &Value) -> Subject {
+        self.subject.clone()
     }
 
     fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
@@ -107,7 +129,7 @@ impl Tool for Toy {
         }
     }
 
-    async fn run(&self, cx: &ToolCx, input: Value) -> Result<Output, Failure> {
+    async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let id = input["id"].as_str().unwrap_or_default().to_owned();
         self.toys.note(format!("{id} begins"));
         if input["hold"] == true {
@@ -115,7 +137,7 @@ impl Tool for Toy {
             tokio::select! {
                 () = cx.cancel.cancelled() => {
                     self.toys.note(format!("{id} is cancelled"));
-                    return Err(Failure::Cancelled(Output::Text("stopped".to_owned())));
+                    return Err(Failure::Cancelled(ToolOutput::Text("stopped".to_owned())));
                 }
                 released = table.wait_for(|table| table.released.contains(&id)) => {
                     drop(released.expect("a table"));
@@ -123,6 +145,6 @@ impl Tool for Toy {
             }
         }
         self.toys.note(format!("{id} ends"));
-        Ok(Output::Text(format!("{id} did it")))
+        Ok(ToolOutput::Text(format!("{id} did it")))
     }
 }

@@ -4,9 +4,10 @@
 //! failures counts only if the line names nothing in the workspace.
 
 use std::path::Path;
+use vocabulary::ToolOutput;
 
+use crate::Scope;
 use crate::sandbox::Mode;
-use crate::{Output, Scope};
 
 /// How many lines at the end of each stream are looked at.
 const LINES: usize = 12;
@@ -77,8 +78,8 @@ const REFUSED_WORDS: &[&str] = &[
 const MISSING_WORDS: &[&str] = &["No such file or directory", "ENOENT"];
 
 /// What the sandbox most likely did not let it do; `None` if it has nothing to do with it.
-pub(super) fn stopped(mode: Mode, scope: &Scope, output: &Output) -> Option<Stopped> {
-    let Output::Command {
+pub(super) fn stopped(mode: Mode, scope: &Scope, output: &ToolOutput) -> Option<Stopped> {
+    let ToolOutput::Command {
         stdout,
         stderr,
         exit_code,
@@ -218,7 +219,7 @@ mod tests {
             private: Vec::new(),
             spill: None,
         };
-        let output = Output::Command {
+        let output = ToolOutput::Command {
             stdout: String::new(),
             stderr: stderr.to_owned(),
             exit_code,

@@ -8,6 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use vocabulary::OutputStream;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -19,7 +20,7 @@ use super::environment;
 use super::git_settings::{self, GitPrograms};
 use crate::sandbox::launcher::{STANDS, TERMINATE};
 use crate::sandbox::{Fenced, Held};
-use crate::{Failure, Host, Scope, Stream};
+use crate::{Failure, Host, Scope};
 
 /// Between the polite signal and the one that cannot be refused.
 const TERMINATE_GRACE: Duration = Duration::from_millis(500);
@@ -99,9 +100,9 @@ impl Group {
             tokio::join!(
                 async {
                     let out = past_the_sign(out, &stands).await;
-                    pump(out, host, Stream::Stdout, stdout, &counted).await;
+                    pump(out, host, OutputStream::Stdout, stdout, &counted).await;
                 },
-                pump(err, host, Stream::Stderr, stderr, &counted),
+                pump(err, host, OutputStream::Stderr, stderr, &counted),
             );
         };
         Pumping {
@@ -248,7 +249,7 @@ async fn past_the_sign<P: AsyncRead + Unpin>(pipe: Option<P>, stands: &AtomicBoo
 async fn pump(
     pipe: Option<impl AsyncRead + Unpin>,
     host: &dyn Host,
-    stream: Stream,
+    stream: OutputStream,
     capture: &mut Capture,
     progress: &AtomicU64,
 ) {

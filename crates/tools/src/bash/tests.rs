@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::Stream;
 use crate::scratch::{Scratch, Witness};
+use vocabulary::OutputStream;
 
 /// Long enough for a busy machine; only a failing test waits it out.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -17,9 +17,9 @@ struct Ran {
     exit_code: i32,
 }
 
-fn ran(output: Output) -> Ran {
+fn ran(output: ToolOutput) -> Ran {
     match output {
-        Output::Command {
+        ToolOutput::Command {
             stdout,
             stderr,
             exit_code,
@@ -80,7 +80,7 @@ async fn output_is_shown_as_it_comes() {
     let both = async { tokio::join!(run, watch) };
     let (output, ()) = tokio::time::timeout(PATIENCE, both).await.unwrap();
     assert_eq!(ran(output.unwrap()).stdout, "first\nsecond\n");
-    assert_eq!(host.heard(Stream::Stdout), "first\nsecond\n");
+    assert_eq!(host.heard(OutputStream::Stdout), "first\nsecond\n");
 }
 
 #[tokio::test]

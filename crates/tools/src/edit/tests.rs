@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::ChangeKind;
 use crate::scratch::Scratch;
+use vocabulary::FileChangeKind;
 
 #[tokio::test]
 async fn one_place_is_changed_and_told_as_a_diff() {
@@ -12,11 +12,11 @@ async fn one_place_is_changed_and_told_as_a_diff() {
     std::fs::write(scratch.path("a.txt"), "one\ntwo\nthree").unwrap();
     let input = json!({"filePath": "a.txt", "oldString": "two", "newString": "2"});
     let output = scratch.run(&Edit, input).await.unwrap();
-    let Output::Files { summary, changes } = output else {
+    let ToolOutput::Files { summary, changes } = output else {
         panic!("edit tells files");
     };
     assert_eq!(summary, "Edit applied.");
-    assert_eq!(changes[0].kind, ChangeKind::Update);
+    assert_eq!(changes[0].kind, FileChangeKind::Update);
     assert_eq!(
         changes[0].diff,
         "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n\\ No newline at end of file\n"

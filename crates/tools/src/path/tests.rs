@@ -9,8 +9,8 @@ use rustix::fs::{CWD, RenameFlags};
 use serde_json::json;
 
 use super::*;
-use crate::Output;
 use crate::scratch::Scratch;
+use vocabulary::ToolOutput;
 
 fn message(outcome: Result<PathBuf, Failure>) -> String {
     match outcome {
@@ -195,7 +195,7 @@ async fn a_link_swapped_in_between_leads_nowhere() {
     for round in 0..ROUNDS {
         let input = json!({"filePath": "dir/file"});
         if let Ok(output) = scratch.run(&crate::read::Read, input).await {
-            assert_ne!(output, Output::Text("1\tsecret".to_owned()));
+            assert_ne!(output, ToolOutput::Text("1\tsecret".to_owned()));
             read += 1;
         }
         let file = format!("dir/new-{round}");
@@ -203,7 +203,7 @@ async fn a_link_swapped_in_between_leads_nowhere() {
         let _ = scratch.run(&crate::write::Write, input).await;
         let input = json!({"pattern": "secret"});
         if let Ok(output) = scratch.run(&crate::grep::Grep, input).await {
-            assert_eq!(output, Output::Text("No matches found.".to_owned()));
+            assert_eq!(output, ToolOutput::Text("No matches found.".to_owned()));
         }
     }
     stop.store(true, Ordering::Relaxed);

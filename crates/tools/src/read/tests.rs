@@ -7,7 +7,7 @@ use crate::scratch::Scratch;
 
 async fn text(scratch: &Scratch, input: Value) -> String {
     match scratch.run(&Read, input).await {
-        Ok(Output::Text(text)) => text,
+        Ok(ToolOutput::Text(text)) => text,
         other => panic!("{other:?}"),
     }
 }

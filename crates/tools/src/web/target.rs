@@ -1,7 +1,6 @@
 //! Judges a URL before anything is asked of it: its scheme, host and port.
 
 use reqwest::Url;
-use serde_json::Value;
 
 use crate::web::Web;
 use crate::web::resolver::Blocked;
@@ -26,9 +25,9 @@ pub(crate) enum Reach {
     Anywhere,
 }
 
-/// The host that a webFetch input names, for a policy to judge.
-pub fn host_of(input: &Value) -> Option<String> {
-    let url = Url::parse(input.get("url")?.as_str()?.trim()).ok()?;
+/// The host that a URL names, for a policy to judge.
+pub fn host_of(url: &str) -> Option<String> {
+    let url = Url::parse(url.trim()).ok()?;
     Some(host(&url))
 }
 
@@ -96,7 +95,6 @@ fn allows(entry: &str, host: &str, port: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::web::Options;
@@ -162,13 +160,13 @@ mod tests {
 
     #[test]
     fn a_policy_sees_the_host() {
-        let of = |url: &str| host_of(&json!({"url": url}));
+        let of = host_of;
         assert_eq!(
             of(" https://Docs.Example.com./a"),
             Some("docs.example.com".to_owned())
         );
         assert_eq!(of("http://[::1]:3/"), Some("[::1]".to_owned()));
         assert_eq!(of("nonsense"), None);
-        assert_eq!(host_of(&json!({})), None);
+        assert_eq!(host_of(""), None);
     }
 }

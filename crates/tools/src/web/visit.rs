@@ -25,7 +25,9 @@ pub(crate) async fn visit(web: &Web, host: &dyn Host, url: Url) -> Result<Respon
         let reach = target::check(web, &url)?;
         let name = target::host(&url);
         if !known.contains(&name) {
-            let allowed = host.may_follow(url.as_str()).await;
+            let allowed = host
+                .may_go_on(serde_json::json!({ "url": url.as_str() }))
+                .await;
             allowed.map_err(|why| format!("the redirect to {name} is not followed: {why}"))?;
             known.push(name);
         }

@@ -13,7 +13,7 @@ use crate::web::address::forbidden;
 use crate::web::resolver::Lookup;
 use crate::web::station::{Answer, Station, allowing, field, ok, redirect, reply, web};
 
-async fn run(web: Web, input: Value) -> Result<Output, Failure> {
+async fn run(web: Web, input: Value) -> Result<ToolOutput, Failure> {
     let mut cx = Scratch::new().cx(&Arc::default());
     cx.web = Arc::new(web);
     WebFetch.run(&cx, input).await
@@ -21,7 +21,7 @@ async fn run(web: Web, input: Value) -> Result<Output, Failure> {
 
 async fn text(web: Web, url: &str) -> String {
     match run(web, json!({"url": url})).await {
-        Ok(Output::Text(text)) => text,
+        Ok(ToolOutput::Text(text)) => text,
         other => panic!("{url}: {other:?}"),
     }
 }
@@ -63,7 +63,7 @@ async fn text_and_json_come_as_they_are() {
     );
     assert_eq!(field(request, "cookie"), None);
     let long = json!({"url": station.url("/long"), "maxLength": 1000});
-    let Ok(Output::Text(cut)) = run(web(allowing(&station)), long).await else {
+    let Ok(ToolOutput::Text(cut)) = run(web(allowing(&station)), long).await else {
         panic!("no text");
     };
     let expected = "\n\n[cut: 1000 of 3000 characters shown; maxLength may be up to 200000]";
@@ -158,7 +158,7 @@ async fn another_host_behind_a_redirect_must_be_allowed() {
     assert_eq!(canary.asked(), [""; 0]);
 
     *witness.not_followed.lock().unwrap() = None;
-    let Ok(Output::Text(text)) = WebFetch.run(&cx, input).await else {
+    let Ok(ToolOutput::Text(text)) = WebFetch.run(&cx, input).await else {
         panic!("it was not followed");
     };
     assert!(text.ends_with("secret"), "{text}");
@@ -349,7 +349,7 @@ async fn a_cancel_ends_it_at_once() {
     let running = tokio::spawn(async move { WebFetch.run(&cx, input).await });
     station.next_asked().await;
     cancel.cancel();
-    let said = Output::Text(format!("{url} was not read: cancelled"));
+    let said = ToolOutput::Text(format!("{url} was not read: cancelled"));
     assert_eq!(running.await.unwrap(), Err(Failure::Cancelled(said)));
 }
 

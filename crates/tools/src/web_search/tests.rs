@@ -18,7 +18,7 @@ async fn run(web: &Arc<Web>, input: Value) -> Result<String, String> {
     let mut cx = Scratch::new().cx(&Arc::default());
     cx.web = Arc::clone(web);
     match WebSearch.run(&cx, input).await {
-        Ok(Output::Text(text)) => Ok(text),
+        Ok(ToolOutput::Text(text)) => Ok(text),
         Err(Failure::Error(message)) => Err(message),
         other => panic!("{other:?}"),
     }

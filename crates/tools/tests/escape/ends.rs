@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use vocabulary::ToolOutput;
 
 use serde_json::json;
+use tools::Failure;
 use tools::sandbox::{Mode, Sandbox};
-use tools::{Failure, Output};
 
 use crate::fences;
 use crate::world::{PATIENCE, Person, World, launcher, ran};
@@ -178,7 +179,7 @@ async fn ordinary_failures_ask_nobody() {
             let cx = world.cx(&fence, world.scope(), person.clone());
             let outcome = world.call(&cx, script).await;
             assert!(
-                matches!(outcome, Ok(Output::Command { exit_code: 1.., .. })),
+                matches!(outcome, Ok(ToolOutput::Command { exit_code: 1.., .. })),
                 "{script}"
             );
         }

@@ -2,7 +2,8 @@
 //! else of the data is seen.
 
 use serde_json::json;
-use tools::{Failure, Output, Scope, Toolbox};
+use tools::{Failure, Scope, Toolbox};
+use vocabulary::ToolOutput;
 
 use crate::fences;
 use crate::world::World;
@@ -84,19 +85,22 @@ async fn file_tools_work_there() {
         json!({"filePath": "new.txt", "content": "made here\n"}),
     )
     .await;
-    assert!(matches!(written, Ok(Output::Files { .. })), "{written:?}");
+    assert!(
+        matches!(written, Ok(ToolOutput::Files { .. })),
+        "{written:?}"
+    );
     let edit = json!({"filePath": "new.txt", "oldString": "made", "newString": "changed"});
     assert!(run("edit", edit).await.is_ok());
     let read = run("read", json!({"filePath": "new.txt"})).await.unwrap();
-    assert_eq!(read, Output::Text("1\tchanged here".to_owned()));
+    assert_eq!(read, ToolOutput::Text("1\tchanged here".to_owned()));
     let found = run("grep", json!({"pattern": "changed"})).await.unwrap();
     assert!(
-        matches!(&found, Output::Text(text) if text.contains("new.txt")),
+        matches!(&found, ToolOutput::Text(text) if text.contains("new.txt")),
         "{found:?}"
     );
     let found = run("glob", json!({"pattern": "**/*.txt"})).await.unwrap();
     assert!(
-        matches!(&found, Output::Text(text) if text.contains("note.txt")),
+        matches!(&found, ToolOutput::Text(text) if text.contains("note.txt")),
         "{found:?}"
     );
     for path in ["../other/note.txt", "../../token"] {

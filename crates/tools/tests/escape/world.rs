@@ -5,15 +5,13 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
+use vocabulary::{OutputStream, PlanStep, Question, ToolOutput};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tools::sandbox::ground::Ground;
-use tools::{
-    Failure, Host, Output, PlanStep, Question, QuestionAnswer, Sandbox, Scope, Stream, ToolCx,
-    Toolbox,
-};
+use tools::{Failure, Host, QuestionAnswer, Sandbox, Scope, ToolCx, Toolbox};
 
 /// Where worlds are made and the launcher lies, if not where cargo puts them: an ordinary user may not
 /// reach that. `cargo xtask test` says so.
@@ -122,7 +120,7 @@ impl World {
     }
 
     /// Runs the tool as it is.
-    pub async fn call(&self, cx: &ToolCx, script: &str) -> Result<Output, Failure> {
+    pub async fn call(&self, cx: &ToolCx, script: &str) -> Result<ToolOutput, Failure> {
         self.call_with(cx, script, json!({})).await
     }
 
@@ -132,7 +130,7 @@ impl World {
         cx: &ToolCx,
         script: &str,
         mut input: Value,
-    ) -> Result<Output, Failure> {
+    ) -> Result<ToolOutput, Failure> {
         let bash = Toolbox::builtin().get("bash").unwrap();
         input["command"] = format!("{}\n{script}", self.ground.variables()).into();
         bash.run(cx, input).await
@@ -163,9 +161,9 @@ fn somewhere() -> PathBuf {
     }
 }
 
-pub fn ran(output: Output) -> Ran {
+pub fn ran(output: ToolOutput) -> Ran {
     match output {
-        Output::Command {
+        ToolOutput::Command {
             stdout,
             stderr,
             exit_code,
@@ -175,7 +173,9 @@ pub fn ran(output: Output) -> Ran {
             stderr,
             exit_code,
         },
-        other @ (Output::Text(_) | Output::Files { .. } | Output::Json(_)) => panic!("{other:?}"),
+        other @ (ToolOutput::Text(_) | ToolOutput::Files { .. } | ToolOutput::Json(_)) => {
+            panic!("{other:?}")
+        }
     }
 }
 
@@ -202,7 +202,7 @@ impl Person {
 
 #[async_trait]
 impl Host for Person {
-    async fn output(&self, _stream: Stream, text: String) {
+    async fn output(&self, _stream: OutputStream, text: String) {
         self.heard.lock().unwrap().push_str(&text);
         self.heard_more.notify_one();
     }

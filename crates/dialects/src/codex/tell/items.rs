@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
 use vocabulary::{
-    FileChange, FileChangeKind, Item, ItemId, ReasoningKind, ThreadCard, ToolCall, ToolClass,
-    ToolOutcome, ToolOutput, TurnId, UserInput,
+    FileChange, FileChangeKind, FileSubject, Item, ItemId, ReasoningKind, Subject, ThreadCard,
+    ToolCall, ToolOutcome, ToolOutput, TurnId, UserInput,
 };
 
 use super::{Told, notify};
@@ -112,11 +111,20 @@ pub fn called<'a>(
     call: &'a ToolCall,
     shown: Shown<'a>,
 ) -> Option<ThreadItem<'a>> {
-    match call.class {
-        ToolClass::Command => Some(command(endpoint, card, call, shown)),
-        ToolClass::FileChange => Some(file_change(call, shown)),
-        ToolClass::FileRead | ToolClass::Other => Some(tool_call(call, shown)),
-        ToolClass::Question | ToolClass::Plan => None,
+    match &call.subject {
+        Subject::Command { line, directory } => {
+            let place = match directory {
+                Some(directory) => Cow::Borrowed(directory.as_str()),
+                None => card.directory.to_string_lossy(),
+            };
+            Some(command(endpoint, (line, place), call, shown))
+        }
+        Subject::Files(files) if call.effects.writes => Some(file_change(call, files, shown)),
+        Subject::Mcp { server, tool } => Some(tool_call(call, (server, tool), shown)),
+        Subject::Files(_) | Subject::Web { .. } | Subject::Other => {
+            Some(tool_call(call, (SERVER, &call.name), shown))
+        }
+        Subject::Question | Subject::Plan => None,
     }
 }
 
@@ -147,11 +155,10 @@ pub fn command_line(endpoint: Endpoint, line: &str) -> Cow<'_, str> {
 
 fn command<'a>(
     endpoint: Endpoint,
-    card: &'a ThreadCard,
+    (command, cwd): (&'a str, Cow<'a, str>),
     call: &'a ToolCall,
     shown: Shown<'a>,
 ) -> ThreadItem<'a> {
-    let command = text(&call.input, "command");
     let (exit_code, duration_ms) = match ended_output(shown) {
         Some(ToolOutput::Command {
             exit_code,
@@ -165,7 +172,7 @@ fn command<'a>(
     ThreadItem::CommandExecution {
         id: call.item.as_str(),
         command: command_line(endpoint, command),
-        cwd: card.directory.to_string_lossy(),
+        cwd,
         source: "agent",
         status: status(shown),
         command_actions: vec![CommandAction::Unknown { command }],
@@ -175,11 +182,15 @@ fn command<'a>(
     }
 }
 
-fn file_change<'a>(call: &'a ToolCall, shown: Shown<'a>) -> ThreadItem<'a> {
+fn file_change<'a>(
+    call: &'a ToolCall,
+    files: &'a [FileSubject],
+    shown: Shown<'a>,
+) -> ThreadItem<'a> {
     let changes = match ended_output(shown) {
         Some(ToolOutput::Files { changes, .. }) => changes.iter().map(changed).collect(),
         Some(ToolOutput::Text(_) | ToolOutput::Command { .. } | ToolOutput::Json(_)) | None => {
-            vec![wanted(&call.input)]
+            files.iter().map(wanted).collect()
         }
     };
     ThreadItem::FileChange {
@@ -192,39 +203,37 @@ fn file_change<'a>(call: &'a ToolCall, shown: Shown<'a>) -> ThreadItem<'a> {
 fn changed(change: &FileChange) -> FileUpdateChange<'_> {
     FileUpdateChange {
         path: &change.path,
-        kind: match change.kind {
-            FileChangeKind::Add => PatchChangeKind::Add,
-            FileChangeKind::Update => PatchChangeKind::Update { move_path: None },
-            FileChangeKind::Delete => PatchChangeKind::Delete,
-        },
+        kind: patch_kind(change.kind),
         diff: Cow::Borrowed(&change.diff),
     }
 }
 
-/// A change that has not happened: whoever is asked for it sees what it would write.
-fn wanted(input: &Value) -> FileUpdateChange<'_> {
-    let path = text(input, "filePath");
-    let (kind, diff) = match input.get("content").and_then(Value::as_str) {
-        Some(content) => (PatchChangeKind::Add, Cow::Borrowed(content)),
-        None => {
-            let lines = |sign: char, text: &str| -> String {
-                text.lines().map(|line| format!("{sign}{line}\n")).collect()
-            };
-            let (old, new) = (text(input, "oldString"), text(input, "newString"));
-            // Where in the file it would be is not known yet; clients read nothing without a place.
-            let (lost, won) = (old.lines().count(), new.lines().count());
-            let place = format!("@@ -1,{lost} +1,{won} @@\n");
-            let kind = PatchChangeKind::Update { move_path: None };
-            (
-                kind,
-                Cow::Owned(place + &lines('-', old) + &lines('+', new)),
-            )
-        }
-    };
-    FileUpdateChange { path, kind, diff }
+fn patch_kind(kind: FileChangeKind) -> PatchChangeKind {
+    match kind {
+        FileChangeKind::Add => PatchChangeKind::Add,
+        FileChangeKind::Update => PatchChangeKind::Update { move_path: None },
+        FileChangeKind::Delete => PatchChangeKind::Delete,
+    }
 }
 
-fn tool_call<'a>(call: &'a ToolCall, shown: Shown<'a>) -> ThreadItem<'a> {
+/// A change that has not happened: whoever is asked for it sees what it would write.
+fn wanted(file: &FileSubject) -> FileUpdateChange<'_> {
+    let (kind, diff) = match &file.preview {
+        Some(preview) => (preview.kind, preview.diff.as_str()),
+        None => (FileChangeKind::Update, ""),
+    };
+    FileUpdateChange {
+        path: &file.path,
+        kind: patch_kind(kind),
+        diff: Cow::Borrowed(diff),
+    }
+}
+
+fn tool_call<'a>(
+    call: &'a ToolCall,
+    (server, tool): (&'a str, &'a str),
+    shown: Shown<'a>,
+) -> ThreadItem<'a> {
     let (result, error) = match shown {
         Shown::Running | Shown::Writing(_) => (None, None),
         Shown::Ended(ToolOutcome::Succeeded(output)) => (Some(result(output)), None),
@@ -242,8 +251,8 @@ fn tool_call<'a>(call: &'a ToolCall, shown: Shown<'a>) -> ThreadItem<'a> {
     };
     ThreadItem::McpToolCall {
         id: call.item.as_str(),
-        server: SERVER,
-        tool: &call.name,
+        server,
+        tool,
         // This kind of item knows no `declined`.
         status: match status(shown) {
             ItemStatus::Declined => ItemStatus::Failed,
@@ -307,8 +316,4 @@ fn output_words(output: &ToolOutput) -> Cow<'_, str> {
         ToolOutput::Files { summary, .. } => Cow::Borrowed(summary),
         ToolOutput::Json(value) => Cow::Owned(value.to_string()),
     }
-}
-
-fn text<'a>(input: &'a Value, field: &str) -> &'a str {
-    input.get(field).and_then(Value::as_str).unwrap_or_default()
 }

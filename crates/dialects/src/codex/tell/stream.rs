@@ -1,6 +1,6 @@
 //! What the model writes, while it writes it.
 
-use vocabulary::{Growth, Item, ItemId, Opening, ReasoningKind, StreamTag};
+use vocabulary::{Growth, Item, ItemId, Opening, ReasoningKind, StreamTag, ToolCall};
 
 use super::{Told, items, notify};
 use crate::Frame;
@@ -61,11 +61,16 @@ pub fn grew(
         Growth::Reasoning(ReasoningKind::Summary) => {
             ("item/reasoning/summaryTextDelta", Index::Summary)
         }
-        Growth::Output(_) => ("item/commandExecution/outputDelta", Index::None),
         Growth::ToolInput { .. } => return Vec::new(),
     };
     let params = delta(told, tag, item.as_str(), index, Some(text));
     vec![notify(method, &params)]
+}
+
+/// What a command prints.
+pub fn wrote(told: Told<'_>, tag: &StreamTag, call: &ToolCall, text: &str) -> Frame {
+    let params = delta(told, tag, call.item.as_str(), Index::None, Some(text));
+    notify("item/commandExecution/outputDelta", &params)
 }
 
 /// Which of its item's lists a piece belongs to; ours have one entry each.

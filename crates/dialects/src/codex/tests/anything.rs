@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vocabulary::{Fact, Refusal, Why};
+use vocabulary::{AskFact, Fact, Refusal, Why};
 
 use super::stub::{Stub, THREAD, approval, tag};
 use crate::codex::Endpoint;
@@ -58,7 +58,10 @@ fn check(frame: &str) -> Result<(), TestCaseError> {
     for endpoint in [Endpoint::Codex, Endpoint::Zane] {
         let mut stub = Stub::started(endpoint);
         let ask = approval(7);
-        stub.tell(Fact::AskOpened { tag: tag(), ask });
+        stub.tell(Fact::Ask {
+            tag: tag(),
+            what: AskFact::Opened { ask },
+        });
         stub.say(frame);
         prop_assert!(stub.calls.len() <= 1);
         if !stub.calls.is_empty() {

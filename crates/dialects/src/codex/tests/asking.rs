@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, Ask, AskId, Call, Closing, Fact, Giver, Grant, GrantScope, Refusal,
-    Reply, Timestamp, Why,
+    Answer, ApprovalAnswer, Ask, AskFact, AskId, Call, Closing, Fact, Grant, GrantScope, Person,
+    Refusal, Reply, Timestamp, Why,
 };
 
 use super::stub::{Stub, approval, question, tag, thread};
@@ -13,7 +13,10 @@ use crate::codex::Endpoint;
 
 fn asked(ask: Ask) -> Stub {
     let mut stub = Stub::started(Endpoint::Codex);
-    stub.tell(Fact::AskOpened { tag: tag(), ask });
+    stub.tell(Fact::Ask {
+        tag: tag(),
+        what: AskFact::Opened { ask },
+    });
     stub
 }
 
@@ -65,10 +68,12 @@ fn a_blank_answer_is_asked_again() {
 #[test]
 fn a_closed_ask_is_dropped_by_everyone() {
     let mut stub = asked(approval(7));
-    let closed = stub.tell(Fact::AskClosed {
+    let closed = stub.tell(Fact::Ask {
         tag: tag(),
-        ask: approval(7),
-        closing: Closing::Cancelled,
+        what: AskFact::Closed {
+            ask: approval(7),
+            closing: Closing::Cancelled,
+        },
     });
     assert_eq!(closed[0]["method"], "serverRequest/resolved");
     assert_eq!(closed[0]["params"]["requestId"], 7);
@@ -91,7 +96,7 @@ fn grants_are_listed_and_taken_back() {
         thread: None,
         turn: None,
         directory: "/project".into(),
-        by: Some(Giver {
+        by: Some(Person {
             member: "owner".to_owned(),
             via: Some("zane".to_owned()),
         }),

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vocabulary::{
     Call, Entry, Event, Fact, Growing, ItemId, LiveItem, PlanStep, PlanStepStatus, ReasoningKind,
-    Reply, RunningTurn, Seq, Status, ThreadView, TurnId, UserInput,
+    Reply, RunningTurn, Seq, Status, ThreadView, ToolEvent, ToolFact, TurnFact, TurnId, UserInput,
 };
 
 use super::stub::{NOW, Stub, THREAD, bash, tag, thread, view};
@@ -31,17 +31,17 @@ fn growing(item: LiveItem) -> Growing {
 /// A turn in which a thought, a message and the output of a command grow.
 fn writing() -> ThreadView {
     let facts = [
-        Fact::TurnStarted {
+        Fact::Turn(TurnFact::Started {
             turn: TurnId::new("t1"),
             cause: vocabulary::Cause::UserMessage,
             input: input(),
             model: tag().model,
-        },
-        Fact::ToolPlanned {
+        }),
+        Fact::Tool(ToolEvent {
             tag: tag(),
-            content: 0,
-            call: bash(),
-        },
+            call: bash().into(),
+            what: ToolFact::Planned { content: 0 },
+        }),
     ];
     let entries = (1..).zip(facts).map(|(seq, fact)| Entry {
         ordinal: seq,
@@ -49,6 +49,7 @@ fn writing() -> ThreadView {
         event: Event {
             seq: Seq(seq),
             at: NOW,
+            by: None,
             fact,
         },
     });
@@ -65,7 +66,7 @@ fn writing() -> ThreadView {
         step: Some(tag()),
         live: vec![
             growing(LiveItem::Output {
-                item: bash().item,
+                call: bash().into(),
                 text: "half a li".to_owned(),
             }),
             growing(LiveItem::Reasoning {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Changes, Fact, Image, ItemId, Refusal, Reply, SteerTurn, TurnId, UserInput, Why,
+    Call, Changes, Fact, Image, ItemId, Refusal, Reply, SteerTurn, TurnFact, TurnId, UserInput, Why,
 };
 
 use super::stub::{NOW, Stub, THREAD, event, thread, view};
@@ -111,11 +111,11 @@ fn a_running_turn_is_steered() {
 
 #[test]
 fn what_was_steered_is_an_item_of_its_turn_live_and_later() {
-    let fact = Fact::TurnSteered {
+    let fact = Fact::Turn(TurnFact::Steered {
         after_step: 0,
         turn: TurnId::new("t1"),
         input: steered(),
-    };
+    });
     let told = Stub::started(Endpoint::Codex).tell(fact.clone());
     let at = NOW.millis();
     assert_eq!(

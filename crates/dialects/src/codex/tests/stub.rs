@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Approval, Ask, AskId, AskKind, Call, Caller, Event, Fact, ItemId, ModelRef, Notice, OpenAsk,
-    Question, Refusal, Reply, RiskCode, Seq, Status, StreamTag, TenantId, Thread, ThreadCard,
-    ThreadId, ThreadSettings, ThreadView, Timestamp, Title, ToolCall, ToolClass, TurnId,
+    Approval, Ask, AskId, AskKind, Call, Caller, Effects, Event, Fact, ItemId, ModelRef, Notice,
+    OpenAsk, Question, Refusal, Reply, RiskCode, Seq, Status, StreamTag, Subject, TenantId, Thread,
+    ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title, ToolCall, TurnId,
     WorkspaceId,
 };
 
@@ -152,7 +152,12 @@ pub fn json_of(frame: &str) -> Value {
 
 pub fn event(fact: Fact) -> Event {
     let (seq, at) = (Seq(10), NOW);
-    Event { seq, at, fact }
+    Event {
+        seq,
+        at,
+        by: None,
+        fact,
+    }
 }
 
 pub fn card() -> ThreadCard {
@@ -237,7 +242,11 @@ pub fn bash() -> ToolCall {
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),
         input: json!({ "command": "rm -rf build" }),
-        class: ToolClass::Command,
+        subject: Subject::Command {
+            line: "rm -rf build".to_owned(),
+            directory: None,
+        },
+        effects: Effects::RUNS,
     }
 }
 
@@ -269,12 +278,9 @@ pub fn question(id: u64) -> Ask {
 
 fn ask(id: u64, kind: AskKind) -> Ask {
     Ask {
-        agent: None,
         id: AskId(id),
         turn: TurnId::new("t1"),
-        item: ItemId::new("i1"),
-        call_id: "call_1".to_owned(),
-        tool: "bash".to_owned(),
+        call: Box::new((&bash()).into()),
         kind,
     }
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Cause, Fact, FileChangeKind, FileVersion, Growth, Item, ItemId, Native, OutputStream, PlanStep,
-    PlanStepStatus, ReasoningKind, StopReason, SubAgent, ToolCall, ToolCallRef, ToolClass,
-    ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
+    AskFact, Cause, Effects, Fact, FileChangeKind, FilePreview, FileSubject, FileVersion,
+    FilesFact, Item, ItemFact, ItemId, Native, OutputStream, PlanStep, PlanStepStatus,
+    ReasoningKind, StepFact, StopReason, SubAgent, Subject, ToolCall, ToolEvent, ToolFact,
+    ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome, Usage,
+    UserInput,
 };
 
 use super::stub::{NOW, Stub, THREAD, approval, bash, model, tag};
@@ -17,7 +19,7 @@ fn methods(frames: &[Value]) -> Vec<&str> {
 }
 
 fn turn_started() -> Fact {
-    Fact::TurnStarted {
+    Fact::Turn(TurnFact::Started {
         turn: TurnId::new("t1"),
         cause: Cause::UserMessage,
         input: UserInput {
@@ -28,18 +30,18 @@ fn turn_started() -> Fact {
             client_id: None,
         },
         model: Arc::new(model()),
-    }
+    })
 }
 
 fn turn_finished(outcome: TurnOutcome) -> Fact {
-    Fact::TurnFinished {
+    Fact::Turn(TurnFact::Finished {
         turn: TurnId::new("t1"),
         outcome,
         text: String::new(),
         reasoning: Vec::new(),
         usage: None,
         model: Arc::new(model()),
-    }
+    })
 }
 
 #[test]
@@ -74,10 +76,11 @@ fn a_turn_has_two_ends_in_each_endpoints_case() {
 fn the_end_of_a_call_repeats_what_was_called() {
     let mut stub = Stub::started(Endpoint::Codex);
     let (tag, call) = (tag(), bash());
-    let reached = stub.tell(Fact::ToolReached {
+    let reached = stub.tell(Fact::Tool(ToolEvent {
         tag: tag.clone(),
-        call: call.clone(),
-    });
+        call: call.clone().into(),
+        what: ToolFact::Reached,
+    }));
     assert_eq!(reached[0]["params"]["item"]["status"], "inProgress");
     let output = ToolOutput::Command {
         stdout: "a\n".to_owned(),
@@ -85,11 +88,13 @@ fn the_end_of_a_call_repeats_what_was_called() {
         exit_code: 2,
         duration_ms: 5,
     };
-    let finished = stub.tell(Fact::ToolFinished {
+    let finished = stub.tell(Fact::Tool(ToolEvent {
         tag,
-        call: ToolCallRef::from(&call),
-        outcome: ToolOutcome::Succeeded(output),
-    });
+        call: call.clone().into(),
+        what: ToolFact::Finished {
+            outcome: ToolOutcome::Succeeded(output),
+        },
+    }));
     let item = &finished[0]["params"]["item"];
     assert_eq!(finished[0]["method"], "item/completed");
     assert_eq!(item["command"], "/bin/bash -c 'rm -rf build'");
@@ -106,10 +111,10 @@ fn what_a_turn_has_changed_is_told_as_a_whole() {
     for endpoint in [Endpoint::Codex, Endpoint::Zane] {
         let mut stub = Stub::started(endpoint);
         let turn = TurnId::new("t1");
-        let told = stub.tell(Fact::TurnDiffed {
+        let told = stub.tell(Fact::Files(FilesFact::TurnDiffed {
             turn: turn.clone(),
             diff: diff.to_owned(),
-        });
+        }));
         let params = json!({ "threadId": THREAD, "turnId": "t1", "diff": diff });
         let notice = json!({ "method": "turn/diff/updated", "params": params });
         assert_eq!(told, [notice]);
@@ -120,7 +125,7 @@ fn what_a_turn_has_changed_is_told_as_a_whole() {
             kind: FileChangeKind::Update,
         }];
         let turn = Some(turn);
-        let told = stub.tell(Fact::FilesChanged { turn, files });
+        let told = stub.tell(Fact::Files(FilesFact::Changed { turn, files }));
         assert!(told.is_empty(), "the diff tells them");
     }
 }
@@ -136,10 +141,10 @@ fn a_plan_is_capitalised_for_zane_only() {
         (Endpoint::Codex, "inProgress"),
         (Endpoint::Zane, "InProgress"),
     ] {
-        let told = Stub::started(endpoint).tell(Fact::PlanChanged {
+        let told = Stub::started(endpoint).tell(Fact::Turn(TurnFact::PlanChanged {
             turn: Some(TurnId::new("t1")),
             steps: vec![step.clone()],
-        });
+        }));
         let plan = json!([{ "step": "Read", "status": status }]);
         assert_eq!(told[0]["params"]["plan"], plan);
     }
@@ -147,9 +152,9 @@ fn a_plan_is_capitalised_for_zane_only() {
 
 #[test]
 fn an_ask_says_what_is_waited_for_before_it_asks() {
-    let told = Stub::started(Endpoint::Codex).tell(Fact::AskOpened {
+    let told = Stub::started(Endpoint::Codex).tell(Fact::Ask {
         tag: tag(),
-        ask: approval(7),
+        what: AskFact::Opened { ask: approval(7) },
     });
     let status = json!({ "type": "active", "activeFlags": ["waitingOnApproval"] });
     assert_eq!(told[0]["params"]["status"], status);
@@ -166,13 +171,21 @@ fn a_change_is_shown_before_it_is_made() {
     let edit = ToolCall {
         name: "edit".to_owned(),
         input: json!({ "filePath": "a.txt", "oldString": "one", "newString": "two\nthree" }),
-        class: ToolClass::FileChange,
+        subject: Subject::Files(vec![FileSubject {
+            path: "a.txt".to_owned(),
+            preview: Some(FilePreview {
+                kind: FileChangeKind::Update,
+                diff: "@@ -1,1 +1,2 @@\n-one\n+two\n+three\n".to_owned(),
+            }),
+        }]),
+        effects: Effects::WRITES,
         ..bash()
     };
-    let told = Stub::started(Endpoint::Codex).tell(Fact::ToolReached {
+    let told = Stub::started(Endpoint::Codex).tell(Fact::Tool(ToolEvent {
         tag: tag(),
-        call: edit,
-    });
+        call: edit.into(),
+        what: ToolFact::Reached,
+    }));
     let change = &told[0]["params"]["item"]["changes"][0];
     assert_eq!(change["path"], "a.txt");
     assert_eq!(change["diff"], "@@ -1,1 +1,2 @@\n-one\n+two\n+three\n");
@@ -187,12 +200,14 @@ fn a_step_tells_what_the_thread_and_the_step_used() {
         reasoning_tokens: 2,
         cost_micro_dollars: None,
     };
-    let finished = |usage: Usage, thread_usage, context_limit| Fact::StepFinished {
+    let finished = |usage: Usage, thread_usage, context_limit| Fact::Step {
         tag: tag(),
-        reason: StopReason::Stop,
-        usage,
-        context_limit,
-        thread_usage,
+        what: StepFact::Finished {
+            reason: StopReason::Stop,
+            usage,
+            context_limit,
+            thread_usage,
+        },
     };
     let numbers = |input: u64, output: u64| {
         json!({
@@ -216,12 +231,14 @@ fn a_step_tells_what_the_thread_and_the_step_used() {
 
 #[test]
 fn a_delay_is_an_error_that_is_tried_again() {
-    let told = Stub::started(Endpoint::Zane).tell(Fact::StepDelayed {
-        discards: false,
+    let told = Stub::started(Endpoint::Zane).tell(Fact::Step {
         tag: tag(),
-        attempt: 2,
-        delay_ms: 1500,
-        error: "openai: 429: slow down".to_owned(),
+        what: StepFact::Delayed {
+            discards: false,
+            attempt: 2,
+            delay_ms: 1500,
+            error: "openai: 429: slow down".to_owned(),
+        },
     });
     let message = "Attempt 2 failed; trying again in 2 s";
     let expected = json!({ "method": "error", "params": {
@@ -257,11 +274,13 @@ fn a_budget_ends_a_turn_with_a_reason_of_its_own() {
 #[test]
 fn a_compaction_is_an_item_without_words() {
     for endpoint in [Endpoint::Codex, Endpoint::Zane] {
-        let told = Stub::started(endpoint).tell(Fact::Compacted {
+        let told = Stub::started(endpoint).tell(Fact::Step {
             tag: tag(),
-            item: ItemId::new("k1"),
-            summary: "What was said.".to_owned(),
-            tokens_before: 1000,
+            what: StepFact::Compacted {
+                item: ItemId::new("k1"),
+                summary: "What was said.".to_owned(),
+                tokens_before: 1000,
+            },
         });
         let item = json!({ "type": "contextCompaction", "id": "k1" });
         let at = NOW.millis();
@@ -279,18 +298,20 @@ fn a_compaction_is_an_item_without_words() {
 
 #[test]
 fn a_thought_kept_by_its_provider_shows_nothing() {
-    let thought = Fact::ItemFinished {
+    let thought = Fact::Item {
         tag: tag(),
         item: ItemId::new("r1"),
         content: 0,
-        body: Item::Reasoning {
-            kind: ReasoningKind::Summary,
-            text: String::new(),
-            partial: false,
-            native: Some(Box::new(Native {
-                origin: "openai".to_owned(),
-                value: json!({ "encrypted_content": "opaque" }),
-            })),
+        what: ItemFact::Finished {
+            body: Item::Reasoning {
+                kind: ReasoningKind::Summary,
+                text: String::new(),
+                partial: false,
+                native: Some(Box::new(Native {
+                    origin: "openai".to_owned(),
+                    value: json!({ "encrypted_content": "opaque" }),
+                })),
+            },
         },
     };
     let mut zane = Stub::started(Endpoint::Zane);
@@ -312,20 +333,23 @@ fn a_sub_agents_call_is_an_item_of_the_turn() {
         ..bash()
     };
     let mut stub = Stub::started(Endpoint::Codex);
-    let reached = stub.tell(Fact::ToolReached {
+    let reached = stub.tell(Fact::Tool(ToolEvent {
         tag: tag(),
-        call: call.clone(),
-    });
+        call: call.clone().into(),
+        what: ToolFact::Reached,
+    }));
     assert_eq!(reached[0]["method"], "item/started");
     assert_eq!(reached[0]["params"]["item"]["id"], "i9");
     assert_eq!(reached[0]["params"]["item"]["type"], "commandExecution");
-    let ended = stub.tell(Fact::ToolFinished {
+    let ended = stub.tell(Fact::Tool(ToolEvent {
         tag: tag(),
-        call: ToolCallRef::from(&call),
-        outcome: ToolOutcome::Failed {
-            error: "no such command".to_owned(),
+        call: call.clone().into(),
+        what: ToolFact::Finished {
+            outcome: ToolOutcome::Failed {
+                error: "no such command".to_owned(),
+            },
         },
-    });
+    }));
     assert_eq!(ended[0]["method"], "item/completed");
     assert_eq!(ended[0]["params"]["item"]["id"], "i9");
     assert_eq!(ended[0]["params"]["item"]["status"], "failed");
@@ -333,18 +357,14 @@ fn a_sub_agents_call_is_an_item_of_the_turn() {
 
 #[test]
 fn only_a_commands_output_is_told_while_it_runs() {
-    for (class, times) in [(ToolClass::Command, 1), (ToolClass::Other, 0)] {
+    for (subject, times) in [(bash().subject, 1), (Subject::Other, 0)] {
         let mut stub = Stub::started(Endpoint::Codex);
-        let call = ToolCall { class, ..bash() };
-        let item = call.item.clone();
-        stub.tell(Fact::ToolReached { tag: tag(), call });
-        let told = stub.tell(Fact::ItemGrew {
-            tag: tag(),
-            item,
-            content: 0,
-            growth: Growth::Output(OutputStream::Stdout),
+        let call = ToolCall { subject, ..bash() };
+        let what = ToolFact::Wrote {
+            stream: OutputStream::Stdout,
             delta: "I looked".to_owned(),
-        });
+        };
+        let told = stub.tell(Fact::tool(tag(), call.into(), what));
         assert_eq!(told.len(), times);
     }
 }

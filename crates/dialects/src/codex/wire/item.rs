@@ -47,7 +47,7 @@ pub enum ThreadItem<'a> {
     /// Any other tool: the form that both endpoints' clients can show.
     McpToolCall {
         id: &'a str,
-        server: &'static str,
+        server: &'a str,
         tool: &'a str,
         status: ItemStatus,
         arguments: &'a Value,

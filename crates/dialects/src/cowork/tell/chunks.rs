@@ -1,6 +1,8 @@
 //! `model_stream_chunk` frames of one fact.
 
-use vocabulary::StreamTag;
+use vocabulary::{
+    Ask, AskFact, AskKind, Closing, Fact, StepFact, StreamTag, ToolEvent, ToolFact, ToolOutcome,
+};
 
 use super::Raw;
 use crate::Frame;
@@ -63,4 +65,44 @@ impl<'a> Chunks<'a> {
         });
         wire::frame(&event, payload_bytes)
     }
+}
+
+/// How many chunks a fact makes, so that they can be counted within their turn by whoever is there
+/// from its start.
+pub fn count(fact: &Fact) -> u32 {
+    match fact {
+        Fact::Step { what, .. } => match what {
+            StepFact::Started | StepFact::Finished { .. } | StepFact::Failed { .. } => 2,
+            StepFact::RawReceived { .. } => 1,
+            StepFact::Delayed { .. } | StepFact::Compacted { .. } => 0,
+        },
+        Fact::Item { .. } => 1,
+        Fact::Tool(ToolEvent { call, what, .. }) if call.agent.is_none() => match what {
+            ToolFact::Planned { .. } => 2,
+            ToolFact::Finished { outcome } => match outcome {
+                ToolOutcome::NotRun { .. } => 0,
+                ToolOutcome::Succeeded(_)
+                | ToolOutcome::Failed { .. }
+                | ToolOutcome::Denied(_)
+                | ToolOutcome::Interrupted(_) => 1,
+            },
+            ToolFact::Reached
+            | ToolFact::Started
+            | ToolFact::Wrote { .. }
+            | ToolFact::Exited { .. } => 0,
+        },
+        Fact::Ask { what, .. } => match what {
+            AskFact::Opened { ask } => u32::from(is_part(ask)),
+            AskFact::Closed { ask, closing } => {
+                let denied = matches!(closing, Closing::Answered(_)) && !closing.approved();
+                u32::from(is_part(ask) && denied)
+            }
+            AskFact::Progressed { .. } => 0,
+        },
+        Fact::Tool(_) | Fact::Thread(_) | Fact::Turn(_) | Fact::Files(_) | Fact::Note(_) => 0,
+    }
+}
+
+fn is_part(ask: &Ask) -> bool {
+    matches!(ask.kind, AskKind::Approval(_)) && ask.call.agent.is_none()
 }

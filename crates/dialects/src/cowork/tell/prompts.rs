@@ -12,14 +12,14 @@ pub fn opened(chunks: Chunks<'_>, ask: &Ask) -> Vec<Frame> {
     let id = RequestId::first(ask.id);
     match &ask.kind {
         // A sub-agent's call is no part of the answer, but a person is asked all the same.
-        AskKind::Approval(_) if ask.agent.is_some() => {
+        AskKind::Approval(_) if ask.call.agent.is_some() => {
             approval_frame(chunks.session, ask).into_iter().collect()
         }
         AskKind::Approval(_) => {
             let request = chunks.first(Part::ToolApprovalRequest {
                 approval_id: Shown(id),
-                tool_call_id: &ask.call_id,
-                tool_name: &ask.tool,
+                tool_call_id: &ask.call.call_id,
+                tool_name: &ask.call.name,
             });
             let approval = approval_frame(chunks.session, ask);
             std::iter::once(request).chain(approval).collect()
@@ -46,11 +46,11 @@ pub fn closed(chunks: Chunks<'_>, ask: &Ask, closing: &Closing) -> Vec<Frame> {
         (AskKind::Approval(_), Closing::Cancelled | Closing::Lost { .. })
         | (AskKind::Questions(_), _) => false,
     };
-    if !denied || ask.agent.is_some() {
+    if !denied || ask.call.agent.is_some() {
         return Vec::new();
     }
     vec![chunks.first(Part::ToolOutputDenied {
-        tool_call_id: &ask.call_id,
-        tool_name: &ask.tool,
+        tool_call_id: &ask.call.call_id,
+        tool_name: &ask.call.name,
     })]
 }

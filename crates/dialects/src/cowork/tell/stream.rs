@@ -89,8 +89,6 @@ pub fn grew(chunks: Chunks<'_>, content: u32, growth: &Growth, delta: &str) -> V
             text: delta,
         },
         Growth::ToolInput { call_id } => Part::ToolInputDelta { id: call_id, delta },
-        // A command's output is told when the call is over.
-        Growth::Output(_) => return Vec::new(),
     };
     vec![chunks.delta(part, delta.len())]
 }

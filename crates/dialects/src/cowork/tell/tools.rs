@@ -1,7 +1,7 @@
 //! Tool calls: planned, reached, finished; and log lines.
 
 use serde::Serialize;
-use vocabulary::{SubAgent, ToolCall, ToolCallRef, ToolOutcome, ToolOutput};
+use vocabulary::{SubAgent, ToolCall, ToolOutcome, ToolOutput};
 
 use super::chunks::Chunks;
 use crate::Frame;
@@ -33,7 +33,7 @@ pub fn reached(session: &str, call: &ToolCall) -> Frame {
     )
 }
 
-pub fn finished(chunks: Chunks<'_>, call: &ToolCallRef, outcome: &ToolOutcome) -> Vec<Frame> {
+pub fn finished(chunks: Chunks<'_>, call: &ToolCall, outcome: &ToolOutcome) -> Vec<Frame> {
     let (tool_call_id, tool_name) = (call.call_id.as_str(), call.name.as_str());
     let part = match outcome {
         ToolOutcome::Succeeded(given)
@@ -55,7 +55,7 @@ pub fn finished(chunks: Chunks<'_>, call: &ToolCallRef, outcome: &ToolOutcome) -
 }
 
 /// The log line of a call that has ended; one that never began has none.
-pub fn finished_log(session: &str, call: &ToolCallRef, outcome: &ToolOutcome) -> Option<Frame> {
+pub fn finished_log(session: &str, call: &ToolCall, outcome: &ToolOutcome) -> Option<Frame> {
     let shown = match outcome {
         ToolOutcome::Succeeded(given)
         | ToolOutcome::Denied(given)

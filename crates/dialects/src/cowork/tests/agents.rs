@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, Ask, Closing, Entry, Fact, Growth, Item, ItemId, Native, OutputStream,
-    Purpose, ReasoningKind, Reply, SubAgent, ToolCall, ToolCallRef, ToolOutcome, ToolOutput,
-    TurnId, Usage, UserInput,
+    Answer, ApprovalAnswer, Ask, AskFact, Closing, Entry, Fact, Item, ItemFact, ItemId, Native,
+    OutputStream, Purpose, ReasoningKind, Reply, StepFact, SubAgent, ToolCall, ToolEvent, ToolFact,
+    ToolOutcome, ToolOutput, TurnFact, TurnId, Usage, UserInput,
 };
 
 use super::commands::said;
 use super::samples::{approval, bash, event, model, questions, tag, told};
 use super::telling::{check, chunk, frame};
-use crate::cowork::tell::Raw;
+use crate::cowork::tell::{Raw, chunks};
 
 fn log(line: &str) -> Value {
     frame("log", json!({ "line": line }))
 }
 
 fn steered(client_id: Option<&str>) -> Fact {
-    Fact::TurnSteered {
+    Fact::Turn(TurnFact::Steered {
         after_step: 0,
         turn: TurnId::new("t1"),
         input: UserInput {
@@ -29,7 +29,7 @@ fn steered(client_id: Option<&str>) -> Fact {
             client_id: client_id.map(str::to_owned),
             images: Vec::new(),
         },
-    }
+    })
 }
 
 fn explorer() -> Option<Box<SubAgent>> {
@@ -47,27 +47,25 @@ fn explorers_call() -> ToolCall {
     }
 }
 
-fn explorers(ask: Ask) -> Ask {
-    Ask {
-        agent: explorer(),
-        ..ask
-    }
+fn explorers(mut ask: Ask) -> Ask {
+    ask.call.agent = explorer();
+    ask
 }
 
 fn planned(call: ToolCall) -> Fact {
-    Fact::ToolPlanned {
+    Fact::Tool(ToolEvent {
         tag: tag(5),
-        content: 0,
-        call,
-    }
+        call: call.into(),
+        what: ToolFact::Planned { content: 0 },
+    })
 }
 
 fn finished(call: &ToolCall, outcome: ToolOutcome) -> Fact {
-    Fact::ToolFinished {
+    Fact::Tool(ToolEvent {
         tag: tag(9),
-        call: ToolCallRef::from(call),
-        outcome,
-    }
+        call: call.clone().into(),
+        what: ToolFact::Finished { outcome },
+    })
 }
 
 #[test]
@@ -80,11 +78,13 @@ fn what_is_said_to_a_running_turn_is_echoed() {
 
 #[test]
 fn a_compaction_is_a_line_and_its_summary_is_not_told() {
-    let compacted = |tokens_before| Fact::Compacted {
+    let compacted = |tokens_before| Fact::Step {
         tag: tag(3),
-        item: ItemId::new("i3"),
-        summary: "They want tabs.".to_owned(),
-        tokens_before,
+        what: StepFact::Compacted {
+            item: ItemId::new("i3"),
+            summary: "They want tabs.".to_owned(),
+            tokens_before,
+        },
     };
     let known = "[compaction] 182000 tokens of context were replaced by a summary";
     check(compacted(182_000), &[log(known)]);
@@ -94,12 +94,14 @@ fn a_compaction_is_a_line_and_its_summary_is_not_told() {
 
 #[test]
 fn a_delay_says_why_how_long_and_which_attempt_comes() {
-    let delayed = |attempt, delay_ms, error: &str| Fact::StepDelayed {
-        discards: false,
+    let delayed = |attempt, delay_ms, error: &str| Fact::Step {
         tag: tag(2),
-        attempt,
-        delay_ms,
-        error: error.to_owned(),
+        what: StepFact::Delayed {
+            discards: false,
+            attempt,
+            delay_ms,
+            error: error.to_owned(),
+        },
     };
     let overloaded = "OpenAI is overloaded (HTTP 503).";
     for (attempt, delay_ms, line) in [
@@ -117,24 +119,25 @@ fn a_delay_says_why_how_long_and_which_attempt_comes() {
 
 #[test]
 fn tokens_spent_beside_the_steps_are_told_with_the_turn() {
-    let added = Fact::UsageAdded {
+    let added = Fact::Turn(TurnFact::UsageAdded {
         turn: None,
         model: Arc::new(model()),
         purpose: Purpose::Title,
         usage: Usage::default(),
-    };
+    });
     check(added, &[]);
 }
 
 #[test]
 fn calls_of_a_sub_agent_are_lines_and_no_chunks() {
     let call = explorers_call();
-    assert_eq!(planned(call.clone()).parts(), 0);
+    assert_eq!(chunks::count(&planned(call.clone())), 0);
     check(planned(call.clone()), &[]);
-    let reached = Fact::ToolReached {
+    let reached = Fact::Tool(ToolEvent {
         tag: tag(7),
-        call: call.clone(),
-    };
+        call: call.clone().into(),
+        what: ToolFact::Reached,
+    });
     let line = "[sub:explore] tool> bash {\"command\":\"ls\"}";
     check(reached, &[log(line)]);
     let text = ToolOutcome::Succeeded(ToolOutput::Text("a".to_owned()));
@@ -153,7 +156,10 @@ fn calls_of_a_sub_agent_are_lines_and_no_chunks() {
 
 #[test]
 fn asks_of_a_sub_agent_are_asked_like_any_other() {
-    let opened = |ask| Fact::AskOpened { tag: tag(8), ask };
+    let opened = |ask| Fact::Ask {
+        tag: tag(8),
+        what: AskFact::Opened { ask },
+    };
     let fields = json!({
         "requestId": "req-3",
         "command": "rm -rf build",
@@ -167,25 +173,26 @@ fn asks_of_a_sub_agent_are_asked_like_any_other() {
         opened(explorers(questions(4, &["Which?"]))),
         &[frame("ask", fields)],
     );
-    let denied = Fact::AskClosed {
+    let denied = Fact::Ask {
         tag: tag(9),
-        ask: explorers(approval(3)),
-        closing: Closing::Answered(Answer::Approval(ApprovalAnswer::Deny)),
+        what: AskFact::Closed {
+            ask: explorers(approval(3)),
+            closing: Closing::Answered(Answer::Approval(ApprovalAnswer::Deny)),
+        },
     };
-    assert_eq!(denied.parts(), 0);
+    assert_eq!(chunks::count(&denied), 0);
     check(denied, &[]);
 }
 
 #[test]
 fn what_a_sub_agent_writes_is_not_streamed() {
-    let grew = Fact::ItemGrew {
-        tag: tag(8),
-        item: ItemId::new("i0"),
-        content: 0,
-        growth: Growth::Output(OutputStream::Stdout),
+    let what = ToolFact::Wrote {
+        stream: OutputStream::Stdout,
         delta: "I looked.".to_owned(),
     };
-    check(grew, &[]);
+    let wrote = Fact::tool(tag(8), bash(json!({})).into(), what);
+    assert_eq!(chunks::count(&wrote), 0);
+    check(wrote, &[]);
 }
 
 #[test]
@@ -222,11 +229,11 @@ fn native() -> Option<Box<Native>> {
 }
 
 fn with_natives() -> Vec<Fact> {
-    let finished = |body| Fact::ItemFinished {
+    let finished = |body| Fact::Item {
         tag: tag(0),
         item: ItemId::new("i1"),
         content: 0,
-        body,
+        what: ItemFact::Finished { body },
     };
     let call = ToolCall {
         native: native(),
@@ -244,10 +251,11 @@ fn with_natives() -> Vec<Fact> {
             partial: false,
             native: native(),
         }),
-        Fact::ToolReached {
+        Fact::Tool(ToolEvent {
             tag: tag(0),
-            call: call.clone(),
-        },
+            call: call.clone().into(),
+            what: ToolFact::Reached,
+        }),
         planned(call),
     ]
 }
@@ -273,7 +281,7 @@ fn what_is_only_for_the_provider_is_never_shown() {
     let live = with_natives()
         .into_iter()
         .flat_map(|fact| told(fact, Raw::Include));
-    let kept = with_natives().into_iter().filter(Fact::is_entry);
+    let kept = with_natives().into_iter().filter(Fact::durable);
     let kept = history(kept.map(|fact| (0, fact)).collect());
     let shown: Vec<_> = live.chain([kept]).collect();
     assert!(!json!(shown).to_string().contains("native"), "{shown:?}");
@@ -281,11 +289,11 @@ fn what_is_only_for_the_provider_is_never_shown() {
 
 #[test]
 fn history_has_what_was_said_later_and_leaves_sub_agents_out() {
-    let finished_item = |body| Fact::ItemFinished {
+    let finished_item = |body| Fact::Item {
         tag: tag(0),
         item: ItemId::new("i1"),
         content: 0,
-        body,
+        what: ItemFact::Finished { body },
     };
     let output = || ToolOutcome::Succeeded(ToolOutput::Text("done".to_owned()));
     let (own, sub) = (bash(json!({})), explorers_call());
@@ -307,11 +315,13 @@ fn history_has_what_was_said_later_and_leaves_sub_agents_out() {
         (4, finished(&own, output())),
         (
             4,
-            Fact::Compacted {
+            Fact::Step {
                 tag: tag(0),
-                item: ItemId::new("i9"),
-                summary: "All of it.".to_owned(),
-                tokens_before: 9,
+                what: StepFact::Compacted {
+                    item: ItemId::new("i9"),
+                    summary: "All of it.".to_owned(),
+                    tokens_before: 9,
+                },
             },
         ),
     ]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vocabulary::{Fact, Refusal, Reply, Why};
+use vocabulary::{AskFact, Fact, NoteFact, Refusal, Reply, Why};
 
 use super::messages::right_messages;
 use super::samples::{SESSION, event, questions, tag};
@@ -83,7 +83,10 @@ fn almost_right() -> impl Strategy<Value = Value> {
 fn check(frame: &str) -> Result<(), TestCaseError> {
     let mut stub = Stub::connected();
     let ask = questions(7, &["Which?"]);
-    stub.tell(Fact::AskOpened { tag: tag(0), ask });
+    stub.tell(Fact::Ask {
+        tag: tag(0),
+        what: AskFact::Opened { ask },
+    });
     stub.say_text(frame);
     prop_assert!(stub.sent.len() <= 2, "{:?}", stub.sent);
     prop_assert!(stub.calls.len() <= 1);
@@ -137,7 +140,7 @@ proptest! {
     #[test]
     fn any_line_makes_a_frame(line in any::<String>()) {
         let card = super::samples::card();
-        let frames = tell(&card, &event(Fact::Logged { line: line.clone() }), Raw::Leave);
+        let frames = tell(&card, &event(Fact::Note(NoteFact::Logged { line: line.clone() })), Raw::Leave);
         let frame: Value = serde_json::from_str(&frames[0]).expect("JSON");
         prop_assert_eq!(&frame["line"], &json!(line));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use vocabulary::{
     Call, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints, Fact,
-    FileChangeKind, FileVersion, Refusal, Reply, Standing, Trigger, TurnId, Why,
+    FileChangeKind, FileVersion, FilesFact, Refusal, Reply, Standing, Trigger, TurnId, Why,
 };
 
 use super::commands::said;
@@ -145,7 +145,7 @@ fn every_listener_is_told_what_happened_and_what_is_there_now() {
         (CheckpointNews::Deleted, "delete"),
     ] {
         let now = Arc::new(checkpoints(checkpoint_list()));
-        let changed = Fact::CheckpointsChanged { news, now };
+        let changed = Fact::Files(FilesFact::CheckpointsChanged { news, now });
         check(changed.clone(), &[shown(reason, shown_list([true, false]))]);
         assert_eq!(Stub::connected().tell(changed).shared, 1);
     }
@@ -153,12 +153,14 @@ fn every_listener_is_told_what_happened_and_what_is_there_now() {
 
 #[test]
 fn the_original_is_pending_until_it_is_there() {
-    let told = |standing: Standing| Fact::CheckpointsChanged {
-        news: CheckpointNews::Standing,
-        now: Arc::new(Checkpoints {
-            standing,
-            ..checkpoints(Vec::new())
-        }),
+    let told = |standing: Standing| {
+        Fact::Files(FilesFact::CheckpointsChanged {
+            news: CheckpointNews::Standing,
+            now: Arc::new(Checkpoints {
+                standing,
+                ..checkpoints(Vec::new())
+            }),
+        })
     };
     let mut expected = shown("requested", json!([]));
     check(told(Standing::Ready), &[expected.clone()]);
@@ -235,12 +237,12 @@ fn files_and_diffs_are_shown_by_the_tools_that_made_them() {
     };
     let turn = TurnId::new("t1");
     check(
-        Fact::FilesChanged {
+        Fact::Files(FilesFact::Changed {
             turn: Some(turn.clone()),
             files: vec![file],
-        },
+        }),
         &[],
     );
     let diff = "--- a/a.txt\n+++ b/a.txt\n".to_owned();
-    check(Fact::TurnDiffed { turn, diff }, &[]);
+    check(Fact::Files(FilesFact::TurnDiffed { turn, diff }), &[]);
 }

@@ -1,7 +1,7 @@
 //! How a connection ends.
 
 use serde_json::json;
-use vocabulary::{Call, Fact, Notice, Reply, Seq};
+use vocabulary::{Call, Fact, Notice, Reply, Seq, ThreadFact};
 
 use super::samples::{SESSION, card, event};
 use super::stub::Stub;
@@ -19,7 +19,7 @@ fn too_much_before_the_greeting_closes_the_socket() {
 #[test]
 fn a_hole_in_the_events_closes_the_socket() {
     let mut stub = Stub::connected();
-    let replayed = event(Fact::ThreadReset);
+    let replayed = event(Fact::Thread(ThreadFact::Reset));
     stub.replay(&replayed)
         .hear(Heard::CaughtUp { head: Seq(3) });
     assert_eq!((stub.shared, &stub.closed), (0, &None));

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Cause, Changed, Changes, Fact, ModelRef, Reply, StartTurn, ThreadQuery, Title, TurnId,
+    Call, Cause, Changed, Changes, Fact, ModelRef, Reply, StartTurn, ThreadFact, ThreadQuery,
+    Title, TurnId,
 };
 
 use super::samples::{
@@ -120,11 +121,11 @@ fn a_new_model_is_followed_by_the_catalog_with_its_selection() {
         provider: "rehearsal".to_owned(),
         model: "echo".to_owned(),
     };
-    stub.tell(Fact::SettingsChanged {
+    stub.tell(Fact::Thread(ThreadFact::SettingsChanged {
         settings,
         changed: vec![Changed::Model],
         title: Title::default(),
-    });
+    }));
     assert_eq!((stub.shared, stub.call()), (1, &Call::GetCatalog));
     stub.reply(Ok(Reply::Catalog(Box::new(catalog()))));
     let sent = stub.take();

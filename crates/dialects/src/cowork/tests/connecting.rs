@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, AskKind, Call, Closing, Fact, OpenAsk, Refusal, Reply, Seq,
-    ThreadView, Why,
+    Answer, ApprovalAnswer, AskFact, AskId, AskKind, Call, Closing, Fact, NoteFact, OpenAsk,
+    Refusal, Reply, Seq, ThreadView, Why,
 };
 
 use super::backup::shown;
@@ -247,9 +247,9 @@ fn a_slot_whose_call_is_refused_says_so_and_holds_up_nothing() {
 #[test]
 fn live_events_flow_before_the_slots_are_full() {
     let mut stub = Stub::greeted(view());
-    stub.tell(Fact::Logged {
+    stub.tell(Fact::Note(NoteFact::Logged {
         line: "x".to_owned(),
-    });
+    }));
     assert_eq!(stub.shared, 1);
 }
 
@@ -317,15 +317,19 @@ fn what_waits_is_asked_again_behind_the_ten() {
 fn what_was_answered_meanwhile_is_not_asked_again() {
     let mut stub = resumed(waiting_view());
     stub.take();
-    stub.tell(Fact::AskClosed {
+    stub.tell(Fact::Ask {
         tag: tag(1),
-        ask: approval(3),
-        closing: Closing::Answered(Answer::Approval(ApprovalAnswer::Once)),
+        what: AskFact::Closed {
+            ask: approval(3),
+            closing: Closing::Answered(Answer::Approval(ApprovalAnswer::Once)),
+        },
     });
-    stub.tell(Fact::AskClosed {
+    stub.tell(Fact::Ask {
         tag: tag(1),
-        ask: questions(4, &["Which?", "Why?"]),
-        closing: Closing::Answered(Answer::Questions(BTreeMap::new())),
+        what: AskFact::Closed {
+            ask: questions(4, &["Which?", "Why?"]),
+            closing: Closing::Answered(Answer::Questions(BTreeMap::new())),
+        },
     });
     stub.answer_connect_calls();
     assert_eq!(stub.take_types(), OTHER_FIVE);
@@ -340,12 +344,14 @@ fn a_question_told_live_meanwhile_is_not_asked_twice() {
     let AskKind::Questions(mut asked) = questions(4, &["Which?", "Why?"]).kind else {
         panic!("it asks");
     };
-    stub.tell(Fact::AskProgressed {
+    stub.tell(Fact::Ask {
         tag: tag(1),
-        ask: AskId(4),
-        answers: BTreeMap::from([("q-Which?".to_owned(), vec!["yes".to_owned()])]),
-        next: Some(asked.remove(1)),
-        position: 1,
+        what: AskFact::Progressed {
+            ask: AskId(4),
+            answers: BTreeMap::from([("q-Which?".to_owned(), vec!["yes".to_owned()])]),
+            next: Some(asked.remove(1)),
+            position: 1,
+        },
     });
     assert_eq!(stub.shared, 1);
     stub.answer_connect_calls();

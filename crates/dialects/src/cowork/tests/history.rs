@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vocabulary::{
-    Cause, Entry, Fact, Item, ItemId, Reply, ToolCallRef, ToolOutcome, ToolOutput, TurnId,
-    UserInput,
+    Cause, Entry, Fact, Item, ItemFact, ItemId, Reply, ToolEvent, ToolFact, ToolOutcome,
+    ToolOutput, TurnFact, TurnId, UserInput,
 };
 
 use super::commands::said;
@@ -24,28 +24,30 @@ fn history_is_told_message_by_message() {
         display: Some("/hello".to_owned()),
         client_id: None,
     };
-    let finished = |body| Fact::ItemFinished {
+    let finished = |body| Fact::Item {
         tag: tag(0),
         item: item.clone(),
         content: 0,
-        body,
+        what: ItemFact::Finished { body },
     };
     let call = bash(json!({ "command": "ls" }));
-    let result = |outcome| Fact::ToolFinished {
-        tag: tag(0),
-        call: ToolCallRef::from(&call),
-        outcome,
+    let result = |outcome| {
+        Fact::Tool(ToolEvent {
+            tag: tag(0),
+            call: call.clone().into(),
+            what: ToolFact::Finished { outcome },
+        })
     };
     let entries = vec![
         entry(
             0,
             0,
-            Fact::TurnStarted {
+            Fact::Turn(TurnFact::Started {
                 turn,
                 cause: Cause::UserMessage,
                 input,
                 model: tag(0).model,
-            },
+            }),
         ),
         entry(
             1,
@@ -69,11 +71,11 @@ fn history_is_told_message_by_message() {
         entry(
             3,
             1,
-            Fact::ToolPlanned {
+            Fact::Tool(ToolEvent {
                 tag: tag(0),
-                content: 2,
-                call: call.clone(),
-            },
+                call: call.clone().into(),
+                what: ToolFact::Planned { content: 2 },
+            }),
         ),
         entry(
             4,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use vocabulary::{Answer, ApprovalAnswer, AskId, Call, Fact, Refusal, Reply, Why};
+use vocabulary::{Answer, ApprovalAnswer, AskFact, AskId, Call, Fact, Refusal, Reply, Why};
 
 use super::samples::{SESSION, approval, card, questions, tag};
 use super::stub::Stub;
@@ -29,7 +29,10 @@ fn approve(stub: &mut Stub, request: &str, approved: bool) {
 fn asked(texts: &[&str]) -> Stub {
     let mut stub = Stub::connected();
     let ask = questions(7, texts);
-    stub.tell(Fact::AskOpened { tag: tag(0), ask });
+    stub.tell(Fact::Ask {
+        tag: tag(0),
+        what: AskFact::Opened { ask },
+    });
     stub
 }
 
@@ -96,15 +99,17 @@ fn a_blank_answer_is_refused_and_the_question_asked_again() {
 #[test]
 fn a_question_that_was_answered_is_unknown() {
     let mut stub = asked(&["Which?", "Why?"]);
-    let fact = Fact::AskProgressed {
+    let fact = Fact::Ask {
         tag: tag(1),
-        ask: AskId(7),
-        answers: BTreeMap::from([("q-Which?".to_owned(), vec!["a".to_owned()])]),
-        next: match questions(7, &["Why?"]).kind {
-            vocabulary::AskKind::Questions(mut questions) => Some(questions.remove(0)),
-            vocabulary::AskKind::Approval(_) => unreachable!("it asks"),
+        what: AskFact::Progressed {
+            ask: AskId(7),
+            answers: BTreeMap::from([("q-Which?".to_owned(), vec!["a".to_owned()])]),
+            next: match questions(7, &["Why?"]).kind {
+                vocabulary::AskKind::Questions(mut questions) => Some(questions.remove(0)),
+                vocabulary::AskKind::Approval(_) => unreachable!("it asks"),
+            },
+            position: 1,
         },
-        position: 1,
     };
     stub.tell(fact);
     answer(&mut stub, "req-7", "again");
@@ -129,7 +134,10 @@ fn answers_to_nothing_get_a_log_line() {
 fn an_approval_says_yes_once_or_no() {
     let mut stub = Stub::connected();
     let ask = approval(3);
-    stub.tell(Fact::AskOpened { tag: tag(0), ask });
+    stub.tell(Fact::Ask {
+        tag: tag(0),
+        what: AskFact::Opened { ask },
+    });
     for (approved, expected) in [(true, ApprovalAnswer::Once), (false, ApprovalAnswer::Deny)] {
         approve(&mut stub, "req-3", approved);
         let call = Call::AnswerAsk {

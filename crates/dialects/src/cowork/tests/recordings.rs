@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vocabulary::{
-    Cause, Entry, Fact, Growth, Item, ItemId, Opening, Reply, StopReason, StreamTag, Title,
-    TitleSource, TurnId, TurnOutcome, Usage, UserInput,
+    Cause, Entry, Fact, Growth, Item, ItemFact, ItemId, Opening, Reply, StepFact, StopReason,
+    StreamTag, ThreadFact, Title, TitleSource, TurnFact, TurnId, TurnOutcome, Usage, UserInput,
 };
 
 use super::samples::{SESSION, card, event, json, model, view};
@@ -79,24 +79,28 @@ fn hello_turn() -> Vec<Fact> {
         output_tokens: 10,
         ..Usage::default()
     };
-    let title = |text: &str, source, by: Option<&str>| Fact::TitleChanged {
-        title: Title {
-            text: text.to_owned(),
-            source,
-            model: by.map(str::to_owned),
-        },
-        model: model(),
+    let title = |text: &str, source, by: Option<&str>| {
+        Fact::Thread(ThreadFact::Titled {
+            title: Title {
+                text: text.to_owned(),
+                source,
+                model: by.map(str::to_owned),
+            },
+            model: model(),
+        })
     };
-    let grew = |part, delta: &str| Fact::ItemGrew {
+    let grew = |part, delta: &str| Fact::Item {
         tag: tag(part),
         item: item.clone(),
         content: 0,
-        growth: Growth::Text,
-        delta: delta.to_owned(),
+        what: ItemFact::Grew {
+            growth: Growth::Text,
+            delta: delta.to_owned(),
+        },
     };
     let text = "Echo: Hello there.";
     vec![
-        Fact::TurnStarted {
+        Fact::Turn(TurnFact::Started {
             turn: turn.clone(),
             cause: Cause::UserMessage,
             input: UserInput {
@@ -107,43 +111,52 @@ fn hello_turn() -> Vec<Fact> {
                 client_id: Some("cm-1".to_owned()),
             },
             model: Arc::new(model()),
-        },
+        }),
         title("Hello there", TitleSource::Heuristic, None),
-        Fact::StepStarted { tag: tag(0) },
+        Fact::Step {
+            tag: tag(0),
+            what: StepFact::Started,
+        },
         title("Fake Session Title", TitleSource::Model, Some("gpt-5-mini")),
-        Fact::ItemStarted {
+        Fact::Item {
             tag: tag(2),
             item: item.clone(),
             content: 0,
-            opening: Opening::Text,
+            what: ItemFact::Started {
+                opening: Opening::Text,
+            },
         },
         grew(3, "Echo: "),
         grew(4, "Hello there."),
-        Fact::ItemFinished {
+        Fact::Item {
             tag: tag(5),
             item: item.clone(),
             content: 0,
-            body: Item::AgentMessage {
-                native: None,
-                text: text.to_owned(),
-                partial: false,
+            what: ItemFact::Finished {
+                body: Item::AgentMessage {
+                    native: None,
+                    text: text.to_owned(),
+                    partial: false,
+                },
             },
         },
-        Fact::StepFinished {
-            context_limit: None,
-            thread_usage: Default::default(),
+        Fact::Step {
             tag: tag(6),
-            reason: StopReason::Stop,
-            usage,
+            what: StepFact::Finished {
+                context_limit: None,
+                thread_usage: Default::default(),
+                reason: StopReason::Stop,
+                usage,
+            },
         },
-        Fact::TurnFinished {
+        Fact::Turn(TurnFact::Finished {
             turn: turn.clone(),
             outcome: TurnOutcome::Completed,
             text: text.to_owned(),
             reasoning: Vec::new(),
             usage: Some(usage),
             model: Arc::new(model()),
-        },
+        }),
     ]
 }
 
@@ -185,7 +198,7 @@ fn the_history_of_a_text_turn_is_told_as_recorded() {
     let theirs = recorded(TURN_TEXT, "s2c");
     let messages = theirs.iter().find(|frame| frame["type"] == "messages");
     let theirs = &messages.expect("a history")["messages"];
-    let entries = hello_turn().into_iter().filter(Fact::is_entry).enumerate();
+    let entries = hello_turn().into_iter().filter(Fact::durable).enumerate();
     let entries = entries.map(|(at, fact)| Entry {
         ordinal: at as u64,
         message: at as u64,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vocabulary::{
     Fact, Growing, ItemId, LiveItem, PlanStep, PlanStepStatus, ReasoningKind, Reply, RunningTurn,
-    ThreadView, TurnId, UserInput,
+    ThreadView, TurnFact, TurnId, UserInput,
 };
 
 use super::samples::{NOW, SESSION, tag, view};
@@ -169,10 +169,10 @@ fn the_plan_is_told_behind_the_ten_unless_it_changed_meanwhile() {
 
     let mut stub = resumed(with_plan);
     stub.take();
-    stub.tell(Fact::PlanChanged {
+    stub.tell(Fact::Turn(TurnFact::PlanChanged {
         turn: None,
         steps: plan("Do another thing"),
-    });
+    }));
     stub.answer_connect_calls();
     assert_eq!(stub.take().len(), 5);
 }

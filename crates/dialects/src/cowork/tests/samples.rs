@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use vocabulary::{
     Approval, Ask, AskId, AskKind, AuthMethod, Catalog, CatalogProvider, Checkpoint, CheckpointId,
-    Checkpoints, Event, Fact, ItemId, McpFile, McpLayer, McpSnapshot, ModelRef, ProviderStatus,
-    Question, QuestionOption, RiskCode, Seq, Standing, Status, StreamTag, TenantId, Thread,
-    ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title, ToolCall, ToolClass,
+    Checkpoints, Effects, Event, Fact, ItemId, McpFile, McpLayer, McpSnapshot, ModelRef,
+    ProviderStatus, Question, QuestionOption, RiskCode, Seq, Standing, Status, StreamTag, Subject,
+    TenantId, Thread, ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title, ToolCall,
     Trigger, TurnId, WorkspaceId,
 };
 
@@ -108,8 +108,12 @@ pub fn bash(input: Value) -> ToolCall {
         item: ItemId::new("i1"),
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),
+        subject: Subject::Command {
+            line: input["command"].as_str().unwrap_or_default().to_owned(),
+            directory: None,
+        },
+        effects: Effects::RUNS,
         input,
-        class: ToolClass::Command,
     }
 }
 
@@ -145,12 +149,9 @@ pub fn questions(id: u64, questions: &[&str]) -> Ask {
 
 fn ask(id: u64, kind: AskKind) -> Ask {
     Ask {
-        agent: None,
         id: AskId(id),
         turn: TurnId::new("t1"),
-        item: ItemId::new("i1"),
-        call_id: "call_1".to_owned(),
-        tool: "bash".to_owned(),
+        call: Box::new((&bash(Value::Null)).into()),
         kind,
     }
 }
@@ -273,6 +274,7 @@ pub fn event(fact: Fact) -> Event {
     Event {
         seq: Seq(10),
         at: NOW,
+        by: None,
         fact,
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Fact, Growth, Item, ItemId, ModelRef, Opening, OutputStream, ReasoningKind, StopReason,
+    Fact, Growth, Item, ItemFact, ItemId, ModelRef, Opening, ReasoningKind, StepFact, StopReason,
     StreamTag,
 };
 
@@ -16,7 +16,10 @@ use crate::cowork::tell::Raw;
 fn a_step_is_two_parts_at_each_end() {
     let request = json!({ "model": "gpt-5.2", "provider": "openai" });
     check(
-        Fact::StepStarted { tag: tag(4) },
+        Fact::Step {
+            tag: tag(4),
+            what: StepFact::Started,
+        },
         &[
             chunk(
                 4,
@@ -34,12 +37,14 @@ fn a_step_is_two_parts_at_each_end() {
         (StopReason::Error, "error"),
     ] {
         let finish = json!({ "finishReason": word, "totalUsage": wire_usage() });
-        let fact = Fact::StepFinished {
-            context_limit: None,
-            thread_usage: Default::default(),
+        let fact = Fact::Step {
             tag: tag(6),
-            reason,
-            usage: usage(),
+            what: StepFact::Finished {
+                context_limit: None,
+                thread_usage: Default::default(),
+                reason,
+                usage: usage(),
+            },
         };
         check(
             fact,
@@ -63,10 +68,12 @@ fn finish_step(word: &str, usage: Value) -> Value {
 #[test]
 fn a_step_that_failed_says_whether_it_was_cancelled() {
     let none = json!({ "promptTokens": 0, "completionTokens": 0, "totalTokens": 0 });
-    let failed = |reason| Fact::StepFailed {
+    let failed = |reason| Fact::Step {
         tag: tag(6),
-        reason,
-        error: "overloaded".to_owned(),
+        what: StepFact::Failed {
+            reason,
+            error: "overloaded".to_owned(),
+        },
     };
     check(
         failed(StopReason::Error),
@@ -87,24 +94,26 @@ fn a_step_that_failed_says_whether_it_was_cancelled() {
 #[test]
 fn blocks_start_grow_and_end() {
     let item = || ItemId::new("i1");
-    let started = |opening| Fact::ItemStarted {
+    let started = |opening| Fact::Item {
         tag: tag(2),
         item: item(),
         content: 3,
-        opening,
+        what: ItemFact::Started { opening },
     };
-    let grew = |growth| Fact::ItemGrew {
+    let grew = |growth| Fact::Item {
         tag: tag(2),
         item: item(),
         content: 3,
-        growth,
-        delta: "a\"b\n".to_owned(),
+        what: ItemFact::Grew {
+            growth,
+            delta: "a\"b\n".to_owned(),
+        },
     };
-    let ended = |body| Fact::ItemFinished {
+    let ended = |body| Fact::Item {
         tag: tag(2),
         item: item(),
         content: 3,
-        body,
+        what: ItemFact::Finished { body },
     };
     let input = Opening::ToolInput {
         call_id: "call_1".to_owned(),
@@ -162,17 +171,18 @@ fn blocks_start_grow_and_end() {
     ] {
         check(fact, &[chunk(2, part_type, part)]);
     }
-    check(grew(Growth::Output(OutputStream::Stdout)), &[]);
 }
 
 #[test]
 fn a_delta_is_one_piece_of_memory() {
-    let fact = Fact::ItemGrew {
+    let fact = Fact::Item {
         tag: tag(2),
         item: ItemId::new("i1"),
         content: 0,
-        growth: Growth::Text,
-        delta: "word ".repeat(400),
+        what: ItemFact::Grew {
+            growth: Growth::Text,
+            delta: "word ".repeat(400),
+        },
     };
     let card = super::samples::card();
     let frames = crate::cowork::tell::tell(&card, &super::samples::event(fact), Raw::Leave);
@@ -182,12 +192,14 @@ fn a_delta_is_one_piece_of_memory() {
 
 #[test]
 fn a_raw_part_repeats_the_part_with_its_hyphenated_type() {
-    let fact = || Fact::StepFinished {
-        context_limit: None,
-        thread_usage: Default::default(),
+    let fact = || Fact::Step {
         tag: tag(6),
-        reason: StopReason::Stop,
-        usage: usage(),
+        what: StepFact::Finished {
+            context_limit: None,
+            thread_usage: Default::default(),
+            reason: StopReason::Stop,
+            usage: usage(),
+        },
     };
     for frame in told(fact(), Raw::Include) {
         let part_type = frame["partType"].as_str().expect("a type");
@@ -199,7 +211,10 @@ fn a_raw_part_repeats_the_part_with_its_hyphenated_type() {
         assert_eq!(frame.get("rawPart"), None);
     }
     let value = json!({ "type": "response.in_progress" });
-    let fact = Fact::RawReceived { tag: tag(2), value };
+    let fact = Fact::Step {
+        tag: tag(2),
+        what: StepFact::RawReceived { value },
+    };
     let frames = told(fact, Raw::Include);
     let raw = json!({ "type": "response.in_progress" });
     assert_eq!(frames[0]["part"], json!({ "raw": raw }));
@@ -216,7 +231,13 @@ fn a_model_of_another_provider_is_spelled_with_it() {
         model: Arc::new(model),
         ..tag(0)
     };
-    let frames = told(Fact::StepStarted { tag }, Raw::Leave);
+    let frames = told(
+        Fact::Step {
+            tag,
+            what: StepFact::Started,
+        },
+        Raw::Leave,
+    );
     assert_eq!(frames[0]["provider"], "openai");
     assert_eq!(frames[0]["model"], "rehearsal/echo");
     assert_eq!(frames[0]["part"]["request"]["model"], "rehearsal/echo");

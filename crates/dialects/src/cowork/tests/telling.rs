@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, Cause, Changed, Closing, Fact, ItemId, PlanStep, PlanStepStatus,
-    ReasoningKind, Status, StatusReason, Title, TitleSource, ToolCallRef, ToolOutcome, TurnError,
-    TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
+    Answer, ApprovalAnswer, AskFact, Cause, Changed, Closing, Fact, ItemId, NoteFact, PlanStep,
+    PlanStepStatus, ReasoningKind, Status, StatusReason, StepFact, ThreadFact, Title, TitleSource,
+    ToolEvent, ToolFact, ToolOutcome, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
+    Usage, UserInput,
 };
 
 use super::samples::{SESSION, approval, bash, model, questions, settings, tag, thread, told};
-use crate::cowork::tell::Raw;
+use crate::cowork::tell::{Raw, chunks};
 
 pub fn check(fact: Fact, expected: &[Value]) {
     assert_eq!(told(fact, Raw::Leave), expected);
@@ -69,7 +70,7 @@ fn session_info(title: &str, source: &str, title_model: Value) -> Value {
 }
 
 fn finished(outcome: TurnOutcome, text: &str) -> Fact {
-    Fact::TurnFinished {
+    Fact::Turn(TurnFact::Finished {
         turn: TurnId::new("t1"),
         outcome,
         text: text.to_owned(),
@@ -80,7 +81,7 @@ fn finished(outcome: TurnOutcome, text: &str) -> Fact {
         ],
         usage: Some(usage()),
         model: Arc::new(model()),
-    }
+    })
 }
 
 fn rest(outcome: &str) -> Value {
@@ -90,17 +91,19 @@ fn rest(outcome: &str) -> Value {
 
 #[test]
 fn a_turn_starts_with_the_echo() {
-    let started = |cause, display: Option<&str>, client_id: Option<&str>| Fact::TurnStarted {
-        turn: TurnId::new("t1"),
-        cause,
-        input: UserInput {
-            images: Vec::new(),
-            item: ItemId::new("i1"),
-            text: "Review it".to_owned(),
-            display: display.map(str::to_owned),
-            client_id: client_id.map(str::to_owned),
-        },
-        model: Arc::new(model()),
+    let started = |cause, display: Option<&str>, client_id: Option<&str>| {
+        Fact::Turn(TurnFact::Started {
+            turn: TurnId::new("t1"),
+            cause,
+            input: UserInput {
+                images: Vec::new(),
+                item: ItemId::new("i1"),
+                text: "Review it".to_owned(),
+                display: display.map(str::to_owned),
+                client_id: client_id.map(str::to_owned),
+            },
+            model: Arc::new(model()),
+        })
     };
     let busy = |cause: &str| {
         let fields = json!({ "busy": true, "turnId": "t1", "cause": cause });
@@ -172,20 +175,22 @@ fn a_title_is_told_with_the_whole_info() {
         model: Some("gpt-5-mini".to_owned()),
     };
     check(
-        Fact::TitleChanged {
+        Fact::Thread(ThreadFact::Titled {
             title,
             model: model(),
-        },
+        }),
         &[session_info("Hello there", "model", json!("gpt-5-mini"))],
     );
 }
 
 #[test]
 fn settings_are_told_by_what_was_named() {
-    let changed = |changed: &[Changed]| Fact::SettingsChanged {
-        settings: settings(),
-        changed: changed.to_vec(),
-        title: Title::default(),
+    let changed = |changed: &[Changed]| {
+        Fact::Thread(ThreadFact::SettingsChanged {
+            settings: settings(),
+            changed: changed.to_vec(),
+            title: Title::default(),
+        })
     };
     let config = json!({
         "provider": "openai",
@@ -229,44 +234,41 @@ fn the_plan_is_told_whole_and_emptied_by_a_reset() {
     };
     let todo = |status: &str| json!({ "content": "Fix", "status": status, "activeForm": "Fixing" });
     let todos = |todos: Value| frame("todos", json!({ "todos": todos }));
-    let fact = Fact::PlanChanged {
+    let fact = Fact::Turn(TurnFact::PlanChanged {
         turn: None,
         steps: vec![
             step(PlanStepStatus::Pending),
             step(PlanStepStatus::InProgress),
             step(PlanStepStatus::Completed),
         ],
-    };
+    });
     let all = json!([todo("pending"), todo("in_progress"), todo("completed")]);
     check(fact, &[todos(all)]);
     let done = frame("reset_done", json!({}));
-    check(Fact::ThreadReset, &[todos(json!([])), done]);
+    check(Fact::Thread(ThreadFact::Reset), &[todos(json!([])), done]);
 }
 
 #[test]
 fn what_has_no_words_here_is_not_told() {
-    let created = Fact::ThreadCreated {
+    let created = Fact::Thread(ThreadFact::Created {
         thread: Box::new(thread()),
-    };
-    let status = Fact::StatusChanged {
+    });
+    let status = Fact::Thread(ThreadFact::StatusChanged {
         status: Status::Ready,
         reason: StatusReason::Idle,
-    };
-    let started = Fact::ToolStarted {
-        tag: tag(0),
-        item: ItemId::new("i1"),
-    };
+    });
+    let started = Fact::tool(tag(0), Arc::new(bash(json!({}))), ToolFact::Started);
     for fact in [
         created,
         status,
         started,
-        Fact::ArchivedChanged { archived: true },
+        Fact::Thread(ThreadFact::Archived { archived: true }),
     ] {
         check(fact, &[]);
     }
     let line = "[sub:explore] x".to_owned();
     let logged = frame("log", json!({ "line": line }));
-    check(Fact::Logged { line }, &[logged]);
+    check(Fact::Note(NoteFact::Logged { line }), &[logged]);
 }
 
 /// The number of a part is given out by the engine, which has to know how many there are.
@@ -274,41 +276,52 @@ fn what_has_no_words_here_is_not_told() {
 fn a_fact_makes_as_many_parts_as_it_says() {
     let call = || bash(json!({}));
     let facts = [
-        Fact::StepStarted { tag: tag(0) },
-        Fact::ToolPlanned {
+        Fact::Step {
             tag: tag(0),
-            content: 0,
-            call: call(),
+            what: StepFact::Started,
         },
-        Fact::AskOpened {
+        Fact::Tool(ToolEvent {
             tag: tag(0),
-            ask: approval(1),
+            call: call().into(),
+            what: ToolFact::Planned { content: 0 },
+        }),
+        Fact::Ask {
+            tag: tag(0),
+            what: AskFact::Opened { ask: approval(1) },
         },
-        Fact::AskOpened {
+        Fact::Ask {
             tag: tag(0),
-            ask: questions(1, &["Which?"]),
-        },
-        Fact::AskClosed {
-            tag: tag(0),
-            ask: approval(1),
-            closing: Closing::Answered(Answer::Approval(ApprovalAnswer::Deny)),
-        },
-        Fact::AskClosed {
-            tag: tag(0),
-            ask: approval(1),
-            closing: Closing::Answered(Answer::Dismissed),
-        },
-        Fact::ToolFinished {
-            tag: tag(0),
-            call: ToolCallRef::from(&call()),
-            outcome: ToolOutcome::Failed {
-                error: String::new(),
+            what: AskFact::Opened {
+                ask: questions(1, &["Which?"]),
             },
         },
+        Fact::Ask {
+            tag: tag(0),
+            what: AskFact::Closed {
+                ask: approval(1),
+                closing: Closing::Answered(Answer::Approval(ApprovalAnswer::Deny)),
+            },
+        },
+        Fact::Ask {
+            tag: tag(0),
+            what: AskFact::Closed {
+                ask: approval(1),
+                closing: Closing::Answered(Answer::Dismissed),
+            },
+        },
+        Fact::Tool(ToolEvent {
+            tag: tag(0),
+            call: call().into(),
+            what: ToolFact::Finished {
+                outcome: ToolOutcome::Failed {
+                    error: String::new(),
+                },
+            },
+        }),
         finished(TurnOutcome::Completed, "x"),
     ];
     for fact in facts {
-        let parts = fact.parts();
+        let parts = chunks::count(&fact);
         let frames = told(fact, Raw::Leave);
         let chunks = frames.iter().filter(|f| f["type"] == "model_stream_chunk");
         assert_eq!(chunks.count() as u32, parts);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, AskKind, Closing, Fact, FileChange, FileChangeKind, ToolCallRef,
-    ToolOutcome, ToolOutput,
+    Answer, ApprovalAnswer, AskFact, AskId, AskKind, Closing, Fact, FileChange, FileChangeKind,
+    ToolEvent, ToolFact, ToolOutcome, ToolOutput,
 };
 
 use super::samples::{approval, bash, questions, tag, told};
@@ -15,11 +15,11 @@ use crate::cowork::tell::Raw;
 #[test]
 fn a_call_is_planned_reached_and_finished() {
     let call = || bash(json!({ "command": "ls" }));
-    let planned = Fact::ToolPlanned {
+    let planned = Fact::Tool(ToolEvent {
         tag: tag(5),
-        content: 0,
-        call: call(),
-    };
+        call: call().into(),
+        what: ToolFact::Planned { content: 0 },
+    });
     let ids = json!({ "toolCallId": "call_1", "toolName": "bash" });
     let with = |name: &str, value: Value| {
         let mut part = ids.clone();
@@ -34,15 +34,18 @@ fn a_call_is_planned_reached_and_finished() {
         ],
     );
     let log = |line: &str| frame("log", json!({ "line": line }));
-    let reached = Fact::ToolReached {
+    let reached = Fact::Tool(ToolEvent {
         tag: tag(7),
-        call: call(),
-    };
+        call: call().into(),
+        what: ToolFact::Reached,
+    });
     check(reached, &[log("tool> bash {\"command\":\"ls\"}")]);
-    let finished = |outcome| Fact::ToolFinished {
-        tag: tag(9),
-        call: ToolCallRef::from(&call()),
-        outcome,
+    let finished = |outcome| {
+        Fact::Tool(ToolEvent {
+            tag: tag(9),
+            call: call().into(),
+            what: ToolFact::Finished { outcome },
+        })
     };
     let output = || ToolOutput::Command {
         stdout: "a".to_owned(),
@@ -95,11 +98,13 @@ fn each_output_has_its_shape() {
         (files, json!("Edit applied.")),
         (ToolOutput::Json(json!({ "a": [1] })), json!({ "a": [1] })),
     ] {
-        let fact = Fact::ToolFinished {
+        let fact = Fact::Tool(ToolEvent {
             tag: tag(0),
-            call: ToolCallRef::from(&bash(json!({}))),
-            outcome: ToolOutcome::Succeeded(output),
-        };
+            call: bash(json!({})).into(),
+            what: ToolFact::Finished {
+                outcome: ToolOutcome::Succeeded(output),
+            },
+        });
         let frames = told(fact, Raw::Leave);
         assert_eq!(frames[0]["line"], format!("tool< bash {expected}"));
         assert_eq!(frames[1]["part"]["output"], expected);
@@ -108,10 +113,11 @@ fn each_output_has_its_shape() {
 
 #[test]
 fn a_log_line_is_cut_and_says_by_how_much() {
-    let fact = Fact::ToolReached {
+    let fact = Fact::Tool(ToolEvent {
         tag: tag(0),
-        call: bash(json!("é".repeat(5000))),
-    };
+        call: bash(json!("é".repeat(5000))).into(),
+        what: ToolFact::Reached,
+    });
     let frames = told(fact, Raw::Leave);
     let line = frames[0]["line"].as_str().expect("a line");
     assert!(line.ends_with("é...[truncated 1002 chars]"), "{line}");
@@ -119,9 +125,9 @@ fn a_log_line_is_cut_and_says_by_how_much() {
 
 #[test]
 fn an_approval_is_asked_for_and_only_a_no_is_told() {
-    let opened = Fact::AskOpened {
+    let opened = Fact::Ask {
         tag: tag(8),
-        ask: approval(3),
+        what: AskFact::Opened { ask: approval(3) },
     };
     let ids = json!({ "toolCallId": "call_1", "toolName": "bash" });
     let mut request = ids.clone();
@@ -142,10 +148,12 @@ fn an_approval_is_asked_for_and_only_a_no_is_told() {
             ),
         ],
     );
-    let closed = |closing| Fact::AskClosed {
+    let closed = |closing| Fact::Ask {
         tag: tag(9),
-        ask: approval(3),
-        closing,
+        what: AskFact::Closed {
+            ask: approval(3),
+            closing,
+        },
     };
     let answered = |answer| closed(Closing::Answered(Answer::Approval(answer)));
     let denied = chunk(9, "tool_output_denied", ids);
@@ -166,26 +174,30 @@ fn questions_are_asked_one_by_one() {
         let fields = json!({ "requestId": request, "question": question, "options": ["yes"] });
         frame("ask", fields)
     };
-    let opened = Fact::AskOpened {
+    let opened = Fact::Ask {
         tag: tag(0),
-        ask: ask(),
+        what: AskFact::Opened { ask: ask() },
     };
     check(opened, &[asked("req-7", "Which?")]);
     let AskKind::Questions(mut all) = ask().kind else {
         panic!("it asks");
     };
-    let progressed = Fact::AskProgressed {
+    let progressed = Fact::Ask {
         tag: tag(0),
-        ask: AskId(7),
-        answers: BTreeMap::new(),
-        next: Some(all.remove(1)),
-        position: 1,
+        what: AskFact::Progressed {
+            ask: AskId(7),
+            answers: BTreeMap::new(),
+            next: Some(all.remove(1)),
+            position: 1,
+        },
     };
     check(progressed, &[asked("req-7-2", "Why?")]);
-    let closed = Fact::AskClosed {
+    let closed = Fact::Ask {
         tag: tag(0),
-        ask: ask(),
-        closing: Closing::Answered(Answer::Dismissed),
+        what: AskFact::Closed {
+            ask: ask(),
+            closing: Closing::Answered(Answer::Dismissed),
+        },
     };
     check(closed, &[]);
 }
@@ -198,7 +210,10 @@ fn a_question_without_options_has_none() {
     }
     let fields = json!({ "requestId": "req-7", "question": "Which?" });
     check(
-        Fact::AskOpened { tag: tag(0), ask },
+        Fact::Ask {
+            tag: tag(0),
+            what: AskFact::Opened { ask },
+        },
         &[frame("ask", fields)],
     );
 }

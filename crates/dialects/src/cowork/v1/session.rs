@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use vocabulary::{
     Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, CheckpointReply, Fact, ModelRef,
-    Refusal, Reply, StartTurn, ThreadCard, ThreadView, Why,
+    Refusal, Reply, StartTurn, ThreadCard, ThreadFact, ThreadView, TurnFact, Why,
 };
 
 use super::super::act::SKIPPED;
@@ -56,11 +56,11 @@ impl Session {
     /// Keeps up with what is told.
     pub fn follow(&mut self, fact: &Fact) {
         self.asks.follow(fact);
-        if let Fact::TurnStarted { .. } = fact {
+        if let Fact::Turn(TurnFact::Started { .. }) = fact {
             self.busy = true;
-        } else if let Fact::TurnFinished { .. } = fact {
+        } else if let Fact::Turn(TurnFact::Finished { .. }) = fact {
             self.busy = false;
-        } else if let Fact::SettingsChanged { settings, .. } = fact {
+        } else if let Fact::Thread(ThreadFact::SettingsChanged { settings, .. }) = fact {
             self.model = settings.model.clone();
         }
     }

@@ -1,6 +1,9 @@
 //! Events as frames of protocol 1: whole messages only.
 
-use vocabulary::{AskKind, Changed, Event, Fact, ThreadCard, TurnOutcome};
+use vocabulary::{
+    AskFact, AskKind, Changed, Event, Fact, FilesFact, NoteFact, StepFact, ThreadCard, ThreadFact,
+    ToolEvent, ToolFact, TurnFact, TurnOutcome,
+};
 
 use super::super::asks::{RequestId, ask_frame};
 use super::super::backup::{self, ComparedWith};
@@ -13,16 +16,61 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
     let mut buffer = [0; 36];
     let session: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
     match &event.fact {
-        Fact::TurnStarted { input, .. } => vec![turn::echo(session, input), busy(session, true)],
-        Fact::TurnSteered { input, .. } => vec![turn::echo(session, input)],
-        Fact::Compacted { tokens_before, .. } => vec![notes::compacted(session, *tokens_before)],
-        Fact::StepDelayed {
-            attempt,
-            delay_ms,
-            error,
-            ..
-        } => vec![notes::delayed(session, *attempt, *delay_ms, error)],
-        Fact::TurnFinished {
+        Fact::Turn(what) => turn_changed(session, what),
+        Fact::Step { what, .. } => match what {
+            StepFact::Compacted { tokens_before, .. } => {
+                vec![notes::compacted(session, *tokens_before)]
+            }
+            StepFact::Delayed {
+                attempt,
+                delay_ms,
+                error,
+                ..
+            } => vec![notes::delayed(session, *attempt, *delay_ms, error)],
+            StepFact::Started
+            | StepFact::Finished { .. }
+            | StepFact::Failed { .. }
+            | StepFact::RawReceived { .. } => Vec::new(),
+        },
+        Fact::Ask { what, .. } => asked(session, what),
+        Fact::Thread(ThreadFact::SettingsChanged {
+            settings, changed, ..
+        }) if changed.contains(&Changed::Model) => {
+            let event = ServerEvent::ConfigUpdated {
+                session_id: session,
+                config: config(card, &settings.model),
+            };
+            vec![event.frame()]
+        }
+        Fact::Thread(ThreadFact::Reset) => thread::reset(session),
+        Fact::Files(FilesFact::CheckpointsChanged { news, now }) => {
+            let compared = ComparedWith::Original;
+            vec![backup::changed(session, card, (*news, now), compared)]
+        }
+        Fact::Note(NoteFact::Logged { line }) => vec![tools::log(session, line)],
+        Fact::Tool(ToolEvent { call, what, .. }) => match what {
+            ToolFact::Reached => vec![tools::reached(session, call)],
+            ToolFact::Finished { outcome } => {
+                let log = tools::finished_log(session, call, outcome);
+                log.into_iter().collect()
+            }
+            ToolFact::Planned { .. }
+            | ToolFact::Started
+            | ToolFact::Wrote { .. }
+            | ToolFact::Exited { .. } => Vec::new(),
+        },
+        Fact::Thread(_) | Fact::Item { .. } | Fact::Files(_) | Fact::Note(NoteFact::Unknown) => {
+            Vec::new()
+        }
+    }
+}
+
+fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
+    match what {
+        TurnFact::Started { input, .. } => vec![turn::echo(session, input), busy(session, true)],
+        TurnFact::Steered { input, .. } => vec![turn::echo(session, input)],
+        TurnFact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
+        TurnFact::Finished {
             turn,
             outcome,
             text,
@@ -44,7 +92,13 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             frames.push(busy(session, false));
             frames
         }
-        Fact::AskOpened { ask, .. } => match &ask.kind {
+        TurnFact::UsageAdded { .. } => Vec::new(),
+    }
+}
+
+fn asked(session: &str, what: &AskFact) -> Vec<Frame> {
+    match what {
+        AskFact::Opened { ask } => match &ask.kind {
             AskKind::Approval(_) => approval(session, ask).into_iter().collect(),
             AskKind::Questions(questions) => questions
                 .first()
@@ -52,54 +106,12 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
                 .into_iter()
                 .collect(),
         },
-        Fact::AskProgressed {
+        AskFact::Progressed {
             ask,
             next,
             position,
             ..
         } => prompts::next(session, *ask, *position, next.as_ref()),
-        Fact::SettingsChanged {
-            settings, changed, ..
-        } if changed.contains(&Changed::Model) => {
-            let event = ServerEvent::ConfigUpdated {
-                session_id: session,
-                config: config(card, &settings.model),
-            };
-            vec![event.frame()]
-        }
-        Fact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
-        Fact::ThreadReset => thread::reset(session),
-        Fact::CheckpointsChanged { news, now } => {
-            let compared = ComparedWith::Original;
-            vec![backup::changed(session, card, (*news, now), compared)]
-        }
-        Fact::Logged { line } => vec![tools::log(session, line)],
-        Fact::ToolReached { call, .. } => vec![tools::reached(session, call)],
-        Fact::ToolFinished { call, outcome, .. } => {
-            let log = tools::finished_log(session, call, outcome);
-            log.into_iter().collect()
-        }
-
-        Fact::ThreadCreated { .. }
-        | Fact::TitleChanged { .. }
-        | Fact::SettingsChanged { .. }
-        | Fact::ArchivedChanged { .. }
-        | Fact::StatusChanged { .. }
-        | Fact::ThreadClosed
-        | Fact::StepStarted { .. }
-        | Fact::StepFinished { .. }
-        | Fact::StepFailed { .. }
-        | Fact::ItemStarted { .. }
-        | Fact::ItemGrew { .. }
-        | Fact::ItemFinished { .. }
-        | Fact::ToolPlanned { .. }
-        | Fact::UsageAdded { .. }
-        | Fact::GrantRevoked { .. }
-        | Fact::ToolStarted { .. }
-        | Fact::CommandExited { .. }
-        | Fact::AskClosed { .. }
-        | Fact::FilesChanged { .. }
-        | Fact::TurnDiffed { .. }
-        | Fact::RawReceived { .. } => Vec::new(),
+        AskFact::Closed { .. } => Vec::new(),
     }
 }

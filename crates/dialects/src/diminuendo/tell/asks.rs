@@ -17,7 +17,7 @@ impl<'a> At<'a> {
             AskKind::Approval(approval) => Spelled::Numbered(ServerEvent::PermissionRequested {
                 session_id,
                 request_id,
-                tool_name: &ask.tool,
+                tool_name: &ask.call.name,
                 description: approval.command_in_full(),
                 reason: &approval.reason,
                 seq: self.seq,

@@ -1,4 +1,4 @@
-//! What a model writes: thinking, text, arguments; and what a command prints.
+//! What a model writes: thinking, text, arguments.
 
 use vocabulary::{Growth, Item, Opening, StreamTag};
 
@@ -60,13 +60,6 @@ impl<'a> At<'a> {
                 turn_id,
                 tool_call_id: call_id,
                 delta,
-                seq,
-                ts,
-            },
-            Growth::Output(_) => ServerEvent::TerminalStream {
-                session_id,
-                turn_id,
-                data: delta,
                 seq,
                 ts,
             },

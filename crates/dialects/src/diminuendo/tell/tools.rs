@@ -2,14 +2,36 @@
 
 use std::borrow::Cow;
 
-use vocabulary::{StreamTag, ToolCall, ToolCallRef, ToolOutcome, ToolOutput};
+use vocabulary::{StreamTag, ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput};
 
 use super::{At, Spelled};
 use crate::diminuendo::wire::ServerEvent;
 use crate::diminuendo::wire::parts::ToolStatus;
 
 impl<'a> At<'a> {
-    pub fn planned(self, tag: &'a StreamTag, call: &'a ToolCall) -> Spelled<'a> {
+    pub fn tool(self, tool: &'a ToolEvent) -> Option<Spelled<'a>> {
+        let ToolEvent { tag, call, what } = tool;
+        match what {
+            ToolFact::Planned { .. } => Some(self.planned(tag, call)),
+            // What a tool writes that is no command belongs in no terminal.
+            ToolFact::Wrote { delta, .. } if call.is_command() => Some(self.wrote(tag, delta)),
+            ToolFact::Exited { exit_code } => Some(self.exited(tag, *exit_code)),
+            ToolFact::Finished { outcome } => self.tool_finished(tag, call, outcome),
+            ToolFact::Reached | ToolFact::Started | ToolFact::Wrote { .. } => None,
+        }
+    }
+
+    fn wrote(self, tag: &'a StreamTag, data: &'a str) -> Spelled<'a> {
+        Spelled::Numbered(ServerEvent::TerminalStream {
+            session_id: self.session_id,
+            turn_id: tag.turn.as_str(),
+            data,
+            seq: self.seq,
+            ts: self.ts,
+        })
+    }
+
+    fn planned(self, tag: &'a StreamTag, call: &'a ToolCall) -> Spelled<'a> {
         Spelled::Numbered(ServerEvent::ToolCall {
             session_id: self.session_id,
             turn_id: tag.turn.as_str(),
@@ -21,7 +43,7 @@ impl<'a> At<'a> {
         })
     }
 
-    pub fn exited(self, tag: &'a StreamTag, exit_code: i32) -> Spelled<'a> {
+    fn exited(self, tag: &'a StreamTag, exit_code: i32) -> Spelled<'a> {
         Spelled::Numbered(ServerEvent::TerminalComplete {
             session_id: self.session_id,
             turn_id: tag.turn.as_str(),
@@ -31,10 +53,10 @@ impl<'a> At<'a> {
         })
     }
 
-    pub fn tool_finished(
+    fn tool_finished(
         self,
         tag: &'a StreamTag,
-        call: &'a ToolCallRef,
+        call: &'a ToolCall,
         outcome: &'a ToolOutcome,
     ) -> Option<Spelled<'a>> {
         let At {

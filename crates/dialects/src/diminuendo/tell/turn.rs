@@ -1,12 +1,35 @@
 //! A turn's two ends, and what it cost.
 
-use vocabulary::{ModelRef, TurnError, TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput};
+use vocabulary::{
+    ModelRef, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome, Usage, UserInput,
+};
 
 use super::{At, Spelled};
 use crate::diminuendo::wire::ServerEvent;
 
 impl<'a> At<'a> {
-    pub fn turn_started(self, turn: &'a TurnId) -> Spelled<'a> {
+    pub fn turn(self, what: &'a TurnFact) -> Option<Spelled<'a>> {
+        match what {
+            TurnFact::Started { turn, .. } => Some(self.turn_started(turn)),
+            TurnFact::Finished {
+                turn,
+                outcome,
+                text,
+                ..
+            } => Some(self.turn_finished(turn, outcome, text)),
+            TurnFact::Steered { input, .. } => Some(self.steered(input)),
+            TurnFact::UsageAdded {
+                turn: Some(turn),
+                model,
+                usage,
+                ..
+            } => Some(self.usage(turn, model, *usage)),
+            // Usage is told of a turn.
+            TurnFact::UsageAdded { turn: None, .. } | TurnFact::PlanChanged { .. } => None,
+        }
+    }
+
+    fn turn_started(self, turn: &'a TurnId) -> Spelled<'a> {
         Spelled::Numbered(ServerEvent::TurnStarted {
             session_id: self.session_id,
             turn_id: turn.as_str(),
@@ -16,7 +39,7 @@ impl<'a> At<'a> {
     }
 
     /// A turn that was stopped is complete, with what it had said.
-    pub fn turn_finished(
+    fn turn_finished(
         self,
         turn: &'a TurnId,
         outcome: &'a TurnOutcome,
@@ -53,7 +76,7 @@ impl<'a> At<'a> {
     }
 
     /// Listed without a number, as all that confirms.
-    pub fn steered(self, input: &'a UserInput) -> Spelled<'a> {
+    fn steered(self, input: &'a UserInput) -> Spelled<'a> {
         Spelled::Unnumbered(ServerEvent::SteerSent {
             session_id: self.session_id,
             steer_id: input.item.as_str(),

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 use vocabulary::{
-    Answer, ApprovalAnswer, Cause, CheckpointNews, Closing, Fact, FileChangeKind, FileVersion,
-    Growth, Item, ItemId, Opening, OutputStream, Purpose, Question, ReasoningKind, Status,
-    StatusReason, StopReason, Title, ToolCallRef, ToolOutcome, ToolOutput, TurnError,
-    TurnErrorKind, TurnId, TurnOutcome, Usage, UserInput,
+    Answer, ApprovalAnswer, AskFact, Cause, CheckpointNews, Closing, Fact, FileChangeKind,
+    FileVersion, FilesFact, Growth, Item, ItemFact, ItemId, NoteFact, Opening, OutputStream,
+    Purpose, Question, ReasoningKind, Status, StatusReason, StepFact, StopReason, ThreadFact,
+    Title, ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnError, TurnErrorKind,
+    TurnFact, TurnId, TurnOutcome, Usage, UserInput,
 };
 
 use crate::cowork::tests::samples::{
@@ -17,7 +18,7 @@ use crate::cowork::tests::samples::{
 };
 
 pub fn turn_started() -> Fact {
-    Fact::TurnStarted {
+    Fact::Turn(TurnFact::Started {
         turn: TurnId::new("t1"),
         cause: Cause::UserMessage,
         input: UserInput {
@@ -28,11 +29,11 @@ pub fn turn_started() -> Fact {
             client_id: None,
         },
         model: Arc::new(model()),
-    }
+    })
 }
 
 pub fn steered() -> Fact {
-    Fact::TurnSteered {
+    Fact::Turn(TurnFact::Steered {
         after_step: 0,
         turn: TurnId::new("t1"),
         input: UserInput {
@@ -42,7 +43,7 @@ pub fn steered() -> Fact {
             display: None,
             client_id: None,
         },
-    }
+    })
 }
 
 pub fn usage(cost_micro_dollars: Option<u64>) -> Usage {
@@ -56,33 +57,35 @@ pub fn usage(cost_micro_dollars: Option<u64>) -> Usage {
 }
 
 pub fn step_finished(usage: Usage, context_limit: Option<u64>) -> Fact {
-    Fact::StepFinished {
+    Fact::Step {
         tag: tag(0),
-        reason: StopReason::Stop,
-        usage,
-        context_limit,
-        thread_usage: usage,
+        what: StepFact::Finished {
+            reason: StopReason::Stop,
+            usage,
+            context_limit,
+            thread_usage: usage,
+        },
     }
 }
 
 pub fn added(turn: Option<TurnId>) -> Fact {
-    Fact::UsageAdded {
+    Fact::Turn(TurnFact::UsageAdded {
         turn,
         model: Arc::new(model()),
         purpose: Purpose::SubAgent,
         usage: usage(Some(7)),
-    }
+    })
 }
 
 pub fn turn_finished(outcome: TurnOutcome) -> Fact {
-    Fact::TurnFinished {
+    Fact::Turn(TurnFact::Finished {
         turn: TurnId::new("t1"),
         outcome,
         text: "All of it.".to_owned(),
         reasoning: Vec::new(),
         usage: None,
         model: Arc::new(model()),
-    }
+    })
 }
 
 pub fn failed(kind: TurnErrorKind) -> TurnOutcome {
@@ -91,57 +94,71 @@ pub fn failed(kind: TurnErrorKind) -> TurnOutcome {
 }
 
 pub fn grew(growth: Growth) -> Fact {
-    Fact::ItemGrew {
+    Fact::Item {
         tag: tag(0),
         item: ItemId::new("i1"),
         content: 0,
-        growth,
-        delta: "piece".to_owned(),
+        what: ItemFact::Grew {
+            growth,
+            delta: "piece".to_owned(),
+        },
     }
 }
 
 pub fn started(opening: Opening) -> Fact {
-    Fact::ItemStarted {
+    Fact::Item {
         tag: tag(0),
         item: ItemId::new("i1"),
         content: 0,
-        opening,
+        what: ItemFact::Started { opening },
     }
 }
 
 pub fn said(text: &str) -> Fact {
-    Fact::ItemFinished {
+    Fact::Item {
         tag: tag(0),
         item: ItemId::new("m1"),
         content: 0,
-        body: Item::AgentMessage {
-            native: None,
-            text: text.to_owned(),
-            partial: false,
+        what: ItemFact::Finished {
+            body: Item::AgentMessage {
+                native: None,
+                text: text.to_owned(),
+                partial: false,
+            },
         },
     }
 }
 
 pub fn thought() -> Fact {
-    Fact::ItemFinished {
+    Fact::Item {
         tag: tag(0),
         item: ItemId::new("r1"),
         content: 0,
-        body: Item::Reasoning {
-            native: None,
-            kind: ReasoningKind::Reasoning,
-            text: "hm".to_owned(),
-            partial: false,
+        what: ItemFact::Finished {
+            body: Item::Reasoning {
+                native: None,
+                kind: ReasoningKind::Reasoning,
+                text: "hm".to_owned(),
+                partial: false,
+            },
         },
     }
 }
 
+pub fn wrote(call: ToolCall) -> Fact {
+    let what = ToolFact::Wrote {
+        stream: OutputStream::Stdout,
+        delta: "grew".to_owned(),
+    };
+    Fact::tool(tag(0), Arc::new(call), what)
+}
+
 pub fn tool_finished(outcome: ToolOutcome) -> Fact {
-    Fact::ToolFinished {
+    Fact::Tool(ToolEvent {
         tag: tag(0),
-        call: ToolCallRef::from(&bash(json!({"command": "ls"}))),
-        outcome,
-    }
+        call: bash(json!({"command": "ls"})).into(),
+        what: ToolFact::Finished { outcome },
+    })
 }
 
 pub fn asked(id: u64, is_question: bool) -> Fact {
@@ -149,7 +166,10 @@ pub fn asked(id: u64, is_question: bool) -> Fact {
         true => questions(id, &["Which?"]),
         false => approval(id),
     };
-    Fact::AskOpened { tag: tag(0), ask }
+    Fact::Ask {
+        tag: tag(0),
+        what: AskFact::Opened { ask },
+    }
 }
 
 pub fn closed(id: u64, is_question: bool, answer: ApprovalAnswer) -> Fact {
@@ -160,10 +180,12 @@ pub fn closed(id: u64, is_question: bool, answer: ApprovalAnswer) -> Fact {
         ),
         false => (approval(id), Answer::Approval(answer)),
     };
-    Fact::AskClosed {
+    Fact::Ask {
         tag: tag(0),
-        ask,
-        closing: Closing::Answered(answer),
+        what: AskFact::Closed {
+            ask,
+            closing: Closing::Answered(answer),
+        },
     }
 }
 
@@ -172,51 +194,60 @@ pub fn all() -> Vec<Fact> {
     let text = |text: &str| ToolOutput::Text(text.to_owned());
     let call = bash(json!({"command": "ls"}));
     vec![
-        Fact::ThreadCreated {
+        Fact::Thread(ThreadFact::Created {
             thread: Box::new(sample_thread()),
-        },
-        Fact::TitleChanged {
+        }),
+        Fact::Thread(ThreadFact::Titled {
             title: Title::default(),
             model: model(),
-        },
-        Fact::SettingsChanged {
+        }),
+        Fact::Thread(ThreadFact::SettingsChanged {
             settings: settings(),
             changed: Vec::new(),
             title: Title::default(),
-        },
-        Fact::ArchivedChanged { archived: true },
-        Fact::ThreadReset,
-        Fact::ThreadClosed,
-        Fact::StatusChanged {
+        }),
+        Fact::Thread(ThreadFact::Archived { archived: true }),
+        Fact::Thread(ThreadFact::Reset),
+        Fact::Thread(ThreadFact::Closed),
+        Fact::Thread(ThreadFact::StatusChanged {
             status: Status::Running,
             reason: StatusReason::TurnStarted,
-        },
+        }),
         turn_started(),
         steered(),
-        Fact::Compacted {
+        Fact::Step {
             tag: tag(0),
-            item: ItemId::new("k1"),
-            summary: "Before.".to_owned(),
-            tokens_before: 100,
+            what: StepFact::Compacted {
+                item: ItemId::new("k1"),
+                summary: "Before.".to_owned(),
+                tokens_before: 100,
+            },
         },
         added(Some(TurnId::new("t1"))),
         added(None),
-        Fact::StepDelayed {
-            discards: false,
+        Fact::Step {
             tag: tag(0),
-            attempt: 1,
-            delay_ms: 100,
-            error: "slow down".to_owned(),
+            what: StepFact::Delayed {
+                discards: false,
+                attempt: 1,
+                delay_ms: 100,
+                error: "slow down".to_owned(),
+            },
         },
         turn_finished(TurnOutcome::Completed),
         turn_finished(failed(TurnErrorKind::Provider)),
-        Fact::StepStarted { tag: tag(0) },
+        Fact::Step {
+            tag: tag(0),
+            what: StepFact::Started,
+        },
         step_finished(usage(None), None),
         step_finished(usage(Some(7)), Some(1000)),
-        Fact::StepFailed {
+        Fact::Step {
             tag: tag(0),
-            reason: StopReason::Error,
-            error: "no".to_owned(),
+            what: StepFact::Failed {
+                reason: StopReason::Error,
+                error: "no".to_owned(),
+            },
         },
         started(Opening::Text),
         started(Opening::Reasoning(ReasoningKind::Reasoning)),
@@ -229,24 +260,25 @@ pub fn all() -> Vec<Fact> {
         grew(Growth::ToolInput {
             call_id: "call_1".into(),
         }),
-        grew(Growth::Output(OutputStream::Stdout)),
+        wrote(bash(json!({}))),
         said("Hi."),
         thought(),
-        Fact::ToolPlanned {
+        Fact::Tool(ToolEvent {
             tag: tag(0),
-            content: 0,
-            call: call.clone(),
-        },
-        Fact::ToolReached { tag: tag(0), call },
-        Fact::ToolStarted {
+            call: call.clone().into(),
+            what: ToolFact::Planned { content: 0 },
+        }),
+        Fact::Tool(ToolEvent {
             tag: tag(0),
-            item: ItemId::new("i1"),
-        },
-        Fact::CommandExited {
-            tag: tag(0),
-            item: ItemId::new("i1"),
-            exit_code: 0,
-        },
+            call: call.into(),
+            what: ToolFact::Reached,
+        }),
+        Fact::tool(tag(0), Arc::new(bash(json!({}))), ToolFact::Started),
+        Fact::tool(
+            tag(0),
+            Arc::new(bash(json!({}))),
+            ToolFact::Exited { exit_code: 0 },
+        ),
         tool_finished(ToolOutcome::Succeeded(text("ok"))),
         tool_finished(ToolOutcome::Failed {
             error: "no file".to_owned(),
@@ -254,28 +286,30 @@ pub fn all() -> Vec<Fact> {
         tool_finished(ToolOutcome::NotRun {
             why: "cancelled".to_owned(),
         }),
-        Fact::AskProgressed {
+        Fact::Ask {
             tag: tag(0),
-            ask: vocabulary::AskId(99),
-            answers: BTreeMap::new(),
-            next: Some(Question {
-                id: "q2".to_owned(),
-                header: None,
-                question: "And?".to_owned(),
-                options: Vec::new(),
-                multi_select: false,
-            }),
-            position: 1,
+            what: AskFact::Progressed {
+                ask: vocabulary::AskId(99),
+                answers: BTreeMap::new(),
+                next: Some(Question {
+                    id: "q2".to_owned(),
+                    header: None,
+                    question: "And?".to_owned(),
+                    options: Vec::new(),
+                    multi_select: false,
+                }),
+                position: 1,
+            },
         },
-        Fact::PlanChanged {
+        Fact::Turn(TurnFact::PlanChanged {
             turn: None,
             steps: Vec::new(),
-        },
-        Fact::CheckpointsChanged {
+        }),
+        Fact::Files(FilesFact::CheckpointsChanged {
             news: CheckpointNews::Restored,
             now: Arc::new(checkpoints(checkpoint_list())),
-        },
-        Fact::FilesChanged {
+        }),
+        Fact::Files(FilesFact::Changed {
             turn: None,
             files: [FileChangeKind::Add, FileChangeKind::Update]
                 .map(|kind| FileVersion {
@@ -285,17 +319,17 @@ pub fn all() -> Vec<Fact> {
                     kind,
                 })
                 .to_vec(),
-        },
-        Fact::TurnDiffed {
+        }),
+        Fact::Files(FilesFact::TurnDiffed {
             turn: TurnId::new("t1"),
             diff: "--- a/a.txt".to_owned(),
-        },
-        Fact::Logged {
+        }),
+        Fact::Note(NoteFact::Logged {
             line: "a line".to_owned(),
-        },
-        Fact::RawReceived {
+        }),
+        Fact::Step {
             tag: tag(0),
-            value: json!(1),
+            what: StepFact::RawReceived { value: json!(1) },
         },
     ]
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vocabulary::{
     Call, CheckpointCall, CheckpointReply, Fact, FileChangeKind, FileIteration, FileVersion,
-    Refusal, Reply, TurnId, Why,
+    FilesFact, Refusal, Reply, TurnId, Why,
 };
 
 use super::stub::Stub;
@@ -149,14 +149,14 @@ fn each_file_that_changed_is_told_without_a_number() {
         size: 5,
         kind,
     };
-    let changed = Fact::FilesChanged {
+    let changed = Fact::Files(FilesFact::Changed {
         turn: Some(TurnId::new("t1")),
         files: vec![
             file("a.txt", FileChangeKind::Update),
             file("gone.txt", FileChangeKind::Delete),
             file("new.txt", FileChangeKind::Add),
         ],
-    };
+    });
     let shown = |path: &str| {
         json!({"type": "file_changed", "sessionId": SESSION, "path": path, "iteration": 2,
             "size": 5})

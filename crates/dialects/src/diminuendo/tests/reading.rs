@@ -1,7 +1,7 @@
 //! The history and the log.
 
 use serde_json::json;
-use vocabulary::{Call, Entry, Event, Fact, Reply, Seq, TurnId};
+use vocabulary::{Call, Entry, Event, Fact, Reply, Seq, ThreadFact, TurnId};
 
 use super::facts;
 use super::stub::Stub;
@@ -12,7 +12,12 @@ fn entry(number: u64, fact: Fact) -> Entry {
     Entry {
         ordinal: number,
         message: number,
-        event: Event { seq, at: NOW, fact },
+        event: Event {
+            seq,
+            at: NOW,
+            by: None,
+            fact,
+        },
     }
 }
 
@@ -88,12 +93,13 @@ fn the_log_is_read_on_until_it_has_told_enough() {
         events: vec![Event {
             seq: Seq(number),
             at: NOW,
+            by: None,
             fact,
         }],
         more: true,
     };
     let untold = [
-        Fact::ThreadReset,
+        Fact::Thread(ThreadFact::Reset),
         facts::steered(),
         facts::step_finished(facts::usage(None), None),
         facts::added(Some(TurnId::new("t1"))),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vocabulary::{ApprovalAnswer, Event, Fact, OpenAsk, Reply, Seq};
+use vocabulary::{ApprovalAnswer, AskFact, Event, Fact, OpenAsk, Reply, Seq, ThreadFact};
 
 use super::facts;
 use super::stub::Stub;
@@ -37,16 +37,25 @@ fn log(nexts: &[Next]) -> (Vec<Event>, Vec<OpenAsk>) {
                 open.push((number, *is_question, seq));
                 facts::asked(number, *is_question)
             }
-            Next::Close if open.is_empty() => Fact::ThreadReset,
+            Next::Close if open.is_empty() => Fact::Thread(ThreadFact::Reset),
             Next::Close => {
                 let (id, is_question, _) = open.remove(0);
                 facts::closed(id, is_question, ApprovalAnswer::Once)
             }
         };
-        events.push(Event { seq, at: NOW, fact });
+        events.push(Event {
+            seq,
+            at: NOW,
+            by: None,
+            fact,
+        });
     }
     let open = open.into_iter().map(|(id, is_question, seq)| {
-        let Fact::AskOpened { ask, .. } = facts::asked(id, is_question) else {
+        let Fact::Ask {
+            what: AskFact::Opened { ask, .. },
+            ..
+        } = facts::asked(id, is_question)
+        else {
             unreachable!("an ask");
         };
         OpenAsk {
@@ -160,6 +169,7 @@ fn a_gap_that_is_heard_later_is_told_before_the_next_live_event() {
     let event = Event {
         seq: Seq(13),
         at: NOW,
+        by: None,
         fact: facts::turn_started(),
     };
     stub.hear(Heard::Live(&event));

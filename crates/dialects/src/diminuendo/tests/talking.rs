@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, Call, Fact, Growth, ItemId, OutputStream, Refusal, Reply,
-    SteerTurn, ToolCall, ToolClass, TurnId, TurnOutcome, Why,
+    Answer, ApprovalAnswer, AskId, Call, ItemId, Refusal, Reply, SteerTurn, Subject, ToolCall,
+    TurnId, Why,
 };
 
 use super::facts;
 use super::stub::Stub;
 use crate::Heard;
-use crate::cowork::tests::samples::{SESSION, bash, event, tag, thread_id, view};
+use crate::cowork::tests::samples::{SESSION, bash, event, thread_id, view};
 
 #[test]
 fn a_turn_has_the_id_its_client_gave() {
@@ -86,26 +86,15 @@ fn a_running_turn_is_steered_and_the_sender_hears_it_once() {
 
 #[test]
 fn only_commands_write_to_the_terminal() {
-    for (class, times) in [(ToolClass::Command, 1), (ToolClass::Other, 0)] {
+    for (subject, times) in [(bash(json!({})).subject, 1), (Subject::Other, 0)] {
         let mut stub = Stub::joined(view());
-        let planned = Fact::ToolPlanned {
-            tag: tag(0),
-            content: 0,
-            call: ToolCall {
-                class,
-                ..bash(json!({}))
-            },
+        let call = ToolCall {
+            subject,
+            ..bash(json!({}))
         };
-        stub.hear(Heard::Live(&event(planned)));
         stub.sent.clear();
-        let wrote = facts::grew(Growth::Output(OutputStream::Stdout));
-        stub.hear(Heard::Live(&event(wrote.clone())));
+        stub.hear(Heard::Live(&event(facts::wrote(call))));
         assert_eq!(stub.take().len(), times);
-        let finished = facts::turn_finished(TurnOutcome::Completed);
-        stub.hear(Heard::Live(&event(finished)));
-        stub.sent.clear();
-        stub.hear(Heard::Live(&event(wrote)));
-        assert_eq!(stub.take().len(), 1, "calls of another turn are forgotten");
     }
 }
 

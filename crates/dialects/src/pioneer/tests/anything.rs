@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vocabulary::{Fact, Refusal, Reply, Why};
+use vocabulary::{AskFact, Fact, Refusal, Reply, Why};
 
 use super::samples::{THREAD, WORKSPACE, approval, tag};
 use super::stub::Stub;
@@ -64,7 +64,10 @@ fn check(frame: &str) -> Result<(), TestCaseError> {
     ] {
         let mut stub = Stub::subscribed(true);
         let ask = approval();
-        stub.tell(Fact::AskOpened { tag: tag(), ask });
+        stub.tell(Fact::Ask {
+            tag: tag(),
+            what: AskFact::Opened { ask },
+        });
         stub.take();
         stub.say_text(frame);
         for _ in 0..4 {

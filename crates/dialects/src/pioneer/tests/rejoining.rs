@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vocabulary::{
     Event, Fact, Growing, ItemId, LiveItem, PlannedCall, ReasoningKind, Reply, RunningTurn, Seq,
-    ThreadView, ToolCall, ToolClass, TurnId, UserInput,
+    Subject, ThreadView, ToolCall, ToolEvent, ToolFact, TurnId, UserInput,
 };
 
 use super::samples::{NOW, THREAD, WORKSPACE, bash, tag, thread, view};
@@ -20,10 +20,7 @@ fn growing(item: LiveItem) -> Growing {
 
 fn planned(call: &ToolCall, finished: bool) -> PlannedCall {
     PlannedCall {
-        item: call.item.clone(),
-        call_id: call.call_id.clone(),
-        name: call.name.clone(),
-        class: call.class,
+        call: call.into(),
         started: true,
         finished,
     }
@@ -31,7 +28,7 @@ fn planned(call: &ToolCall, finished: bool) -> PlannedCall {
 
 fn output(call: &ToolCall, text: &str) -> Growing {
     growing(LiveItem::Output {
-        item: call.item.clone(),
+        call: call.clone().into(),
         text: text.to_owned(),
     })
 }
@@ -42,7 +39,7 @@ fn working() -> ThreadView {
     let fetch = ToolCall {
         item: ItemId::new("i2"),
         name: "webFetch".to_owned(),
-        class: ToolClass::Other,
+        subject: Subject::Other,
         ..bash("")
     };
     let ended = ToolCall {
@@ -52,11 +49,12 @@ fn working() -> ThreadView {
     let events = [&run, &fetch, &ended].map(|call| Event {
         seq: Seq(3),
         at: NOW,
-        fact: Fact::ToolPlanned {
+        by: None,
+        fact: Fact::Tool(ToolEvent {
             tag: tag(),
-            content: 0,
-            call: call.clone(),
-        },
+            call: call.clone().into(),
+            what: ToolFact::Planned { content: 0 },
+        }),
     });
     let turn = RunningTurn {
         turn: TurnId::new("t1"),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vocabulary::{
-    Approval, Ask, AskId, AskKind, Cause, Event, Fact, ItemId, ModelRef, RiskCode, Seq, Status,
-    StreamTag, TenantId, Thread, ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp,
-    Title, ToolCall, ToolClass, TurnId, TurnOutcome, UserInput, Workspace, WorkspaceDirectory,
-    WorkspaceId,
+    Approval, Ask, AskId, AskKind, Cause, Effects, Event, Fact, ItemId, ModelRef, RiskCode, Seq,
+    Status, StreamTag, Subject, TenantId, Thread, ThreadCard, ThreadId, ThreadSettings, ThreadView,
+    Timestamp, Title, ToolCall, TurnFact, TurnId, TurnOutcome, UserInput, Workspace,
+    WorkspaceDirectory, WorkspaceId,
 };
 
 pub const NOW: Timestamp = Timestamp(1_771_524_000_000);
@@ -100,12 +100,13 @@ pub fn event(seq: u64, fact: Fact) -> Event {
     Event {
         seq: Seq(seq),
         at: NOW,
+        by: None,
         fact,
     }
 }
 
 pub fn turn_started() -> Fact {
-    Fact::TurnStarted {
+    Fact::Turn(TurnFact::Started {
         turn: TurnId::new("t1"),
         cause: Cause::UserMessage,
         input: UserInput {
@@ -116,18 +117,18 @@ pub fn turn_started() -> Fact {
             client_id: None,
         },
         model: Arc::new(model()),
-    }
+    })
 }
 
 pub fn turn_finished() -> Fact {
-    Fact::TurnFinished {
+    Fact::Turn(TurnFact::Finished {
         turn: TurnId::new("t1"),
         outcome: TurnOutcome::Completed,
         text: String::new(),
         reasoning: Vec::new(),
         usage: None,
         model: Arc::new(model()),
-    }
+    })
 }
 
 pub fn bash(line: &str) -> ToolCall {
@@ -139,18 +140,19 @@ pub fn bash(line: &str) -> ToolCall {
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),
         input: serde_json::json!({ "command": line }),
-        class: ToolClass::Command,
+        subject: Subject::Command {
+            line: line.to_owned(),
+            directory: None,
+        },
+        effects: Effects::RUNS,
     }
 }
 
 pub fn approval() -> Ask {
     Ask {
-        agent: None,
         id: AskId(7),
         turn: TurnId::new("t1"),
-        item: ItemId::new("i1"),
-        call_id: "call_1".to_owned(),
-        tool: "bash".to_owned(),
+        call: Box::new((&bash("make")).into()),
         kind: AskKind::Approval(Approval {
             command: "make".to_owned(),
             dangerous: false,

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Fact, Growth, Image, Item, ItemId, Native, OutputStream, ReasoningKind, Reply, SubAgent,
-    ToolCall, ToolCallRef, ToolClass, ToolOutcome, TurnId, UserInput,
+    Call, Fact, Image, Item, ItemFact, ItemId, Native, OutputStream, ReasoningKind, Reply,
+    StepFact, SubAgent, Subject, ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact, TurnId,
+    UserInput,
 };
 
 use super::samples::{self, THREAD, WORKSPACE, bash, tag, thread};
@@ -12,7 +13,7 @@ use super::stub::Stub;
 const PICTURE: &str = "data:image/png;base64,iVBORw0KGgo=";
 
 fn steered() -> Fact {
-    Fact::TurnSteered {
+    Fact::Turn(TurnFact::Steered {
         after_step: 0,
         turn: TurnId::new("t1"),
         input: UserInput {
@@ -25,31 +26,35 @@ fn steered() -> Fact {
                 base64: "iVBORw0KGgo=".into(),
             }],
         },
-    }
+    })
 }
 
 fn compacted() -> Fact {
-    Fact::Compacted {
+    Fact::Step {
         tag: tag(),
-        item: ItemId::new("k1"),
-        summary: "Before.".to_owned(),
-        tokens_before: 900,
+        what: StepFact::Compacted {
+            item: ItemId::new("k1"),
+            summary: "Before.".to_owned(),
+            tokens_before: 900,
+        },
     }
 }
 
 fn silent_thought() -> Fact {
-    Fact::ItemFinished {
+    Fact::Item {
         tag: tag(),
         item: ItemId::new("r1"),
         content: 0,
-        body: Item::Reasoning {
-            kind: ReasoningKind::Summary,
-            text: String::new(),
-            partial: false,
-            native: Some(Box::new(Native {
-                origin: "openai".to_owned(),
-                value: json!({ "encrypted_content": "opaque" }),
-            })),
+        what: ItemFact::Finished {
+            body: Item::Reasoning {
+                kind: ReasoningKind::Summary,
+                text: String::new(),
+                partial: false,
+                native: Some(Box::new(Native {
+                    origin: "openai".to_owned(),
+                    value: json!({ "encrypted_content": "opaque" }),
+                })),
+            },
         },
     }
 }
@@ -166,12 +171,14 @@ fn a_compaction_is_told_and_kept() {
 
 #[test]
 fn a_delay_is_a_warning() {
-    let delayed = Fact::StepDelayed {
-        discards: false,
+    let delayed = Fact::Step {
         tag: tag(),
-        attempt: 2,
-        delay_ms: 1500,
-        error: "openai: 429: slow down".to_owned(),
+        what: StepFact::Delayed {
+            discards: false,
+            attempt: 2,
+            delay_ms: 1500,
+            error: "openai: 429: slow down".to_owned(),
+        },
     };
     let item = json!({
         "type": "systemEvent", "id": "t1-retry-1-2", "level": "warning",
@@ -202,18 +209,20 @@ fn a_sub_agents_call_is_an_item_of_the_turn() {
         ..bash("ls")
     };
     let mut stub = Stub::subscribed(false);
-    stub.tell(Fact::ToolPlanned {
+    stub.tell(Fact::Tool(ToolEvent {
         tag: tag(),
-        content: 0,
-        call: call.clone(),
-    });
-    stub.tell(Fact::ToolFinished {
+        call: call.clone().into(),
+        what: ToolFact::Planned { content: 0 },
+    }));
+    stub.tell(Fact::Tool(ToolEvent {
         tag: tag(),
-        call: ToolCallRef::from(&call),
-        outcome: ToolOutcome::Failed {
-            error: "the arguments cannot be read".to_owned(),
+        call: call.clone().into(),
+        what: ToolFact::Finished {
+            outcome: ToolOutcome::Failed {
+                error: "the arguments cannot be read".to_owned(),
+            },
         },
-    });
+    }));
     let sent = stub.take();
     assert_eq!(sent[0]["params"]["item"]["id"], "i9");
     let ended = &sent[1]["params"]["item"];
@@ -225,33 +234,24 @@ fn a_sub_agents_call_is_an_item_of_the_turn() {
 
 #[test]
 fn what_a_tool_writes_is_told_by_its_kind() {
-    for (class, method, stream) in [
+    for (subject, method, stream) in [
         (
-            ToolClass::Command,
+            bash("ls").subject,
             "item/command_execution/output_delta",
             "stdout",
         ),
-        (ToolClass::Other, "item/tool/progress", "tool_progress"),
+        (Subject::Other, "item/tool/progress", "tool_progress"),
     ] {
         let mut stub = Stub::subscribed(false);
         let call = ToolCall {
-            class,
+            subject,
             ..bash("ls")
         };
-        let item = call.item.clone();
-        stub.tell(Fact::ToolPlanned {
-            tag: tag(),
-            content: 0,
-            call,
-        });
-        stub.sent.clear();
-        stub.tell(Fact::ItemGrew {
-            tag: tag(),
-            item,
-            content: 0,
-            growth: Growth::Output(OutputStream::Stdout),
+        let what = ToolFact::Wrote {
+            stream: OutputStream::Stdout,
             delta: "I looked".to_owned(),
-        });
+        };
+        stub.tell(Fact::tool(tag(), call.into(), what));
         let params = json!({
             "workspace_id": WORKSPACE, "thread_id": THREAD, "turn_id": "t1", "item_id": "i1",
             "delta": "I looked", "stream": stream,

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, Call, Closing, Fact, Reply, Status, StatusReason, ToolCallRef,
-    ToolOutcome, ToolOutput, TurnId, Why,
+    Answer, ApprovalAnswer, AskFact, AskId, Call, Closing, Fact, Reply, Status, StatusReason,
+    ThreadFact, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnId, Why,
 };
 
 use super::samples::{THREAD, approval, bash, tag, turn_finished, turn_started};
@@ -26,10 +26,10 @@ fn a_turn_is_answered_and_then_told() {
     stub.reply(Ok(Reply::Turn { turn, again: false }));
     let result = json!({ "turn": { "id": "t1", "status": "InProgress" } });
     assert_eq!(stub.take()[0]["result"], result);
-    stub.tell(Fact::StatusChanged {
+    stub.tell(Fact::Thread(ThreadFact::StatusChanged {
         status: Status::Running,
         reason: StatusReason::TurnStarted,
-    });
+    }));
     stub.tell(turn_started());
     stub.tell(turn_finished());
     assert_eq!(
@@ -72,21 +72,23 @@ fn an_override_sticks_before_the_turn_starts() {
 fn a_command_ends_with_what_it_was_called_with() {
     let mut stub = Stub::subscribed(false);
     let call = bash("make");
-    stub.tell(Fact::ToolPlanned {
+    stub.tell(Fact::Tool(ToolEvent {
         tag: tag(),
-        content: 0,
-        call: call.clone(),
-    });
-    stub.tell(Fact::ToolFinished {
+        call: call.clone().into(),
+        what: ToolFact::Planned { content: 0 },
+    }));
+    stub.tell(Fact::Tool(ToolEvent {
         tag: tag(),
-        call: ToolCallRef::from(&call),
-        outcome: ToolOutcome::Succeeded(ToolOutput::Command {
-            stdout: "done\n".to_owned(),
-            stderr: String::new(),
-            exit_code: 0,
-            duration_ms: 5,
-        }),
-    });
+        call: call.clone().into(),
+        what: ToolFact::Finished {
+            outcome: ToolOutcome::Succeeded(ToolOutput::Command {
+                stdout: "done\n".to_owned(),
+                stderr: String::new(),
+                exit_code: 0,
+                duration_ms: 5,
+            }),
+        },
+    }));
     let sent = stub.take();
     assert_eq!(sent[0]["method"], "item/started");
     let item = &sent[1]["params"]["item"];
@@ -103,16 +105,18 @@ fn a_command_ends_with_what_it_was_called_with() {
 fn a_command_that_says_no_has_failed() {
     let mut stub = Stub::subscribed(false);
     let call = bash("false");
-    stub.tell(Fact::ToolFinished {
+    stub.tell(Fact::Tool(ToolEvent {
         tag: tag(),
-        call: ToolCallRef::from(&call),
-        outcome: ToolOutcome::Succeeded(ToolOutput::Command {
-            stdout: String::new(),
-            stderr: String::new(),
-            exit_code: 3,
-            duration_ms: 5,
-        }),
-    });
+        call: call.clone().into(),
+        what: ToolFact::Finished {
+            outcome: ToolOutcome::Succeeded(ToolOutput::Command {
+                stdout: String::new(),
+                stderr: String::new(),
+                exit_code: 3,
+                duration_ms: 5,
+            }),
+        },
+    }));
     let item = &stub.take()[0]["params"]["item"];
     assert_eq!(
         (&item["status"], &item["success"]),
@@ -125,7 +129,10 @@ fn only_who_wants_to_be_asked_is_asked() {
     for (permissions, expected) in [(false, 0), (true, 1)] {
         let mut stub = Stub::subscribed(permissions);
         let ask = approval();
-        stub.tell(Fact::AskOpened { tag: tag(), ask });
+        stub.tell(Fact::Ask {
+            tag: tag(),
+            what: AskFact::Opened { ask },
+        });
         assert_eq!(stub.take().len(), expected);
     }
 }
@@ -134,7 +141,10 @@ fn only_who_wants_to_be_asked_is_asked() {
 fn a_permission_is_given_and_told_to_all_who_ask() {
     let mut stub = Stub::subscribed(true);
     let ask = approval();
-    stub.tell(Fact::AskOpened { tag: tag(), ask });
+    stub.tell(Fact::Ask {
+        tag: tag(),
+        what: AskFact::Opened { ask },
+    });
     let request = &stub.take()[0]["params"]["request"];
     assert_eq!(request["request_id"], "7");
     assert_eq!(request["command"], "make");
@@ -148,10 +158,12 @@ fn a_permission_is_given_and_told_to_all_who_ask() {
     assert_eq!(*answer, once);
     stub.reply(Ok(Reply::Done));
     assert_eq!(stub.take()[0]["result"], params);
-    stub.tell(Fact::AskClosed {
+    stub.tell(Fact::Ask {
         tag: tag(),
-        ask: approval(),
-        closing: Closing::Answered(once),
+        what: AskFact::Closed {
+            ask: approval(),
+            closing: Closing::Answered(once),
+        },
     });
     assert_eq!(stub.methods(), ["turn/permission/request/resolved"]);
 }

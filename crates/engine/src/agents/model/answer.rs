@@ -1,11 +1,13 @@
 //! One answer of the model as it comes in: what is told of it, and what is kept for the next step.
 
+use std::sync::Arc;
+
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use providers::{Block, ErrorKind, Part, Provider, ProviderError, Request, Stop};
 use tokio::time::timeout;
-use vocabulary::{Fact, StopReason, StreamTag, SubAgent};
+use vocabulary::{Fact, StepFact, StopReason, StreamTag, SubAgent, ToolCall};
 
 use crate::limits::{
     ANSWER_ATTEMPTS, ANSWER_BYTES_MAX, ANSWER_CALLS_MAX, ANSWER_DELAY_MAX, ANSWER_DELAYS_MAX,
@@ -24,7 +26,10 @@ pub enum Speaker {
     Agent,
     /// A sub-agent: its text is the output of the call it works for, its calls are told with its
     /// name.
-    Sub { agent: SubAgent, call_id: String },
+    Sub {
+        agent: SubAgent,
+        call: Arc<ToolCall>,
+    },
 }
 
 /// A whole answer.
@@ -75,13 +80,14 @@ pub async fn ask(
             broken => return Err(broken),
         };
         let delay = ANSWER_RESTART_AFTER * 2_u32.pow(attempt as u32 - 1);
-        turn.tell(Fact::StepDelayed {
+        turn.tell(Fact::Step {
             tag: tag.clone(),
-            attempt: attempt as u32,
-            delay_ms: millis(delay),
-            error: error.message,
-            // A sub-agent's answer is no part of the step.
-            discards: matches!(speaker, Speaker::Agent),
+            what: StepFact::Delayed {
+                attempt: attempt as u32,
+                delay_ms: millis(delay),
+                error: error.message, // A sub-agent's answer is no part of the step.
+                discards: matches!(speaker, Speaker::Agent),
+            },
         })
         .await?;
         tokio::select! {
@@ -241,12 +247,14 @@ impl<'a> Answer<'a> {
     ) -> Result<(), SessionGone> {
         let (tag, delay_ms) = (self.tag.clone(), millis(delay));
         self.turn
-            .tell(Fact::StepDelayed {
+            .tell(Fact::Step {
                 tag,
-                attempt,
-                delay_ms,
-                error,
-                discards: false,
+                what: StepFact::Delayed {
+                    attempt,
+                    delay_ms,
+                    error,
+                    discards: false,
+                },
             })
             .await
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use providers::{Message, ToolResult};
-use tools::{Class, Judgement};
+use tools::Judgement;
 use vocabulary::ToolOutcome;
 
 use crate::limits::PARALLEL_CALLS_MAX;
@@ -45,7 +45,8 @@ fn only_reads(turn: &Turn, due: &Due) -> bool {
     let Some(tool) = turn.shared.tools.get(&due.call.name) else {
         return true;
     };
-    tool.class() == Class::FileRead
+    !tool.effects().leave_traces()
+        && tool.effects().reads
         && tool.judge(&tooling::scope(turn), &due.call.input) == Judgement::Allow
 }
 

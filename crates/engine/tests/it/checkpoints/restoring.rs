@@ -27,10 +27,10 @@ async fn a_restore_puts_files_back_and_can_be_undone() {
     ];
     assert_eq!(gist(&now.list), three);
     let gone = version("b.txt", 1, 0, FileChangeKind::Delete);
-    let gone = Fact::FilesChanged {
+    let gone = Fact::Files(FilesFact::Changed {
         turn: None,
         files: vec![gone],
-    };
+    });
     assert!(ear.facts().contains(&&gone), "{:#?}", ear.facts());
     // The checkpoint that was taken first undoes it.
     restore(&house, thread, Some(CheckpointId(3)))

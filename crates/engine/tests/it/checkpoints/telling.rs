@@ -12,7 +12,7 @@ fn paused(plays: impl IntoIterator<Item = Play>) -> House {
 /// The lengths of the lists that were told.
 fn lengths(ear: &Ear) -> Vec<usize> {
     let length = |fact: &Fact| match fact {
-        Fact::CheckpointsChanged { now, .. } => Some(now.list.len()),
+        Fact::Files(FilesFact::CheckpointsChanged { now, .. }) => Some(now.list.len()),
         // tidy: wildcard, because only one fact has the list.
         _ => None,
     };
@@ -59,11 +59,13 @@ async fn what_is_wanted_is_told_at_once_however_long_the_list() {
         .await
         .expect("one");
     let manual = |fact: &Fact| match fact {
-        Fact::CheckpointsChanged { news, .. } => *news == CheckpointNews::Taken(Trigger::Manual),
+        Fact::Files(FilesFact::CheckpointsChanged { news, .. }) => {
+            *news == CheckpointNews::Taken(Trigger::Manual)
+        }
         // tidy: wildcard, because only one fact has the list.
         _ => false,
     };
-    let Fact::CheckpointsChanged { now, .. } = ear.fact(manual).await else {
+    let Fact::Files(FilesFact::CheckpointsChanged { now, .. }) = ear.fact(manual).await else {
         panic!("no news");
     };
     assert!(began.elapsed() < Duration::from_secs(5));

@@ -12,7 +12,7 @@ async fn without_a_workspace_there_are_no_checkpoints_but_tools_run() {
         says("more"),
     ]);
     let mut stage = stage(&puppet);
-    stage.tools.add(toys.tool("poke", Class::Command));
+    stage.tools.add(toys.command("poke"));
     let house = House::in_real_time(stage);
     let nowhere = house.directory().join("nowhere");
     let thread = thread_in(&house, &nowhere).await;
@@ -28,7 +28,7 @@ async fn without_a_workspace_there_are_no_checkpoints_but_tools_run() {
     let complaints = ear
         .facts()
         .into_iter()
-        .filter(|fact| matches!(fact, Fact::Logged { line } if line.contains("[checkpoints]")));
+        .filter(|fact| matches!(fact, Fact::Note(NoteFact::Logged { line }) if line.contains("[checkpoints]")));
     assert_eq!(complaints.count(), 1);
     let refused = Err(Refusal::new(Why::NotAvailable, why));
     assert_eq!(ask(&house, thread, CheckpointCall::Take).await, refused);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Fact, Refusal, Reply,
-    Trigger, Why,
+    Call, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Fact, FilesFact, Refusal,
+    Reply, Trigger, Why,
 };
 
 use super::stub::Stub;
@@ -41,7 +41,7 @@ fn the_state_compares_with_the_original() {
         (CheckpointNews::Deleted, "delete"),
     ] {
         let now = Arc::new(now.clone());
-        stub.tell(Fact::CheckpointsChanged { news, now });
+        stub.tell(Fact::Files(FilesFact::CheckpointsChanged { news, now }));
         assert_eq!(stub.take(), [shown(reason, list.clone())]);
     }
 }

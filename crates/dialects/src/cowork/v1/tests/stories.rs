@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use vocabulary::{
-    Answer, AskId, Call, Changed, Fact, ItemId, Refusal, Reply, SubAgent, ThreadSettings, Title,
-    ToolCall, TurnId, TurnOutcome, UserInput, Why,
+    Answer, AskFact, AskId, Call, Changed, Fact, ItemId, Refusal, Reply, StepFact, SubAgent,
+    ThreadFact, ThreadSettings, Title, ToolCall, ToolEvent, ToolFact, TurnFact, TurnId,
+    TurnOutcome, UserInput, Why,
 };
 
 use super::stub::Stub;
@@ -54,7 +55,10 @@ fn a_turn_is_an_echo_a_beginning_an_answer_and_an_end() {
 fn an_approval_has_no_reason_code() {
     let mut stub = Stub::connected();
     let ask = approval(3);
-    stub.tell(Fact::AskOpened { tag: tag(0), ask });
+    stub.tell(Fact::Ask {
+        tag: tag(0),
+        what: AskFact::Opened { ask },
+    });
     assert_eq!(
         stub.take(),
         [
@@ -69,7 +73,10 @@ fn an_approval_has_no_reason_code() {
 fn a_blank_answer_is_taken_for_a_skip() {
     let mut stub = Stub::connected();
     let ask = questions(4, &["Which?"]);
-    stub.tell(Fact::AskOpened { tag: tag(0), ask });
+    stub.tell(Fact::Ask {
+        tag: tag(0),
+        what: AskFact::Opened { ask },
+    });
     stub.say(
         json!({"type": "ask_response", "sessionId": SESSION, "requestId": "req-4",
                     "answer": "  "}),
@@ -119,14 +126,14 @@ fn a_model_is_not_changed_while_the_agent_is_busy() {
     };
     let chosen = changes.model.clone().expect("a model");
     assert_eq!(chosen.provider, "gemini-cli");
-    stub.tell(Fact::SettingsChanged {
+    stub.tell(Fact::Thread(ThreadFact::SettingsChanged {
         settings: ThreadSettings {
             model: chosen,
             ..settings()
         },
         changed: vec![Changed::Model],
         title: Title::default(),
-    });
+    }));
     let sent = stub.take();
     assert_eq!(sent[0]["type"], "config_updated");
     assert_eq!(sent[0]["config"]["provider"], "gemini-cli");
@@ -160,7 +167,7 @@ fn the_session_ends_with_its_connection() {
 #[test]
 fn a_connection_that_was_closed_still_lets_its_session_go() {
     let mut stub = Stub::connected();
-    stub.tell(Fact::ThreadClosed);
+    stub.tell(Fact::Thread(ThreadFact::Closed));
     assert!(stub.closed.is_some());
     assert!(stub.calls.is_empty(), "nobody would make them");
     stub.go();
@@ -171,18 +178,22 @@ fn a_connection_that_was_closed_still_lets_its_session_go() {
 fn what_the_agent_goes_through_is_told_in_lines() {
     let mut stub = Stub::connected();
     let line = |line: &str| json!({"type": "log", "sessionId": SESSION, "line": line});
-    stub.tell(Fact::StepDelayed {
-        discards: false,
+    stub.tell(Fact::Step {
         tag: tag(0),
-        attempt: 1,
-        delay_ms: 2_000,
-        error: "OpenAI is overloaded".to_owned(),
+        what: StepFact::Delayed {
+            discards: false,
+            attempt: 1,
+            delay_ms: 2_000,
+            error: "OpenAI is overloaded".to_owned(),
+        },
     });
-    stub.tell(Fact::Compacted {
+    stub.tell(Fact::Step {
         tag: tag(0),
-        item: ItemId::new("i3"),
-        summary: "Short.".to_owned(),
-        tokens_before: 9,
+        what: StepFact::Compacted {
+            item: ItemId::new("i3"),
+            summary: "Short.".to_owned(),
+            tokens_before: 9,
+        },
     });
     let call = ToolCall {
         agent: Some(Box::new(SubAgent {
@@ -192,7 +203,11 @@ fn what_the_agent_goes_through_is_told_in_lines() {
         })),
         ..bash(json!({}))
     };
-    stub.tell(Fact::ToolReached { tag: tag(0), call });
+    stub.tell(Fact::Tool(ToolEvent {
+        tag: tag(0),
+        call: call.into(),
+        what: ToolFact::Reached,
+    }));
     assert_eq!(
         stub.take(),
         [
@@ -206,7 +221,7 @@ fn what_the_agent_goes_through_is_told_in_lines() {
 #[test]
 fn what_is_said_to_a_running_turn_is_echoed() {
     let mut stub = Stub::connected();
-    stub.tell(Fact::TurnSteered {
+    stub.tell(Fact::Turn(TurnFact::Steered {
         after_step: 0,
         turn: TurnId::new("t1"),
         input: UserInput {
@@ -216,7 +231,7 @@ fn what_is_said_to_a_running_turn_is_echoed() {
             client_id: Some("m2".to_owned()),
             images: Vec::new(),
         },
-    });
+    }));
     assert_eq!(
         stub.take(),
         [
@@ -238,14 +253,14 @@ fn a_model_of_another_provider_is_named_through_openai() {
     };
     let chosen = changes.model.clone().expect("a model");
     assert_eq!(chosen.provider, "rehearsal");
-    stub.tell(Fact::SettingsChanged {
+    stub.tell(Fact::Thread(ThreadFact::SettingsChanged {
         settings: ThreadSettings {
             model: chosen,
             ..settings()
         },
         changed: vec![Changed::Model],
         title: Title::default(),
-    });
+    }));
     let config = &stub.take()[0]["config"];
     assert_eq!(config["provider"], "openai");
     assert_eq!(config["model"], "rehearsal/echo");

@@ -1,9 +1,12 @@
 //! The blocks of an answer: how each is told while it grows, and what of it goes into the next
 //! request.
 
+use std::sync::Arc;
+
 use providers::{Block, Part};
 use vocabulary::{
-    Fact, Growth, Item, ItemId, Native, Opening, OutputStream, ReasoningKind, ToolCall, ToolOutcome,
+    Fact, Growth, Item, ItemFact, ItemId, Native, Opening, OutputStream, ReasoningKind, StepFact,
+    ToolCall, ToolEvent, ToolFact, ToolOutcome,
 };
 
 use super::{Answer, Broken, Speaker};
@@ -66,7 +69,12 @@ impl Answer<'_> {
             Part::Raw(value) => match self.speaker {
                 Speaker::Agent => {
                     let tag = self.tag.clone();
-                    self.turn.tell(Fact::RawReceived { tag, value }).await
+                    self.turn
+                        .tell(Fact::Step {
+                            tag,
+                            what: StepFact::RawReceived { value },
+                        })
+                        .await
                 }
                 Speaker::Sub { .. } => Ok(()),
             },
@@ -95,11 +103,11 @@ impl Answer<'_> {
             return Ok(());
         }
         self.turn
-            .tell(Fact::ItemStarted {
+            .tell(Fact::Item {
                 tag,
                 item,
                 content,
-                opening,
+                what: ItemFact::Started { opening },
             })
             .await
     }
@@ -109,33 +117,32 @@ impl Answer<'_> {
             return Ok(());
         };
         open.text.push_str(&delta);
-        if let Speaker::Sub { agent, .. } = &self.speaker {
+        if let Speaker::Sub { call, .. } = &self.speaker {
             if open.growth != Growth::Text {
                 return Ok(());
             }
-            let parent = agent.parent.clone();
-            return self.show(parent, delta).await;
+            let call = Arc::clone(call);
+            return self.show(call, delta).await;
         }
-        let fact = Fact::ItemGrew {
+        let fact = Fact::Item {
             tag: self.tag.clone(),
             item: open.item.clone(),
             content: open.content,
-            growth: open.growth.clone(),
-            delta,
+            what: ItemFact::Grew {
+                growth: open.growth.clone(),
+                delta,
+            },
         };
         self.turn.tell(fact).await
     }
 
     /// Shows a sub-agent's text as the output of the call it works for.
-    async fn show(&self, parent: ItemId, delta: String) -> Result<(), SessionGone> {
-        let fact = Fact::ItemGrew {
-            tag: self.tag.clone(),
-            item: parent,
-            content: 0,
-            growth: Growth::Output(OutputStream::Stdout),
-            delta,
-        };
-        self.turn.tell(fact).await
+    async fn show(&self, call: Arc<ToolCall>, delta: String) -> Result<(), SessionGone> {
+        let stream = OutputStream::Stdout;
+        let what = ToolFact::Wrote { stream, delta };
+        self.turn
+            .tell(Fact::tool(self.tag.clone(), call, what))
+            .await
     }
 
     pub(super) async fn finish(
@@ -173,22 +180,22 @@ impl Answer<'_> {
                     native: kept,
                 }
             }
-            Growth::ToolInput { .. } | Growth::Output(_) => return Ok(()),
+            Growth::ToolInput { .. } => return Ok(()),
         };
-        if let Speaker::Sub { agent, .. } = &self.speaker {
-            let parent = agent.parent.clone();
+        if let Speaker::Sub { call, .. } = &self.speaker {
+            let call = Arc::clone(call);
             return match body {
-                Item::AgentMessage { .. } => self.show(parent, "\n".to_owned()).await,
+                Item::AgentMessage { .. } => self.show(call, "\n".to_owned()).await,
                 Item::Reasoning { .. } => Ok(()),
             };
         }
         let (tag, item, content) = (self.tag.clone(), open.item, open.content);
         self.turn
-            .tell(Fact::ItemFinished {
+            .tell(Fact::Item {
                 tag,
                 item,
                 content,
-                body,
+                what: ItemFact::Finished { body },
             })
             .await
     }
@@ -202,28 +209,29 @@ impl Answer<'_> {
                 self.turn.new_item()
             }
         };
-        let class = tooling::class_of(&self.turn.shared.tools, &said.name);
+        let (subject, effects) = self.turn.shared.tools.about(&said.name, &said.input);
         let (call_id, agent) = match &self.speaker {
             Speaker::Agent => (said.call_id.clone(), None),
             // A provider's ids are unique within one conversation only.
-            Speaker::Sub { agent, call_id } => (
-                format!("{call_id}/{}", said.call_id),
+            Speaker::Sub { agent, call } => (
+                format!("{}/{}", call.call_id, said.call_id),
                 Some(Box::new(agent.clone())),
             ),
         };
-        let call = ToolCall {
+        let call = Arc::new(ToolCall {
             item,
             call_id,
             name: said.name.clone(),
             input: said.input.clone(),
-            class,
+            subject,
+            effects,
             native: kept(&said.native),
             problem: said.problem,
             agent,
-        };
+        });
         self.calls.push(Due {
             tag: self.tag.clone(),
-            call: call.clone(),
+            call: Arc::clone(&call),
             model_call_id: said.call_id.clone(),
             reached: false,
         });
@@ -234,11 +242,11 @@ impl Answer<'_> {
             native: said.native,
         });
         self.turn
-            .tell(Fact::ToolPlanned {
+            .tell(Fact::Tool(ToolEvent {
                 tag: self.tag.clone(),
-                content,
                 call,
-            })
+                what: ToolFact::Planned { content },
+            }))
             .await
     }
 
@@ -254,9 +262,12 @@ impl Answer<'_> {
             let outcome = ToolOutcome::NotRun {
                 why: why.to_owned(),
             };
-            let call = vocabulary::ToolCallRef::from(&call);
             self.turn
-                .tell(Fact::ToolFinished { tag, call, outcome })
+                .tell(Fact::Tool(ToolEvent {
+                    tag,
+                    call,
+                    what: ToolFact::Finished { outcome },
+                }))
                 .await?;
         }
         Ok(())

@@ -1,0 +1,277 @@
+//! The facts of each group.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Ask, AskId, Cause, Changed, CheckpointNews, Checkpoints, Closing, FileVersion, Item, ItemId,
+    ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, Status, StatusReason,
+    StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
+};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadFact {
+    Created {
+        thread: Box<Thread>,
+    },
+    Titled {
+        title: Title,
+        /// What the thread uses at that moment: a title is shown beside it.
+        model: ModelRef,
+    },
+    SettingsChanged {
+        settings: ThreadSettings,
+        /// Every setting the call named, even where it is equal to before: who set it is answered.
+        changed: Vec<Changed>,
+        /// The title at that moment: a model is shown beside it.
+        title: Title,
+    },
+    Archived {
+        archived: bool,
+    },
+    /// The conversation starts anew; what was said before stays in the log only.
+    Reset,
+    StatusChanged {
+        status: Status,
+        reason: StatusReason,
+    },
+    /// Its owner let it go: whoever listens in the closer's own protocol is to leave.
+    Closed,
+}
+
+impl ThreadFact {
+    pub(crate) fn durable(&self) -> bool {
+        match self {
+            ThreadFact::Created { .. }
+            | ThreadFact::Titled { .. }
+            | ThreadFact::SettingsChanged { .. }
+            | ThreadFact::Archived { .. }
+            | ThreadFact::Reset => true,
+            ThreadFact::StatusChanged { .. } | ThreadFact::Closed => false,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnFact {
+    Started {
+        turn: TurnId,
+        cause: Cause,
+        input: UserInput,
+        model: Arc<ModelRef>,
+    },
+    /// The user said more while the turn ran; the model reads it at its next step.
+    Steered {
+        turn: TurnId,
+        input: UserInput,
+        /// The step that was under way, or over: the model reads it after that one's results.
+        #[serde(default)]
+        after_step: u32,
+    },
+    Finished {
+        turn: TurnId,
+        outcome: TurnOutcome,
+        /// All the agent's text of the turn, blocks joined by blank lines.
+        text: String,
+        /// For live listeners; the log has it in the items.
+        #[serde(skip)]
+        reasoning: Vec<(ReasoningKind, String)>,
+        usage: Option<Usage>,
+        model: Arc<ModelRef>,
+    },
+    PlanChanged {
+        turn: Option<TurnId>,
+        steps: Vec<PlanStep>,
+    },
+    /// Tokens were spent beside the steps of a turn.
+    UsageAdded {
+        turn: Option<TurnId>,
+        model: Arc<ModelRef>,
+        purpose: Purpose,
+        usage: Usage,
+    },
+}
+
+/// What happened to one request to the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepFact {
+    Started,
+    /// The provider failed in a way that may pass; the request is made again.
+    Delayed {
+        /// The attempt that failed, from 1.
+        attempt: u32,
+        delay_ms: u64,
+        error: String,
+        /// Whether a part of an answer had come: it is shown, but it counts no more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        discards: bool,
+    },
+    Finished {
+        reason: StopReason,
+        usage: Usage,
+        /// The most tokens the model's context can hold, where that is known. What it holds now is
+        /// the usage of this step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_limit: Option<u64>,
+        /// What the thread has spent so far, this step included.
+        #[serde(default)]
+        thread_usage: Usage,
+    },
+    Failed {
+        reason: StopReason,
+        error: String,
+    },
+    /// What was said before is, for the model, replaced by this summary.
+    Compacted {
+        item: ItemId,
+        summary: String,
+        /// Tokens of the context before, as far as they are known.
+        tokens_before: u64,
+    },
+    /// Something the provider sent that has no meaning for us.
+    RawReceived {
+        value: Value,
+    },
+}
+
+impl StepFact {
+    pub(crate) fn durable(&self) -> bool {
+        match self {
+            StepFact::Finished { .. } | StepFact::Failed { .. } | StepFact::Compacted { .. } => {
+                true
+            }
+            StepFact::Started | StepFact::RawReceived { .. } => false,
+            StepFact::Delayed { discards, .. } => *discards,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemFact {
+    Started { opening: Opening },
+    Grew { growth: Growth, delta: String },
+    Finished { body: Item },
+}
+
+impl ItemFact {
+    pub(crate) fn durable(&self) -> bool {
+        match self {
+            ItemFact::Finished { .. } => true,
+            ItemFact::Started { .. } | ItemFact::Grew { .. } => false,
+        }
+    }
+}
+
+/// What begins to grow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Opening {
+    Text,
+    Reasoning(ReasoningKind),
+    ToolInput { call_id: String, name: String },
+}
+
+/// In what an item grows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Growth {
+    Text,
+    Reasoning(ReasoningKind),
+    ToolInput { call_id: Arc<str> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolFact {
+    Planned {
+        /// The position of the block within its step's answer, from 0.
+        content: u32,
+    },
+    /// The turn has come to this call; a person may still have to allow it.
+    Reached,
+    /// Committed before the call has any effect.
+    Started,
+    Wrote {
+        stream: OutputStream,
+        delta: String,
+    },
+    /// A command's process has ended; its output follows.
+    Exited {
+        exit_code: i32,
+    },
+    Finished {
+        outcome: ToolOutcome,
+    },
+}
+
+impl ToolFact {
+    pub(crate) fn durable(&self) -> bool {
+        match self {
+            ToolFact::Planned { .. }
+            | ToolFact::Started
+            | ToolFact::Exited { .. }
+            | ToolFact::Finished { .. } => true,
+            ToolFact::Reached | ToolFact::Wrote { .. } => false,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskFact {
+    Opened {
+        ask: Ask,
+    },
+    /// One of several questions was answered.
+    Progressed {
+        ask: AskId,
+        answers: BTreeMap<String, Vec<String>>,
+        /// What is asked now; nothing when that was being asked already.
+        next: Option<Question>,
+        /// The place among the ask's questions of the one that is asked now, from 0.
+        position: u32,
+    },
+    Closed {
+        ask: Ask,
+        closing: Closing,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FilesFact {
+    /// What is kept of the workspace's files is not what it was.
+    CheckpointsChanged {
+        news: CheckpointNews,
+        /// All of them, as they are now.
+        now: Arc<Checkpoints>,
+    },
+    /// Files of the workspace changed; each has a new version.
+    Changed {
+        /// The turn that ran when it was seen.
+        turn: Option<TurnId>,
+        files: Vec<FileVersion>,
+    },
+    /// How the workspace differs now from what it was when the turn started.
+    TurnDiffed {
+        turn: TurnId,
+        /// Unified diffs of all files one after the other.
+        diff: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteFact {
+    /// A line for people who watch.
+    Logged { line: String },
+    /// The log has something here that this version does not know: it is kept there, and passed over.
+    Unknown,
+}

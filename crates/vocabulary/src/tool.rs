@@ -1,0 +1,266 @@
+//! Tool calls: what the model wants done, what that is about, and what came of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ItemId, Native};
+
+/// A call that the model wants made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub item: ItemId,
+    /// The provider's id of the call.
+    pub call_id: String,
+    pub name: String,
+    /// Null where only a reference to the call is known.
+    #[serde(default)]
+    pub input: Value,
+    #[serde(default)]
+    pub subject: Subject,
+    #[serde(default)]
+    pub effects: Effects,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Box<Native>>,
+    /// Why it must not run: the model wrote arguments that cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The sub-agent that makes it; the thread's own agent when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<SubAgent>>,
+}
+
+impl ToolCall {
+    pub fn is_command(&self) -> bool {
+        matches!(self.subject, Subject::Command { .. })
+    }
+
+    pub fn changes_files(&self) -> bool {
+        matches!(self.subject, Subject::Files(_)) && self.effects.writes
+    }
+}
+
+/// Which call it is and what it is about, without what it was called with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRef {
+    pub item: ItemId,
+    /// The provider's id of the call.
+    pub call_id: String,
+    pub name: String,
+    #[serde(default)]
+    pub subject: Subject,
+    #[serde(default)]
+    pub effects: Effects,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<SubAgent>>,
+}
+
+impl CallRef {
+    pub fn is_command(&self) -> bool {
+        matches!(self.subject, Subject::Command { .. })
+    }
+
+    pub fn changes_files(&self) -> bool {
+        matches!(self.subject, Subject::Files(_)) && self.effects.writes
+    }
+}
+
+impl From<&ToolCall> for CallRef {
+    fn from(call: &ToolCall) -> Self {
+        Self {
+            item: call.item.clone(),
+            call_id: call.call_id.clone(),
+            name: call.name.clone(),
+            subject: call.subject.clone(),
+            effects: call.effects,
+            agent: call.agent.clone(),
+        }
+    }
+}
+
+/// All that is known of the call is the reference.
+impl From<CallRef> for ToolCall {
+    fn from(call: CallRef) -> Self {
+        Self {
+            item: call.item,
+            call_id: call.call_id,
+            name: call.name,
+            input: Value::Null,
+            subject: call.subject,
+            effects: call.effects,
+            native: None,
+            problem: None,
+            agent: call.agent,
+        }
+    }
+}
+
+/// An agent that works for a call of another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubAgent {
+    /// The call it works for.
+    pub parent: ItemId,
+    /// What kind it is: `explore`, `research`, `general`.
+    pub kind: String,
+    /// 1 for one that the thread's own agent started.
+    pub depth: u32,
+}
+
+/// What a call is about, as its tool says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    Command {
+        line: String,
+        /// Where it runs; in the thread's own directory when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directory: Option<String>,
+    },
+    Files(Vec<FileSubject>),
+    Web {
+        url: String,
+    },
+    Mcp {
+        server: String,
+        tool: String,
+    },
+    Question,
+    Plan,
+    #[default]
+    Other,
+}
+
+/// A file that a call is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSubject {
+    /// As the call names it.
+    pub path: String,
+    /// What the call would do to it, as far as its input tells. The log has the input instead.
+    #[serde(skip)]
+    pub preview: Option<FilePreview>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePreview {
+    pub kind: FileChangeKind,
+    /// Unified diff; for a new file its content.
+    pub diff: String,
+}
+
+impl Subject {
+    /// A file without a preview.
+    pub fn file(path: impl Into<String>) -> Self {
+        let path = path.into();
+        let preview = None;
+        Subject::Files(vec![FileSubject { path, preview }])
+    }
+}
+
+/// What running a call can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Effects {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reads: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub writes: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
+    /// It runs something else: a process, another agent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub runs: bool,
+}
+
+impl Effects {
+    pub const NONE: Self = Self {
+        reads: false,
+        writes: false,
+        network: false,
+        runs: false,
+    };
+    pub const READS: Self = Self {
+        reads: true,
+        ..Self::NONE
+    };
+    pub const WRITES: Self = Self {
+        reads: true,
+        writes: true,
+        ..Self::NONE
+    };
+    pub const NETWORK: Self = Self {
+        network: true,
+        ..Self::NONE
+    };
+    pub const RUNS: Self = Self {
+        reads: true,
+        writes: true,
+        network: true,
+        runs: true,
+    };
+
+    /// Whether it may change the world, so that it must never happen twice.
+    pub fn leave_traces(self) -> bool {
+        self.writes || self.network || self.runs
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputStream {
+    Stdout,
+    Stderr,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutcome {
+    Succeeded(ToolOutput),
+    /// The tool itself failed; the model reads why.
+    Failed {
+        error: String,
+    },
+    /// A person said no.
+    Denied(ToolOutput),
+    /// It was running when the turn was cancelled or the process died.
+    Interrupted(ToolOutput),
+    /// It never started.
+    NotRun {
+        why: String,
+    },
+}
+
+/// What a tool gives back: one copy, typed, so that each dialect can show it in its own way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutput {
+    Text(String),
+    Command {
+        stdout: String,
+        stderr: String,
+        exit_code: i32,
+        #[serde(default)]
+        duration_ms: u64,
+    },
+    Files {
+        summary: String,
+        changes: Vec<FileChange>,
+    },
+    Json(Value),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Relative to the workspace where it lies inside it.
+    pub path: String,
+    pub kind: FileChangeKind,
+    /// Unified diff; for a new file its content.
+    pub diff: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChangeKind {
+    Add,
+    Update,
+    Delete,
+}
