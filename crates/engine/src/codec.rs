@@ -16,6 +16,8 @@ use vocabulary::{
 };
 
 mod first;
+#[cfg(test)]
+mod tests;
 
 /// The version that is written. Larger ones come from newer programs.
 const VERSION: u32 = 2;

@@ -164,7 +164,9 @@ impl ItemFact {
     pub(crate) fn durable(&self) -> bool {
         match self {
             ItemFact::Finished { .. } => true,
-            ItemFact::Started { .. } | ItemFact::Grew { .. } => false,
+            // Where a thought begins is told by its own event, also to who comes later.
+            ItemFact::Started { opening } => matches!(opening, Opening::Reasoning(_)),
+            ItemFact::Grew { .. } => false,
         }
     }
 }
