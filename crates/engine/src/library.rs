@@ -50,7 +50,7 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             limit,
         } => {
             owned(shared, caller, thread).await?;
-            reading::read_messages(shared, thread, offset, limit).await
+            return reading::read_messages(shared, thread, offset, limit).await;
         }
         Call::ReadEvents {
             thread,
@@ -58,7 +58,7 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             limit,
         } => {
             let card = owned(shared, caller, thread).await?;
-            reading::read_events(shared, card, after, limit).await
+            return reading::read_events(shared, card, after, limit).await;
         }
         Call::ReadEventsBefore {
             thread,
@@ -66,7 +66,7 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             limit,
         } => {
             let card = owned(shared, caller, thread).await?;
-            reading::read_events_before(shared, card, upto, limit).await
+            return reading::read_events_before(shared, card, upto, limit).await;
         }
         Call::ReadThread { thread, recent } => {
             owned(shared, caller, thread).await?;

@@ -96,6 +96,8 @@ pub struct Seen {
 pub struct Transcript {
     pub from_ordinal: u64,
     pub message_count: u64,
+    /// Everything up to here is in it.
+    pub head: Seq,
 }
 
 /// How the rest of the engine reaches a session.
@@ -391,11 +393,13 @@ impl Session {
             } => self.attach(audience, from, reply),
             Mail::Look { reply } => self.look(reply),
             Mail::Locate { reply } => {
+                let head = self.recorder.last();
                 let transcript = Transcript {
                     from_ordinal: self.state.history_from,
                     message_count: self.state.thread.message_count,
+                    head,
                 };
-                self.recorder.after_commit(move |committed| {
+                self.recorder.reply_after_commit(head, move |committed| {
                     if committed.is_ok() {
                         let _ = reply.send(transcript);
                     }

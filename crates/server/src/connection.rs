@@ -47,7 +47,7 @@ pub async fn serve(
         engine,
         sink,
         listeners: Vec::new(),
-        joining: Vec::new(),
+        silent: Vec::new(),
         waiting: VecDeque::new(),
         running: FuturesUnordered::new(),
         beside: 0,
@@ -68,7 +68,7 @@ struct Connection {
     sink: SplitSink<WebSocket, Message>,
     listeners: Vec<Listener>,
     /// Threads that are about to be listened to, or to be listened to anew.
-    joining: Vec<ThreadId>,
+    silent: Vec<ThreadId>,
     watcher: Option<Watcher>,
     /// Calls that wait for the one before them.
     waiting: VecDeque<Job>,
@@ -120,7 +120,7 @@ impl Connection {
                 biased;
                 Some(finished) = self.running.next() => Box::pin(self.finished(finished)).await,
                 message = stream.next(), if may_hear => Box::pin(self.message(message)).await,
-                (at, heard) = next_heard(&mut self.listeners, &self.joining) => {
+                (at, heard) = next_heard(&mut self.listeners, &self.silent) => {
                     Box::pin(self.heard(at, heard)).await
                 }
                 notice = next_notice(&mut self.watcher) => Box::pin(self.noticed(&notice)).await,
@@ -218,7 +218,7 @@ impl Connection {
                 job.lane = Lane::Beside;
                 self.beside += 1;
             }
-            self.joining.extend(job.joins());
+            self.silent.extend(job.silences());
             let audience = self.dialect.variant().audience();
             let (engine, caller) = (self.engine.clone(), self.caller.clone());
             self.running
@@ -249,10 +249,10 @@ impl Connection {
                 finished.outcome = Err(too_many_listeners());
             }
         }
-        if let Some(joined) = finished.joins
-            && let Some(at) = self.joining.iter().position(|each| *each == joined)
+        if let Some(silenced) = finished.silenced
+            && let Some(at) = self.silent.iter().position(|each| *each == silenced)
         {
-            self.joining.swap_remove(at);
+            self.silent.swap_remove(at);
         }
         if finished.lane == Lane::Beside {
             self.beside -= 1;

@@ -247,6 +247,19 @@ impl Call {
         }
     }
 
+    /// Whether it reads what a thread told, so that the answer has a place among what the thread tells:
+    /// behind all that is in it, before all that is not.
+    pub fn reads_history(&self) -> bool {
+        match self {
+            Call::ReadThread { .. }
+            | Call::ReadMessages { .. }
+            | Call::ReadEvents { .. }
+            | Call::ReadEventsBefore { .. } => true,
+            // tidy: wildcard, because only what is named here reads.
+            _ => false,
+        }
+    }
+
     /// The thread a call is for; calls without one go to the library.
     pub fn thread(&self) -> Option<ThreadId> {
         match self {

@@ -8,7 +8,7 @@ use vocabulary::{Entry, Refusal, Reply, SandboxInForce, Seq, ThreadCard, ThreadI
 use super::permissions;
 use crate::limits::{ENTRIES_PER_READ_MAX, EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX};
 use crate::session::state::ThreadState;
-use crate::session::{Mail, Seen, Transcript, storage};
+use crate::session::{Mail, Outcome, Replied, Seen, Transcript, storage};
 use crate::{Shared, codec};
 
 /// A thread as one who joins sees it; one that sleeps is not woken for it.
@@ -120,8 +120,19 @@ async fn read_entries(
     Ok(entries)
 }
 
-/// Where a thread's transcript lies, once everything recorded so far is on disk.
+/// Where a thread's transcript lies, once everything recorded so far is on disk. One that sleeps is
+/// not woken for it.
 pub async fn locate(shared: &Arc<Shared>, thread: ThreadId) -> Result<Transcript, Refusal> {
+    if shared.registry.get(thread).is_none() {
+        let loaded = shared.store.load(thread).await.map_err(storage)?;
+        let loaded = loaded.ok_or_else(|| Refusal::unknown_thread(thread))?;
+        let state = ThreadState::read(&loaded)?;
+        return Ok(Transcript {
+            from_ordinal: state.history_from,
+            message_count: state.thread.message_count,
+            head: loaded.last_seq,
+        });
+    }
     shared
         .registry
         .reach(shared, thread, |handle| {
@@ -139,18 +150,23 @@ pub async fn read_messages(
     thread: ThreadId,
     offset: u64,
     limit: u64,
-) -> Result<Reply, Refusal> {
+) -> Outcome {
     let transcript = locate(shared, thread).await?;
+    let total = transcript.message_count;
     let upto = offset.saturating_add(limit.min(MESSAGES_PER_READ_MAX));
-    let entries = match offset < transcript.message_count {
+    let mut entries = match offset < total {
         false => Vec::new(),
         true => read_entries(shared, thread, transcript.from_ordinal, offset..upto).await?,
     };
-    Ok(Reply::Messages {
-        entries,
-        total: transcript.message_count,
-        offset,
-        limit,
+    entries.retain(|entry| entry.event.seq <= transcript.head);
+    Ok(Replied {
+        as_of: transcript.head,
+        reply: Reply::Messages {
+            entries,
+            total,
+            offset,
+            limit,
+        },
     })
 }
 
@@ -159,20 +175,13 @@ pub async fn read_events(
     card: ThreadCard,
     after: Seq,
     limit: u32,
-) -> Result<Reply, Refusal> {
+) -> Outcome {
+    let head = locate(shared, card.id).await?.head;
     let limit = limit.clamp(1, EVENTS_PER_READ_MAX);
-    let rows = shared
-        .store
-        .events(card.id, after, limit)
-        .await
-        .map_err(storage)?;
-    let more = rows.len() as u32 == limit;
-    let events = decode(shared, card.id, &rows).await?;
-    Ok(Reply::Events {
-        card: Box::new(card),
-        events,
-        more,
-    })
+    let rows = shared.store.events(card.id, after, limit).await;
+    let mut rows = rows.map_err(storage)?;
+    rows.retain(|row| row.seq <= head);
+    events_reply(shared, card, head, rows, limit).await
 }
 
 pub async fn read_events_before(
@@ -180,16 +189,30 @@ pub async fn read_events_before(
     card: ThreadCard,
     upto: Seq,
     limit: u32,
-) -> Result<Reply, Refusal> {
+) -> Outcome {
+    let head = locate(shared, card.id).await?.head;
     let limit = limit.clamp(1, EVENTS_PER_READ_MAX);
-    let read = shared.store.events_before(card.id, upto, limit);
-    let rows = read.await.map_err(storage)?;
+    let rows = shared.store.events_before(card.id, upto.min(head), limit);
+    let rows = rows.await.map_err(storage)?;
+    events_reply(shared, card, head, rows, limit).await
+}
+
+async fn events_reply(
+    shared: &Arc<Shared>,
+    card: ThreadCard,
+    head: Seq,
+    rows: Vec<store::StoredEvent>,
+    limit: u32,
+) -> Outcome {
     let more = rows.len() as u32 == limit;
     let events = decode(shared, card.id, &rows).await?;
-    Ok(Reply::Events {
-        card: Box::new(card),
-        events,
-        more,
+    Ok(Replied {
+        as_of: head,
+        reply: Reply::Events {
+            card: Box::new(card),
+            events,
+            more,
+        },
     })
 }
 

@@ -121,19 +121,19 @@ fn ending(ended: Ended) -> Ending {
     }
 }
 
-/// The next deliveries of any listener, and whose they are. A thread that is being listened to anew
-/// is silent meanwhile: what it tells now belongs behind the answer, and is told there.
+/// The next deliveries of any listener, and whose they are. A thread that is being read, or listened to
+/// anew, is silent meanwhile: what it tells now belongs behind the answer, and is told there.
 pub async fn next_heard(
     listeners: &mut [Listener],
-    joining: &[ThreadId],
+    silent: &[ThreadId],
 ) -> (usize, Result<Vec<Delivered>, Refusal>) {
-    if let ([one], []) = (&mut *listeners, joining) {
+    if let ([one], []) = (&mut *listeners, silent) {
         return (0, one.next(EVENTS_PER_FLUSH).await);
     }
     let waits: Vec<_> = listeners
         .iter_mut()
         .enumerate()
-        .filter(|(_, each)| !joining.contains(&each.card().id))
+        .filter(|(_, each)| !silent.contains(&each.card().id))
         .map(|(at, each)| Box::pin(async move { (at, each.next(EVENTS_PER_FLUSH).await) }))
         .collect();
     if waits.is_empty() {

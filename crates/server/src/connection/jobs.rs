@@ -38,9 +38,10 @@ impl Job {
         }
     }
 
-    /// The thread that is to be listened to.
-    pub fn joins(&self) -> Option<ThreadId> {
+    /// The thread that is silent until the answer is there: what it tells meanwhile belongs behind it.
+    pub fn silences(&self) -> Option<ThreadId> {
         match &self.what {
+            What::Call(call) if call.reads_history() => call.thread(),
             What::Call(_) => None,
             What::Listen { thread, .. } => Some(*thread),
         }
@@ -63,14 +64,14 @@ pub struct Finished {
     pub thread: Option<ThreadId>,
     pub as_of: Seq,
     pub outcome: Result<Reply, Refusal>,
-    /// The thread that was to be listened to.
-    pub joins: Option<ThreadId>,
+    /// The thread that was silent meanwhile.
+    pub silenced: Option<ThreadId>,
     pub listener: Option<Listener>,
 }
 
 /// Does it, and says which events go before the answer.
 pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) -> Finished {
-    let joins = job.joins();
+    let silenced = job.silences();
     let Job { tag, what, lane } = job;
     match what {
         What::Call(call) => {
@@ -84,7 +85,7 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
                 thread,
                 as_of,
                 outcome,
-                joins,
+                silenced,
                 listener: None,
             }
         }
@@ -111,7 +112,7 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
                 thread: Some(thread),
                 as_of,
                 outcome,
-                joins,
+                silenced,
                 listener,
             }
         }

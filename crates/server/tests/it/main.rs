@@ -10,6 +10,7 @@ mod harmless;
 mod late_join;
 mod people;
 mod protected;
+mod reading;
 mod scenarios;
 mod schemas;
 mod sockets;
