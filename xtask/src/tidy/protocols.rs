@@ -23,24 +23,32 @@ const FOLDER: &str = "docs/protocols/";
 const NO_TYPE: &str = "No type";
 const NOT_AVAILABLE: &str = "Not available";
 
-/// A page, or a part of one whose headings begin with some words, and the schemas it describes.
+/// A dialect's folder, the page that describes it, how the headings of its part of the page begin,
+/// and its schemas.
 struct Part {
+    folder: &'static str,
     page: &'static str,
     prefix: &'static str,
     schemas: &'static [&'static str],
 }
 
-/// A new dialect is an entry here.
-const PARTS: &[Part] = &[
-    part("cowork", "", &["cowork"]),
-    part("cowork", "Protocol 1: ", &["cowork1"]),
-    part("diminuendo", "", &["diminuendo"]),
-    part("codex", "", &["codex", "zane"]),
-    part("pioneer", "", &["pioneer"]),
+/// A new dialect is an entry here; a folder within another's comes first.
+const PARTS: [Part; 5] = [
+    part("cowork/v1", "cowork", "Protocol 1: ", &["cowork1"]),
+    part("cowork", "cowork", "", &["cowork"]),
+    part("diminuendo", "diminuendo", "", &["diminuendo"]),
+    part("codex", "codex", "", &["codex", "zane"]),
+    part("pioneer", "pioneer", "", &["pioneer"]),
 ];
 
-const fn part(page: &'static str, prefix: &'static str, schemas: &'static [&'static str]) -> Part {
+const fn part(
+    folder: &'static str,
+    page: &'static str,
+    prefix: &'static str,
+    schemas: &'static [&'static str],
+) -> Part {
     Part {
+        folder,
         page,
         prefix,
         schemas,
@@ -83,7 +91,7 @@ impl Documents {
             .map(|(name, text)| (name.as_str(), Page::read(text)))
             .collect();
         let mut findings = Vec::new();
-        for part in PARTS {
+        for part in &PARTS {
             match pages.get(part.page) {
                 Some(page) => findings.extend(self.check_part(part, page)),
                 None => {

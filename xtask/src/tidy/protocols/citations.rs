@@ -7,22 +7,13 @@
 use std::collections::BTreeMap;
 
 use super::page::Page;
-use super::{FOLDER, Finding, SIDES};
+use super::{FOLDER, Finding, PARTS, Part, SIDES};
 
 /// Sections besides the messages' that wire types cite.
 const TYPES: [&str; 2] = ["Shared Types", "Type Definitions"];
 
-/// The folder of a dialect, its page, and how the headings of its part begin.
-const DIALECTS: [(&str, &str, &str); 5] = [
-    ("cowork/v1", "cowork", "Protocol 1: "),
-    ("cowork", "cowork", ""),
-    ("diminuendo", "diminuendo", ""),
-    ("codex", "codex", ""),
-    ("pioneer", "pioneer", ""),
-];
-
 pub fn check(path: &str, text: &str, pages: &BTreeMap<&str, Page<'_>>) -> Vec<Finding> {
-    let own = own_page(path).and_then(|(page, prefix)| Some((pages.get(page)?, prefix)));
+    let own = own_part(path).and_then(|part| Some((pages.get(part.page)?, part.prefix)));
     let is_wire = path.contains("/wire");
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -42,14 +33,12 @@ pub fn check(path: &str, text: &str, pages: &BTreeMap<&str, Page<'_>>) -> Vec<Fi
     findings
 }
 
-fn own_page(path: &str) -> Option<(&'static str, &'static str)> {
+fn own_part(path: &str) -> Option<&'static Part> {
     let below = path.strip_prefix("crates/dialects/src/")?;
-    let of = |folder: &str| {
-        let rest = below.strip_prefix(folder);
+    PARTS.iter().find(|part| {
+        let rest = below.strip_prefix(part.folder);
         rest.is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
-    };
-    let found = DIALECTS.into_iter().find(|(folder, ..)| of(folder));
-    found.map(|(_, page, prefix)| (page, prefix))
+    })
 }
 
 /// A line's comment, its slashes with it.

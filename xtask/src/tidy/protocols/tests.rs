@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::page::Page;
-use super::{Fields, citations, compare, schema};
+use super::{Documents, Fields, PARTS, citations, compare, schema};
 
 const PAGE: &str = "\
 # A dialect
@@ -134,6 +134,35 @@ fn schemas_of_both_kinds_are_read() {
         expected.map(|(name, of)| (name.to_owned(), of)).into()
     );
     assert!(schema::messages("{}", "server").is_err());
+}
+
+#[test]
+fn a_dialect_without_a_page_and_a_schema_without_one_are_found() {
+    let mut documents = Documents::default();
+    for part in PARTS.iter().filter(|part| part.page != "pioneer") {
+        documents.take(&format!("docs/protocols/{}.md", part.page), "# A dialect");
+    }
+    for name in PARTS.iter().flat_map(|part| part.schemas) {
+        let empty = r#"{"client": {}, "server": {}}"#;
+        documents.take(&format!("schemas/{name}.json"), empty);
+    }
+    documents.take("schemas/klingon.json", "{}");
+    documents.take("schemas/cowork.json", "not JSON");
+    let found: Vec<_> = documents
+        .check()
+        .into_iter()
+        .map(|finding| finding.path)
+        .collect();
+    assert_eq!(
+        found,
+        [
+            // Once for each side.
+            "schemas/cowork.json",
+            "schemas/cowork.json",
+            "docs/protocols/pioneer.md",
+            "schemas/klingon.json"
+        ]
+    );
 }
 
 fn cited(path: &str, text: &str) -> Vec<String> {
