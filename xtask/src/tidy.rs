@@ -3,6 +3,7 @@
 mod layers;
 mod openings;
 mod paths;
+mod protocols;
 mod purity;
 mod sizes;
 mod source;
@@ -80,12 +81,14 @@ pub fn check() -> anyhow::Result<()> {
 fn findings() -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let mut manifests = Vec::new();
+    let mut documents = protocols::Documents::default();
     for path in files()? {
         // What is not text has no rule.
         let Ok(text) = fs::read_to_string(root().join(&path)) else {
             continue;
         };
         findings.extend(paths::check(&path, &text));
+        documents.take(&path, &text);
         if path.ends_with(".rs") {
             let source = Source::read(&path, &text);
             findings.extend(openings::check(&path, &text));
@@ -98,6 +101,7 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
         }
     }
     findings.extend(layers::check(&manifests));
+    findings.extend(documents.check());
     Ok(findings)
 }
 

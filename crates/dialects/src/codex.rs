@@ -48,7 +48,7 @@ const HELD_MAX: usize = 256;
 /// Which of the two forms a connection speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// Seed 003: no handshake, `orbit.*` frames, capitalised statuses.
+    /// Zane's client: no handshake, `orbit.*` frames, capitalised statuses.
     Zane,
     /// The app-server itself.
     Codex,

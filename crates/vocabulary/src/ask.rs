@@ -94,7 +94,8 @@ impl Approval {
     }
 }
 
-/// Why a command is, or is not, put before a person (seed 000's `ApprovalRiskCode`).
+/// Why a command is, or is not, put before a person; clients know these words
+/// (docs/protocols/cowork.md, "ApprovalRiskCode").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RiskCode {

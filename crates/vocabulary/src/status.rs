@@ -1,4 +1,5 @@
-//! The seven states of a thread (seed 002's state machine, and the engine's own).
+//! The seven states of a thread, as clients know them
+//! (docs/protocols/diminuendo.md, "The seven states").
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -183,7 +183,7 @@ impl Codex {
         notify("thread/started", &notice)
     }
 
-    /// The turns so far, then every open ask as the request it was. A client of the seed may have
+    /// The turns so far, then every open ask as the request it was. A client of zane may have
     /// subscribed before; what it was asked then is not asked twice.
     fn resumed(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView, turns_shown: bool) {
         let new = self.listening.begin(view);

@@ -76,7 +76,7 @@ fn approval_request<'a>(
     (method, params)
 }
 
-/// Why it is asked. Older clients of the seed show nothing else, so there the command stands in it.
+/// Why it is asked. Older clients of zane show nothing else, so there the command stands in it.
 fn reason(approval: &Approval, endpoint: Endpoint) -> Cow<'_, str> {
     let reason = match approval.reason.as_str() {
         // An ask from before there were reasons.

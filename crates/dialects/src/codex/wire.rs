@@ -1,7 +1,8 @@
 //! The frames of the protocol as types: what requests carry, what they get, what is notified.
 //!
-//! Each carries the app-server's own name. Params are supersets of both endpoints' wherever keys do
-//! not clash; where the two endpoints spell a value differently, the type has both spellings.
+//! Each carries the app-server's own name; docs/protocols/codex.md describes them. Params are
+//! supersets of both endpoints' wherever keys do not clash; where the two endpoints spell a value
+//! differently, the type has both spellings.
 
 pub mod account;
 pub mod item;

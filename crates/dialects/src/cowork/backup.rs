@@ -63,7 +63,8 @@ impl Session {
     }
 }
 
-/// With what a checkpoint is compared to say whether it `changed` anything (decision 9).
+/// With what a checkpoint is compared to say whether it `changed` anything
+/// (docs/protocols/cowork.md, decision 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparedWith {
     Previous,

@@ -1,4 +1,4 @@
-//! The ten events a connection starts with (seed heading "Connection Lifecycle").
+//! The ten events a connection starts with (docs/protocols/cowork.md, "Connection Lifecycle").
 //!
 //! The first five are known at once. The other five are slots, filled by calls and sent in order;
 //! after a short while what is ready overtakes what is late, which follows when it comes. Asks that

@@ -1,8 +1,9 @@
 //! What a client said: validated in stages, then a typed message.
 //!
-//! The first thing that is wrong is the answer, in the words and the order of the protocol page's
-//! "Validation Rules". The texts cannot come out of a serde derive, so the checks run over the
-//! parsed JSON by a table, and the typed message is read only from what passed.
+//! The first thing that is wrong is the answer, in the words and the order of
+//! docs/protocols/cowork.md, "Validation Rules". The texts cannot come out of a serde derive, so
+//! the checks run over the parsed JSON by a table, and the typed message is read only from what
+//! passed.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! A session's own frames: settings, info, config, observability, as the seed's examples show them.
+//! A session's own frames: settings, info, config, observability.
 
 use vocabulary::{ModelRef, Thread, ThreadCard, ThreadSettings, Timestamp, Title, TitleSource};
 

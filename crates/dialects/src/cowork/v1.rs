@@ -1,4 +1,5 @@
-//! Cowork's first protocol (seed 001): one session per connection, whole messages, no chunks.
+//! Cowork's first protocol (docs/protocols/cowork.md, "Protocol 1"): one session per connection,
+//! whole messages, no chunks.
 //!
 //! A connection has a session from its first moment, and the session ends with it.
 

@@ -1,6 +1,6 @@
 //! The frames of the protocol as types: one per client message, one per server event.
 //!
-//! Each carries the wire's own name in CamelCase and cites its heading of the protocol page.
+//! Each carries the wire's own name in CamelCase and cites its heading in docs/protocols/cowork.md.
 //! Server events borrow what they tell, so that spelling one costs its own bytes and no more.
 
 use std::borrow::Cow;

@@ -241,7 +241,7 @@ fn thread(session_id: &str) -> Result<ThreadId, Refused> {
         .ok_or_else(|| (ErrorCode::SessionNotFound, NO_SUCH_SESSION.to_owned()))
 }
 
-/// Decision 5: a negative position is a wrong one.
+/// A negative position is a wrong one (docs/protocols/diminuendo.md, decision 5).
 fn cursor(after_seq: Option<&Number>) -> Result<Option<Seq>, Refused> {
     let Some(number) = after_seq else {
         return Ok(None);
@@ -292,7 +292,8 @@ fn reply_to(session_id: &str, request_id: &str, answer: Answer) -> Result<Call, 
     })
 }
 
-/// Decision 2: `approved` answers a permission, anything else the questions it names.
+/// `approved` answers a permission, anything else the questions it names
+/// (docs/protocols/diminuendo.md, decision 2).
 fn answer(answers: Answers) -> Result<Answer, Refused> {
     let by_question = match answers {
         Answers::Word(word) => return Ok(approval(word == "approve")),

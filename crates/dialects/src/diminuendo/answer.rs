@@ -118,7 +118,8 @@ impl Diminuendo {
         }
     }
 
-    /// Decision 5: the snapshots, what is replayed, its end, what waits for an answer, then live.
+    /// The snapshots, what is replayed, its end, what waits for an answer, then live
+    /// (docs/protocols/diminuendo.md, decision 5).
     fn join(
         &mut self,
         out: &mut Vec<Action>,

@@ -87,7 +87,8 @@ fn context<'a>(session_id: &'a str, event: &'a Event) -> Option<ServerEvent<'a>>
     })
 }
 
-/// Decision 1: the dotted twin, with the number and time of its event.
+/// The dotted twin, with the number and time of its event
+/// (docs/protocols/diminuendo.md, decision 1).
 fn dotted<'a>(event: &ServerEvent<'a>) -> Option<ServerEvent<'a>> {
     match *event {
         ServerEvent::TextDelta {

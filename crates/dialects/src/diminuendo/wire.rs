@@ -1,5 +1,5 @@
-//! The frames of the protocol as types. Most field names of the protocol page are lost: each name
-//! that had to be inferred stands here and nowhere else.
+//! The frames of the protocol as types (docs/protocols/diminuendo.md). Most of its field names are
+//! lost: each that had to be inferred stands here and nowhere else.
 
 use schemars::JsonSchema;
 use serde::Serialize;

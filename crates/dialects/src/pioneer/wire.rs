@@ -1,7 +1,8 @@
 //! The protocol's own types: params as they are heard, results and notifications as they are told.
 //!
-//! Case conventions are mixed in this protocol and are copied as they are (heading 2 of its page):
-//! most fields are snake_case, modes and states PascalCase, items and history camelCase.
+//! Case conventions are mixed in this protocol and copied as they are
+//! (docs/protocols/pioneer.md, "Frames"): most fields are snake_case, modes and states PascalCase,
+//! items and history camelCase.
 
 pub mod history;
 pub mod item;

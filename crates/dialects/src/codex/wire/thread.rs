@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::item::ThreadItem;
 
-/// The app-server's Thread; the seed's ThreadInfo.
+/// Shared Types: Thread. Zane's client calls it ThreadInfo.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread<'a> {
@@ -85,7 +85,7 @@ pub enum ItemsView {
     Full,
 }
 
-/// Capitalised on zane, as the seed has it.
+/// Shared Types: TurnStatus. Capitalised on zane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TurnStatus {

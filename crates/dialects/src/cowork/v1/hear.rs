@@ -1,4 +1,4 @@
-//! Reads client frames in the order of the seed's Error Reference, and with its words.
+//! Reads client frames in the order, and with the words, of docs/protocols/cowork.md, "Protocol 1".
 
 use serde_json::{Map, Value};
 

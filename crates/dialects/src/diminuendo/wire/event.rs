@@ -1,4 +1,4 @@
-//! Server Events: those this build sends, in the order of the protocol page.
+//! The events this build sends, in the order of docs/protocols/diminuendo.md.
 
 use std::borrow::Cow;
 

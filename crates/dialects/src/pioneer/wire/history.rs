@@ -1,4 +1,5 @@
-//! History (heading "Thread History"): durable events, their payloads in camelCase.
+//! History: durable events, their payloads in camelCase
+//! (docs/protocols/pioneer.md, "ThreadHistoryEvent").
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Threads, folders and the tree (headings "Thread Methods" to "Thread Notifications").
+//! Threads, folders and the tree (docs/protocols/pioneer.md).
 
 use std::borrow::Cow;
 

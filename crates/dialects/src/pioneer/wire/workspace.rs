@@ -1,4 +1,4 @@
-//! Workspaces (headings "Workspace Shape" and "Workspace Notifications").
+//! Workspaces (docs/protocols/pioneer.md, "Workspace").
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The seed's Error Reference, word by word.
+//! The errors of docs/protocols/cowork.md, "Protocol 1", word by word.
 
 use serde_json::{Value, json};
 
