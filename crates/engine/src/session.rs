@@ -8,8 +8,8 @@ use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use vocabulary::{
-    AskId, AskKind, Audience, Call, Caller, Closing, Fact, ItemId, Person, Refusal, Reply, Seq,
-    Status, StatusReason, ThreadCard, ThreadFact, ThreadView, Why,
+    AskId, AskKind, Audience, Call, Caller, Closing, Fact, ItemFact, ItemId, Person, Refusal,
+    Reply, Seq, Status, StatusReason, ThreadCard, ThreadFact, ThreadView, Why,
 };
 
 use crate::limits::{SLEEP_AFTER, TURN_FACTS_PER_ROUND};
@@ -98,6 +98,8 @@ pub struct Transcript {
     pub message_count: u64,
     /// Everything up to here is in it.
     pub head: Seq,
+    /// And nothing up to here: the conversation began anew.
+    pub reset_at: Seq,
 }
 
 /// How the rest of the engine reaches a session.
@@ -398,6 +400,7 @@ impl Session {
                     from_ordinal: self.state.history_from,
                     message_count: self.state.thread.message_count,
                     head,
+                    reset_at: self.state.reset_at,
                 };
                 self.recorder.reply_after_commit(head, move |committed| {
                     if committed.is_ok() {
@@ -431,12 +434,23 @@ impl Session {
     fn record_by(&mut self, by: Option<Arc<Person>>, mut fact: Fact) -> Result<Seq, Refusal> {
         let parts = (self.shared.config.parts)(&fact);
         self.live.number(&mut fact, parts);
+        let mut begins = false;
+        if let Fact::Item { item, what, .. } = &mut fact {
+            match what {
+                ItemFact::Finished { began, .. } => *began = self.live.began(item),
+                ItemFact::Started { .. } => begins = true,
+                ItemFact::Grew { .. } => {}
+            }
+        }
         self.live.follow(&fact);
         if let Some(turn) = &mut self.state.turn {
             turn.parts = self.live.next_part;
         }
         let before = self.state.thread.status;
         let seq = self.recorder.record(&mut self.state, now(), by, fact)?;
+        if begins {
+            self.live.began_at(seq);
+        }
         // Asked before, because the send takes a lock and most facts are deltas.
         if self.state.thread.status != before {
             self.status.send_replace(self.state.thread.status);

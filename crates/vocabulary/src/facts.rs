@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     Ask, AskId, Cause, Changed, CheckpointNews, Checkpoints, Closing, FileVersion, Item, ItemId,
-    ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, Status, StatusReason,
+    ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, Seq, Status, StatusReason,
     StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
 };
 
@@ -155,9 +155,19 @@ impl StepFact {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemFact {
-    Started { opening: Opening },
-    Grew { growth: Growth, delta: String },
-    Finished { body: Item },
+    Started {
+        opening: Opening,
+    },
+    Grew {
+        growth: Growth,
+        delta: String,
+    },
+    Finished {
+        body: Item,
+        /// Where it began: what was said meanwhile stands behind it. Not known of older logs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        began: Option<Seq>,
+    },
 }
 
 impl ItemFact {

@@ -183,6 +183,8 @@ impl RunningTurn {
 pub struct Growing {
     /// Where it began.
     pub tag: StreamTag,
+    /// The number of its first event, where that is known.
+    pub began: Option<Seq>,
     /// The number of the part by which it grew last; that of its beginning if it has not.
     pub part: u32,
     pub item: LiveItem,

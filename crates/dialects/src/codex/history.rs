@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use vocabulary::{
-    Entry, Fact, Growing, ItemFact, ItemId, LiveItem, RunningTurn, StepFact, ThreadCard, Timestamp,
-    ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact, TurnId, TurnOutcome, UserInput,
+    Entry, Event, Fact, Growing, ItemFact, ItemId, LiveItem, RunningTurn, Seq, StepFact,
+    ThreadCard, Timestamp, ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact, TurnId,
+    TurnOutcome, UserInput,
 };
 
 use super::tell::items::{self, Shown};
@@ -21,7 +22,7 @@ pub fn turns<'a>(
 ) -> Vec<Turn<'a>> {
     let mut stories: Vec<Story<'a>> = Vec::new();
     for entry in entries {
-        Story::of(&mut stories, &entry.event.fact, entry.event.at);
+        Story::of(&mut stories, &entry.event);
     }
     let outputs = live.map(|turn| turn.live.as_slice()).unwrap_or_default();
     stories
@@ -33,7 +34,8 @@ pub fn turns<'a>(
 /// One turn as far as the entries tell.
 struct Story<'a> {
     turn: &'a TurnId,
-    pieces: Vec<Piece<'a>>,
+    /// Each with the place where it began: what was said while something was written stands behind it.
+    pieces: Vec<(Seq, Piece<'a>)>,
     results: HashMap<&'a ItemId, &'a ToolOutcome>,
     started_at: Option<Timestamp>,
     end: Option<(&'a TurnOutcome, Timestamp)>,
@@ -44,30 +46,32 @@ enum Piece<'a> {
     Written(&'a ItemId, &'a vocabulary::Item),
     Called(&'a ToolCall),
     Compacted(&'a ItemId),
+    Growing(&'a Growing),
 }
 
 impl<'a> Story<'a> {
-    fn of(stories: &mut Vec<Self>, fact: &'a Fact, at: Timestamp) {
-        match fact {
-            Fact::Turn(what) => Self::of_turn(stories, what, at),
+    fn of(stories: &mut Vec<Self>, event: &'a Event) {
+        let seq = event.seq;
+        match &event.fact {
+            Fact::Turn(what) => Self::of_turn(stories, what, event),
             Fact::Step {
                 tag,
                 what: StepFact::Compacted { item, .. },
             } => Self::find(stories, &tag.turn)
                 .pieces
-                .push(Piece::Compacted(item)),
+                .push((seq, Piece::Compacted(item))),
             Fact::Item {
                 tag,
                 item,
-                what: ItemFact::Finished { body },
+                what: ItemFact::Finished { body, began },
                 ..
             } => Self::find(stories, &tag.turn)
                 .pieces
-                .push(Piece::Written(item, body)),
+                .push((began.unwrap_or(seq), Piece::Written(item, body))),
             Fact::Tool(ToolEvent { tag, call, what }) => {
                 let story = Self::find(stories, &tag.turn);
                 match what {
-                    ToolFact::Planned { .. } => story.pieces.push(Piece::Called(call)),
+                    ToolFact::Planned { .. } => story.pieces.push((seq, Piece::Called(call))),
                     ToolFact::Finished { outcome } => {
                         story.results.insert(&call.item, outcome);
                     }
@@ -86,15 +90,17 @@ impl<'a> Story<'a> {
         }
     }
 
-    fn of_turn(stories: &mut Vec<Self>, what: &'a TurnFact, at: Timestamp) {
+    fn of_turn(stories: &mut Vec<Self>, what: &'a TurnFact, event: &Event) {
+        let (seq, at) = (event.seq, event.at);
         match what {
             TurnFact::Started { turn, input, .. } => {
                 let story = Self::find(stories, turn);
                 story.started_at = Some(at);
-                story.pieces.push(Piece::Said(input));
+                story.pieces.push((seq, Piece::Said(input)));
             }
             TurnFact::Steered { turn, input, .. } => {
-                Self::find(stories, turn).pieces.push(Piece::Said(input));
+                let story = Self::find(stories, turn);
+                story.pieces.push((seq, Piece::Said(input)));
             }
             TurnFact::Finished { turn, outcome, .. } => {
                 Self::find(stories, turn).end = Some((outcome, at));
@@ -121,22 +127,29 @@ impl<'a> Story<'a> {
         &mut stories[at]
     }
 
-    fn told(self, endpoint: Endpoint, card: &'a ThreadCard, live: &'a [Growing]) -> Turn<'a> {
+    fn told(mut self, endpoint: Endpoint, card: &'a ThreadCard, live: &'a [Growing]) -> Turn<'a> {
         let live = match self.end {
             Some(_) => &[],
             None => live,
         };
         let outcome = self.end.map(|(outcome, _)| outcome);
+        let last = Seq(u64::MAX);
+        let written = live
+            .iter()
+            .map(|each| (each.began.unwrap_or(last), Piece::Growing(each)));
+        self.pieces.extend(written);
+        self.pieces.sort_by_key(|(began, _)| *began);
         let results = &self.results;
-        let finished = self.pieces.iter().filter_map(|piece| match piece {
+        let finished = self.pieces.iter().filter_map(|(_, piece)| match piece {
             Piece::Said(input) => Some(items::said(input)),
             Piece::Written(_, body) if items::is_silent(body) => None,
             Piece::Written(item, body) => Some(items::written(item, body)),
             Piece::Called(call) => items::called(endpoint, card, call, shown(results, live, call)),
             Piece::Compacted(item) => Some(items::compacted(item)),
+            Piece::Growing(live) => growing(live),
         });
         Turn {
-            items: finished.chain(live.iter().filter_map(growing)).collect(),
+            items: finished.collect(),
             items_view: ItemsView::Full,
             status: show::turn_status(endpoint, outcome),
             error: outcome.and_then(show::turn_error),

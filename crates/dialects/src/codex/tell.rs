@@ -42,7 +42,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         } => match what {
             ItemFact::Grew { growth, delta } => stream::grew(told, tag, item, growth, delta),
             ItemFact::Started { opening } => stream::started(told, tag, item, opening),
-            ItemFact::Finished { body } => stream::finished(told, tag, item, body),
+            ItemFact::Finished { body, .. } => stream::finished(told, tag, item, body),
         },
         Fact::Thread(what) => match what {
             ThreadFact::Titled { title, .. } => vec![turn::named(told, title)],

@@ -70,7 +70,7 @@ fn piece(fact: &Fact) -> Option<Piece<'_>> {
             Some(Piece::User(&input.text))
         }
         Fact::Item {
-            what: ItemFact::Finished { body },
+            what: ItemFact::Finished { body, .. },
             ..
         } => match body {
             Item::AgentMessage { text, .. } => {

@@ -73,7 +73,7 @@ fn item(chunks: Chunks<'_>, content: u32, what: &ItemFact) -> Vec<Frame> {
     match what {
         ItemFact::Grew { growth, delta } => stream::grew(chunks, content, growth, delta),
         ItemFact::Started { opening } => stream::started(chunks, content, opening),
-        ItemFact::Finished { body } => stream::finished(chunks, content, body),
+        ItemFact::Finished { body, .. } => stream::finished(chunks, content, body),
     }
 }
 

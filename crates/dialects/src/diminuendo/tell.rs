@@ -132,7 +132,7 @@ pub fn spell<'a>(session_id: &'a str, event: &'a Event) -> Option<Spelled<'a>> {
         Fact::Item { tag, what, .. } => match what {
             ItemFact::Grew { growth, delta } => Some(at.grew(tag, growth, delta)),
             ItemFact::Started { opening } => at.started(tag, opening),
-            ItemFact::Finished { body } => at.finished(tag, body),
+            ItemFact::Finished { body, .. } => at.finished(tag, body),
         },
         Fact::Thread(ThreadFact::StatusChanged { status, reason }) => {
             Some(Spelled::Unnumbered(ServerEvent::SessionState {

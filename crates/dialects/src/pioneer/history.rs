@@ -145,7 +145,7 @@ fn payloads<'a>(
         Fact::Item {
             tag,
             item,
-            what: ItemFact::Finished { body },
+            what: ItemFact::Finished { body, .. },
             ..
         } if !is_silent(body) => {
             let of = of(&tag.turn);

@@ -67,7 +67,7 @@ impl Teller<'_> {
                 };
                 vec![self.item("item/started", turn, started)]
             }
-            ItemFact::Finished { body } => {
+            ItemFact::Finished { body, .. } => {
                 let (written, _, _) = items::written(item, body);
                 vec![self.item("item/completed", turn, written)]
             }

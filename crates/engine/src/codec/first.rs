@@ -172,7 +172,7 @@ fn now(first: First) -> Fact {
             tag,
             item,
             content,
-            what: ItemFact::Finished { body },
+            what: ItemFact::Finished { body, began: None },
         },
         First::ToolPlanned { tag, content, call } => {
             Fact::tool(tag, explained(call), ToolFact::Planned { content })

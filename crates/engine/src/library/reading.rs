@@ -131,6 +131,7 @@ pub async fn locate(shared: &Arc<Shared>, thread: ThreadId) -> Result<Transcript
             from_ordinal: state.history_from,
             message_count: state.thread.message_count,
             head: loaded.last_seq,
+            reset_at: state.reset_at,
         });
     }
     shared
@@ -176,8 +177,9 @@ pub async fn read_events(
     after: Seq,
     limit: u32,
 ) -> Outcome {
-    let head = locate(shared, card.id).await?.head;
+    let Transcript { head, reset_at, .. } = locate(shared, card.id).await?;
     let limit = limit.clamp(1, EVENTS_PER_READ_MAX);
+    let after = after.max(reset_at);
     let rows = shared.store.events(card.id, after, limit).await;
     let mut rows = rows.map_err(storage)?;
     rows.retain(|row| row.seq <= head);
@@ -190,10 +192,11 @@ pub async fn read_events_before(
     upto: Seq,
     limit: u32,
 ) -> Outcome {
-    let head = locate(shared, card.id).await?.head;
+    let Transcript { head, reset_at, .. } = locate(shared, card.id).await?;
     let limit = limit.clamp(1, EVENTS_PER_READ_MAX);
     let rows = shared.store.events_before(card.id, upto.min(head), limit);
-    let rows = rows.await.map_err(storage)?;
+    let mut rows = rows.await.map_err(storage)?;
+    rows.retain(|row| row.seq > reset_at);
     events_reply(shared, card, head, rows, limit).await
 }
 

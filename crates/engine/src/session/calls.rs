@@ -360,7 +360,8 @@ impl Session {
         let mut seen = self.seen_at(head);
         seen.view.woken = std::mem::take(&mut self.woken);
         let outbox = &self.recorder.outbox;
-        let listener = outbox.listen(Arc::clone(&self.store), audience, cursor, replay_to);
+        let (store, reset_at) = (Arc::clone(&self.store), self.state.reset_at);
+        let listener = outbox.listen(store, audience, cursor, replay_to, reset_at);
         self.recorder.after_commit(move |committed| {
             let _ = reply.send(committed.map(|()| Attached { seen, listener }));
         });

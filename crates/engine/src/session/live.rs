@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use store::Draft;
 use tokio::time::Instant;
 use vocabulary::{
-    CallRef, Event, Fact, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, ReasoningKind,
+    CallRef, Event, Fact, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, ReasoningKind, Seq,
     StepFact, StreamTag, ToolCall, ToolEvent, ToolFact, TurnId,
 };
 
@@ -29,6 +29,8 @@ pub struct Live {
 }
 
 struct Growing {
+    /// Where it began.
+    began: Option<Seq>,
     tag: StreamTag,
     /// The part by which it grew last.
     part: u32,
@@ -66,13 +68,14 @@ impl Live {
                 what,
             } => match what {
                 ItemFact::Started { opening } => self.items.push(Growing {
+                    began: None,
                     tag: tag.clone(),
                     part: tag.part,
                     item: opened(item, *content, opening),
                     saved: 0,
                 }),
                 ItemFact::Grew { delta, .. } => self.grow(tag, item, delta),
-                ItemFact::Finished { body } => self.finish(tag, item, body),
+                ItemFact::Finished { body, .. } => self.finish(tag, item, body),
             },
             Fact::Tool(ToolEvent { tag, call, what }) => match what {
                 ToolFact::Planned { .. } => {
@@ -103,6 +106,19 @@ impl Live {
             Fact::Thread(_) | Fact::Turn(_) | Fact::Ask { .. } | Fact::Files(_) | Fact::Note(_) => {
             }
         }
+    }
+
+    /// The item that was followed last began at this number.
+    pub fn began_at(&mut self, seq: Seq) {
+        if let Some(growing) = self.items.last_mut() {
+            growing.began.get_or_insert(seq);
+        }
+    }
+
+    /// Where an item began that is still growing.
+    pub fn began(&self, item: &ItemId) -> Option<Seq> {
+        let growing = self.items.iter().find(|growing| growing.id() == item)?;
+        growing.began
     }
 
     /// Follows a turn's events as the log has them, after a restart.
@@ -145,6 +161,7 @@ impl Live {
             return self.grow(tag, &call.item, delta);
         }
         self.items.push(Growing {
+            began: None,
             tag: tag.clone(),
             part: tag.part,
             item: LiveItem::Output {
@@ -168,6 +185,7 @@ impl Live {
     pub fn items(&self) -> Vec<vocabulary::Growing> {
         let growing = self.items.iter().map(|growing| vocabulary::Growing {
             tag: growing.tag.clone(),
+            began: growing.began,
             part: growing.part,
             item: growing.item.clone(),
         });
@@ -267,7 +285,7 @@ impl Growing {
             tag: self.tag.clone(),
             item: self.id().clone(),
             content,
-            what: ItemFact::Finished { body },
+            what: ItemFact::Finished { body, began: None },
         })
     }
 
@@ -325,6 +343,7 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
                     partial: true,
                 },
             },
+            began: None,
         },
     })
 }

@@ -201,13 +201,15 @@ impl Outbox {
             .any(|each| each.audience != audience)
     }
 
-    /// A cursor behind `cursor`. If `replay_to` is given, the listener first hears the log up to it.
+    /// A cursor behind `cursor`. If `replay_to` is given, the listener first hears the log up to it; what
+    /// stands there up to `reset_at` is a gap.
     pub fn listen(
         self: &Arc<Self>,
         store: SharedStore,
         audience: Audience,
         cursor: Seq,
         replay_to: Option<Seq>,
+        reset_at: Seq,
     ) -> Listener {
         let heard = Arc::new(AtomicU64::new(cursor.0));
         let mut listeners = self.listeners.lock();
@@ -226,6 +228,7 @@ impl Outbox {
             cursor,
             heard,
             replay_to,
+            reset_at,
             joining: replay_to.is_some(),
         }
     }
@@ -295,6 +298,8 @@ pub struct Listener {
     /// The same, for the outbox to see.
     heard: Arc<AtomicU64>,
     replay_to: Option<Seq>,
+    /// Nothing up to here is told: the conversation began anew.
+    reset_at: Seq,
     joining: bool,
 }
 
@@ -368,9 +373,10 @@ impl Listener {
     }
 
     async fn replay(&mut self, upto: Seq) -> Result<Vec<Delivered>, Refusal> {
+        let from = self.cursor.max(self.reset_at);
         let page = self
             .store
-            .events(self.outbox.card.id, self.cursor, REPLAY_PAGE)
+            .events(self.outbox.card.id, from, REPLAY_PAGE)
             .await
             .map_err(|error| Refusal::new(Why::Storage, error.to_string()))?;
         let told = page.iter().take_while(|stored| stored.seq <= upto);

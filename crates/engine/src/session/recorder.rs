@@ -313,6 +313,10 @@ impl Recorder {
             .is_some_and(|waiting| waiting.at <= on_disk)
         {
             if let Some(waiting) = self.deferred.pop_front() {
+                // What goes before a reply must be there when the reply is.
+                if let Some(before) = waiting.holds {
+                    self.outbox.show(before);
+                }
                 (waiting.then)(Ok(()));
             }
         }

@@ -29,6 +29,9 @@ pub struct ThreadState {
     pub next_ordinal: u64,
     /// The transcript starts here; what stands before was reset away.
     pub history_from: u64,
+    /// Where the log was when that happened: what stands before is told to nobody.
+    #[serde(default)]
+    pub reset_at: Seq,
     /// What was spent so far, on everything.
     #[serde(default)]
     pub usage: Usage,
@@ -91,6 +94,7 @@ impl ThreadState {
             granted: Vec::new(),
             next_ordinal: 0,
             history_from: 0,
+            reset_at: Seq::ZERO,
             usage: Usage::default(),
             context_tokens: 0,
             compacted: None,
@@ -111,7 +115,7 @@ impl ThreadState {
     pub fn apply(&mut self, event: &Event) -> Option<EntryRow> {
         let at = event.at;
         match &event.fact {
-            Fact::Thread(what) => self.apply_thread(at, what),
+            Fact::Thread(what) => self.apply_thread(event.seq, at, what),
             Fact::Turn(what) => self.apply_turn(event.seq, at, what),
             Fact::Step { tag, what } => self.apply_step(tag, what),
             Fact::Tool(tool) => self.apply_tool(event.seq, tool),
@@ -121,7 +125,7 @@ impl ThreadState {
         self.enter(event)
     }
 
-    fn apply_thread(&mut self, at: Timestamp, what: &ThreadFact) {
+    fn apply_thread(&mut self, seq: Seq, at: Timestamp, what: &ThreadFact) {
         match what {
             ThreadFact::Created { thread } => *self = Self::new((**thread).clone()),
             ThreadFact::Titled { title, .. } => {
@@ -136,7 +140,7 @@ impl ThreadState {
                 self.thread.archived = *archived;
                 self.thread.updated_at = at;
             }
-            ThreadFact::Reset => self.reset(at),
+            ThreadFact::Reset => self.reset(seq, at),
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => {}
         }
     }
@@ -233,8 +237,13 @@ impl ThreadState {
             } => Some((MessageRole::Assistant, tag.turn.clone(), tag.step)),
             Fact::Tool(tool) => {
                 let role = match &tool.what {
-                    // What a sub-agent does is its own conversation.
-                    _ if tool.call.agent.is_some() => return None,
+                    // What a sub-agent does is its own conversation: it stands beside the message
+                    // that it works for, and begins none.
+                    ToolFact::Planned { .. } | ToolFact::Finished { .. }
+                        if tool.call.agent.is_some() =>
+                    {
+                        return Some(self.next_entry(event.seq));
+                    }
                     ToolFact::Planned { .. } => MessageRole::Assistant,
                     ToolFact::Finished { .. } => MessageRole::Tool,
                     ToolFact::Reached
@@ -359,10 +368,11 @@ impl ThreadState {
             .find(|known| known.call.item == *item)
     }
 
-    fn reset(&mut self, at: Timestamp) {
+    fn reset(&mut self, seq: Seq, at: Timestamp) {
         self.plan.clear();
         self.plan_turn = None;
         self.history_from = self.next_ordinal;
+        self.reset_at = seq;
         self.compacted = None;
         self.context_tokens = 0;
         self.open_message = None;

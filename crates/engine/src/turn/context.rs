@@ -132,7 +132,7 @@ impl Reading {
             } => self.broken_off = Some((tag.turn, tag.step)),
             Fact::Item {
                 tag,
-                what: ItemFact::Finished { body },
+                what: ItemFact::Finished { body, .. },
                 ..
             } => {
                 self.enter(&tag);

@@ -22,6 +22,7 @@ fn input() -> UserInput {
 
 fn growing(item: LiveItem) -> Growing {
     Growing {
+        began: None,
         tag: tag(),
         part: 0,
         item,

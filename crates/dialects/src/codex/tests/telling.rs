@@ -303,6 +303,7 @@ fn a_thought_kept_by_its_provider_shows_nothing() {
         item: ItemId::new("r1"),
         content: 0,
         what: ItemFact::Finished {
+            began: None,
             body: Item::Reasoning {
                 kind: ReasoningKind::Summary,
                 text: String::new(),

@@ -233,7 +233,7 @@ fn with_natives() -> Vec<Fact> {
         tag: tag(0),
         item: ItemId::new("i1"),
         content: 0,
-        what: ItemFact::Finished { body },
+        what: ItemFact::Finished { began: None, body },
     };
     let call = ToolCall {
         native: native(),
@@ -293,7 +293,7 @@ fn history_has_what_was_said_later_and_leaves_sub_agents_out() {
         tag: tag(0),
         item: ItemId::new("i1"),
         content: 0,
-        what: ItemFact::Finished { body },
+        what: ItemFact::Finished { began: None, body },
     };
     let output = || ToolOutcome::Succeeded(ToolOutput::Text("done".to_owned()));
     let (own, sub) = (bash(json!({})), explorers_call());

@@ -28,7 +28,7 @@ fn history_is_told_message_by_message() {
         tag: tag(0),
         item: item.clone(),
         content: 0,
-        what: ItemFact::Finished { body },
+        what: ItemFact::Finished { began: None, body },
     };
     let call = bash(json!({ "command": "ls" }));
     let result = |outcome| {

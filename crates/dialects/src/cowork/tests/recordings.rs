@@ -133,6 +133,7 @@ fn hello_turn() -> Vec<Fact> {
             item: item.clone(),
             content: 0,
             what: ItemFact::Finished {
+                began: None,
                 body: Item::AgentMessage {
                     native: None,
                     text: text.to_owned(),

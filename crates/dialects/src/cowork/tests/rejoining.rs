@@ -12,6 +12,7 @@ use crate::{Ending, Heard, Reason};
 
 fn growing(part: u32, grew: u32, item: LiveItem) -> Growing {
     Growing {
+        began: None,
         tag: tag(part),
         part: grew,
         item,

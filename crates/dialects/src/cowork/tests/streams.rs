@@ -113,7 +113,7 @@ fn blocks_start_grow_and_end() {
         tag: tag(2),
         item: item(),
         content: 3,
-        what: ItemFact::Finished { body },
+        what: ItemFact::Finished { began: None, body },
     };
     let input = Opening::ToolInput {
         call_id: "call_1".to_owned(),

@@ -120,6 +120,7 @@ pub fn said(text: &str) -> Fact {
         item: ItemId::new("m1"),
         content: 0,
         what: ItemFact::Finished {
+            began: None,
             body: Item::AgentMessage {
                 native: None,
                 text: text.to_owned(),
@@ -135,6 +136,7 @@ pub fn thought() -> Fact {
         item: ItemId::new("r1"),
         content: 0,
         what: ItemFact::Finished {
+            began: None,
             body: Item::Reasoning {
                 native: None,
                 kind: ReasoningKind::Reasoning,

@@ -39,6 +39,7 @@ fn running() -> RunningTurn {
         calls: Vec::new(),
         step: Some(tag(0)),
         live: vec![Growing {
+            began: None,
             tag: tag(2),
             part: 3,
             item: LiveItem::Text {

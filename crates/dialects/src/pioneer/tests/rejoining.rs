@@ -12,6 +12,7 @@ use crate::{Ending, Heard};
 
 fn growing(item: LiveItem) -> Growing {
     Growing {
+        began: None,
         tag: tag(),
         part: 0,
         item,

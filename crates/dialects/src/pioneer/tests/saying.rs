@@ -46,6 +46,7 @@ fn silent_thought() -> Fact {
         item: ItemId::new("r1"),
         content: 0,
         what: ItemFact::Finished {
+            began: None,
             body: Item::Reasoning {
                 kind: ReasoningKind::Summary,
                 text: String::new(),

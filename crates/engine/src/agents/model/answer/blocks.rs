@@ -195,7 +195,7 @@ impl Answer<'_> {
                 tag,
                 item,
                 content,
-                what: ItemFact::Finished { body },
+                what: ItemFact::Finished { body, began: None },
             })
             .await
     }
