@@ -80,7 +80,7 @@ pub struct Running {
     models: Arc<Models>,
     serving: JoinSet<()>,
     /// What people should know of the data directory.
-    pub(crate) home_notice: Option<home::Notice>,
+    pub home_notice: Option<home::Notice>,
 }
 
 pub async fn start(settings: Settings) -> anyhow::Result<Running> {

@@ -2,13 +2,13 @@
 
 use engine::Fence;
 use serde_json::{Value, json};
+use server::home::Notice;
+use server::table::TONGUES;
+use server::{Running, Settings};
 use tools::Sandbox;
 use tools::sandbox::Mode;
 
-use crate::assembly::{Running, Settings};
-use crate::home::Notice;
 use crate::screen::{self, LOUD, YELLOW};
-use crate::table::TONGUES;
 
 /// Letters before the text of a line.
 const INDENT: usize = 13;

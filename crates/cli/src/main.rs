@@ -1,6 +1,10 @@
 //! The `dragoman` binary: reads the command line, serves until it is told to stop.
 
 mod allocator;
+mod arguments;
+mod commands;
+mod greeting;
+mod screen;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,16 +13,17 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Parser;
 use engine::{Checkpoints, Fence};
-use server::cli::{ApprovalsChoice, Arguments, CheckpointsChoice, Command, SandboxChoice};
-use server::greeting::{self, Tone};
 use server::limits::LAST_WORK_MAX;
 use server::token::Token;
-use server::{Running, Settings, commands, screen, start};
+use server::{Running, Settings, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tools::sandbox::Mode;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 use vocabulary::Budgets;
+
+use crate::arguments::{ApprovalsChoice, Arguments, CheckpointsChoice, Command, SandboxChoice};
+use crate::greeting::Tone;
 
 /// What is logged where nobody says otherwise.
 const LOGGED: LevelFilter = LevelFilter::WARN;
@@ -148,7 +153,7 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
 fn home(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     match given {
         Some(home) => std::path::absolute(home).context("DRAGOMAN_HOME is not a path"),
-        None => Ok(user_home()?.join(server::USUAL_HOME)),
+        None => Ok(user_home()?.join(server::home::USUAL_NAME)),
     }
 }
 

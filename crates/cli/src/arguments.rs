@@ -4,11 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use server::origin;
+use server::table::Listen;
 use vocabulary::{Approvals, ModelRef};
 
 use crate::commands::{auth, checkpoints, grants, models, sandbox};
-use crate::origin;
-use crate::table::Listen;
 
 const EXAMPLES: &str = "\
 Examples:
