@@ -103,51 +103,40 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
         .canonicalize()
         .with_context(|| format!("cannot use the directory {}", arguments.dir.display()))?;
     let home = home(arguments.home)?;
-    let read = |path: PathBuf| {
-        std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read the rehearsal script {}", path.display()))
+    let mut settings = Settings::new(directory, home);
+    settings.host = arguments.host;
+    settings.port = arguments.port;
+    settings.listen = arguments.listen;
+    settings.token = Token::configured(arguments.token_file.as_deref())?;
+    settings.token_file = arguments.token_file;
+    settings.allow_hosts = arguments.allow_host;
+    settings.allow_origins = arguments.allow_origin;
+    settings.raw_parts = arguments.raw_parts;
+    settings.rehearsal = arguments.rehearsal;
+    let engine = &mut settings.engine;
+    engine.auto_approve = arguments.yolo;
+    engine.approvals = arguments.approvals.map(ApprovalsChoice::setting);
+    engine.default_model = arguments.model;
+    let network = arguments.network;
+    let only = |mode| Fence::Only { mode, network };
+    engine.sandbox = match arguments.sandbox {
+        SandboxChoice::Auto => Fence::Best { network },
+        SandboxChoice::Bubblewrap => only(Mode::Bubblewrap),
+        SandboxChoice::Landlock => only(Mode::Landlock),
+        SandboxChoice::Off => Fence::Nothing,
     };
-    Ok(Settings {
-        directory,
-        home,
-        host: arguments.host,
-        port: arguments.port,
-        listen: arguments.listen,
-        token: Token::configured(arguments.token_file.as_deref())?,
-        token_file: arguments.token_file,
-        allow_hosts: arguments.allow_host,
-        allow_origins: arguments.allow_origin,
-        auto_approve: arguments.yolo,
-        approvals: arguments.approvals.map(ApprovalsChoice::setting),
-        raw_parts: arguments.raw_parts,
-        model: arguments.model,
-        sandbox: match arguments.sandbox {
-            SandboxChoice::Auto => Fence::Best {
-                network: arguments.network,
-            },
-            SandboxChoice::Bubblewrap => Fence::Only {
-                mode: Mode::Bubblewrap,
-                network: arguments.network,
-            },
-            SandboxChoice::Landlock => Fence::Only {
-                mode: Mode::Landlock,
-                network: arguments.network,
-            },
-            SandboxChoice::Off => Fence::Nothing,
-        },
-        checkpoints: match arguments.checkpoints {
-            CheckpointsChoice::On => Checkpoints::default(),
-            CheckpointsChoice::Off => Checkpoints::Off,
-        },
-        allow_private: arguments.allow_private,
-        budgets: Budgets {
-            turn_tokens: arguments.turn_tokens,
-            turn_micro_dollars: arguments.turn_cost.map(|cost| cost.0),
-            thread_tokens: arguments.thread_tokens,
-            thread_micro_dollars: arguments.thread_cost.map(|cost| cost.0),
-        },
-        rehearsal: arguments.rehearsal.map(read).transpose()?,
-    })
+    engine.checkpoints = match arguments.checkpoints {
+        CheckpointsChoice::On => Checkpoints::default(),
+        CheckpointsChoice::Off => Checkpoints::Off,
+    };
+    engine.web.allow_private = arguments.allow_private;
+    engine.budgets = Budgets {
+        turn_tokens: arguments.turn_tokens,
+        turn_micro_dollars: arguments.turn_cost.map(|cost| cost.0),
+        thread_tokens: arguments.thread_tokens,
+        thread_micro_dollars: arguments.thread_cost.map(|cost| cost.0),
+    };
+    Ok(settings)
 }
 
 fn home(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
@@ -212,7 +201,7 @@ async fn announce(running: &Running, json: bool) {
         say(&greeting::to_json(running).to_string());
         let mut lines = greeting::lines(running);
         // Looking for one that nobody named reads every key and asks local servers; it can wait.
-        if running.settings().model.is_some() {
+        if running.settings().engine.default_model.is_some() {
             lines.push(greeting::model(running).await);
         }
         for line in lines.iter().filter(|line| line.tone != Tone::Plain) {

@@ -86,6 +86,31 @@ pub struct Config {
     pub parts: fn(&vocabulary::Fact) -> u32,
 }
 
+impl Config {
+    /// Threads in this directory, data in that one, and nothing else decided.
+    pub fn new(directory: PathBuf, home: PathBuf) -> Self {
+        Self {
+            directory,
+            private: vec![home.clone()],
+            home,
+            ports: Vec::new(),
+            workspace_data: PathBuf::new(),
+            auto_approve: false,
+            approvals: None,
+            default_model: None,
+            sandbox: Fence::Best { network: false },
+            skills: Vec::new(),
+            web: tools::web::Options::default(),
+            searxng_url: None,
+            policy: Arc::default(),
+            ask_timeout: None,
+            budgets: Budgets::default(),
+            checkpoints: Checkpoints::default(),
+            parts: |_| 0,
+        }
+    }
+}
+
 /// How commands are fenced in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {

@@ -219,8 +219,8 @@ async fn upgrade(
     let hello = Hello {
         connection: uuid::Uuid::now_v7().to_string(),
         query: without_secrets(query),
-        directory: site.settings.directory.clone(),
-        home: site.settings.home.clone(),
+        directory: site.settings.engine.directory.clone(),
+        home: site.settings.engine.home.clone(),
         raw_parts: site.settings.raw_parts,
         providers: Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
     };
