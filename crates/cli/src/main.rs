@@ -3,40 +3,32 @@
 mod allocator;
 mod arguments;
 mod commands;
+mod config;
 mod greeting;
+mod logging;
 mod screen;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::Parser;
-use engine::{Checkpoints, Fence};
+use clap::{ArgMatches, FromArgMatches as _};
 use server::limits::LAST_WORK_MAX;
-use server::token::Token;
 use server::{Running, Settings, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tools::sandbox::Mode;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::prelude::*;
-use vocabulary::Budgets;
 
-use crate::arguments::{ApprovalsChoice, Arguments, CheckpointsChoice, Command, SandboxChoice};
+use crate::arguments::{Arguments, Command};
+use crate::config::Layers;
 use crate::greeting::Tone;
-
-/// What is logged where nobody says otherwise.
-const LOGGED: LevelFilter = LevelFilter::WARN;
-const LOG_VARIABLE: &str = "DRAGOMAN_LOG";
 
 fn main() -> ExitCode {
     // Between the server and a command stands this very binary; it knows no other arguments then.
     if let Some(code) = tools::sandbox::launcher::run_if_asked() {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
-    let arguments = Arguments::parse();
-    start_logging();
-    match run(arguments) {
+    let flags = arguments::command_line().get_matches();
+    match run(&flags) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let error = screen::harmless_but(&format!("{error:#}"), "\n");
@@ -46,108 +38,51 @@ fn main() -> ExitCode {
     }
 }
 
-fn start_logging() {
-    let (filter, trouble) = match std::env::var(LOG_VARIABLE).map(|wish| wish.parse::<Targets>()) {
-        Ok(Ok(filter)) => (filter, None),
-        Ok(Err(trouble)) => (Targets::new().with_default(LOGGED), Some(trouble)),
-        Err(_) => (Targets::new().with_default(LOGGED), None),
+fn run(flags: &ArgMatches) -> anyhow::Result<()> {
+    let arguments = Arguments::from_arg_matches(flags)?;
+    let (home, named_by) = config::home(arguments.home)?;
+    let Some(command) = arguments.command else {
+        return run_server(&home, flags, arguments.json);
     };
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(screen::has_colours(&std::io::stderr()));
-    tracing_subscriber::registry()
-        .with(lines.with_filter(filter))
-        .init();
-    if let Some(trouble) = trouble {
-        tracing::warn!("{LOG_VARIABLE} cannot be understood ({trouble}); logging `{LOGGED}`");
+    if let Command::Config(arguments) = command {
+        return commands::config::run(arguments, flags, &home, named_by);
     }
+    logging::start_for_command()?;
+    on_runtime(async {
+        match command {
+            Command::Models(arguments) => commands::models::run(arguments, &home).await,
+            Command::Auth(arguments) => commands::auth::run(arguments, &home).await,
+            Command::Sandbox(arguments) => commands::sandbox::run(arguments).await,
+            Command::Checkpoints(arguments) => commands::checkpoints::run(arguments, &home).await,
+            Command::Grants(arguments) => commands::grants::run(arguments, &home).await,
+            Command::Config(_) => Ok(()),
+        }
+    })
 }
 
-fn run(mut arguments: Arguments) -> anyhow::Result<()> {
+fn run_server(home: &Path, flags: &ArgMatches, json: bool) -> anyhow::Result<()> {
+    let variable = |name: &str| std::env::var_os(name);
+    let (configuration, said) = Layers::read(home, flags, &variable)?.resolve(home)?;
+    let configuration = config::complete(configuration, &said)?;
+    logging::start(configuration.log)?;
+    for (name, nearest) in config::misspelt_variables() {
+        tracing::warn!("the variable {name} means nothing; did you mean {nearest}?");
+    }
+    allocator::give_back_when_idle();
+    on_runtime(serve(configuration.settings, json))
+}
+
+fn on_runtime(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
     // Without this, the first request over TLS would find no cryptography.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start")?;
-    let outcome = match arguments.command.take() {
-        None => {
-            allocator::give_back_when_idle();
-            let json = arguments.json;
-            let settings = settings(arguments)?;
-            runtime.block_on(serve(settings, json))
-        }
-        Some(command) => {
-            let home = home(arguments.home)?;
-            runtime.block_on(async {
-                match command {
-                    Command::Models(arguments) => commands::models::run(arguments, &home).await,
-                    Command::Auth(arguments) => commands::auth::run(arguments, &home).await,
-                    Command::Sandbox(arguments) => commands::sandbox::run(arguments).await,
-                    Command::Checkpoints(arguments) => {
-                        commands::checkpoints::run(arguments, &home).await
-                    }
-                    Command::Grants(arguments) => commands::grants::run(arguments, &home).await,
-                }
-            })
-        }
-    };
+    let outcome = runtime.block_on(work);
     // Work that blocks must not hold up the end; what was acknowledged is on disk.
     runtime.shutdown_timeout(LAST_WORK_MAX);
     outcome
-}
-
-fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
-    let directory = arguments
-        .dir
-        .canonicalize()
-        .with_context(|| format!("cannot use the directory {}", arguments.dir.display()))?;
-    let home = home(arguments.home)?;
-    let mut settings = Settings::new(directory, home);
-    settings.host = arguments.host;
-    settings.port = arguments.port;
-    settings.listen = arguments.listen;
-    settings.token = Token::configured(arguments.token_file.as_deref())?;
-    settings.token_file = arguments.token_file;
-    settings.allow_hosts = arguments.allow_host;
-    settings.allow_origins = arguments.allow_origin;
-    settings.raw_parts = arguments.raw_parts;
-    settings.rehearsal = arguments.rehearsal;
-    let engine = &mut settings.engine;
-    engine.auto_approve = arguments.yolo;
-    engine.approvals = arguments.approvals.map(ApprovalsChoice::setting);
-    engine.default_model = arguments.model;
-    let network = arguments.network;
-    let only = |mode| Fence::Only { mode, network };
-    engine.sandbox = match arguments.sandbox {
-        SandboxChoice::Auto => Fence::Best { network },
-        SandboxChoice::Bubblewrap => only(Mode::Bubblewrap),
-        SandboxChoice::Landlock => only(Mode::Landlock),
-        SandboxChoice::Off => Fence::Nothing,
-    };
-    engine.checkpoints = match arguments.checkpoints {
-        CheckpointsChoice::On => Checkpoints::default(),
-        CheckpointsChoice::Off => Checkpoints::Off,
-    };
-    engine.web.allow_private = arguments.allow_private;
-    engine.budgets = Budgets {
-        turn_tokens: arguments.turn_tokens,
-        turn_micro_dollars: arguments.turn_cost.map(|cost| cost.0),
-        thread_tokens: arguments.thread_tokens,
-        thread_micro_dollars: arguments.thread_cost.map(|cost| cost.0),
-    };
-    Ok(settings)
-}
-
-fn home(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    match given {
-        Some(home) => std::path::absolute(home).context("DRAGOMAN_HOME is not a path"),
-        None => Ok(user_home()?.join(server::home::USUAL_NAME)),
-    }
-}
-
-fn user_home() -> anyhow::Result<PathBuf> {
-    std::env::home_dir().context("there is no home directory; name one with DRAGOMAN_HOME")
 }
 
 async fn serve(settings: Settings, json: bool) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 //! What people see of the program: at its start, when something is wrong, and when they sign in.
 
+mod config;
 mod damage;
 mod login;
 mod sandbox;

@@ -161,19 +161,6 @@ fn a_log_that_is_no_terminal_has_no_colours() {
 }
 
 #[test]
-fn what_is_to_be_logged_and_cannot_be_understood_is_said() {
-    tell(LIMIT, async {
-        let scratch = Scratch::new()?;
-        let launch = Launch::new(DRAGOMAN, &scratch).variable("DRAGOMAN_LOG", "engine=loudly");
-        let mut server = Process::start(&launch).await?;
-        assert_eq!(server.terminate().await?.code(), Some(0));
-        let log = server.whole_log();
-        ensure!(log.contains("DRAGOMAN_LOG cannot be understood"), "{log}");
-        Ok(())
-    });
-}
-
-#[test]
 fn a_data_directory_that_others_can_read_is_closed() {
     tell(LIMIT, async {
         let scratch = Scratch::new()?;
