@@ -1,6 +1,7 @@
 //! One configuration: flags over the environment over the file over defaults, laid over each other
 //! here and nowhere else.
 
+mod choices;
 pub mod file;
 mod setting;
 mod table;

@@ -19,7 +19,7 @@ use server::{Running, Settings, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::arguments::{Arguments, Command};
-use crate::config::Layers;
+use crate::config::{Configuration, Layers};
 use crate::greeting::Tone;
 
 fn main() -> ExitCode {
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
     let flags = arguments::command_line().get_matches();
-    match run(&flags) {
+    match run(flags) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let error = screen::harmless_but(&format!("{error:#}"), "\n");
@@ -38,14 +38,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(flags: &ArgMatches) -> anyhow::Result<()> {
-    let arguments = Arguments::from_arg_matches(flags)?;
+fn run(flags: ArgMatches) -> anyhow::Result<()> {
+    let arguments = Arguments::from_arg_matches(&flags)?;
     let (home, named_by) = config::home(arguments.home)?;
     let Some(command) = arguments.command else {
         return run_server(&home, flags, arguments.json);
     };
     if let Command::Config(arguments) = command {
-        return commands::config::run(arguments, flags, &home, named_by);
+        return commands::config::run(arguments, &flags, &home, named_by);
     }
     logging::start_for_command()?;
     on_runtime(async {
@@ -60,16 +60,22 @@ fn run(flags: &ArgMatches) -> anyhow::Result<()> {
     })
 }
 
-fn run_server(home: &Path, flags: &ArgMatches, json: bool) -> anyhow::Result<()> {
-    let variable = |name: &str| std::env::var_os(name);
-    let (configuration, said) = Layers::read(home, flags, &variable)?.resolve(home)?;
-    let configuration = config::complete(configuration, &said)?;
-    logging::start(configuration.log)?;
+/// Takes the flags, so that nothing of them stays in memory while the server runs.
+fn run_server(home: &Path, flags: ArgMatches, json: bool) -> anyhow::Result<()> {
+    let Configuration { settings, log } = configuration(home, &flags)?;
+    drop(flags);
+    logging::start(log)?;
     for (name, nearest) in config::misspelt_variables() {
         tracing::warn!("the variable {name} means nothing; did you mean {nearest}?");
     }
     allocator::give_back_when_idle();
-    on_runtime(serve(configuration.settings, json))
+    on_runtime(serve(settings, json))
+}
+
+fn configuration(home: &Path, flags: &ArgMatches) -> anyhow::Result<Configuration> {
+    let variable = |name: &str| std::env::var_os(name);
+    let (configuration, said) = Layers::read(home, flags, &variable)?.resolve(home)?;
+    config::complete(configuration, &said)
 }
 
 fn on_runtime(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {

@@ -20,7 +20,7 @@ mod prune;
 mod restore;
 mod vaults;
 mod verify;
-pub(super) mod words;
+pub(crate) mod words;
 mod work;
 
 use choice::{Side, Target};

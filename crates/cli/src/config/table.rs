@@ -1,16 +1,14 @@
 //! Every setting of the server, once: its name, its words, its default, and where its value goes.
 
-use engine::{Checkpoints, Fence};
 use server::origin;
 use server::token::Token;
-use tools::sandbox::Mode;
-use vocabulary::Approvals;
 
-use super::Configuration;
+use super::choices::{approvals, checkpoints, log_format, network, sandbox};
 use super::setting::Fallback::{Nothing, Value};
 use super::setting::Kind::{Choice, List, Path, Switch, Text};
 use super::setting::{Places, Setting};
-use super::values::{address, log_filter, micro_dollars, model, number, port};
+use super::values::{address, count, log_filter, micro_dollars, model, number, port};
+use crate::commands::checkpoints::words::parse_size;
 
 const BUDGETS: Option<&str> = Some("Budgets");
 const LOGGING: Option<&str> = Some("Logging");
@@ -269,6 +267,49 @@ pub const SETTINGS: &[Setting] = &[
         ..USUAL
     },
     Setting {
+        name: "log-format",
+        value: "HOW",
+        help: "How a line of the log is written",
+        heading: LOGGING,
+        fallback: Value("text"),
+        kind: Choice(
+            &[
+                ("text", "For people; in colour on a terminal"),
+                ("json", "For programs: one object a line"),
+            ],
+            log_format,
+        ),
+        ..USUAL
+    },
+    Setting {
+        name: "log-file",
+        value: "FILE",
+        help: "Where the log goes instead of standard error",
+        heading: LOGGING,
+        fallback: Nothing("standard error"),
+        sample: "~/.cowork/dragoman.log",
+        kind: Path(|all, path| all.log.file = Some(path)),
+        ..USUAL
+    },
+    Setting {
+        name: "log-file-size",
+        value: "SIZE",
+        help: "How large the log file may become, like 500K or 10M; then it becomes FILE.1",
+        heading: LOGGING,
+        fallback: Value("10M"),
+        kind: Text(|all, text| parse_size(text).map(|bytes| all.log.file_bytes_max = bytes)),
+        ..USUAL
+    },
+    Setting {
+        name: "log-files",
+        value: "N",
+        help: "How many old log files are kept",
+        heading: LOGGING,
+        fallback: Value("5"),
+        kind: Text(|all, text| count(text).map(|count| all.log.old_files_max = count)),
+        ..USUAL
+    },
+    Setting {
         name: "rehearsal",
         value: "FILE",
         help: "A script for the rehearsal model (docs/rehearsal.md)",
@@ -286,42 +327,3 @@ pub const SETTINGS: &[Setting] = &[
         ..OFF
     },
 ];
-
-fn approvals(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
-    all.settings.engine.approvals = Some(match text {
-        "ask" => Approvals::Ask,
-        "never" => Approvals::Never,
-        // tidy: wildcard, because the words were checked against the list above.
-        _ => Approvals::Auto,
-    });
-    Ok(())
-}
-
-fn sandbox(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
-    let network = false;
-    let only = |mode| Fence::Only { mode, network };
-    all.settings.engine.sandbox = match text {
-        "bubblewrap" => only(Mode::Bubblewrap),
-        "landlock" => only(Mode::Landlock),
-        "off" => Fence::Nothing,
-        // tidy: wildcard, because the words were checked against the list above.
-        _ => Fence::Best { network },
-    };
-    Ok(())
-}
-
-fn network(all: &mut Configuration, on: bool) {
-    match &mut all.settings.engine.sandbox {
-        Fence::Best { network } | Fence::Only { network, .. } => *network = on,
-        Fence::Nothing => {}
-    }
-}
-
-fn checkpoints(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
-    all.settings.engine.checkpoints = match text {
-        "off" => Checkpoints::Off,
-        // tidy: wildcard, because the words were checked against the list above.
-        _ => Checkpoints::default(),
-    };
-    Ok(())
-}

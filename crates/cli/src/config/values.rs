@@ -6,6 +6,8 @@ use anyhow::{Context, bail};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use vocabulary::ModelRef;
 
+const COUNT_MAX: u32 = 1_000;
+
 pub fn switch(text: &str) -> anyhow::Result<bool> {
     match text {
         "true" | "yes" | "on" | "1" => Ok(true),
@@ -23,6 +25,14 @@ pub fn port(text: &str) -> anyhow::Result<u16> {
 pub fn number(text: &str) -> anyhow::Result<u64> {
     text.parse()
         .with_context(|| format!("`{text}` is not a number; write it like 200000"))
+}
+
+/// A number of files: few enough to be moved at once.
+pub fn count(text: &str) -> anyhow::Result<u32> {
+    match text.parse() {
+        Ok(count) if count <= COUNT_MAX => Ok(count),
+        Ok(_) | Err(_) => bail!("`{text}` is not a number from 0 to {COUNT_MAX}"),
+    }
 }
 
 /// Dollars, as millionths of one.

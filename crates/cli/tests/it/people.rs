@@ -2,6 +2,7 @@
 
 mod config;
 mod damage;
+mod log;
 mod login;
 mod sandbox;
 mod start;
