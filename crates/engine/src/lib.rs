@@ -30,6 +30,7 @@ pub mod limits;
 mod prompts;
 mod registry;
 mod session;
+mod telemetry;
 mod titles;
 mod trust;
 mod turn;
