@@ -122,6 +122,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
         closing: CancellationToken::new(),
         stop: CancellationToken::new(),
         connections: TaskTracker::new(),
+        connected: Default::default(),
     });
     let acceptor = Arc::new(Acceptor::new(descriptors::raise()));
     let mut serving = JoinSet::new();
@@ -170,6 +171,13 @@ impl Listening {
                 Err(refusal) => tracing::warn!(error = %refusal, "recovery failed"),
             }
         });
+        let home = &self.site.settings.engine.home;
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            address = %self.address,
+            home = %home.display(),
+            "started"
+        );
         Ok(Running {
             address: self.address,
             others: self.others,
@@ -214,6 +222,8 @@ impl Running {
 
     /// Lets running turns come to rest, says goodbye to every client, and ends.
     pub async fn stop(mut self) {
+        let since = Instant::now();
+        tracing::info!(clients = self.site.connections.len(), "stopping");
         self.site.closing.cancel();
         let resting = self.engine.stop(STOP_GRACE);
         if tokio::time::timeout(STOP_GRACE + STOP_SLACK, resting)
@@ -232,6 +242,7 @@ impl Running {
             tracing::warn!(left = connections.len(), "some clients did not say goodbye");
         }
         self.serving.abort_all();
+        tracing::info!(took_ms = since.elapsed().as_millis() as u64, "stopped");
     }
 }
 
