@@ -6,7 +6,7 @@ mod doors;
 mod garbage;
 mod limits;
 mod pages;
-mod raw;
+pub mod raw;
 mod secrets;
 mod sender;
 mod start_stop;
