@@ -10,7 +10,7 @@ use super::table;
 use crate::config::{
     Fallback, Given, HOME_VARIABLE, Layers, SETTINGS, Setting, Source, file, switch,
 };
-use crate::screen::{BOLD, harmless, has_colours, painted};
+use crate::screen::{CYAN, harmless, has_colours, painted};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -140,7 +140,7 @@ fn shown(home: &Path, named_by: Source, said: &[Given]) -> String {
     };
     let mut text = String::new();
     for (row, line) in table::aligned(&rows).lines().enumerate() {
-        let paint = if is_set(row) { BOLD } else { "" };
+        let paint = if is_set(row) { CYAN } else { "" };
         text.push_str(&painted(line, paint, colours));
         text.push('\n');
     }

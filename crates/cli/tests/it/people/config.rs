@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use testkit::process::Launch;
 use testkit::{Process, Scratch};
 
+use super::start::on_terminal;
 use super::{LIMIT, dragoman, err, out};
 use crate::{DRAGOMAN, tell};
 
@@ -55,6 +56,24 @@ fn every_value_is_shown_with_where_it_came_from_but_no_secret() {
         assert_eq!(of("listen")["value"], json!([]));
         assert_eq!(of("token")["set"], json!(true));
         ensure!(!out(&output).contains(TOKEN));
+        Ok(())
+    });
+}
+
+#[test]
+fn what_was_set_is_in_colour_on_a_terminal() {
+    tell(LIMIT, async {
+        let scratch = configured("port = 7000\n")?;
+        let (_, shown) = on_terminal(dragoman(&scratch, &["config"]), "The file is").await?;
+        let line = |name: &str| shown.lines().find(|line| line.contains(name));
+        ensure!(
+            line("port ").is_some_and(|line| line.starts_with("\x1b[36m")),
+            "{shown:?}"
+        );
+        ensure!(
+            line("sandbox ").is_some_and(|line| !line.contains('\x1b')),
+            "{shown:?}"
+        );
         Ok(())
     });
 }

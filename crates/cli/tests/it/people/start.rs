@@ -17,7 +17,10 @@ use crate::{DRAGOMAN, Site, Visitor, tell};
 const LOUD: &str = "\x1b[1;31m";
 
 /// What it shows on a terminal until a line with these words is whole.
-async fn on_terminal(mut command: Command, last: &'static str) -> anyhow::Result<(Child, String)> {
+pub(super) async fn on_terminal(
+    mut command: Command,
+    last: &'static str,
+) -> anyhow::Result<(Child, String)> {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
     grantpt(&person)?;
     unlockpt(&person)?;
