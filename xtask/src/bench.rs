@@ -25,7 +25,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
         "build",
         "--release",
         "--package",
-        "server",
+        "cli",
         "--bin",
         "dragoman",
     ]))?;

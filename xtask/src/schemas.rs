@@ -8,7 +8,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
         [flag] if flag == "--update" => "update",
         _ => anyhow::bail!("`schemas` knows --update and nothing else"),
     };
-    let mut command = cargo(&["test", "--package", "server", "--test", "it", "--"]);
+    let mut command = cargo(&["test", "--package", "cli", "--test", "it", "--"]);
     command.arg("schemas::");
     succeed(command.env("DRAGOMAN_SCHEMAS", mode))
 }

@@ -40,7 +40,7 @@ fn crashes(arguments: &[String]) -> anyhow::Result<()> {
     println!("the same again: cargo xtask soak crashes --kills {kills} --seed {seed}");
     let test = "crashes::nothing_acknowledged_is_lost";
     succeed(
-        cargo(&["test", "--package", "server", "--test", "it", "--"])
+        cargo(&["test", "--package", "cli", "--test", "it", "--"])
             .args(["--exact", test, "--nocapture"])
             .env("DRAGOMAN_KILLS", kills.to_string())
             .env("DRAGOMAN_SEED", seed.to_string()),

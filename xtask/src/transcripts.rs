@@ -17,7 +17,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
             name => names.push(name.replace('-', "_")),
         }
     }
-    let mut command = cargo(&["test", "--package", "server", "--test", "it", "--"]);
+    let mut command = cargo(&["test", "--package", "cli", "--test", "it", "--"]);
     if names.is_empty() {
         command.arg("scenarios::");
     } else {
@@ -39,7 +39,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The test modules of `crates/server/tests/it/scenarios.rs`, one per dialect.
+/// The test modules of `crates/cli/tests/it/scenarios.rs`, one per dialect.
 const TONGUES: [&str; 6] = [
     "cowork",
     "cowork1",

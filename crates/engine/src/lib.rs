@@ -30,6 +30,7 @@ pub mod limits;
 mod prompts;
 mod registry;
 mod session;
+mod telemetry;
 mod titles;
 mod trust;
 mod turn;
@@ -84,6 +85,31 @@ pub struct Config {
     pub checkpoints: Checkpoints,
     /// How many numbered parts a fact makes for clients that count them within a turn.
     pub parts: fn(&vocabulary::Fact) -> u32,
+}
+
+impl Config {
+    /// Threads in this directory, data in that one, and nothing else decided.
+    pub fn new(directory: PathBuf, home: PathBuf) -> Self {
+        Self {
+            directory,
+            private: vec![home.clone()],
+            home,
+            ports: Vec::new(),
+            workspace_data: PathBuf::new(),
+            auto_approve: false,
+            approvals: None,
+            default_model: None,
+            sandbox: Fence::Best { network: false },
+            skills: Vec::new(),
+            web: tools::web::Options::default(),
+            searxng_url: None,
+            policy: Arc::default(),
+            ask_timeout: None,
+            budgets: Budgets::default(),
+            checkpoints: Checkpoints::default(),
+            parts: |_| 0,
+        }
+    }
 }
 
 /// How commands are fenced in.

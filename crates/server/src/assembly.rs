@@ -1,13 +1,13 @@
 //! Puts the parts together: store, models, tools, engine, listeners; and takes them apart again.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
-use engine::{Engine, Fence};
+use engine::Engine;
 use providers::Models;
 use providers::models::Options;
 use providers::rehearsal::{Rehearsal, Script};
@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tools::Toolbox;
 use tools::policy::Policy;
-use vocabulary::{Approvals, Budgets, ModelRef};
 
 use crate::accept::Acceptor;
 use crate::access::Access;
@@ -32,11 +31,10 @@ use crate::{database, home};
 /// The folder in a workspace that holds its settings.
 pub const WORKSPACE_DATA: &str = ".cowork";
 
-/// What a server is started with.
+/// What a server is started with. What the engine decides by lies in its own part, so that each
+/// setting has one field.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub directory: PathBuf,
-    pub home: PathBuf,
     pub host: IpAddr,
     pub port: u16,
     /// Dialects with ports of their own.
@@ -46,20 +44,32 @@ pub struct Settings {
     pub token_file: Option<PathBuf>,
     pub allow_hosts: Vec<String>,
     pub allow_origins: Vec<String>,
-    pub auto_approve: bool,
-    /// When new threads ask; as their clients expect when absent.
-    pub approvals: Option<Approvals>,
     pub raw_parts: bool,
-    /// What new threads use that name no model.
-    pub model: Option<ModelRef>,
-    pub budgets: Budgets,
-    pub sandbox: Fence,
-    /// Whether the files of workspaces are kept.
-    pub checkpoints: engine::Checkpoints,
-    /// Hosts on private networks that the web tools may ask.
-    pub allow_private: Vec<String>,
-    /// Text of a rehearsal script.
-    pub rehearsal: Option<String>,
+    /// A script for the rehearsal model.
+    pub rehearsal: Option<PathBuf>,
+    /// What is found out only at the start (ports, rules, where skills lie) is added then.
+    pub engine: engine::Config,
+}
+
+impl Settings {
+    /// A server on any free port of this machine, for this user alone, with nothing else decided.
+    pub fn new(directory: PathBuf, home: PathBuf) -> Self {
+        Self {
+            host: Ipv4Addr::LOCALHOST.into(),
+            port: 0,
+            listen: Vec::new(),
+            token: None,
+            token_file: None,
+            allow_hosts: Vec::new(),
+            allow_origins: Vec::new(),
+            raw_parts: false,
+            rehearsal: None,
+            engine: engine::Config {
+                workspace_data: PathBuf::from(WORKSPACE_DATA),
+                ..engine::Config::new(directory, home)
+            },
+        }
+    }
 }
 
 /// A server whose sockets listen, but which answers "not yet".
@@ -80,7 +90,7 @@ pub struct Running {
     models: Arc<Models>,
     serving: JoinSet<()>,
     /// What people should know of the data directory.
-    pub(crate) home_notice: Option<home::Notice>,
+    pub home_notice: Option<home::Notice>,
 }
 
 pub async fn start(settings: Settings) -> anyhow::Result<Running> {
@@ -112,6 +122,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
         closing: CancellationToken::new(),
         stop: CancellationToken::new(),
         connections: TaskTracker::new(),
+        connected: Default::default(),
     });
     let acceptor = Arc::new(Acceptor::new(descriptors::raise()));
     let mut serving = JoinSet::new();
@@ -139,10 +150,11 @@ impl Listening {
         let addresses = others.chain([&self.address]);
         let ports = addresses.map(SocketAddr::port).collect();
         let assembling = tokio::task::spawn_blocking(move || {
-            let notice = home::prepare(&settings.home)?;
-            let store = database::open(&settings.home, &label)?;
+            let home = &settings.engine.home;
+            let notice = home::prepare(home)?;
+            let store = database::open(home, &label)?;
             // Before any program can be run by what a killed server's command has left.
-            tools::sandbox::recover(&settings.home);
+            tools::sandbox::recover(home);
             let (engine, models) = assemble(&settings, ports, store)?;
             anyhow::Ok((engine, models, notice))
         });
@@ -159,6 +171,13 @@ impl Listening {
                 Err(refusal) => tracing::warn!(error = %refusal, "recovery failed"),
             }
         });
+        let home = &self.site.settings.engine.home;
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            address = %self.address,
+            home = %home.display(),
+            "started"
+        );
         Ok(Running {
             address: self.address,
             others: self.others,
@@ -178,7 +197,7 @@ impl Running {
 
     /// What new threads use, and why, for people; and what stands in its way.
     pub async fn default_model(&self) -> (String, Option<String>) {
-        if let Some(model) = &self.site.settings.model {
+        if let Some(model) = &self.site.settings.engine.default_model {
             let name = format!("{}/{}", model.provider, model.model);
             let obstacle = self.models.obstacle(&model.provider).await;
             return (name, obstacle.map(|obstacle| obstacle.words().to_owned()));
@@ -203,6 +222,8 @@ impl Running {
 
     /// Lets running turns come to rest, says goodbye to every client, and ends.
     pub async fn stop(mut self) {
+        let since = Instant::now();
+        tracing::info!(clients = self.site.connections.len(), "stopping");
         self.site.closing.cancel();
         let resting = self.engine.stop(STOP_GRACE);
         if tokio::time::timeout(STOP_GRACE + STOP_SLACK, resting)
@@ -221,6 +242,7 @@ impl Running {
             tracing::warn!(left = connections.len(), "some clients did not say goodbye");
         }
         self.serving.abort_all();
+        tracing::info!(took_ms = since.elapsed().as_millis() as u64, "stopped");
     }
 }
 
@@ -296,9 +318,15 @@ fn skills(home: &Path) -> Vec<PathBuf> {
 /// What is the server's own: its data, and its token wherever that lies.
 fn private(settings: &Settings) -> Vec<PathBuf> {
     let token_file = settings.token_file.iter().map(std::path::absolute);
-    std::iter::once(settings.home.clone())
+    std::iter::once(settings.engine.home.clone())
         .chain(token_file.flatten())
         .collect()
+}
+
+fn script(path: &Path) -> anyhow::Result<Script> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the rehearsal script {}", path.display()))?;
+    Script::parse(&text).context("the rehearsal script cannot be used")
 }
 
 fn assemble(
@@ -306,40 +334,27 @@ fn assemble(
     ports: Vec<u16>,
     store: SharedStore,
 ) -> anyhow::Result<(Engine, Arc<Models>)> {
-    if !settings.directory.is_dir() {
+    let (directory, home) = (&settings.engine.directory, &settings.engine.home);
+    if !directory.is_dir() {
         bail!(
             "{} is not a directory; name one with --dir",
-            settings.directory.display()
+            directory.display()
         );
     }
-    let script = settings.rehearsal.as_deref().map(Script::parse).transpose();
-    let rehearsal = Rehearsal::new(script.context("the rehearsal script cannot be used")?);
-    let mut options = Options::of_process(&settings.home);
-    options.scripted.push(Arc::new(rehearsal));
-    let models = Models::open(options);
-    let models = Arc::new(models);
-    let policy = policy(&settings.home)?;
+    let script = settings.rehearsal.as_deref().map(script).transpose()?;
+    let mut options = Options::of_process(home);
+    options.scripted.push(Arc::new(Rehearsal::new(script)));
+    let models = Arc::new(Models::open(options));
+    let policy = policy(home)?;
     let config = engine::Config {
-        directory: settings.directory.clone(),
-        home: settings.home.clone(),
         private: private(settings),
         ports,
-        workspace_data: PathBuf::from(WORKSPACE_DATA),
-        auto_approve: settings.auto_approve,
-        approvals: settings.approvals,
-        default_model: settings.model.clone(),
-        sandbox: settings.sandbox,
-        skills: skills(&settings.home),
-        web: tools::web::Options {
-            allow_private: settings.allow_private.clone(),
-            ..tools::web::Options::default()
-        },
+        skills: skills(home),
         searxng_url: std::env::var("SEARXNG_URL").ok(),
         ask_timeout: policy.ask_timeout(),
         policy: Arc::new(policy),
-        budgets: settings.budgets,
-        checkpoints: settings.checkpoints,
         parts: dialects::cowork::tell::chunks::count,
+        ..settings.engine.clone()
     };
     let engine = Engine::new(config, store, Arc::clone(&models), Toolbox::builtin());
     Ok((engine, models))

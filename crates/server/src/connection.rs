@@ -17,6 +17,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 use tungstenite::error::ProtocolError;
 use vocabulary::{Caller, Notice, ThreadId, Timestamp};
 
@@ -58,6 +59,7 @@ pub async fn serve(
         pace: Pace::new(Instant::now()),
     });
     let ended = connection.run(stream, &hello, &stop).await;
+    tracing::info!(reason = ended.word(), code = ended.code(), "disconnected");
     Box::pin(connection.end(ended)).await;
 }
 
@@ -91,6 +93,25 @@ enum End {
     Close(Reason),
     /// The client takes nothing.
     Stalled,
+}
+
+impl End {
+    /// For the log. A close frame's own text may repeat what a client said.
+    fn word(&self) -> &'static str {
+        match self {
+            End::Gone => "the socket broke",
+            End::Closed => "the client left",
+            End::Close(_) => "closed by the server",
+            End::Stalled => "the client takes nothing",
+        }
+    }
+
+    fn code(&self) -> Option<u16> {
+        match self {
+            End::Close(reason) => Some(reason.code),
+            End::Gone | End::Closed | End::Stalled => None,
+        }
+    }
 }
 
 type Flow = Result<(), End>;
@@ -221,8 +242,9 @@ impl Connection {
             self.silent.extend(job.silences());
             let audience = self.dialect.variant().audience();
             let (engine, caller) = (self.engine.clone(), self.caller.clone());
-            self.running
-                .push(Box::pin(work(engine, caller, audience, job)));
+            let span = job.span();
+            let work = work(engine, caller, audience, job).instrument(span);
+            self.running.push(Box::pin(work));
         }
     }
 

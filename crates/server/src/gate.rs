@@ -26,6 +26,7 @@ pub struct RefusalLog {
     pages: LogLimiter,
     users: LogLimiter,
     tokens: LogLimiter,
+    others: LogLimiter,
 }
 
 /// A refusal is boxed because an answer is large, and nearly every check passes.
@@ -33,6 +34,28 @@ type Checked<T> = Result<T, Box<Response>>;
 
 fn refuse(answer: impl IntoResponse) -> Box<Response> {
     Box::new(answer.into_response())
+}
+
+/// A refusal of which nothing was logged yet, and why it is one.
+#[derive(Clone, Copy)]
+struct Reason(&'static str);
+
+fn refuse_for(reason: &'static str, answer: impl IntoResponse) -> Box<Response> {
+    let mut answer = answer.into_response();
+    answer.extensions_mut().insert(Reason(reason));
+    Box::new(answer)
+}
+
+/// Says that somebody was not let in, and why; at its own pace, because strangers cause it.
+pub fn log_refusal(site: &Site, arrival: &Arrival, status: StatusCode, reason: &str) {
+    if !tracing::enabled!(tracing::Level::INFO) {
+        return;
+    }
+    if let Some(due) = site.refusals.others.due(Instant::now()) {
+        let (from, user, left_out) = (arrival.peer.address, arrival.peer.user, due.left_out);
+        let status = status.as_u16();
+        tracing::info!(%from, user, status, reason, left_out, "refused");
+    }
 }
 
 /// Lets in who calls us by our name, from a page that may, and is who they must be.
@@ -59,6 +82,9 @@ pub async fn check(
         }
         Err(refusal) => *refusal,
     };
+    if let Some(Reason(reason)) = response.extensions_mut().remove() {
+        log_refusal(&site, &arrival, response.status(), reason);
+    }
     // Nothing here is what a browser guesses it to be.
     let nosniff = HeaderValue::from_static("nosniff");
     let headers = response.headers_mut();
@@ -84,7 +110,7 @@ fn check_host<'a>(site: &Site, arrival: &Arrival, text: &'a str) -> Checked<Auth
     let status = StatusCode::MISDIRECTED_REQUEST;
     let Some(host) = Authority::parse(text) else {
         let message = "the request names no host, or not as NAME:PORT\n";
-        return Err(refuse((status, message)));
+        return Err(refuse_for("it names no host", (status, message)));
     };
     if site.access.host_allowed(&host, arrival.came_in_by) {
         return Ok(host);
@@ -108,7 +134,10 @@ fn check_page(site: &Site, text: &str, host: &Authority<'_>) -> Checked<()> {
     let Some(page) = Origin::parse(text) else {
         let message = "a page without a name of its own may not use this server: its Origin is \
                        not like http://localhost:5173\n";
-        return Err(refuse((StatusCode::FORBIDDEN, message)));
+        return Err(refuse_for(
+            "a page without a name",
+            (StatusCode::FORBIDDEN, message),
+        ));
     };
     if site.access.origin_allowed(&page, host) {
         return Ok(());
@@ -132,10 +161,8 @@ fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()
     let uri = request.uri();
     let too_long = |query: &str| query.len() > QUERY_BYTES_MAX;
     if uri.query().is_some_and(too_long) {
-        return Err(refuse((
-            StatusCode::URI_TOO_LONG,
-            "the query is too long\n",
-        )));
+        let answer = (StatusCode::URI_TOO_LONG, "the query is too long\n");
+        return Err(refuse_for("the query is too long", answer));
     }
     // A browser's question whether it may ask carries no secret, by its rules.
     if request.method() == Method::OPTIONS || OPEN_PAGES.contains(&uri.path()) {
@@ -147,7 +174,14 @@ fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()
     let admitted = site
         .access
         .admit(arrival.peer, request.headers(), &query, now);
-    admitted.map_err(|denied| refuse(denial(site, arrival, &denied, now)))?;
+    admitted.map_err(|denied| {
+        let answer = denial(site, arrival, &denied, now);
+        match denied {
+            Denied::NoToken => refuse_for("no token", answer),
+            Denied::Guessing(_) => refuse_for("too many wrong tokens", answer),
+            Denied::OtherUser | Denied::WrongToken => refuse(answer),
+        }
+    })?;
     arrival.seat.identify();
     Ok(())
 }
@@ -229,7 +263,10 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Checked<Option<&str>> {
     let first = values.next();
     if values.next().is_some() {
         let message = format!("more than one {name} header\n");
-        return Err(refuse((StatusCode::BAD_REQUEST, message)));
+        return Err(refuse_for(
+            "a header twice",
+            (StatusCode::BAD_REQUEST, message),
+        ));
     }
     Ok(first.map(|value| value.to_str().unwrap_or_default()))
 }

@@ -1,9 +1,9 @@
 //! The HTTP face: upgrades to WebSocket, health, tickets, and a page that says what this is.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Path, Query, State};
@@ -11,14 +11,17 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use dialects::Hello;
 use dialects::schemas::{self, DialectSchema};
 use engine::Engine;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::{Instrument as _, info_span};
 use vocabulary::Caller;
 
+use crate::accept::Arrival;
 use crate::access::{Access, without_secrets};
 use crate::assembly::Settings;
 use crate::connection;
@@ -43,6 +46,8 @@ pub struct Site {
     /// Every client is told to go.
     pub stop: CancellationToken,
     pub connections: TaskTracker,
+    /// How many clients there have been; the log tells them apart by it.
+    pub connected: AtomicU64,
 }
 
 impl Site {
@@ -80,7 +85,8 @@ type Routes = Router<Arc<Site>>;
 
 fn with_dialect(mut routes: Routes, tongue: &'static Tongue, paths: &[&str]) -> Routes {
     for path in paths {
-        let enter = get(move |site, query, socket| upgrade(tongue, site, query, socket));
+        let enter =
+            get(move |site, arrival, query, socket| upgrade(tongue, site, arrival, query, socket));
         routes = routes.route(path, enter);
     }
     routes
@@ -206,25 +212,37 @@ async fn front(headers: HeaderMap) -> String {
 async fn upgrade(
     tongue: &'static Tongue,
     State(site): State<Arc<Site>>,
+    Extension(arrival): Extension<Arrival>,
     Query(query): Pairs,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let engine = match site.open() {
         Ok(engine) => engine.clone(),
-        Err(why) => return later(why),
+        Err(why) => {
+            gate::log_refusal(
+                &site,
+                &arrival,
+                StatusCode::SERVICE_UNAVAILABLE,
+                why.trim_end(),
+            );
+            return later(why);
+        }
     };
     let Ok(upgrade) = upgrade else {
-        return (StatusCode::BAD_REQUEST, "WebSocket upgrade failed").into_response();
+        let (status, why) = (StatusCode::BAD_REQUEST, "WebSocket upgrade failed");
+        gate::log_refusal(&site, &arrival, status, why);
+        return (status, why).into_response();
     };
     let hello = Hello {
         connection: uuid::Uuid::now_v7().to_string(),
         query: without_secrets(query),
-        directory: site.settings.directory.clone(),
-        home: site.settings.home.clone(),
+        directory: site.settings.engine.directory.clone(),
+        home: site.settings.engine.home.clone(),
         raw_parts: site.settings.raw_parts,
         providers: Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
     };
     let dialect = (tongue.make)(&hello);
+    let peer = arrival.peer;
     upgrade
         .max_message_size(FRAME_BYTES_MAX)
         .max_frame_size(FRAME_BYTES_MAX)
@@ -236,8 +254,14 @@ async fn upgrade(
                 via: Some(tongue.name),
                 ..Caller::local()
             };
-            tracked.track_future(async move {
-                connection::serve(socket, dialect, hello, caller, engine, stop).await;
-            })
+            let number = site.connected.fetch_add(1, Ordering::Relaxed) + 1;
+            let span = info_span!("connection", number, dialect = tongue.name);
+            tracked.track_future(
+                async move {
+                    tracing::info!(from = %peer.address, user = peer.user, "connected");
+                    connection::serve(socket, dialect, hello, caller, engine, stop).await;
+                }
+                .instrument(span),
+            )
         })
 }

@@ -30,16 +30,11 @@ impl Token {
         Ok(Self(blake3::hash(secret.as_bytes())))
     }
 
-    /// What the operator configured: the file when one is named, else the environment.
-    pub fn configured(file: Option<&Path>) -> anyhow::Result<Option<Self>> {
-        let secret = match file {
-            Some(path) => Some(
-                read_private(path)
-                    .with_context(|| format!("cannot use the token file {}", path.display()))?,
-            ),
-            None => std::env::var(TOKEN_VARIABLE).ok(),
-        };
-        secret.as_deref().map(Self::new).transpose()
+    /// Of a file that only we may read.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let secret = read_private(path)
+            .with_context(|| format!("cannot use the token file {}", path.display()))?;
+        Self::new(&secret)
     }
 
     pub fn is(&self, candidate: &str) -> bool {
@@ -102,19 +97,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("token");
         std::fs::write(&path, SECRET).expect("a file");
-        let configured = |mode| {
+        let read = |mode| {
             let permissions = std::fs::Permissions::from_mode(mode);
             std::fs::set_permissions(&path, permissions).expect("a mode");
-            Token::configured(Some(&path))
+            Token::read(&path)
         };
         for mode in [0o600, 0o400] {
-            assert!(
-                configured(mode).is_ok_and(|token| token.is_some()),
-                "{mode:o}"
-            );
+            assert!(read(mode).is_ok_and(|token| token.is(SECRET)), "{mode:o}");
         }
         for mode in [0o644, 0o640, 0o604, 0o620, 0o666] {
-            let error = format!("{:#}", configured(mode).expect_err("others may read it"));
+            let error = format!("{:#}", read(mode).expect_err("others may read it"));
             let advice = format!("run `chmod 600 {}`", path.display());
             assert!(
                 error.contains(&advice) && !error.contains(SECRET),

@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 10] = [
+const TABLE: [(&str, &[&str]); 11] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -22,8 +22,19 @@ const TABLE: [(&str, &[&str]); 10] = [
             "engine",
             "providers",
             "tools",
+            "store",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "vocabulary",
+            "engine",
+            "providers",
+            "tools",
             "checkpoints",
             "store",
+            "server",
         ],
     ),
     ("terminal", &["dialects"]),
@@ -31,8 +42,10 @@ const TABLE: [(&str, &[&str]); 10] = [
     ("testkit", &[]),
 ];
 
-/// In tests a crate may also use these.
-const DEV_ONLY: [&str; 1] = ["testkit"];
+/// In tests every crate may also use this one.
+const TESTKIT: &str = "testkit";
+/// In tests these crates may also use those: transcripts are held against the schemas.
+const IN_TESTS: [(&str, &str); 1] = [("cli", "dialects")];
 
 pub fn check(manifests: &[(String, String)]) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -53,7 +66,8 @@ fn check_manifest(path: &str, text: &str, findings: &mut Vec<Finding>) {
     };
     for (section, dependency, line) in dependencies(text) {
         let ours = TABLE.iter().any(|(known, _)| *known == dependency);
-        let dev = section.ends_with("dev-dependencies") && DEV_ONLY.contains(&dependency);
+        let dev = section.ends_with("dev-dependencies")
+            && (dependency == TESTKIT || IN_TESTS.contains(&(name, dependency)));
         if ours && !dev && !allowed.contains(&dependency) {
             let what = format!(
                 "`{name}` may not use `{dependency}` in [{section}]; {}",
@@ -132,6 +146,11 @@ mod tests {
         assert!(found("server", "[dev-dependencies]\ntestkit.workspace = true").is_empty());
         assert_eq!(
             found("server", "[dependencies]\ntestkit.workspace = true").len(),
+            1
+        );
+        assert!(found("cli", "[dev-dependencies]\ndialects.workspace = true").is_empty());
+        assert_eq!(
+            found("cli", "[dependencies]\ndialects.workspace = true").len(),
             1
         );
     }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use providers::{ErrorKind, Message, Provider, ProviderError, Request, ToolSpec};
+use tracing::Instrument as _;
 use vocabulary::{
     Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, TurnError, TurnErrorKind,
 };
 
 use super::Agent;
 use crate::prompts;
+use crate::telemetry;
 use crate::turn::compaction::{self, Compacted};
 use crate::turn::context::Told;
 use crate::turn::{Due, SessionGone, Start, Turn, TurnEnd, context, meter};
@@ -99,7 +101,8 @@ impl Talk<'_> {
             }
             self.step += 1;
             self.hear_steers();
-            let calls = match self.take_step().await? {
+            let span = telemetry::step_span(self.step);
+            let calls = match self.take_step().instrument(span).await? {
                 Step::Calls(calls) => calls,
                 Step::Ended(end) => return Ok(end),
             };

@@ -10,6 +10,7 @@ use vocabulary::{
 };
 
 use super::Session;
+use crate::telemetry;
 
 /// Closed asks remembered, to tell "too late" from "never heard of".
 const CLOSED_ASKS_MAX: usize = 64;
@@ -49,6 +50,7 @@ impl Session {
         }
         self.waiters.insert(ask.id, reply);
         self.asked_at = Instant::now();
+        telemetry::ask_opened(self.card.id, &ask);
         let from = self.state.thread.status;
         self.record(Fact::Ask {
             tag,
@@ -143,6 +145,7 @@ impl Session {
 
     fn close_ask(&mut self, open: OpenAsk, closing: Closing) -> Result<(), Refusal> {
         let OpenAsk { ask, tag, .. } = open;
+        telemetry::ask_closed(self.card.id, &ask, &closing);
         let (id, item, kind) = (ask.id, ask.call.item.clone(), ask.kind.clone());
         let from = self.state.thread.status;
         self.record(Fact::Ask {

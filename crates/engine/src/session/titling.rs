@@ -93,7 +93,8 @@ async fn ask(shared: &Shared, model: ModelRef, said: String) -> Option<Titled> {
             model,
         }),
         Err(error) => {
-            tracing::debug!(%error, "no title from the model");
+            // Not its words: a service may repeat what it was sent.
+            tracing::debug!(kind = ?error.kind, "no title from the model");
             None
         }
     }

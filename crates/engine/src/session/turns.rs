@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 use vocabulary::{
     Closing, Fact, Person, Refusal, Status, StatusReason, StreamTag, ToolFact, ToolOutcome,
     ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
@@ -16,6 +17,7 @@ use super::Session;
 use super::state::CallState;
 use crate::agents::{Agent, model::ModelAgent};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
+use crate::telemetry;
 use crate::turn::meter::Meter;
 use crate::turn::writing::Writing;
 use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn, TurnEnd};
@@ -97,11 +99,13 @@ impl Session {
             cancel: cancel.clone(),
             to_session: to_session.clone(),
         });
-        let task = tokio::spawn(async move {
+        let span = telemetry::turn_span(self.card.id, &turn.id);
+        let work = async move {
             let end = ModelAgent.run(turn, start).await;
             // A session that is gone needs no goodbye.
             let _ = to_session.send(FromTurn::Ended(end)).await;
-        });
+        };
+        let task = tokio::spawn(work.instrument(span));
         self.early.clear();
         self.shrink_between_turns();
         self.drafted_at = Instant::now();
@@ -204,6 +208,7 @@ impl Session {
         let Some(running) = &self.state.turn else {
             return Ok(());
         };
+        telemetry::turn_ended(self.card.id, running, &outcome);
         let turn = running.turn.clone();
         let fact = Fact::Turn(TurnFact::Finished {
             turn: turn.clone(),

@@ -163,7 +163,7 @@ impl Attempts {
             return Err(self.fail(trouble));
         }
         let why = self.voice.what(&trouble);
-        Ok(self.wait(delay, why))
+        Ok(self.wait(delay, why, (trouble.kind, trouble.status)))
     }
 
     /// Another request was asked to wait. This one was not made, so that the provider is not
@@ -181,17 +181,27 @@ impl Attempts {
             trouble.after = Some(left);
             return Err(self.fail(trouble));
         }
-        Ok(self.wait(delay, why))
+        Ok(self.wait(delay, why, (ErrorKind::RateLimited, None)))
     }
 
-    fn wait(&mut self, delay: Duration, why: String) -> Part {
+    /// `trouble`: what the log says of it. The provider's own words may repeat what it was sent.
+    fn wait(&mut self, delay: Duration, why: String, trouble: (ErrorKind, Option<u16>)) -> Part {
         self.phase = Phase::Waiting {
             until: Instant::now() + delay,
         };
         // Attempts are told from 1, also by one that waits before its first.
         let attempt = self.made.max(1);
         let (provider, model) = (&self.voice.id, &self.prepared.model);
-        tracing::info!(provider, model, attempt, ?delay, why, "a request waits");
+        let (kind, status) = trouble;
+        tracing::info!(
+            provider,
+            model,
+            attempt,
+            ?delay,
+            ?kind,
+            status,
+            "a request waits"
+        );
         Part::Retrying {
             attempt,
             delay,

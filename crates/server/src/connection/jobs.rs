@@ -2,6 +2,7 @@
 
 use dialects::Tag;
 use engine::{Engine, ListenFrom, Listener, Wish};
+use tracing::{Span, debug_span};
 use vocabulary::{Audience, Call, Caller, Refusal, Reply, Seq, ThreadId, Why};
 
 use crate::limits::LISTENERS_MAX;
@@ -36,6 +37,15 @@ impl Job {
             What::Call(call) => call.waits_outside(),
             What::Listen { .. } => false,
         }
+    }
+
+    /// What the log says of it, where it looks at single calls: whose they are, not what they say.
+    pub fn span(&self) -> Span {
+        let thread = || match &self.what {
+            What::Call(call) => call.thread(),
+            What::Listen { thread, .. } => Some(*thread),
+        };
+        debug_span!("call", thread = thread().map(display))
     }
 
     /// The thread that is silent until the answer is there: what it tells meanwhile belongs behind it.

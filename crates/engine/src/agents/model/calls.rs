@@ -5,9 +5,11 @@ use std::sync::Arc;
 use futures_util::future::try_join_all;
 use providers::{Message, ToolResult};
 use tools::Judgement;
+use tracing::Instrument as _;
 use vocabulary::ToolOutcome;
 
 use crate::limits::PARALLEL_CALLS_MAX;
+use crate::telemetry;
 use crate::turn::{Due, SessionGone, Turn, context, tooling};
 
 /// Makes the calls and adds their results to the conversation, in the order of the calls. Whether
@@ -27,7 +29,11 @@ pub async fn make(
             .count()
             .max(1);
         let (now, later) = rest.split_at(together);
-        let outcomes = try_join_all(now.iter().map(|due| tooling::make(turn, due))).await?;
+        let makings = now.iter().map(|due| {
+            let span = telemetry::tool_span(&due.call.name);
+            tooling::make(turn, due).instrument(span)
+        });
+        let outcomes = try_join_all(makings).await?;
         for (due, outcome) in now.iter().zip(outcomes) {
             match outcome {
                 Some(outcome) => context::add_result(messages, result_of(due, &outcome)),

@@ -6,13 +6,13 @@ mod doors;
 mod garbage;
 mod limits;
 mod pages;
-mod raw;
+pub mod raw;
 mod secrets;
 mod sender;
 mod start_stop;
 mod users;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
@@ -52,26 +52,10 @@ impl Door {
 }
 
 fn settings(scratch: &Scratch) -> Settings {
-    Settings {
-        model: None,
-        checkpoints: engine::Checkpoints::default(),
-        sandbox: engine::Fence::Nothing,
-        allow_private: Vec::new(),
-        budgets: Default::default(),
-        directory: scratch.workspace().to_path_buf(),
-        home: scratch.home().to_path_buf(),
-        host: Ipv4Addr::LOCALHOST.into(),
-        port: 0,
-        listen: Vec::new(),
-        token: None,
-        token_file: None,
-        allow_hosts: Vec::new(),
-        allow_origins: Vec::new(),
-        auto_approve: false,
-        approvals: None,
-        raw_parts: false,
-        rehearsal: None,
-    }
+    let (directory, home) = (scratch.workspace(), scratch.home());
+    let mut settings = Settings::new(directory.to_path_buf(), home.to_path_buf());
+    settings.engine.sandbox = engine::Fence::Nothing;
+    settings
 }
 
 /// Fails unless a log has these words, and no more often than strangers may cause them.

@@ -6,10 +6,10 @@ use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
 use engine::Grants;
 use serde_json::{Value, json};
+use server::database;
 use vocabulary::{Caller, Grant, GrantScope, TenantId};
 
 use super::checkpoints::words;
-use crate::database;
 
 const EXAMPLES: &str = "\
 Examples:

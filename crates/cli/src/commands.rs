@@ -1,5 +1,5 @@
 //! What `dragoman` can do besides serving: show models, sign in and out, check the sandbox, keep
-//! house among checkpoints and grants.
+//! house among checkpoints and grants, show the settings.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use crate::screen::harmless;
 
 pub mod auth;
 pub mod checkpoints;
+pub mod config;
 pub mod grants;
 pub mod models;
 pub mod sandbox;

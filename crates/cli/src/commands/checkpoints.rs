@@ -8,10 +8,9 @@ use anyhow::{Context, bail};
 use checkpoints::{Limits, Policy, Vault};
 use clap::{Args, Subcommand};
 use engine::VaultPlace;
+use server::assembly::WORKSPACE_DATA;
+use server::database;
 use vocabulary::ThreadId;
-
-use crate::assembly::WORKSPACE_DATA;
-use crate::database;
 
 mod choice;
 mod diff;
@@ -21,7 +20,7 @@ mod prune;
 mod restore;
 mod vaults;
 mod verify;
-pub(super) mod words;
+pub(crate) mod words;
 mod work;
 
 use choice::{Side, Target};

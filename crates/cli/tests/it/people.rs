@@ -1,6 +1,8 @@
 //! What people see of the program: at its start, when something is wrong, and when they sign in.
 
+mod config;
 mod damage;
+mod log;
 mod login;
 mod sandbox;
 mod start;

@@ -13,7 +13,7 @@ const KEY: &str = "sk-test-0123456789abcdef";
 const NOBODY: &str = "http://127.0.0.1:1/v1";
 
 /// A provider that answers everything with this. Its address.
-async fn provider(status: u16, body: String) -> anyhow::Result<String> {
+pub(super) async fn provider(status: u16, body: String) -> anyhow::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/v1", listener.local_addr()?);
     tokio::spawn(async move {

@@ -2,13 +2,13 @@
 
 use engine::Fence;
 use serde_json::{Value, json};
+use server::home::Notice;
+use server::table::TONGUES;
+use server::{Running, Settings};
 use tools::Sandbox;
 use tools::sandbox::Mode;
 
-use crate::assembly::{Running, Settings};
-use crate::home::Notice;
 use crate::screen::{self, LOUD, YELLOW};
-use crate::table::TONGUES;
 
 /// Letters before the text of a line.
 const INDENT: usize = 13;
@@ -79,7 +79,7 @@ pub fn to_json(running: &Running) -> Value {
         "type": "server_listening",
         "url": running.url(),
         "port": running.address.port(),
-        "cwd": running.settings().directory.to_string_lossy(),
+        "cwd": running.settings().engine.directory.to_string_lossy(),
         "listeners": listeners.collect::<Vec<_>>(),
     })
 }
@@ -117,8 +117,8 @@ pub fn lines(running: &Running) -> Vec<Line> {
             "other machines can reach this one; every client needs the token",
         ));
     }
-    let directory = settings.directory.to_string_lossy();
-    let home = settings.home.to_string_lossy();
+    let directory = settings.engine.directory.to_string_lossy();
+    let home = settings.engine.home.to_string_lossy();
     lines.push(Line::plain("Directory", directory));
     lines.push(Line::plain("Data", home));
     lines.extend(warnings(settings, is_root()));
@@ -132,10 +132,10 @@ pub fn lines(running: &Running) -> Vec<Line> {
 /// What the operator has opened that is usually closed.
 fn warnings(settings: &Settings, root: bool) -> Vec<Line> {
     let mut lines = Vec::new();
-    if settings.auto_approve {
+    if settings.engine.auto_approve {
         lines.push(Line::loud(
             "--yolo",
-            match settings.sandbox {
+            match settings.engine.sandbox {
                 Fence::Nothing => "EVERY COMMAND RUNS WITHOUT ASKING, and nothing fences it in",
                 Fence::Best { .. } | Fence::Only { .. } => {
                     "EVERY COMMAND RUNS WITHOUT ASKING, inside the sandbox"
@@ -144,7 +144,7 @@ fn warnings(settings: &Settings, root: bool) -> Vec<Line> {
         ));
     }
     if matches!(
-        settings.sandbox,
+        settings.engine.sandbox,
         Fence::Best { network: true } | Fence::Only { network: true, .. }
     ) {
         lines.push(Line::loud(
@@ -178,7 +178,7 @@ pub async fn model(running: &Running) -> Line {
 /// What fences commands in. Finding out takes a moment.
 pub async fn sandbox(running: &Running) -> Line {
     let found = running.sandbox().await;
-    let off = running.settings().sandbox == Fence::Nothing;
+    let off = running.settings().engine.sandbox == Fence::Nothing;
     fence(&found, off)
 }
 

@@ -1,0 +1,80 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{auth, checkpoints, grants, models, sandbox};
+use crate::{commands, config};
+
+const EXAMPLES: &str = "\
+Examples:
+  dragoman                          serve this directory on port 7337
+  dragoman --dir ~/project          serve another directory
+  dragoman --port 0 --json          any free port; one line of JSON says which (for desktop shells)
+  dragoman --yolo                   run every command without asking (only where that is safe)
+  dragoman --listen zane=8788       also serve one dialect where its own clients look for it
+  dragoman auth login anthropic     connect a real model; `dragoman models` shows which there are
+  dragoman --model ollama/qwen3 --turn-cost 0.50
+  dragoman checkpoints              what is kept of the files here; `restore` puts them back
+  dragoman grants                   what was allowed for longer than once; `revoke` takes it back
+  dragoman config                   every setting, its value, and where that came from
+
+For a team, behind a proxy with TLS (docs/security.md):
+  dragoman --host 10.0.0.5 --token-file token --allow-host team.example \\
+           --allow-origin https://team.example
+
+Connect with any WebSocket client, for example:
+  npx wscat -c ws://127.0.0.1:7337/ws
+and send a message with the sessionId that server_hello names:
+  {\"type\":\"user_message\",\"sessionId\":\"…\",\"text\":\"hello\"}
+
+Every setting can be a flag (--turn-cost 0.50), a variable (DRAGOMAN_TURN_COST=0.50) or a line of
+config/config.toml in the data directory (turn-cost = 0.50); the first that says something counts.
+`dragoman config` shows them all, and where each value came from (docs/configuration.md).
+
+Other variables:
+  DRAGOMAN_HOME        where data lies, when there is no --home
+  DRAGOMAN_TOKEN       the token clients must carry, when there is no --token-file
+  OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, … keys; OPENAI_BASE_URL and its like: other
+                       addresses (docs/models.md)";
+
+/// One agent server, spoken to in every client's language.
+#[derive(Debug, Parser)]
+#[command(name = "dragoman", version, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Print one line of JSON on standard output once the server listens
+    #[arg(short, long)]
+    pub json: bool,
+    /// Where data lies [default: ~/.cowork]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub home: Option<PathBuf>,
+}
+
+/// The command line with a flag for every setting; `config` takes them as well, to say what they
+/// would come to.
+pub fn command_line() -> clap::Command {
+    let command = clap::Command::new("dragoman").args(config::flags());
+    let unseen = || config::flags().map(|flag| flag.hide(true));
+    Arguments::augment_args(command).mut_subcommand("config", |command| command.args(unseen()))
+}
+
+/// What there is to do besides serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show which models there are, what they cost, which can be used
+    Models(models::Arguments),
+    /// Sign in at a provider, see how it stands, sign out
+    Auth(auth::Arguments),
+    /// See what keeps commands in on this machine
+    Sandbox(sandbox::Arguments),
+    /// See how files were before the agent changed them, compare, put them back
+    Checkpoints(checkpoints::Arguments),
+    /// See what was allowed for longer than once, and take it back
+    Grants(grants::Arguments),
+    /// See every setting, its value, and where that came from
+    Config(commands::config::Arguments),
+}

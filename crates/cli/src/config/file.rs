@@ -1,0 +1,259 @@
+//! `config/config.toml` under the data directory: its keys are the names of the settings.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::setting::{Kind, Setting};
+use super::{Configuration, SETTINGS, values};
+
+/// The most bytes it may have.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What the file says of one setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub line: usize,
+    pub values: Vec<OsString>,
+}
+
+/// The settings that a file names, each known and each with a value that can be used.
+#[derive(Debug, Default)]
+pub struct File(HashMap<&'static str, Entry>);
+
+/// Where the file of a data directory lies.
+pub fn path(home: &Path) -> PathBuf {
+    home.join("config/config.toml")
+}
+
+impl File {
+    /// Without a file nothing is set by it. One that cannot be used stops the start: whoever wrote
+    /// it relies on it.
+    pub fn read(home: &Path) -> anyhow::Result<Self> {
+        let path = path(home);
+        let shown = path.display();
+        let size = match std::fs::metadata(&path) {
+            Ok(found) => found.len(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
+        };
+        if size > FILE_BYTES_MAX {
+            bail!("{shown} is too large: it has {size} bytes, and may have {FILE_BYTES_MAX}");
+        }
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
+        Self::parse(&text).map_err(|(line, what)| anyhow!("{shown}, line {line}: {what}"))
+    }
+
+    pub fn entry(&self, setting: &Setting) -> Option<&Entry> {
+        self.0.get(setting.name)
+    }
+
+    /// The line at fault, and what is wrong with it.
+    fn parse(text: &str) -> Result<Self, (usize, String)> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            (line_of(text, at), error.message().to_owned())
+        })?;
+        let mut file = Self::default();
+        for (key, value) in table.get_ref() {
+            let line = line_of(text, key.span().start);
+            let setting = known(key.get_ref()).map_err(|error| (line, error.to_string()))?;
+            let wrong = |error: anyhow::Error| (line, format!("`{}`: {error:#}", setting.name));
+            let values = written(setting, value).map_err(wrong)?;
+            // Also where a flag says otherwise: a mistake shows at once, not when the flag goes.
+            let mut scratch = Configuration::blank();
+            for value in &values {
+                setting.apply(&mut scratch, value).map_err(wrong)?;
+            }
+            file.0.insert(setting.name, Entry { line, values });
+        }
+        Ok(file)
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or(text);
+    before.bytes().filter(|byte| *byte == b'\n').count() + 1
+}
+
+fn known(key: &str) -> anyhow::Result<&'static Setting> {
+    let found = SETTINGS.iter().find(|setting| setting.name == key);
+    if let Some(setting) = found.filter(|setting| !setting.is_secret()) {
+        return Ok(setting);
+    }
+    if let Some(secret) = found {
+        bail!(
+            "a secret does not belong here: set {}, or name a file that only you may read with \
+             `{}-file`",
+            secret.variable(),
+            secret.name
+        );
+    }
+    if key == "home" {
+        bail!(
+            "this file lies in the data directory, so it cannot say where that is: use --home or DRAGOMAN_HOME"
+        );
+    }
+    let visible = SETTINGS
+        .iter()
+        .filter(|setting| !setting.is_secret() && !setting.is_hidden());
+    let names: Vec<&str> = visible.map(|setting| setting.name).collect();
+    match values::nearest(key, names.iter().copied()) {
+        Some(nearest) => bail!("unknown setting `{key}`; did you mean `{nearest}`?"),
+        None => bail!("unknown setting `{key}`; known are {}", names.join(", ")),
+    }
+}
+
+/// A value as it would be written elsewhere.
+fn written(setting: &Setting, value: &Spanned<DeValue<'_>>) -> anyhow::Result<Vec<OsString>> {
+    let value = value.get_ref();
+    let expected = match setting.kind {
+        Kind::Switch(_) => "true or false",
+        Kind::Text(_) => "a text or a number",
+        Kind::Choice(..) | Kind::Path(_) => "a text",
+        Kind::List(_) => "a list of texts like [\"a\", \"b\"]",
+    };
+    let otherwise = || anyhow!("expected {expected}, found {}", article(value.type_str()));
+    let one = match (&setting.kind, value) {
+        (Kind::Switch(_), DeValue::Boolean(on)) => on.to_string().into(),
+        (Kind::Text(_), DeValue::Integer(number)) if number.radix() == 10 => {
+            number.as_str().replace('_', "").into()
+        }
+        (Kind::Text(_), DeValue::Float(number)) => number.as_str().replace('_', "").into(),
+        (Kind::Text(_) | Kind::Choice(..), DeValue::String(text)) => text.as_ref().into(),
+        (Kind::Path(_), DeValue::String(text)) => absolute(text)?.into(),
+        (Kind::List(_), DeValue::Array(entries)) => {
+            let text = |entry: &Spanned<DeValue<'_>>| match entry.get_ref() {
+                DeValue::String(text) => Ok(text.as_ref().into()),
+                other => Err(anyhow!(
+                    "expected {expected}, found {} in it",
+                    article(other.type_str())
+                )),
+            };
+            return entries.iter().map(text).collect();
+        }
+        _ => return Err(otherwise()),
+    };
+    Ok(vec![one])
+}
+
+/// A path means the same wherever the server is started.
+fn absolute(text: &str) -> anyhow::Result<PathBuf> {
+    if let Some(rest) = text.strip_prefix("~/") {
+        let user = std::env::home_dir().context("there is no home directory for `~`")?;
+        return Ok(user.join(rest));
+    }
+    let path = PathBuf::from(text);
+    match path.is_absolute() {
+        true => Ok(path),
+        false => bail!("`{text}` depends on where the server is started; begin it with / or ~/"),
+    }
+}
+
+fn article(kind: &str) -> String {
+    match kind.starts_with(['a', 'i']) {
+        true => format!("an {kind}"),
+        false => format!("a {kind}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let (line, what) = File::parse(text).expect_err("a broken file");
+        format!("line {line}: {what}")
+    }
+
+    #[test]
+    fn an_unknown_setting_is_named_with_its_line_and_the_nearest_one() {
+        assert_eq!(
+            error("port = 1\n\nmodle = \"a/b\"\n"),
+            "line 3: unknown setting `modle`; did you mean `model`?"
+        );
+        let far = error("frobnicate = true\n");
+        assert!(
+            far.starts_with("line 1: unknown setting `frobnicate`; known are dir, port"),
+            "{far}"
+        );
+        assert!(
+            !far.contains("raw-parts") && !far.contains("token,"),
+            "{far}"
+        );
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_what_was_expected() {
+        for (text, expected) in [
+            (
+                "\nport = true",
+                "line 2: `port`: expected a text or a number, found a boolean",
+            ),
+            ("port = 70000", "line 1: `port`: `70000` is not a port"),
+            (
+                "yolo = \"yes\"",
+                "line 1: `yolo`: expected true or false, found a string",
+            ),
+            (
+                "listen = \"zane=1\"",
+                "line 1: `listen`: expected a list of texts",
+            ),
+            (
+                "listen = [1]",
+                "line 1: `listen`: expected a list of texts like [\"a\", \"b\"], found an integer in it",
+            ),
+            (
+                "approvals = \"maybe\"",
+                "line 1: `approvals`: `maybe` is none of ask, auto or never",
+            ),
+            ("dir = \"work\"", "line 1: `dir`: `work` depends on where"),
+            (
+                "turn-cost = \"much\"",
+                "line 1: `turn-cost`: `much` is not an amount",
+            ),
+            ("port = 1\nport = 2", "line 2: duplicate key"),
+            ("port = ", "line 1: "),
+        ] {
+            let error = error(text);
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_secret_in_it_is_refused_and_not_repeated() {
+        let error = error("token = \"planted-token-0123456789\"");
+        assert!(
+            error.contains("set DRAGOMAN_TOKEN, or name a file"),
+            "{error}"
+        );
+        assert!(
+            error.contains("`token-file`") && !error.contains("planted"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn values_are_read_as_they_would_be_written_elsewhere() {
+        let text = "turn-tokens = 200_000\nturn-cost = 0.50\nallow-private = [\"a:1\", \"b\"]\nyolo = true\n";
+        let file = File::parse(text).expect("a good file");
+        let entry = |name: &str| file.0[name].clone();
+        assert_eq!(entry("turn-tokens").values, ["200000"]);
+        assert_eq!(entry("turn-cost").values, ["0.50"]);
+        assert_eq!(entry("allow-private").values, ["a:1", "b"]);
+        assert_eq!(
+            entry("yolo"),
+            Entry {
+                line: 4,
+                values: vec!["true".into()]
+            }
+        );
+    }
+}

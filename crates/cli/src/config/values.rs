@@ -1,0 +1,148 @@
+//! How values are written, and what is said when one cannot be understood.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use anyhow::{Context, bail};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use vocabulary::ModelRef;
+
+const COUNT_MAX: u32 = 1_000;
+
+pub fn switch(text: &str) -> anyhow::Result<bool> {
+    match text {
+        "true" | "yes" | "on" | "1" => Ok(true),
+        "false" | "no" | "off" | "0" => Ok(false),
+        _ => bail!("`{text}` is neither yes nor no"),
+    }
+}
+
+pub fn port(text: &str) -> anyhow::Result<u16> {
+    text.parse().map_err(|_| {
+        anyhow::anyhow!("`{text}` is not a port; write a number up to 65535, or 0 for any free one")
+    })
+}
+
+pub fn number(text: &str) -> anyhow::Result<u64> {
+    text.parse()
+        .with_context(|| format!("`{text}` is not a number; write it like 200000"))
+}
+
+/// A number of files: few enough to be moved at once.
+pub fn count(text: &str) -> anyhow::Result<u32> {
+    match text.parse() {
+        Ok(count) if count <= COUNT_MAX => Ok(count),
+        Ok(_) | Err(_) => bail!("`{text}` is not a number from 0 to {COUNT_MAX}"),
+    }
+}
+
+/// Dollars, as millionths of one.
+pub fn micro_dollars(text: &str) -> anyhow::Result<u64> {
+    let amount = || -> Option<u64> {
+        let text = text.strip_prefix('$').unwrap_or(text);
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        if part.len() > 6 || !part.bytes().all(|digit| digit.is_ascii_digit()) {
+            return None;
+        }
+        let part: u64 = format!("{part:0<6}").parse().ok()?;
+        whole
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(1_000_000)?
+            .checked_add(part)
+    };
+    amount().with_context(|| format!("`{text}` is not an amount of dollars; write it like 2.50"))
+}
+
+pub fn model(text: &str) -> anyhow::Result<ModelRef> {
+    match text.split_once('/') {
+        Some((provider, model)) if !provider.is_empty() && !model.is_empty() => Ok(ModelRef {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+        }),
+        _ => bail!("`{text}` is not a model; write it like openai/gpt-5.2"),
+    }
+}
+
+/// An address, or the one name that always means the same.
+pub fn address(text: &str) -> anyhow::Result<IpAddr> {
+    match text {
+        "localhost" => Ok(Ipv4Addr::LOCALHOST.into()),
+        text => text.parse().map_err(|_| {
+            anyhow::anyhow!("`{text}` is not an address; write it like 127.0.0.1, 0.0.0.0 or ::1")
+        }),
+    }
+}
+
+/// What is logged: a level, or levels of parts of the program. A lone word that is no level would
+/// silently be taken for the name of a part, and nothing else would be logged.
+pub fn log_filter(text: &str) -> anyhow::Result<Targets> {
+    let is_level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
+    let fine = text
+        .split(',')
+        .all(|part| match part.trim().split_once('=') {
+            Some((_, level)) => is_level(level),
+            None => is_level(part.trim()),
+        });
+    let filter = if fine { text.parse().ok() } else { None };
+    filter.with_context(|| {
+        format!(
+            "`{text}` is not what can be logged; write off, error, warn, info, debug or trace, or \
+             levels of parts like info,engine=debug"
+        )
+    })
+}
+
+/// `a, b or c`.
+pub fn listed(words: impl Iterator<Item = &'static str>) -> String {
+    let words: Vec<&str> = words.collect();
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The known word that was probably meant.
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|each| (strsim::damerau_levenshtein(word, each), each))
+        .min()
+        .filter(|(distance, _)| *distance <= word.len().max(3) / 2)
+        .map(|(_, each)| each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_exact() {
+        for (text, expected) in [
+            ("2", 2_000_000),
+            ("0.50", 500_000),
+            ("$1.000001", 1_000_001),
+        ] {
+            assert_eq!(micro_dollars(text).expect(text), expected);
+        }
+        for text in ["", "-1", "1.0000001", "1,5", "99999999999999999"] {
+            assert!(micro_dollars(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_no_level_is_not_taken_for_a_part() {
+        for text in ["info", "warn,engine=debug", "off"] {
+            assert!(log_filter(text).is_ok(), "{text}");
+        }
+        for text in ["loud", "engine=loudly", "info,engine", ""] {
+            assert!(log_filter(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_word_is_near() {
+        let known = || ["port", "host", "model"].into_iter();
+        assert_eq!(nearest("prot", known()), Some("port"));
+        assert_eq!(nearest("frobnicate", known()), None);
+    }
+}

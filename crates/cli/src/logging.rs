@@ -1,0 +1,98 @@
+//! The program's own log: what is written, where to, and how.
+
+mod rotation;
+
+use std::io::stderr;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::prelude::*;
+
+use crate::config::log_filter;
+use crate::screen;
+use rotation::RotatingFile;
+
+const LOG_VARIABLE: &str = "DRAGOMAN_LOG";
+
+/// How a server logs.
+#[derive(Debug)]
+pub struct LogSettings {
+    pub filter: Targets,
+    pub format: LogFormat,
+    /// Instead of standard error.
+    pub file: Option<PathBuf>,
+    /// A file that would grow beyond this becomes an old one.
+    pub file_bytes_max: u64,
+    /// Old files that are kept.
+    pub old_files_max: u32,
+}
+
+/// How a line is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    /// One object a line.
+    Json,
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        Self {
+            filter: Targets::new().with_default(LevelFilter::WARN),
+            format: LogFormat::Text,
+            file: None,
+            file_bytes_max: 0,
+            old_files_max: 0,
+        }
+    }
+}
+
+/// For a server.
+pub fn start(settings: LogSettings) -> anyhow::Result<()> {
+    let LogSettings { filter, format, .. } = settings;
+    match settings.file {
+        Some(path) => {
+            let limits = (settings.file_bytes_max, settings.old_files_max);
+            let file = RotatingFile::open(path, limits.0, limits.1)?;
+            write_to(file, filter, format, false);
+        }
+        None => write_to(stderr, filter, format, screen::has_colours(&stderr())),
+    }
+    Ok(())
+}
+
+fn write_to<W>(writer: W, filter: Targets, format: LogFormat, colours: bool)
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer);
+    let registry = tracing_subscriber::registry();
+    match format {
+        LogFormat::Text => registry
+            .with(lines.with_ansi(colours).with_filter(filter))
+            .init(),
+        LogFormat::Json => registry
+            .with(
+                lines
+                    .json()
+                    .flatten_event(true)
+                    .with_current_span(false)
+                    .with_filter(filter),
+            )
+            .init(),
+    }
+}
+
+/// For a command that does its work and ends: what goes wrong is said where the command is typed.
+pub fn start_for_command() -> anyhow::Result<()> {
+    let mut settings = LogSettings::default();
+    if let Ok(wish) = std::env::var(LOG_VARIABLE)
+        && !wish.is_empty()
+    {
+        settings.filter =
+            log_filter(&wish).with_context(|| format!("{LOG_VARIABLE} cannot be used"))?;
+    }
+    start(settings)
+}
