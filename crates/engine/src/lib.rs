@@ -24,7 +24,6 @@ mod agents;
 mod ask_numbers;
 mod codec;
 mod grants;
-mod keeper;
 mod library;
 pub mod limits;
 mod prompts;
@@ -35,17 +34,17 @@ mod trust;
 mod turn;
 
 pub use grants::Grants;
-pub use keeper::{Checkpoints, VaultPlace};
 pub use session::outbox::{Delivered, Ended, Held, Listener, Slot};
 pub use session::state::{ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
+pub use snapshots::{Checkpoints, VaultPlace};
 
 use ask_numbers::AskNumbers;
-use keeper::Keepers;
 use library::Births;
 use limits::NOTICES_MAX;
 use registry::Registry;
 use session::Mail;
+use snapshots::Keepers;
 
 /// What an engine is started with.
 #[derive(Clone, Debug)]
@@ -155,6 +154,12 @@ impl Engine {
             tools::web::Key::Searxng => searxng.clone().map(SecretString::from),
         };
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
+        let keepers = Keepers::new(snapshots::Settings {
+            home: config.home.clone(),
+            workspace_data: config.workspace_data.clone(),
+            checkpoints: config.checkpoints,
+            clock: Arc::new(now),
+        });
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
             grants: Grants::new(Arc::clone(&store)),
@@ -166,7 +171,7 @@ impl Engine {
             config,
             registry: Registry::default(),
             births: Births::default(),
-            keepers: Keepers::default(),
+            keepers,
             notices: broadcast::channel(NOTICES_MAX).0,
             // Grows over restarts without a write: no process changes a list a thousand times
             // per millisecond.

@@ -18,7 +18,6 @@ use crate::{Shared, now};
 
 mod asks;
 mod calls;
-mod checkpointing;
 mod checkpoints;
 mod given;
 mod granting;
@@ -31,12 +30,11 @@ mod titling;
 mod turns;
 pub mod waking;
 
-use checkpointing::Checkpointing;
-pub use checkpointing::Shown;
 use live::Live;
 use outbox::{Ended, Listener, Outbox};
 use recorder::{Append, Recorder};
 use shrinking::Shrinking;
+use snapshots::{Checkpointing, Shown};
 use state::ThreadState;
 use turns::TurnHandle;
 
@@ -136,7 +134,7 @@ pub struct Session {
     title_asked: bool,
     seen: Arc<tools::Seen>,
     /// Boxed, because most of the time it only waits.
-    checkpoints: Box<Checkpointing>,
+    checkpoints: Box<Checkpointing<oneshot::Sender<Outcome>>>,
     appending: Option<BoxFuture<'static, Result<(), StoreError>>>,
     list_row_sent: bool,
     /// Whether lists know of it: a thread that is not kept yet is in none.
@@ -444,11 +442,14 @@ impl Session {
     async fn end(mut self: Box<Self>, ended: Ended) {
         // A turn that waits for an answer must see that none will come.
         self.waiters.clear();
-        self.checkpoints.refuse(match ended {
+        let refusal = match ended {
             Ended::Asleep => Refusal::shutting_down(),
             Ended::Deleted => Refusal::unknown_thread(self.card.id),
             Ended::Failed => Refusal::new(Why::Internal, "the session ended; try again"),
-        });
+        };
+        if let Some(reply) = self.checkpoints.abandon() {
+            let _ = reply.send(Err(refusal));
+        }
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
         }

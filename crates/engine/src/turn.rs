@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use snapshots::Writing;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use vocabulary::{
@@ -22,7 +23,6 @@ mod trusting;
 pub mod writing;
 
 use meter::Meter;
-use writing::Writing;
 
 /// What a turn says to its session.
 pub enum FromTurn {

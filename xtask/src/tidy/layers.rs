@@ -3,16 +3,17 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 10] = [
+const TABLE: [(&str, &[&str]); 11] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
         "engine",
-        &["vocabulary", "store", "providers", "tools", "checkpoints"],
+        &["vocabulary", "store", "providers", "tools", "snapshots"],
     ),
     ("providers", &[]),
     ("tools", &[]),
     ("checkpoints", &[]),
+    ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
     (
         "server",
@@ -31,8 +32,10 @@ const TABLE: [(&str, &[&str]); 10] = [
     ("testkit", &[]),
 ];
 
-/// In tests a crate may also use these.
-const DEV_ONLY: [&str; 1] = ["testkit"];
+/// In tests every crate may also use this.
+const DEV_ONLY: &str = "testkit";
+/// In tests a crate may also look behind the one it uses.
+const DEV_ALSO: [(&str, &str); 1] = [("engine", "checkpoints")];
 
 pub fn check(manifests: &[(String, String)]) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -53,7 +56,8 @@ fn check_manifest(path: &str, text: &str, findings: &mut Vec<Finding>) {
     };
     for (section, dependency, line) in dependencies(text) {
         let ours = TABLE.iter().any(|(known, _)| *known == dependency);
-        let dev = section.ends_with("dev-dependencies") && DEV_ONLY.contains(&dependency);
+        let in_tests = dependency == DEV_ONLY || DEV_ALSO.contains(&(name, dependency));
+        let dev = section.ends_with("dev-dependencies") && in_tests;
         if ours && !dev && !allowed.contains(&dependency) {
             let what = format!(
                 "`{name}` may not use `{dependency}` in [{section}]; {}",
@@ -134,6 +138,15 @@ mod tests {
             found("server", "[dependencies]\ntestkit.workspace = true").len(),
             1
         );
+    }
+
+    #[test]
+    fn tests_may_look_behind_a_crate() {
+        assert!(found("engine", "[dev-dependencies]\ncheckpoints.workspace = true").is_empty());
+        let product = found("engine", "[dependencies]\ncheckpoints.workspace = true");
+        assert_eq!(product.len(), 1);
+        let other = found("store", "[dev-dependencies]\ncheckpoints.workspace = true");
+        assert_eq!(other.len(), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use snapshots::Writing;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -17,7 +18,6 @@ use super::state::CallState;
 use crate::agents::{Agent, model::ModelAgent};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::turn::meter::Meter;
-use crate::turn::writing::Writing;
 use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn, TurnEnd};
 
 /// How long an abandoned turn may take to let go of its processes.
@@ -230,7 +230,7 @@ impl Session {
         if outcome == TurnOutcome::Completed {
             self.think_of_title();
         }
-        self.checkpoint_turn(writing);
+        self.checkpoints.turn_over(writing);
         Ok(())
     }
 

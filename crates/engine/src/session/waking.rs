@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use snapshots::Checkpointing;
 use store::{Lease, Loaded};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -10,7 +11,6 @@ use vocabulary::{
     Event, Fact, Refusal, Seq, Thread, ToolCall, TurnError, TurnErrorKind, TurnOutcome,
 };
 
-use super::checkpointing::Checkpointing;
 use super::live::{Live, from_draft};
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Standing};
@@ -69,7 +69,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
     let (to_mail, mail) = mpsc::channel(MAILBOX_CALLS_MAX);
     let status = watch::Sender::new(state.thread.status);
     let own_mail = to_mail.downgrade();
-    let checkpoints = Box::new(Checkpointing::new(shared, &card));
+    let checkpoints = Box::new(Checkpointing::new(&shared.keepers, &card));
     let handle = Handle {
         mail: to_mail,
         card: Arc::clone(&card),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use checkpoints::{Moment, Outline, Vault};
 use vocabulary::{Checkpoint, Checkpoints, Standing, Timestamp};
 
-use super::{Found, words};
+use crate::{Found, translate};
 
 /// What the vault has of a thread.
 pub struct Shelf {
@@ -58,7 +58,7 @@ impl Shelf {
         let (kept, list) = match wanted {
             Wanted::Outline => (vault.outline(thread)?, None),
             Wanted::List => match vault.kept(thread)? {
-                Some(kept) => (Some(kept.outline()), Some(words::list(&kept))),
+                Some(kept) => (Some(kept.outline()), Some(translate::list(&kept))),
                 None => (None, None),
             },
         };

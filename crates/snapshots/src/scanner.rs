@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use checkpoints::{Error, Limits, Policy, Progress, Scan, Vault, Work};
+use checkpoints::{Error, Policy, Progress, Scan, Vault, Work};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OnceCell, Semaphore, mpsc};
 use tokio::time::Instant;
@@ -16,41 +16,14 @@ use vocabulary::{FileVersion, ThreadId, Timestamp};
 use crate::limits::{
     PROGRESS_AFTER, PROGRESS_EVERY, PRUNE_EVERY, VAULT_READS_MAX, WORKSPACE_NEWS_MAX,
 };
-use crate::{Config, now};
-
-mod looks;
-mod place;
-mod shelf;
-pub mod thread;
-mod trouble;
-pub mod words;
-
-pub use looks::{Haste, Ticket};
-pub use place::VaultPlace;
-pub use shelf::{Shelf, Summary, Wanted};
-pub use trouble::Trouble;
-
-use looks::Line;
-
-/// Whether files are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checkpoints {
-    On { limits: Limits, policy: Policy },
-    Off,
-}
-
-impl Default for Checkpoints {
-    fn default() -> Self {
-        Self::On {
-            limits: Limits::default(),
-            policy: Policy::default(),
-        }
-    }
-}
+use crate::scan_queue::Line;
+use crate::{Checkpoints, Clock, Settings, Trouble, VaultPlace, translate};
 
 /// The keepers of all workspaces where threads are awake.
-#[derive(Default)]
-pub struct Keepers(Mutex<HashMap<PathBuf, Weak<Keeper>>>);
+pub struct Keepers {
+    settings: Settings,
+    awake: Mutex<HashMap<PathBuf, Weak<Keeper>>>,
+}
 
 /// What happens to a workspace, as its sessions hear it.
 #[derive(Clone, Debug)]
@@ -71,42 +44,55 @@ pub struct Found {
 }
 
 pub struct Keeper {
-    workspace: PathBuf,
+    pub(crate) workspace: PathBuf,
     place: VaultPlace,
     policy: Policy,
     vault: OnceCell<Arc<Vault>>,
     /// A vault has one connection: without this, a hundred sessions would wait for it in a hundred
     /// threads, each with a stack and a heap of its own.
     reads: Arc<Semaphore>,
-    line: Mutex<Line>,
+    pub(crate) line: Mutex<Line>,
     /// Somebody does not want to wait.
-    hurry: Notify,
+    pub(crate) hurry: Notify,
     /// Each session has a channel of its own: one for all would be a lock that every round of every
     /// session takes.
     listeners: Mutex<Vec<mpsc::Sender<News>>>,
     pruned_at: Mutex<Option<Instant>>,
     /// Restores of this process that are under way.
-    restores: AtomicUsize,
+    pub(crate) restores: AtomicUsize,
     cancel: Arc<AtomicBool>,
+    clock: Clock,
 }
 
 /// The first state of a workspace that a vault has: everything in it is new, nothing changed.
 const FIRST_MOMENT: i64 = 1;
 
 impl Keepers {
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            awake: Mutex::default(),
+        }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        (self.settings.clock)()
+    }
+
     /// The keeper of a directory; none where files are not kept.
-    pub fn of(&self, config: &Config, directory: &Path) -> Option<Arc<Keeper>> {
-        let Checkpoints::On { limits, policy } = config.checkpoints else {
+    pub fn of(&self, directory: &Path) -> Option<Arc<Keeper>> {
+        let settings = &self.settings;
+        let Checkpoints::On { limits, policy } = settings.checkpoints else {
             return None;
         };
-        let mut keepers = self.0.lock();
+        let mut keepers = self.awake.lock();
         if let Some(keeper) = keepers.get(directory).and_then(Weak::upgrade) {
             return Some(keeper);
         }
         keepers.retain(|_, keeper| keeper.strong_count() > 0);
         let keeper = Arc::new(Keeper {
             workspace: directory.to_owned(),
-            place: VaultPlace::new(&config.home, &config.workspace_data, directory, limits),
+            place: VaultPlace::new(&settings.home, &settings.workspace_data, directory, limits),
             policy,
             vault: OnceCell::new(),
             reads: Arc::new(Semaphore::new(VAULT_READS_MAX)),
@@ -116,6 +102,7 @@ impl Keepers {
             pruned_at: Mutex::default(),
             restores: AtomicUsize::new(0),
             cancel: Arc::default(),
+            clock: Arc::clone(&settings.clock),
         });
         keepers.insert(directory.to_owned(), Arc::downgrade(&keeper));
         Some(keeper)
@@ -123,13 +110,17 @@ impl Keepers {
 
     /// The process is about to end: nothing is worth waiting for any more.
     pub fn cancel(&self) {
-        for keeper in self.0.lock().values().filter_map(Weak::upgrade) {
+        for keeper in self.awake.lock().values().filter_map(Weak::upgrade) {
             keeper.cancel.store(true, Ordering::Relaxed);
         }
     }
 }
 
 impl Keeper {
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
     pub fn news(&self) -> mpsc::Receiver<News> {
         let (listener, news) = mpsc::channel(WORKSPACE_NEWS_MAX);
         let mut listeners = self.listeners.lock();
@@ -204,7 +195,7 @@ impl Keeper {
     }
 
     /// The same, and those who wait hear how far it is when it takes long.
-    async fn work_aloud<T: Send + 'static>(
+    pub(crate) async fn work_aloud<T: Send + 'static>(
         &self,
         doing: &'static str,
         work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
@@ -216,7 +207,7 @@ impl Keeper {
             match tokio::time::timeout(patience, &mut done).await {
                 Ok(done) => return done,
                 Err(_) => {
-                    let line = words::progress(doing, *progress.lock());
+                    let line = translate::progress(doing, *progress.lock());
                     self.tell(&News::Progress(line));
                     patience = PROGRESS_EVERY;
                 }
@@ -226,7 +217,7 @@ impl Keeper {
 
     /// Keeps what lies at these paths now.
     pub async fn record(&self, paths: Vec<PathBuf>) -> Result<Found, Trouble> {
-        let at = now();
+        let at = self.now();
         let record = move |vault: &Vault, work: &Work<'_>| vault.record(work, &paths);
         let scan = self.work(record).await?;
         self.tell_files(&scan);
@@ -238,7 +229,7 @@ impl Keeper {
         if scan.moment.0 <= FIRST_MOMENT {
             return;
         }
-        let files = words::files(&scan.changes);
+        let files = translate::files(&scan.changes);
         if !files.is_empty() {
             self.tell(&News::Files(files.into()));
         }
@@ -308,7 +299,7 @@ impl Keeper {
     }
 }
 
-fn found(scan: &Scan, at: Timestamp) -> Found {
+pub(crate) fn found(scan: &Scan, at: Timestamp) -> Found {
     Found {
         moment: scan.moment,
         at,
@@ -317,7 +308,7 @@ fn found(scan: &Scan, at: Timestamp) -> Found {
 }
 
 /// Runs where blocking is fine.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Trouble> {
     match tokio::task::spawn_blocking(work).await {

@@ -9,9 +9,8 @@ use checkpoints::{How, Moment, Step, Trigger, Vault, Work, Working};
 use tokio::sync::watch;
 use vocabulary::{CheckpointId, Refusal, ThreadId, Timestamp, Why};
 
-use super::shelf::{Shelf, Wanted};
-use super::{Found, Haste, Keeper, Ticket, Trouble, words};
 use crate::limits::ORIGINAL_WAIT_MAX;
+use crate::{Found, Haste, Keeper, Shelf, Ticket, Trouble, Wanted, translate};
 
 /// The files of a thread, as its session and its turns share them.
 pub struct ThreadFiles {
@@ -68,6 +67,15 @@ pub enum Failure {
     /// It could not be done as things stand; nothing is wrong.
     Refused(Refusal),
     Broken(Trouble),
+}
+
+impl Failure {
+    pub fn into_refusal(self) -> Refusal {
+        match self {
+            Failure::Refused(refusal) => refusal,
+            Failure::Broken(trouble) => trouble.refusal(),
+        }
+    }
 }
 
 impl From<Trouble> for Failure {
@@ -383,7 +391,7 @@ pub fn unknown(id: CheckpointId) -> Refusal {
 fn left_alone(steps: &[Step]) -> Option<String> {
     let skipped = |step: &&Step| matches!(step.how, How::Skip(_));
     let mut skipped = steps.iter().filter(skipped);
-    let first = words::touched(skipped.next()?.clone());
+    let first = translate::touched(skipped.next()?.clone());
     let more = skipped.count();
     let vocabulary::Touch::Skip { why } = first.how else {
         return None;

@@ -1,4 +1,4 @@
-//! What a session has under way for its thread's checkpoints: how they stand, what it hears of its
+//! What is under way for a thread's checkpoints while it is awake: how they stand, what happens in its
 //! workspace, and the work that is done one piece at a time.
 
 use std::collections::VecDeque;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use checkpoints::Moment;
 use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use vocabulary::{CheckpointNews, Refusal, Standing, ThreadCard};
+use vocabulary::{CheckpointNews, Standing, ThreadCard, ThreadId};
 
-use super::{Outcome, ready};
-use crate::keeper::thread::{Ended, Task, ThreadFiles};
-use crate::keeper::{News, Shelf, Summary, Trouble, Wanted};
 use crate::limits::{CHECKPOINTS_TOLD_AT_ONCE, CHECKPOINTS_TOLD_EVERY};
-use crate::turn::writing::Writing;
-use crate::{Shared, now};
+use crate::{Ended, Keepers, News, Shelf, Summary, Task, ThreadFiles, Trouble, Wanted, Writing};
 
-/// The checkpoints of a thread as the rest of the engine sees them.
+mod handling;
+
+pub use handling::{Handled, Report};
+
+/// The checkpoints of a thread as everybody but its session sees them.
 pub struct Shown {
     pub now: Summary,
     /// Whether somebody saw that they are being prepared, and must be told when they are.
@@ -34,17 +34,18 @@ impl Shown {
     }
 }
 
-/// What a session has to do with its thread's checkpoints.
-pub struct Checkpointing {
+/// What a session has to do with its thread's checkpoints. `R` is where a client's call is answered.
+pub struct Checkpointing<R> {
+    thread: ThreadId,
     /// None where files are not kept.
-    pub files: Option<Arc<ThreadFiles>>,
+    files: Option<Arc<ThreadFiles>>,
     pub shown: watch::Sender<Shown>,
     news: Option<mpsc::Receiver<News>>,
     preparing: Option<BoxFuture<'static, Result<Shelf, Trouble>>>,
     running: Option<BoxFuture<'static, Done>>,
-    pub waiting: VecDeque<BoxFuture<'static, Done>>,
+    waiting: VecDeque<BoxFuture<'static, Done>>,
     /// What a client wants done and is not done yet.
-    pub asked: Option<(Asked, oneshot::Sender<Outcome>)>,
+    asked: Option<(Asked, R)>,
     /// When the list was told last.
     told_at: Option<Instant>,
     /// When it is to be told, if it is not before.
@@ -80,10 +81,10 @@ pub enum Came {
     Done(Box<Done>),
 }
 
-impl Checkpointing {
+impl<R> Checkpointing<R> {
     /// For a session that begins.
-    pub fn new(shared: &Shared, card: &ThreadCard) -> Self {
-        let keeper = shared.keepers.of(&shared.config, &card.directory);
+    pub fn new(keepers: &Keepers, card: &ThreadCard) -> Self {
+        let keeper = keepers.of(&card.directory);
         let standing = match keeper {
             Some(_) => Standing::Initializing,
             None => Standing::Failed {
@@ -93,7 +94,7 @@ impl Checkpointing {
         let now = Summary {
             standing,
             directory: None,
-            created_at: now(),
+            created_at: keepers.now(),
             count: 0,
             last: None,
         };
@@ -101,6 +102,7 @@ impl Checkpointing {
         let files = keeper.map(|keeper| ThreadFiles::new(keeper, card.id));
         let preparing = files.as_ref().map(|files| Arc::clone(files).prepare());
         Self {
+            thread: card.id,
             files,
             shown: watch::Sender::new(Shown {
                 now,
@@ -148,16 +150,16 @@ impl Checkpointing {
         asked.is_some_and(|(asked, _)| *asked == Asked::Restore)
     }
 
-    pub fn waits(&self) -> bool {
+    fn waits(&self) -> bool {
         self.preparing.is_some() || self.running.is_some()
     }
 
-    pub fn standing(&self) -> Standing {
+    fn standing(&self) -> Standing {
         self.shown.borrow().now.standing.clone()
     }
 
     /// Does it when what was to be done before is done.
-    pub fn perform(&mut self, task: Task, cause: Cause) {
+    fn perform(&mut self, task: Task, cause: Cause) {
         let Some(files) = self.files.clone() else {
             return;
         };
@@ -185,13 +187,13 @@ impl Checkpointing {
     }
 
     /// The list is told now.
-    pub fn told(&mut self) {
+    fn told(&mut self) {
         self.told_at = Some(Instant::now());
         self.tell_at = None;
     }
 
     /// It is not, and will be when it was not for long enough.
-    pub fn tell_later(&mut self) {
+    fn tell_later(&mut self) {
         let now = Instant::now();
         let told_at = self.told_at.unwrap_or(now);
         self.tell_at
@@ -213,20 +215,18 @@ impl Checkpointing {
     }
 
     /// A piece of work is over; there may be more.
-    pub fn rest(&self) {
+    fn rest(&self) {
         let at_work = self.running.is_some();
         self.shown.send_modify(|shown| shown.at_work = at_work);
     }
 
-    /// The session ends before what a client wanted is done.
-    pub fn refuse(&mut self, refusal: Refusal) {
-        if let Some((_, reply)) = self.asked.take() {
-            let _ = reply.send(Err(refusal));
-        }
+    /// Who waits for what a client wanted, when the session ends before it is done.
+    pub fn abandon(&mut self) -> Option<R> {
+        self.asked.take().map(|(_, reply)| reply)
     }
 
     /// Shows how things stand now; whether somebody is owed to hear of it.
-    pub fn show(&mut self, now: Summary, original: Option<Moment>) -> bool {
+    fn show(&mut self, now: Summary, original: Option<Moment>) -> bool {
         let prepared = now.standing != Standing::Initializing;
         let mut owed = false;
         self.shown.send_modify(|shown| {
@@ -238,7 +238,7 @@ impl Checkpointing {
     }
 
     /// Lets go of what is kept of a thread that is gone, once nothing is done to it any more.
-    pub fn forget(&mut self, card: &ThreadCard) {
+    pub fn forget(&mut self) {
         let Some(files) = self.files.take() else {
             return;
         };
@@ -248,7 +248,7 @@ impl Checkpointing {
             .into_iter()
             .chain(self.waiting.drain(..));
         let work: Vec<_> = work.collect();
-        files.keeper.forget(card.id, async move {
+        files.keeper.forget(self.thread, async move {
             for each in work {
                 each.await;
             }
@@ -264,4 +264,12 @@ async fn hear(news: &mut Option<mpsc::Receiver<News>>) -> News {
         }
     }
     std::future::pending().await
+}
+
+/// Waits for a future that may not be there.
+async fn ready<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
 }

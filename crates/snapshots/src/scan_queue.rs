@@ -10,9 +10,9 @@ use checkpoints::{Before, Vault, Work};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::{Found, Keeper, Trouble, blocking, found};
 use crate::limits::{LOOKS_REST_FACTOR, LOOKS_WAITING_MAX};
-use crate::now;
+use crate::scanner::{blocking, found};
+use crate::{Found, Keeper, Trouble};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Haste {
@@ -99,7 +99,7 @@ impl Keeper {
 
     async fn take_looks(self: Arc<Self>) {
         while let Some(look) = self.next_look().await {
-            let (began, at) = (Instant::now(), now());
+            let (began, at) = (Instant::now(), self.now());
             let taken = Arc::clone(&look);
             let scan = move |vault: &Vault, work: &Work<'_>| vault.scan(work, Some(&taken.before));
             let done = self.work_aloud("looking at the workspace", scan).await;
