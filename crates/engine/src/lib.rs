@@ -37,14 +37,14 @@ pub use grants::Grants;
 pub use session::outbox::{Delivered, Ended, Held, Listener, Slot};
 pub use session::state::{ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
-pub use snapshots::{Checkpoints, VaultPlace};
+pub use snapshots::{CheckpointSetting, VaultPlace};
 
 use ask_numbers::AskNumbers;
 use library::Births;
 use limits::NOTICES_MAX;
 use registry::Registry;
 use session::Mail;
-use snapshots::Keepers;
+use snapshots::WorkspaceScanners;
 
 /// What an engine is started with.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ pub struct Config {
     /// What turns and threads may spend that have no budgets of their own.
     pub budgets: Budgets,
     /// Whether the files of workspaces are kept.
-    pub checkpoints: Checkpoints,
+    pub checkpoints: CheckpointSetting,
 }
 
 /// How commands are fenced in.
@@ -108,7 +108,7 @@ pub struct Shared {
     pub(crate) config: Config,
     pub(crate) registry: Registry,
     pub(crate) births: Births,
-    pub(crate) keepers: Keepers,
+    pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
     notices: broadcast::Sender<Arc<(TenantId, Notice)>>,
@@ -154,7 +154,7 @@ impl Engine {
             tools::web::Key::Searxng => searxng.clone().map(SecretString::from),
         };
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
-        let keepers = Keepers::new(snapshots::Settings {
+        let scanners = WorkspaceScanners::new(snapshots::SnapshotSettings {
             home: config.home.clone(),
             workspace_data: config.workspace_data.clone(),
             checkpoints: config.checkpoints,
@@ -171,7 +171,7 @@ impl Engine {
             config,
             registry: Registry::default(),
             births: Births::default(),
-            keepers,
+            scanners,
             notices: broadcast::channel(NOTICES_MAX).0,
             // Grows over restarts without a write: no process changes a list a thousand times
             // per millisecond.
@@ -270,7 +270,7 @@ impl Engine {
             // Ends by itself: every session has the deadline, and a closed channel is an end too.
             let _ = stopped.await;
         }
-        self.shared.keepers.cancel();
+        self.shared.scanners.cancel();
         if let Some(sandbox) = self.shared.sandbox.get() {
             sandbox.remove_temporary();
         }

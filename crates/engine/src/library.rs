@@ -423,8 +423,8 @@ async fn delete(
     if !shared.store.delete(lease).await.map_err(storage)? {
         return Err(Refusal::unknown_thread(thread));
     }
-    if let Some(keeper) = shared.keepers.of(&card.directory) {
-        keeper.forget(thread, std::future::ready(()));
+    if let Some(scanner) = shared.scanners.of(&card.directory) {
+        scanner.forget(thread, std::future::ready(()));
     }
     shared.grants.thread_deleted(&card.tenant, thread).await;
     shared.thread_removed(&card);

@@ -34,7 +34,7 @@ use live::Live;
 use outbox::{Ended, Listener, Outbox};
 use recorder::{Append, Recorder};
 use shrinking::Shrinking;
-use snapshots::{Checkpointing, Shown};
+use snapshots::{CheckpointTasks, PublishedCheckpoints};
 use state::ThreadState;
 use turns::TurnHandle;
 
@@ -104,7 +104,7 @@ pub struct Handle {
     pub outbox: Arc<Outbox>,
     pub status: watch::Receiver<Status>,
     /// How the thread's checkpoints stand.
-    pub checkpoints: watch::Sender<Shown>,
+    pub checkpoints: watch::Sender<PublishedCheckpoints>,
 }
 
 pub struct Session {
@@ -134,7 +134,7 @@ pub struct Session {
     title_asked: bool,
     seen: Arc<tools::Seen>,
     /// Boxed, because most of the time it only waits.
-    checkpoints: Box<Checkpointing<oneshot::Sender<Outcome>>>,
+    checkpoints: Box<CheckpointTasks<oneshot::Sender<Outcome>>>,
     appending: Option<BoxFuture<'static, Result<(), StoreError>>>,
     list_row_sent: bool,
     /// Whether lists know of it: a thread that is not kept yet is in none.
@@ -217,8 +217,8 @@ impl Session {
                 self.drafting = None;
                 result.map_err(storage)?;
             }
-            came = self.checkpoints.next() => {
-                self.take_in_checkpoints(came)?;
+            event = self.checkpoints.next() => {
+                self.take_in_checkpoints(event)?;
                 unasked = !self.recorder.kept;
             }
             mail = self.mail.recv() => match mail {

@@ -55,7 +55,7 @@ pub struct Settings {
     pub budgets: Budgets,
     pub sandbox: Fence,
     /// Whether the files of workspaces are kept.
-    pub checkpoints: engine::Checkpoints,
+    pub checkpoints: engine::CheckpointSetting,
     /// Hosts on private networks that the web tools may ask.
     pub allow_private: Vec<String>,
     /// Text of a rehearsal script.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use engine::{Checkpoints, Fence};
+use engine::{CheckpointSetting, Fence};
 use server::cli::{ApprovalsChoice, Arguments, CheckpointsChoice, Command, SandboxChoice};
 use server::greeting::{self, Tone};
 use server::limits::LAST_WORK_MAX;
@@ -131,8 +131,8 @@ fn settings(arguments: Arguments) -> anyhow::Result<Settings> {
             SandboxChoice::Off => Fence::Nothing,
         },
         checkpoints: match arguments.checkpoints {
-            CheckpointsChoice::On => Checkpoints::default(),
-            CheckpointsChoice::Off => Checkpoints::Off,
+            CheckpointsChoice::On => CheckpointSetting::default(),
+            CheckpointsChoice::Off => CheckpointSetting::Off,
         },
         allow_private: arguments.allow_private,
         budgets: Budgets {

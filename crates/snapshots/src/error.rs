@@ -8,46 +8,46 @@ use vocabulary::{Refusal, Why};
 
 /// Why files could not be kept, as often told as there are people who waited.
 #[derive(Clone, Debug)]
-pub enum Trouble {
+pub enum SnapshotError {
     Vault(Arc<Error>),
     /// The work ended without a word.
     Interrupted,
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for SnapshotError {
     fn from(error: Error) -> Self {
-        Trouble::Vault(Arc::new(error))
+        SnapshotError::Vault(Arc::new(error))
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Vault(error) => error.fmt(f),
-            Trouble::Interrupted => f.write_str("the work on checkpoints was interrupted"),
+            SnapshotError::Vault(error) => error.fmt(f),
+            SnapshotError::Interrupted => f.write_str("the work on checkpoints was interrupted"),
         }
     }
 }
 
-impl Trouble {
+impl SnapshotError {
     /// Whether the work was given up because the process ends.
     pub fn is_cancelled(&self) -> bool {
         match self {
-            Trouble::Vault(error) => matches!(**error, Error::Cancelled),
-            Trouble::Interrupted => true,
+            SnapshotError::Vault(error) => matches!(**error, Error::Cancelled),
+            SnapshotError::Interrupted => true,
         }
     }
 
     /// Whether nothing is kept of the thread any more.
     pub fn is_not_begun(&self) -> bool {
         match self {
-            Trouble::Vault(error) => matches!(**error, Error::NotBegun),
-            Trouble::Interrupted => false,
+            SnapshotError::Vault(error) => matches!(**error, Error::NotBegun),
+            SnapshotError::Interrupted => false,
         }
     }
 
     pub fn refusal(&self) -> Refusal {
-        let Trouble::Vault(error) = self else {
+        let SnapshotError::Vault(error) = self else {
             return Refusal::new(Why::Internal, self.to_string());
         };
         let why = match &**error {

@@ -1,8 +1,8 @@
 //! Checkpoints for threads: between the vaults of `checkpoints`, which block and know no thread, and
-//! whoever runs threads. One keeper per workspace shares its looks among all sessions there; the work
+//! whoever runs threads. One scanner per workspace shares its scans among all sessions there; the work
 //! on a thread's checkpoints is done one piece at a time; what comes of it is given back to be told.
 //!
-//! Nothing here records a fact or knows a session: a [`Report`] says what to tell.
+//! Nothing here records a fact or knows a session: a [`SnapshotReport`] says what to tell.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,25 +22,28 @@ mod translate;
 mod turn_writes;
 mod vault_place;
 
-pub use error::Trouble;
-pub use reads::{Reads, state};
-pub use scan_queue::{Haste, Ticket};
-pub use scanner::{Found, Keeper, Keepers, News};
-pub use tasks::{Asked, Came, Cause, Checkpointing, Done, Handled, Report, Shown};
-pub use thread_files::{Ended, Failure, Task, ThreadFiles};
-pub use thread_snapshots::{Shelf, Summary, Wanted};
+pub use error::SnapshotError;
+pub use reads::{CheckpointReads, state};
+pub use scan_queue::{PendingScan, ScanPriority};
+pub use scanner::{ScanResult, WorkspaceEvent, WorkspaceScanner, WorkspaceScanners};
+pub use tasks::{
+    CheckpointRequest, CheckpointTasks, FinishedTask, PublishedCheckpoints, SnapshotEvent,
+    SnapshotReport, TaskCause, TaskEffects,
+};
+pub use thread_files::{CheckpointTask, TaskFailure, TaskResult, ThreadFiles};
+pub use thread_snapshots::{CheckpointSummary, SnapshotDetail, ThreadSnapshots};
 pub use translate::inside;
-pub use turn_writes::{Write, Writing};
+pub use turn_writes::{TurnWrites, WriteScope};
 pub use vault_place::VaultPlace;
 
 /// Whether files are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checkpoints {
+pub enum CheckpointSetting {
     On { limits: Limits, policy: Policy },
     Off,
 }
 
-impl Default for Checkpoints {
+impl Default for CheckpointSetting {
     fn default() -> Self {
         Self::On {
             limits: Limits::default(),
@@ -49,17 +52,17 @@ impl Default for Checkpoints {
     }
 }
 
-/// What the keepers of all workspaces are started with.
+/// What the scanners of all workspaces are started with.
 #[derive(Clone)]
-pub struct Settings {
+pub struct SnapshotSettings {
     /// Where our data lies.
     pub home: PathBuf,
     /// The folder in a workspace that holds its settings.
     pub workspace_data: PathBuf,
-    pub checkpoints: Checkpoints,
+    pub checkpoints: CheckpointSetting,
     /// What time it is.
-    pub clock: Clock,
+    pub clock: SnapshotClock,
 }
 
 /// Tells the time; whoever runs threads has one for everything.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+pub type SnapshotClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

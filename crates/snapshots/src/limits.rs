@@ -14,10 +14,10 @@ pub const RESTORE_WAIT_MAX: Duration = Duration::from_secs(30);
 pub const AFTER_WRITE_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Short reads and writes of one vault that run at the same time.
 pub const VAULT_READS_MAX: usize = 4;
-/// Looks at a workspace that nobody waits for urgently rest this many times as long as one takes.
-pub const LOOKS_REST_FACTOR: u32 = 9;
-/// Looks at one workspace that wait; more are merged into the last of them.
-pub const LOOKS_WAITING_MAX: usize = 8;
+/// Scans of a workspace that nobody waits for urgently rest this many times as long as one takes.
+pub const SCANS_REST_FACTOR: u32 = 9;
+/// Scans of one workspace that wait; more are merged into the last of them.
+pub const SCANS_WAITING_MAX: usize = 8;
 /// Checkpoints of one thread that wait to be taken; further ones are left out.
 pub const CHECKPOINTS_WAITING_MAX: usize = 16;
 /// All checkpoints of a thread are told after every turn as long as there are at most this many;
@@ -33,6 +33,6 @@ pub const DIFF_BYTES_MAX: usize = 4 << 20;
 pub const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 /// What happened to a workspace and its sessions have not heard yet.
-pub const WORKSPACE_NEWS_MAX: usize = 64;
+pub const WORKSPACE_EVENTS_MAX: usize = 64;
 /// Checkpoints are pruned this often where any are taken.
 pub const PRUNE_EVERY: Duration = Duration::from_secs(3_600);

@@ -11,27 +11,30 @@ use vocabulary::{
 
 use crate::limits::{CHECKPOINTS_WAIT, DIFF_BYTES_MAX};
 use crate::thread_files::unknown;
-use crate::{Keeper, Keepers, Shown, Summary, Trouble, translate};
+use crate::{
+    CheckpointSummary, PublishedCheckpoints, SnapshotError, WorkspaceScanner, WorkspaceScanners,
+    translate,
+};
 
 /// How they stand; those that are still being prepared are waited for a moment.
 pub async fn state(
-    keepers: &Keepers,
+    scanners: &WorkspaceScanners,
     card: &ThreadCard,
-    shown: &watch::Sender<Shown>,
+    published: &watch::Sender<PublishedCheckpoints>,
 ) -> Result<Checkpoints, Refusal> {
     // Too late is fine: then that is the answer.
-    let mut seen = shown.subscribe();
-    let settled = seen.wait_for(Shown::is_settled);
+    let mut seen = published.subscribe();
+    let settled = seen.wait_for(PublishedCheckpoints::is_settled);
     let _ = tokio::time::timeout(CHECKPOINTS_WAIT, settled).await;
     let mut state = None;
-    shown.send_if_modified(|shown| {
-        shown.owed |= shown.now.standing == Standing::Initializing;
-        state = Some(shown.now.clone());
+    published.send_if_modified(|published| {
+        published.owed |= published.now.standing == Standing::Initializing;
+        state = Some(published.now.clone());
         false
     });
     let unread = || Refusal::new(Why::Internal, "checkpoints could not be read");
     let mut state = state.ok_or_else(unread)?;
-    let list = match list(keepers, card, &state).await {
+    let list = match list(scanners, card, &state).await {
         Ok(list) => list,
         Err(refusal) => {
             let why = refusal.message;
@@ -44,44 +47,47 @@ pub async fn state(
 
 /// The checkpoints themselves, where there are any: no session holds them.
 async fn list(
-    keepers: &Keepers,
+    scanners: &WorkspaceScanners,
     card: &ThreadCard,
-    state: &Summary,
+    state: &CheckpointSummary,
 ) -> Result<Vec<Checkpoint>, Refusal> {
     if state.count == 0 {
         return Ok(Vec::new());
     }
-    let keeper = keeper_of(keepers, card)?;
+    let scanner = scanner_of(scanners, card)?;
     let thread = card.id.to_string();
-    let kept = keeper.read(move |vault| vault.kept(&thread)).await;
+    let kept = scanner.read(move |vault| vault.kept(&thread)).await;
     let kept = kept.map_err(refused)?;
     Ok(kept.as_ref().map(translate::list).unwrap_or_default())
 }
 
-fn keeper_of(keepers: &Keepers, card: &ThreadCard) -> Result<Arc<Keeper>, Refusal> {
+fn scanner_of(
+    scanners: &WorkspaceScanners,
+    card: &ThreadCard,
+) -> Result<Arc<WorkspaceScanner>, Refusal> {
     let off = || Refusal::new(Why::NotAvailable, "checkpoints are turned off");
-    keepers.of(&card.directory).ok_or_else(off)
+    scanners.of(&card.directory).ok_or_else(off)
 }
 
 /// What can be asked of the files of a thread, awake or asleep.
-pub struct Reads<'a> {
+pub struct CheckpointReads<'a> {
     card: &'a ThreadCard,
-    keeper: Arc<Keeper>,
+    scanner: Arc<WorkspaceScanner>,
     /// As long as nothing happened in the thread only its session knows of it.
     original: Option<Moment>,
 }
 
-impl<'a> Reads<'a> {
+impl<'a> CheckpointReads<'a> {
     /// `awake` is how the checkpoints of the thread stand, if it is awake.
     pub fn of(
-        keepers: &Keepers,
+        scanners: &WorkspaceScanners,
         card: &'a ThreadCard,
-        awake: Option<&watch::Sender<Shown>>,
+        awake: Option<&watch::Sender<PublishedCheckpoints>>,
     ) -> Result<Self, Refusal> {
         Ok(Self {
             card,
-            keeper: keeper_of(keepers, card)?,
-            original: awake.and_then(|shown| shown.borrow().original),
+            scanner: scanner_of(scanners, card)?,
+            original: awake.and_then(|published| published.borrow().original),
         })
     }
 
@@ -95,7 +101,7 @@ impl<'a> Reads<'a> {
         let to = self.moments([to]).await?[0];
         let preview =
             move |vault: &Vault, work: &Work<'_>| vault.preview(work, to, path.as_deref());
-        let steps = self.keeper.work(preview).await;
+        let steps = self.scanner.work(preview).await;
         let steps = steps.map_err(refused)?;
         let touched = steps.into_iter().map(translate::touched).collect();
         Ok(CheckpointReply::Preview(touched))
@@ -108,14 +114,14 @@ impl<'a> Reads<'a> {
     ) -> Result<CheckpointReply, Refusal> {
         let [from, to] = self.moments([from, to]).await?;
         let diff = move |vault: &Vault| vault.diff(from, to, DIFF_BYTES_MAX);
-        let diff = self.keeper.read(diff).await.map_err(refused)?;
+        let diff = self.scanner.read(diff).await.map_err(refused)?;
         Ok(CheckpointReply::Diff(diff))
     }
 
     pub async fn history(&self, path: String) -> Result<CheckpointReply, Refusal> {
         let inside = translate::checked_path(&self.card.directory, &path)?;
         let history = move |vault: &Vault| vault.history(&inside);
-        let history = self.keeper.read(history).await.map_err(refused)?;
+        let history = self.scanner.read(history).await.map_err(refused)?;
         if history.is_empty() {
             let message = format!("nothing is kept of {path:?}");
             return Err(Refusal::new(Why::UnknownFile, message));
@@ -127,7 +133,7 @@ impl<'a> Reads<'a> {
     pub async fn file_at(&self, path: String, iteration: u64) -> Result<CheckpointReply, Refusal> {
         let inside = translate::checked_path(&self.card.directory, &path)?;
         let content = move |vault: &Vault| vault.content(&inside, iteration);
-        let (iteration, content) = self.keeper.read(content).await.map_err(refused)?;
+        let (iteration, content) = self.scanner.read(content).await.map_err(refused)?;
         Ok(CheckpointReply::File {
             content,
             iteration: translate::iteration(iteration),
@@ -137,14 +143,14 @@ impl<'a> Reads<'a> {
     /// The states of the files at these checkpoints; `None` is the original.
     async fn moments<const N: usize>(
         &self,
-        wanted: [Option<CheckpointId>; N],
+        detail: [Option<CheckpointId>; N],
     ) -> Result<[Moment; N], Refusal> {
         let thread = self.card.id.to_string();
-        let kept = self.keeper.read(move |vault| vault.kept(&thread)).await;
+        let kept = self.scanner.read(move |vault| vault.kept(&thread)).await;
         let kept = kept.map_err(refused)?;
         let mut moments = [Moment(0); N];
-        for (moment, wanted) in moments.iter_mut().zip(wanted) {
-            *moment = match (wanted, &kept) {
+        for (moment, detail) in moments.iter_mut().zip(detail) {
+            *moment = match (detail, &kept) {
                 (Some(id), Some(kept)) => {
                     let mut list = kept.checkpoints.iter();
                     let found = list.find(|each| each.number == id.0);
@@ -163,6 +169,6 @@ fn nothing_kept() -> Refusal {
     Refusal::new(Why::NotAvailable, "nothing is kept of this thread yet")
 }
 
-fn refused(trouble: Trouble) -> Refusal {
-    trouble.refusal()
+fn refused(error: SnapshotError) -> Refusal {
+    error.refusal()
 }

@@ -1,4 +1,4 @@
-//! Looks at the workspace: one at a time. Whoever needs one that starts from now on shares it with
+//! Scans of the workspace: one at a time. Whoever needs one that starts from now on shares it with
 //! all who came since the last one started; those that nobody waits for urgently rest in between.
 
 use std::collections::VecDeque;
@@ -10,44 +10,44 @@ use checkpoints::{Before, Vault, Work};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::limits::{LOOKS_REST_FACTOR, LOOKS_WAITING_MAX};
-use crate::scanner::{blocking, found};
-use crate::{Found, Keeper, Trouble};
+use crate::limits::{SCANS_REST_FACTOR, SCANS_WAITING_MAX};
+use crate::scanner::{blocking, scan_result};
+use crate::{ScanResult, SnapshotError, WorkspaceScanner};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Haste {
+pub enum ScanPriority {
     /// Some time soon.
     Background,
     /// Somebody waits.
     Urgent,
 }
 
-/// The looks that are still to be taken.
-pub struct Line {
-    waiting: VecDeque<Arc<Look>>,
+/// The scans that are still to be taken.
+pub struct ScanQueue {
+    waiting: VecDeque<Arc<QueuedScan>>,
     at_work: bool,
     /// Before this only what is urgent.
     rest_until: Instant,
 }
 
-/// One look at the workspace that is to come, is under way, or is over.
-struct Look {
+/// One scan of the workspace that is to come, is under way, or is over.
+struct QueuedScan {
     before: Before,
     /// Whether `before` holds anything: it shows files as they were then, not as they are.
     backward: AtomicBool,
     urgent: AtomicBool,
-    outcome: watch::Sender<Option<Result<Found, Trouble>>>,
+    outcome: watch::Sender<Option<Result<ScanResult, SnapshotError>>>,
 }
 
-/// The right to know what a look finds. A look that nobody wants to know of is not taken.
+/// The right to know what a scan finds. A scan that nobody wants to know of is not taken.
 #[derive(Clone)]
-pub struct Ticket {
-    keeper: Arc<Keeper>,
-    look: Arc<Look>,
-    outcome: watch::Receiver<Option<Result<Found, Trouble>>>,
+pub struct PendingScan {
+    scanner: Arc<WorkspaceScanner>,
+    scan: Arc<QueuedScan>,
+    outcome: watch::Receiver<Option<Result<ScanResult, SnapshotError>>>,
 }
 
-impl Line {
+impl ScanQueue {
     pub fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -56,113 +56,116 @@ impl Line {
         }
     }
 
-    /// The look that the next to come shares.
-    fn last(&mut self) -> Arc<Look> {
-        let full = self.waiting.len() >= LOOKS_WAITING_MAX;
+    /// The scan that the next to come shares.
+    fn last(&mut self) -> Arc<QueuedScan> {
+        let full = self.waiting.len() >= SCANS_WAITING_MAX;
         let shared = self.waiting.back();
-        let shared = shared.filter(|look| full || !look.backward.load(Ordering::Relaxed));
+        let shared = shared.filter(|scan| full || !scan.backward.load(Ordering::Relaxed));
         match shared {
-            Some(look) => Arc::clone(look),
+            Some(scan) => Arc::clone(scan),
             None => {
-                let look = Arc::new(Look {
+                let scan = Arc::new(QueuedScan {
                     before: Before::default(),
                     backward: AtomicBool::new(false),
                     urgent: AtomicBool::new(false),
                     outcome: watch::Sender::new(None),
                 });
-                self.waiting.push_back(Arc::clone(&look));
-                look
+                self.waiting.push_back(Arc::clone(&scan));
+                scan
             }
         }
     }
 }
 
-impl Keeper {
-    /// A look that starts from now on.
-    pub fn look(self: &Arc<Self>, haste: Haste) -> Ticket {
-        let mut line = self.line.lock();
-        let look = line.last();
-        let ticket = Ticket {
-            keeper: Arc::clone(self),
-            outcome: look.outcome.subscribe(),
-            look,
+impl WorkspaceScanner {
+    /// A scan that starts from now on.
+    pub fn request_scan(self: &Arc<Self>, priority: ScanPriority) -> PendingScan {
+        let mut queue = self.queue.lock();
+        let scan = queue.last();
+        let pending = PendingScan {
+            scanner: Arc::clone(self),
+            outcome: scan.outcome.subscribe(),
+            scan,
         };
-        if !std::mem::replace(&mut line.at_work, true) {
-            tokio::spawn(Arc::clone(self).take_looks());
+        if !std::mem::replace(&mut queue.at_work, true) {
+            tokio::spawn(Arc::clone(self).run_scans());
         }
-        drop(line);
-        if haste == Haste::Urgent {
-            ticket.hurry();
+        drop(queue);
+        if priority == ScanPriority::Urgent {
+            pending.expedite();
         }
-        ticket
+        pending
     }
 
-    async fn take_looks(self: Arc<Self>) {
-        while let Some(look) = self.next_look().await {
+    async fn run_scans(self: Arc<Self>) {
+        while let Some(queued) = self.next_scan().await {
             let (began, at) = (Instant::now(), self.now());
-            let taken = Arc::clone(&look);
+            let taken = Arc::clone(&queued);
             let scan = move |vault: &Vault, work: &Work<'_>| vault.scan(work, Some(&taken.before));
-            let done = self.work_aloud("looking at the workspace", scan).await;
-            self.line.lock().rest_until = Instant::now() + began.elapsed() * LOOKS_REST_FACTOR;
-            if let Ok(scan) = &done {
+            let scanned = self
+                .work_with_progress("looking at the workspace", scan)
+                .await;
+            self.queue.lock().rest_until = Instant::now() + began.elapsed() * SCANS_REST_FACTOR;
+            if let Ok(scan) = &scanned {
                 // Before those who wait go on, so that they speak after it.
-                self.tell_files(scan);
+                self.publish_changes(scan);
             }
-            let outcome = done.map(|scan| found(&scan, at));
-            look.outcome.send_replace(Some(outcome));
+            let outcome = scanned.map(|scan| scan_result(&scan, at));
+            queued.outcome.send_replace(Some(outcome));
         }
     }
 
-    /// Waits until the next look may be taken; none when nobody wants one.
-    async fn next_look(&self) -> Option<Arc<Look>> {
+    /// Waits until the next scan may be taken; none when nobody wants one.
+    async fn next_scan(&self) -> Option<Arc<QueuedScan>> {
         loop {
             let rest_until = {
-                let mut line = self.line.lock();
-                line.waiting
-                    .retain(|look| look.outcome.receiver_count() > 0);
-                line.at_work = !line.waiting.is_empty();
-                let urgent = |look: &Arc<Look>| look.urgent.load(Ordering::Relaxed);
-                let rested = Instant::now() >= line.rest_until;
-                if !line.at_work || rested || line.waiting.iter().any(urgent) {
-                    return line.waiting.pop_front();
+                let mut queue = self.queue.lock();
+                queue
+                    .waiting
+                    .retain(|scan| scan.outcome.receiver_count() > 0);
+                queue.at_work = !queue.waiting.is_empty();
+                let urgent = |scan: &Arc<QueuedScan>| scan.urgent.load(Ordering::Relaxed);
+                let rested = Instant::now() >= queue.rest_until;
+                if !queue.at_work || rested || queue.waiting.iter().any(urgent) {
+                    return queue.waiting.pop_front();
                 }
-                line.rest_until
+                queue.rest_until
             };
             tokio::select! {
                 () = tokio::time::sleep_until(rest_until) => {}
-                () = self.hurry.notified() => {}
+                () = self.expedite.notified() => {}
             }
         }
     }
 }
 
-impl Ticket {
+impl PendingScan {
     /// Somebody waits for it.
-    pub fn hurry(&self) {
-        self.look.urgent.store(true, Ordering::Relaxed);
-        self.keeper.hurry.notify_one();
+    pub fn expedite(&self) {
+        self.scan.urgent.store(true, Ordering::Relaxed);
+        self.scanner.expedite.notify_one();
     }
 
     pub fn is_over(&self) -> bool {
         self.outcome.borrow().is_some()
     }
 
-    pub async fn found(&self) -> Result<Found, Trouble> {
+    pub async fn result(&self) -> Result<ScanResult, SnapshotError> {
         let mut outcome = self.outcome.clone();
         let found = outcome.wait_for(Option::is_some).await;
         found
             .ok()
             .and_then(|found| found.clone())
-            .unwrap_or(Err(Trouble::Interrupted))
+            .unwrap_or(Err(SnapshotError::Interrupted))
     }
 
-    /// Keeps these files as they are now; the look takes them for what it finds.
+    /// Keeps these files as they are now; the scan takes them for what it finds.
     pub async fn keep(&self, paths: Vec<PathBuf>) {
-        self.look.backward.store(true, Ordering::Relaxed);
-        let (look, workspace) = (Arc::clone(&self.look), self.keeper.workspace.clone());
+        self.scan.backward.store(true, Ordering::Relaxed);
+        let (scan, workspace) = (Arc::clone(&self.scan), self.scanner.workspace.clone());
         let keep = move || {
             for path in &paths {
-                look.before.keep(&workspace, path);
+                scan.before.keep(&workspace, path);
             }
             Ok(())
         };
@@ -172,8 +175,8 @@ impl Ticket {
     }
 
     /// Something is about to change files, and nobody knows which.
-    pub fn blur(&self) {
-        self.look.backward.store(true, Ordering::Relaxed);
-        self.look.before.blur();
+    pub fn mark_incomplete(&self) {
+        self.scan.backward.store(true, Ordering::Relaxed);
+        self.scan.before.blur();
     }
 }

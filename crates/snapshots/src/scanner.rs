@@ -1,5 +1,5 @@
-//! The keeper of a workspace's files: one per directory and process, shared by its sessions. It
-//! owns the vault, looks at the workspace for whoever needs to know how it is, and tells all
+//! The scanner of a workspace: one per directory and process, shared by its sessions. It
+//! owns the vault, scans the workspace for whoever needs to know how it is, and tells all
 //! sessions what it found. All work with the vault is done where blocking is fine.
 
 use std::collections::HashMap;
@@ -14,21 +14,23 @@ use tokio::time::Instant;
 use vocabulary::{FileVersion, ThreadId, Timestamp};
 
 use crate::limits::{
-    PROGRESS_AFTER, PROGRESS_EVERY, PRUNE_EVERY, VAULT_READS_MAX, WORKSPACE_NEWS_MAX,
+    PROGRESS_AFTER, PROGRESS_EVERY, PRUNE_EVERY, VAULT_READS_MAX, WORKSPACE_EVENTS_MAX,
 };
-use crate::scan_queue::Line;
-use crate::{Checkpoints, Clock, Settings, Trouble, VaultPlace, translate};
+use crate::scan_queue::ScanQueue;
+use crate::{
+    CheckpointSetting, SnapshotClock, SnapshotError, SnapshotSettings, VaultPlace, translate,
+};
 
-/// The keepers of all workspaces where threads are awake.
-pub struct Keepers {
-    settings: Settings,
-    awake: Mutex<HashMap<PathBuf, Weak<Keeper>>>,
+/// The scanners of all workspaces where threads are awake.
+pub struct WorkspaceScanners {
+    settings: SnapshotSettings,
+    awake: Mutex<HashMap<PathBuf, Weak<WorkspaceScanner>>>,
 }
 
 /// What happens to a workspace, as its sessions hear it.
 #[derive(Clone, Debug)]
-pub enum News {
-    Files(Arc<[FileVersion]>),
+pub enum WorkspaceEvent {
+    FilesChanged(Arc<[FileVersion]>),
     /// How far work is that takes long; for those who wait.
     Progress(String),
     /// Some checkpoints are gone.
@@ -37,13 +39,13 @@ pub enum News {
 
 /// How the workspace was found.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct ScanResult {
     pub moment: checkpoints::Moment,
     pub at: Timestamp,
     pub partial: bool,
 }
 
-pub struct Keeper {
+pub struct WorkspaceScanner {
     pub(crate) workspace: PathBuf,
     place: VaultPlace,
     policy: Policy,
@@ -51,24 +53,24 @@ pub struct Keeper {
     /// A vault has one connection: without this, a hundred sessions would wait for it in a hundred
     /// threads, each with a stack and a heap of its own.
     reads: Arc<Semaphore>,
-    pub(crate) line: Mutex<Line>,
+    pub(crate) queue: Mutex<ScanQueue>,
     /// Somebody does not want to wait.
-    pub(crate) hurry: Notify,
+    pub(crate) expedite: Notify,
     /// Each session has a channel of its own: one for all would be a lock that every round of every
     /// session takes.
-    listeners: Mutex<Vec<mpsc::Sender<News>>>,
+    listeners: Mutex<Vec<mpsc::Sender<WorkspaceEvent>>>,
     pruned_at: Mutex<Option<Instant>>,
     /// Restores of this process that are under way.
     pub(crate) restores: AtomicUsize,
     cancel: Arc<AtomicBool>,
-    clock: Clock,
+    clock: SnapshotClock,
 }
 
 /// The first state of a workspace that a vault has: everything in it is new, nothing changed.
 const FIRST_MOMENT: i64 = 1;
 
-impl Keepers {
-    pub fn new(settings: Settings) -> Self {
+impl WorkspaceScanners {
+    pub fn new(settings: SnapshotSettings) -> Self {
         Self {
             settings,
             awake: Mutex::default(),
@@ -79,64 +81,64 @@ impl Keepers {
         (self.settings.clock)()
     }
 
-    /// The keeper of a directory; none where files are not kept.
-    pub fn of(&self, directory: &Path) -> Option<Arc<Keeper>> {
+    /// The scanner of a directory; none where files are not kept.
+    pub fn of(&self, directory: &Path) -> Option<Arc<WorkspaceScanner>> {
         let settings = &self.settings;
-        let Checkpoints::On { limits, policy } = settings.checkpoints else {
+        let CheckpointSetting::On { limits, policy } = settings.checkpoints else {
             return None;
         };
-        let mut keepers = self.awake.lock();
-        if let Some(keeper) = keepers.get(directory).and_then(Weak::upgrade) {
-            return Some(keeper);
+        let mut scanners = self.awake.lock();
+        if let Some(scanner) = scanners.get(directory).and_then(Weak::upgrade) {
+            return Some(scanner);
         }
-        keepers.retain(|_, keeper| keeper.strong_count() > 0);
-        let keeper = Arc::new(Keeper {
+        scanners.retain(|_, scanner| scanner.strong_count() > 0);
+        let scanner = Arc::new(WorkspaceScanner {
             workspace: directory.to_owned(),
             place: VaultPlace::new(&settings.home, &settings.workspace_data, directory, limits),
             policy,
             vault: OnceCell::new(),
             reads: Arc::new(Semaphore::new(VAULT_READS_MAX)),
-            line: Mutex::new(Line::new()),
-            hurry: Notify::new(),
+            queue: Mutex::new(ScanQueue::new()),
+            expedite: Notify::new(),
             listeners: Mutex::default(),
             pruned_at: Mutex::default(),
             restores: AtomicUsize::new(0),
             cancel: Arc::default(),
             clock: Arc::clone(&settings.clock),
         });
-        keepers.insert(directory.to_owned(), Arc::downgrade(&keeper));
-        Some(keeper)
+        scanners.insert(directory.to_owned(), Arc::downgrade(&scanner));
+        Some(scanner)
     }
 
     /// The process is about to end: nothing is worth waiting for any more.
     pub fn cancel(&self) {
-        for keeper in self.awake.lock().values().filter_map(Weak::upgrade) {
-            keeper.cancel.store(true, Ordering::Relaxed);
+        for scanner in self.awake.lock().values().filter_map(Weak::upgrade) {
+            scanner.cancel.store(true, Ordering::Relaxed);
         }
     }
 }
 
-impl Keeper {
+impl WorkspaceScanner {
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
     }
 
-    pub fn news(&self) -> mpsc::Receiver<News> {
-        let (listener, news) = mpsc::channel(WORKSPACE_NEWS_MAX);
+    pub fn subscribe(&self) -> mpsc::Receiver<WorkspaceEvent> {
+        let (listener, events) = mpsc::channel(WORKSPACE_EVENTS_MAX);
         let mut listeners = self.listeners.lock();
         // Now and then, so that those who are gone are not kept until there is something to tell.
         if listeners.len().is_power_of_two() {
             listeners.retain(|listener| !listener.is_closed());
         }
         listeners.push(listener);
-        news
+        events
     }
 
     /// Tells all sessions of the workspace; those that are gone are forgotten.
-    fn tell(&self, news: &News) {
+    fn publish(&self, event: &WorkspaceEvent) {
         self.listeners
             .lock()
-            .retain(|listener| match listener.try_send(news.clone()) {
+            .retain(|listener| match listener.try_send(event.clone()) {
                 Ok(()) => true,
                 Err(mpsc::error::TrySendError::Closed(_)) => false,
                 Err(mpsc::error::TrySendError::Full(_)) => {
@@ -147,7 +149,7 @@ impl Keeper {
     }
 
     /// The vault, opened when it is first needed. What failed once is tried again.
-    async fn vault(&self) -> Result<&Arc<Vault>, Trouble> {
+    async fn vault(&self) -> Result<&Arc<Vault>, SnapshotError> {
         let open = || async {
             let place = self.place.clone();
             blocking(move || place.open()).await.map(Arc::new)
@@ -159,10 +161,10 @@ impl Keeper {
     pub async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Vault) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, SnapshotError> {
         let vault = Arc::clone(self.vault().await?);
         let place = Arc::clone(&self.reads).acquire_owned().await;
-        let place = place.map_err(|_| Trouble::Interrupted)?;
+        let place = place.map_err(|_| SnapshotError::Interrupted)?;
         blocking(move || {
             // Given back when this closure is done, even if the caller has gone away.
             let _place = place;
@@ -175,15 +177,15 @@ impl Keeper {
     pub async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Trouble> {
-        self.seen_work(Arc::default(), work).await
+    ) -> Result<T, SnapshotError> {
+        self.watched_work(Arc::default(), work).await
     }
 
-    async fn seen_work<T: Send + 'static>(
+    async fn watched_work<T: Send + 'static>(
         &self,
         seen: Arc<Mutex<Progress>>,
         work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, SnapshotError> {
         let vault = Arc::clone(self.vault().await?);
         let cancel = Arc::clone(&self.cancel);
         blocking(move || {
@@ -195,20 +197,20 @@ impl Keeper {
     }
 
     /// The same, and those who wait hear how far it is when it takes long.
-    pub(crate) async fn work_aloud<T: Send + 'static>(
+    pub(crate) async fn work_with_progress<T: Send + 'static>(
         &self,
         doing: &'static str,
         work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, SnapshotError> {
         let progress = Arc::new(Mutex::new(Progress::default()));
-        let mut done = std::pin::pin!(self.seen_work(Arc::clone(&progress), work));
+        let mut done = std::pin::pin!(self.watched_work(Arc::clone(&progress), work));
         let mut patience = PROGRESS_AFTER;
         loop {
             match tokio::time::timeout(patience, &mut done).await {
                 Ok(done) => return done,
                 Err(_) => {
                     let line = translate::progress(doing, *progress.lock());
-                    self.tell(&News::Progress(line));
+                    self.publish(&WorkspaceEvent::Progress(line));
                     patience = PROGRESS_EVERY;
                 }
             }
@@ -216,22 +218,22 @@ impl Keeper {
     }
 
     /// Keeps what lies at these paths now.
-    pub async fn record(&self, paths: Vec<PathBuf>) -> Result<Found, Trouble> {
+    pub async fn record(&self, paths: Vec<PathBuf>) -> Result<ScanResult, SnapshotError> {
         let at = self.now();
         let record = move |vault: &Vault, work: &Work<'_>| vault.record(work, &paths);
         let scan = self.work(record).await?;
-        self.tell_files(&scan);
-        Ok(found(&scan, at))
+        self.publish_changes(&scan);
+        Ok(scan_result(&scan, at))
     }
 
     /// Tells all sessions which files are not what they were.
-    pub fn tell_files(&self, scan: &Scan) {
+    pub fn publish_changes(&self, scan: &Scan) {
         if scan.moment.0 <= FIRST_MOMENT {
             return;
         }
         let files = translate::files(&scan.changes);
         if !files.is_empty() {
-            self.tell(&News::Files(files.into()));
+            self.publish(&WorkspaceEvent::FilesChanged(files.into()));
         }
     }
 
@@ -254,16 +256,16 @@ impl Keeper {
         if !due {
             return;
         }
-        let (keeper, mut policy) = (Arc::clone(self), self.policy);
+        let (scanner, mut policy) = (Arc::clone(self), self.policy);
         if checkpoints > policy.count {
             // Some more than must, so that it is not done again after the next turn.
             policy.count -= policy.count / 10;
         }
         tokio::spawn(async move {
             let prune = move |vault: &Vault, work: &Work<'_>| vault.prune(work, &policy);
-            match keeper.work(prune).await {
+            match scanner.work(prune).await {
                 Ok(pruned) if pruned.checkpoints > 0 => {
-                    keeper.tell(&News::Pruned);
+                    scanner.publish(&WorkspaceEvent::Pruned);
                 }
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "checkpoints could not be pruned"),
@@ -277,16 +279,16 @@ impl Keeper {
         thread: ThreadId,
         first: impl Future<Output = ()> + Send + 'static,
     ) {
-        let keeper = Arc::clone(self);
+        let scanner = Arc::clone(self);
         tokio::spawn(async move {
             first.await;
-            let place = keeper.place.clone();
+            let place = scanner.place.clone();
             let is_there = move || Ok(place.is_taken());
             let forgotten = match blocking(is_there).await {
                 // Where nothing was ever kept nothing is made to forget it.
                 Ok(false) => Ok(()),
                 Ok(true) => {
-                    keeper
+                    scanner
                         .read(move |vault| vault.forget(&thread.to_string()))
                         .await
                 }
@@ -299,8 +301,8 @@ impl Keeper {
     }
 }
 
-pub(crate) fn found(scan: &Scan, at: Timestamp) -> Found {
-    Found {
+pub(crate) fn scan_result(scan: &Scan, at: Timestamp) -> ScanResult {
+    ScanResult {
         moment: scan.moment,
         at,
         partial: scan.partial,
@@ -310,9 +312,9 @@ pub(crate) fn found(scan: &Scan, at: Timestamp) -> Found {
 /// Runs where blocking is fine.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Trouble> {
+) -> Result<T, SnapshotError> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(Trouble::from),
-        Err(_) => Err(Trouble::Interrupted),
+        Ok(done) => done.map_err(SnapshotError::from),
+        Err(_) => Err(SnapshotError::Interrupted),
     }
 }

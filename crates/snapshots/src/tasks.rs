@@ -11,15 +11,18 @@ use tokio::time::Instant;
 use vocabulary::{CheckpointNews, Standing, ThreadCard, ThreadId};
 
 use crate::limits::{CHECKPOINTS_TOLD_AT_ONCE, CHECKPOINTS_TOLD_EVERY};
-use crate::{Ended, Keepers, News, Shelf, Summary, Task, ThreadFiles, Trouble, Wanted, Writing};
+use crate::{
+    CheckpointSummary, CheckpointTask, SnapshotDetail, SnapshotError, TaskResult, ThreadFiles,
+    ThreadSnapshots, TurnWrites, WorkspaceEvent, WorkspaceScanners,
+};
 
 mod handling;
 
-pub use handling::{Handled, Report};
+pub use handling::{SnapshotReport, TaskEffects};
 
 /// The checkpoints of a thread as everybody but its session sees them.
-pub struct Shown {
-    pub now: Summary,
+pub struct PublishedCheckpoints {
+    pub now: CheckpointSummary,
     /// Whether somebody saw that they are being prepared, and must be told when they are.
     pub owed: bool,
     /// Whether something is being done to them.
@@ -27,7 +30,7 @@ pub struct Shown {
     pub original: Option<Moment>,
 }
 
-impl Shown {
+impl PublishedCheckpoints {
     /// Whether it is worth waiting: they will be different in a moment.
     pub fn is_settled(&self) -> bool {
         self.now.standing != Standing::Initializing && !self.at_work
@@ -35,17 +38,17 @@ impl Shown {
 }
 
 /// What a session has to do with its thread's checkpoints. `R` is where a client's call is answered.
-pub struct Checkpointing<R> {
+pub struct CheckpointTasks<R> {
     thread: ThreadId,
     /// None where files are not kept.
     files: Option<Arc<ThreadFiles>>,
-    pub shown: watch::Sender<Shown>,
-    news: Option<mpsc::Receiver<News>>,
-    preparing: Option<BoxFuture<'static, Result<Shelf, Trouble>>>,
-    running: Option<BoxFuture<'static, Done>>,
-    waiting: VecDeque<BoxFuture<'static, Done>>,
+    pub published: watch::Sender<PublishedCheckpoints>,
+    events: Option<mpsc::Receiver<WorkspaceEvent>>,
+    preparing: Option<BoxFuture<'static, Result<ThreadSnapshots, SnapshotError>>>,
+    running: Option<BoxFuture<'static, FinishedTask>>,
+    waiting: VecDeque<BoxFuture<'static, FinishedTask>>,
     /// What a client wants done and is not done yet.
-    asked: Option<(Asked, R)>,
+    requested: Option<(CheckpointRequest, R)>,
     /// When the list was told last.
     told_at: Option<Instant>,
     /// When it is to be told, if it is not before.
@@ -53,90 +56,90 @@ pub struct Checkpointing<R> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum CheckpointRequest {
     Take,
     Restore,
     Delete,
 }
 
 /// Work that is over.
-pub struct Done {
-    pub ended: Ended,
-    pub cause: Cause,
+pub struct FinishedTask {
+    pub result: TaskResult,
+    pub cause: TaskCause,
 }
 
 /// Why something is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    Asked(Asked),
+pub enum TaskCause {
+    Requested(CheckpointRequest),
     TurnOver,
     Pruned,
     /// Only to tell what there is.
     Telling(CheckpointNews),
 }
 
-pub enum Came {
-    News(News),
-    Prepared(Result<Shelf, Trouble>),
-    Done(Box<Done>),
+pub enum SnapshotEvent {
+    Workspace(WorkspaceEvent),
+    Prepared(Result<ThreadSnapshots, SnapshotError>),
+    Finished(Box<FinishedTask>),
 }
 
-impl<R> Checkpointing<R> {
+impl<R> CheckpointTasks<R> {
     /// For a session that begins.
-    pub fn new(keepers: &Keepers, card: &ThreadCard) -> Self {
-        let keeper = keepers.of(&card.directory);
-        let standing = match keeper {
+    pub fn new(scanners: &WorkspaceScanners, card: &ThreadCard) -> Self {
+        let scanner = scanners.of(&card.directory);
+        let standing = match scanner {
             Some(_) => Standing::Initializing,
             None => Standing::Failed {
                 why: "checkpoints are turned off".to_owned(),
             },
         };
-        let now = Summary {
+        let now = CheckpointSummary {
             standing,
             directory: None,
-            created_at: keepers.now(),
+            created_at: scanners.now(),
             count: 0,
             last: None,
         };
-        let news = keeper.as_ref().map(|keeper| keeper.news());
-        let files = keeper.map(|keeper| ThreadFiles::new(keeper, card.id));
+        let events = scanner.as_ref().map(|scanner| scanner.subscribe());
+        let files = scanner.map(|scanner| ThreadFiles::new(scanner, card.id));
         let preparing = files.as_ref().map(|files| Arc::clone(files).prepare());
         Self {
             thread: card.id,
             files,
-            shown: watch::Sender::new(Shown {
+            published: watch::Sender::new(PublishedCheckpoints {
                 now,
                 owed: false,
                 at_work: false,
                 original: None,
             }),
-            news,
+            events,
             preparing: preparing.map(|preparing| Box::pin(preparing) as _),
             running: None,
             waiting: VecDeque::new(),
-            asked: None,
+            requested: None,
             told_at: None,
             tell_at: None,
         }
     }
 
-    pub fn writing(&self) -> Arc<Writing> {
-        Arc::new(Writing::new(self.files.clone()))
+    pub fn writes(&self) -> Arc<TurnWrites> {
+        Arc::new(TurnWrites::new(self.files.clone()))
     }
 
     /// Waits for whatever comes next.
-    pub async fn next(&mut self) -> Came {
+    pub async fn next(&mut self) -> SnapshotEvent {
         tokio::select! {
             // What happened to files is told before what was done to them.
             biased;
-            news = hear(&mut self.news) => Came::News(news),
+            event = next_event(&mut self.events) => SnapshotEvent::Workspace(event),
             prepared = ready(&mut self.preparing) => {
                 self.preparing = None;
-                Came::Prepared(prepared)
+                SnapshotEvent::Prepared(prepared)
             }
             done = ready(&mut self.running) => {
                 self.running = self.waiting.pop_front();
-                Came::Done(Box::new(done))
+                SnapshotEvent::Finished(Box::new(done))
             }
         }
     }
@@ -146,8 +149,8 @@ impl<R> Checkpointing<R> {
     }
 
     pub fn restoring(&self) -> bool {
-        let asked = self.asked.as_ref();
-        asked.is_some_and(|(asked, _)| *asked == Asked::Restore)
+        let requested = self.requested.as_ref();
+        requested.is_some_and(|(requested, _)| *requested == CheckpointRequest::Restore)
     }
 
     fn waits(&self) -> bool {
@@ -155,23 +158,27 @@ impl<R> Checkpointing<R> {
     }
 
     fn standing(&self) -> Standing {
-        self.shown.borrow().now.standing.clone()
+        self.published.borrow().now.standing.clone()
     }
 
     /// Does it when what was to be done before is done.
-    fn perform(&mut self, task: Task, cause: Cause) {
+    fn perform(&mut self, task: CheckpointTask, cause: TaskCause) {
         let Some(files) = self.files.clone() else {
             return;
         };
-        let wanted = match cause {
-            Cause::TurnOver if !self.may_tell() => Wanted::Outline,
-            Cause::TurnOver | Cause::Asked(_) | Cause::Pruned | Cause::Telling(_) => Wanted::List,
+        let detail = match cause {
+            TaskCause::TurnOver if !self.may_tell() => SnapshotDetail::Outline,
+            TaskCause::TurnOver
+            | TaskCause::Requested(_)
+            | TaskCause::Pruned
+            | TaskCause::Telling(_) => SnapshotDetail::List,
         };
-        let work: BoxFuture<'static, Done> = Box::pin(async move {
-            let ended = files.perform(task, wanted).await;
-            Done { ended, cause }
+        let work: BoxFuture<'static, FinishedTask> = Box::pin(async move {
+            let result = files.perform(task, detail).await;
+            FinishedTask { result, cause }
         });
-        self.shown.send_modify(|shown| shown.at_work = true);
+        self.published
+            .send_modify(|published| published.at_work = true);
         match self.running {
             None => self.running = Some(work),
             Some(_) => self.waiting.push_back(work),
@@ -180,7 +187,7 @@ impl<R> Checkpointing<R> {
 
     /// Whether the end of a turn is a reason to tell the whole list.
     fn may_tell(&self) -> bool {
-        let few = self.shown.borrow().now.count < CHECKPOINTS_TOLD_AT_ONCE;
+        let few = self.published.borrow().now.count < CHECKPOINTS_TOLD_AT_ONCE;
         few || self
             .told_at
             .is_none_or(|at| at.elapsed() >= CHECKPOINTS_TOLD_EVERY)
@@ -210,29 +217,30 @@ impl<R> Checkpointing<R> {
         if self.tell_at().is_some_and(|due| now >= due) {
             self.tell_at = None;
             let news = CheckpointNews::Taken(vocabulary::Trigger::Automatic);
-            self.perform(Task::Refresh, Cause::Telling(news));
+            self.perform(CheckpointTask::Refresh, TaskCause::Telling(news));
         }
     }
 
     /// A piece of work is over; there may be more.
     fn rest(&self) {
         let at_work = self.running.is_some();
-        self.shown.send_modify(|shown| shown.at_work = at_work);
+        self.published
+            .send_modify(|published| published.at_work = at_work);
     }
 
     /// Who waits for what a client wanted, when the session ends before it is done.
     pub fn abandon(&mut self) -> Option<R> {
-        self.asked.take().map(|(_, reply)| reply)
+        self.requested.take().map(|(_, reply)| reply)
     }
 
     /// Shows how things stand now; whether somebody is owed to hear of it.
-    fn show(&mut self, now: Summary, original: Option<Moment>) -> bool {
+    fn publish(&mut self, now: CheckpointSummary, original: Option<Moment>) -> bool {
         let prepared = now.standing != Standing::Initializing;
         let mut owed = false;
-        self.shown.send_modify(|shown| {
-            shown.now = now;
-            shown.original = original.or(shown.original);
-            owed = prepared && std::mem::take(&mut shown.owed);
+        self.published.send_modify(|published| {
+            published.now = now;
+            published.original = original.or(published.original);
+            owed = prepared && std::mem::take(&mut published.owed);
         });
         owed
     }
@@ -248,7 +256,7 @@ impl<R> Checkpointing<R> {
             .into_iter()
             .chain(self.waiting.drain(..));
         let work: Vec<_> = work.collect();
-        files.keeper.forget(self.thread, async move {
+        files.scanner.forget(self.thread, async move {
             for each in work {
                 each.await;
             }
@@ -256,11 +264,11 @@ impl<R> Checkpointing<R> {
     }
 }
 
-async fn hear(news: &mut Option<mpsc::Receiver<News>>) -> News {
-    if let Some(heard) = news {
-        match heard.recv().await {
-            Some(news) => return news,
-            None => *news = None,
+async fn next_event(events: &mut Option<mpsc::Receiver<WorkspaceEvent>>) -> WorkspaceEvent {
+    if let Some(receiver) = events {
+        match receiver.recv().await {
+            Some(event) => return event,
+            None => *events = None,
         }
     }
     std::future::pending().await

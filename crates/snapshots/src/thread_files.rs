@@ -1,4 +1,4 @@
-//! One thread's part in its workspace's keeper: its original, its checkpoints, and what is done to
+//! One thread's part in its workspace's scanner: its original, its checkpoints, and what is done to
 //! them. Each piece of work is a future that the session waits for and that needs nothing of it.
 
 use std::path::PathBuf;
@@ -10,11 +10,14 @@ use tokio::sync::watch;
 use vocabulary::{CheckpointId, Refusal, ThreadId, Timestamp, Why};
 
 use crate::limits::ORIGINAL_WAIT_MAX;
-use crate::{Found, Haste, Keeper, Shelf, Ticket, Trouble, Wanted, translate};
+use crate::{
+    PendingScan, ScanPriority, ScanResult, SnapshotDetail, SnapshotError, ThreadSnapshots,
+    WorkspaceScanner, translate,
+};
 
 /// The files of a thread, as its session and its turns share them.
 pub struct ThreadFiles {
-    pub keeper: Arc<Keeper>,
+    pub scanner: Arc<WorkspaceScanner>,
     thread: ThreadId,
     original: watch::Sender<Original>,
     /// Whether files may have been changed before the original could be taken.
@@ -27,19 +30,19 @@ pub struct ThreadFiles {
 #[derive(Clone)]
 pub enum Original {
     Unknown,
-    Coming(Ticket),
+    Coming(PendingScan),
     /// Found, and kept by nobody yet: nothing happened in the thread.
-    Here(Found),
+    Here(ScanResult),
     /// The vault has it.
     Begun(Moment),
-    Failed(Trouble),
+    Failed(SnapshotError),
 }
 
 /// What can be done to a thread's checkpoints.
-pub enum Task {
+pub enum CheckpointTask {
     /// At the end of a turn; nobody restores before it is over.
     Automatic {
-        ticket: Ticket,
+        pending: PendingScan,
         working: Option<Working>,
     },
     Take,
@@ -55,48 +58,48 @@ pub enum Task {
 }
 
 /// How a task ended.
-pub struct Ended {
-    pub outcome: Result<(), Failure>,
+pub struct TaskResult {
+    pub outcome: Result<(), TaskFailure>,
     /// As it is now, if it could be read.
-    pub shelf: Result<Shelf, Trouble>,
+    pub snapshots: Result<ThreadSnapshots, SnapshotError>,
     /// For people who watch.
     pub lines: Vec<String>,
 }
 
-pub enum Failure {
+pub enum TaskFailure {
     /// It could not be done as things stand; nothing is wrong.
     Refused(Refusal),
-    Broken(Trouble),
+    Broken(SnapshotError),
 }
 
-impl Failure {
+impl TaskFailure {
     pub fn into_refusal(self) -> Refusal {
         match self {
-            Failure::Refused(refusal) => refusal,
-            Failure::Broken(trouble) => trouble.refusal(),
+            TaskFailure::Refused(refusal) => refusal,
+            TaskFailure::Broken(error) => error.refusal(),
         }
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
-        let refusal = trouble.refusal();
+impl From<SnapshotError> for TaskFailure {
+    fn from(error: SnapshotError) -> Self {
+        let refusal = error.refusal();
         match refusal.why {
             Why::Busy
             | Why::UnknownCheckpoint
             | Why::UnknownFile
             | Why::Invalid { .. }
-            | Why::ShuttingDown => Failure::Refused(refusal),
+            | Why::ShuttingDown => TaskFailure::Refused(refusal),
             // tidy: wildcard, because whatever else a vault says is its own failure.
-            _ => Failure::Broken(trouble),
+            _ => TaskFailure::Broken(error),
         }
     }
 }
 
 impl ThreadFiles {
-    pub fn new(keeper: Arc<Keeper>, thread: ThreadId) -> Arc<Self> {
+    pub fn new(scanner: Arc<WorkspaceScanner>, thread: ThreadId) -> Arc<Self> {
         Arc::new(Self {
-            keeper,
+            scanner,
             thread,
             original: watch::Sender::new(Original::Unknown),
             late: AtomicBool::new(false),
@@ -105,54 +108,55 @@ impl ThreadFiles {
     }
 
     /// Finds what is kept of the thread, or has its original taken.
-    pub async fn prepare(self: Arc<Self>) -> Result<Shelf, Trouble> {
-        let prepared = match self.shelf(Wanted::Outline).await {
-            Ok(shelf) if shelf.kept.is_some() => Ok(shelf),
-            Ok(shelf) => {
-                let ticket = self.keeper.look(Haste::Background);
-                self.original.send_replace(Original::Coming(ticket.clone()));
-                ticket.found().await.map(|found| Shelf {
+    pub async fn prepare(self: Arc<Self>) -> Result<ThreadSnapshots, SnapshotError> {
+        let prepared = match self.snapshots(SnapshotDetail::Outline).await {
+            Ok(snapshots) if snapshots.kept.is_some() => Ok(snapshots),
+            Ok(snapshots) => {
+                let pending = self.scanner.request_scan(ScanPriority::Background);
+                self.original
+                    .send_replace(Original::Coming(pending.clone()));
+                pending.result().await.map(|found| ThreadSnapshots {
                     original: Some(found),
-                    ..shelf
+                    ..snapshots
                 })
             }
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         };
         self.original.send_replace(match &prepared {
-            Ok(shelf) => match (shelf.kept, shelf.original) {
+            Ok(snapshots) => match (snapshots.kept, snapshots.original) {
                 (Some(kept), _) => Original::Begun(kept.original),
                 (None, Some(found)) => Original::Here(found),
                 (None, None) => Original::Unknown,
             },
-            Err(trouble) => Original::Failed(trouble.clone()),
+            Err(error) => Original::Failed(error.clone()),
         });
         prepared
     }
 
-    async fn shelf(&self, wanted: Wanted) -> Result<Shelf, Trouble> {
+    async fn snapshots(&self, detail: SnapshotDetail) -> Result<ThreadSnapshots, SnapshotError> {
         let thread = self.thread.to_string();
-        let read = move |vault: &Vault| Shelf::read(vault, &thread, wanted);
-        self.keeper.read(read).await
+        let read = move |vault: &Vault| ThreadSnapshots::read(vault, &thread, detail);
+        self.scanner.read(read).await
     }
 
     /// What the files were before this turn: the original if it is still being taken, or as they are now.
-    pub async fn before_turn(&self) -> Ticket {
+    pub async fn before_turn(&self) -> PendingScan {
         let mut known = self.original.subscribe();
         let known = known
             .wait_for(|original| !matches!(original, Original::Unknown))
             .await;
         let coming = known.ok().and_then(|original| match &*original {
-            Original::Coming(ticket) => Some(ticket.clone()),
+            Original::Coming(pending) => Some(pending.clone()),
             Original::Unknown | Original::Here(_) | Original::Begun(_) | Original::Failed(_) => {
                 None
             }
         });
         match coming {
-            Some(ticket) => {
-                ticket.hurry();
-                ticket
+            Some(pending) => {
+                pending.expedite();
+                pending
             }
-            None => self.keeper.look(Haste::Urgent),
+            None => self.scanner.request_scan(ScanPriority::Urgent),
         }
     }
 
@@ -175,12 +179,12 @@ impl ThreadFiles {
     }
 
     /// Waits until the original is there or will not come.
-    async fn settled(&self) -> Result<Original, Failure> {
+    async fn settled(&self) -> Result<Original, TaskFailure> {
         let mut original = self.original.subscribe();
         let settled = |original: &Original| match original {
             Original::Unknown => false,
-            Original::Coming(ticket) => {
-                ticket.hurry();
+            Original::Coming(pending) => {
+                pending.expedite();
                 false
             }
             Original::Here(_) | Original::Begun(_) | Original::Failed(_) => true,
@@ -188,66 +192,80 @@ impl ThreadFiles {
         let waiting = original.wait_for(settled);
         match tokio::time::timeout(ORIGINAL_WAIT_MAX, waiting).await {
             Ok(Ok(original)) => Ok(original.clone()),
-            Ok(Err(_)) => Err(Trouble::Interrupted.into()),
+            Ok(Err(_)) => Err(SnapshotError::Interrupted.into()),
             Err(_) => {
                 let message = "the first snapshot of the workspace is still being taken";
-                Err(Failure::Refused(Refusal::new(Why::NotAvailable, message)))
+                Err(TaskFailure::Refused(Refusal::new(
+                    Why::NotAvailable,
+                    message,
+                )))
             }
         }
     }
 
     /// Does it, and sees what is kept then.
-    pub async fn perform(self: Arc<Self>, task: Task, wanted: Wanted) -> Ended {
+    pub async fn perform(
+        self: Arc<Self>,
+        task: CheckpointTask,
+        detail: SnapshotDetail,
+    ) -> TaskResult {
         let mut lines = Vec::new();
         let outcome = self.attempt(task, &mut lines).await;
-        let shelf = match outcome {
-            Ok(()) => self.shelf(wanted).await,
+        let snapshots = match outcome {
+            Ok(()) => self.snapshots(detail).await,
             // That something is wrong is told at once, and always whole.
-            Err(_) => self.shelf(Wanted::List).await,
+            Err(_) => self.snapshots(SnapshotDetail::List).await,
         };
-        if let Ok(Shelf {
+        if let Ok(ThreadSnapshots {
             kept: Some(kept), ..
-        }) = &shelf
+        }) = &snapshots
         {
-            self.keeper.prune_when_due(kept.count);
+            self.scanner.prune_when_due(kept.count);
         }
-        Ended {
+        TaskResult {
             outcome,
-            shelf,
+            snapshots,
             lines,
         }
     }
 
-    async fn attempt(&self, task: Task, lines: &mut Vec<String>) -> Result<(), Failure> {
+    async fn attempt(
+        &self,
+        task: CheckpointTask,
+        lines: &mut Vec<String>,
+    ) -> Result<(), TaskFailure> {
         match task {
-            Task::Automatic { ticket, working } => {
-                let noted = self.note(&ticket, Trigger::Automatic, lines).await;
+            CheckpointTask::Automatic { pending, working } => {
+                let noted = self.note(&pending, Trigger::Automatic, lines).await;
                 drop(working);
                 noted
             }
-            Task::Take => {
+            CheckpointTask::Take => {
                 self.usable().await?;
-                let ticket = self.keeper.look(Haste::Urgent);
-                self.note(&ticket, Trigger::Manual, lines).await
+                let pending = self.scanner.request_scan(ScanPriority::Urgent);
+                self.note(&pending, Trigger::Manual, lines).await
             }
-            Task::Restore { to, path } => self.restore(to, path, lines).await,
-            Task::Delete { id } => {
+            CheckpointTask::Restore { to, path } => self.restore(to, path, lines).await,
+            CheckpointTask::Delete { id } => {
                 self.usable().await?;
                 self.moment(Some(id)).await?;
                 let thread = self.thread.to_string();
                 let delete = move |vault: &Vault| vault.delete(&thread, id.0);
-                Ok(self.keeper.read(delete).await?)
+                Ok(self.scanner.read(delete).await?)
             }
-            Task::Refresh => Ok(()),
+            CheckpointTask::Refresh => Ok(()),
         }
     }
 
     /// Waits for the original; refuses where files are not kept.
-    async fn usable(&self) -> Result<(), Failure> {
+    async fn usable(&self) -> Result<(), TaskFailure> {
         match self.settled().await? {
-            Original::Failed(trouble) => {
-                let message = trouble.to_string();
-                Err(Failure::Refused(Refusal::new(Why::NotAvailable, message)))
+            Original::Failed(error) => {
+                let message = error.to_string();
+                Err(TaskFailure::Refused(Refusal::new(
+                    Why::NotAvailable,
+                    message,
+                )))
             }
             Original::Unknown | Original::Coming(_) | Original::Here(_) | Original::Begun(_) => {
                 Ok(())
@@ -257,14 +275,14 @@ impl ThreadFiles {
 
     async fn note(
         &self,
-        ticket: &Ticket,
+        pending: &PendingScan,
         trigger: Trigger,
         lines: &mut Vec<String>,
-    ) -> Result<(), Failure> {
-        let found = ticket.found().await?;
+    ) -> Result<(), TaskFailure> {
+        let found = pending.result().await?;
         self.begin(Some(found), lines).await?;
         match self.note_moment(found, trigger).await {
-            Err(trouble) if trouble.is_not_begun() => {
+            Err(error) if error.is_not_begun() => {
                 // All of it was pruned, the original included: what is there now is the first again.
                 self.original.send_replace(Original::Here(found));
                 self.begin(Some(found), lines).await?;
@@ -274,32 +292,36 @@ impl ThreadFiles {
         }
     }
 
-    async fn note_moment(&self, found: Found, trigger: Trigger) -> Result<(), Trouble> {
+    async fn note_moment(&self, found: ScanResult, trigger: Trigger) -> Result<(), SnapshotError> {
         let thread = self.thread.to_string();
         let note = move |vault: &Vault| vault.note(&thread, found.moment, trigger);
-        self.keeper.read(note).await.map(|_| ())
+        self.scanner.read(note).await.map(|_| ())
     }
 
     /// From now on the vault has the original. One that could not be taken is replaced by what is
     /// there now, and said to be partial.
-    async fn begin(&self, instead: Option<Found>, lines: &mut Vec<String>) -> Result<(), Failure> {
+    async fn begin(
+        &self,
+        instead: Option<ScanResult>,
+        lines: &mut Vec<String>,
+    ) -> Result<(), TaskFailure> {
         let original = match (self.settled().await?, instead) {
             (Original::Begun(_), _) => return Ok(()),
             (Original::Here(found), _) => found,
-            (Original::Failed(_), Some(found)) => Found {
+            (Original::Failed(_), Some(found)) => ScanResult {
                 partial: true,
                 ..found
             },
-            (Original::Failed(trouble), None) => return Err(trouble.into()),
+            (Original::Failed(error), None) => return Err(error.into()),
             (Original::Unknown | Original::Coming(_), _) => {
-                return Err(Trouble::Interrupted.into());
+                return Err(SnapshotError::Interrupted.into());
             }
         };
         let late = self.late.load(Ordering::Relaxed);
         let (thread, partial) = (self.thread.to_string(), original.partial || late);
         let (moment, Timestamp(at)) = (original.moment, original.at);
         let begin = move |vault: &Vault| vault.begin(&thread, moment, at, partial);
-        self.keeper.read(begin).await?;
+        self.scanner.read(begin).await?;
         self.original.send_replace(Original::Begun(moment));
         if partial {
             let line = "[checkpoints] files may have changed before the first snapshot was \
@@ -310,9 +332,9 @@ impl ThreadFiles {
     }
 
     /// The state of the files at a checkpoint, or at the beginning.
-    async fn moment(&self, at: Option<CheckpointId>) -> Result<Moment, Failure> {
+    async fn moment(&self, at: Option<CheckpointId>) -> Result<Moment, TaskFailure> {
         let thread = self.thread.to_string();
-        let kept = self.keeper.read(move |vault| vault.kept(&thread)).await?;
+        let kept = self.scanner.read(move |vault| vault.kept(&thread)).await?;
         let Some(id) = at else {
             if let Some(kept) = kept {
                 return Ok(kept.original);
@@ -320,14 +342,14 @@ impl ThreadFiles {
             return match self.settled().await? {
                 Original::Here(found) => Ok(found.moment),
                 Original::Begun(moment) => Ok(moment),
-                Original::Failed(trouble) => Err(trouble.into()),
-                Original::Unknown | Original::Coming(_) => Err(Trouble::Interrupted.into()),
+                Original::Failed(error) => Err(error.into()),
+                Original::Unknown | Original::Coming(_) => Err(SnapshotError::Interrupted.into()),
             };
         };
         let kept = kept.iter().flat_map(|kept| &kept.checkpoints);
         let mut kept = kept.filter(|kept| kept.number == id.0);
         let known = kept.next().ok_or_else(|| unknown(id));
-        known.map(|kept| kept.moment).map_err(Failure::Refused)
+        known.map(|kept| kept.moment).map_err(TaskFailure::Refused)
     }
 
     async fn restore(
@@ -335,7 +357,7 @@ impl ThreadFiles {
         to: Option<CheckpointId>,
         path: Option<PathBuf>,
         lines: &mut Vec<String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TaskFailure> {
         self.usable().await?;
         // Refused before anything is kept; and asked again, because an original that nobody kept for
         // long may be another one by then.
@@ -345,21 +367,28 @@ impl ThreadFiles {
         let thread = self.thread.to_string();
         let restore =
             move |vault: &Vault, work: &Work<'_>| vault.restore(work, &thread, to, path.as_deref());
-        let restoring = Restoring::new(&self.keeper);
-        let restored = self.keeper.work_aloud("restoring files", restore).await;
+        let restoring = Restoring::new(&self.scanner);
+        let restored = self
+            .scanner
+            .work_with_progress("restoring files", restore)
+            .await;
         drop(restoring);
         match restored {
             Ok(restored) => {
-                self.keeper.tell_files(&restored.scan);
+                self.scanner.publish_changes(&restored.scan);
                 lines.extend(left_alone(&restored.steps));
                 Ok(())
             }
-            Err(trouble) => {
-                let failure = Failure::from(trouble);
-                if let Failure::Broken(_) = failure {
+            Err(error) => {
+                let failure = TaskFailure::from(error);
+                if let TaskFailure::Broken(_) = failure {
                     // Some files may be back already: whoever watches shall see it. That this may
                     // fail as well is no news.
-                    let _ = self.keeper.look(Haste::Urgent).found().await;
+                    let _ = self
+                        .scanner
+                        .request_scan(ScanPriority::Urgent)
+                        .result()
+                        .await;
                 }
                 Err(failure)
             }
@@ -368,12 +397,12 @@ impl ThreadFiles {
 }
 
 /// Lets turns know that a restore is under way.
-struct Restoring<'a>(&'a Keeper);
+struct Restoring<'a>(&'a WorkspaceScanner);
 
 impl<'a> Restoring<'a> {
-    fn new(keeper: &'a Keeper) -> Self {
-        keeper.restores.fetch_add(1, Ordering::Relaxed);
-        Self(keeper)
+    fn new(scanner: &'a WorkspaceScanner) -> Self {
+        scanner.restores.fetch_add(1, Ordering::Relaxed);
+        Self(scanner)
     }
 }
 

@@ -5,20 +5,20 @@ use std::path::PathBuf;
 use checkpoints::{Moment, Outline, Vault};
 use vocabulary::{Checkpoint, Checkpoints, Standing, Timestamp};
 
-use crate::{Found, translate};
+use crate::{ScanResult, translate};
 
 /// What the vault has of a thread.
-pub struct Shelf {
+pub struct ThreadSnapshots {
     pub directory: PathBuf,
     pub kept: Option<Outline>,
     /// Only where somebody is to see it: it grows with every turn.
     pub list: Option<Vec<Checkpoint>>,
-    pub original: Option<Found>,
+    pub original: Option<ScanResult>,
 }
 
 /// How much of it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum SnapshotDetail {
     Outline,
     List,
 }
@@ -26,7 +26,7 @@ pub enum Wanted {
 /// How a thread's checkpoints stand, without the list of them: that stays in the vault until somebody
 /// is to see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct CheckpointSummary {
     pub standing: Standing,
     pub directory: Option<PathBuf>,
     /// When the original was taken, or first asked for.
@@ -36,7 +36,7 @@ pub struct Summary {
     pub last: Option<u64>,
 }
 
-impl Summary {
+impl CheckpointSummary {
     /// As a client sees it.
     pub fn with(&self, list: Vec<Checkpoint>) -> Checkpoints {
         Checkpoints {
@@ -48,16 +48,16 @@ impl Summary {
     }
 
     /// Whether the list is not the one that it was.
-    pub fn lists_other_than(&self, before: &Summary) -> bool {
+    pub fn lists_other_than(&self, before: &CheckpointSummary) -> bool {
         (self.count, self.last) != (before.count, before.last)
     }
 }
 
-impl Shelf {
-    pub fn read(vault: &Vault, thread: &str, wanted: Wanted) -> checkpoints::Result<Self> {
-        let (kept, list) = match wanted {
-            Wanted::Outline => (vault.outline(thread)?, None),
-            Wanted::List => match vault.kept(thread)? {
+impl ThreadSnapshots {
+    pub fn read(vault: &Vault, thread: &str, detail: SnapshotDetail) -> checkpoints::Result<Self> {
+        let (kept, list) = match detail {
+            SnapshotDetail::Outline => (vault.outline(thread)?, None),
+            SnapshotDetail::List => match vault.kept(thread)? {
                 Some(kept) => (Some(kept.outline()), Some(translate::list(&kept))),
                 None => (None, None),
             },
@@ -70,11 +70,11 @@ impl Shelf {
         })
     }
 
-    pub fn summary(&self, standing: Standing, asked_at: Timestamp) -> Summary {
+    pub fn summary(&self, standing: Standing, asked_at: Timestamp) -> CheckpointSummary {
         let kept = self.kept;
         let original_at = self.original.map(|found| found.at);
         let created_at = kept.map(|kept| Timestamp(kept.at)).or(original_at);
-        Summary {
+        CheckpointSummary {
             standing,
             directory: Some(self.directory.clone()),
             created_at: created_at.unwrap_or(asked_at),

@@ -13,16 +13,16 @@ use tokio_util::sync::CancellationToken;
 use crate::limits::{
     AFTER_WRITE_WAIT_MAX, FIRST_WRITE_WAIT_MAX, RESTORE_WAIT_MAX, TURN_DIFF_BYTES_MAX,
 };
-use crate::{Haste, Keeper, ThreadFiles, Ticket, Trouble};
+use crate::{PendingScan, ScanPriority, SnapshotError, ThreadFiles, WorkspaceScanner};
 
 /// What a turn has to do with files; its session has it, too, and outlives it.
-pub struct Writing {
+pub struct TurnWrites {
     files: Option<Arc<ThreadFiles>>,
     first: OnceCell<()>,
     /// The workspace as it was before the turn's first write.
-    before: Mutex<Option<Ticket>>,
+    before: Mutex<Option<PendingScan>>,
     /// As long as it is held nobody restores files here.
-    working: Mutex<Hold>,
+    working: Mutex<RestoreHold>,
     /// The last diff that was told.
     told: Mutex<Option<(Moment, blake3::Hash)>>,
     /// For people who watch, and not told yet.
@@ -31,25 +31,25 @@ pub struct Writing {
 
 /// What a call may change, in a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Write {
+pub enum WriteScope {
     /// These paths, from the workspace on.
     Paths(Vec<PathBuf>),
     /// Nobody knows what.
     Anything,
 }
 
-enum Hold {
+enum RestoreHold {
     Open(Option<Working>),
     Closed,
 }
 
-impl Writing {
+impl TurnWrites {
     pub fn new(files: Option<Arc<ThreadFiles>>) -> Self {
         Self {
             files,
             first: OnceCell::new(),
             before: Mutex::default(),
-            working: Mutex::new(Hold::Open(None)),
+            working: Mutex::new(RestoreHold::Open(None)),
             told: Mutex::default(),
             lines: Mutex::default(),
         }
@@ -57,16 +57,16 @@ impl Writing {
 
     /// The turn is over. Whoever takes this holds off restores in its stead.
     pub fn close(&self) -> Option<Working> {
-        match std::mem::replace(&mut *self.working.lock(), Hold::Closed) {
-            Hold::Open(working) => working,
-            Hold::Closed => None,
+        match std::mem::replace(&mut *self.working.lock(), RestoreHold::Closed) {
+            RestoreHold::Open(working) => working,
+            RestoreHold::Closed => None,
         }
     }
 
     /// Whether the turn's first write waits, or did not wait to the end.
     pub fn waits(&self) -> bool {
         let before = self.before.lock();
-        before.as_ref().is_some_and(|ticket| !ticket.is_over())
+        before.as_ref().is_some_and(|pending| !pending.is_over())
     }
 
     /// Whether the turn has come to its first write.
@@ -76,14 +76,18 @@ impl Writing {
 
     fn hold(&self, working: Working) {
         let mut hold = self.working.lock();
-        if let Hold::Open(held) = &mut *hold {
+        if let RestoreHold::Open(held) = &mut *hold {
             *held = Some(working);
         }
     }
 
     /// Sees to it that what a call is about to change is kept as it was. Gives what is to be said
     /// about it.
-    pub async fn before(self: &Arc<Self>, write: Write, cancel: &CancellationToken) -> Vec<String> {
+    pub async fn before(
+        self: &Arc<Self>,
+        write: WriteScope,
+        cancel: &CancellationToken,
+    ) -> Vec<String> {
         let Some(files) = &self.files else {
             return Vec::new();
         };
@@ -95,13 +99,13 @@ impl Writing {
         let before = self.before.lock().clone();
         match before {
             // The look goes on while the call runs.
-            Some(ticket) if !ticket.is_over() => match write {
-                Write::Paths(paths) => ticket.keep(paths).await,
-                Write::Anything => ticket.blur(),
+            Some(pending) if !pending.is_over() => match write {
+                WriteScope::Paths(paths) => pending.keep(paths).await,
+                WriteScope::Anything => pending.mark_incomplete(),
             },
-            Some(ticket) => {
-                if let Err(trouble) = ticket.found().await {
-                    self.complain(files, &trouble);
+            Some(pending) => {
+                if let Err(error) = pending.result().await {
+                    self.complain(files, &error);
                 }
             }
             None => files.changed_unseen(),
@@ -110,17 +114,17 @@ impl Writing {
     }
 
     async fn first_write(self: &Arc<Self>, files: &Arc<ThreadFiles>) {
-        let keeper = &files.keeper;
-        let patience = match keeper.restoring() {
+        let scanner = &files.scanner;
+        let patience = match scanner.restoring() {
             true => RESTORE_WAIT_MAX,
             false => FIRST_WRITE_WAIT_MAX,
         };
-        let held = hold(keeper, self);
+        let held = hold(scanner, self);
         let look = async {
-            let ticket = files.before_turn().await;
-            *self.before.lock() = Some(ticket.clone());
+            let pending = files.before_turn().await;
+            *self.before.lock() = Some(pending.clone());
             // Whether it failed is asked when the call is about to run.
-            let _ = ticket.found().await;
+            let _ = pending.result().await;
             let lines = files.secure().await;
             self.lines.lock().extend(lines);
         };
@@ -135,9 +139,9 @@ impl Writing {
     }
 
     /// Says once that files are not kept.
-    fn complain(&self, files: &ThreadFiles, trouble: &Trouble) {
+    fn complain(&self, files: &ThreadFiles, error: &SnapshotError) {
         if !files.complained.swap(true, Ordering::Relaxed) {
-            let line = format!("[checkpoints] files are changed without being kept: {trouble}");
+            let line = format!("[checkpoints] files are changed without being kept: {error}");
             self.lines.lock().push(line);
         }
     }
@@ -146,7 +150,7 @@ impl Writing {
     /// is called with how the files differ from before the turn, if that is news.
     pub async fn after<F>(
         self: &Arc<Self>,
-        write: Write,
+        write: WriteScope,
         cancel: &CancellationToken,
         diffed: impl FnOnce(String) -> F + Send + 'static,
     ) where
@@ -155,9 +159,9 @@ impl Writing {
         let Some(files) = self.files.as_ref().filter(|_| self.has_begun()) else {
             return;
         };
-        let follow = Follow {
-            keeper: Arc::clone(&files.keeper),
-            writing: Arc::clone(self),
+        let follow = WriteFollower {
+            scanner: Arc::clone(&files.scanner),
+            writes: Arc::clone(self),
             cancel: cancel.clone(),
         };
         let mut following = tokio::spawn(async move {
@@ -189,12 +193,12 @@ impl Writing {
 }
 
 /// Holds off restores until the turn is over, even if nobody waits for that any more.
-async fn hold(keeper: &Arc<Keeper>, writing: &Arc<Writing>) {
-    let (keeper, writing) = (Arc::clone(keeper), Arc::clone(writing));
+async fn hold(scanner: &Arc<WorkspaceScanner>, writes: &Arc<TurnWrites>) {
+    let (scanner, writes) = (Arc::clone(scanner), Arc::clone(writes));
     let held = tokio::spawn(async move {
         let work = |vault: &Vault, work: &Work<'_>| vault.working(work);
-        match keeper.work(work).await {
-            Ok(working) => writing.hold(working),
+        match scanner.work(work).await {
+            Ok(working) => writes.hold(working),
             Err(error) => tracing::debug!(%error, "a turn writes unknown to others"),
         }
     });
@@ -203,27 +207,32 @@ async fn hold(keeper: &Arc<Keeper>, writing: &Arc<Writing>) {
 }
 
 /// Sees what a call changed.
-struct Follow {
-    keeper: Arc<Keeper>,
-    writing: Arc<Writing>,
+struct WriteFollower {
+    scanner: Arc<WorkspaceScanner>,
+    writes: Arc<TurnWrites>,
     cancel: CancellationToken,
 }
 
-impl Follow {
+impl WriteFollower {
     /// How the files differ now from before the turn, if that is not what was told last.
-    async fn diff_after(&self, write: Write) -> Result<Option<String>, Trouble> {
+    async fn diff_after(&self, write: WriteScope) -> Result<Option<String>, SnapshotError> {
         let now = match write {
-            Write::Paths(paths) => self.keeper.record(paths).await?,
-            Write::Anything => self.keeper.look(Haste::Urgent).found().await?,
+            WriteScope::Paths(paths) => self.scanner.record(paths).await?,
+            WriteScope::Anything => {
+                self.scanner
+                    .request_scan(ScanPriority::Urgent)
+                    .result()
+                    .await?
+            }
         };
-        let Some(before) = self.writing.before.lock().clone() else {
+        let Some(before) = self.writes.before.lock().clone() else {
             return Ok(None);
         };
-        let (from, to) = (before.found().await?.moment, now.moment);
+        let (from, to) = (before.result().await?.moment, now.moment);
         let diff = move |vault: &Vault| vault.diff(from, to, TURN_DIFF_BYTES_MAX);
-        let diff = self.keeper.read(diff).await?;
+        let diff = self.scanner.read(diff).await?;
         // A turn that is being ended does not wait for this, so nothing more is told of it.
-        let news = !self.cancel.is_cancelled() && self.writing.is_news(to, &diff);
+        let news = !self.cancel.is_cancelled() && self.writes.is_news(to, &diff);
         Ok(news.then_some(diff))
     }
 }

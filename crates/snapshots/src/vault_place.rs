@@ -14,7 +14,7 @@ pub struct VaultPlace {
 
 impl VaultPlace {
     /// `workspace_data` is the folder in a workspace that holds its settings; see
-    /// [`Settings`](crate::Settings).
+    /// [`SnapshotSettings`](crate::SnapshotSettings).
     pub fn new(home: &Path, workspace_data: &Path, directory: &Path, limits: Limits) -> Self {
         Self {
             root: Self::root(home),

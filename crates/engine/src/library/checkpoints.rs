@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use snapshots::Reads;
+use snapshots::CheckpointReads;
 use vocabulary::{CheckpointCall, CheckpointReply, Refusal, Reply, ThreadCard, Why};
 
 use crate::Shared;
@@ -16,12 +16,12 @@ pub async fn read(
     let reads = || {
         let awake = shared.registry.get(card.id);
         let shown = awake.as_ref().map(|handle| &handle.checkpoints);
-        Reads::of(&shared.keepers, card, shown)
+        CheckpointReads::of(&shared.scanners, card, shown)
     };
     let reply = match call {
         CheckpointCall::Get => {
             let handle = shared.registry.wake(shared, card.id).await?;
-            let state = snapshots::state(&shared.keepers, &handle.card, &handle.checkpoints);
+            let state = snapshots::state(&shared.scanners, &handle.card, &handle.checkpoints);
             CheckpointReply::State(state.await?)
         }
         CheckpointCall::Preview { to, path } => reads()?.preview(to, path).await?,

@@ -1,30 +1,30 @@
 //! A session and its thread's checkpoints: which calls may change them, and the facts that tell of them.
 
-use snapshots::{Asked, Came, Report, Task};
+use snapshots::{CheckpointRequest, CheckpointTask, SnapshotEvent, SnapshotReport};
 use tokio::sync::oneshot;
 use vocabulary::{CheckpointCall, Fact, Refusal, Reply, Seq};
 
 use super::{Flow, Outcome, Replied, Session};
 
 impl Session {
-    pub(super) fn take_in_checkpoints(&mut self, came: Came) -> Result<(), Refusal> {
+    pub(super) fn take_in_checkpoints(&mut self, event: SnapshotEvent) -> Result<(), Refusal> {
         let as_of = self.recorder.last();
         let turn = self.turn.as_ref();
-        let turn_waits = turn.is_some_and(|turn| turn.writing.waits());
-        let handled = self.checkpoints.handle(came, turn_waits);
-        for report in handled.reports {
+        let turn_waits = turn.is_some_and(|turn| turn.writes.waits());
+        let effects = self.checkpoints.handle(event, turn_waits);
+        for report in effects.reports {
             self.record(match report {
-                Report::Line(line) => Fact::Logged { line },
-                Report::Files(files) => {
+                SnapshotReport::Line(line) => Fact::Logged { line },
+                SnapshotReport::FilesChanged(files) => {
                     let turn = self.state.turn.as_ref().map(|turn| turn.turn.clone());
                     let files = files.to_vec();
                     Fact::FilesChanged { turn, files }
                 }
-                Report::Checkpoints { news, now } => Fact::CheckpointsChanged { news, now },
+                SnapshotReport::Checkpoints { news, now } => Fact::CheckpointsChanged { news, now },
             })?;
         }
-        if let Some((reply, outcome)) = handled.reply {
-            self.reply_done(reply, as_of, outcome);
+        if let Some((reply, outcome)) = effects.reply {
+            self.reply_to_checkpoint_call(reply, as_of, outcome);
         }
         Ok(())
     }
@@ -36,7 +36,7 @@ impl Session {
         reply: oneshot::Sender<Outcome>,
     ) -> Result<Option<Flow>, Refusal> {
         match self.admit_checkpoint_call(call).await {
-            Ok((task, asked)) => self.checkpoints.begin(task, asked, reply),
+            Ok((task, request)) => self.checkpoints.begin(task, request, reply),
             Err(refusal) => {
                 let _ = reply.send(Err(refusal));
             }
@@ -47,22 +47,22 @@ impl Session {
     async fn admit_checkpoint_call(
         &mut self,
         call: CheckpointCall,
-    ) -> Result<(Task, Asked), Refusal> {
-        let (task, asked) = self.checkpoints.admit(call, &self.card.directory)?;
+    ) -> Result<(CheckpointTask, CheckpointRequest), Refusal> {
+        let (task, request) = self.checkpoints.admit(call, &self.card.directory)?;
         if self.state.turn.is_some() {
             return Err(Refusal::busy());
         }
         if self.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
-        if asked != Asked::Delete {
+        if request != CheckpointRequest::Delete {
             // What is kept of its files must not outlive the thread itself.
             self.keep().await?;
         }
-        Ok((task, asked))
+        Ok((task, request))
     }
 
-    fn reply_done(
+    fn reply_to_checkpoint_call(
         &mut self,
         reply: oneshot::Sender<Outcome>,
         as_of: Seq,

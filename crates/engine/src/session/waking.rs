@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use snapshots::Checkpointing;
+use snapshots::CheckpointTasks;
 use store::{Lease, Loaded};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -69,13 +69,13 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
     let (to_mail, mail) = mpsc::channel(MAILBOX_CALLS_MAX);
     let status = watch::Sender::new(state.thread.status);
     let own_mail = to_mail.downgrade();
-    let checkpoints = Box::new(Checkpointing::new(&shared.keepers, &card));
+    let checkpoints = Box::new(CheckpointTasks::new(&shared.scanners, &card));
     let handle = Handle {
         mail: to_mail,
         card: Arc::clone(&card),
         outbox: Arc::clone(&outbox),
         status: status.subscribe(),
-        checkpoints: checkpoints.shown.clone(),
+        checkpoints: checkpoints.published.clone(),
     };
     let permits = watch::Sender::new(Permits {
         settings: state.thread.settings.clone(),

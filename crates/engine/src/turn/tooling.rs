@@ -11,7 +11,7 @@ use vocabulary::{
     ToolClass, ToolOutcome, ToolOutput,
 };
 
-use super::{Due, FromTurn, SessionGone, Turn, gate, trusting, writing};
+use super::{Due, FromTurn, SessionGone, Turn, gate, trusting, writes};
 use crate::agents::sub;
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
@@ -54,7 +54,7 @@ pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, Se
         outcome: outcome.clone(),
     })
     .await?;
-    writing::after(turn, call, &outcome).await?;
+    writes::after(turn, call, &outcome).await?;
     Ok((!turn.cancel.is_cancelled()).then_some(outcome))
 }
 
@@ -75,7 +75,7 @@ async fn allowed_run(
     if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
-    writing::before(turn, call).await?;
+    writes::before(turn, call).await?;
     if tool.class().has_effect() {
         turn.commit(Fact::ToolStarted {
             tag: tag.clone(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use checkpoints::{Limits, Options, Policy, Vault};
-use engine::{Checkpoints as Setting, ListenFrom};
+use engine::{CheckpointSetting as Setting, ListenFrom};
 use serde_json::json;
 use tools::Class;
 use vocabulary::{

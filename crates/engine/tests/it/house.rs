@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Checkpoints, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold,
+    CheckpointSetting, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold,
 };
 use providers::Models;
 use providers::catalog::Catalog;
@@ -47,7 +47,7 @@ pub struct Stage {
     pub auto_approve: bool,
     pub approvals: Option<Approvals>,
     pub ask_timeout: Option<Duration>,
-    pub checkpoints: Checkpoints,
+    pub checkpoints: CheckpointSetting,
 }
 
 impl Stage {
@@ -62,7 +62,7 @@ impl Stage {
             // Stories that ask are told as cowork's are.
             approvals: Some(Approvals::Ask),
             ask_timeout: None,
-            checkpoints: Checkpoints::Off,
+            checkpoints: CheckpointSetting::Off,
         }
     }
 

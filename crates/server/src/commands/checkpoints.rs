@@ -213,9 +213,9 @@ async fn perform(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
 
 /// What a server on this home keeps to.
 fn rules() -> (Limits, Policy) {
-    match engine::Checkpoints::default() {
-        engine::Checkpoints::On { limits, policy } => (limits, policy),
-        engine::Checkpoints::Off => Default::default(),
+    match engine::CheckpointSetting::default() {
+        engine::CheckpointSetting::On { limits, policy } => (limits, policy),
+        engine::CheckpointSetting::Off => Default::default(),
     }
 }
 

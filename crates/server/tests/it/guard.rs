@@ -54,7 +54,7 @@ impl Door {
 fn settings(scratch: &Scratch) -> Settings {
     Settings {
         model: None,
-        checkpoints: engine::Checkpoints::default(),
+        checkpoints: engine::CheckpointSetting::default(),
         sandbox: engine::Fence::Nothing,
         allow_private: Vec::new(),
         budgets: Default::default(),

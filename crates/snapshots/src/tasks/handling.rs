@@ -8,15 +8,18 @@ use vocabulary::{
     Trigger, Why,
 };
 
-use super::{Asked, Came, Cause, Checkpointing, Done};
+use super::{CheckpointRequest, CheckpointTasks, FinishedTask, SnapshotEvent, TaskCause};
 use crate::limits::CHECKPOINTS_WAITING_MAX;
-use crate::{Failure, Haste, News, Shelf, Summary, Task, Trouble, Writing, translate};
+use crate::{
+    CheckpointSummary, CheckpointTask, ScanPriority, SnapshotError, TaskFailure, ThreadSnapshots,
+    TurnWrites, WorkspaceEvent, translate,
+};
 
 /// What is to be told to those who listen to the thread.
 #[derive(Clone, Debug)]
-pub enum Report {
+pub enum SnapshotReport {
     Line(String),
-    Files(Arc<[FileVersion]>),
+    FilesChanged(Arc<[FileVersion]>),
     Checkpoints {
         news: CheckpointNews,
         now: Arc<Checkpoints>,
@@ -24,69 +27,76 @@ pub enum Report {
 }
 
 /// What is to be done now, in this order.
-pub struct Handled<R> {
-    pub reports: Vec<Report>,
+pub struct TaskEffects<R> {
+    pub reports: Vec<SnapshotReport>,
     /// Who is to be answered, and how.
     pub reply: Option<(R, Result<(), Refusal>)>,
 }
 
-impl<R> Checkpointing<R> {
-    /// Takes in what came. `turn_waits` says whether the running turn waits for a look.
-    pub fn handle(&mut self, came: Came, turn_waits: bool) -> Handled<R> {
+impl<R> CheckpointTasks<R> {
+    /// Takes in what came. `turn_waits` says whether the running turn waits for a scan.
+    pub fn handle(&mut self, event: SnapshotEvent, turn_waits: bool) -> TaskEffects<R> {
         let mut reply = None;
-        let reports = match came {
-            Came::News(News::Files(files)) => vec![Report::Files(files)],
-            Came::News(News::Progress(line)) if turn_waits || self.waits() => {
-                vec![Report::Line(line)]
+        let reports = match event {
+            SnapshotEvent::Workspace(WorkspaceEvent::FilesChanged(files)) => {
+                vec![SnapshotReport::FilesChanged(files)]
             }
-            Came::News(News::Progress(_)) => Vec::new(),
-            Came::News(News::Pruned) => {
-                self.perform(Task::Refresh, Cause::Pruned);
+            SnapshotEvent::Workspace(WorkspaceEvent::Progress(line))
+                if turn_waits || self.waits() =>
+            {
+                vec![SnapshotReport::Line(line)]
+            }
+            SnapshotEvent::Workspace(WorkspaceEvent::Progress(_)) => Vec::new(),
+            SnapshotEvent::Workspace(WorkspaceEvent::Pruned) => {
+                self.perform(CheckpointTask::Refresh, TaskCause::Pruned);
                 Vec::new()
             }
-            Came::Prepared(prepared) => self.prepared(prepared).into_iter().collect(),
-            Came::Done(done) => {
-                let handled = self.done(*done);
-                reply = handled.reply;
-                handled.reports
+            SnapshotEvent::Prepared(prepared) => self.prepared(prepared).into_iter().collect(),
+            SnapshotEvent::Finished(task) => {
+                let effects = self.finished(*task);
+                reply = effects.reply;
+                effects.reports
             }
         };
-        Handled { reports, reply }
+        TaskEffects { reports, reply }
     }
 
     /// The original is there, or will not come.
-    fn prepared(&mut self, prepared: Result<Shelf, Trouble>) -> Option<Report> {
-        let before = self.shown.borrow().now.clone();
+    fn prepared(
+        &mut self,
+        prepared: Result<ThreadSnapshots, SnapshotError>,
+    ) -> Option<SnapshotReport> {
+        let before = self.published.borrow().now.clone();
         if before.standing != Standing::Initializing {
             return None;
         }
         let owed = match prepared {
-            Ok(shelf) => {
-                let now = shelf.summary(Standing::Ready, before.created_at);
-                self.show(now, shelf.original())
+            Ok(snapshots) => {
+                let now = snapshots.summary(Standing::Ready, before.created_at);
+                self.publish(now, snapshots.original())
             }
-            Err(trouble) => self.show(failed(&before, &trouble), None),
+            Err(error) => self.publish(failed(&before, &error), None),
         };
         let news = CheckpointNews::Standing;
-        let none = self.shown.borrow().now.count == 0;
+        let none = self.published.borrow().now.count == 0;
         match (owed, none) {
             (true, true) => Some(self.report(news, Vec::new())),
             (true, false) => {
-                self.perform(Task::Refresh, Cause::Telling(news));
+                self.perform(CheckpointTask::Refresh, TaskCause::Telling(news));
                 None
             }
             (false, _) => None,
         }
     }
 
-    fn report(&mut self, news: CheckpointNews, list: Vec<Checkpoint>) -> Report {
-        let now = Arc::new(self.shown.borrow().now.with(list));
+    fn report(&mut self, news: CheckpointNews, list: Vec<Checkpoint>) -> SnapshotReport {
+        let now = Arc::new(self.published.borrow().now.with(list));
         self.told();
-        Report::Checkpoints { news, now }
+        SnapshotReport::Checkpoints { news, now }
     }
 
     /// Every turn that is over leaves a checkpoint.
-    pub fn turn_over(&mut self, writing: Option<Arc<Writing>>) {
+    pub fn turn_over(&mut self, writes: Option<Arc<TurnWrites>>) {
         let Some(files) = &self.files else {
             return;
         };
@@ -94,26 +104,35 @@ impl<R> Checkpointing<R> {
             tracing::warn!(thread = %self.thread, "too many checkpoints wait; one is left out");
             return;
         }
-        let task = Task::Automatic {
-            ticket: files.keeper.look(Haste::Urgent),
-            working: writing.and_then(|writing| writing.close()),
+        let task = CheckpointTask::Automatic {
+            pending: files.scanner.request_scan(ScanPriority::Urgent),
+            working: writes.and_then(|writes| writes.close()),
         };
-        self.perform(task, Cause::TurnOver);
+        self.perform(task, TaskCause::TurnOver);
     }
 
     /// What a client's call comes to, if it can be done at all as things stand.
-    pub fn admit(&self, call: CheckpointCall, directory: &Path) -> Result<(Task, Asked), Refusal> {
+    pub fn admit(
+        &self,
+        call: CheckpointCall,
+        directory: &Path,
+    ) -> Result<(CheckpointTask, CheckpointRequest), Refusal> {
         if let Standing::Failed { why } = self.standing() {
             return Err(Refusal::new(Why::NotAvailable, why));
         }
         let admitted = match call {
-            CheckpointCall::Take => (Task::Take, Asked::Take),
+            CheckpointCall::Take => (CheckpointTask::Take, CheckpointRequest::Take),
             CheckpointCall::Restore { to, path } => {
                 let checked = |path: String| translate::checked_path(directory, &path);
                 let path = path.map(checked).transpose()?;
-                (Task::Restore { to, path }, Asked::Restore)
+                (
+                    CheckpointTask::Restore { to, path },
+                    CheckpointRequest::Restore,
+                )
             }
-            CheckpointCall::Delete { id } => (Task::Delete { id }, Asked::Delete),
+            CheckpointCall::Delete { id } => {
+                (CheckpointTask::Delete { id }, CheckpointRequest::Delete)
+            }
             CheckpointCall::Get
             | CheckpointCall::Preview { .. }
             | CheckpointCall::Diff { .. }
@@ -123,45 +142,48 @@ impl<R> Checkpointing<R> {
                 return Err(Refusal::new(Why::Internal, message));
             }
         };
-        match self.asked {
+        match self.requested {
             Some(_) => Err(Refusal::busy()),
             None => Ok(admitted),
         }
     }
 
     /// Takes on what a client wants done; it is answered when it is done.
-    pub fn begin(&mut self, task: Task, asked: Asked, reply: R) {
-        self.asked = Some((asked, reply));
-        self.perform(task, Cause::Asked(asked));
+    pub fn begin(&mut self, task: CheckpointTask, requested: CheckpointRequest, reply: R) {
+        self.requested = Some((requested, reply));
+        self.perform(task, TaskCause::Requested(requested));
     }
 
     /// Something was done to the checkpoints, or could not be.
-    fn done(&mut self, done: Done) -> Handled<R> {
-        let Done { ended, cause } = done;
-        let mut reports: Vec<_> = ended.lines.into_iter().map(Report::Line).collect();
-        let before = self.shown.borrow().now.clone();
-        let list = self.take_up(ended.shelf, &before);
+    fn finished(&mut self, task: FinishedTask) -> TaskEffects<R> {
+        let FinishedTask { result, cause } = task;
+        let mut reports: Vec<_> = result.lines.into_iter().map(SnapshotReport::Line).collect();
+        let before = self.published.borrow().now.clone();
+        let list = self.read_back(result.snapshots, &before);
         self.rest();
-        let changed = self.shown.borrow().now.lists_other_than(&before);
-        reports.extend(match (&ended.outcome, cause) {
+        let changed = self.published.borrow().now.lists_other_than(&before);
+        reports.extend(match (&result.outcome, cause) {
             (Ok(()), cause) => self.succeeded(cause, changed, list),
-            (Err(failure), Cause::TurnOver | Cause::Asked(Asked::Take)) => {
-                self.could_not_take(failure, &before, list)
+            (Err(failure), TaskCause::TurnOver | TaskCause::Requested(CheckpointRequest::Take)) => {
+                self.take_failed(failure, &before, list)
             }
             // A restore that failed has taken its own checkpoint before.
-            (Err(_), Cause::Asked(Asked::Restore)) if changed => {
+            (Err(_), TaskCause::Requested(CheckpointRequest::Restore)) if changed => {
                 let news = CheckpointNews::Taken(Trigger::Automatic);
                 Some(self.report(news, list.unwrap_or_default()))
             }
-            (Err(_), Cause::Asked(Asked::Restore | Asked::Delete))
-            | (Err(_), Cause::Pruned | Cause::Telling(_)) => None,
+            (
+                Err(_),
+                TaskCause::Requested(CheckpointRequest::Restore | CheckpointRequest::Delete),
+            )
+            | (Err(_), TaskCause::Pruned | TaskCause::Telling(_)) => None,
         });
         let reply = match cause {
-            Cause::Asked(_) => self.asked.take(),
-            Cause::TurnOver | Cause::Pruned | Cause::Telling(_) => None,
+            TaskCause::Requested(_) => self.requested.take(),
+            TaskCause::TurnOver | TaskCause::Pruned | TaskCause::Telling(_) => None,
         };
-        let outcome = ended.outcome.map_err(Failure::into_refusal);
-        Handled {
+        let outcome = result.outcome.map_err(TaskFailure::into_refusal);
+        TaskEffects {
             reports,
             reply: reply.map(|(_, reply)| (reply, outcome)),
         }
@@ -169,18 +191,18 @@ impl<R> Checkpointing<R> {
 
     fn succeeded(
         &mut self,
-        cause: Cause,
+        cause: TaskCause,
         changed: bool,
         list: Option<Vec<Checkpoint>>,
-    ) -> Option<Report> {
+    ) -> Option<SnapshotReport> {
         let news = match cause {
-            Cause::Asked(Asked::Take) => CheckpointNews::Taken(Trigger::Manual),
-            Cause::Asked(Asked::Restore) => CheckpointNews::Restored,
-            Cause::Asked(Asked::Delete) => CheckpointNews::Deleted,
-            Cause::TurnOver => CheckpointNews::Taken(Trigger::Automatic),
-            Cause::Pruned if changed => CheckpointNews::Deleted,
-            Cause::Pruned => return None,
-            Cause::Telling(news) => news,
+            TaskCause::Requested(CheckpointRequest::Take) => CheckpointNews::Taken(Trigger::Manual),
+            TaskCause::Requested(CheckpointRequest::Restore) => CheckpointNews::Restored,
+            TaskCause::Requested(CheckpointRequest::Delete) => CheckpointNews::Deleted,
+            TaskCause::TurnOver => CheckpointNews::Taken(Trigger::Automatic),
+            TaskCause::Pruned if changed => CheckpointNews::Deleted,
+            TaskCause::Pruned => return None,
+            TaskCause::Telling(news) => news,
         };
         match list {
             Some(list) => Some(self.report(news, list)),
@@ -193,44 +215,49 @@ impl<R> Checkpointing<R> {
 
     /// Shows what is kept now, if it could be read and there is anything; gives the list of it, if that
     /// was read.
-    fn take_up(
+    fn read_back(
         &mut self,
-        shelf: Result<Shelf, Trouble>,
-        before: &Summary,
+        snapshots: Result<ThreadSnapshots, SnapshotError>,
+        before: &CheckpointSummary,
     ) -> Option<Vec<Checkpoint>> {
-        let shelf = shelf.ok().filter(|shelf| shelf.kept.is_some())?;
-        let now = shelf.summary(Standing::Ready, before.created_at);
-        self.show(now, shelf.original());
-        shelf.list
+        let snapshots = snapshots
+            .ok()
+            .filter(|snapshots| snapshots.kept.is_some())?;
+        let now = snapshots.summary(Standing::Ready, before.created_at);
+        self.publish(now, snapshots.original());
+        snapshots.list
     }
 
     /// Says why no checkpoint could be taken, if that is new.
-    fn could_not_take(
+    fn take_failed(
         &mut self,
-        failure: &Failure,
-        before: &Summary,
+        failure: &TaskFailure,
+        before: &CheckpointSummary,
         list: Option<Vec<Checkpoint>>,
-    ) -> Option<Report> {
+    ) -> Option<SnapshotReport> {
         let why = match failure {
-            Failure::Broken(trouble) if trouble.is_cancelled() => return None,
-            Failure::Broken(trouble) => trouble.to_string(),
-            Failure::Refused(refusal) if refusal.why == Why::ShuttingDown => return None,
-            Failure::Refused(refusal) => refusal.message.clone(),
+            TaskFailure::Broken(error) if error.is_cancelled() => return None,
+            TaskFailure::Broken(error) => error.to_string(),
+            TaskFailure::Refused(refusal) if refusal.why == Why::ShuttingDown => return None,
+            TaskFailure::Refused(refusal) => refusal.message.clone(),
         };
         let standing = Standing::Failed { why };
-        let shown = self.shown.borrow().now.clone();
-        let now = Summary { standing, ..shown };
+        let published = self.published.borrow().now.clone();
+        let now = CheckpointSummary {
+            standing,
+            ..published
+        };
         let known = now.standing == before.standing;
-        self.show(now, None);
+        self.publish(now, None);
         // A list that cannot be read cannot be told; that, too, the standing says.
         (!known).then(|| self.report(CheckpointNews::Standing, list.unwrap_or_default()))
     }
 }
 
-fn failed(before: &Summary, trouble: &Trouble) -> Summary {
-    Summary {
+fn failed(before: &CheckpointSummary, error: &SnapshotError) -> CheckpointSummary {
+    CheckpointSummary {
         standing: Standing::Failed {
-            why: trouble.to_string(),
+            why: error.to_string(),
         },
         ..before.clone()
     }

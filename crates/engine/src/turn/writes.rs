@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use snapshots::Write;
+use snapshots::WriteScope;
 use vocabulary::{Fact, ToolCall, ToolClass, ToolOutcome, ToolOutput};
 
 use super::{FromTurn, SessionGone, Turn};
@@ -15,7 +15,7 @@ pub async fn before(turn: &Turn, call: &ToolCall) -> Result<(), SessionGone> {
     let Some(write) = write_of(turn, call, None) else {
         return Ok(());
     };
-    for line in turn.writing.before(write, &turn.cancel).await {
+    for line in turn.writes.before(write, &turn.cancel).await {
         turn.tell(Fact::Logged { line }).await?;
     }
     Ok(())
@@ -29,7 +29,7 @@ pub async fn after(turn: &Turn, call: &ToolCall, outcome: &ToolOutcome) -> Resul
         }
         ToolOutcome::Denied(_) | ToolOutcome::NotRun { .. } => false,
     };
-    if !ran || !turn.writing.has_begun() {
+    if !ran || !turn.writes.has_begun() {
         return Ok(());
     }
     let Some(write) = write_of(turn, call, Some(outcome)) else {
@@ -37,7 +37,7 @@ pub async fn after(turn: &Turn, call: &ToolCall, outcome: &ToolOutcome) -> Resul
     };
     // What the call did is told after its end.
     turn.heard().await?;
-    if write == Write::Paths(Vec::new()) {
+    if write == WriteScope::Paths(Vec::new()) {
         return Ok(());
     }
     let (id, to_session) = (turn.id.clone(), turn.to_session.downgrade());
@@ -48,15 +48,15 @@ pub async fn after(turn: &Turn, call: &ToolCall, outcome: &ToolOutcome) -> Resul
             let _ = to_session.send(FromTurn::Tell(fact)).await;
         }
     };
-    turn.writing.after(write, &turn.cancel, diffed).await;
+    turn.writes.after(write, &turn.cancel, diffed).await;
     Ok(())
 }
 
 /// What a call may change; none where it changes nothing.
-fn write_of(turn: &Turn, call: &ToolCall, outcome: Option<&ToolOutcome>) -> Option<Write> {
+fn write_of(turn: &Turn, call: &ToolCall, outcome: Option<&ToolOutcome>) -> Option<WriteScope> {
     match call.class {
-        ToolClass::FileChange => Some(Write::Paths(paths_in(turn, call, outcome))),
-        ToolClass::Command => Some(Write::Anything),
+        ToolClass::FileChange => Some(WriteScope::Paths(paths_in(turn, call, outcome))),
+        ToolClass::Command => Some(WriteScope::Anything),
         ToolClass::FileRead | ToolClass::Question | ToolClass::Plan | ToolClass::Other => None,
     }
 }
