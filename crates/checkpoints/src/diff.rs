@@ -11,7 +11,7 @@ use crate::blobs;
 use crate::database::{Entry, Lying};
 use crate::tree::{Turned, path_of};
 use crate::vault::Vault;
-use crate::{Kind, Moment, Result};
+use crate::{FileKind, Moment, Result};
 
 /// Contents beyond this are said to differ, and no more.
 const FILE_BYTES_MAX: u64 = 512 << 10;
@@ -85,16 +85,16 @@ fn one(vault: &Vault, turned: &Turned) -> Result<Option<String>> {
 }
 
 fn is_directory(lying: Option<&Lying>) -> bool {
-    lying.is_some_and(|lying| lying.entry.is(Kind::Directory))
+    lying.is_some_and(|lying| lying.entry.is(FileKind::Directory))
 }
 
 fn kept(lying: Option<&Lying>) -> Option<Entry> {
     let entry = lying?.entry;
-    (entry.is(Kind::File) || entry.is(Kind::Link)).then_some(entry)
+    (entry.is(FileKind::File) || entry.is(FileKind::Link)).then_some(entry)
 }
 
 fn mode(entry: Entry) -> &'static str {
-    match (entry.is(Kind::Link), entry.mode & 0o100) {
+    match (entry.is(FileKind::Link), entry.mode & 0o100) {
         (true, _) => "120000",
         (false, 0) => "100644",
         (false, _) => "100755",

@@ -9,14 +9,22 @@ use crate::blobs::{self, BLOB, BlobRow, HEADER_BYTES, MAGIC, PackRow, Writer};
 use crate::database::{self, MOMENT, PAST, read_moment, read_past};
 use crate::lock::Lock;
 use crate::vault::{Vault, now};
-use crate::{Checkpoint, Millis, Moment, Policy, Progress, Pruned, Result, Trigger, Work, threads};
+use crate::{
+    KeptCheckpoint, Millis, Moment, Pruned, Result, RetentionPolicy, SnapshotTrigger, WorkControl,
+    WorkProgress, threads,
+};
 
 /// States younger than this stay, even if no checkpoint names them: somebody may be about to.
 const GRACE: Millis = 3_600_000;
 /// The share of checkpoints that go at a time when there is too much.
 const SHARE: usize = 10;
 
-pub fn prune(vault: &Vault, _alone: &Lock, work: &Work<'_>, policy: &Policy) -> Result<Pruned> {
+pub fn prune(
+    vault: &Vault,
+    _alone: &Lock,
+    work: &WorkControl<'_>,
+    policy: &RetentionPolicy,
+) -> Result<Pruned> {
     let age = i64::try_from(policy.age.as_millis()).unwrap_or(i64::MAX);
     let oldest = now().saturating_sub(age);
     let before = vault.size()?.bytes;
@@ -41,7 +49,7 @@ pub fn prune(vault: &Vault, _alone: &Lock, work: &Work<'_>, policy: &Policy) -> 
         }
         transaction.commit()?;
     }
-    (work.progress)(Progress::default());
+    (work.progress)(WorkProgress::default());
     sweep(vault, work)?;
     pruned.bytes = before.saturating_sub(vault.size()?.bytes);
     Ok(pruned)
@@ -49,7 +57,7 @@ pub fn prune(vault: &Vault, _alone: &Lock, work: &Work<'_>, policy: &Policy) -> 
 
 /// Checkpoints that are too old or too many.
 fn overdue(db: &Connection, oldest: Millis, count: u64) -> Result<u64> {
-    let mut of_thread: BTreeMap<String, Vec<Checkpoint>> = BTreeMap::new();
+    let mut of_thread: BTreeMap<String, Vec<KeptCheckpoint>> = BTreeMap::new();
     for (thread, checkpoint) in threads::checkpoints(db, None)? {
         of_thread.entry(thread).or_default().push(checkpoint);
     }
@@ -63,7 +71,7 @@ fn overdue(db: &Connection, oldest: Millis, count: u64) -> Result<u64> {
             continue;
         }
         // Automatic ones before manual ones, the oldest first.
-        kept.sort_by_key(|each| (each.trigger == Trigger::Manual, each.at));
+        kept.sort_by_key(|each| (each.trigger == SnapshotTrigger::Manual, each.at));
         let too_many = (kept.len() as u64).saturating_sub(count);
         for (place, checkpoint) in kept.iter().enumerate() {
             if (place as u64) < too_many || checkpoint.at < oldest {
@@ -78,7 +86,7 @@ fn overdue(db: &Connection, oldest: Millis, count: u64) -> Result<u64> {
 /// Lets the oldest checkpoints of all threads go, and at last the threads; gives how many went.
 fn thin_out(db: &Connection) -> Result<u64> {
     let mut all = threads::checkpoints(db, None)?;
-    all.sort_by_key(|(_, each)| (each.trigger == Trigger::Manual, each.at));
+    all.sort_by_key(|(_, each)| (each.trigger == SnapshotTrigger::Manual, each.at));
     if all.is_empty() {
         let mut originals = threads::originals(db)?;
         originals.sort_by_key(|(_, _, at)| *at);
@@ -173,7 +181,7 @@ fn versions(db: &Transaction<'_>, oldest: Millis, age: Millis) -> Result<u64> {
 }
 
 /// Gives back the disk of contents that nothing refers to.
-fn sweep(vault: &Vault, work: &Work<'_>) -> Result<()> {
+fn sweep(vault: &Vault, work: &WorkControl<'_>) -> Result<()> {
     let mut db = vault.db.lock();
     let dead = all_blobs(&db, "refs <= 0")?;
     let packs = blobs::packs(&db)?;

@@ -14,7 +14,8 @@ use crate::tree::{self, Turned, path_of};
 use crate::vault::Vault;
 use crate::walk::Part;
 use crate::{
-    Error, How, Kind, Moment, Restored, Result, Scan, Step, Trigger, Why, Work, scan, threads,
+    Error, FileKind, LeftOutReason, Moment, RestoreAction, RestoreStep, Restored, Result,
+    ScanOutcome, SnapshotTrigger, WorkControl, scan, threads,
 };
 
 /// Up to this many paths are looked at one by one after a restore, more with all the others.
@@ -25,16 +26,16 @@ pub struct Intent {
     pub path: Vec<u8>,
     pub target: Option<Entry>,
     pub current: Option<Lying>,
-    pub how: How,
+    pub how: RestoreAction,
 }
 
 pub fn preview(
     vault: &Vault,
     alone: &Lock,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
     to: Moment,
     path: Option<&Path>,
-) -> Result<Vec<Step>> {
+) -> Result<Vec<RestoreStep>> {
     scan::scan(vault, alone, work, Part::All, None)?;
     let intents = plan(vault, to, path)?;
     Ok(steps(&intents))
@@ -43,14 +44,21 @@ pub fn preview(
 pub fn restore(
     vault: &Vault,
     alone: &Lock,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
     thread: &str,
     to: Moment,
     path: Option<&Path>,
 ) -> Result<Restored> {
     let looked = scan::scan(vault, alone, work, Part::All, None)?;
     let mut intents = plan(vault, to, path)?;
-    let note = |moment| threads::note(&mut vault.db.lock(), thread, moment, Trigger::Automatic);
+    let note = |moment| {
+        threads::note(
+            &mut vault.db.lock(),
+            thread,
+            moment,
+            SnapshotTrigger::Automatic,
+        )
+    };
     let before = note(looked.moment)?;
     let ground = Ground::open(&vault.options.workspace).map_err(Error::Workspace)?;
     doing::sweep(&ground, std::mem::take(&mut *vault.stale.lock()));
@@ -64,7 +72,12 @@ pub fn restore(
 }
 
 /// Takes in what the restore has changed; few paths are looked at one by one.
-fn look_again(vault: &Vault, alone: &Lock, work: &Work<'_>, intents: &[Intent]) -> Result<Scan> {
+fn look_again(
+    vault: &Vault,
+    alone: &Lock,
+    work: &WorkControl<'_>,
+    intents: &[Intent],
+) -> Result<ScanOutcome> {
     let paths: Vec<PathBuf> = intents.iter().map(|intent| path_of(&intent.path)).collect();
     let part = if paths.len() <= FEW {
         Part::Paths(&paths)
@@ -74,8 +87,8 @@ fn look_again(vault: &Vault, alone: &Lock, work: &Work<'_>, intents: &[Intent]) 
     scan::scan(vault, alone, work, part, None)
 }
 
-fn steps(intents: &[Intent]) -> Vec<Step> {
-    let step = |intent: &Intent| Step {
+fn steps(intents: &[Intent]) -> Vec<RestoreStep> {
+    let step = |intent: &Intent| RestoreStep {
         path: path_of(&intent.path),
         how: intent.how.clone(),
     };
@@ -135,7 +148,7 @@ fn plan(vault: &Vault, to: Moment, path: Option<&Path>) -> Result<Vec<Intent>> {
 /// the way to it that is not there now.
 fn concerns(path: Option<&Path>, name: &[u8], target: Option<&Entry>, now: Option<&Lying>) -> bool {
     let name = path_of(name);
-    let is_directory = |entry: &Entry| entry.is(Kind::Directory);
+    let is_directory = |entry: &Entry| entry.is(FileKind::Directory);
     path.is_none_or(|path| {
         let missing =
             target.is_some_and(is_directory) && !now.is_some_and(|now| is_directory(&now.entry));
@@ -152,7 +165,12 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     /// What has to be done for `wanted` to lie at a path; nothing if it was not kept.
-    fn how_to_make(&self, name: &[u8], wanted: &Entry, now: Option<&Lying>) -> Result<Option<How>> {
+    fn how_to_make(
+        &self,
+        name: &[u8],
+        wanted: &Entry,
+        now: Option<&Lying>,
+    ) -> Result<Option<RestoreAction>> {
         if !wanted.is_kept() {
             return Ok(None);
         }
@@ -161,31 +179,31 @@ impl Planner<'_> {
             None => self.covered(name, self.now)?,
         };
         if let Some(why) = why {
-            return Ok(Some(How::Skip(excuse(why).to_owned())));
+            return Ok(Some(RestoreAction::Skip(excuse(why).to_owned())));
         }
         if now.is_some() {
-            return Ok(Some(How::Replace));
+            return Ok(Some(RestoreAction::Replace));
         }
         let met = self.ground.spot(&path_of(name)).and_then(|spot| spot.met());
         Ok(Some(match met {
-            Ok(Some(met)) if !(met.what.is_dir() && wanted.is(Kind::Directory)) => {
-                How::Skip(IGNORED.to_owned())
+            Ok(Some(met)) if !(met.what.is_dir() && wanted.is(FileKind::Directory)) => {
+                RestoreAction::Skip(IGNORED.to_owned())
             }
-            _ => How::Create,
+            _ => RestoreAction::Create,
         }))
     }
 
     /// What was not kept then was there perhaps, and what is not kept now would be lost.
-    fn how_to_remove(&self, name: &[u8], now: Option<&Lying>) -> Result<Option<How>> {
+    fn how_to_remove(&self, name: &[u8], now: Option<&Lying>) -> Result<Option<RestoreAction>> {
         let kept = now.is_some_and(|now| now.entry.is_kept());
         if !kept || self.covered(name, self.to)?.is_some() {
             return Ok(None);
         }
-        Ok(Some(How::Delete))
+        Ok(Some(RestoreAction::Delete))
     }
 
     /// Whether something above the path was left out as a whole.
-    fn covered(&self, name: &[u8], moment: Moment) -> Result<Option<Why>> {
+    fn covered(&self, name: &[u8], moment: Moment) -> Result<Option<LeftOutReason>> {
         let path = path_of(name);
         let above = path.ancestors().skip(1);
         for above in above.filter(|above| *above != Path::new("")) {
@@ -200,19 +218,21 @@ impl Planner<'_> {
 
 pub const IGNORED: &str = "what lies there now is ignored, so it is not kept";
 
-fn left_out(lying: &Lying) -> Option<Why> {
+fn left_out(lying: &Lying) -> Option<LeftOutReason> {
     match lying.entry.kind {
         EntryKind::LeftOut(why) => Some(why),
         EntryKind::Kept(_) => None,
     }
 }
 
-fn excuse(why: Why) -> &'static str {
+fn excuse(why: LeftOutReason) -> &'static str {
     match why {
-        Why::TooLarge => "what lies there now is too large to be kept",
-        Why::TooMuch => "what lies there now is not kept, because the workspace is too large",
-        Why::Unreadable => "what lies there now cannot be read",
-        Why::Special => "a pipe, socket or device lies there now",
-        Why::Mounted => "another file system is mounted there",
+        LeftOutReason::TooLarge => "what lies there now is too large to be kept",
+        LeftOutReason::TooMuch => {
+            "what lies there now is not kept, because the workspace is too large"
+        }
+        LeftOutReason::Unreadable => "what lies there now cannot be read",
+        LeftOutReason::Special => "a pipe, socket or device lies there now",
+        LeftOutReason::Mounted => "another file system is mounted there",
     }
 }

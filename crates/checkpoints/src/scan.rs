@@ -8,14 +8,14 @@ mod reading;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::before::{Before, State};
 use crate::blobs::{self, Writer};
 use crate::database::{EntryKind, Lying, Stamp};
 use crate::ground::Ground;
 use crate::lock::Lock;
+use crate::pre_images::{PreImage, PreImages};
 use crate::vault::Vault;
 use crate::walk::{self, Part, Seen};
-use crate::{Error, Kind, Limits, Result, Scan, Why, Work};
+use crate::{Error, FileKind, LeftOutReason, Result, ScanOutcome, SnapshotLimits, WorkControl};
 
 use commit::New;
 use glance::Frame;
@@ -45,10 +45,10 @@ pub struct Remembered {
 pub fn scan(
     vault: &Vault,
     _alone: &Lock,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
     part: Part<'_>,
-    before: Option<&Before>,
-) -> Result<Scan> {
+    before: Option<&PreImages>,
+) -> Result<ScanOutcome> {
     let ground = Ground::open(&vault.options.workspace).map_err(Error::Workspace)?;
     let began = reading::nanos();
     let frame = Frame {
@@ -89,14 +89,14 @@ pub fn scan(
     let mut partial = false;
     let mut as_found = true;
     if let Some(before) = before {
-        let (states, blurred) = before.states();
-        partial = blurred;
-        as_found = states.is_empty();
-        overlay(&reader, states, &mut known.head, &mut new)?;
+        let (images, incomplete) = before.images();
+        partial = incomplete;
+        as_found = images.is_empty();
+        overlay(&reader, images, &mut known.head, &mut new)?;
     }
     if !as_found {
         // What was put in place of what lies there is not known by its directory.
-        let directory = |new: &&mut New| new.kind == EntryKind::Kept(Kind::Directory);
+        let directory = |new: &&mut New| new.kind == EntryKind::Kept(FileKind::Directory);
         for directory in new.iter_mut().filter(directory) {
             directory.stamp = Stamp::default();
         }
@@ -140,14 +140,14 @@ pub fn scan(
 }
 
 /// Leaves out what is too large. The largest go first when all is too much.
-fn within(limits: &Limits, all: bool, mut seen: Vec<Seen>) -> Vec<Seen> {
+fn within(limits: &SnapshotLimits, all: bool, mut seen: Vec<Seen>) -> Vec<Seen> {
     let mut total = 0;
     for each in &mut seen {
-        if each.kind != EntryKind::Kept(Kind::File) {
+        if each.kind != EntryKind::Kept(FileKind::File) {
             continue;
         }
         if each.size > limits.file_bytes {
-            each.kind = EntryKind::LeftOut(Why::TooLarge);
+            each.kind = EntryKind::LeftOut(LeftOutReason::TooLarge);
         } else {
             total += each.size;
         }
@@ -155,7 +155,7 @@ fn within(limits: &Limits, all: bool, mut seen: Vec<Seen>) -> Vec<Seen> {
     if all && total > limits.total_bytes {
         let mut files: Vec<&mut Seen> = seen
             .iter_mut()
-            .filter(|each| each.kind == EntryKind::Kept(Kind::File))
+            .filter(|each| each.kind == EntryKind::Kept(FileKind::File))
             .collect();
         files.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.path.cmp(&b.path)));
         for file in files {
@@ -163,7 +163,7 @@ fn within(limits: &Limits, all: bool, mut seen: Vec<Seen>) -> Vec<Seen> {
                 break;
             }
             total -= file.size;
-            file.kind = EntryKind::LeftOut(Why::TooMuch);
+            file.kind = EntryKind::LeftOut(LeftOutReason::TooMuch);
         }
     }
     seen
@@ -176,7 +176,7 @@ fn compare(head: &mut HashMap<Vec<u8>, Lying>, seen: Vec<Seen>) -> Vec<Doubt> {
     // A directory that could not be read was seen before as a directory.
     let mut unreadable = Vec::new();
     for seen in seen {
-        if seen.kind == EntryKind::LeftOut(Why::Unreadable) {
+        if seen.kind == EntryKind::LeftOut(LeftOutReason::Unreadable) {
             unreadable.push(seen);
             continue;
         }
@@ -201,10 +201,10 @@ fn is_same(old: &Lying, seen: &Seen) -> bool {
     let same = old.entry.kind == seen.kind;
     match seen.kind {
         EntryKind::LeftOut(_) => same,
-        EntryKind::Kept(Kind::Directory) => {
+        EntryKind::Kept(FileKind::Directory) => {
             same && old.entry.mode == seen.mode && old.stamp == seen.stamp
         }
-        EntryKind::Kept(Kind::File | Kind::Link) => {
+        EntryKind::Kept(FileKind::File | FileKind::Link) => {
             same && old.entry.mode == seen.mode
                 && old.entry.size == seen.size
                 && old.stamp == seen.stamp
@@ -216,11 +216,11 @@ fn is_same(old: &Lying, seen: &Seen) -> bool {
 /// there now, so the next look reads it.
 fn overlay(
     reader: &reading::Reader<'_>,
-    states: std::collections::BTreeMap<Vec<u8>, State>,
+    images: std::collections::BTreeMap<Vec<u8>, PreImage>,
     head: &mut HashMap<Vec<u8>, Lying>,
     new: &mut Vec<New>,
 ) -> Result<()> {
-    for (path, state) in states {
+    for (path, state) in images {
         let found = new.iter().position(|each| each.path == path);
         let found = found.map(|place| new.swap_remove(place));
         let old = match found {
@@ -228,27 +228,27 @@ fn overlay(
             None => reader.old(&path)?,
         };
         match state {
-            State::Nothing => {
+            PreImage::Absent => {
                 if let Some(old) = old {
                     head.insert(path, old);
                 }
             }
-            State::Thing {
+            PreImage::Present {
                 kind,
                 mode,
                 content,
             } => {
                 let size = content.len() as u64;
                 let hash = match kind {
-                    Kind::Directory => None,
-                    Kind::File | Kind::Link => Some(reader.keep(&content)?),
+                    FileKind::Directory => None,
+                    FileKind::File | FileKind::Link => Some(reader.keep(&content)?),
                 };
                 head.remove(&path);
                 new.push(New {
                     path,
                     kind: EntryKind::Kept(kind),
                     mode,
-                    size: if kind == Kind::Directory { 0 } else { size },
+                    size: if kind == FileKind::Directory { 0 } else { size },
                     content: hash,
                     stamp: Stamp::default(),
                     old,

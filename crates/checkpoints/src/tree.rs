@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::database::{
     self, EntryKind, HEAD, Lying, MomentRow, PAST, bytes_of, read_head, read_past,
 };
-use crate::{Change, Error, Kind, LeftOut, Moment, Result, What};
+use crate::{EntryChange, EntryChangeKind, Error, FileKind, LeftOut, Moment, Result};
 
 /// By path.
 pub type Tree = BTreeMap<Vec<u8>, Lying>;
@@ -90,7 +90,7 @@ pub struct Turned {
 
 impl Turned {
     /// `None` if nothing that is kept changed.
-    pub fn change(&self) -> Option<Change> {
+    pub fn change(&self) -> Option<EntryChange> {
         change(&self.path, self.old.as_ref(), self.new.as_ref())
     }
 }
@@ -134,26 +134,26 @@ pub fn differ(db: &Connection, from: Moment, to: Moment) -> Result<bool> {
 }
 
 /// What happened to a path; `None` if nothing that is kept did.
-pub fn change(path: &[u8], old: Option<&Lying>, new: Option<&Lying>) -> Option<Change> {
+pub fn change(path: &[u8], old: Option<&Lying>, new: Option<&Lying>) -> Option<EntryChange> {
     let kind = |lying: Option<&Lying>| match lying?.entry.kind {
         EntryKind::Kept(kind) => Some(kind),
         EntryKind::LeftOut(_) => None,
     };
     let (what, shown, kind) = match (kind(old), kind(new)) {
         (None, None) => return None,
-        (None, Some(kind)) => (What::Added, new, kind),
+        (None, Some(kind)) => (EntryChangeKind::Added, new, kind),
         // One that is there but is kept no more did change.
-        (Some(kind), None) if new.is_some() => (What::Modified, new, kind),
-        (Some(kind), None) => (What::Removed, old, kind),
-        (Some(_), Some(kind)) if old?.entry != new?.entry => (What::Modified, new, kind),
+        (Some(kind), None) if new.is_some() => (EntryChangeKind::Modified, new, kind),
+        (Some(kind), None) => (EntryChangeKind::Removed, old, kind),
+        (Some(_), Some(kind)) if old?.entry != new?.entry => (EntryChangeKind::Modified, new, kind),
         (Some(_), Some(_)) => return None,
     };
     let shown = shown?;
-    Some(Change {
+    Some(EntryChange {
         path: path_of(path),
         what,
         iteration: shown.iteration,
-        size: if what == What::Removed {
+        size: if what == EntryChangeKind::Removed {
             0
         } else {
             shown.entry.size
@@ -184,7 +184,7 @@ pub fn versions(db: &Connection, path: &Path) -> Result<Vec<Lying>> {
         let again = versions
             .last()
             .is_some_and(|last| last.iteration == lying.iteration);
-        if lying.entry.is(Kind::File) && !again {
+        if lying.entry.is(FileKind::File) && !again {
             versions.push(lying);
         }
     };

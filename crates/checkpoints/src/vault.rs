@@ -9,14 +9,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 
-use crate::before::Before;
 use crate::blobs::{self, Blobs};
 use crate::lock::{self, Lock};
+use crate::pre_images::PreImages;
 use crate::walk::Part;
 use crate::{
-    Change, Checkpoint, Error, Iteration, Kept, LeftOut, Millis, Moment, Options, Outline, Policy,
-    Pruned, Restored, Result, Scan, Size, Step, Trigger, Verdict, Work, database, diff, prune,
-    restore, scan, threads, tree, verify,
+    EntryChange, Error, Iteration, KeptCheckpoint, LeftOut, Millis, Moment, Pruned, RestoreStep,
+    Restored, Result, RetentionPolicy, ScanOutcome, SnapshotTrigger, ThreadHistory, ThreadOutline,
+    VaultOptions, VaultSize, VerifyReport, WorkControl, database, diff, prune, restore, scan,
+    threads, tree, verify,
 };
 
 const DATABASE: &str = "vault.db";
@@ -26,7 +27,7 @@ const NAME_CHARS_MAX: usize = 40;
 /// The history of one workspace's files.
 pub struct Vault {
     directory: PathBuf,
-    pub(crate) options: Options,
+    pub(crate) options: VaultOptions,
     pub(crate) db: Mutex<Connection>,
     pub(crate) blobs: Blobs,
     /// What the last look leaves for the next.
@@ -36,7 +37,7 @@ pub struct Vault {
 }
 
 /// Somebody changes files here as long as this lives; no restore meanwhile.
-pub struct Working {
+pub struct WorkGuard {
     _lock: Lock,
 }
 
@@ -61,7 +62,7 @@ impl Vault {
     }
 
     /// Opens the vault in `directory`, making it where there is none.
-    pub fn open(directory: &Path, mut options: Options) -> Result<Vault> {
+    pub fn open(directory: &Path, mut options: VaultOptions) -> Result<Vault> {
         let workspace = options.workspace.canonicalize().map_err(Error::Workspace)?;
         if !workspace.is_dir() {
             let kind = std::io::ErrorKind::NotADirectory;
@@ -81,7 +82,7 @@ impl Vault {
         let blobs = Blobs::open(&directory)?;
         // One at a time: who comes second finds it made, not half made.
         let (cancel, progress) = (AtomicBool::new(false), |_| {});
-        let work = Work {
+        let work = WorkControl {
             cancel: &cancel,
             progress: &progress,
         };
@@ -130,8 +131,8 @@ impl Vault {
         &self.options.workspace
     }
 
-    pub fn size(&self) -> Result<Size> {
-        let mut size = Size::default();
+    pub fn size(&self) -> Result<VaultSize> {
+        let mut size = VaultSize::default();
         for directory in [&*self.directory]
             .into_iter()
             .chain(self.blobs.directories())
@@ -153,13 +154,13 @@ impl Vault {
 
     /// Looks at the whole workspace and keeps what changed. One at a time, over all processes;
     /// others wait.
-    pub fn scan(&self, work: &Work<'_>, before: Option<&Before>) -> Result<Scan> {
+    pub fn scan(&self, work: &WorkControl<'_>, before: Option<&PreImages>) -> Result<ScanOutcome> {
         let alone = self.alone(work)?;
         scan::scan(self, &alone, work, Part::All, before)
     }
 
     /// As [`Vault::scan`], but looks at these paths (relative to the workspace) only.
-    pub fn record(&self, work: &Work<'_>, paths: &[PathBuf]) -> Result<Scan> {
+    pub fn record(&self, work: &WorkControl<'_>, paths: &[PathBuf]) -> Result<ScanOutcome> {
         for path in paths {
             inside(path)?;
         }
@@ -178,7 +179,12 @@ impl Vault {
     }
 
     /// Makes a moment a thread's next checkpoint. The thread must have begun.
-    pub fn note(&self, thread: &str, moment: Moment, trigger: Trigger) -> Result<Checkpoint> {
+    pub fn note(
+        &self,
+        thread: &str,
+        moment: Moment,
+        trigger: SnapshotTrigger,
+    ) -> Result<KeptCheckpoint> {
         let mut db = self.db.lock();
         // One that says that nothing changed is not waited for: should the power fail, nothing is lost
         // with it. A killed process loses nothing either way.
@@ -188,12 +194,12 @@ impl Vault {
         threads::note(&mut db, thread, moment, trigger)
     }
 
-    pub fn kept(&self, thread: &str) -> Result<Option<Kept>> {
+    pub fn kept(&self, thread: &str) -> Result<Option<ThreadHistory>> {
         threads::kept(&self.db.lock(), thread)
     }
 
     /// The same without the checkpoints: what it costs does not grow with their number.
-    pub fn outline(&self, thread: &str) -> Result<Option<Outline>> {
+    pub fn outline(&self, thread: &str) -> Result<Option<ThreadOutline>> {
         threads::outline(&self.db.lock(), thread)
     }
 
@@ -212,7 +218,7 @@ impl Vault {
     }
 
     /// How the files of two moments differ.
-    pub fn changes(&self, from: Moment, to: Moment) -> Result<Vec<Change>> {
+    pub fn changes(&self, from: Moment, to: Moment) -> Result<Vec<EntryChange>> {
         let turned = self.turned(from, to)?;
         Ok(turned.iter().filter_map(tree::Turned::change).collect())
     }
@@ -253,7 +259,12 @@ impl Vault {
     }
 
     /// What a restore would do, sorted by path. Looks at the workspace first.
-    pub fn preview(&self, work: &Work<'_>, to: Moment, path: Option<&Path>) -> Result<Vec<Step>> {
+    pub fn preview(
+        &self,
+        work: &WorkControl<'_>,
+        to: Moment,
+        path: Option<&Path>,
+    ) -> Result<Vec<RestoreStep>> {
         if let Some(path) = path {
             inside(path)?;
         }
@@ -262,10 +273,10 @@ impl Vault {
     }
 
     /// Puts the files of a moment back, all or what lies at `path`. Takes an automatic checkpoint of
-    /// the thread first. Refused while anybody is [`Working`] here.
+    /// the thread first. Refused while anybody holds a [`WorkGuard`] here.
     pub fn restore(
         &self,
-        work: &Work<'_>,
+        work: &WorkControl<'_>,
         thread: &str,
         to: Moment,
         path: Option<&Path>,
@@ -280,19 +291,19 @@ impl Vault {
     }
 
     /// Says that files will be changed here. Waits for a restore that is under way.
-    pub fn working(&self, work: &Work<'_>) -> Result<Working> {
+    pub fn working(&self, work: &WorkControl<'_>) -> Result<WorkGuard> {
         let lock = lock::shared(&self.directory.join("work.lock"), work)?;
-        Ok(Working { _lock: lock })
+        Ok(WorkGuard { _lock: lock })
     }
 
     /// Lets go of what the policy does not keep. What any checkpoint needs stays.
-    pub fn prune(&self, work: &Work<'_>, policy: &Policy) -> Result<Pruned> {
+    pub fn prune(&self, work: &WorkControl<'_>, policy: &RetentionPolicy) -> Result<Pruned> {
         let alone = self.alone(work)?;
         prune::prune(self, &alone, work, policy)
     }
 
     /// Reads everything and compares it with what was stored.
-    pub fn verify(&self, work: &Work<'_>) -> Result<Verdict> {
+    pub fn verify(&self, work: &WorkControl<'_>) -> Result<VerifyReport> {
         let alone = self.alone(work)?;
         verify::verify(self, &alone, work)
     }
@@ -305,7 +316,7 @@ impl Vault {
     }
 
     /// One at a time changes what is kept, over all processes.
-    fn alone(&self, work: &Work<'_>) -> Result<Lock> {
+    fn alone(&self, work: &WorkControl<'_>) -> Result<Lock> {
         lock::alone(&self.directory.join("scan.lock"), work)
     }
 }

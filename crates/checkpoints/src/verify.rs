@@ -10,13 +10,13 @@ use crate::blobs::{self, BLOB, BlobRow, MAGIC, PackRow, hex, read_record};
 use crate::database::{self, HEAD, MOMENT, PAST, read_head, read_moment, read_past};
 use crate::lock::Lock;
 use crate::vault::Vault;
-use crate::{Error, Moment, Progress, Result, Verdict, Work, threads, tree};
+use crate::{Error, Moment, Result, VerifyReport, WorkControl, WorkProgress, threads, tree};
 
 /// Complaints of one kind beyond this are not listed.
 const COMPLAINTS_MAX: usize = 100;
 
-pub fn verify(vault: &Vault, _alone: &Lock, work: &Work<'_>) -> Result<Verdict> {
-    let mut verdict = Verdict::default();
+pub fn verify(vault: &Vault, _alone: &Lock, work: &WorkControl<'_>) -> Result<VerifyReport> {
+    let mut verdict = VerifyReport::default();
     // What was read is checked outside the lock of the database: it takes long.
     let (blobs, packs) = {
         let db = vault.db.lock();
@@ -35,8 +35,8 @@ pub fn verify(vault: &Vault, _alone: &Lock, work: &Work<'_>) -> Result<Verdict> 
             .or_default()
             .insert(row.lot.offset, row);
     }
-    let tell = |verdict: &Verdict| {
-        (work.progress)(Progress {
+    let tell = |verdict: &VerifyReport| {
+        (work.progress)(WorkProgress {
             done: verdict.blobs,
             total,
             bytes: verdict.bytes,
@@ -166,7 +166,7 @@ fn each(
 }
 
 /// Checks that every state which anybody can go back to is whole.
-fn trees(db: &Connection, work: &Work<'_>, damage: &mut Vec<String>) -> Result<()> {
+fn trees(db: &Connection, work: &WorkControl<'_>, damage: &mut Vec<String>) -> Result<()> {
     let mut moments: BTreeSet<Moment> = BTreeSet::new();
     let checkpoints = found(threads::checkpoints(db, None), damage)?.unwrap_or_default();
     moments.extend(checkpoints.iter().map(|(_, checkpoint)| checkpoint.moment));
@@ -186,7 +186,7 @@ fn one_pack(
     vault: &Vault,
     pack: PackRow,
     mut expected: HashMap<u64, &BlobRow>,
-    verdict: &mut Verdict,
+    verdict: &mut VerifyReport,
 ) {
     let mut complain = |what: String| {
         if verdict.damage.len() < COMPLAINTS_MAX {

@@ -14,7 +14,7 @@ use crate::blobs::Hash;
 use crate::database::{EntryKind, Stamp};
 use crate::ground::is_temporary;
 use crate::scan::{Places, parent};
-use crate::{Error, Kind, Limits, Result, Why, Work};
+use crate::{Error, FileKind, LeftOutReason, Result, SnapshotLimits, WorkControl};
 
 /// The file in which a user names what is not to be kept, over what `.gitignore` says.
 pub const IGNORE_FILE: &str = ".dragomanignore";
@@ -78,10 +78,10 @@ impl Part<'_> {
 pub fn walk(
     workspace: &Path,
     apart: &[PathBuf],
-    limits: &Limits,
+    limits: &SnapshotLimits,
     device: u64,
     part: Part<'_>,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
 ) -> Result<Walked> {
     let look = Arc::new(Look {
         workspace: workspace.to_owned(),
@@ -114,7 +114,7 @@ pub fn walk(
                     failed.lock().get_or_insert(error);
                     return WalkState::Quit;
                 }
-                (work.progress)(crate::Progress {
+                (work.progress)(crate::WorkProgress {
                     done: counted,
                     ..Default::default()
                 });
@@ -271,8 +271,8 @@ impl Look {
         };
         let mut seen = self.seen(path, &metadata);
         let mut state = WalkState::Continue;
-        if seen.kind == EntryKind::Kept(Kind::Directory) && self.is_elsewhere(&metadata) {
-            seen.kind = EntryKind::LeftOut(Why::Mounted);
+        if seen.kind == EntryKind::Kept(FileKind::Directory) && self.is_elsewhere(&metadata) {
+            seen.kind = EntryKind::LeftOut(LeftOutReason::Mounted);
             state = WalkState::Skip;
         }
         Ok(Some((seen, state)))
@@ -288,17 +288,17 @@ impl Look {
         let (kind, mode, size) = if what.is_file() {
             // What a restore makes never runs as somebody else.
             let mode = metadata.mode() & 0o777;
-            (EntryKind::Kept(Kind::File), mode, metadata.size())
+            (EntryKind::Kept(FileKind::File), mode, metadata.size())
         } else if what.is_dir() {
             (
-                EntryKind::Kept(Kind::Directory),
+                EntryKind::Kept(FileKind::Directory),
                 metadata.mode() & 0o7777,
                 0,
             )
         } else if what.is_symlink() {
-            (EntryKind::Kept(Kind::Link), 0, metadata.size())
+            (EntryKind::Kept(FileKind::Link), 0, metadata.size())
         } else {
-            (EntryKind::LeftOut(Why::Special), 0, 0)
+            (EntryKind::LeftOut(LeftOutReason::Special), 0, 0)
         };
         let nanos = |seconds: i64, nanos: i64| seconds.wrapping_mul(1_000_000_000) + nanos;
         Seen {
@@ -329,7 +329,7 @@ impl Look {
         }
         let seen = Seen {
             path: path.as_os_str().as_bytes().to_vec(),
-            kind: EntryKind::LeftOut(Why::Unreadable),
+            kind: EntryKind::LeftOut(LeftOutReason::Unreadable),
             mode: 0,
             size: 0,
             stamp: Stamp::default(),

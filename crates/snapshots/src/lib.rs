@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use checkpoints::{Limits, Policy};
+use checkpoints::{RetentionPolicy, SnapshotLimits};
 use vocabulary::Timestamp;
 
 mod error;
@@ -39,15 +39,18 @@ pub use vault_place::VaultPlace;
 /// Whether files are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckpointSetting {
-    On { limits: Limits, policy: Policy },
+    On {
+        limits: SnapshotLimits,
+        policy: RetentionPolicy,
+    },
     Off,
 }
 
 impl Default for CheckpointSetting {
     fn default() -> Self {
         Self::On {
-            limits: Limits::default(),
-            policy: Policy::default(),
+            limits: SnapshotLimits::default(),
+            policy: RetentionPolicy::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use checkpoints::{Moment, Vault, Work};
+use checkpoints::{Moment, Vault, WorkControl};
 use tokio::sync::watch;
 use vocabulary::{
     Checkpoint, CheckpointId, CheckpointReply, Checkpoints, Refusal, Standing, ThreadCard, Why,
@@ -100,7 +100,7 @@ impl<'a> CheckpointReads<'a> {
         let path = path.map(checked).transpose()?;
         let to = self.moments([to]).await?[0];
         let preview =
-            move |vault: &Vault, work: &Work<'_>| vault.preview(work, to, path.as_deref());
+            move |vault: &Vault, work: &WorkControl<'_>| vault.preview(work, to, path.as_deref());
         let steps = self.scanner.work(preview).await;
         let steps = steps.map_err(refused)?;
         let touched = steps.into_iter().map(translate::touched).collect();

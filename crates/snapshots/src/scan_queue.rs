@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use checkpoints::{Before, Vault, Work};
+use checkpoints::{PreImages, Vault, WorkControl};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -32,7 +32,7 @@ pub struct ScanQueue {
 
 /// One scan of the workspace that is to come, is under way, or is over.
 struct QueuedScan {
-    before: Before,
+    before: PreImages,
     /// Whether `before` holds anything: it shows files as they were then, not as they are.
     backward: AtomicBool,
     urgent: AtomicBool,
@@ -65,7 +65,7 @@ impl ScanQueue {
             Some(scan) => Arc::clone(scan),
             None => {
                 let scan = Arc::new(QueuedScan {
-                    before: Before::default(),
+                    before: PreImages::default(),
                     backward: AtomicBool::new(false),
                     urgent: AtomicBool::new(false),
                     outcome: watch::Sender::new(None),
@@ -101,7 +101,8 @@ impl WorkspaceScanner {
         while let Some(queued) = self.next_scan().await {
             let (began, at) = (Instant::now(), self.now());
             let taken = Arc::clone(&queued);
-            let scan = move |vault: &Vault, work: &Work<'_>| vault.scan(work, Some(&taken.before));
+            let scan =
+                move |vault: &Vault, work: &WorkControl<'_>| vault.scan(work, Some(&taken.before));
             let scanned = self
                 .work_with_progress("looking at the workspace", scan)
                 .await;
@@ -177,6 +178,6 @@ impl PendingScan {
     /// Something is about to change files, and nobody knows which.
     pub fn mark_incomplete(&self) {
         self.scan.backward.store(true, Ordering::Relaxed);
-        self.scan.before.blur();
+        self.scan.before.mark_incomplete();
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use checkpoints::{Error, Policy, Progress, Scan, Vault, Work};
+use checkpoints::{Error, RetentionPolicy, ScanOutcome, Vault, WorkControl, WorkProgress};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OnceCell, Semaphore, mpsc};
 use tokio::time::Instant;
@@ -48,7 +48,7 @@ pub struct ScanResult {
 pub struct WorkspaceScanner {
     pub(crate) workspace: PathBuf,
     place: VaultPlace,
-    policy: Policy,
+    policy: RetentionPolicy,
     vault: OnceCell<Arc<Vault>>,
     /// A vault has one connection: without this, a hundred sessions would wait for it in a hundred
     /// threads, each with a stack and a heap of its own.
@@ -176,22 +176,22 @@ impl WorkspaceScanner {
     /// Works with the vault; goes on even if nobody waits for it any more.
     pub async fn work<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&Vault, &WorkControl<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, SnapshotError> {
         self.watched_work(Arc::default(), work).await
     }
 
     async fn watched_work<T: Send + 'static>(
         &self,
-        seen: Arc<Mutex<Progress>>,
-        work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
+        seen: Arc<Mutex<WorkProgress>>,
+        work: impl FnOnce(&Vault, &WorkControl<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, SnapshotError> {
         let vault = Arc::clone(self.vault().await?);
         let cancel = Arc::clone(&self.cancel);
         blocking(move || {
-            let progress = |now: Progress| *seen.lock() = now;
+            let progress = |now: WorkProgress| *seen.lock() = now;
             let (cancel, progress) = (&*cancel, &progress);
-            work(&vault, &Work { cancel, progress })
+            work(&vault, &WorkControl { cancel, progress })
         })
         .await
     }
@@ -200,9 +200,9 @@ impl WorkspaceScanner {
     pub(crate) async fn work_with_progress<T: Send + 'static>(
         &self,
         doing: &'static str,
-        work: impl FnOnce(&Vault, &Work<'_>) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&Vault, &WorkControl<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, SnapshotError> {
-        let progress = Arc::new(Mutex::new(Progress::default()));
+        let progress = Arc::new(Mutex::new(WorkProgress::default()));
         let mut done = std::pin::pin!(self.watched_work(Arc::clone(&progress), work));
         let mut patience = PROGRESS_AFTER;
         loop {
@@ -220,14 +220,14 @@ impl WorkspaceScanner {
     /// Keeps what lies at these paths now.
     pub async fn record(&self, paths: Vec<PathBuf>) -> Result<ScanResult, SnapshotError> {
         let at = self.now();
-        let record = move |vault: &Vault, work: &Work<'_>| vault.record(work, &paths);
+        let record = move |vault: &Vault, work: &WorkControl<'_>| vault.record(work, &paths);
         let scan = self.work(record).await?;
         self.publish_changes(&scan);
         Ok(scan_result(&scan, at))
     }
 
     /// Tells all sessions which files are not what they were.
-    pub fn publish_changes(&self, scan: &Scan) {
+    pub fn publish_changes(&self, scan: &ScanOutcome) {
         if scan.moment.0 <= FIRST_MOMENT {
             return;
         }
@@ -262,7 +262,7 @@ impl WorkspaceScanner {
             policy.count -= policy.count / 10;
         }
         tokio::spawn(async move {
-            let prune = move |vault: &Vault, work: &Work<'_>| vault.prune(work, &policy);
+            let prune = move |vault: &Vault, work: &WorkControl<'_>| vault.prune(work, &policy);
             match scanner.work(prune).await {
                 Ok(pruned) if pruned.checkpoints > 0 => {
                     scanner.publish(&WorkspaceEvent::Pruned);
@@ -301,7 +301,7 @@ impl WorkspaceScanner {
     }
 }
 
-pub(crate) fn scan_result(scan: &Scan, at: Timestamp) -> ScanResult {
+pub(crate) fn scan_result(scan: &ScanOutcome, at: Timestamp) -> ScanResult {
     ScanResult {
         moment: scan.moment,
         at,

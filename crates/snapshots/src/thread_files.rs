@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use checkpoints::{How, Moment, Step, Trigger, Vault, Work, Working};
+use checkpoints::{
+    Moment, RestoreAction, RestoreStep, SnapshotTrigger, Vault, WorkControl, WorkGuard,
+};
 use tokio::sync::watch;
 use vocabulary::{CheckpointId, Refusal, ThreadId, Timestamp, Why};
 
@@ -43,7 +45,7 @@ pub enum CheckpointTask {
     /// At the end of a turn; nobody restores before it is over.
     Automatic {
         pending: PendingScan,
-        working: Option<Working>,
+        working: Option<WorkGuard>,
     },
     Take,
     Restore {
@@ -236,14 +238,14 @@ impl ThreadFiles {
     ) -> Result<(), TaskFailure> {
         match task {
             CheckpointTask::Automatic { pending, working } => {
-                let noted = self.note(&pending, Trigger::Automatic, lines).await;
+                let noted = self.note(&pending, SnapshotTrigger::Automatic, lines).await;
                 drop(working);
                 noted
             }
             CheckpointTask::Take => {
                 self.usable().await?;
                 let pending = self.scanner.request_scan(ScanPriority::Urgent);
-                self.note(&pending, Trigger::Manual, lines).await
+                self.note(&pending, SnapshotTrigger::Manual, lines).await
             }
             CheckpointTask::Restore { to, path } => self.restore(to, path, lines).await,
             CheckpointTask::Delete { id } => {
@@ -276,7 +278,7 @@ impl ThreadFiles {
     async fn note(
         &self,
         pending: &PendingScan,
-        trigger: Trigger,
+        trigger: SnapshotTrigger,
         lines: &mut Vec<String>,
     ) -> Result<(), TaskFailure> {
         let found = pending.result().await?;
@@ -292,7 +294,11 @@ impl ThreadFiles {
         }
     }
 
-    async fn note_moment(&self, found: ScanResult, trigger: Trigger) -> Result<(), SnapshotError> {
+    async fn note_moment(
+        &self,
+        found: ScanResult,
+        trigger: SnapshotTrigger,
+    ) -> Result<(), SnapshotError> {
         let thread = self.thread.to_string();
         let note = move |vault: &Vault| vault.note(&thread, found.moment, trigger);
         self.scanner.read(note).await.map(|_| ())
@@ -365,8 +371,9 @@ impl ThreadFiles {
         self.begin(None, lines).await?;
         let to = self.moment(to).await?;
         let thread = self.thread.to_string();
-        let restore =
-            move |vault: &Vault, work: &Work<'_>| vault.restore(work, &thread, to, path.as_deref());
+        let restore = move |vault: &Vault, work: &WorkControl<'_>| {
+            vault.restore(work, &thread, to, path.as_deref())
+        };
         let restoring = Restoring::new(&self.scanner);
         let restored = self
             .scanner
@@ -417,8 +424,8 @@ pub fn unknown(id: CheckpointId) -> Refusal {
 }
 
 /// Says what a restore did not touch.
-fn left_alone(steps: &[Step]) -> Option<String> {
-    let skipped = |step: &&Step| matches!(step.how, How::Skip(_));
+fn left_alone(steps: &[RestoreStep]) -> Option<String> {
+    let skipped = |step: &&RestoreStep| matches!(step.how, RestoreAction::Skip(_));
     let mut skipped = steps.iter().filter(skipped);
     let first = translate::touched(skipped.next()?.clone());
     let more = skipped.count();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use checkpoints::{Moment, Outline, Vault};
+use checkpoints::{Moment, ThreadOutline, Vault};
 use vocabulary::{Checkpoint, Checkpoints, Standing, Timestamp};
 
 use crate::{ScanResult, translate};
@@ -10,7 +10,7 @@ use crate::{ScanResult, translate};
 /// What the vault has of a thread.
 pub struct ThreadSnapshots {
     pub directory: PathBuf,
-    pub kept: Option<Outline>,
+    pub kept: Option<ThreadOutline>,
     /// Only where somebody is to see it: it grows with every turn.
     pub list: Option<Vec<Checkpoint>>,
     pub original: Option<ScanResult>,

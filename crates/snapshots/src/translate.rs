@@ -2,7 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use checkpoints::{Change, How, Iteration, Kind, Progress, Step, What};
+use checkpoints::{
+    EntryChange, EntryChangeKind, FileKind, Iteration, RestoreAction, RestoreStep, WorkProgress,
+};
 use vocabulary::{
     Checkpoint, CheckpointId, FileChangeKind, FileIteration, FileVersion, Refusal, Timestamp,
     Touch, Touched, Trigger,
@@ -10,13 +12,13 @@ use vocabulary::{
 
 use crate::limits::FILES_CHANGED_MAX;
 
-fn checkpoint(kept: &checkpoints::Checkpoint) -> Checkpoint {
+fn checkpoint(kept: &checkpoints::KeptCheckpoint) -> Checkpoint {
     Checkpoint {
         id: CheckpointId(kept.number),
         at: Timestamp(kept.at),
         trigger: match kept.trigger {
-            checkpoints::Trigger::Automatic => Trigger::Automatic,
-            checkpoints::Trigger::Manual => Trigger::Manual,
+            checkpoints::SnapshotTrigger::Automatic => Trigger::Automatic,
+            checkpoints::SnapshotTrigger::Manual => Trigger::Manual,
         },
         changed: kept.changed,
         changed_from_original: kept.changed_from_original,
@@ -24,21 +26,21 @@ fn checkpoint(kept: &checkpoints::Checkpoint) -> Checkpoint {
     }
 }
 
-pub fn list(kept: &checkpoints::Kept) -> Vec<Checkpoint> {
+pub fn list(kept: &checkpoints::ThreadHistory) -> Vec<Checkpoint> {
     kept.checkpoints.iter().map(checkpoint).collect()
 }
 
 /// The files among these changes, as many as one fact names.
-pub fn files(changes: &[Change]) -> Vec<FileVersion> {
-    let is_file = |change: &&Change| change.kind == Kind::File;
+pub fn files(changes: &[EntryChange]) -> Vec<FileVersion> {
+    let is_file = |change: &&EntryChange| change.kind == FileKind::File;
     let files = changes.iter().filter(is_file).map(|change| FileVersion {
         path: change.path.to_string_lossy().into_owned(),
         iteration: change.iteration,
         size: change.size,
         kind: match change.what {
-            What::Added => FileChangeKind::Add,
-            What::Modified => FileChangeKind::Update,
-            What::Removed => FileChangeKind::Delete,
+            EntryChangeKind::Added => FileChangeKind::Add,
+            EntryChangeKind::Modified => FileChangeKind::Update,
+            EntryChangeKind::Removed => FileChangeKind::Delete,
         },
     });
     files.take(FILES_CHANGED_MAX).collect()
@@ -53,20 +55,20 @@ pub fn iteration(iteration: Iteration) -> FileIteration {
     }
 }
 
-pub fn touched(step: Step) -> Touched {
+pub fn touched(step: RestoreStep) -> Touched {
     Touched {
         path: step.path.to_string_lossy().into_owned(),
         how: match step.how {
-            How::Create => Touch::Create,
-            How::Replace => Touch::Replace,
-            How::Delete => Touch::Delete,
-            How::Skip(why) => Touch::Skip { why },
+            RestoreAction::Create => Touch::Create,
+            RestoreAction::Replace => Touch::Replace,
+            RestoreAction::Delete => Touch::Delete,
+            RestoreAction::Skip(why) => Touch::Skip { why },
         },
     }
 }
 
-pub fn progress(doing: &str, progress: Progress) -> String {
-    let Progress { done, total, bytes } = progress;
+pub fn progress(doing: &str, progress: WorkProgress) -> String {
+    let WorkProgress { done, total, bytes } = progress;
     let megabytes = bytes >> 20;
     match total {
         Some(total) => format!("[checkpoints] {doing}: {done} of {total} files, {megabytes} MB"),

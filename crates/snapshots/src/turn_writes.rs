@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use checkpoints::{Moment, Vault, Work, Working};
+use checkpoints::{Moment, Vault, WorkControl, WorkGuard};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +39,7 @@ pub enum WriteScope {
 }
 
 enum RestoreHold {
-    Open(Option<Working>),
+    Open(Option<WorkGuard>),
     Closed,
 }
 
@@ -56,7 +56,7 @@ impl TurnWrites {
     }
 
     /// The turn is over. Whoever takes this holds off restores in its stead.
-    pub fn close(&self) -> Option<Working> {
+    pub fn close(&self) -> Option<WorkGuard> {
         match std::mem::replace(&mut *self.working.lock(), RestoreHold::Closed) {
             RestoreHold::Open(working) => working,
             RestoreHold::Closed => None,
@@ -74,7 +74,7 @@ impl TurnWrites {
         self.files.is_some() && self.first.initialized()
     }
 
-    fn hold(&self, working: Working) {
+    fn hold(&self, working: WorkGuard) {
         let mut hold = self.working.lock();
         if let RestoreHold::Open(held) = &mut *hold {
             *held = Some(working);
@@ -196,7 +196,7 @@ impl TurnWrites {
 async fn hold(scanner: &Arc<WorkspaceScanner>, writes: &Arc<TurnWrites>) {
     let (scanner, writes) = (Arc::clone(scanner), Arc::clone(writes));
     let held = tokio::spawn(async move {
-        let work = |vault: &Vault, work: &Work<'_>| vault.working(work);
+        let work = |vault: &Vault, work: &WorkControl<'_>| vault.working(work);
         match scanner.work(work).await {
             Ok(working) => writes.hold(working),
             Err(error) => tracing::debug!(%error, "a turn writes unknown to others"),

@@ -3,22 +3,27 @@
 
 use std::path::{Path, PathBuf};
 
-use checkpoints::{Error, Limits, Options, Result, Vault};
+use checkpoints::{Error, Result, SnapshotLimits, Vault, VaultOptions};
 
 #[derive(Clone, Debug)]
 pub struct VaultPlace {
     root: PathBuf,
-    options: Options,
+    options: VaultOptions,
     workspace_data: PathBuf,
 }
 
 impl VaultPlace {
     /// `workspace_data` is the folder in a workspace that holds its settings; see
     /// [`SnapshotSettings`](crate::SnapshotSettings).
-    pub fn new(home: &Path, workspace_data: &Path, directory: &Path, limits: Limits) -> Self {
+    pub fn new(
+        home: &Path,
+        workspace_data: &Path,
+        directory: &Path,
+        limits: SnapshotLimits,
+    ) -> Self {
         Self {
             root: Self::root(home),
-            options: Options {
+            options: VaultOptions {
                 workspace: directory.to_owned(),
                 apart: vec![home.to_owned()],
                 limits,

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row, params};
 
 use super::{Sum, check};
-use crate::{Error, Kind, Moment, Result, Why};
+use crate::{Error, FileKind, LeftOutReason, Moment, Result};
 
 /// What lies at a path, without where it lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,34 +17,34 @@ pub struct Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    Kept(Kind),
-    LeftOut(Why),
+    Kept(FileKind),
+    LeftOut(LeftOutReason),
 }
 
 impl EntryKind {
     pub fn code(self) -> i64 {
         match self {
-            EntryKind::Kept(Kind::File) => 0,
-            EntryKind::Kept(Kind::Link) => 1,
-            EntryKind::Kept(Kind::Directory) => 2,
-            EntryKind::LeftOut(Why::TooLarge) => 10,
-            EntryKind::LeftOut(Why::TooMuch) => 11,
-            EntryKind::LeftOut(Why::Unreadable) => 12,
-            EntryKind::LeftOut(Why::Special) => 13,
-            EntryKind::LeftOut(Why::Mounted) => 14,
+            EntryKind::Kept(FileKind::File) => 0,
+            EntryKind::Kept(FileKind::Link) => 1,
+            EntryKind::Kept(FileKind::Directory) => 2,
+            EntryKind::LeftOut(LeftOutReason::TooLarge) => 10,
+            EntryKind::LeftOut(LeftOutReason::TooMuch) => 11,
+            EntryKind::LeftOut(LeftOutReason::Unreadable) => 12,
+            EntryKind::LeftOut(LeftOutReason::Special) => 13,
+            EntryKind::LeftOut(LeftOutReason::Mounted) => 14,
         }
     }
 
     fn from_code(code: i64) -> Result<Self> {
         Ok(match code {
-            0 => EntryKind::Kept(Kind::File),
-            1 => EntryKind::Kept(Kind::Link),
-            2 => EntryKind::Kept(Kind::Directory),
-            10 => EntryKind::LeftOut(Why::TooLarge),
-            11 => EntryKind::LeftOut(Why::TooMuch),
-            12 => EntryKind::LeftOut(Why::Unreadable),
-            13 => EntryKind::LeftOut(Why::Special),
-            14 => EntryKind::LeftOut(Why::Mounted),
+            0 => EntryKind::Kept(FileKind::File),
+            1 => EntryKind::Kept(FileKind::Link),
+            2 => EntryKind::Kept(FileKind::Directory),
+            10 => EntryKind::LeftOut(LeftOutReason::TooLarge),
+            11 => EntryKind::LeftOut(LeftOutReason::TooMuch),
+            12 => EntryKind::LeftOut(LeftOutReason::Unreadable),
+            13 => EntryKind::LeftOut(LeftOutReason::Special),
+            14 => EntryKind::LeftOut(LeftOutReason::Mounted),
             other => return Err(Error::Damaged(format!("an entry of the kind {other}"))),
         })
     }
@@ -55,7 +55,7 @@ impl Entry {
         matches!(self.kind, EntryKind::Kept(_))
     }
 
-    pub fn is(&self, kind: Kind) -> bool {
+    pub fn is(&self, kind: FileKind) -> bool {
         self.kind == EntryKind::Kept(kind)
     }
 

@@ -13,7 +13,7 @@ use crate::database::{Entry, Lying};
 use crate::ground::{Ground, Met, Nearby, Spot};
 use crate::tree::path_of;
 use crate::vault::Vault;
-use crate::{Error, How, Kind, Progress, Result, Work};
+use crate::{Error, FileKind, RestoreAction, Result, WorkControl, WorkProgress};
 
 const CHANGED: &str = "it was changed meanwhile";
 const NOT_EMPTY: &str = "it has files that are not kept";
@@ -32,7 +32,7 @@ pub fn sweep(ground: &Ground, stale: BTreeSet<PathBuf>) {
 pub fn carry_out(
     vault: &Vault,
     ground: &Ground,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
     intents: &mut [Intent],
 ) -> Result<()> {
     let mut doing = Doing {
@@ -47,7 +47,7 @@ pub fn carry_out(
         let outcome = doing.remove(intent);
         doing.settle(intent, outcome)?;
     }
-    let directory = |intent: &Intent| intent.target.is_some_and(|t| t.is(Kind::Directory));
+    let directory = |intent: &Intent| intent.target.is_some_and(|t| t.is(FileKind::Directory));
     for intent in intents.iter_mut().filter(|intent| directory(intent)) {
         let outcome = doing.make_directory(intent);
         doing.settle(intent, outcome)?;
@@ -83,17 +83,19 @@ fn must_go(intent: &Intent) -> bool {
     let was_directory = intent
         .current
         .as_ref()
-        .map(|now| now.entry.is(Kind::Directory));
+        .map(|now| now.entry.is(FileKind::Directory));
     match (&intent.how, &intent.target) {
-        (How::Delete, _) => true,
-        (How::Replace, Some(target)) => was_directory != Some(target.is(Kind::Directory)),
+        (RestoreAction::Delete, _) => true,
+        (RestoreAction::Replace, Some(target)) => {
+            was_directory != Some(target.is(FileKind::Directory))
+        }
         _ => false,
     }
 }
 
 struct Doing<'a> {
     ground: &'a Ground,
-    work: &'a Work<'a>,
+    work: &'a WorkControl<'a>,
     /// Directories that had to be opened for writing, and what they were.
     opened: BTreeMap<PathBuf, u32>,
     done: u64,
@@ -121,7 +123,7 @@ impl Doing<'_> {
         self.done += 1;
         if self.done.is_multiple_of(TOLD_EVERY) {
             self.work.check()?;
-            (self.work.progress)(Progress {
+            (self.work.progress)(WorkProgress {
                 done: self.done.min(self.total),
                 total: Some(self.total),
                 bytes: 0,
@@ -129,10 +131,10 @@ impl Doing<'_> {
         }
         match outcome {
             Ok(()) => {}
-            Err(Trouble::Skip(why)) => intent.how = How::Skip(why),
+            Err(Trouble::Skip(why)) => intent.how = RestoreAction::Skip(why),
             Err(Trouble::Io(error)) => match Error::from(error) {
                 Error::Full => return Err(Error::Full),
-                error => intent.how = How::Skip(error.to_string()),
+                error => intent.how = RestoreAction::Skip(error.to_string()),
             },
             Err(Trouble::Fatal(error)) => return Err(error),
         }
@@ -190,7 +192,7 @@ impl Doing<'_> {
         if !is_as_seen(&met, now) {
             return Err(Trouble::Skip(CHANGED.to_owned()));
         }
-        let outcome = match now.entry.is(Kind::Directory) {
+        let outcome = match now.entry.is(FileKind::Directory) {
             true => spot.remove_directory(),
             false => spot.unlink(),
         };
@@ -204,7 +206,7 @@ impl Doing<'_> {
     }
 
     fn make_directory(&mut self, intent: &Intent) -> Done {
-        if matches!(intent.how, How::Skip(_)) {
+        if matches!(intent.how, RestoreAction::Skip(_)) {
             return Ok(());
         }
         let spot = self.spot(&path_of(&intent.path))?;
@@ -216,7 +218,8 @@ impl Doing<'_> {
     }
 
     fn set_directory_mode(&mut self, intent: &Intent) -> Done {
-        let (Some(target), false) = (&intent.target, matches!(intent.how, How::Skip(_))) else {
+        let (Some(target), false) = (&intent.target, matches!(intent.how, RestoreAction::Skip(_)))
+        else {
             return Ok(());
         };
         let path = path_of(&intent.path);
@@ -229,7 +232,7 @@ impl Doing<'_> {
 fn write_all(
     vault: &Vault,
     ground: &Ground,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
     files: &[&mut Intent],
 ) -> Result<Vec<Done>> {
     let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
@@ -271,7 +274,8 @@ struct Hand<'a> {
 
 impl Hand<'_> {
     fn write(&mut self, intent: &Intent) -> Done {
-        let (Some(target), false) = (&intent.target, matches!(intent.how, How::Skip(_))) else {
+        let (Some(target), false) = (&intent.target, matches!(intent.how, RestoreAction::Skip(_)))
+        else {
             return Ok(());
         };
         let path = path_of(&intent.path);
@@ -283,14 +287,15 @@ impl Hand<'_> {
             (Some(_), Some(_)) => return Err(Trouble::Skip(CHANGED.to_owned())),
             (Some(_), None) => return Err(Trouble::Skip(IGNORED.to_owned())),
         };
-        let same_content = |now: &Lying| now.entry.is(Kind::File) && now.entry.blob == target.blob;
+        let same_content =
+            |now: &Lying| now.entry.is(FileKind::File) && now.entry.blob == target.blob;
         // Not where the file has another name: that one was not asked about.
         let alone = met.is_some_and(|met| met.links == 1);
         let same_content = alone && intent.current.as_ref().is_some_and(same_content);
-        if over && target.is(Kind::File) && same_content {
+        if over && target.is(FileKind::File) && same_content {
             return Ok(spot.set_mode(target.mode, false)?);
         }
-        match target.is(Kind::Link) {
+        match target.is(FileKind::Link) {
             true => self.put_link(&spot, target, over),
             false => self.put_file(&spot, target, over),
         }
@@ -354,9 +359,9 @@ fn is_as_seen(met: &Met, now: &Lying) -> bool {
     let same = (met.stamp.modified, met.stamp.inode) == (stamp.modified, stamp.inode);
     let same_times = stamp.changed == 0 || same;
     match met.what {
-        FileType::Directory => entry.is(Kind::Directory),
-        FileType::Symlink => entry.is(Kind::Link) && same_times,
-        FileType::RegularFile => entry.is(Kind::File) && met.size == entry.size && same_times,
+        FileType::Directory => entry.is(FileKind::Directory),
+        FileType::Symlink => entry.is(FileKind::Link) && same_times,
+        FileType::RegularFile => entry.is(FileKind::File) && met.size == entry.size && same_times,
         _ => false,
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::blobs::{self, BlobRow, Hash, Lot, Writer};
 use crate::database::{self, Entry, EntryKind, Lying, MomentRow, Stamp, write_head, write_past};
 use crate::vault::{Vault, now};
-use crate::{Error, Kind, Moment, Result, Scan, tree};
+use crate::{Error, FileKind, Moment, Result, ScanOutcome, tree};
 
 /// A path as it was found.
 pub struct New {
@@ -35,7 +35,7 @@ struct Resolved {
     old: Option<Lying>,
 }
 
-pub fn commit(vault: &Vault, writer: &Writer<'_>, found: Found) -> Result<Scan> {
+pub fn commit(vault: &Vault, writer: &Writer<'_>, found: Found) -> Result<ScanOutcome> {
     let (added, packs) = writer.finish()?;
     if let (true, true, Some(last)) = (found.new.is_empty(), found.removed.is_empty(), found.last) {
         return Ok(unchanged(last.moment));
@@ -73,8 +73,8 @@ pub fn commit(vault: &Vault, writer: &Writer<'_>, found: Found) -> Result<Scan> 
     Ok(scan)
 }
 
-fn unchanged(moment: Moment) -> Scan {
-    Scan {
+fn unchanged(moment: Moment) -> ScanOutcome {
+    ScanOutcome {
         moment,
         changes: Vec::new(),
         bytes: 0,
@@ -136,7 +136,7 @@ impl Commit<'_> {
         last: Option<MomentRow>,
         changed: Vec<Resolved>,
         removed: Vec<(Vec<u8>, Lying)>,
-    ) -> Result<Scan> {
+    ) -> Result<ScanOutcome> {
         let (mut entries, mut digest) = last.map_or((0, 0), |last| (last.entries, last.digest));
         let mut changes = Vec::new();
         let row = database::insert_moment(self.db, now(), |moment| {
@@ -179,7 +179,7 @@ impl Commit<'_> {
         })?;
         let bytes = self.keep_contents(row.moment)?;
         changes.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Scan {
+        Ok(ScanOutcome {
             moment: row.moment,
             changes,
             bytes,
@@ -207,7 +207,7 @@ impl Commit<'_> {
         };
         let same =
             old.is_some_and(|old| old.entry.kind == entry.kind && old.entry.blob == entry.blob);
-        let counts = entry.is(Kind::File) || entry.is(Kind::Link);
+        let counts = entry.is(FileKind::File) || entry.is(FileKind::Link);
         Ok(if counts && !same { last + 1 } else { last })
     }
 

@@ -14,7 +14,7 @@ use crate::database::{EntryKind, Lying, Stamp};
 use crate::ground::{Ground, Met};
 use crate::tree::path_of;
 use crate::walk::Seen;
-use crate::{Kind, Limits, Why, Work};
+use crate::{FileKind, LeftOutReason, SnapshotLimits, WorkControl};
 
 /// Fewer rows are not worth a second thread.
 const ALONE_BELOW: usize = 512;
@@ -97,9 +97,9 @@ pub fn parent(path: &[u8]) -> Option<&[u8]> {
 pub fn glance(
     ground: &Ground,
     rows: &[Row],
-    limits: &Limits,
+    limits: &SnapshotLimits,
     (before, now): (Option<Frame>, Frame),
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
 ) -> Option<Glance> {
     let before = before.filter(|before| before.rules == now.rules)?;
     let device = ground.device().ok()?;
@@ -113,7 +113,7 @@ pub fn glance(
     // sorted, so that each comes after the one it lies in.
     let mut lost: HashSet<&[u8]> = HashSet::new();
     for ((path, lying), met) in rows.iter().zip(&met) {
-        if !lying.entry.is(Kind::Directory) {
+        if !lying.entry.is(FileKind::Directory) {
             continue;
         }
         let is_there = |met: &Met| met.what == FileType::Directory && met.device == device;
@@ -141,7 +141,7 @@ pub fn glance(
     };
     for (place, ((path, lying), met)) in rows.iter().zip(&met).enumerate() {
         let above = parent(path).unwrap_or_default();
-        if lying.entry.is(Kind::Directory) {
+        if lying.entry.is(FileKind::Directory) {
             // Its mode is part of its times, so a clean one is the same in all.
             glance.same[place] = glance.places.is_clean(path);
         } else if glance.places.is_clean(above) {
@@ -163,8 +163,8 @@ impl Glance {
         }
         let dirty = |path: &[u8]| self.places.is_dirty(parent(path).unwrap_or_default());
         for (place, (path, lying)) in rows.iter().enumerate() {
-            let own = lying.entry.is(Kind::Directory) && self.places.is_dirty(path);
-            if own || (!lying.entry.is(Kind::Directory) && dirty(path)) {
+            let own = lying.entry.is(FileKind::Directory) && self.places.is_dirty(path);
+            if own || (!lying.entry.is(FileKind::Directory) && dirty(path)) {
                 self.same[place] = false;
             }
         }
@@ -177,7 +177,7 @@ impl Glance {
         if self.places.all_clean() {
             return self;
         }
-        let directory = |seen: &&Seen| seen.kind == EntryKind::Kept(Kind::Directory);
+        let directory = |seen: &&Seen| seen.kind == EntryKind::Kept(FileKind::Directory);
         let walked: HashSet<&[u8]> = walked
             .iter()
             .filter(directory)
@@ -186,7 +186,7 @@ impl Glance {
         let mut lost: HashSet<&[u8]> = HashSet::new();
         for (place, (path, lying)) in rows.iter().enumerate() {
             let above = parent(path).unwrap_or_default();
-            let is_directory = lying.entry.is(Kind::Directory);
+            let is_directory = lying.entry.is(FileKind::Directory);
             if lost.contains(above) {
                 self.same[place] = false;
             }
@@ -207,28 +207,29 @@ impl Glance {
         path: &[u8],
         lying: &Lying,
         met: Option<&Met>,
-        limits: &Limits,
+        limits: &SnapshotLimits,
     ) -> Option<()> {
         let entry = &lying.entry;
         let same = match (entry.kind, met) {
             (EntryKind::Kept(kind), Some(met)) => {
                 let what = match met.what {
-                    FileType::RegularFile => Some(Kind::File),
-                    FileType::Symlink => Some(Kind::Link),
+                    FileType::RegularFile => Some(FileKind::File),
+                    FileType::Symlink => Some(FileKind::Link),
                     _ => None,
                 };
                 what == Some(kind) && met.size == entry.size && met.stamp == lying.stamp
             }
-            (EntryKind::LeftOut(Why::TooLarge), Some(met)) => {
+            (EntryKind::LeftOut(LeftOutReason::TooLarge), Some(met)) => {
                 met.what == FileType::RegularFile && met.size > limits.file_bytes
             }
-            (EntryKind::LeftOut(Why::Special), Some(met)) => !matches!(
+            (EntryKind::LeftOut(LeftOutReason::Special), Some(met)) => !matches!(
                 met.what,
                 FileType::RegularFile | FileType::Symlink | FileType::Directory
             ),
             // Whether it still is so only a walk can tell, or one through everything.
-            (EntryKind::LeftOut(Why::TooMuch), _) => return None,
-            (EntryKind::LeftOut(Why::Unreadable | Why::Mounted), _) | (_, None) => false,
+            (EntryKind::LeftOut(LeftOutReason::TooMuch), _) => return None,
+            (EntryKind::LeftOut(LeftOutReason::Unreadable | LeftOutReason::Mounted), _)
+            | (_, None) => false,
         };
         if same {
             self.same[place] = true;
@@ -236,7 +237,7 @@ impl Glance {
             return Some(());
         }
         match met.and_then(|met| plain(path, met)) {
-            Some(seen) if entry.is(Kind::File) => self.seen.push(seen),
+            Some(seen) if entry.is(FileKind::File) => self.seen.push(seen),
             _ => self.again.push(parent(path).unwrap_or_default().to_vec()),
         }
         Some(())
@@ -247,7 +248,7 @@ impl Glance {
 fn plain(path: &[u8], met: &Met) -> Option<Seen> {
     (met.what == FileType::RegularFile).then(|| Seen {
         path: path.to_vec(),
-        kind: EntryKind::Kept(Kind::File),
+        kind: EntryKind::Kept(FileKind::File),
         mode: met.mode & 0o777,
         size: met.size,
         stamp: met.stamp,
@@ -255,7 +256,7 @@ fn plain(path: &[u8], met: &Met) -> Option<Seen> {
 }
 
 /// What lies at every path now. `None`: the work was given up.
-fn look_at(ground: &Ground, rows: &[Row], work: &Work<'_>) -> Option<Vec<Option<Met>>> {
+fn look_at(ground: &Ground, rows: &[Row], work: &WorkControl<'_>) -> Option<Vec<Option<Met>>> {
     let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
     let share = rows.len().div_ceil(cores.min(THREADS_MAX)).max(ALONE_BELOW);
     let one_share = |rows: &[Row]| -> Vec<Option<Met>> {

@@ -12,7 +12,7 @@ use crate::database::{self, HEAD, Lying, MomentRow, bytes_of, read_head};
 use crate::ground::Ground;
 use crate::vault::Vault;
 use crate::walk::{self, Part, Seen, Walked};
-use crate::{Error, Limits, Result, Work};
+use crate::{Error, Result, SnapshotLimits, WorkControl};
 
 /// What the vault knew before.
 pub struct Known {
@@ -35,7 +35,7 @@ pub struct Begun {
 pub fn look(
     vault: &Vault,
     ground: &Ground,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
     part: Part<'_>,
     frames: (Option<Frame>, Frame),
 ) -> Result<Begun> {
@@ -79,7 +79,7 @@ pub fn look(
 /// Walks only where a glance could not tell. `None` if what it finds may change what counts elsewhere.
 fn at_a_glance(
     loaded: &Loaded,
-    limits: &Limits,
+    limits: &SnapshotLimits,
     glance: Glance,
     walk: impl FnOnce(Part<'_>) -> Result<Walked>,
 ) -> Result<Option<Begun>> {

@@ -15,7 +15,7 @@ use super::commit::New;
 use crate::blobs::{self, Hash, LARGE_FROM, Record, Writer};
 use crate::database::{EntryKind, Lying, Stamp};
 use crate::ground::{self, Ground, Met};
-use crate::{Kind, Limits, Moment, Progress, Result, Why, Work};
+use crate::{FileKind, LeftOutReason, Moment, Result, SnapshotLimits, WorkControl, WorkProgress};
 
 /// Below this a second thread costs more than it does.
 const ALONE_BELOW: usize = 8;
@@ -30,11 +30,11 @@ const TOLD_EVERY: usize = 256;
 
 pub struct Reader<'a> {
     pub ground: &'a Ground,
-    pub limits: &'a Limits,
+    pub limits: &'a SnapshotLimits,
     pub writer: &'a Writer<'a>,
     /// Where to ask whether a content is kept already; nowhere if none is.
     pub db: Option<&'a Mutex<Connection>>,
-    pub work: &'a Work<'a>,
+    pub work: &'a WorkControl<'a>,
     /// When the look began, if it sees all names in each directory that it comes to.
     pub directories: Option<i64>,
 }
@@ -49,7 +49,7 @@ struct Hand {
 enum Came {
     /// Whether a later change would show in its times is told last.
     Content(Hash, Met, bool),
-    LeftOut(Why),
+    LeftOut(LeftOutReason),
     Gone,
 }
 
@@ -87,7 +87,7 @@ impl Reader<'_> {
                 self.work.check()?;
                 let bytes = bytes.fetch_add(doubt.seen.size, Ordering::Relaxed);
                 if place.is_multiple_of(TOLD_EVERY) {
-                    (self.work.progress)(Progress {
+                    (self.work.progress)(WorkProgress {
                         done: place as u64,
                         total: Some(total),
                         bytes,
@@ -145,9 +145,9 @@ impl Reader<'_> {
         let path = Path::new(OsStr::from_bytes(&seen.path));
         let came = match seen.kind {
             EntryKind::LeftOut(why) => Came::LeftOut(why),
-            EntryKind::Kept(Kind::File) => self.file(hand, path)?,
-            EntryKind::Kept(Kind::Link) => self.link(hand, path)?,
-            EntryKind::Kept(Kind::Directory) => {
+            EntryKind::Kept(FileKind::File) => self.file(hand, path)?,
+            EntryKind::Kept(FileKind::Link) => self.link(hand, path)?,
+            EntryKind::Kept(FileKind::Directory) => {
                 let whole = self.directories;
                 let settled = whole.is_some_and(|began| is_settled_at(&seen.stamp, began));
                 return Ok(Some(New {
@@ -170,7 +170,7 @@ impl Reader<'_> {
                 kind: seen.kind,
                 // A link has no mode of its own; what a restore makes never runs as somebody else.
                 mode: match seen.kind {
-                    EntryKind::Kept(Kind::File) => met.mode & 0o777,
+                    EntryKind::Kept(FileKind::File) => met.mode & 0o777,
                     _ => 0,
                 },
                 size: met.size,
@@ -215,12 +215,12 @@ impl Reader<'_> {
                 Err(error) => return Ok(missed(&error)),
             };
             if met.size > self.limits.file_bytes {
-                return Ok(Came::LeftOut(Why::TooLarge));
+                return Ok(Came::LeftOut(LeftOutReason::TooLarge));
             }
             let settled = is_settled(&met);
             let (hash, size) = match self.content(hand, &file, &met) {
                 Ok(Some(read)) => read,
-                Ok(None) => return Ok(Came::LeftOut(Why::TooLarge)),
+                Ok(None) => return Ok(Came::LeftOut(LeftOutReason::TooLarge)),
                 Err(Trouble::Theirs(error)) => return Ok(missed(&error)),
                 Err(Trouble::Ours(error)) => return Err(error),
             };
@@ -301,8 +301,8 @@ impl<R: Read> Read for Theirs<R> {
 fn missed(error: &io::Error) -> Came {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Came::Gone,
-        io::ErrorKind::Unsupported => Came::LeftOut(Why::Special),
-        _ => Came::LeftOut(Why::Unreadable),
+        io::ErrorKind::Unsupported => Came::LeftOut(LeftOutReason::Special),
+        _ => Came::LeftOut(LeftOutReason::Unreadable),
     }
 }
 

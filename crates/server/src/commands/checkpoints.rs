@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use checkpoints::{Limits, Policy, Vault};
+use checkpoints::{RetentionPolicy, SnapshotLimits, Vault};
 use clap::{Args, Subcommand};
 use engine::VaultPlace;
 use vocabulary::ThreadId;
@@ -197,7 +197,7 @@ async fn perform(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
         What::Prune { age, count, size } => {
             let desk = Desk::open(&dir, home, thread, json).await?;
             let usual = rules().1;
-            let policy = Policy {
+            let policy = RetentionPolicy {
                 age: age.unwrap_or(usual.age),
                 count: count.unwrap_or(usual.count),
                 bytes: size.unwrap_or(usual.bytes),
@@ -212,7 +212,7 @@ async fn perform(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
 }
 
 /// What a server on this home keeps to.
-fn rules() -> (Limits, Policy) {
+fn rules() -> (SnapshotLimits, RetentionPolicy) {
     match engine::CheckpointSetting::default() {
         engine::CheckpointSetting::On { limits, policy } => (limits, policy),
         engine::CheckpointSetting::Off => Default::default(),

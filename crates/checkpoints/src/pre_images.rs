@@ -7,7 +7,7 @@ use std::path::Path;
 use parking_lot::Mutex;
 use rustix::fs::FileType;
 
-use crate::Kind;
+use crate::FileKind;
 use crate::blobs::LARGE_FROM;
 use crate::database::bytes_of;
 use crate::ground::{self, Ground};
@@ -17,70 +17,72 @@ const BYTES_MAX: usize = 64 << 20;
 
 /// The first snapshot takes these in place of what it finds.
 #[derive(Default)]
-pub struct Before(Mutex<Held>);
+pub struct PreImages(Mutex<HeldImages>);
 
 #[derive(Default)]
-struct Held {
-    states: BTreeMap<Vec<u8>, State>,
+struct HeldImages {
+    images: BTreeMap<Vec<u8>, PreImage>,
     bytes: usize,
-    blurred: bool,
+    incomplete: bool,
 }
 
 /// What lay at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    Nothing,
-    Thing {
-        kind: Kind,
+pub(crate) enum PreImage {
+    Absent,
+    Present {
+        kind: FileKind,
         mode: u32,
         content: Vec<u8>,
     },
 }
 
-impl Before {
+impl PreImages {
     /// Keeps what lies at `path` now (relative to the workspace), unless it is kept already. Call it
     /// before the change.
     pub fn keep(&self, workspace: &Path, path: &Path) {
         let mut held = self.0.lock();
-        if held.states.contains_key(bytes_of(path)) {
+        if held.images.contains_key(bytes_of(path)) {
             return;
         }
         match look(workspace, path) {
             Some(state) => {
-                if let State::Thing { content, .. } = &state {
+                if let PreImage::Present { content, .. } = &state {
                     held.bytes += content.len();
-                    held.blurred |= held.bytes > BYTES_MAX;
+                    held.incomplete |= held.bytes > BYTES_MAX;
                 }
                 if held.bytes <= BYTES_MAX {
-                    held.states.insert(bytes_of(path).to_vec(), state);
+                    held.images.insert(bytes_of(path).to_vec(), state);
                 }
             }
-            None => held.blurred = true,
+            None => held.incomplete = true,
         }
     }
 
     /// A change that nobody can know the paths of (a command) is about to happen.
-    pub fn blur(&self) {
-        self.0.lock().blurred = true;
+    pub fn mark_incomplete(&self) {
+        self.0.lock().incomplete = true;
     }
 
     /// What was kept, and whether more may have changed.
-    pub(crate) fn states(&self) -> (BTreeMap<Vec<u8>, State>, bool) {
+    pub(crate) fn images(&self) -> (BTreeMap<Vec<u8>, PreImage>, bool) {
         let held = self.0.lock();
-        (held.states.clone(), held.blurred)
+        (held.images.clone(), held.incomplete)
     }
 }
 
 /// `None`: it cannot be told, or is too much to hold.
-fn look(workspace: &Path, path: &Path) -> Option<State> {
+fn look(workspace: &Path, path: &Path) -> Option<PreImage> {
     let ground = Ground::open(workspace).ok()?;
     let spot = match ground.spot(path) {
         Ok(spot) => spot,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(State::Nothing),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Some(PreImage::Absent);
+        }
         Err(_) => return None,
     };
     let Some(met) = spot.met().ok()? else {
-        return Some(State::Nothing);
+        return Some(PreImage::Absent);
     };
     let (kind, mode, content) = match met.what {
         FileType::RegularFile if met.size <= LARGE_FROM => {
@@ -94,13 +96,13 @@ fn look(workspace: &Path, path: &Path) -> Option<State> {
             if content.len() as u64 > LARGE_FROM {
                 return None;
             }
-            (Kind::File, met.mode & 0o777, content)
+            (FileKind::File, met.mode & 0o777, content)
         }
-        FileType::Symlink => (Kind::Link, 0, spot.link_target().ok()?),
-        FileType::Directory => (Kind::Directory, met.mode, Vec::new()),
+        FileType::Symlink => (FileKind::Link, 0, spot.link_target().ok()?),
+        FileType::Directory => (FileKind::Directory, met.mode, Vec::new()),
         _ => return None,
     };
-    Some(State::Thing {
+    Some(PreImage::Present {
         kind,
         mode,
         content,
