@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 mod blobs;
 mod database;
 mod diff;
-mod ground;
 mod lock;
 mod pre_images;
 mod prune;
@@ -21,6 +20,7 @@ mod tree;
 mod vault;
 mod verify;
 mod walk;
+mod workspace_root;
 
 pub use pre_images::PreImages;
 pub use vault::{Vault, WorkGuard};

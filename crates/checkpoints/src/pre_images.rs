@@ -10,7 +10,7 @@ use rustix::fs::FileType;
 use crate::FileKind;
 use crate::blobs::LARGE_FROM;
 use crate::database::bytes_of;
-use crate::ground::{self, Ground};
+use crate::workspace_root::{self, WorkspaceRoot};
 
 /// What may be held in memory; beyond it the snapshot is only partial.
 const BYTES_MAX: usize = 64 << 20;
@@ -73,22 +73,22 @@ impl PreImages {
 
 /// `None`: it cannot be told, or is too much to hold.
 fn look(workspace: &Path, path: &Path) -> Option<PreImage> {
-    let ground = Ground::open(workspace).ok()?;
-    let spot = match ground.spot(path) {
-        Ok(spot) => spot,
+    let root = WorkspaceRoot::open(workspace).ok()?;
+    let entry_ref = match root.entry_ref(path) {
+        Ok(entry_ref) => entry_ref,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Some(PreImage::Absent);
         }
         Err(_) => return None,
     };
-    let Some(met) = spot.met().ok()? else {
+    let Some(meta) = entry_ref.meta().ok()? else {
         return Some(PreImage::Absent);
     };
-    let (kind, mode, content) = match met.what {
-        FileType::RegularFile if met.size <= LARGE_FROM => {
+    let (kind, mode, content) = match meta.what {
+        FileType::RegularFile if meta.size <= LARGE_FROM => {
             let mut content = Vec::new();
-            let file = ground.file(path).ok()?;
-            let met = ground::met(&file).ok()?;
+            let file = root.file(path).ok()?;
+            let meta = workspace_root::meta(&file).ok()?;
             (&file)
                 .take(LARGE_FROM + 1)
                 .read_to_end(&mut content)
@@ -96,10 +96,10 @@ fn look(workspace: &Path, path: &Path) -> Option<PreImage> {
             if content.len() as u64 > LARGE_FROM {
                 return None;
             }
-            (FileKind::File, met.mode & 0o777, content)
+            (FileKind::File, meta.mode & 0o777, content)
         }
-        FileType::Symlink => (FileKind::Link, 0, spot.link_target().ok()?),
-        FileType::Directory => (FileKind::Directory, met.mode, Vec::new()),
+        FileType::Symlink => (FileKind::Link, 0, entry_ref.link_target().ok()?),
+        FileType::Directory => (FileKind::Directory, meta.mode, Vec::new()),
         _ => return None,
     };
     Some(PreImage::Present {

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::database::{self, Sum, check};
+use crate::database::{self, Checksum, check};
 use crate::vault::now;
 use crate::{
     Error, KeptCheckpoint, Millis, Moment, Result, SnapshotTrigger, ThreadHistory, ThreadOutline,
@@ -26,8 +26,8 @@ impl ThreadRow {
     }
 }
 
-fn thread_sum(name: &str, row: &ThreadRow) -> Sum {
-    Sum::new()
+fn thread_sum(name: &str, row: &ThreadRow) -> Checksum {
+    Checksum::new()
         .bytes(name.as_bytes())
         .number(row.original.0)
         .number(row.at)
@@ -70,8 +70,8 @@ fn write_thread(db: &Connection, name: &str, row: &ThreadRow) -> Result<()> {
     Ok(())
 }
 
-fn checkpoint_sum(thread: &str, row: &KeptCheckpoint) -> Sum {
-    Sum::new()
+fn checkpoint_sum(thread: &str, row: &KeptCheckpoint) -> Checksum {
+    Checksum::new()
         .bytes(thread.as_bytes())
         .number(row.number as i64)
         .number(row.moment.0)

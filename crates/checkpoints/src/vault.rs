@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use crate::blobs::{self, Blobs};
 use crate::lock::{self, Lock};
 use crate::pre_images::PreImages;
-use crate::walk::Part;
+use crate::walk::ScanScope;
 use crate::{
     EntryChange, Error, Iteration, KeptCheckpoint, LeftOut, Millis, Moment, Pruned, RestoreStep,
     Restored, Result, RetentionPolicy, ScanOutcome, SnapshotTrigger, ThreadHistory, ThreadOutline,
@@ -31,7 +31,7 @@ pub struct Vault {
     pub(crate) db: Mutex<Connection>,
     pub(crate) blobs: Blobs,
     /// What the last look leaves for the next.
-    pub(crate) remembered: Mutex<Option<scan::Remembered>>,
+    pub(crate) last_scan: Mutex<Option<scan::LastScan>>,
     /// What a restore that died left lying; the next one takes it away.
     pub(crate) stale: Mutex<BTreeSet<PathBuf>>,
 }
@@ -94,7 +94,7 @@ impl Vault {
             options,
             db: Mutex::new(db),
             blobs,
-            remembered: Mutex::default(),
+            last_scan: Mutex::default(),
             stale: Mutex::default(),
         })
     }
@@ -156,7 +156,7 @@ impl Vault {
     /// others wait.
     pub fn scan(&self, work: &WorkControl<'_>, before: Option<&PreImages>) -> Result<ScanOutcome> {
         let alone = self.alone(work)?;
-        scan::scan(self, &alone, work, Part::All, before)
+        scan::scan(self, &alone, work, ScanScope::All, before)
     }
 
     /// As [`Vault::scan`], but looks at these paths (relative to the workspace) only.
@@ -167,8 +167,8 @@ impl Vault {
         let alone = self.alone(work)?;
         // The first look is at everything, or there would be moments that lack most of it.
         let part = match database::last_moment(&self.db.lock())? {
-            Some(_) => Part::Paths(paths),
-            None => Part::All,
+            Some(_) => ScanScope::Paths(paths),
+            None => ScanScope::All,
         };
         scan::scan(self, &alone, work, part, None)
     }
@@ -219,8 +219,11 @@ impl Vault {
 
     /// How the files of two moments differ.
     pub fn changes(&self, from: Moment, to: Moment) -> Result<Vec<EntryChange>> {
-        let turned = self.turned(from, to)?;
-        Ok(turned.iter().filter_map(tree::Turned::change).collect())
+        let differences = self.differences(from, to)?;
+        Ok(differences
+            .iter()
+            .filter_map(tree::TreeDifference::change)
+            .collect())
     }
 
     /// The same as unified diffs one after the other, at most about `max` bytes; what does not fit is
@@ -242,7 +245,10 @@ impl Vault {
         if versions.is_empty() {
             return Err(Error::UnknownPath(path.to_owned()));
         }
-        versions.iter().map(|lying| iteration(&db, lying)).collect()
+        versions
+            .iter()
+            .map(|indexed| iteration(&db, indexed))
+            .collect()
     }
 
     /// The content of a version.
@@ -251,9 +257,9 @@ impl Vault {
         let (found, blob) = {
             let db = self.db.lock();
             let mut versions = tree::versions(&db, path)?.into_iter();
-            let lying = versions.find(|lying| lying.iteration == number);
-            let lying = lying.ok_or_else(|| Error::UnknownPath(path.to_owned()))?;
-            (iteration(&db, &lying)?, lying.entry.blob)
+            let indexed = versions.find(|indexed| indexed.iteration == number);
+            let indexed = indexed.ok_or_else(|| Error::UnknownPath(path.to_owned()))?;
+            (iteration(&db, &indexed)?, indexed.entry.blob)
         };
         Ok((found, self.content_of(blob)?))
     }
@@ -308,11 +314,15 @@ impl Vault {
         verify::verify(self, &alone, work)
     }
 
-    pub(crate) fn turned(&self, from: Moment, to: Moment) -> Result<Vec<tree::Turned>> {
+    pub(crate) fn differences(
+        &self,
+        from: Moment,
+        to: Moment,
+    ) -> Result<Vec<tree::TreeDifference>> {
         let db = self.db.lock();
         // One state of the database for all that is asked of it, and one lock on it.
         let db = db.unchecked_transaction()?;
-        tree::turned(&db, from, to)
+        tree::differences(&db, from, to)
     }
 
     /// One at a time changes what is kept, over all processes.
@@ -334,13 +344,13 @@ fn inside(path: &Path) -> Result<()> {
     Err(Error::BadPath(path.to_owned()))
 }
 
-fn iteration(db: &Connection, lying: &database::Lying) -> Result<Iteration> {
-    let row = blobs::row(db, lying.entry.blob)?;
-    let moment = database::moment(db, lying.since)?;
+fn iteration(db: &Connection, indexed: &database::IndexEntry) -> Result<Iteration> {
+    let row = blobs::row(db, indexed.entry.blob)?;
+    let moment = database::moment(db, indexed.since)?;
     Ok(Iteration {
-        number: lying.iteration,
+        number: indexed.iteration,
         at: moment.map_or(0, |moment| moment.at),
-        size: lying.entry.size,
-        hash: blobs::hex(&row.lot.hash),
+        size: indexed.entry.size,
+        hash: blobs::hex(&row.location.hash),
     })
 }

@@ -10,11 +10,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 
-use super::Doubt;
-use super::commit::New;
-use crate::blobs::{self, Hash, LARGE_FROM, Record, Writer};
-use crate::database::{EntryKind, Lying, Stamp};
-use crate::ground::{self, Ground, Met};
+use super::ReadCandidate;
+use super::commit::NewEntry;
+use crate::blobs::{self, BlobWriter, Hash, LARGE_FROM, PackRecord};
+use crate::database::{EntryKind, IndexEntry, StatStamp};
+use crate::workspace_root::{self, FileMeta, WorkspaceRoot};
 use crate::{FileKind, LeftOutReason, Moment, Result, SnapshotLimits, WorkControl, WorkProgress};
 
 /// Below this a second thread costs more than it does.
@@ -28,10 +28,10 @@ const TICK_NANOS: i64 = 50_000_000;
 const COARSE_TICK_NANOS: i64 = 2_100_000_000;
 const TOLD_EVERY: usize = 256;
 
-pub struct Reader<'a> {
-    pub ground: &'a Ground,
+pub struct ContentReader<'a> {
+    pub root: &'a WorkspaceRoot,
     pub limits: &'a SnapshotLimits,
-    pub writer: &'a Writer<'a>,
+    pub writer: &'a BlobWriter<'a>,
     /// Where to ask whether a content is kept already; nowhere if none is.
     pub db: Option<&'a Mutex<Connection>>,
     pub work: &'a WorkControl<'a>,
@@ -40,52 +40,55 @@ pub struct Reader<'a> {
 }
 
 /// What each thread reads with.
-struct Hand {
+struct ReadBuffers {
     buffer: Vec<u8>,
     compressor: zstd::bulk::Compressor<'static>,
 }
 
 /// What came of reading a path.
-enum Came {
+enum ReadOutcome {
     /// Whether a later change would show in its times is told last.
-    Content(Hash, Met, bool),
+    Content(Hash, FileMeta, bool),
     LeftOut(LeftOutReason),
     Gone,
 }
 
 /// Whose fault it is that a file could not be kept.
-enum Trouble {
-    Theirs(io::Error),
-    Ours(crate::Error),
+enum ReadError {
+    Source(io::Error),
+    Vault(crate::Error),
 }
 
-impl Reader<'_> {
-    pub fn read(&self, doubts: Vec<Doubt>) -> Result<Vec<New>> {
+impl ContentReader<'_> {
+    pub fn read(&self, candidates: Vec<ReadCandidate>) -> Result<Vec<NewEntry>> {
         let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
-        let threads = if doubts.len() < ALONE_BELOW {
+        let threads = if candidates.len() < ALONE_BELOW {
             1
         } else {
             cores.min(THREADS_MAX)
         };
-        let total = doubts.len() as u64;
-        let doubts: Vec<Mutex<Option<Doubt>>> = doubts
+        let total = candidates.len() as u64;
+        let candidates: Vec<Mutex<Option<ReadCandidate>>> = candidates
             .into_iter()
-            .map(|doubt| Mutex::new(Some(doubt)))
+            .map(|candidate| Mutex::new(Some(candidate)))
             .collect();
         let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
-        let run = || -> Result<Vec<New>> {
-            let mut hand = Hand {
+        let run = || -> Result<Vec<NewEntry>> {
+            let mut buffers = ReadBuffers {
                 buffer: Vec::new(),
-                compressor: Record::compressor()?,
+                compressor: PackRecord::compressor()?,
             };
             let mut new = Vec::new();
             loop {
                 let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(doubt) = doubts.get(place).and_then(|doubt| doubt.lock().take()) else {
+                let Some(candidate) = candidates
+                    .get(place)
+                    .and_then(|candidate| candidate.lock().take())
+                else {
                     return Ok(new);
                 };
                 self.work.check()?;
-                let bytes = bytes.fetch_add(doubt.seen.size, Ordering::Relaxed);
+                let bytes = bytes.fetch_add(candidate.seen.size, Ordering::Relaxed);
                 if place.is_multiple_of(TOLD_EVERY) {
                     (self.work.progress)(WorkProgress {
                         done: place as u64,
@@ -93,7 +96,7 @@ impl Reader<'_> {
                         bytes,
                     });
                 }
-                new.extend(self.settle(&mut hand, doubt)?);
+                new.extend(self.settle(&mut buffers, candidate)?);
             }
         };
         if threads == 1 {
@@ -101,7 +104,7 @@ impl Reader<'_> {
         }
         let parts = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Vec<New>>>| {
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Vec<NewEntry>>>| {
                 let panicked = |panic| std::panic::resume_unwind(panic);
                 thread.join().unwrap_or_else(panicked)
             };
@@ -111,7 +114,7 @@ impl Reader<'_> {
     }
 
     /// What the index knows of a path; it is asked for one that was not looked at.
-    pub fn old(&self, path: &[u8]) -> Result<Option<Lying>> {
+    pub fn old(&self, path: &[u8]) -> Result<Option<IndexEntry>> {
         match self.db {
             Some(db) => crate::tree::at(&db.lock(), path, Moment(i64::MAX)),
             None => Ok(None),
@@ -120,7 +123,7 @@ impl Reader<'_> {
 
     /// Keeps a small content that is in memory.
     pub fn keep(&self, content: &[u8]) -> Result<Hash> {
-        self.keep_with(&mut Record::compressor()?, content)
+        self.keep_with(&mut PackRecord::compressor()?, content)
     }
 
     fn keep_with(
@@ -140,17 +143,21 @@ impl Reader<'_> {
     }
 
     /// `None`: it is gone by now.
-    fn settle(&self, hand: &mut Hand, doubt: Doubt) -> Result<Option<New>> {
-        let Doubt { seen, old } = doubt;
+    fn settle(
+        &self,
+        buffers: &mut ReadBuffers,
+        candidate: ReadCandidate,
+    ) -> Result<Option<NewEntry>> {
+        let ReadCandidate { seen, old } = candidate;
         let path = Path::new(OsStr::from_bytes(&seen.path));
         let came = match seen.kind {
-            EntryKind::LeftOut(why) => Came::LeftOut(why),
-            EntryKind::Kept(FileKind::File) => self.file(hand, path)?,
-            EntryKind::Kept(FileKind::Link) => self.link(hand, path)?,
+            EntryKind::LeftOut(why) => ReadOutcome::LeftOut(why),
+            EntryKind::Kept(FileKind::File) => self.file(buffers, path)?,
+            EntryKind::Kept(FileKind::Link) => self.link(buffers, path)?,
             EntryKind::Kept(FileKind::Directory) => {
                 let whole = self.directories;
                 let settled = whole.is_some_and(|began| is_settled_at(&seen.stamp, began));
-                return Ok(Some(New {
+                return Ok(Some(NewEntry {
                     path: seen.path,
                     kind: seen.kind,
                     mode: seen.mode,
@@ -159,129 +166,137 @@ impl Reader<'_> {
                     stamp: if settled {
                         seen.stamp
                     } else {
-                        Stamp::default()
+                        StatStamp::default()
                     },
                     old,
                 }));
             }
         };
         Ok(match came {
-            Came::Content(hash, met, settled) => Some(New {
+            ReadOutcome::Content(hash, meta, settled) => Some(NewEntry {
                 kind: seen.kind,
                 // A link has no mode of its own; what a restore makes never runs as somebody else.
                 mode: match seen.kind {
-                    EntryKind::Kept(FileKind::File) => met.mode & 0o777,
+                    EntryKind::Kept(FileKind::File) => meta.mode & 0o777,
                     _ => 0,
                 },
-                size: met.size,
+                size: meta.size,
                 content: Some(hash),
-                stamp: if settled { met.stamp } else { Stamp::default() },
+                stamp: if settled {
+                    meta.stamp
+                } else {
+                    StatStamp::default()
+                },
                 path: seen.path,
                 old,
             }),
-            Came::LeftOut(why) => Some(New {
+            ReadOutcome::LeftOut(why) => Some(NewEntry {
                 kind: EntryKind::LeftOut(why),
                 mode: 0,
                 size: 0,
                 content: None,
-                stamp: Stamp::default(),
+                stamp: StatStamp::default(),
                 path: seen.path,
                 old,
             }),
-            Came::Gone => None,
+            ReadOutcome::Gone => None,
         })
     }
 
-    fn link(&self, hand: &mut Hand, path: &Path) -> Result<Came> {
-        let looked = self.ground.spot(path).and_then(|spot| {
-            let met = spot.met()?.ok_or(io::ErrorKind::NotFound)?;
-            Ok((spot.link_target()?, met))
+    fn link(&self, buffers: &mut ReadBuffers, path: &Path) -> Result<ReadOutcome> {
+        let looked = self.root.entry_ref(path).and_then(|entry_ref| {
+            let meta = entry_ref.meta()?.ok_or(io::ErrorKind::NotFound)?;
+            Ok((entry_ref.link_target()?, meta))
         });
         match looked {
-            Ok((target, met)) => {
-                let hash = self.keep_with(&mut hand.compressor, &target)?;
+            Ok((target, meta)) => {
+                let hash = self.keep_with(&mut buffers.compressor, &target)?;
                 let size = target.len() as u64;
-                Ok(Came::Content(hash, Met { size, ..met }, is_settled(&met)))
+                Ok(ReadOutcome::Content(
+                    hash,
+                    FileMeta { size, ..meta },
+                    is_settled(&meta),
+                ))
             }
             Err(error) => Ok(missed(&error)),
         }
     }
 
-    fn file(&self, hand: &mut Hand, path: &Path) -> Result<Came> {
-        let mut last = Came::Gone;
+    fn file(&self, buffers: &mut ReadBuffers, path: &Path) -> Result<ReadOutcome> {
+        let mut last = ReadOutcome::Gone;
         for _ in 0..TRIES_MAX {
-            let (file, met) = match self.open(path) {
+            let (file, meta) = match self.open(path) {
                 Ok(opened) => opened,
                 Err(error) => return Ok(missed(&error)),
             };
-            if met.size > self.limits.file_bytes {
-                return Ok(Came::LeftOut(LeftOutReason::TooLarge));
+            if meta.size > self.limits.file_bytes {
+                return Ok(ReadOutcome::LeftOut(LeftOutReason::TooLarge));
             }
-            let settled = is_settled(&met);
-            let (hash, size) = match self.content(hand, &file, &met) {
+            let settled = is_settled(&meta);
+            let (hash, size) = match self.content(buffers, &file, &meta) {
                 Ok(Some(read)) => read,
-                Ok(None) => return Ok(Came::LeftOut(LeftOutReason::TooLarge)),
-                Err(Trouble::Theirs(error)) => return Ok(missed(&error)),
-                Err(Trouble::Ours(error)) => return Err(error),
+                Ok(None) => return Ok(ReadOutcome::LeftOut(LeftOutReason::TooLarge)),
+                Err(ReadError::Source(error)) => return Ok(missed(&error)),
+                Err(ReadError::Vault(error)) => return Err(error),
             };
-            let met = Met { size, ..met };
-            if ground::met(&file).is_ok_and(|after| after == met) {
-                return Ok(Came::Content(hash, met, settled));
+            let meta = FileMeta { size, ..meta };
+            if workspace_root::meta(&file).is_ok_and(|after| after == meta) {
+                return Ok(ReadOutcome::Content(hash, meta, settled));
             }
-            last = Came::Content(hash, met, false);
+            last = ReadOutcome::Content(hash, meta, false);
         }
         Ok(last)
     }
 
-    fn open(&self, path: &Path) -> io::Result<(std::fs::File, Met)> {
-        let file = self.ground.file(path)?;
-        let met = ground::met(&file)?;
-        Ok((file, met))
+    fn open(&self, path: &Path) -> io::Result<(std::fs::File, FileMeta)> {
+        let file = self.root.file(path)?;
+        let meta = workspace_root::meta(&file)?;
+        Ok((file, meta))
     }
 
     /// `None`: it has grown too large.
     fn content(
         &self,
-        hand: &mut Hand,
+        buffers: &mut ReadBuffers,
         file: &std::fs::File,
-        met: &Met,
-    ) -> Result<Option<(Hash, u64)>, Trouble> {
-        hand.buffer.clear();
-        if met.size <= LARGE_FROM {
+        meta: &FileMeta,
+    ) -> Result<Option<(Hash, u64)>, ReadError> {
+        buffers.buffer.clear();
+        if meta.size <= LARGE_FROM {
             let mut content = file.take(LARGE_FROM + 1);
             content
-                .read_to_end(&mut hand.buffer)
-                .map_err(Trouble::Theirs)?;
+                .read_to_end(&mut buffers.buffer)
+                .map_err(ReadError::Source)?;
         }
-        let size = hand.buffer.len() as u64;
-        if met.size <= LARGE_FROM && size <= LARGE_FROM {
-            let hash = self.keep_with(&mut hand.compressor, &hand.buffer);
-            return Ok(Some((hash.map_err(Trouble::Ours)?, size)));
+        let size = buffers.buffer.len() as u64;
+        if meta.size <= LARGE_FROM && size <= LARGE_FROM {
+            let hash = self.keep_with(&mut buffers.compressor, &buffers.buffer);
+            return Ok(Some((hash.map_err(ReadError::Vault)?, size)));
         }
-        let mut theirs = Theirs {
-            inner: io::Cursor::new(std::mem::take(&mut hand.buffer)).chain(file),
+        let mut source = SourceReader {
+            inner: io::Cursor::new(std::mem::take(&mut buffers.buffer)).chain(file),
             bytes: 0,
             failed: None,
         };
         let added = self
             .writer
-            .add_large(&mut theirs, self.limits.file_bytes.max(LARGE_FROM));
-        match (added, theirs.failed) {
-            (Ok(hash), _) => Ok(hash.map(|hash| (hash, theirs.bytes))),
-            (Err(_), Some(error)) => Err(Trouble::Theirs(error)),
-            (Err(error), None) => Err(Trouble::Ours(error)),
+            .add_large(&mut source, self.limits.file_bytes.max(LARGE_FROM));
+        match (added, source.failed) {
+            (Ok(hash), _) => Ok(hash.map(|hash| (hash, source.bytes))),
+            (Err(_), Some(error)) => Err(ReadError::Source(error)),
+            (Err(error), None) => Err(ReadError::Vault(error)),
         }
     }
 }
 
 /// Remembers that reading failed, where writing may fail as well.
-struct Theirs<R> {
+struct SourceReader<R> {
     inner: R,
     bytes: u64,
     failed: Option<io::Error>,
 }
 
-impl<R: Read> Read for Theirs<R> {
+impl<R: Read> Read for SourceReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.inner.read(buffer) {
             Ok(count) => {
@@ -298,20 +313,20 @@ impl<R: Read> Read for Theirs<R> {
     }
 }
 
-fn missed(error: &io::Error) -> Came {
+fn missed(error: &io::Error) -> ReadOutcome {
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Came::Gone,
-        io::ErrorKind::Unsupported => Came::LeftOut(LeftOutReason::Special),
-        _ => Came::LeftOut(LeftOutReason::Unreadable),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadOutcome::Gone,
+        io::ErrorKind::Unsupported => ReadOutcome::LeftOut(LeftOutReason::Special),
+        _ => ReadOutcome::LeftOut(LeftOutReason::Unreadable),
     }
 }
 
 /// Whether a later change would show in the file's times.
-fn is_settled(met: &Met) -> bool {
-    is_settled_at(&met.stamp, nanos())
+fn is_settled(meta: &FileMeta) -> bool {
+    is_settled_at(&meta.stamp, nanos())
 }
 
-pub fn is_settled_at(stamp: &Stamp, at: i64) -> bool {
+pub fn is_settled_at(stamp: &StatStamp, at: i64) -> bool {
     let tick = match stamp.changed % 1_000_000_000 {
         0 => COARSE_TICK_NANOS,
         _ => TICK_NANOS,

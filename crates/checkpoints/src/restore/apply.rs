@@ -9,10 +9,10 @@ use rustix::fs::FileType;
 
 use super::{IGNORED, Intent};
 use crate::blobs;
-use crate::database::{Entry, Lying};
-use crate::ground::{Ground, Met, Nearby, Spot};
+use crate::database::{IndexEntry, TreeEntry};
 use crate::tree::path_of;
 use crate::vault::Vault;
+use crate::workspace_root::{DirEntryRef, FileMeta, ParentCache, WorkspaceRoot};
 use crate::{Error, FileKind, RestoreAction, Result, WorkControl, WorkProgress};
 
 const CHANGED: &str = "it was changed meanwhile";
@@ -22,21 +22,23 @@ const TOLD_EVERY: u64 = 64;
 const ALONE_BELOW: usize = 32;
 
 /// Removes what a restore that died left lying.
-pub fn sweep(ground: &Ground, stale: BTreeSet<PathBuf>) {
+pub fn sweep(root: &WorkspaceRoot, stale: BTreeSet<PathBuf>) {
     for path in stale {
         // It is no harm if one stays: it is not kept, and is found again.
-        let _ = ground.spot(&path).and_then(|spot| spot.unlink());
+        let _ = root
+            .entry_ref(&path)
+            .and_then(|entry_ref| entry_ref.unlink());
     }
 }
 
-pub fn carry_out(
+pub fn apply(
     vault: &Vault,
-    ground: &Ground,
+    root: &WorkspaceRoot,
     work: &WorkControl<'_>,
     intents: &mut [Intent],
 ) -> Result<()> {
-    let mut doing = Doing {
-        ground,
+    let mut run = RestoreRun {
+        root,
         work,
         opened: BTreeMap::new(),
         done: 0,
@@ -44,34 +46,34 @@ pub fn carry_out(
     };
     // Deepest first, so that directories are empty when it is their turn.
     for intent in intents.iter_mut().rev().filter(|intent| must_go(intent)) {
-        let outcome = doing.remove(intent);
-        doing.settle(intent, outcome)?;
+        let outcome = run.remove(intent);
+        run.settle(intent, outcome)?;
     }
     let directory = |intent: &Intent| intent.target.is_some_and(|t| t.is(FileKind::Directory));
     for intent in intents.iter_mut().filter(|intent| directory(intent)) {
-        let outcome = doing.make_directory(intent);
-        doing.settle(intent, outcome)?;
+        let outcome = run.make_directory(intent);
+        run.settle(intent, outcome)?;
     }
     let files: Vec<&mut Intent> = intents
         .iter_mut()
         .filter(|intent| intent.target.is_some() && !directory(intent))
         .collect();
     for intent in &files {
-        doing.open_above(&path_of(&intent.path));
+        run.open_above(&path_of(&intent.path));
     }
-    let outcomes = write_all(vault, ground, work, &files)?;
+    let outcomes = write_all(vault, root, work, &files)?;
     for (intent, outcome) in files.into_iter().zip(outcomes) {
-        doing.settle(intent, outcome)?;
+        run.settle(intent, outcome)?;
     }
     for intent in intents.iter_mut().rev().filter(|intent| directory(intent)) {
-        let outcome = doing.set_directory_mode(intent);
-        doing.settle(intent, outcome)?;
+        let outcome = run.set_directory_mode(intent);
+        run.settle(intent, outcome)?;
     }
     Ok(())
 }
 
 /// Directories that were opened for writing are not left so, however it ends.
-impl Drop for Doing<'_> {
+impl Drop for RestoreRun<'_> {
     fn drop(&mut self) {
         self.close();
     }
@@ -93,8 +95,8 @@ fn must_go(intent: &Intent) -> bool {
     }
 }
 
-struct Doing<'a> {
-    ground: &'a Ground,
+struct RestoreRun<'a> {
+    root: &'a WorkspaceRoot,
     work: &'a WorkControl<'a>,
     /// Directories that had to be opened for writing, and what they were.
     opened: BTreeMap<PathBuf, u32>,
@@ -103,23 +105,23 @@ struct Doing<'a> {
 }
 
 /// Why a path was not done.
-enum Trouble {
+enum StepError {
     Skip(String),
     Io(io::Error),
     Fatal(Error),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for StepError {
     fn from(error: io::Error) -> Self {
-        Trouble::Io(error)
+        StepError::Io(error)
     }
 }
 
-type Done = std::result::Result<(), Trouble>;
+type StepResult = std::result::Result<(), StepError>;
 
-impl Doing<'_> {
+impl RestoreRun<'_> {
     /// One path that cannot be done does not keep the others from it; a full disk does.
-    fn settle(&mut self, intent: &mut Intent, outcome: Done) -> Result<()> {
+    fn settle(&mut self, intent: &mut Intent, outcome: StepResult) -> Result<()> {
         self.done += 1;
         if self.done.is_multiple_of(TOLD_EVERY) {
             self.work.check()?;
@@ -131,19 +133,19 @@ impl Doing<'_> {
         }
         match outcome {
             Ok(()) => {}
-            Err(Trouble::Skip(why)) => intent.how = RestoreAction::Skip(why),
-            Err(Trouble::Io(error)) => match Error::from(error) {
+            Err(StepError::Skip(why)) => intent.how = RestoreAction::Skip(why),
+            Err(StepError::Io(error)) => match Error::from(error) {
                 Error::Full => return Err(Error::Full),
                 error => intent.how = RestoreAction::Skip(error.to_string()),
             },
-            Err(Trouble::Fatal(error)) => return Err(error),
+            Err(StepError::Fatal(error)) => return Err(error),
         }
         Ok(())
     }
 
-    fn spot(&mut self, path: &Path) -> io::Result<Spot> {
+    fn entry_ref(&mut self, path: &Path) -> io::Result<DirEntryRef> {
         self.open_above(path);
-        self.ground.spot(path)
+        self.root.entry_ref(path)
     }
 
     /// Lets us write in the directory of a path that its owner may not write in.
@@ -154,15 +156,15 @@ impl Doing<'_> {
         if self.opened.contains_key(parent) {
             return;
         }
-        let Ok(spot) = self.ground.spot(parent) else {
+        let Ok(entry_ref) = self.root.entry_ref(parent) else {
             return;
         };
-        if let Ok(Some(met)) = spot.met()
-            && met.what.is_dir()
-            && met.mode & 0o700 != 0o700
-            && spot.set_mode(met.mode | 0o700, true).is_ok()
+        if let Ok(Some(meta)) = entry_ref.meta()
+            && meta.what.is_dir()
+            && meta.mode & 0o700 != 0o700
+            && entry_ref.set_mode(meta.mode | 0o700, true).is_ok()
         {
-            self.opened.insert(parent.to_owned(), met.mode);
+            self.opened.insert(parent.to_owned(), meta.mode);
         }
     }
 
@@ -171,82 +173,82 @@ impl Doing<'_> {
         for (path, mode) in std::mem::take(&mut self.opened).into_iter().rev() {
             // One that is gone by now needs none.
             let _ = self
-                .ground
-                .spot(&path)
-                .and_then(|spot| spot.set_mode(mode, true));
+                .root
+                .entry_ref(&path)
+                .and_then(|entry_ref| entry_ref.set_mode(mode, true));
         }
     }
 
-    fn remove(&mut self, intent: &Intent) -> Done {
+    fn remove(&mut self, intent: &Intent) -> StepResult {
         let path = path_of(&intent.path);
-        let spot = match self.spot(&path) {
+        let entry_ref = match self.entry_ref(&path) {
             Err(error) if is_gone(&error) => return Ok(()),
-            spot => spot?,
+            entry_ref => entry_ref?,
         };
-        let Some(met) = spot.met()? else {
+        let Some(meta) = entry_ref.meta()? else {
             return Ok(());
         };
         let Some(now) = &intent.current else {
             return Ok(());
         };
-        if !is_as_seen(&met, now) {
-            return Err(Trouble::Skip(CHANGED.to_owned()));
+        if !is_as_seen(&meta, now) {
+            return Err(StepError::Skip(CHANGED.to_owned()));
         }
         let outcome = match now.entry.is(FileKind::Directory) {
-            true => spot.remove_directory(),
-            false => spot.unlink(),
+            true => entry_ref.remove_directory(),
+            false => entry_ref.unlink(),
         };
         match outcome {
             Err(error) if is_gone(&error) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                Err(Trouble::Skip(NOT_EMPTY.to_owned()))
+                Err(StepError::Skip(NOT_EMPTY.to_owned()))
             }
             outcome => Ok(outcome?),
         }
     }
 
-    fn make_directory(&mut self, intent: &Intent) -> Done {
+    fn make_directory(&mut self, intent: &Intent) -> StepResult {
         if matches!(intent.how, RestoreAction::Skip(_)) {
             return Ok(());
         }
-        let spot = self.spot(&path_of(&intent.path))?;
-        match spot.met()? {
-            Some(met) if met.what.is_dir() => Ok(()),
-            Some(_) => Err(Trouble::Skip(IGNORED.to_owned())),
-            None => Ok(spot.make_directory()?),
+        let entry_ref = self.entry_ref(&path_of(&intent.path))?;
+        match entry_ref.meta()? {
+            Some(meta) if meta.what.is_dir() => Ok(()),
+            Some(_) => Err(StepError::Skip(IGNORED.to_owned())),
+            None => Ok(entry_ref.make_directory()?),
         }
     }
 
-    fn set_directory_mode(&mut self, intent: &Intent) -> Done {
+    fn set_directory_mode(&mut self, intent: &Intent) -> StepResult {
         let (Some(target), false) = (&intent.target, matches!(intent.how, RestoreAction::Skip(_)))
         else {
             return Ok(());
         };
         let path = path_of(&intent.path);
         self.opened.remove(&path);
-        Ok(self.ground.spot(&path)?.set_mode(target.mode, true)?)
+        Ok(self.root.entry_ref(&path)?.set_mode(target.mode, true)?)
     }
 }
 
 /// Writes files and links on all cores; each takes a run of neighbours.
 fn write_all(
     vault: &Vault,
-    ground: &Ground,
+    root: &WorkspaceRoot,
     work: &WorkControl<'_>,
     files: &[&mut Intent],
-) -> Result<Vec<Done>> {
+) -> Result<Vec<StepResult>> {
     let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
     let run = files.len().div_ceil(cores).max(ALONE_BELOW);
     let one_run = |files: &[&mut Intent]| {
-        let mut hand = Hand {
+        let mut writer = FileWriter {
             vault,
-            ground,
-            nearby: Nearby::default(),
+            root,
+            parent_cache: ParentCache::default(),
         };
         let mut outcomes = Vec::with_capacity(files.len());
         for intent in files {
             work.check()?;
-            outcomes.push(hand.write(intent));
+            outcomes.push(writer.write(intent));
         }
         Ok(outcomes)
     };
@@ -256,7 +258,7 @@ fn write_all(
             .chunks(run)
             .map(|files| scope.spawn(move || one_run(files)))
             .collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Vec<Done>>>| {
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Vec<StepResult>>>| {
             let panicked = |panic| std::panic::resume_unwind(panic);
             thread.join().unwrap_or_else(panicked)
         };
@@ -266,82 +268,85 @@ fn write_all(
 }
 
 /// What each thread writes with.
-struct Hand<'a> {
+struct FileWriter<'a> {
     vault: &'a Vault,
-    ground: &'a Ground,
-    nearby: Nearby,
+    root: &'a WorkspaceRoot,
+    parent_cache: ParentCache,
 }
 
-impl Hand<'_> {
-    fn write(&mut self, intent: &Intent) -> Done {
+impl FileWriter<'_> {
+    fn write(&mut self, intent: &Intent) -> StepResult {
         let (Some(target), false) = (&intent.target, matches!(intent.how, RestoreAction::Skip(_)))
         else {
             return Ok(());
         };
         let path = path_of(&intent.path);
-        let spot = self.ground.spot_near(&path, &mut self.nearby)?;
-        let met = spot.met()?;
-        let over = match (&met, &intent.current) {
+        let entry_ref = self.root.entry_ref_near(&path, &mut self.parent_cache)?;
+        let meta = entry_ref.meta()?;
+        let over = match (&meta, &intent.current) {
             (None, _) => false,
-            (Some(met), Some(now)) if is_as_seen(met, now) && !met.what.is_dir() => true,
-            (Some(_), Some(_)) => return Err(Trouble::Skip(CHANGED.to_owned())),
-            (Some(_), None) => return Err(Trouble::Skip(IGNORED.to_owned())),
+            (Some(meta), Some(now)) if is_as_seen(meta, now) && !meta.what.is_dir() => true,
+            (Some(_), Some(_)) => return Err(StepError::Skip(CHANGED.to_owned())),
+            (Some(_), None) => return Err(StepError::Skip(IGNORED.to_owned())),
         };
         let same_content =
-            |now: &Lying| now.entry.is(FileKind::File) && now.entry.blob == target.blob;
+            |now: &IndexEntry| now.entry.is(FileKind::File) && now.entry.blob == target.blob;
         // Not where the file has another name: that one was not asked about.
-        let alone = met.is_some_and(|met| met.links == 1);
+        let alone = meta.is_some_and(|meta| meta.links == 1);
         let same_content = alone && intent.current.as_ref().is_some_and(same_content);
         if over && target.is(FileKind::File) && same_content {
-            return Ok(spot.set_mode(target.mode, false)?);
+            return Ok(entry_ref.set_mode(target.mode, false)?);
         }
         match target.is(FileKind::Link) {
-            true => self.put_link(&spot, target, over),
-            false => self.put_file(&spot, target, over),
+            true => self.put_link(&entry_ref, target, over),
+            false => self.put_file(&entry_ref, target, over),
         }
     }
 
-    fn put_link(&self, spot: &Spot, target: &Entry, over: bool) -> Done {
-        let content = self.vault.content_of(target.blob).map_err(Trouble::Fatal)?;
-        let temporary = spot.temporary_link(&content)?;
-        let outcome = spot.put(&temporary, over);
+    fn put_link(&self, entry_ref: &DirEntryRef, target: &TreeEntry, over: bool) -> StepResult {
+        let content = self
+            .vault
+            .content_of(target.blob)
+            .map_err(StepError::Fatal)?;
+        let temporary = entry_ref.temporary_link(&content)?;
+        let outcome = entry_ref.put(&temporary, over);
         if outcome.is_err() {
-            spot.drop_temporary(&temporary);
+            entry_ref.drop_temporary(&temporary);
         }
         outcome.map_err(taken)
     }
 
-    fn put_file(&self, spot: &Spot, target: &Entry, over: bool) -> Done {
-        let row = blobs::row(&self.vault.db.lock(), target.blob).map_err(Trouble::Fatal)?;
-        let (temporary, file) = spot.temporary()?;
+    fn put_file(&self, entry_ref: &DirEntryRef, target: &TreeEntry, over: bool) -> StepResult {
+        let row = blobs::row(&self.vault.db.lock(), target.blob).map_err(StepError::Fatal)?;
+        let (temporary, file) = entry_ref.temporary()?;
         let outcome = (|| {
             let mut file = BufWriter::new(file);
             self.vault
                 .blobs
                 .copy(&row, &mut file)
                 .map_err(|error| match error {
-                    Error::Io(error) => Trouble::Io(error),
-                    error => Trouble::Fatal(error),
+                    Error::Io(error) => StepError::Io(error),
+                    error => StepError::Fatal(error),
                 })?;
             file.flush()?;
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             let mode = rustix::fs::Mode::from_raw_mode(target.mode);
             rustix::fs::fchmod(&file, mode).map_err(io::Error::from)?;
             drop(file);
-            spot.put(&temporary, over).map_err(taken)
+            entry_ref.put(&temporary, over).map_err(taken)
         })();
         if outcome.is_err() {
-            spot.drop_temporary(&temporary);
+            entry_ref.drop_temporary(&temporary);
         }
         outcome
     }
 }
 
 /// Something came to lie there after the look.
-fn taken(error: io::Error) -> Trouble {
+fn taken(error: io::Error) -> StepError {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => Trouble::Skip(CHANGED.to_owned()),
-        _ => Trouble::Io(error),
+        io::ErrorKind::AlreadyExists => StepError::Skip(CHANGED.to_owned()),
+        _ => StepError::Io(error),
     }
 }
 
@@ -354,14 +359,14 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// Whether what lies there is what the last look saw. The time of its last change of any kind does not
 /// count: it moves when another name of the same file is replaced.
-fn is_as_seen(met: &Met, now: &Lying) -> bool {
+fn is_as_seen(meta: &FileMeta, now: &IndexEntry) -> bool {
     let (entry, stamp) = (&now.entry, &now.stamp);
-    let same = (met.stamp.modified, met.stamp.inode) == (stamp.modified, stamp.inode);
+    let same = (meta.stamp.modified, meta.stamp.inode) == (stamp.modified, stamp.inode);
     let same_times = stamp.changed == 0 || same;
-    match met.what {
+    match meta.what {
         FileType::Directory => entry.is(FileKind::Directory),
         FileType::Symlink => entry.is(FileKind::Link) && same_times,
-        FileType::RegularFile => entry.is(FileKind::File) && met.size == entry.size && same_times,
+        FileType::RegularFile => entry.is(FileKind::File) && meta.size == entry.size && same_times,
         _ => false,
     }
 }

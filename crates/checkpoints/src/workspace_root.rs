@@ -15,7 +15,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::database::Stamp;
+use crate::database::StatStamp;
 
 /// Waits for nobody, follows no link, and takes no terminal.
 const READ: OFlags = OFlags::RDONLY
@@ -54,11 +54,11 @@ pub fn temporary_name(seed: u64) -> OsString {
 
 /// What lies at a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Met {
+pub struct FileMeta {
     pub what: FileType,
     pub mode: u32,
     pub size: u64,
-    pub stamp: Stamp,
+    pub stamp: StatStamp,
     pub device: u64,
     /// How many names it has.
     pub links: u64,
@@ -66,14 +66,14 @@ pub struct Met {
 
 // The fields differ in width from one machine to another.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
-impl From<&Stat> for Met {
+impl From<&Stat> for FileMeta {
     fn from(stat: &Stat) -> Self {
         let nanos = |seconds: i64, nanos: i64| seconds.wrapping_mul(1_000_000_000) + nanos;
-        Met {
+        FileMeta {
             what: FileType::from_raw_mode(stat.st_mode),
             mode: stat.st_mode as u32 & 0o7777,
             size: stat.st_size as u64,
-            stamp: Stamp {
+            stamp: StatStamp {
                 modified: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
                 changed: nanos(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
                 inode: stat.st_ino as i64,
@@ -85,25 +85,25 @@ impl From<&Stat> for Met {
 }
 
 /// The workspace's directory, held open.
-pub struct Ground {
+pub struct WorkspaceRoot {
     root: OwnedFd,
 }
 
 /// A name in a directory that is held open.
-pub struct Spot {
+pub struct DirEntryRef {
     directory: Arc<OwnedFd>,
     name: OsString,
 }
 
 /// The directory that was looked up last: one path is seldom alone in its directory.
 #[derive(Default)]
-pub struct Nearby(Option<(PathBuf, Arc<OwnedFd>)>);
+pub struct ParentCache(Option<(PathBuf, Arc<OwnedFd>)>);
 
-impl Ground {
-    pub fn open(path: &Path) -> Result<Ground> {
+impl WorkspaceRoot {
+    pub fn open(path: &Path) -> Result<WorkspaceRoot> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty())?;
-        Ok(Ground { root })
+        Ok(WorkspaceRoot { root })
     }
 
     pub fn device(&self) -> Result<u64> {
@@ -111,45 +111,49 @@ impl Ground {
     }
 
     /// The workspace's own directory.
-    pub fn itself(&self) -> Result<Met> {
-        Ok(Met::from(&rustix::fs::fstat(&self.root)?))
+    pub fn itself(&self) -> Result<FileMeta> {
+        Ok(FileMeta::from(&rustix::fs::fstat(&self.root)?))
     }
 
     /// What lies at a path, if anything. Directories on the way may be links: only to be asked for a
     /// path whose directories are known not to be.
-    pub fn met(&self, path: &Path) -> Option<Met> {
+    pub fn meta(&self, path: &Path) -> Option<FileMeta> {
         let stat = rustix::fs::statat(&self.root, path, AtFlags::SYMLINK_NOFOLLOW);
-        stat.ok().map(|stat| Met::from(&stat))
+        stat.ok().map(|stat| FileMeta::from(&stat))
     }
 
     /// Opens the plain file at a relative path for reading.
     pub fn file(&self, path: &Path) -> Result<File> {
         let file = File::from(self.look_up(path, READ)?);
-        if Met::from(&rustix::fs::fstat(&file)?).what != FileType::RegularFile {
+        if FileMeta::from(&rustix::fs::fstat(&file)?).what != FileType::RegularFile {
             return Err(Error::new(ErrorKind::Unsupported, "not a plain file"));
         }
         Ok(file)
     }
 
     /// The place of a relative path; its directory must exist.
-    pub fn spot(&self, path: &Path) -> Result<Spot> {
-        self.spot_near(path, &mut Nearby::default())
+    pub fn entry_ref(&self, path: &Path) -> Result<DirEntryRef> {
+        self.entry_ref_near(path, &mut ParentCache::default())
     }
 
-    /// As [`Ground::spot`]; the directory of the path before is not looked up again.
-    pub fn spot_near(&self, path: &Path, nearby: &mut Nearby) -> Result<Spot> {
+    /// As [`WorkspaceRoot::spot`]; the directory of the path before is not looked up again.
+    pub fn entry_ref_near(
+        &self,
+        path: &Path,
+        parent_cache: &mut ParentCache,
+    ) -> Result<DirEntryRef> {
         let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
             return Err(Error::from(ErrorKind::InvalidInput));
         };
-        let directory = match &nearby.0 {
+        let directory = match &parent_cache.0 {
             Some((known, directory)) if known == parent => Arc::clone(directory),
             _ if parent == Path::new("") => {
                 Arc::new(rustix::io::fcntl_dupfd_cloexec(&self.root, 0)?)
             }
             _ => Arc::new(self.look_up(parent, STEP)?),
         };
-        nearby.0 = Some((parent.to_owned(), Arc::clone(&directory)));
-        Ok(Spot {
+        parent_cache.0 = Some((parent.to_owned(), Arc::clone(&directory)));
+        Ok(DirEntryRef {
             directory,
             name: name.to_owned(),
         })
@@ -184,14 +188,14 @@ impl Ground {
     }
 }
 
-pub fn met(file: &File) -> Result<Met> {
-    Ok(Met::from(&rustix::fs::fstat(file)?))
+pub fn meta(file: &File) -> Result<FileMeta> {
+    Ok(FileMeta::from(&rustix::fs::fstat(file)?))
 }
 
-impl Spot {
-    pub fn met(&self) -> Result<Option<Met>> {
+impl DirEntryRef {
+    pub fn meta(&self) -> Result<Option<FileMeta>> {
         match rustix::fs::statat(&*self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Met::from(&stat))),
+            Ok(stat) => Ok(Some(FileMeta::from(&stat))),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -280,7 +284,7 @@ impl Spot {
         let (from, to) = (&*self.directory, &*self.directory);
         match rustix::fs::renameat_with(from, temporary, to, &self.name, flags) {
             // Not every file system can; then the look before must do.
-            Err(Errno::INVAL | Errno::NOSYS) => match self.met()? {
+            Err(Errno::INVAL | Errno::NOSYS) => match self.meta()? {
                 None => Ok(rustix::fs::renameat(from, temporary, to, &self.name)?),
                 Some(_) => Err(Error::from(ErrorKind::AlreadyExists)),
             },
