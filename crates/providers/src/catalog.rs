@@ -1,8 +1,8 @@
 //! The catalog: providers and their models, as data.
 
 pub(crate) mod address;
-pub(crate) mod book;
 pub(crate) mod file;
+pub(crate) mod merged;
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct Provider {
     pub name: String,
     pub auth: Vec<Auth>,
     /// How it is reached; the scripted model is not.
-    pub reach: Option<Reach>,
+    pub endpoint: Option<ApiEndpoint>,
     pub models: Vec<Model>,
     /// The model for small work, such as titles.
     pub small_model: Option<String>,
@@ -32,7 +32,7 @@ pub struct Provider {
 
 /// How a provider is reached over the network.
 #[derive(Clone, PartialEq)]
-pub struct Reach {
+pub struct ApiEndpoint {
     pub wire: Wire,
     pub base_url: String,
     /// Variables that hold its key, the strongest first.
@@ -45,10 +45,10 @@ pub struct Reach {
 }
 
 /// A header may be a secret, and so may a part of an address.
-impl fmt::Debug for Reach {
+impl fmt::Debug for ApiEndpoint {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        out.debug_struct("Reach")
+        out.debug_struct("ApiEndpoint")
             .field("wire", &self.wire)
             .field("base_url", &address::shown(&self.base_url))
             .field("key_env", &self.key_env)

@@ -41,7 +41,7 @@ pub fn entry() -> catalog::Provider {
         id: ID.to_owned(),
         name: "Rehearsal".to_owned(),
         auth: Vec::new(),
-        reach: None,
+        endpoint: None,
         models: MODELS.iter().map(model).collect(),
         small_model: None,
     }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, anyhow, bail};
 use engine::{Engine, Fence};
 use providers::Models;
-use providers::models::Options;
+use providers::models::ModelsOptions;
 use providers::rehearsal::{Rehearsal, Script};
 use store::SharedStore;
 use tokio::net::TcpListener;
@@ -314,7 +314,7 @@ fn assemble(
     }
     let script = settings.rehearsal.as_deref().map(Script::parse).transpose();
     let rehearsal = Rehearsal::new(script.context("the rehearsal script cannot be used")?);
-    let mut options = Options::of_process(&settings.home);
+    let mut options = ModelsOptions::of_process(&settings.home);
     options.scripted.push(Arc::new(rehearsal));
     let models = Models::open(options);
     let models = Arc::new(models);

@@ -356,7 +356,7 @@ pub fn catalog(model: Model) -> Catalog {
             id: PUPPET.to_owned(),
             name: "Puppet".to_owned(),
             auth: Vec::new(),
-            reach: None,
+            endpoint: None,
             models: vec![model, small],
             small_model: None,
         }],
@@ -366,7 +366,7 @@ pub fn catalog(model: Model) -> Catalog {
 /// The same, but reached over a network, as it seems; and so with a model for small work.
 pub fn with_small_model(mut catalog: Catalog) -> Catalog {
     for provider in &mut catalog.providers {
-        provider.reach = Some(catalog::Reach {
+        provider.endpoint = Some(catalog::ApiEndpoint {
             wire: Wire::Chat,
             base_url: "http://localhost/".to_owned(),
             key_env: Vec::new(),

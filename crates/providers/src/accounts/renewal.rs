@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::oauth::{self, OAuthError};
 use super::tokens::Tokens;
-use super::{Accounts, Credential, Proof, Source, connections, lock, now_ms};
-use crate::catalog::book::{Entry, OAuth};
+use super::{Accounts, Credential, CredentialSource, Proof, connections, lock, now_ms};
+use crate::catalog::merged::{CatalogEntry, OAuth};
 
 /// How long to wait for a process that renews.
 const OTHERS_LIMIT: Duration = Duration::from_secs(45);
@@ -21,15 +21,15 @@ const YOUNG: Duration = Duration::from_secs(30);
 /// The tokens of one provider, whoever asks for them.
 pub struct Renewal {
     accounts: Arc<Accounts>,
-    entry: Arc<Entry>,
+    entry: Arc<CatalogEntry>,
     oauth: OAuth,
     /// One renewal at a time in this process; a file lock does it between processes.
     turn: tokio::sync::Mutex<()>,
-    memory: Mutex<Memory>,
+    memory: Mutex<RenewalState>,
 }
 
 #[derive(Default)]
-struct Memory {
+struct RenewalState {
     renewed_at: Option<Instant>,
     /// The access token that was last given to someone.
     given: Option<SecretString>,
@@ -49,11 +49,11 @@ pub enum Lapse {
     /// The sign-in has ended; a new one is needed.
     Ended(String),
     /// It may work later.
-    Trouble(String),
+    Unavailable(String),
 }
 
 impl Renewal {
-    pub fn new(accounts: Arc<Accounts>, entry: Arc<Entry>, oauth: OAuth) -> Arc<Self> {
+    pub fn new(accounts: Arc<Accounts>, entry: Arc<CatalogEntry>, oauth: OAuth) -> Arc<Self> {
         Arc::new(Self {
             accounts,
             entry,
@@ -79,7 +79,7 @@ impl Renewal {
         let renewing = tokio::spawn(async move { this.renew(current, refused).await });
         let renewed = renewing
             .await
-            .map_err(|_| Lapse::Trouble("the renewal of the sign-in failed".to_owned()))??;
+            .map_err(|_| Lapse::Unavailable("the renewal of the sign-in failed".to_owned()))??;
         Ok(self.give(renewed))
     }
 
@@ -127,7 +127,7 @@ impl Renewal {
         let _lock = lock
             .map_err(|error| error.to_string())
             .and_then(|lock| lock.map_err(|error| error.to_string()))
-            .map_err(|what| Lapse::Trouble(format!("the sign-in was not renewed: {what}")))?;
+            .map_err(|what| Lapse::Unavailable(format!("the sign-in was not renewed: {what}")))?;
         if let Some(other) = self.changed(old)? {
             return Ok(other);
         }
@@ -147,8 +147,8 @@ impl Renewal {
                 Err(Lapse::Ended(what))
             }
             // Renewing early failed, but the old one still lives.
-            Err(OAuthError::Trouble(_)) if !refused && !old.ended(now_ms()) => Ok(stale),
-            Err(OAuthError::Trouble(what)) => Err(Lapse::Trouble(what)),
+            Err(OAuthError::Unavailable(_)) if !refused && !old.ended(now_ms()) => Ok(stale),
+            Err(OAuthError::Unavailable(what)) => Err(Lapse::Unavailable(what)),
         }
     }
 
@@ -176,10 +176,10 @@ impl Renewal {
         directory.join(format!("{}.renewal.lock", self.entry.provider.id))
     }
 
-    async fn keep(&self, source: &Source, old: &Tokens, new: &Tokens) {
+    async fn keep(&self, source: &CredentialSource, old: &Tokens, new: &Tokens) {
         let kept = match source {
-            Source::CodexHome => self.keep_with_codex(old, new).await,
-            Source::Saved { .. } | Source::Environment { .. } => {
+            CredentialSource::CodexHome => self.keep_with_codex(old, new).await,
+            CredentialSource::Saved { .. } | CredentialSource::Environment { .. } => {
                 self.keep_here(Some(old), new).await
             }
         };

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use providers::catalog::{Auth, Provider};
-use providers::models::{Mode, Status};
+use providers::models::{CredentialMode, CredentialStatus};
 use providers::{ErrorKind, Models};
 use secrecy::SecretString;
 use serde_json::json;
@@ -173,7 +173,10 @@ fn pasted_lines() -> tokio::sync::mpsc::Receiver<String> {
 
 /// Whether its server usually runs on this machine, and lets everybody in.
 fn needs_no_key(entry: &Provider) -> bool {
-    entry.reach.as_ref().is_some_and(|reach| reach.keyless)
+    entry
+        .endpoint
+        .as_ref()
+        .is_some_and(|endpoint| endpoint.keyless)
 }
 
 async fn no_key_needed(models: &Models, entry: &Provider) -> anyhow::Result<()> {
@@ -219,7 +222,7 @@ async fn enter_key(models: &Models, entry: &Provider, stdin: bool) -> anyhow::Re
 
 /// Says whether the provider accepts what was saved. One that could not be asked has refused nothing.
 async fn outcome(models: &Models, entry: &Provider) -> anyhow::Result<()> {
-    if entry.reach.is_none() {
+    if entry.endpoint.is_none() {
         return Ok(());
     }
     eprintln!("Checking it …");
@@ -278,7 +281,7 @@ async fn status(models: &Models, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn to_json(status: &Status) -> serde_json::Value {
+fn to_json(status: &CredentialStatus) -> serde_json::Value {
     json!({
         "provider": status.provider,
         "authorized": status.authorized,
@@ -290,12 +293,12 @@ fn to_json(status: &Status) -> serde_json::Value {
     })
 }
 
-fn mode(mode: Mode) -> &'static str {
+fn mode(mode: CredentialMode) -> &'static str {
     match mode {
-        Mode::Missing => "-",
-        Mode::Error => "error",
-        Mode::ApiKey => "api key",
-        Mode::OAuth => "account",
-        Mode::OAuthPending => "account (pending)",
+        CredentialMode::Missing => "-",
+        CredentialMode::Error => "error",
+        CredentialMode::ApiKey => "api key",
+        CredentialMode::OAuth => "account",
+        CredentialMode::OAuthPending => "account (pending)",
     }
 }

@@ -105,7 +105,7 @@ async fn refresh(models: &Models, id: &str) -> anyhow::Result<()> {
             known.join(", ")
         );
     };
-    if models.connected(id) && entry.reach.is_some() {
+    if models.connected(id) && entry.endpoint.is_some() {
         eprintln!("Asking {} for its models …", harmless(&entry.name));
         if let Err(error) = models.refresh(id).await {
             let error = harmless(&error.to_string());

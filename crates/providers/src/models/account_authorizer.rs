@@ -7,21 +7,21 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::accounts::renewal::{Lapse, Renewal};
 use crate::accounts::{Accounts, Credential, Proof};
-use crate::catalog::Reach;
-use crate::catalog::book::Entry;
-use crate::remote::{Access, Ticket};
+use crate::catalog::ApiEndpoint;
+use crate::catalog::merged::CatalogEntry;
+use crate::remote::{Authorization, Authorizer};
 use crate::{ErrorKind, ProviderError};
 
 /// The credential of one provider, looked up anew for every request.
-pub struct KeyRing {
+pub struct AccountAuthorizer {
     accounts: Arc<Accounts>,
-    entry: Arc<Entry>,
-    reach: Reach,
+    entry: Arc<CatalogEntry>,
+    endpoint: ApiEndpoint,
     renewal: Option<Arc<Renewal>>,
 }
 
-impl KeyRing {
-    pub fn new(accounts: Arc<Accounts>, entry: Arc<Entry>, reach: Reach) -> Self {
+impl AccountAuthorizer {
+    pub fn new(accounts: Arc<Accounts>, entry: Arc<CatalogEntry>, endpoint: ApiEndpoint) -> Self {
         let renewal = entry
             .oauth
             .clone()
@@ -29,7 +29,7 @@ impl KeyRing {
         Self {
             accounts,
             entry,
-            reach,
+            endpoint,
             renewal,
         }
     }
@@ -49,13 +49,16 @@ impl KeyRing {
         }
     }
 
-    fn ticket(&self, credential: Option<Credential>) -> Result<Ticket, ProviderError> {
-        let base_url = self.reach.base_url.clone();
+    fn authorization(
+        &self,
+        credential: Option<Credential>,
+    ) -> Result<Authorization, ProviderError> {
+        let base_url = self.endpoint.base_url.clone();
         let Some(credential) = credential else {
-            if !self.reach.keyless {
+            if !self.endpoint.keyless {
                 return Err(not_connected(&self.entry));
             }
-            return Ok(Ticket {
+            return Ok(Authorization {
                 base_url,
                 headers: Vec::new(),
                 renewable: false,
@@ -63,8 +66,8 @@ impl KeyRing {
         };
         Ok(match credential.proof {
             Proof::Key(key) => {
-                let (name, value) = self.reach.wire.auth_header(key.expose_secret());
-                Ticket {
+                let (name, value) = self.endpoint.wire.auth_header(key.expose_secret());
+                Authorization {
                     base_url: self.entry.key_base_url.clone().unwrap_or(base_url),
                     headers: vec![(name.to_owned(), value.into())],
                     renewable: false,
@@ -74,7 +77,7 @@ impl KeyRing {
                 let bearer = format!("Bearer {}", tokens.access.expose_secret());
                 let mut headers = vec![("authorization".to_owned(), bearer.into())];
                 headers.extend(self.sign_in_headers(tokens.account_id));
-                Ticket {
+                Authorization {
                     base_url,
                     headers,
                     renewable: true,
@@ -98,8 +101,8 @@ impl KeyRing {
 }
 
 #[async_trait]
-impl Access for KeyRing {
-    async fn access(&self, renew: bool) -> Result<Ticket, ProviderError> {
+impl Authorizer for AccountAuthorizer {
+    async fn access(&self, renew: bool) -> Result<Authorization, ProviderError> {
         let provider = &self.entry.provider;
         if let Some(broken) = &self.entry.broken {
             let message = format!("{} cannot be used: {broken}", provider.name);
@@ -118,26 +121,26 @@ impl Access for KeyRing {
                 ErrorKind::Auth,
                 format!("{} is not connected: {what}", provider.name),
             ),
-            Lapse::Trouble(what) => ProviderError::new(
+            Lapse::Unavailable(what) => ProviderError::new(
                 ErrorKind::Unreachable,
                 format!("{} cannot be asked: {what}", provider.name),
             ),
         })?;
-        self.ticket(credential)
+        self.authorization(credential)
     }
 }
 
-pub fn not_connected(entry: &Entry) -> ProviderError {
+pub fn not_connected(entry: &CatalogEntry) -> ProviderError {
     ProviderError::new(ErrorKind::Auth, how_to_connect(entry))
 }
 
 /// `OpenAI is not connected: run …, or set …`
-pub fn how_to_connect(entry: &Entry) -> String {
+pub fn how_to_connect(entry: &CatalogEntry) -> String {
     let provider = &entry.provider;
     let variable = provider
-        .reach
+        .endpoint
         .as_ref()
-        .and_then(|reach| reach.key_env.first());
+        .and_then(|endpoint| endpoint.key_env.first());
     let or_set = variable
         .map(|name| format!(", or set {name}"))
         .unwrap_or_default();

@@ -15,12 +15,12 @@ pub(crate) const CHECK_BASE_URL: &str = "check the base URL, and whether a proxy
 
 /// One failed attempt. `what` holds no secret.
 #[derive(Clone, Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct AttemptError {
     pub kind: ErrorKind,
     pub status: Option<u16>,
     pub what: String,
     pub request_id: Option<String>,
-    pub again: Again,
+    pub again: Retry,
     /// How long the provider asked us to wait.
     pub after: Option<Duration>,
     /// What to do, where that is known better than by the kind.
@@ -29,27 +29,27 @@ pub(crate) struct Trouble {
 
 /// Whether the same request may go better next time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum Retry {
     Never,
     Later,
     /// The connection broke before anything came back, as one does that was kept for too long.
     AtOnce,
 }
 
-impl Trouble {
+impl AttemptError {
     pub(crate) fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         Self {
             kind,
             status: None,
             what: what.into(),
             request_id: None,
-            again: Again::Never,
+            again: Retry::Never,
             after: None,
             advice: None,
         }
     }
 
-    pub(crate) fn again(mut self, again: Again) -> Self {
+    pub(crate) fn again(mut self, again: Retry) -> Self {
         self.again = again;
         self
     }
@@ -61,17 +61,17 @@ impl Trouble {
 
     /// It does not pass by itself.
     fn unsafe_connection(error: &rustls::Error, place: &str) -> Self {
-        let trouble = |what: &str| {
+        let failure = |what: &str| {
             let what = format!("no safe connection to {place}: {what} ({error})");
             Self::new(ErrorKind::Unreachable, what)
         };
         match error {
-            rustls::Error::InvalidCertificate(_) => trouble("its certificate is not accepted")
+            rustls::Error::InvalidCertificate(_) => failure("its certificate is not accepted")
                 .advice("check the base URL, the clock of this machine, and whether a proxy stands in between"),
-            rustls::Error::InvalidMessage(_) => trouble("it does not speak TLS")
+            rustls::Error::InvalidMessage(_) => failure("it does not speak TLS")
                 .advice("check whether the base URL should begin with http://"),
             // Most of the others are a matter of versions and settings.
-            _ => trouble("TLS failed"),
+            _ => failure("TLS failed"),
         }
     }
 
@@ -90,10 +90,10 @@ impl Trouble {
         }
         if error.is_connect() || error.is_timeout() {
             let what = format!("no connection to {place}: {cause}");
-            return Self::new(ErrorKind::Unreachable, what).again(Again::Later);
+            return Self::new(ErrorKind::Unreachable, what).again(Retry::Later);
         }
         let what = format!("{place} closed the connection without an answer: {cause}");
-        Self::new(ErrorKind::Unreachable, what).again(Again::AtOnce)
+        Self::new(ErrorKind::Unreachable, what).again(Retry::AtOnce)
     }
 }
 
@@ -138,63 +138,63 @@ pub(crate) fn short(text: &str) -> String {
 
 /// Who speaks: names the provider and the model in every error.
 #[derive(Clone, Debug)]
-pub(crate) struct Voice {
+pub(crate) struct ErrorContext {
     pub id: String,
     pub name: String,
     pub model: Option<String>,
 }
 
-impl Voice {
+impl ErrorContext {
     /// For people: who, what, and what to do.
-    pub(crate) fn error(&self, trouble: Trouble, attempts: u32) -> ProviderError {
+    pub(crate) fn error(&self, failure: AttemptError, attempts: u32) -> ProviderError {
         let Self { name, .. } = self;
         let who = match &self.model {
             Some(model) => format!("{name} ({model})"),
             None => name.clone(),
         };
-        let mut message = format!("{who}: {}", self.what(&trouble));
-        if attempts > 1 && trouble.again != Again::Never {
+        let mut message = format!("{who}: {}", self.what(&failure));
+        if attempts > 1 && failure.again != Retry::Never {
             message.push_str(&format!(" (tried {attempts} times)"));
         }
-        if let Some(advice) = self.advice(&trouble) {
+        if let Some(advice) = self.advice(&failure) {
             message.push_str(&format!("; {advice}"));
         }
         ProviderError {
-            kind: trouble.kind,
-            status: trouble.status,
+            kind: failure.kind,
+            status: failure.status,
             message,
         }
     }
 
     /// The status, the provider's words and its request id: also what a retry is told with.
-    pub(crate) fn what(&self, trouble: &Trouble) -> String {
-        let mut what = match trouble.status {
-            Some(status) if !trouble.what.starts_with("HTTP ") => {
-                format!("HTTP {status}: {}", trouble.what)
+    pub(crate) fn what(&self, failure: &AttemptError) -> String {
+        let mut what = match failure.status {
+            Some(status) if !failure.what.starts_with("HTTP ") => {
+                format!("HTTP {status}: {}", failure.what)
             }
-            Some(_) | None => trouble.what.clone(),
+            Some(_) | None => failure.what.clone(),
         };
-        if let Some(id) = &trouble.request_id {
+        if let Some(id) = &failure.request_id {
             what.push_str(&format!(" (request {id})"));
         }
         what
     }
 
-    fn advice(&self, trouble: &Trouble) -> Option<String> {
-        if let Some(advice) = trouble.advice {
+    fn advice(&self, failure: &AttemptError) -> Option<String> {
+        if let Some(advice) = failure.advice {
             return Some(advice.to_owned());
         }
         let id = &self.id;
-        let advice = match trouble.kind {
+        let advice = match failure.kind {
             ErrorKind::Auth => format!("check the key: dragoman auth login {id}"),
-            ErrorKind::RateLimited => match trouble.after {
+            ErrorKind::RateLimited => match failure.after {
                 Some(wait) => format!("try again in {}", duration_words(wait)),
                 None => "wait a little and try again".to_owned(),
             },
             ErrorKind::Quota => {
                 "add credit or raise the limit of the account, or use another model".to_owned()
             }
-            ErrorKind::Overloaded => match trouble.after {
+            ErrorKind::Overloaded => match failure.after {
                 Some(wait) => format!("try again in {}", duration_words(wait)),
                 None => "try again later or use another model".to_owned(),
             },
@@ -245,10 +245,10 @@ mod tests {
         let error = rustls::Error::InvalidCertificate(expired);
         let error = std::io::Error::other(std::io::Error::other(error));
         let found = tls(&error).expect("a failure of TLS");
-        let trouble = Trouble::unsafe_connection(found, "a.b:443");
-        assert!(trouble.what.contains("its certificate is not accepted"));
-        assert!(trouble.what.contains("Expired"), "{}", trouble.what);
-        assert_eq!(trouble.again, Again::Never);
+        let failure = AttemptError::unsafe_connection(found, "a.b:443");
+        assert!(failure.what.contains("its certificate is not accepted"));
+        assert!(failure.what.contains("Expired"), "{}", failure.what);
+        assert_eq!(failure.again, Retry::Never);
         assert_eq!(tls(&std::io::Error::other("x")), None);
     }
 

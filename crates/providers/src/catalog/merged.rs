@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::file::{AuthEntry, File, Headers, MethodKind, ModelEntry, OAuthEntry, ProviderEntry};
-use super::{Auth, Catalog, Model, Provider, Reach, address};
+use super::file::{
+    AuthEntry, AuthMethodKind, File, Headers, ModelEntry, OAuthEntry, ProviderEntry,
+};
+use super::{ApiEndpoint, Auth, Catalog, Model, Provider, address};
 use crate::format::Wire;
 
 /// The variables of the process, handed in so that tests are alone with theirs.
@@ -20,15 +22,15 @@ static BUILT_IN_FILE: LazyLock<File> = LazyLock::new(|| {
 
 /// Every provider with all that is known of it.
 #[derive(Clone, Debug, Default)]
-pub struct Book {
-    pub entries: Vec<Entry>,
+pub struct MergedCatalog {
+    pub entries: Vec<CatalogEntry>,
     /// What was wrong with the person's own settings, for people; they were then not used.
-    pub trouble: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// One provider: what clients see of it, and how it is signed in to and reached.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct CatalogEntry {
     pub provider: Provider,
     pub methods: Vec<Method>,
     pub oauth: Option<OAuth>,
@@ -42,7 +44,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method {
     pub id: String,
-    pub kind: MethodKind,
+    pub kind: AuthMethodKind,
     pub tool: Option<String>,
 }
 
@@ -61,20 +63,20 @@ pub struct OAuth {
     pub account_header: Option<String>,
 }
 
-impl Entry {
+impl CatalogEntry {
     pub fn method(&self, id: &str) -> Option<&Method> {
         self.methods.iter().find(|each| each.id == id)
     }
 }
 
-impl Book {
+impl MergedCatalog {
     /// `own`: the text of the person's own file, where there is one.
-    pub fn open(own: Option<&str>, environment: &Environment) -> Book {
+    pub fn open(own: Option<&str>, environment: &Environment) -> MergedCatalog {
         let mut file = BUILT_IN_FILE.clone();
-        let mut trouble = Vec::new();
+        let mut warnings = Vec::new();
         match own.map(File::parse) {
             Some(Ok(own)) => lay_over(&mut file, own),
-            Some(Err(error)) => trouble.push(format!(
+            Some(Err(error)) => warnings.push(format!(
                 "config/catalog.toml is not used: {error}; the built-in catalog is"
             )),
             None => {}
@@ -85,13 +87,13 @@ impl Book {
             match entry(written, environment) {
                 Ok(entry) => {
                     let broken = entry.broken.as_ref();
-                    trouble.extend(broken.map(|what| format!("{id} cannot be used: {what}")));
+                    warnings.extend(broken.map(|what| format!("{id} cannot be used: {what}")));
                     entries.push(entry);
                 }
-                Err(what) => trouble.push(format!("the provider {id} is not used: {what}")),
+                Err(what) => warnings.push(format!("the provider {id} is not used: {what}")),
             }
         }
-        Book { entries, trouble }
+        MergedCatalog { entries, warnings }
     }
 
     /// Whether the environment can make trouble: the built-in catalog alone has none. Read from its
@@ -105,7 +107,7 @@ impl Book {
     }
 
     #[cfg(test)]
-    pub fn entry(&self, id: &str) -> Option<&Entry> {
+    pub fn entry(&self, id: &str) -> Option<&CatalogEntry> {
         self.entries.iter().find(|each| each.provider.id == id)
     }
 
@@ -195,19 +197,19 @@ impl ModelEntry {
     }
 }
 
-fn entry(written: ProviderEntry, environment: &Environment) -> Result<Entry, String> {
+fn entry(written: ProviderEntry, environment: &Environment) -> Result<CatalogEntry, String> {
     let auth = written.auth.clone().unwrap_or_else(|| {
         vec![AuthEntry {
             id: "api_key".to_owned(),
-            kind: MethodKind::Key,
+            kind: AuthMethodKind::Key,
             label: "API key".to_owned(),
             tool: None,
         }]
     });
     let wire = written.wire.unwrap_or(Wire::Chat);
     let mut broken = None;
-    let reach = match &written.base_url {
-        Some(_) => Some(reach(&written, wire, environment, &mut broken)?),
+    let endpoint = match &written.base_url {
+        Some(_) => Some(endpoint(&written, wire, environment, &mut broken)?),
         None if written.auth.as_ref().is_some_and(Vec::is_empty) => None,
         None => return Err("it has no base_url".to_owned()),
     };
@@ -227,12 +229,12 @@ fn entry(written: ProviderEntry, environment: &Environment) -> Result<Entry, Str
         }
         None => None,
     };
-    Ok(Entry {
+    Ok(CatalogEntry {
         methods: auth.iter().map(method).collect(),
         provider: Provider {
             name: written.name.clone().unwrap_or_else(|| written.id.clone()),
             auth: auth.into_iter().map(shown_method).collect(),
-            reach,
+            endpoint,
             models: written.model.into_iter().map(model).collect(),
             small_model: written.small_model,
             id: written.id,
@@ -254,8 +256,8 @@ fn method(written: &AuthEntry) -> Method {
 fn shown_method(written: AuthEntry) -> Auth {
     let AuthEntry { id, label, .. } = written;
     match written.kind {
-        MethodKind::Key | MethodKind::ToolKey => Auth::ApiKey { id, label },
-        MethodKind::Browser | MethodKind::Device => Auth::OAuth { id, label },
+        AuthMethodKind::Key | AuthMethodKind::ToolKey => Auth::ApiKey { id, label },
+        AuthMethodKind::Browser | AuthMethodKind::Device => Auth::OAuth { id, label },
     }
 }
 
@@ -272,12 +274,12 @@ fn model(written: ModelEntry) -> Model {
     }
 }
 
-fn reach(
+fn endpoint(
     written: &ProviderEntry,
     wire: Wire,
     environment: &Environment,
     broken: &mut Option<String>,
-) -> Result<Reach, String> {
+) -> Result<ApiEndpoint, String> {
     let usual = written.base_url.as_deref().unwrap_or_default();
     let mut base_url_env = vec![variable(&written.id, "BASE_URL")];
     base_url_env.extend(written.base_url_env.iter().flatten().cloned());
@@ -302,7 +304,7 @@ fn reach(
     {
         *broken = Some(format!("{name}: {what}"));
     }
-    Ok(Reach {
+    Ok(ApiEndpoint {
         wire,
         base_url,
         key_env: written.key_env.clone().unwrap_or_default(),

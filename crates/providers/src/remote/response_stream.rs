@@ -7,10 +7,10 @@ use bytes::Bytes;
 use reqwest::Response;
 use tokio::time::{Instant, Sleep};
 
-use super::Policy;
+use super::RetryPolicy;
+use super::attempt_error::{AttemptError, CHECK_BASE_URL, Retry, cause, duration_words, short};
 use super::secrets::Secrets;
 use super::sse::{Events, TooLong};
-use super::trouble::{Again, CHECK_BASE_URL, Trouble, cause, duration_words, short};
 use crate::format::Decode;
 use crate::{ErrorKind, Part, ProviderError};
 
@@ -22,7 +22,7 @@ const DRAIN_BYTES_MAX: usize = 64 * 1024;
 /// So many meaningless parts are held back at most.
 const HELD_PARTS_MAX: usize = 64;
 
-pub(crate) struct Answer {
+pub(crate) struct ResponseStream {
     /// Gone when nothing more is read; dropping it closes the connection.
     response: Option<Response>,
     events: Events,
@@ -30,16 +30,16 @@ pub(crate) struct Answer {
     /// Parts that were read and not yet told, the next one last; in order while `fill` reads.
     parts: Vec<Part>,
     /// Told after them.
-    trouble: Option<Trouble>,
+    failure: Option<AttemptError>,
     begun: bool,
     seen_event: bool,
-    watch: Watch,
+    watch: StallWatch,
     idle: Duration,
-    context: Context,
+    context: ResponseContext,
 }
 
 /// What an error needs to know of the response.
-pub(crate) struct Context {
+pub(crate) struct ResponseContext {
     pub place: String,
     pub secrets: Secrets,
     pub request_id: Option<String>,
@@ -47,31 +47,31 @@ pub(crate) struct Context {
     pub declared: bool,
 }
 
-impl Answer {
+impl ResponseStream {
     /// Reads up to the first part. Until then a failure can be made good by asking again.
     pub(crate) async fn begin(
         response: Response,
         decoder: Box<dyn Decode>,
-        context: Context,
-        policy: &Policy,
-    ) -> Result<Answer, Trouble> {
-        let mut answer = Answer {
+        context: ResponseContext,
+        policy: &RetryPolicy,
+    ) -> Result<ResponseStream, AttemptError> {
+        let mut answer = ResponseStream {
             response: Some(response),
             events: Events::new(policy.event_bytes_max),
             decoder,
             parts: Vec::new(),
-            trouble: None,
+            failure: None,
             begun: false,
             seen_event: false,
-            watch: Watch::new(policy.first_byte),
+            watch: StallWatch::new(policy.first_byte),
             idle: policy.idle,
             context,
         };
         answer.fill().await;
-        match answer.trouble.take() {
-            Some(trouble) if !answer.parts.iter().any(is_answer) => Err(trouble),
-            trouble => {
-                answer.trouble = trouble;
+        match answer.failure.take() {
+            Some(failure) if !answer.parts.iter().any(is_answer) => Err(failure),
+            failure => {
+                answer.failure = failure;
                 answer.begun = true;
                 answer.watch.limit = answer.idle;
                 Ok(answer)
@@ -79,13 +79,13 @@ impl Answer {
         }
     }
 
-    pub(crate) async fn next(&mut self) -> Option<Result<Part, Trouble>> {
-        if self.parts.is_empty() && self.trouble.is_none() {
+    pub(crate) async fn next(&mut self) -> Option<Result<Part, AttemptError>> {
+        if self.parts.is_empty() && self.failure.is_none() {
             self.fill().await;
         }
         match self.parts.pop() {
             Some(part) => Some(Ok(part)),
-            None => self.trouble.take().map(Err),
+            None => self.failure.take().map(Err),
         }
     }
 
@@ -96,10 +96,10 @@ impl Answer {
             let read = match self.read_event() {
                 Ok(true) => Ok(()),
                 Ok(false) => self.read_chunk().await,
-                Err(trouble) => Err(trouble),
+                Err(failure) => Err(failure),
             };
-            if let Err(trouble) = read {
-                self.trouble = Some(trouble);
+            if let Err(failure) = read {
+                self.failure = Some(failure);
                 self.response = None;
             }
             if self.decoder.finished()
@@ -121,13 +121,13 @@ impl Answer {
     }
 
     /// Whether there was an event among the bytes that have come.
-    fn read_event(&mut self) -> Result<bool, Trouble> {
+    fn read_event(&mut self) -> Result<bool, AttemptError> {
         let event = match self.events.next() {
             Ok(Some(event)) => event,
             Ok(None) => return Ok(false),
             Err(TooLong) => {
                 let what = "it sent an event that is larger than anything sensible";
-                return Err(self.context.trouble(ErrorKind::Malformed, what));
+                return Err(self.context.failure(ErrorKind::Malformed, what));
             }
         };
         self.seen_event = true;
@@ -136,7 +136,7 @@ impl Answer {
         Ok(true)
     }
 
-    async fn read_chunk(&mut self) -> Result<(), Trouble> {
+    async fn read_chunk(&mut self) -> Result<(), AttemptError> {
         let Some(response) = &mut self.response else {
             return Ok(());
         };
@@ -159,7 +159,7 @@ impl Answer {
     }
 
     /// The other side has nothing more to say.
-    fn end(&mut self) -> Result<(), Trouble> {
+    fn end(&mut self) -> Result<(), AttemptError> {
         self.response = None;
         if let Some(event) = self.events.last() {
             self.seen_event = true;
@@ -171,8 +171,8 @@ impl Answer {
         }
         if !self.seen_event && !self.context.declared {
             let what = "it answered with something that is not a stream of events";
-            let trouble = self.context.trouble(ErrorKind::Malformed, what);
-            return Err(trouble.advice(CHECK_BASE_URL));
+            let failure = self.context.failure(ErrorKind::Malformed, what);
+            return Err(failure.advice(CHECK_BASE_URL));
         }
         let ended = self.decoder.end(&mut self.parts);
         ended.map_err(|error| self.context.decoding(error))?;
@@ -182,38 +182,38 @@ impl Answer {
         let what = "the answer ended without its end marker";
         Err(self
             .context
-            .trouble(ErrorKind::CutOff, what)
-            .again(Again::Later))
+            .failure(ErrorKind::CutOff, what)
+            .again(Retry::Later))
     }
 
-    fn stalled(&self) -> Trouble {
+    fn stalled(&self) -> AttemptError {
         let what = format!("nothing came for {}", duration_words(self.watch.limit));
-        self.context.trouble(ErrorKind::Stalled, what)
+        self.context.failure(ErrorKind::Stalled, what)
     }
 
-    fn broken(&self, error: &reqwest::Error) -> Trouble {
+    fn broken(&self, error: &reqwest::Error) -> AttemptError {
         let cause = cause(error);
         let place = &self.context.place;
         if self.begun {
             let what =
                 format!("the connection to {place} broke in the middle of the answer: {cause}");
-            return self.context.trouble(ErrorKind::CutOff, what);
+            return self.context.failure(ErrorKind::CutOff, what);
         }
         let what = format!("the connection to {place} broke before the answer began: {cause}");
-        let trouble = self.context.trouble(ErrorKind::Unreachable, what);
-        trouble.again(Again::Later)
+        let failure = self.context.failure(ErrorKind::Unreachable, what);
+        failure.again(Retry::Later)
     }
 }
 
-impl Context {
-    pub(crate) fn trouble(&self, kind: ErrorKind, what: impl Into<String>) -> Trouble {
-        let mut trouble = Trouble::new(kind, what);
-        trouble.request_id = self.request_id.clone();
-        trouble
+impl ResponseContext {
+    pub(crate) fn failure(&self, kind: ErrorKind, what: impl Into<String>) -> AttemptError {
+        let mut failure = AttemptError::new(kind, what);
+        failure.request_id = self.request_id.clone();
+        failure
     }
 
     /// An error that the stream told, or that reading it made.
-    fn decoding(&self, error: ProviderError) -> Trouble {
+    fn decoding(&self, error: ProviderError) -> AttemptError {
         let may_pass = match error.kind {
             ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::CutOff => true,
             // A stream that was broken on its way, but not something else than a stream.
@@ -229,9 +229,9 @@ impl Context {
             | ErrorKind::Other => false,
         };
         let what = short(&self.secrets.mask(&error.message));
-        let mut trouble = self.trouble(error.kind, what);
-        trouble.status = error.status;
-        trouble.again(if may_pass { Again::Later } else { Again::Never })
+        let mut failure = self.failure(error.kind, what);
+        failure.status = error.status;
+        failure.again(if may_pass { Retry::Later } else { Retry::Never })
     }
 }
 
@@ -257,13 +257,13 @@ fn drain(mut response: Response) {
 
 /// Notices when nothing came for too long. One timer for the whole answer, moved only when it
 /// fires, so that a chunk costs a look at the clock and no more.
-struct Watch {
+struct StallWatch {
     sleep: Pin<Box<Sleep>>,
     last: Instant,
     limit: Duration,
 }
 
-impl Watch {
+impl StallWatch {
     fn new(limit: Duration) -> Self {
         Self {
             sleep: Box::pin(tokio::time::sleep(limit)),

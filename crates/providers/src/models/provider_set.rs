@@ -7,47 +7,47 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::key_ring::KeyRing;
-use super::live::{self, Live};
+use super::account_authorizer::AccountAuthorizer;
+use super::live::{self, ListedModels};
 use crate::accounts::Accounts;
-use crate::catalog::book::{Book, Entry, Environment};
 use crate::catalog::file::CATALOG_BYTES_MAX;
-use crate::catalog::{Catalog, Reach};
-use crate::remote::{Access, Policy, Remote};
+use crate::catalog::merged::{CatalogEntry, Environment, MergedCatalog};
+use crate::catalog::{ApiEndpoint, Catalog};
+use crate::remote::{Authorizer, Remote, RetryPolicy};
 
-pub struct Shelf {
-    pub entries: Vec<Arc<Entry>>,
-    pub trouble: Vec<String>,
-    reached: BTreeMap<String, Arc<Reached>>,
-    live: Mutex<BTreeMap<String, Live>>,
+pub struct ProviderSet {
+    pub entries: Vec<Arc<CatalogEntry>>,
+    pub warnings: Vec<String>,
+    remote_provider: BTreeMap<String, Arc<RemoteProvider>>,
+    live: Mutex<BTreeMap<String, ListedModels>>,
     snapshot: Mutex<Option<Arc<Catalog>>>,
-    book: Book,
+    merged: MergedCatalog,
 }
 
 /// One provider over the network.
-pub struct Reached {
-    pub entry: Arc<Entry>,
-    pub reach: Reach,
-    pub key_ring: Arc<KeyRing>,
+pub struct RemoteProvider {
+    pub entry: Arc<CatalogEntry>,
+    pub endpoint: ApiEndpoint,
+    pub authorizer: Arc<AccountAuthorizer>,
     pub remote: Remote,
     /// What was found when it was last asked whether it accepts us.
-    pub check: Mutex<Option<Check>>,
+    pub check: Mutex<Option<CredentialCheck>>,
     /// Asked once at a time.
     pub checking: tokio::sync::Mutex<()>,
 }
 
 /// What a provider said to the credential it was shown.
 #[derive(Clone, Debug)]
-pub struct Check {
+pub struct CredentialCheck {
     /// Of the credential and the address: another one makes this worthless.
     pub fingerprint: u64,
     pub at: Instant,
     pub at_ms: i64,
-    pub finding: Finding,
+    pub result: CheckResult,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum CheckResult {
     /// How many models it listed, where it was asked for them.
     Accepted {
         models: Option<usize>,
@@ -57,50 +57,50 @@ pub enum Finding {
     Unknown(String),
 }
 
-impl Shelf {
-    pub fn open(home: &Path, environment: &Environment, accounts: &Arc<Accounts>) -> Shelf {
+impl ProviderSet {
+    pub fn open(home: &Path, environment: &Environment, accounts: &Arc<Accounts>) -> ProviderSet {
         let (own, unread) = own_file(home);
-        let mut book = Book::open(own.as_deref(), environment);
-        book.trouble.extend(unread);
-        let entries: Vec<_> = book.entries.iter().cloned().map(Arc::new).collect();
-        let reached = entries.iter().filter_map(|entry| {
-            let reached = Reached::new(accounts, entry)?;
-            Some((entry.provider.id.clone(), Arc::new(reached)))
+        let mut merged = MergedCatalog::open(own.as_deref(), environment);
+        merged.warnings.extend(unread);
+        let entries: Vec<_> = merged.entries.iter().cloned().map(Arc::new).collect();
+        let remote_provider = entries.iter().filter_map(|entry| {
+            let remote_provider = RemoteProvider::new(accounts, entry)?;
+            Some((entry.provider.id.clone(), Arc::new(remote_provider)))
         });
-        Shelf {
-            reached: reached.collect(),
-            trouble: book.trouble.clone(),
+        ProviderSet {
+            remote_provider: remote_provider.collect(),
+            warnings: merged.warnings.clone(),
             live: Mutex::default(),
             snapshot: Mutex::default(),
             entries,
-            book,
+            merged,
         }
     }
 
     /// Whether it has to be opened to know that all is well with it.
-    pub fn may_be_in_trouble(home: &Path, environment: &Environment) -> bool {
-        Book::heeds(environment) || own_path(home).symlink_metadata().is_ok()
+    pub fn may_have_warnings(home: &Path, environment: &Environment) -> bool {
+        MergedCatalog::heeds(environment) || own_path(home).symlink_metadata().is_ok()
     }
 
-    pub fn entry(&self, id: &str) -> Option<&Arc<Entry>> {
+    pub fn entry(&self, id: &str) -> Option<&Arc<CatalogEntry>> {
         self.entries.iter().find(|each| each.provider.id == id)
     }
 
-    pub fn reached(&self, id: &str) -> Option<&Arc<Reached>> {
-        self.reached.get(id)
+    pub fn remote_provider(&self, id: &str) -> Option<&Arc<RemoteProvider>> {
+        self.remote_provider.get(id)
     }
 
-    pub fn all_reached(&self) -> impl Iterator<Item = &Arc<Reached>> {
+    pub fn all_remote(&self) -> impl Iterator<Item = &Arc<RemoteProvider>> {
         self.entries
             .iter()
-            .filter_map(|entry| self.reached(&entry.provider.id))
+            .filter_map(|entry| self.remote_provider(&entry.provider.id))
     }
 
     /// The catalog with everything that providers have listed so far.
     pub fn catalog(&self) -> Arc<Catalog> {
         let mut snapshot = self.snapshot.lock();
         let catalog = snapshot.get_or_insert_with(|| {
-            let mut catalog = self.book.catalog();
+            let mut catalog = self.merged.catalog();
             let live = self.live.lock();
             for provider in &mut catalog.providers {
                 if let Some(listed) = live.get(&provider.id) {
@@ -112,7 +112,7 @@ impl Shelf {
         Arc::clone(catalog)
     }
 
-    pub fn learn(&self, provider: &str, listed: Live) {
+    pub fn learn(&self, provider: &str, listed: ListedModels) {
         let mut live = self.live.lock();
         if live.get(provider) == Some(&listed) {
             return;
@@ -156,17 +156,21 @@ fn own_file(home: &Path) -> (Option<String>, Option<String>) {
     }
 }
 
-impl Reached {
-    fn new(accounts: &Arc<Accounts>, entry: &Arc<Entry>) -> Option<Reached> {
-        let reach = entry.provider.reach.clone()?;
+impl RemoteProvider {
+    fn new(accounts: &Arc<Accounts>, entry: &Arc<CatalogEntry>) -> Option<RemoteProvider> {
+        let endpoint = entry.provider.endpoint.clone()?;
         let accounts = Arc::clone(accounts);
-        let key_ring = Arc::new(KeyRing::new(accounts, Arc::clone(entry), reach.clone()));
-        let access: Arc<dyn Access> = Arc::clone(&key_ring) as _;
-        let remote = Remote::new(&entry.provider, access, Policy::default())?;
-        Some(Reached {
+        let authorizer = Arc::new(AccountAuthorizer::new(
+            accounts,
+            Arc::clone(entry),
+            endpoint.clone(),
+        ));
+        let access: Arc<dyn Authorizer> = Arc::clone(&authorizer) as _;
+        let remote = Remote::new(&entry.provider, access, RetryPolicy::default())?;
+        Some(RemoteProvider {
             entry: Arc::clone(entry),
-            reach,
-            key_ring,
+            endpoint,
+            authorizer,
             remote,
             check: Mutex::default(),
             checking: tokio::sync::Mutex::default(),

@@ -11,18 +11,18 @@ fn environment(pairs: &[(&str, &str)]) -> Environment {
         .collect()
 }
 
-fn open(own: &str, pairs: &[(&str, &str)]) -> Book {
-    Book::open(Some(own), &environment(pairs))
+fn open(own: &str, pairs: &[(&str, &str)]) -> MergedCatalog {
+    MergedCatalog::open(Some(own), &environment(pairs))
 }
 
-fn base_url(book: &Book, id: &str) -> String {
-    let entry = book.entry(id).expect("the provider");
-    let reach = entry.provider.reach.as_ref().expect("a reach");
-    reach.base_url.clone()
+fn base_url(merged: &MergedCatalog, id: &str) -> String {
+    let entry = merged.entry(id).expect("the provider");
+    let endpoint = entry.provider.endpoint.as_ref().expect("a reach");
+    endpoint.base_url.clone()
 }
 
-fn model_ids<'a>(book: &'a Book, id: &str) -> Vec<&'a str> {
-    let entry = book.entry(id).expect("the provider");
+fn model_ids<'a>(merged: &'a MergedCatalog, id: &str) -> Vec<&'a str> {
+    let entry = merged.entry(id).expect("the provider");
     entry
         .provider
         .models
@@ -34,9 +34,9 @@ fn model_ids<'a>(book: &'a Book, id: &str) -> Vec<&'a str> {
 #[test]
 fn the_built_in_catalog_is_what_clients_expect() {
     File::parse(BUILT_IN).expect("the built-in catalog");
-    let book = Book::open(None, &Environment::new());
-    assert_eq!(book.trouble, Vec::<String>::new());
-    let first: Vec<_> = book.entries[..4]
+    let merged = MergedCatalog::open(None, &Environment::new());
+    assert_eq!(merged.warnings, Vec::<String>::new());
+    let first: Vec<_> = merged.entries[..4]
         .iter()
         .map(|each| each.provider.id.as_str())
         .collect();
@@ -73,10 +73,10 @@ fn the_built_in_catalog_is_what_clients_expect() {
         ("codex-cli", &["gpt-5.3-codex", "gpt-5.2-codex", "gpt-5.2"]),
     ];
     for (id, models) in table {
-        assert_eq!(model_ids(&book, id), models, "{id}");
+        assert_eq!(model_ids(&merged, id), models, "{id}");
     }
     let methods = |id: &str| -> Vec<String> {
-        let entry = book.entry(id).expect("the provider");
+        let entry = merged.entry(id).expect("the provider");
         entry.methods.iter().map(|each| each.id.clone()).collect()
     };
     assert_eq!(methods("google"), ["api_key", "exa_api_key"]);
@@ -86,13 +86,13 @@ fn the_built_in_catalog_is_what_clients_expect() {
         methods("codex-cli"),
         ["oauth_cli", "oauth_device", "api_key"]
     );
-    assert_eq!(model_ids(&book, rehearsal::ID), rehearsal::MODELS);
+    assert_eq!(model_ids(&merged, rehearsal::ID), rehearsal::MODELS);
 }
 
 #[test]
 fn every_built_in_entry_is_sound() {
-    let book = Book::open(None, &Environment::new());
-    for entry in &book.entries {
+    let merged = MergedCatalog::open(None, &Environment::new());
+    for entry in &merged.entries {
         let provider = &entry.provider;
         let known = |id: &String| provider.models.iter().any(|each| each.id == *id);
         assert!(
@@ -119,11 +119,14 @@ fn every_built_in_entry_is_sound() {
                 model.id
             );
         }
-        let keyless = provider.reach.as_ref().is_none_or(|reach| reach.keyless);
-        let key = provider
-            .reach
+        let keyless = provider
+            .endpoint
             .as_ref()
-            .is_some_and(|reach| !reach.key_env.is_empty());
+            .is_none_or(|endpoint| endpoint.keyless);
+        let key = provider
+            .endpoint
+            .as_ref()
+            .is_some_and(|endpoint| !endpoint.key_env.is_empty());
         assert!(keyless || key, "{} has no way in", provider.id);
     }
 }
@@ -152,14 +155,14 @@ fn an_own_file_adds_and_overrides() {
         [[provider.model]]
         id = "m"
     "#;
-    let book = open(own, &[]);
-    assert_eq!(book.trouble, Vec::<String>::new());
-    let openai = &book.entry("openai").expect("openai").provider;
-    let reach = openai.reach.as_ref().expect("a reach");
-    assert_eq!(reach.base_url, "https://gateway.example/v1");
-    assert_eq!(reach.wire, Wire::Chat);
-    assert_eq!(reach.key_env, ["OPENAI_API_KEY"]);
-    assert_eq!(reach.headers, [("X-Team".to_owned(), "blue".to_owned())]);
+    let merged = open(own, &[]);
+    assert_eq!(merged.warnings, Vec::<String>::new());
+    let openai = &merged.entry("openai").expect("openai").provider;
+    let endpoint = openai.endpoint.as_ref().expect("a reach");
+    assert_eq!(endpoint.base_url, "https://gateway.example/v1");
+    assert_eq!(endpoint.wire, Wire::Chat);
+    assert_eq!(endpoint.key_env, ["OPENAI_API_KEY"]);
+    assert_eq!(endpoint.headers, [("X-Team".to_owned(), "blue".to_owned())]);
     let changed = &openai.models[0];
     assert_eq!(
         changed.price,
@@ -174,7 +177,7 @@ fn an_own_file_adds_and_overrides() {
         openai.models.last().map(|each| each.id.as_str()),
         Some("gpt-next")
     );
-    let mine = &book.entry("mine").expect("mine").provider;
+    let mine = &merged.entry("mine").expect("mine").provider;
     assert_eq!(
         (mine.name.as_str(), mine.models[0].name.as_str()),
         ("mine", "m")
@@ -187,25 +190,25 @@ fn an_own_file_adds_and_overrides() {
 
 #[test]
 fn a_broken_own_file_is_reported_and_the_rest_works() {
-    let book = open("[[provider]]\nid = \"x\"\nbase_urls = 1\n", &[]);
+    let merged = open("[[provider]]\nid = \"x\"\nbase_urls = 1\n", &[]);
     assert_eq!(
-        book.trouble,
+        merged.warnings,
         [
             "config/catalog.toml is not used: line 3: unknown key `base_urls`; did you mean \
           `base_url`?; the built-in catalog is"
         ]
     );
-    assert!(book.entry("openai").is_some());
-    let book = open("[[provider]]\nid = \"x\"\n", &[]);
+    assert!(merged.entry("openai").is_some());
+    let merged = open("[[provider]]\nid = \"x\"\n", &[]);
     assert_eq!(
-        book.trouble,
+        merged.warnings,
         ["the provider x is not used: it has no base_url"]
     );
 }
 
 #[test]
 fn the_environment_overrides_addresses_and_headers() {
-    let book = Book::open(
+    let merged = MergedCatalog::open(
         None,
         &environment(&[
             ("OPENAI_BASE_URL", "http://h:1/v1/"),
@@ -220,20 +223,20 @@ fn the_environment_overrides_addresses_and_headers() {
             ("DRAGOMAN_CODEX_ISSUER", "http://h:7/"),
         ]),
     );
-    assert_eq!(book.trouble, Vec::<String>::new());
-    assert_eq!(base_url(&book, "openai"), "http://h:1/v1");
-    assert_eq!(base_url(&book, "anthropic"), "http://h:2/v1");
-    assert_eq!(base_url(&book, "google"), "http://h:3/v1beta");
-    assert_eq!(base_url(&book, "ollama"), "http://127.0.0.1:5/v1");
-    assert_eq!(base_url(&book, "groq"), "http://h:6/v1");
-    let codex = book.entry("codex-cli").expect("codex");
+    assert_eq!(merged.warnings, Vec::<String>::new());
+    assert_eq!(base_url(&merged, "openai"), "http://h:1/v1");
+    assert_eq!(base_url(&merged, "anthropic"), "http://h:2/v1");
+    assert_eq!(base_url(&merged, "google"), "http://h:3/v1beta");
+    assert_eq!(base_url(&merged, "ollama"), "http://127.0.0.1:5/v1");
+    assert_eq!(base_url(&merged, "groq"), "http://h:6/v1");
+    let codex = merged.entry("codex-cli").expect("codex");
     assert_eq!(codex.key_base_url.as_deref(), Some("http://h:1/v1"));
     let oauth = codex.oauth.as_ref().expect("endpoints");
     assert_eq!(oauth.token_url, "http://h:7/oauth/token");
-    let reach = codex.provider.reach.as_ref().expect("a reach");
+    let endpoint = codex.provider.endpoint.as_ref().expect("a reach");
     let expected = [("X-A", "one"), ("x-b", "two: three")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    assert_eq!(reach.headers, expected);
+    assert_eq!(endpoint.headers, expected);
     assert!(
         !format!("{codex:?}").contains("three"),
         "a header is never shown"
@@ -242,9 +245,9 @@ fn the_environment_overrides_addresses_and_headers() {
 
 #[test]
 fn a_broken_variable_is_reported_without_its_value() {
-    let book = Book::open(None, &environment(&[("OPENAI_BASE_URL", "sk-oops")]));
+    let merged = MergedCatalog::open(None, &environment(&[("OPENAI_BASE_URL", "sk-oops")]));
     assert_eq!(
-        book.trouble,
+        merged.warnings,
         [
             "openai cannot be used: OPENAI_BASE_URL is not an http URL",
             "codex-cli cannot be used: OPENAI_BASE_URL is not an http URL",
