@@ -93,10 +93,10 @@ impl Wire {
     pub fn decoder(self, request_model: &str, seed: &str) -> Box<dyn Decode> {
         let origin = self.origin(request_model);
         match self {
-            Wire::Responses => Box::new(responses::Decoder::new(origin, seed)),
-            Wire::Chat => Box::new(chat::Decoder::new(origin, seed)),
-            Wire::Messages => Box::new(messages::Decoder::new(origin, seed)),
-            Wire::Gemini => Box::new(gemini::Decoder::new(origin, seed)),
+            Wire::Responses => Box::new(responses::ResponsesDecoder::new(origin, seed)),
+            Wire::Chat => Box::new(chat::ChatDecoder::new(origin, seed)),
+            Wire::Messages => Box::new(messages::MessagesDecoder::new(origin, seed)),
+            Wire::Gemini => Box::new(gemini::GeminiDecoder::new(origin, seed)),
         }
     }
 

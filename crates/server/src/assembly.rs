@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use engine::{Engine, Fence};
 use providers::Models;
 use providers::models::ModelsOptions;
-use providers::rehearsal::{Rehearsal, Script};
+use providers::rehearsal::{Rehearsal, RehearsalScript};
 use store::SharedStore;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -312,7 +312,11 @@ fn assemble(
             settings.directory.display()
         );
     }
-    let script = settings.rehearsal.as_deref().map(Script::parse).transpose();
+    let script = settings
+        .rehearsal
+        .as_deref()
+        .map(RehearsalScript::parse)
+        .transpose();
     let rehearsal = Rehearsal::new(script.context("the rehearsal script cannot be used")?);
     let mut options = ModelsOptions::of_process(&settings.home);
     options.scripted.push(Arc::new(rehearsal));

@@ -9,7 +9,7 @@ use engine::{
 };
 use providers::Models;
 use providers::catalog::Catalog;
-use providers::rehearsal::{Rehearsal, Script};
+use providers::rehearsal::{Rehearsal, RehearsalScript};
 use store::faulty::Faulty;
 use store::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
@@ -80,7 +80,7 @@ impl Stage {
             return Models::with(vec![puppet], self.catalog.clone());
         }
         let script = self.script.as_deref();
-        let script = script.map(|text| Script::parse(text).expect("a good script"));
+        let script = script.map(|text| RehearsalScript::parse(text).expect("a good script"));
         Models::scripted(vec![Arc::new(Rehearsal::new(script))])
     }
 }

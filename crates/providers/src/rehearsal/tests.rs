@@ -49,7 +49,7 @@ fn answered() -> Message {
 }
 
 fn scripted(script: &str) -> Rehearsal {
-    Rehearsal::new(Some(Script::parse(script).unwrap()))
+    Rehearsal::new(Some(RehearsalScript::parse(script).unwrap()))
 }
 
 /// All parts of an answer, and the error that ended it.
@@ -309,7 +309,9 @@ fn errors_name_the_line_what_was_found_and_what_was_expected() {
         ("turn *\nturn", "expected no turn after `turn *`"),
     ];
     for (script, expected) in table {
-        let error = Script::parse(script).expect_err(script).to_string();
+        let error = RehearsalScript::parse(script)
+            .expect_err(script)
+            .to_string();
         assert!(error.contains(expected), "{script:?}: {error}");
     }
 }

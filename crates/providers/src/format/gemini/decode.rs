@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::format::blocks::{Blocks, Key, Kind};
+use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
 use crate::{ErrorKind, Native, Part, ProviderError, Stop, Usage};
 
@@ -16,12 +16,12 @@ const KNOWN: [&str; 5] = [
     "responseId",
 ];
 
-pub(in crate::format) struct Decoder {
+pub(in crate::format) struct GeminiDecoder {
     origin: String,
     /// Makes the ids of calls that come without one; the answer's own id where it has one.
     seed: String,
     blocks: Blocks,
-    prose: Option<Prose>,
+    prose: Option<GeminiText>,
     calls: usize,
     /// Set by `finishReason`.
     stop: Option<Stop>,
@@ -29,12 +29,12 @@ pub(in crate::format) struct Decoder {
 }
 
 /// The text or the thought that is growing.
-struct Prose {
+struct GeminiText {
     thought: bool,
-    key: Key,
+    key: BlockKey,
 }
 
-impl Decoder {
+impl GeminiDecoder {
     pub fn new(origin: String, seed: &str) -> Self {
         Self {
             origin,
@@ -114,8 +114,10 @@ impl Decoder {
             .is_none_or(|prose| prose.thought != thought)
         {
             self.end_prose(None, out);
-            let key = self.blocks.start(Kind::Reasoning { summary: true }, out)?;
-            self.prose = Some(Prose { thought, key });
+            let key = self
+                .blocks
+                .start(BlockKind::Reasoning { summary: true }, out)?;
+            self.prose = Some(GeminiText { thought, key });
         }
         self.end_prose(Some(signature), out);
         Ok(())
@@ -130,11 +132,11 @@ impl Decoder {
             Some(_) | None => {
                 self.end_prose(None, out);
                 let kind = match thought {
-                    true => Kind::Reasoning { summary: true },
-                    false => Kind::Text,
+                    true => BlockKind::Reasoning { summary: true },
+                    false => BlockKind::Text,
                 };
                 let key = self.blocks.start(kind, out)?;
-                self.prose = Some(Prose { thought, key });
+                self.prose = Some(GeminiText { thought, key });
                 key
             }
         };
@@ -152,7 +154,7 @@ impl Decoder {
         let function = &part["functionCall"];
         let made = format!("{}_{}", self.seed, self.calls);
         self.calls += 1;
-        let kind = Kind::Call {
+        let kind = BlockKind::Call {
             call_id: text(function, "id").map_or(made, str::to_owned),
             name: function["name"].as_str().unwrap_or("").to_owned(),
         };
@@ -236,7 +238,7 @@ impl Decoder {
     }
 }
 
-impl Decode for Decoder {
+impl Decode for GeminiDecoder {
     fn push(&mut self, event: SseEvent<'_>, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         let data = event.data.trim();
         if self.finished() || data.is_empty() || data == "[DONE]" {
