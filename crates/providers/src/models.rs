@@ -17,7 +17,7 @@ use std::sync::Arc;
 use secrecy::SecretString;
 use thiserror::Error;
 
-use crate::catalog::{Catalog, Model};
+use crate::catalog::{Model, ModelCatalog};
 use crate::{Provider, ProviderError, rehearsal};
 pub use options::ModelsOptions;
 use remote_models::RemoteModels;
@@ -28,7 +28,7 @@ pub struct Models {
     /// Everything that is reached over the network; not there when only scripted ones are wanted.
     remote: Option<RemoteModels>,
     /// What is known where nothing is reached.
-    alone: Arc<Catalog>,
+    alone: Arc<ModelCatalog>,
 }
 
 /// Which model is used when nobody names one, and why.
@@ -130,14 +130,14 @@ impl Models {
         Self {
             scripted: by_id(providers),
             remote: None,
-            alone: Arc::new(Catalog {
+            alone: Arc::new(ModelCatalog {
                 providers: vec![rehearsal::entry()],
             }),
         }
     }
 
     /// Only these, with what a catalog says of their models; for tests of what uses models.
-    pub fn with(providers: Vec<Arc<dyn Provider>>, catalog: Catalog) -> Self {
+    pub fn with(providers: Vec<Arc<dyn Provider>>, catalog: ModelCatalog) -> Self {
         Self {
             alone: Arc::new(catalog),
             ..Self::scripted(providers)
@@ -161,7 +161,7 @@ impl Models {
 
     /// Everything that can be named at this moment, live lists included. A server on this machine
     /// has no models here until it was asked for them.
-    pub fn catalog(&self) -> Arc<Catalog> {
+    pub fn catalog(&self) -> Arc<ModelCatalog> {
         match &self.remote {
             Some(remote) => remote.catalog(),
             None => Arc::clone(&self.alone),

@@ -12,8 +12,8 @@ mod script;
 use async_trait::async_trait;
 
 use crate::{
-    Message, PartStream, Provider, ProviderError, Purpose, Request, ToolResult, UserMessage,
-    catalog,
+    Message, ModelRequest, PartStream, Provider, ProviderError, RequestPurpose, ToolResult,
+    UserMessage, catalog,
 };
 use act::{Act, DeltaSource, WrittenBlock};
 pub use script::{RehearsalScript, ScriptError};
@@ -30,14 +30,14 @@ pub const HOW_TO_CONNECT: &str = "To use a real model, run `dragoman auth login`
     as Ollama.";
 
 /// What the catalog says of it. It costs nothing.
-pub fn entry() -> catalog::Provider {
+pub fn entry() -> catalog::ProviderInfo {
     let model = |id: &&str| catalog::Model {
         id: (*id).to_owned(),
         name: "Rehearsal".to_owned(),
         price: Some(catalog::Price::default()),
         ..catalog::Model::default()
     };
-    catalog::Provider {
+    catalog::ProviderInfo {
         id: ID.to_owned(),
         name: "Rehearsal".to_owned(),
         auth: Vec::new(),
@@ -58,7 +58,7 @@ impl Rehearsal {
         Rehearsal { script }
     }
 
-    fn acts(&self, place: &ScriptPosition<'_>, request: &Request) -> Vec<Act> {
+    fn acts(&self, place: &ScriptPosition<'_>, request: &ModelRequest) -> Vec<Act> {
         match &self.script {
             Some(script) => script
                 .acts(place, request.purpose)
@@ -74,12 +74,12 @@ impl Provider for Rehearsal {
         ID
     }
 
-    async fn stream(&self, request: Request) -> Result<PartStream, ProviderError> {
+    async fn stream(&self, request: ModelRequest) -> Result<PartStream, ProviderError> {
         let place = ScriptPosition::of(&request);
         let acts = match request.purpose {
-            Purpose::Answer | Purpose::Task => self.acts(&place, &request),
-            Purpose::Summary => vec![summary(&request)],
-            Purpose::Title => vec![Act::write(
+            RequestPurpose::Answer | RequestPurpose::Task => self.acts(&place, &request),
+            RequestPurpose::Summary => vec![summary(&request)],
+            RequestPurpose::Title => vec![Act::write(
                 WrittenBlock::Text,
                 DeltaSource::Words("Rehearsal".to_owned()),
             )],
@@ -106,7 +106,7 @@ struct ScriptPosition<'a> {
 }
 
 impl ScriptPosition<'_> {
-    fn of(request: &Request) -> ScriptPosition<'_> {
+    fn of(request: &ModelRequest) -> ScriptPosition<'_> {
         let mut place = ScriptPosition {
             turn: 0,
             step: 0,
@@ -161,7 +161,7 @@ impl ScriptPosition<'_> {
 }
 
 /// A summary of a rehearsed conversation only says where in the script it was.
-fn summary(request: &Request) -> Act {
+fn summary(request: &ModelRequest) -> Act {
     let record = request.messages.iter().find_map(|message| match message {
         Message::User(said) => Some(said.text.as_str()),
         Message::Assistant(_) | Message::ToolResults(_) => None,

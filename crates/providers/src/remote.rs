@@ -24,7 +24,7 @@ use secrecy::SecretString;
 
 use crate::catalog::{self, ApiEndpoint};
 use crate::format::{Decode, Outgoing, Wire};
-use crate::{ErrorKind, PartStream, Provider, ProviderError, Request};
+use crate::{ErrorKind, ModelRequest, PartStream, Provider, ProviderError};
 use attempt_error::{AttemptError, ErrorContext, Retry};
 use attempts::Attempts;
 use gate::Gate;
@@ -62,7 +62,7 @@ impl fmt::Debug for Authorization {
 
 /// The pure half of a provider: a wire format, or in tests something smaller.
 pub(crate) trait Codec: Send + Sync {
-    fn encode(&self, request: &Request) -> Outgoing;
+    fn encode(&self, request: &ModelRequest) -> Outgoing;
     /// `seed` differs for every request.
     fn decoder(&self, model: &str, seed: &str) -> Box<dyn Decode>;
     fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String);
@@ -71,7 +71,7 @@ pub(crate) trait Codec: Send + Sync {
 }
 
 impl Codec for Wire {
-    fn encode(&self, request: &Request) -> Outgoing {
+    fn encode(&self, request: &ModelRequest) -> Outgoing {
         Wire::encode(*self, request)
     }
 
@@ -118,7 +118,7 @@ impl RemoteService {
 impl Remote {
     /// Nothing for a provider that is not reached over the network.
     pub fn new(
-        provider: &catalog::Provider,
+        provider: &catalog::ProviderInfo,
         access: Arc<dyn Authorizer>,
         policy: RetryPolicy,
     ) -> Option<Self> {
@@ -128,7 +128,7 @@ impl Remote {
     }
 
     fn with_codec(
-        provider: &catalog::Provider,
+        provider: &catalog::ProviderInfo,
         endpoint: ApiEndpoint,
         codec: Arc<dyn Codec>,
         access: Arc<dyn Authorizer>,
@@ -173,7 +173,7 @@ impl Provider for Remote {
         &self.service.id
     }
 
-    async fn stream(&self, request: Request) -> Result<PartStream, ProviderError> {
+    async fn stream(&self, request: ModelRequest) -> Result<PartStream, ProviderError> {
         let Outgoing {
             path,
             headers,

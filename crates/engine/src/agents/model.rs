@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use providers::{ErrorKind, Message, Provider, ProviderError, Request, ToolSpec};
+use providers::{ErrorKind, Message, ModelRequest, Provider, ProviderError, ToolSpec};
 use vocabulary::{Fact, ItemId, ModelRef, StopReason, TurnError, TurnErrorKind};
 
 use super::Agent;
@@ -256,10 +256,10 @@ pub fn effort(turn: &Turn, model: &ModelRef) -> Option<String> {
     }
 }
 
-fn request(turn: &Turn, messages: &[Message]) -> Request {
+fn request(turn: &Turn, messages: &[Message]) -> ModelRequest {
     let permits = turn.permits.borrow();
     let settings = &permits.settings;
-    Request {
+    ModelRequest {
         model: turn.model.model.clone(),
         system: prompts::agent(&turn.card.directory, settings.tools),
         messages: messages.to_vec(),
@@ -269,7 +269,7 @@ fn request(turn: &Turn, messages: &[Message]) -> Request {
         },
         effort: effort(turn, &turn.model),
         cache_key: Some(turn.card.id.to_string()),
-        ..Request::default()
+        ..ModelRequest::default()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::Shared;
 
 pub async fn catalog(shared: &Shared) -> Catalog {
     let known = shared.models.catalog();
-    let provider = |entry: &catalog::Provider| CatalogProvider {
+    let provider = |entry: &catalog::ProviderInfo| CatalogProvider {
         id: entry.id.clone(),
         name: entry.name.clone(),
         models: entry.models.iter().map(model).collect(),

@@ -8,7 +8,7 @@ use engine::{
     CheckpointSetting, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold,
 };
 use providers::Models;
-use providers::catalog::Catalog;
+use providers::catalog::ModelCatalog;
 use providers::rehearsal::{Rehearsal, RehearsalScript};
 use store::faulty::Faulty;
 use store::memory::{MemoryStore, MemoryWorld};
@@ -41,7 +41,7 @@ pub struct House {
 pub struct Stage {
     script: Option<String>,
     puppet: Option<Arc<Puppet>>,
-    pub catalog: Catalog,
+    pub catalog: ModelCatalog,
     pub tools: Toolbox,
     pub budgets: Budgets,
     pub auto_approve: bool,
@@ -55,7 +55,7 @@ impl Stage {
         Self {
             script: (!script.is_empty()).then(|| script.to_owned()),
             puppet: None,
-            catalog: Catalog::default(),
+            catalog: ModelCatalog::default(),
             tools: Toolbox::builtin(),
             budgets: Budgets::default(),
             auto_approve: false,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::ListenFrom;
 use proptest::prelude::*;
 use providers::catalog::Model;
-use providers::{ErrorKind, Message, Purpose};
+use providers::{ErrorKind, Message, RequestPurpose};
 use serde_json::json;
 use store::faulty::Fault;
 use store::{Store, StoreError};
@@ -43,8 +43,8 @@ fn busy_puppet() -> Arc<Puppet> {
         says("e"),
     ]);
     let many = || (0..4).map(|_| says("short"));
-    puppet.then(Purpose::Summary, many());
-    puppet.then(Purpose::Title, many());
+    puppet.then(RequestPurpose::Summary, many());
+    puppet.then(RequestPurpose::Title, many());
     puppet
 }
 

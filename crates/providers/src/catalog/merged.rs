@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::file::{
     AuthEntry, AuthMethodKind, File, Headers, ModelEntry, OAuthEntry, ProviderEntry,
 };
-use super::{ApiEndpoint, Auth, Catalog, Model, Provider, address};
+use super::{ApiEndpoint, Auth, Model, ModelCatalog, ProviderInfo, address};
 use crate::format::Wire;
 
 /// The variables of the process, handed in so that tests are alone with theirs.
@@ -31,7 +31,7 @@ pub struct MergedCatalog {
 /// One provider: what clients see of it, and how it is signed in to and reached.
 #[derive(Clone, Debug)]
 pub struct CatalogEntry {
-    pub provider: Provider,
+    pub provider: ProviderInfo,
     pub methods: Vec<Method>,
     pub oauth: Option<OAuth>,
     /// Where a key is used, when a sign-in is used elsewhere.
@@ -111,8 +111,8 @@ impl MergedCatalog {
         self.entries.iter().find(|each| each.provider.id == id)
     }
 
-    pub fn catalog(&self) -> Catalog {
-        Catalog {
+    pub fn catalog(&self) -> ModelCatalog {
+        ModelCatalog {
             providers: self
                 .entries
                 .iter()
@@ -231,7 +231,7 @@ fn entry(written: ProviderEntry, environment: &Environment) -> Result<CatalogEnt
     };
     Ok(CatalogEntry {
         methods: auth.iter().map(method).collect(),
-        provider: Provider {
+        provider: ProviderInfo {
             name: written.name.clone().unwrap_or_else(|| written.id.clone()),
             auth: auth.into_iter().map(shown_method).collect(),
             endpoint,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::arguments;
-use crate::{ErrorKind, Native, Part, ProviderError, Stop, Usage};
+use crate::{ErrorKind, ModelUsage, NativeBlock, Part, ProviderError, StopCause};
 
 /// The most one answer may hold, all blocks together.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -55,7 +55,7 @@ struct BlockState {
     number: Option<u32>,
     text: String,
     told_bytes: usize,
-    native: Option<Native>,
+    native: Option<NativeBlock>,
     /// The arguments as the provider said them at last, where they are not what it streamed.
     arguments: Option<String>,
 }
@@ -114,7 +114,7 @@ impl Blocks {
         self.count(whole.len())
     }
 
-    pub fn end(&mut self, key: BlockKey, native: Option<Native>, out: &mut Vec<Part>) {
+    pub fn end(&mut self, key: BlockKey, native: Option<NativeBlock>, out: &mut Vec<Part>) {
         let Some(lane) = self.lane(key) else { return };
         lane.ended = true;
         if let LaneContent::Block(block) = &mut lane.content {
@@ -152,13 +152,13 @@ impl Blocks {
         self.tell(out);
     }
 
-    pub fn finish(&mut self, stop: Option<Stop>, usage: Usage, out: &mut Vec<Part>) {
+    pub fn finish(&mut self, stop: Option<StopCause>, usage: ModelUsage, out: &mut Vec<Part>) {
         self.end_all(out);
         // That there are calls is seen by the calls: what providers say of it differs.
         let stop = match stop {
-            Some(Stop::Length) => Stop::Length,
-            Some(Stop::Stop | Stop::ToolUse) | None if self.called => Stop::ToolUse,
-            Some(Stop::Stop | Stop::ToolUse) | None => Stop::Stop,
+            Some(StopCause::Length) => StopCause::Length,
+            Some(StopCause::Stop | StopCause::ToolUse) | None if self.called => StopCause::ToolUse,
+            Some(StopCause::Stop | StopCause::ToolUse) | None => StopCause::Stop,
         };
         self.finished = true;
         out.push(Part::Finish { stop, usage });

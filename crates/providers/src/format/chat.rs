@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::history::{AssistantPart, HistoryCall, HistoryTurn, UserPart, turns};
 use super::{Outgoing, Wire, family};
-use crate::{Image, Request, ToolSpec};
+use crate::{MessageImage, ModelRequest, ToolSpec};
 
 pub(super) use decode::ChatDecoder;
 
-pub(super) fn encode(request: &Request) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest) -> Outgoing {
     let mut body = json!({
         "model": request.model,
         "messages": messages(request),
@@ -53,7 +53,7 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-fn messages(request: &Request) -> Vec<Value> {
+fn messages(request: &ModelRequest) -> Vec<Value> {
     let mut messages = Vec::new();
     if !request.system.trim().is_empty() {
         messages.push(json!({ "role": "system", "content": request.system }));
@@ -102,10 +102,10 @@ fn content(pieces: &[UserPart<'_>]) -> Value {
 fn piece(piece: &UserPart<'_>) -> Value {
     let url = match piece {
         UserPart::Text(text) => return json!({ "type": "text", "text": text }),
-        UserPart::Image(Image::Data { media_type, base64 }) => {
+        UserPart::Image(MessageImage::Data { media_type, base64 }) => {
             format!("data:{media_type};base64,{base64}")
         }
-        UserPart::Image(Image::Url(url)) => url.clone(),
+        UserPart::Image(MessageImage::Url(url)) => url.clone(),
     };
     json!({ "type": "image_url", "image_url": { "url": url } })
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::history::{AssistantPart, HistoryCall, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, Wire, arguments, family};
-use crate::{Image, Request, ToolSpec};
+use crate::{MessageImage, ModelRequest, ToolSpec};
 
 pub(super) use decode::GeminiDecoder;
 
@@ -17,7 +17,7 @@ const THINKS_SINCE: (u32, u32) = (2, 5);
 /// What the provider takes for the signature of a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
-pub(super) fn encode(request: &Request) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest) -> Outgoing {
     let version = family::version(&request.model, "gemini");
     let mut body = json!({ "contents": contents(request, version) });
     if !request.system.trim().is_empty() {
@@ -56,7 +56,7 @@ fn declaration(spec: &ToolSpec) -> Value {
 }
 
 /// A model that does not think refuses to be told how to.
-fn thinking(request: &Request, version: Option<(u32, u32)>) -> Option<Value> {
+fn thinking(request: &ModelRequest, version: Option<(u32, u32)>) -> Option<Value> {
     let thinks = version.is_some_and(|version| version >= THINKS_SINCE);
     let effort = request.effort.as_deref();
     if !thinks && effort.is_none() {
@@ -93,7 +93,7 @@ fn budget(effort: &str, large: bool) -> u32 {
     }
 }
 
-fn contents(request: &Request, version: Option<(u32, u32)>) -> Vec<Value> {
+fn contents(request: &ModelRequest, version: Option<(u32, u32)>) -> Vec<Value> {
     let signed = version.is_some_and(|version| version >= SIGNED_SINCE);
     let mut contents = Vec::new();
     for turn in turns(request, Wire::Gemini) {
@@ -117,10 +117,10 @@ fn contents(request: &Request, version: Option<(u32, u32)>) -> Vec<Value> {
 fn piece(piece: &UserPart<'_>) -> Value {
     match piece {
         UserPart::Text(text) => json!({ "text": text }),
-        UserPart::Image(Image::Data { media_type, base64 }) => {
+        UserPart::Image(MessageImage::Data { media_type, base64 }) => {
             json!({ "inlineData": { "mimeType": media_type, "data": base64 } })
         }
-        UserPart::Image(Image::Url(url)) => {
+        UserPart::Image(MessageImage::Url(url)) => {
             json!({ "fileData": { "mimeType": media_type(url), "fileUri": url } })
         }
     }

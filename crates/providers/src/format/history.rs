@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Wire;
-use crate::{Block, Image, Message, Native, Request, ToolResult, UserMessage};
+use crate::{Block, Message, MessageImage, ModelRequest, NativeBlock, ToolResult, UserMessage};
 
 /// Said where the history begins with the model.
 pub(super) const OPENING: &str = "(The beginning of this conversation is not shown.)";
@@ -29,7 +29,7 @@ pub(super) enum HistoryTurn<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum UserPart<'a> {
     Text(&'a str),
-    Image(&'a Image),
+    Image(&'a MessageImage),
 }
 
 /// `native` is only there when it may be sent back.
@@ -75,7 +75,7 @@ impl HistoryResult<'_> {
     }
 }
 
-pub(super) fn turns(request: &Request, wire: Wire) -> Vec<HistoryTurn<'_>> {
+pub(super) fn turns(request: &ModelRequest, wire: Wire) -> Vec<HistoryTurn<'_>> {
     let mut reader = HistoryBuilder {
         origin: wire.origin(&request.model),
         ids: Ids::new(wire),
@@ -177,7 +177,7 @@ impl<'a> HistoryBuilder<'a> {
         })
     }
 
-    fn ours(&self, native: &'a Option<Native>) -> Option<&'a Value> {
+    fn ours(&self, native: &'a Option<NativeBlock>) -> Option<&'a Value> {
         let native = native.as_ref()?;
         (native.origin == self.origin).then_some(&native.value)
     }

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, Wire, arguments};
-use crate::{Image, Request};
+use crate::{MessageImage, ModelRequest};
 
 pub(super) use decode::MessagesDecoder;
 
 pub(super) const VERSION: &str = "2023-06-01";
 
-pub(super) fn encode(request: &Request) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest) -> Outgoing {
     let turns = turns(request, Wire::Messages);
     let plan = thinking::plan(request, &turns);
     let mut body = json!({
@@ -47,7 +47,7 @@ fn keep(block: &mut Value) {
     block["cache_control"] = json!({ "type": "ephemeral" });
 }
 
-fn tools(request: &Request, turns: &[HistoryTurn<'_>], body: &mut Value) {
+fn tools(request: &ModelRequest, turns: &[HistoryTurn<'_>], body: &mut Value) {
     let mut list: Vec<_> = request
         .tools
         .iter()
@@ -116,12 +116,12 @@ fn messages(turns: &[HistoryTurn<'_>]) -> Vec<Value> {
 fn piece(piece: &UserPart<'_>) -> Value {
     let source = match piece {
         UserPart::Text(text) => return json!({ "type": "text", "text": text }),
-        UserPart::Image(Image::Data { media_type, base64 }) => json!({
+        UserPart::Image(MessageImage::Data { media_type, base64 }) => json!({
             "type": "base64",
             "media_type": media_type,
             "data": base64,
         }),
-        UserPart::Image(Image::Url(url)) => json!({ "type": "url", "url": url }),
+        UserPart::Image(MessageImage::Url(url)) => json!({ "type": "url", "url": url }),
     };
     json!({ "type": "image", "source": source })
 }

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::history::{AssistantPart, HistoryTurn, UserPart, turns};
 use super::{Outgoing, Wire, family};
-use crate::{Image, Request, ToolSpec};
+use crate::{MessageImage, ModelRequest, ToolSpec};
 
 pub(super) use decode::ResponsesDecoder;
 
-pub(super) fn encode(request: &Request) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest) -> Outgoing {
     let mut body = json!({
         "model": request.model,
         "input": input(request),
@@ -56,7 +56,7 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-fn input(request: &Request) -> Vec<Value> {
+fn input(request: &ModelRequest) -> Vec<Value> {
     let mut items = Vec::new();
     for turn in turns(request, Wire::Responses) {
         match turn {
@@ -83,10 +83,10 @@ fn input(request: &Request) -> Vec<Value> {
 fn piece(piece: UserPart<'_>) -> Value {
     let url = match piece {
         UserPart::Text(text) => return json!({ "type": "input_text", "text": text }),
-        UserPart::Image(Image::Data { media_type, base64 }) => {
+        UserPart::Image(MessageImage::Data { media_type, base64 }) => {
             format!("data:{media_type};base64,{base64}")
         }
-        UserPart::Image(Image::Url(url)) => url.clone(),
+        UserPart::Image(MessageImage::Url(url)) => url.clone(),
     };
     json!({ "type": "input_image", "image_url": url, "detail": "auto" })
 }

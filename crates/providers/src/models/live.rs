@@ -1,6 +1,6 @@
 //! What providers list themselves, laid under what the catalog says.
 
-use crate::catalog::{Model, Provider};
+use crate::catalog::{Model, ProviderInfo};
 use crate::format::ListedModel;
 
 /// The most models of one provider that its own list may add.
@@ -47,7 +47,7 @@ pub fn kept(listed: Vec<ListedModel>) -> ListedModels {
 }
 
 /// Fills in what the catalog leaves open, and adds what it does not list, after the rest.
-pub fn lay_under(provider: &mut Provider, listed: &ListedModels) {
+pub fn lay_under(provider: &mut ProviderInfo, listed: &ListedModels) {
     for told in listed {
         match provider.models.iter_mut().find(|each| each.id == told.id) {
             Some(known) => {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_catalog_wins_and_the_rest_comes_after() {
-        let mut provider = Provider {
+        let mut provider = ProviderInfo {
             id: "p".to_owned(),
             name: "P".to_owned(),
             auth: Vec::new(),

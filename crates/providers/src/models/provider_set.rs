@@ -12,7 +12,7 @@ use super::live::{self, ListedModels};
 use crate::accounts::Accounts;
 use crate::catalog::file::CATALOG_BYTES_MAX;
 use crate::catalog::merged::{CatalogEntry, Environment, MergedCatalog};
-use crate::catalog::{ApiEndpoint, Catalog};
+use crate::catalog::{ApiEndpoint, ModelCatalog};
 use crate::remote::{Authorizer, Remote, RetryPolicy};
 
 pub struct ProviderSet {
@@ -20,7 +20,7 @@ pub struct ProviderSet {
     pub warnings: Vec<String>,
     remote_provider: BTreeMap<String, Arc<RemoteProvider>>,
     live: Mutex<BTreeMap<String, ListedModels>>,
-    snapshot: Mutex<Option<Arc<Catalog>>>,
+    snapshot: Mutex<Option<Arc<ModelCatalog>>>,
     merged: MergedCatalog,
 }
 
@@ -97,7 +97,7 @@ impl ProviderSet {
     }
 
     /// The catalog with everything that providers have listed so far.
-    pub fn catalog(&self) -> Arc<Catalog> {
+    pub fn catalog(&self) -> Arc<ModelCatalog> {
         let mut snapshot = self.snapshot.lock();
         let catalog = snapshot.get_or_insert_with(|| {
             let mut catalog = self.merged.catalog();

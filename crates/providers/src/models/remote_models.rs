@@ -17,7 +17,7 @@ use super::{
 use crate::accounts::connections::{self, ConnectionsError};
 use crate::accounts::sign_in::SignIns;
 use crate::accounts::{Accounts, Credential, cleaned_key, codex_home, now_ms};
-use crate::catalog::Catalog;
+use crate::catalog::ModelCatalog;
 use crate::catalog::file::AuthMethodKind;
 use crate::catalog::merged::{CatalogEntry, Environment};
 use crate::{ErrorKind, Provider, ProviderError};
@@ -72,7 +72,7 @@ impl RemoteModels {
         Some(Arc::new(remote_provider.remote.clone()))
     }
 
-    pub fn catalog(&self) -> Arc<Catalog> {
+    pub fn catalog(&self) -> Arc<ModelCatalog> {
         self.provider_set().catalog()
     }
 
@@ -223,7 +223,11 @@ impl RemoteModels {
         choice::of_nothing()
     }
 
-    fn candidate(&self, remote_provider: &RemoteProvider, catalog: &Catalog) -> Option<Candidate> {
+    fn candidate(
+        &self,
+        remote_provider: &RemoteProvider,
+        catalog: &ModelCatalog,
+    ) -> Option<Candidate> {
         if remote_provider.entry.broken.is_some() {
             return None;
         }
@@ -372,7 +376,7 @@ fn is_running(remote_provider: &RemoteProvider) -> bool {
     check.is_some_and(|check| matches!(check.result, CheckResult::Accepted { .. }))
 }
 
-fn first_model(catalog: &Catalog, provider: &str) -> Option<String> {
+fn first_model(catalog: &ModelCatalog, provider: &str) -> Option<String> {
     let provider = catalog.providers.iter().find(|each| each.id == provider)?;
     provider.models.first().map(|model| model.id.clone())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{ProviderError, Usage};
+use crate::{ModelUsage, ProviderError};
 
 /// One thing done within an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub(super) enum Act {
     /// Tells that the request is made again, as a service does that is overloaded for a moment.
     Retry(String),
     /// Replaces the usage that is told at the end.
-    Usage(Usage),
+    Usage(ModelUsage),
 }
 
 impl Act {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::ScriptPosition;
 use super::act::{Act, WrittenBlock};
 use super::interactive::{paced, say};
-use crate::{ErrorKind, ProviderError, Request};
+use crate::{ErrorKind, ModelRequest, ProviderError};
 
 /// The file that the file demonstration makes.
 const NOTES: &str = "rehearsal-notes.md";
@@ -96,7 +96,11 @@ impl Demonstration {
 }
 
 /// The answer that belongs to this place of the demonstration.
-pub(super) fn show(wish: Demonstration, place: &ScriptPosition<'_>, request: &Request) -> Vec<Act> {
+pub(super) fn show(
+    wish: Demonstration,
+    place: &ScriptPosition<'_>,
+    request: &ModelRequest,
+) -> Vec<Act> {
     let offered = |name: &&&str| request.tools.iter().any(|tool| tool.name == **name);
     if let Some(missing) = wish.tools().iter().find(|name| !offered(name)) {
         return vec![say(format!(

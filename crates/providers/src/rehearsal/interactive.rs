@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::act::{Act, DeltaSource, WrittenBlock};
 use super::demonstration::{self, Demonstration};
 use super::{HOW_TO_CONNECT, ScriptPosition};
-use crate::Request;
+use crate::ModelRequest;
 
 /// Slow enough that people see an answer stream.
 const READING_GAP: Duration = Duration::from_millis(15);
@@ -19,7 +19,7 @@ const DELTAS_MAX: u64 = 10_000_000;
 const ECHO_CHARS_MAX: usize = 200;
 
 /// The answer at this place of a conversation.
-pub(super) fn answer(place: &ScriptPosition<'_>, request: &Request) -> Vec<Act> {
+pub(super) fn answer(place: &ScriptPosition<'_>, request: &ModelRequest) -> Vec<Act> {
     if let Some(acts) = obey(place) {
         return acts;
     }

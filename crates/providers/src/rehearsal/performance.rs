@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::ScriptPosition;
 use super::act::{Act, DeltaSource, WrittenBlock};
-use crate::{Block, Message, Part, PartStream, ProviderError, Request, Stop, Usage};
+use crate::{Block, Message, ModelRequest, ModelUsage, Part, PartStream, ProviderError, StopCause};
 
 /// After so many parts without a wait, other tasks get their turn.
 const PARTS_PER_BREATH: u32 = 128;
@@ -16,7 +16,11 @@ const PARTS_PER_BREATH: u32 = 128;
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Plays the acts.
-pub(super) fn perform(place: &ScriptPosition<'_>, request: &Request, acts: Vec<Act>) -> PartStream {
+pub(super) fn perform(
+    place: &ScriptPosition<'_>,
+    request: &ModelRequest,
+    acts: Vec<Act>,
+) -> PartStream {
     let performance = Performance {
         acts: acts.into_iter(),
         state: PerformanceState::Nothing,
@@ -24,9 +28,9 @@ pub(super) fn perform(place: &ScriptPosition<'_>, request: &Request, acts: Vec<A
         calls: 0,
         retries: 0,
         call_id_prefix: format!("call_{}_{}_", place.turn, place.step + 1),
-        usage: Usage {
+        usage: ModelUsage {
             input_tokens: words_of(request),
-            ..Usage::default()
+            ..ModelUsage::default()
         },
         usage_override: None,
         since_breath: 0,
@@ -42,8 +46,8 @@ struct Performance {
     calls: u32,
     retries: u32,
     call_id_prefix: String,
-    usage: Usage,
-    usage_override: Option<Usage>,
+    usage: ModelUsage,
+    usage_override: Option<ModelUsage>,
     since_breath: u32,
 }
 
@@ -237,9 +241,9 @@ impl Performance {
     fn finish(&self) -> Part {
         Part::Finish {
             stop: if self.calls > 0 {
-                Stop::ToolUse
+                StopCause::ToolUse
             } else {
-                Stop::Stop
+                StopCause::Stop
             },
             usage: self.usage_override.unwrap_or(self.usage),
         }
@@ -285,7 +289,7 @@ fn words_in(text: &str) -> u64 {
 }
 
 /// The rehearsal model's tokens are the words of the conversation: easy to check by hand.
-fn words_of(request: &Request) -> u64 {
+fn words_of(request: &ModelRequest) -> u64 {
     let of_message = |message: &Message| match message {
         Message::User(said) => words_in(&said.text),
         Message::Assistant(blocks) => blocks.iter().map(words_of_block).sum(),

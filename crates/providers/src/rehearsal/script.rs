@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::ScriptPosition;
 use super::act::{Act, DeltaSource, WrittenBlock};
-use crate::{ErrorKind, ProviderError, Purpose, Usage};
+use crate::{ErrorKind, ModelUsage, ProviderError, RequestPurpose};
 
 /// The most that `repeat` may ask for.
 pub const REPEAT_MAX: u64 = 10_000_000;
@@ -120,14 +120,17 @@ impl RehearsalScript {
     }
 
     /// What the script has for this place, with the texts filled in.
-    pub(super) fn acts(&self, place: &ScriptPosition<'_>, purpose: Purpose) -> Option<Vec<Act>> {
+    pub(super) fn acts(
+        &self,
+        place: &ScriptPosition<'_>,
+        purpose: RequestPurpose,
+    ) -> Option<Vec<Act>> {
         let turn = match purpose {
-            Purpose::Task => self.task.as_ref()?,
-            Purpose::Answer | Purpose::Summary | Purpose::Title => {
-                self.turns
-                    .get(place.turn - 1)
-                    .or_else(|| self.turns.last().filter(|turn| turn.every))?
-            }
+            RequestPurpose::Task => self.task.as_ref()?,
+            RequestPurpose::Answer | RequestPurpose::Summary | RequestPurpose::Title => self
+                .turns
+                .get(place.turn - 1)
+                .or_else(|| self.turns.last().filter(|turn| turn.every))?,
         };
         let step = turn.steps.get(place.step)?;
         let played = step
@@ -253,10 +256,10 @@ fn kind_of(status: Option<u16>) -> ErrorKind {
 fn parse_usage(rest: &str) -> Result<Act, String> {
     let (input, output) = split_word(rest);
     match (input.parse(), output.parse()) {
-        (Ok(input_tokens), Ok(output_tokens)) => Ok(Act::Usage(Usage {
+        (Ok(input_tokens), Ok(output_tokens)) => Ok(Act::Usage(ModelUsage {
             input_tokens,
             output_tokens,
-            ..Usage::default()
+            ..ModelUsage::default()
         })),
         _ => Err("`usage IN OUT`, two whole numbers".to_owned()),
     }

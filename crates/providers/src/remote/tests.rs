@@ -19,7 +19,9 @@ use serde_json::{Value, json};
 use super::{Authorization, Authorizer, Codec, Remote, RetryPolicy};
 use crate::catalog::{self, ApiEndpoint};
 use crate::format::{Decode, Outgoing, SseEvent, Wire};
-use crate::{ErrorKind, Part, PartStream, Provider, ProviderError, Request, Stop, Usage};
+use crate::{
+    ErrorKind, ModelRequest, ModelUsage, Part, PartStream, Provider, ProviderError, StopCause,
+};
 
 const KEY: &str = "sk-test-0123456789abcdef";
 
@@ -27,7 +29,7 @@ const KEY: &str = "sk-test-0123456789abcdef";
 struct Plain;
 
 impl Codec for Plain {
-    fn encode(&self, request: &Request) -> Outgoing {
+    fn encode(&self, request: &ModelRequest) -> Outgoing {
         Outgoing {
             path: "/answer?stream=1".to_owned(),
             headers: vec![("x-format", "plain".to_owned())],
@@ -100,8 +102,8 @@ fn delta(text: &str) -> Part {
 
 fn finish() -> Part {
     Part::Finish {
-        stop: Stop::Stop,
-        usage: Usage::default(),
+        stop: StopCause::Stop,
+        usage: ModelUsage::default(),
     }
 }
 
@@ -176,8 +178,8 @@ fn endpoint() -> ApiEndpoint {
     }
 }
 
-fn provider() -> catalog::Provider {
-    catalog::Provider {
+fn provider() -> catalog::ProviderInfo {
+    catalog::ProviderInfo {
         id: "acme".to_owned(),
         name: "Acme".to_owned(),
         auth: Vec::new(),
@@ -191,11 +193,11 @@ fn plain(access: Arc<dyn Authorizer>, policy: RetryPolicy) -> Remote {
     Remote::with_codec(&provider(), endpoint(), Arc::new(Plain), access, policy)
 }
 
-fn request() -> Request {
-    Request {
+fn request() -> ModelRequest {
+    ModelRequest {
         model: "tiny".to_owned(),
         system: "Be brief.".to_owned(),
-        ..Request::default()
+        ..ModelRequest::default()
     }
 }
 

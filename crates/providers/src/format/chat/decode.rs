@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::format::arguments::JsonClosing;
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, family, native, parse, text};
-use crate::{ErrorKind, Native, Part, ProviderError, Stop, Usage};
+use crate::{ErrorKind, ModelUsage, NativeBlock, Part, ProviderError, StopCause};
 
 /// What a call counts for, so that empty ones have a limit too.
 const CALL_BYTES: usize = 1024;
@@ -18,14 +18,14 @@ pub(in crate::format) struct ChatDecoder {
     /// name no calls name all answers alike.
     seed: String,
     /// Of thoughts, where the server wants them back.
-    native: Option<Native>,
+    native: Option<NativeBlock>,
     blocks: Blocks,
     prose: Option<ChatText>,
     calls: Vec<ChatCall>,
     refusal: String,
     /// Set by `finish_reason`.
-    stop: Option<Stop>,
-    usage: Usage,
+    stop: Option<StopCause>,
+    usage: ModelUsage,
 }
 
 /// The text or the thought that is growing.
@@ -55,7 +55,7 @@ impl ChatDecoder {
             calls: Vec::new(),
             refusal: String::new(),
             stop: None,
-            usage: Usage::default(),
+            usage: ModelUsage::default(),
         }
     }
 
@@ -245,11 +245,11 @@ impl ChatDecoder {
         self.end_prose(out);
         self.blocks.end_all(out);
         self.stop = Some(match reason {
-            "length" | "max_tokens" => Stop::Length,
-            "tool_calls" | "function_call" => Stop::ToolUse,
+            "length" | "max_tokens" => StopCause::Length,
+            "tool_calls" | "function_call" => StopCause::ToolUse,
             "content_filter" => return Err(failure::refused("its answer was filtered")),
             "error" => return Err(failure::told(&Value::Null)),
-            _ => Stop::Stop,
+            _ => StopCause::Stop,
         });
         Ok(())
     }
@@ -289,7 +289,7 @@ impl Decode for ChatDecoder {
     }
 }
 
-fn read_usage(usage: &Value) -> Usage {
+fn read_usage(usage: &Value) -> ModelUsage {
     let of = |pointer| count(usage, pointer);
     let input = of("/prompt_tokens").unwrap_or(0);
     let written = of("/completion_tokens").unwrap_or(0);
@@ -297,7 +297,7 @@ fn read_usage(usage: &Value) -> Usage {
     let rest = of("/total_tokens").unwrap_or(0).saturating_sub(input);
     let cached = of("/prompt_tokens_details/cached_tokens");
     let thought = of("/completion_tokens_details/reasoning_tokens");
-    Usage {
+    ModelUsage {
         input_tokens: input,
         output_tokens: written.max(rest),
         cached_tokens: cached.or(of("/prompt_cache_hit_tokens")).unwrap_or(0),

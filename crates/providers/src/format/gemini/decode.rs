@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
-use crate::{ErrorKind, Native, Part, ProviderError, Stop, Usage};
+use crate::{ErrorKind, ModelUsage, NativeBlock, Part, ProviderError, StopCause};
 
 /// What a chunk may hold besides its candidates.
 const KNOWN: [&str; 5] = [
@@ -24,8 +24,8 @@ pub(in crate::format) struct GeminiDecoder {
     prose: Option<GeminiText>,
     calls: usize,
     /// Set by `finishReason`.
-    stop: Option<Stop>,
-    usage: Usage,
+    stop: Option<StopCause>,
+    usage: ModelUsage,
 }
 
 /// The text or the thought that is growing.
@@ -43,7 +43,7 @@ impl GeminiDecoder {
             prose: None,
             calls: 0,
             stop: None,
-            usage: Usage::default(),
+            usage: ModelUsage::default(),
         }
     }
 
@@ -143,7 +143,7 @@ impl GeminiDecoder {
         self.blocks.grow(key, said, out)
     }
 
-    fn end_prose(&mut self, native: Option<Native>, out: &mut Vec<Part>) {
+    fn end_prose(&mut self, native: Option<NativeBlock>, out: &mut Vec<Part>) {
         if let Some(prose) = self.prose.take() {
             self.blocks.end(prose.key, native, out);
         }
@@ -176,7 +176,7 @@ impl GeminiDecoder {
     }
 
     /// The part without what it says, where it is signed.
-    fn native(&self, part: &Value, fields: &[&str]) -> Option<Native> {
+    fn native(&self, part: &Value, fields: &[&str]) -> Option<NativeBlock> {
         part["thoughtSignature"].as_str()?;
         let mut kept = json!({});
         for field in fields {
@@ -199,7 +199,7 @@ impl GeminiDecoder {
             false => format!("{reason}: {words}"),
         };
         self.stop = Some(match reason {
-            "MAX_TOKENS" => Stop::Length,
+            "MAX_TOKENS" => StopCause::Length,
             "SAFETY"
             | "RECITATION"
             | "LANGUAGE"
@@ -226,7 +226,7 @@ impl GeminiDecoder {
                 let message = format!("the provider ended the answer ({})", explained());
                 return Err(ProviderError::new(ErrorKind::Other, message));
             }
-            _ => Stop::Stop,
+            _ => StopCause::Stop,
         });
         self.end_prose(None, out);
         Ok(())
@@ -264,10 +264,10 @@ impl Decode for GeminiDecoder {
 }
 
 /// Thoughts are counted apart from the rest of the output.
-fn usage(usage: &Value) -> Usage {
+fn usage(usage: &Value) -> ModelUsage {
     let of = |pointer| count(usage, pointer).unwrap_or(0);
     let thoughts = of("/thoughtsTokenCount");
-    Usage {
+    ModelUsage {
         input_tokens: of("/promptTokenCount").saturating_add(of("/toolUsePromptTokenCount")),
         output_tokens: of("/candidatesTokenCount").saturating_add(thoughts),
         cached_tokens: of("/cachedContentTokenCount"),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
-use crate::{Part, ProviderError, Stop, Usage};
+use crate::{ModelUsage, Part, ProviderError, StopCause};
 
 pub(in crate::format) struct MessagesDecoder {
     origin: String,
@@ -12,7 +12,7 @@ pub(in crate::format) struct MessagesDecoder {
     blocks: Blocks,
     open: Vec<OpenContentBlock>,
     calls: usize,
-    stop: Option<Stop>,
+    stop: Option<StopCause>,
     counts: Counts,
 }
 
@@ -222,9 +222,11 @@ impl MessagesDecoder {
                     words.and_then(Value::as_str).unwrap_or(""),
                 ));
             }
-            Some("max_tokens" | "model_context_window_exceeded") => self.stop = Some(Stop::Length),
-            Some("tool_use") => self.stop = Some(Stop::ToolUse),
-            Some(_) => self.stop = Some(Stop::Stop),
+            Some("max_tokens" | "model_context_window_exceeded") => {
+                self.stop = Some(StopCause::Length)
+            }
+            Some("tool_use") => self.stop = Some(StopCause::ToolUse),
+            Some(_) => self.stop = Some(StopCause::Stop),
             None => {}
         }
         Ok(())
@@ -284,8 +286,8 @@ impl Counts {
     }
 
     /// The provider counts what it read from its cache, and wrote to it, apart from the input.
-    fn usage(&self) -> Usage {
-        Usage {
+    fn usage(&self) -> ModelUsage {
+        ModelUsage {
             input_tokens: self
                 .input
                 .saturating_add(self.cache_read)

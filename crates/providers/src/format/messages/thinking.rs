@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::Request;
+use crate::ModelRequest;
 use crate::format::family;
 use crate::format::history::{AssistantPart, HistoryTurn};
 
@@ -23,7 +23,7 @@ pub(super) struct ThinkingPlan {
     pub effort: Option<&'static str>,
 }
 
-pub(super) fn plan(request: &Request, turns: &[HistoryTurn<'_>]) -> ThinkingPlan {
+pub(super) fn plan(request: &ModelRequest, turns: &[HistoryTurn<'_>]) -> ThinkingPlan {
     let plain = ThinkingPlan {
         max_tokens: request.max_output_tokens.unwrap_or(ANSWER_TOKENS),
         thinking: None,
@@ -54,7 +54,7 @@ fn budget(effort: &str) -> Option<u64> {
     })
 }
 
-fn adaptive_plan(request: &Request, wanted: u64) -> ThinkingPlan {
+fn adaptive_plan(request: &ModelRequest, wanted: u64) -> ThinkingPlan {
     let effort = request.effort.as_deref().unwrap_or("medium");
     let known = EFFORTS.into_iter().find(|known| *known == effort);
     let nearest = if wanted < 8_192 { "low" } else { "medium" };
@@ -70,7 +70,7 @@ fn adaptive_plan(request: &Request, wanted: u64) -> ThinkingPlan {
 
 /// A budget below the limit, with at least a quarter left for the answer; nothing where that is
 /// less than the format takes.
-fn budget_plan(request: &Request, wanted: u64) -> Option<ThinkingPlan> {
+fn budget_plan(request: &ModelRequest, wanted: u64) -> Option<ThinkingPlan> {
     let max_tokens = request.max_output_tokens.unwrap_or(ANSWER_TOKENS + wanted);
     let budget = wanted.min(max_tokens - max_tokens.div_ceil(4));
     (budget >= BUDGET_TOKENS_MIN).then(|| ThinkingPlan {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::items::OutputItems;
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
-use crate::{ErrorKind, Part, ProviderError, Stop, Usage};
+use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
 /// What an item counts for, so that empty ones have a limit too.
 const ITEM_BYTES: usize = 1024;
@@ -281,7 +281,7 @@ impl ResponsesDecoder {
             .and_then(Value::as_str)
         {
             Some("content_filter") => Err(self.refused(Some("its answer was filtered"))),
-            Some("max_output_tokens") | None => self.finish(Some(Stop::Length), response, out),
+            Some("max_output_tokens") | None => self.finish(Some(StopCause::Length), response, out),
             Some(reason) => {
                 let message = format!(
                     "the provider left the answer incomplete: {}",
@@ -294,7 +294,7 @@ impl ResponsesDecoder {
 
     fn finish(
         &mut self,
-        stop: Option<Stop>,
+        stop: Option<StopCause>,
         response: &Value,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
@@ -365,9 +365,9 @@ fn texts(parts: &Value, kind: &str, between: &str) -> String {
     texts.collect::<Vec<_>>().join(between)
 }
 
-fn usage(usage: &Value) -> Usage {
+fn usage(usage: &Value) -> ModelUsage {
     let of = |pointer| count(usage, pointer).unwrap_or(0);
-    Usage {
+    ModelUsage {
         input_tokens: of("/input_tokens"),
         output_tokens: of("/output_tokens"),
         cached_tokens: of("/input_tokens_details/cached_tokens"),

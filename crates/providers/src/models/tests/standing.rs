@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use super::server::{Asked, Server};
 use super::{Home, masks, models_list};
 use crate::models::{CredentialMode, CredentialStatus, Models};
-use crate::{ErrorKind, Message, Part, Request};
+use crate::{ErrorKind, Message, ModelRequest, Part};
 
 async fn status(models: &Models, verify: bool, id: &str) -> CredentialStatus {
     let statuses = models.statuses(verify).await;
@@ -278,7 +278,7 @@ async fn a_broken_file_is_told_and_the_environment_still_works() {
         (CredentialMode::Error, false)
     );
     let provider = models.provider("google").expect("it is in the catalog");
-    let error = first_error(provider.stream(Request::default()).await).await;
+    let error = first_error(provider.stream(ModelRequest::default()).await).await;
     assert_eq!(error.kind, ErrorKind::Auth);
     assert!(
         error.message.contains("connections.json is not a valid"),
@@ -292,7 +292,7 @@ async fn a_provider_that_is_not_connected_says_how() {
     let home = Home::new();
     let models = home.open();
     let provider = models.provider("groq").expect("it is in the catalog");
-    let error = first_error(provider.stream(Request::default()).await).await;
+    let error = first_error(provider.stream(ModelRequest::default()).await).await;
     assert_eq!(error.kind, ErrorKind::Auth);
     assert!(
         error
@@ -334,10 +334,10 @@ async fn a_server_of_ones_own_answers() {
     );
     let models = home.open();
     let provider = models.provider("mine").expect("it is in the catalog");
-    let request = Request {
+    let request = ModelRequest {
         model: "m".to_owned(),
         messages: vec![Message::user("hi")],
-        ..Request::default()
+        ..ModelRequest::default()
     };
     let parts: Vec<_> = provider
         .stream(request)

@@ -42,7 +42,7 @@ async fn ask(wire: Wire, said: Vec<u8>) -> (Server, Vec<Part>, Option<ProviderEr
         headers: vec![(name.to_owned(), key.into())],
         renewable: false,
     });
-    let provider = catalog::Provider {
+    let provider = catalog::ProviderInfo {
         endpoint: Some(ApiEndpoint { wire, ..endpoint() }),
         ..provider()
     };
@@ -92,7 +92,7 @@ async fn an_answer_in_every_format() {
             matches!(
                 parts.last(),
                 Some(Part::Finish {
-                    stop: Stop::Stop,
+                    stop: StopCause::Stop,
                     ..
                 })
             ),

@@ -141,7 +141,7 @@ impl Answer<'_> {
     pub(super) async fn finish(
         &mut self,
         whole: Whole,
-        native: Option<providers::Native>,
+        native: Option<providers::NativeBlock>,
     ) -> Result<(), SessionGone> {
         let Some(open) = self.open.take() else {
             return Ok(());
@@ -268,7 +268,7 @@ struct Said {
     call_id: String,
     name: String,
     input: serde_json::Value,
-    native: Option<providers::Native>,
+    native: Option<providers::NativeBlock>,
     problem: Option<String>,
 }
 
@@ -278,7 +278,7 @@ pub(super) enum Whole {
     No,
 }
 
-fn kept(native: &Option<providers::Native>) -> Option<Box<Native>> {
+fn kept(native: &Option<providers::NativeBlock>) -> Option<Box<Native>> {
     native.as_ref().map(|native| {
         Box::new(Native {
             origin: native.origin.clone(),
