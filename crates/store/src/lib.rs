@@ -1,4 +1,4 @@
-//! Keeps the log, the threads and the settings: one trait, memory and SQLite.
+//! Keeps the log, the threads and the settings: one trait and SQLite.
 //!
 //! A store knows nothing of turns or models. It keeps, per thread, an append-only log of durable
 //! events, one small state row, and a projection of transcript entries that only points into the
@@ -13,11 +13,10 @@ use vocabulary::{ItemId, Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp
 
 mod check;
 mod cursor;
-pub mod faulty;
-pub mod memory;
 mod records;
 pub mod sqlite;
-pub mod story;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 

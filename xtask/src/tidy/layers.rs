@@ -55,6 +55,12 @@ fn check_manifest(path: &str, text: &str, findings: &mut Vec<Finding>) {
         return;
     };
     for (section, dependency, line) in dependencies(text) {
+        if !section.ends_with("dev-dependencies") && asks_for_testing(text, line) {
+            let what = format!(
+                "`{dependency}` with the feature `testing` in [{section}]; what is made for tests belongs in [dev-dependencies]"
+            );
+            findings.push(Finding::error(path, line, what));
+        }
         let ours = TABLE.iter().any(|(known, _)| *known == dependency);
         let in_tests = dependency == DEV_ONLY || DEV_ALSO.contains(&(name, dependency));
         let dev = section.ends_with("dev-dependencies") && in_tests;
@@ -66,6 +72,12 @@ fn check_manifest(path: &str, text: &str, findings: &mut Vec<Finding>) {
             findings.push(Finding::error(path, line, what));
         }
     }
+}
+
+/// Whether the dependency on this line, from 1, is compiled with its test doubles.
+fn asks_for_testing(text: &str, line: usize) -> bool {
+    let line = text.lines().nth(line - 1).unwrap_or_default();
+    line.contains("\"testing\"")
 }
 
 fn advice(allowed: &[&str]) -> String {
@@ -136,6 +148,16 @@ mod tests {
         assert!(found("server", "[dev-dependencies]\ntestkit.workspace = true").is_empty());
         assert_eq!(
             found("server", "[dependencies]\ntestkit.workspace = true").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn test_doubles_are_not_in_the_product() {
+        let doubles = "store = { workspace = true, features = [\"testing\"] }";
+        assert!(found("engine", &format!("[dev-dependencies]\n{doubles}")).is_empty());
+        assert_eq!(
+            found("engine", &format!("[dependencies]\n{doubles}")).len(),
             1
         );
     }

@@ -3,7 +3,7 @@
 use engine::ListenFrom;
 use proptest::prelude::*;
 use store::StoreError;
-use store::faulty::Fault;
+use store::testing::faulty::Fault;
 use vocabulary::{
     Answer, ApprovalAnswer, Call, Changes, Fact, Item, NewThread, Reply, Seq, Status, ToolOutcome,
     TurnErrorKind, TurnOutcome, Why,

@@ -10,8 +10,8 @@ use engine::{
 use providers::Models;
 use providers::catalog::ModelCatalog;
 use providers::rehearsal::{Rehearsal, RehearsalScript};
-use store::faulty::Faulty;
-use store::memory::{MemoryStore, MemoryWorld};
+use store::testing::faulty::Faulty;
+use store::testing::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
 use tools::Toolbox;
 use vocabulary::{

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use providers::catalog::Model;
 use providers::{ErrorKind, Message, RequestPurpose};
 use serde_json::json;
-use store::faulty::Fault;
+use store::testing::faulty::Fault;
 use store::{Store, StoreError};
 use tools::Class;
 use vocabulary::{Call, Fact, Seq, ToolOutcome, TurnErrorKind, TurnOutcome};

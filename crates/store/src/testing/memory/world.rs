@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Weak;
 
 use bytes::Bytes;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp};
 
 use super::library::Library;
 use crate::check::Head;
@@ -160,11 +160,11 @@ impl World {
                 None => true,
             })
             .filter(|thread| match after {
-                Some(after) => Cursor::of(thread).sort_key() > after.sort_key(),
+                Some(after) => sort_key(Cursor::of(thread)) > sort_key(after),
                 None => true,
             })
             .collect();
-        found.sort_by_key(|thread| Cursor::of(thread).sort_key());
+        found.sort_by_key(|thread| sort_key(Cursor::of(thread)));
         let limit = query.limit.map_or(usize::MAX, |limit| limit as usize);
         let more = found.len() > limit;
         found.truncate(limit);
@@ -193,4 +193,9 @@ fn check_rows(kept: &Kept, batch: &Batch) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Sorts as the list does.
+fn sort_key(cursor: Cursor) -> (std::cmp::Reverse<Timestamp>, ThreadId) {
+    (std::cmp::Reverse(cursor.updated_at), cursor.id)
 }
