@@ -115,7 +115,7 @@ pub struct Receipt {
 
 /// What waking a thread needs. The log itself is not read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
+pub struct LoadedThread {
     pub thread: Thread,
     pub state: Bytes,
     /// The last durable event.
@@ -169,7 +169,7 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets a thread and everything of it but the lease. `false`: there was none.
     async fn delete(&self, lease: Lease) -> Result<bool>;
 
-    async fn load(&self, thread: ThreadId) -> Result<Option<Loaded>>;
+    async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>>;
     /// Durable events with `after < seq`, oldest first, at most `limit`.
     async fn events(&self, thread: ThreadId, after: Seq, limit: u32) -> Result<Vec<StoredEvent>>;
     /// The last `limit` durable events with `seq <= upto`, oldest first.

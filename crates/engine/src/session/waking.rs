@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use snapshots::CheckpointTasks;
-use store::{Lease, Loaded};
+use store::{Lease, LoadedThread};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use vocabulary::{
@@ -45,7 +45,11 @@ pub async fn born(shared: &Arc<Shared>, thread: Thread, keep: bool) -> Result<Ha
 }
 
 /// A thread from the store. A turn that waited is picked up; one that ran is closed.
-pub async fn woken(shared: &Arc<Shared>, lease: Lease, loaded: Loaded) -> Result<Handle, Refusal> {
+pub async fn woken(
+    shared: &Arc<Shared>,
+    lease: Lease,
+    loaded: LoadedThread,
+) -> Result<Handle, Refusal> {
     let state = ThreadState::read(&loaded)?;
     let standing = Standing {
         lease: Some(lease),
@@ -119,7 +123,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
 
 impl Session {
     /// Looks after a turn that the last process left behind.
-    async fn recover(&mut self, loaded: &Loaded) -> Result<(), Refusal> {
+    async fn recover(&mut self, loaded: &LoadedThread) -> Result<(), Refusal> {
         let Some(turn) = self.state.turn.clone() else {
             return self.drop_drafts(loaded);
         };
@@ -160,7 +164,7 @@ impl Session {
         self.end_turn_here(TurnOutcome::Failed(error), "the server stopped")
     }
 
-    fn drop_drafts(&mut self, loaded: &Loaded) -> Result<(), Refusal> {
+    fn drop_drafts(&mut self, loaded: &LoadedThread) -> Result<(), Refusal> {
         for draft in &loaded.drafts {
             self.recorder.forget_draft(draft.item.clone());
         }

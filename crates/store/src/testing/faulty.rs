@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Record, RecordChange, RecordKind,
-    Records, Result, Store, StoreError, StoredEvent, ThreadPage,
+    Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
+    RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 
 /// Passes everything on to the store inside, but for the faults it was told.
@@ -127,7 +127,7 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.delete(lease).await
     }
 
-    async fn load(&self, thread: ThreadId) -> Result<Option<Loaded>> {
+    async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>> {
         self.inner.load(thread).await
     }
 

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Record, RecordChange, RecordKind,
-    Records, Result, Store, StoreError, StoredEvent, ThreadPage,
+    Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
+    RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 use world::World;
 
@@ -101,9 +101,9 @@ impl Store for MemoryStore {
         Ok(world.threads.remove(&lease.thread).is_some())
     }
 
-    async fn load(&self, thread: ThreadId) -> Result<Option<Loaded>> {
+    async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>> {
         let world = self.world.lock();
-        Ok(world.threads.get(&thread).map(|kept| Loaded {
+        Ok(world.threads.get(&thread).map(|kept| LoadedThread {
             thread: kept.thread.clone(),
             state: kept.state.clone(),
             last_seq: kept.head.last_seq,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp};
 
 use super::library::Library;
-use crate::check::Head;
+use crate::check::LogHead;
 use crate::cursor::Cursor;
 use crate::{Batch, Draft, EntryRow, Lease, Receipt, Result, StoreError, StoredEvent, ThreadPage};
 
@@ -32,7 +32,7 @@ pub(super) struct Kept {
     pub(super) thread: Thread,
     pub(super) state: Bytes,
     pub(super) unfinished: bool,
-    pub(super) head: Head,
+    pub(super) head: LogHead,
     pub(super) events: BTreeMap<Seq, StoredEvent>,
     pub(super) entries: BTreeMap<u64, EntryRow>,
     pub(super) receipts: HashMap<(&'static str, String), Receipt>,
@@ -45,7 +45,7 @@ impl Kept {
             thread,
             state: Bytes::new(),
             unfinished: false,
-            head: Head::default(),
+            head: LogHead::default(),
             events: BTreeMap::new(),
             entries: BTreeMap::new(),
             receipts: HashMap::new(),
@@ -54,7 +54,7 @@ impl Kept {
     }
 
     /// Everything here has been checked: from now on nothing fails.
-    fn take_in(&mut self, head: Head, batch: Batch) {
+    fn take_in(&mut self, head: LogHead, batch: Batch) {
         if let Some(thread) = batch.thread {
             self.thread = thread;
         }
