@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the rules of ARCHITECTURE.md that a compiler does not check.
 
+mod folders;
 mod layers;
 mod openings;
 mod paths;
@@ -91,6 +92,7 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
             findings.extend(openings::check(&path, &text));
             findings.extend(sizes::check(&path, &text));
             findings.extend(wildcards::check(&source));
+            findings.extend(folders::check(&source));
             findings.extend(purity::check(&source));
         }
         if path.starts_with("crates/") && path.ends_with("/Cargo.toml") {

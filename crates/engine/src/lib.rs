@@ -57,8 +57,6 @@ pub struct Config {
     pub private: Vec<PathBuf>,
     /// The ports that the server listens on, which no command may reach.
     pub ports: Vec<u16>,
-    /// The folder in a workspace that holds its settings.
-    pub workspace_data: PathBuf,
     /// New threads run everything without asking.
     pub auto_approve: bool,
     /// When new threads ask that say nothing themselves; as their clients expect when absent.
@@ -156,7 +154,7 @@ impl Engine {
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
         let scanners = WorkspaceScanners::new(snapshots::SnapshotSettings {
             home: config.home.clone(),
-            workspace_data: config.workspace_data.clone(),
+            workspace_data: tools::folders::OWN.into(),
             checkpoints: config.checkpoints,
             clock: Arc::new(now),
         });

@@ -29,9 +29,6 @@ use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
 use crate::{database, home};
 
-/// The folder in a workspace that holds its settings.
-pub const WORKSPACE_DATA: &str = ".cowork";
-
 /// What a server is started with.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -289,7 +286,8 @@ fn policy(home: &Path) -> anyhow::Result<Policy> {
 
 /// Where skills lie that do not come with a workspace, the strongest first.
 fn skills(home: &Path) -> Vec<PathBuf> {
-    let user = std::env::home_dir().map(|user| user.join(".agent/skills"));
+    let user =
+        std::env::home_dir().map(|user| user.join(tools::folders::OTHER_AGENTS).join("skills"));
     [home.join("skills")].into_iter().chain(user).collect()
 }
 
@@ -328,7 +326,6 @@ fn assemble(
         home: settings.home.clone(),
         private: private(settings),
         ports,
-        workspace_data: PathBuf::from(WORKSPACE_DATA),
         auto_approve: settings.auto_approve,
         approvals: settings.approvals,
         default_model: settings.model.clone(),

@@ -283,7 +283,6 @@ fn open(
         home: directory.join("home"),
         private: vec![directory.join("home")],
         ports: Vec::new(),
-        workspace_data: PathBuf::from(".data"),
         directory,
         auto_approve: stage.auto_approve,
         approvals: stage.approvals,

@@ -10,7 +10,6 @@ use clap::{Args, Subcommand};
 use engine::VaultPlace;
 use vocabulary::ThreadId;
 
-use crate::assembly::WORKSPACE_DATA;
 use crate::database;
 
 mod choice;
@@ -278,7 +277,7 @@ async fn place(dir: &Path, home: &Path) -> anyhow::Result<(VaultPlace, PathBuf)>
             .canonicalize()
             .with_context(|| format!("cannot use the directory {}", words::path(&dir)))?;
         for workspace in directory.ancestors() {
-            let place = VaultPlace::new(&home, WORKSPACE_DATA.as_ref(), workspace, rules().0);
+            let place = VaultPlace::new(&home, tools::folders::OWN.as_ref(), workspace, rules().0);
             if place.is_taken() {
                 let below = directory.strip_prefix(workspace).unwrap_or(Path::new(""));
                 return Ok((place, below.to_owned()));
