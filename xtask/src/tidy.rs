@@ -2,6 +2,7 @@
 
 mod folders;
 mod layers;
+mod names;
 mod openings;
 mod paths;
 mod purity;
@@ -81,6 +82,7 @@ pub fn check() -> anyhow::Result<()> {
 fn findings() -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let mut manifests = Vec::new();
+    let mut names = names::Names::default();
     for path in files()? {
         // What is not text has no rule.
         let Ok(text) = fs::read_to_string(root().join(&path)) else {
@@ -94,12 +96,14 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
             findings.extend(wildcards::check(&source));
             findings.extend(folders::check(&source));
             findings.extend(purity::check(&source));
+            names.read(&source);
         }
         if path.starts_with("crates/") && path.ends_with("/Cargo.toml") {
             manifests.push((path, text));
         }
     }
     findings.extend(layers::check(&manifests));
+    findings.extend(names.check());
     Ok(findings)
 }
 
