@@ -53,6 +53,7 @@ fn taken_before_they_were_counted(transaction: &Transaction) -> rusqlite::Result
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
