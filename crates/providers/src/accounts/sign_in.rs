@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::callback::{self, Back, Browser};
+use super::callback::{self, Browser, CallbackResult};
 use super::oauth::{self, OAuthError, Pkce};
 use super::tokens::Tokens;
 use super::{Accounts, connections, device, now_ms};
@@ -42,7 +42,7 @@ struct SignInFlow {
     ends: Instant,
     outcome: Arc<watch::Sender<Option<SignInOutcome>>>,
     task: Option<AbortHandle>,
-    pasting: Option<Arc<Pasting>>,
+    pasting: Option<Arc<CodeExchange>>,
 }
 
 impl Drop for SignInFlow {
@@ -68,8 +68,8 @@ impl SignInFlow {
 }
 
 /// What it takes to complete a browser's sign-in, by whichever way the code comes.
-struct Pasting {
-    who: Who,
+struct CodeExchange {
+    context: SignInContext,
     state: String,
     verifier: SecretString,
     redirect_uri: String,
@@ -77,7 +77,7 @@ struct Pasting {
 
 /// Whose sign-in it is.
 #[derive(Clone)]
-struct Who {
+struct SignInContext {
     accounts: Arc<Accounts>,
     oauth: OAuth,
     provider: String,
@@ -115,7 +115,7 @@ impl SignIns {
         if matches!(kind, AuthMethodKind::Key | AuthMethodKind::ToolKey) {
             return Err(not_supported());
         }
-        let who = Who {
+        let context = SignInContext {
             accounts: Arc::clone(&self.accounts),
             oauth: entry.oauth.clone().ok_or_else(not_supported)?,
             provider: id.clone(),
@@ -124,9 +124,9 @@ impl SignIns {
         let _beginning = self.beginning.lock().await;
         self.make_room(id, method)?;
         let (challenge, flow) = if kind == AuthMethodKind::Device {
-            with_device(who, method, self.second).await?
+            with_device(context, method, self.second).await?
         } else {
-            browser(who, method).await?
+            browser(context, method).await?
         };
         self.flows.lock().insert(id.clone(), flow);
         Ok(challenge)
@@ -203,7 +203,7 @@ fn not_signed_in(error: &OAuthError) -> SignInError {
     failed(format!("Not signed in: {error}."))
 }
 
-fn flow(method: &str, limit: Duration, pasting: Option<Arc<Pasting>>) -> SignInFlow {
+fn flow(method: &str, limit: Duration, pasting: Option<Arc<CodeExchange>>) -> SignInFlow {
     SignInFlow {
         method: method.to_owned(),
         ends: Instant::now() + limit,
@@ -228,22 +228,25 @@ fn run(
     flow.task = Some(task.abort_handle());
 }
 
-async fn browser(who: Who, method: &str) -> Result<(SignInChallenge, SignInFlow), SignInError> {
-    let listener = callback::bind(&who.oauth.callback_ports).await.ok();
+async fn browser(
+    context: SignInContext,
+    method: &str,
+) -> Result<(SignInChallenge, SignInFlow), SignInError> {
+    let listener = callback::bind(&context.oauth.callback_ports).await.ok();
     let local = listener
         .as_ref()
         .and_then(|listener| listener.local_addr().ok());
     let port = local.map(|address| address.port());
     // Without a free port the browser ends at an error page whose address still holds the code.
     let port = port
-        .or_else(|| who.oauth.callback_ports.first().copied())
+        .or_else(|| context.oauth.callback_ports.first().copied())
         .unwrap_or(0);
     let redirect_uri = format!("http://localhost:{port}{}", callback::PATH);
     let pkce = Pkce::new().map_err(|error| not_signed_in(&error))?;
     let state = oauth::random_text(32).map_err(|error| not_signed_in(&error))?;
-    let url = oauth::authorize_url(&who.oauth, &redirect_uri, &pkce.challenge, &state);
-    let pasting = Arc::new(Pasting {
-        who,
+    let url = oauth::authorize_url(&context.oauth, &redirect_uri, &pkce.challenge, &state);
+    let pasting = Arc::new(CodeExchange {
+        context,
         state,
         verifier: pkce.verifier,
         redirect_uri,
@@ -275,13 +278,15 @@ fn ends_at(limit: Duration) -> i64 {
     now_ms().saturating_add(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX))
 }
 
-async fn come_back(listener: TcpListener, pasting: Arc<Pasting>) -> SignInOutcome {
+async fn come_back(listener: TcpListener, pasting: Arc<CodeExchange>) -> SignInOutcome {
     let (back, browser) = callback::wait(&listener, &pasting.state).await;
     // Nobody else is to come.
     drop(listener);
     let outcome = match back {
-        Back::Code(code) => pasting.exchange(code).await,
-        Back::Declined(words) => Err(failed(format!("The sign-in was declined: {words}."))),
+        CallbackResult::Code(code) => pasting.exchange(code).await,
+        CallbackResult::Declined(words) => {
+            Err(failed(format!("The sign-in was declined: {words}.")))
+        }
     };
     show(browser, &outcome).await;
     outcome
@@ -299,11 +304,11 @@ async fn show(browser: Browser, outcome: &SignInOutcome) {
 }
 
 async fn with_device(
-    who: Who,
+    context: SignInContext,
     method: &str,
     second: Duration,
 ) -> Result<(SignInChallenge, SignInFlow), SignInError> {
-    let waiting = device::start(&who.oauth)
+    let waiting = device::start(&context.oauth)
         .await
         .map_err(|error| not_signed_in(&error))?;
     let limit = waiting.lifetime;
@@ -319,14 +324,15 @@ async fn with_device(
     };
     let mut flow = flow(method, limit, None);
     run(&mut flow, limit, async move {
-        let tokens = device::wait(&who.oauth, &waiting, second).await;
-        who.save(tokens.map_err(|error| not_signed_in(&error))?)
+        let tokens = device::wait(&context.oauth, &waiting, second).await;
+        context
+            .save(tokens.map_err(|error| not_signed_in(&error))?)
             .await
     });
     Ok((challenge, flow))
 }
 
-impl Pasting {
+impl CodeExchange {
     /// A code that was not accepted changes nothing: the person may try again.
     async fn complete(
         self: &Arc<Self>,
@@ -359,8 +365,10 @@ impl Pasting {
         };
         if let Some(url) = query {
             return match callback::read_query(&url, &self.state).map_err(failed)? {
-                Back::Code(code) => Ok(code),
-                Back::Declined(words) => Err(failed(format!("The sign-in was declined: {words}."))),
+                CallbackResult::Code(code) => Ok(code),
+                CallbackResult::Declined(words) => {
+                    Err(failed(format!("The sign-in was declined: {words}.")))
+                }
             };
         }
         match pasted.split_once('#') {
@@ -377,21 +385,26 @@ impl Pasting {
     }
 
     async fn exchange(&self, code: SecretString) -> SignInOutcome {
-        let tokens =
-            oauth::exchange(&self.who.oauth, &code, &self.verifier, &self.redirect_uri).await;
-        self.who
+        let tokens = oauth::exchange(
+            &self.context.oauth,
+            &code,
+            &self.verifier,
+            &self.redirect_uri,
+        )
+        .await;
+        self.context
             .save(tokens.map_err(|error| not_signed_in(&error))?)
             .await
     }
 }
 
-impl Who {
+impl SignInContext {
     async fn save(&self, tokens: Tokens) -> SignInOutcome {
-        let who = tokens
+        let context = tokens
             .account()
             .and_then(|account| account.email.or(account.name));
-        let message = match who {
-            Some(who) => format!("Signed in to {} as {who}.", self.name),
+        let message = match context {
+            Some(context) => format!("Signed in to {} as {context}.", self.name),
             None => format!("Signed in to {}.", self.name),
         };
         let provider = self.provider.clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::accounts::renewal::{Lapse, Renewal};
+use crate::accounts::renewal::{Renewal, RenewalError};
 use crate::accounts::{Accounts, Credential, Proof};
 use crate::catalog::ApiEndpoint;
 use crate::catalog::merged::CatalogEntry;
@@ -35,17 +35,17 @@ impl AccountAuthorizer {
     }
 
     /// A credential that is good now, where there is one.
-    pub async fn fresh(&self, refused: bool) -> Result<Option<Credential>, Lapse> {
+    pub async fn fresh(&self, refused: bool) -> Result<Option<Credential>, RenewalError> {
         match &self.renewal {
             Some(renewal) => match renewal.fresh(refused).await {
                 Ok(credential) => Ok(Some(credential)),
-                Err(Lapse::Missing) => Ok(None),
+                Err(RenewalError::Missing) => Ok(None),
                 Err(lapse) => Err(lapse),
             },
             None => self
                 .accounts
                 .credential(&self.entry)
-                .map_err(|error| Lapse::Unreadable(error.to_string())),
+                .map_err(|error| RenewalError::Unreadable(error.to_string())),
         }
     }
 
@@ -109,19 +109,19 @@ impl Authorizer for AccountAuthorizer {
             return Err(ProviderError::new(ErrorKind::BadRequest, message));
         }
         let credential = self.fresh(renew).await.map_err(|lapse| match lapse {
-            Lapse::Missing => not_connected(&self.entry),
-            Lapse::Ended(what) => ProviderError::new(
+            RenewalError::Missing => not_connected(&self.entry),
+            RenewalError::Ended(what) => ProviderError::new(
                 ErrorKind::Auth,
                 format!(
                     "The sign-in to {} has ended: run `dragoman auth login {}` ({what})",
                     provider.name, provider.id
                 ),
             ),
-            Lapse::Unreadable(what) => ProviderError::new(
+            RenewalError::Unreadable(what) => ProviderError::new(
                 ErrorKind::Auth,
                 format!("{} is not connected: {what}", provider.name),
             ),
-            Lapse::Unavailable(what) => ProviderError::new(
+            RenewalError::Unavailable(what) => ProviderError::new(
                 ErrorKind::Unreachable,
                 format!("{} cannot be asked: {what}", provider.name),
             ),

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::live;
 use super::provider_set::{CheckResult, CredentialCheck, ProviderSet, RemoteProvider};
-use crate::accounts::renewal::Lapse;
+use crate::accounts::renewal::RenewalError;
 use crate::accounts::{Credential, CredentialSource, Proof, now_ms};
 use crate::{ErrorKind, ProviderError};
 
@@ -96,11 +96,15 @@ async fn question(
     if matches!(credential.map(|each| &each.proof), Some(Proof::Tokens(_))) {
         return match remote_provider.authorizer.fresh(false).await {
             Ok(_) => CheckResult::Accepted { models: None },
-            Err(Lapse::Ended(what)) => {
+            Err(RenewalError::Ended(what)) => {
                 CheckResult::NotAccepted(format!("The sign-in has ended: {what}"))
             }
-            Err(Lapse::Missing) => CheckResult::NotAccepted("The sign-in is gone".to_owned()),
-            Err(Lapse::Unreadable(what) | Lapse::Unavailable(what)) => CheckResult::Unknown(what),
+            Err(RenewalError::Missing) => {
+                CheckResult::NotAccepted("The sign-in is gone".to_owned())
+            }
+            Err(RenewalError::Unreadable(what) | RenewalError::Unavailable(what)) => {
+                CheckResult::Unknown(what)
+            }
         };
     }
     let wire = remote_provider.endpoint.wire;
