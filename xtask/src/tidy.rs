@@ -1,6 +1,8 @@
 //! `cargo xtask tidy`: the rules of ARCHITECTURE.md that a compiler does not check.
 
+mod folders;
 mod layers;
+mod names;
 mod openings;
 mod paths;
 mod protocols;
@@ -82,6 +84,7 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let mut manifests = Vec::new();
     let mut documents = protocols::Documents::default();
+    let mut names = names::Names::default();
     for path in files()? {
         // What is not text has no rule.
         let Ok(text) = fs::read_to_string(root().join(&path)) else {
@@ -94,7 +97,9 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
             findings.extend(openings::check(&path, &text));
             findings.extend(sizes::check(&path, &text));
             findings.extend(wildcards::check(&source));
+            findings.extend(folders::check(&source));
             findings.extend(purity::check(&source));
+            names.read(&source);
         }
         if path.starts_with("crates/") && path.ends_with("/Cargo.toml") {
             manifests.push((path, text));
@@ -102,6 +107,7 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
     }
     findings.extend(layers::check(&manifests));
     findings.extend(documents.check());
+    findings.extend(names.check());
     Ok(findings)
 }
 

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::database::{Sum, check};
+use crate::database::{Checksum, check};
 use crate::{Error, Moment, Result};
 
-pub use pack::{HEADER_BYTES, MAGIC, Record, read_record};
-pub use writer::Writer;
+pub use pack::{HEADER_BYTES, MAGIC, PackRecord, read_record};
+pub use writer::BlobWriter;
 
 /// Larger contents have a file of their own, and are never in memory as a whole.
 pub const LARGE_FROM: u64 = 1 << 20;
@@ -28,7 +28,7 @@ pub type Hash = [u8; 32];
 
 /// Where a content lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lot {
+pub struct BlobLocation {
     pub hash: Hash,
     /// As it was.
     pub size: u64,
@@ -41,7 +41,7 @@ pub struct Lot {
     pub check: i64,
 }
 
-impl Lot {
+impl BlobLocation {
     /// What it takes on disk.
     pub fn bytes(&self) -> u64 {
         match self.pack {
@@ -54,19 +54,19 @@ impl Lot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlobRow {
     pub id: i64,
-    pub lot: Lot,
+    pub location: BlobLocation,
     pub since: Moment,
 }
 
-fn blob_sum(row: &BlobRow) -> Sum {
-    Sum::new()
+fn blob_sum(row: &BlobRow) -> Checksum {
+    Checksum::new()
         .number(row.id)
-        .bytes(&row.lot.hash)
-        .number(row.lot.size as i64)
-        .number(row.lot.pack)
-        .number(row.lot.offset as i64)
-        .number(row.lot.stored as i64)
-        .number(row.lot.check)
+        .bytes(&row.location.hash)
+        .number(row.location.size as i64)
+        .number(row.location.pack)
+        .number(row.location.offset as i64)
+        .number(row.location.stored as i64)
+        .number(row.location.check)
         .number(row.since.0)
 }
 
@@ -75,7 +75,7 @@ pub const BLOB: &str = "id, hash, size, pack, offset, stored, since, sum, tested
 pub fn read_row(row: &Row<'_>) -> Result<BlobRow> {
     let read = BlobRow {
         id: row.get(0)?,
-        lot: Lot {
+        location: BlobLocation {
             hash: row.get(1)?,
             size: row.get(2)?,
             pack: row.get(3)?,
@@ -114,14 +114,27 @@ pub fn highest(db: &Connection, table: &str) -> Result<i64> {
 
 /// Adds a content that this many entries refer to.
 pub fn insert(db: &Connection, row: &BlobRow, refs: u64) -> Result<()> {
-    let BlobRow { id, lot, since } = row;
+    let BlobRow {
+        id,
+        location,
+        since,
+    } = row;
     let mut statement = db.prepare_cached(
         "INSERT INTO blob (id, hash, size, pack, offset, stored, since, sum, refs, tested)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     let sum = blob_sum(row).end();
     statement.execute(params![
-        id, lot.hash, lot.size, lot.pack, lot.offset, lot.stored, since.0, sum, refs, lot.check
+        id,
+        location.hash,
+        location.size,
+        location.pack,
+        location.offset,
+        location.stored,
+        since.0,
+        sum,
+        refs,
+        location.check
     ])?;
     Ok(())
 }
@@ -133,16 +146,16 @@ pub fn add_refs(db: &Connection, id: i64, refs: i64) -> Result<()> {
 }
 
 /// Says that a content lies elsewhere now.
-pub fn moved(db: &Connection, row: BlobRow, lot: Lot) -> Result<()> {
-    let row = BlobRow { lot, ..row };
+pub fn moved(db: &Connection, row: BlobRow, location: BlobLocation) -> Result<()> {
+    let row = BlobRow { location, ..row };
     db.prepare_cached(
         "UPDATE blob SET pack = ?2, offset = ?3, stored = ?4, sum = ?5 WHERE id = ?1",
     )?
     .execute(params![
         row.id,
-        lot.pack,
-        lot.offset,
-        lot.stored,
+        location.pack,
+        location.offset,
+        location.stored,
         blob_sum(&row).end()
     ])?;
     Ok(())
@@ -155,8 +168,8 @@ pub struct PackRow {
     pub bytes: u64,
 }
 
-fn pack_sum(row: PackRow) -> Sum {
-    Sum::new().number(row.id).number(row.bytes as i64)
+fn pack_sum(row: PackRow) -> Checksum {
+    Checksum::new().number(row.id).number(row.bytes as i64)
 }
 
 pub fn packs(db: &Connection) -> Result<Vec<PackRow>> {
@@ -218,10 +231,10 @@ impl Blobs {
 
     /// Writes a content out, and tells if it is not what it should be.
     pub fn copy(&self, row: &BlobRow, to: &mut impl Write) -> Result<()> {
-        if row.lot.pack != 0 {
+        if row.location.pack != 0 {
             return Ok(to.write_all(&self.small(row)?)?);
         }
-        let file = File::open(self.large_path(&row.lot.hash)).map_err(|e| lost(row, &e))?;
+        let file = File::open(self.large_path(&row.location.hash)).map_err(|e| lost(row, &e))?;
         let mut hashed = Hashed::new(to);
         let mut unpacked = zstd::stream::read::Decoder::new(file)?;
         io::copy(&mut unpacked, &mut hashed).map_err(|error| match error.kind() {
@@ -229,14 +242,14 @@ impl Blobs {
             io::ErrorKind::Other | io::ErrorKind::UnexpectedEof => lost(row, &error),
             _ => Error::Io(error),
         })?;
-        if hashed.end() != (row.lot.hash, row.lot.size) {
+        if hashed.end() != (row.location.hash, row.location.size) {
             return Err(damaged(row));
         }
         Ok(())
     }
 
     pub fn read(&self, row: &BlobRow) -> Result<Vec<u8>> {
-        if row.lot.pack != 0 {
+        if row.location.pack != 0 {
             return self.small(row);
         }
         let mut content = Vec::new();
@@ -245,18 +258,18 @@ impl Blobs {
     }
 
     /// Whether what is stored in a file of its own is what was stored, to the last byte.
-    pub fn is_untouched(&self, lot: &Lot) -> io::Result<bool> {
-        let mut hashed = Hashed::new(File::open(self.large_path(&lot.hash))?);
+    pub fn is_untouched(&self, location: &BlobLocation) -> io::Result<bool> {
+        let mut hashed = Hashed::new(File::open(self.large_path(&location.hash))?);
         io::copy(&mut hashed, &mut io::sink())?;
         let (hash, bytes) = hashed.end();
-        Ok(bytes == lot.stored && check_of(&hash) == lot.check)
+        Ok(bytes == location.stored && check_of(&hash) == location.check)
     }
 
     /// A content of a pack as it is stored; it must be whole.
-    pub fn record(&self, row: &BlobRow) -> Result<Record> {
-        let file = File::open(self.pack_path(row.lot.pack)).map_err(|e| lost(row, &e))?;
-        let record = pack::read_at(&file, row.lot.offset).map_err(|e| lost(row, &e))?;
-        if record.hash != row.lot.hash || record.size != row.lot.size {
+    pub fn record(&self, row: &BlobRow) -> Result<PackRecord> {
+        let file = File::open(self.pack_path(row.location.pack)).map_err(|e| lost(row, &e))?;
+        let record = pack::read_at(&file, row.location.offset).map_err(|e| lost(row, &e))?;
+        if record.hash != row.location.hash || record.size != row.location.size {
             return Err(damaged(row));
         }
         Ok(record)
@@ -268,16 +281,16 @@ impl Blobs {
 }
 
 fn damaged(row: &BlobRow) -> Error {
-    Error::Damaged(format!("content {} is damaged", hex(&row.lot.hash)))
+    Error::Damaged(format!("content {} is damaged", hex(&row.location.hash)))
 }
 
 fn lost(row: &BlobRow, error: &io::Error) -> Error {
-    Error::Damaged(format!("content {}: {error}", hex(&row.lot.hash)))
+    Error::Damaged(format!("content {}: {error}", hex(&row.location.hash)))
 }
 
 /// A checksum from a hash.
 fn check_of(hash: &Hash) -> i64 {
-    Sum::new().bytes(hash).end()
+    Checksum::new().bytes(hash).end()
 }
 
 pub fn hex(hash: &Hash) -> String {

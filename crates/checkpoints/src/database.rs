@@ -18,7 +18,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::{Error, Result};
 
 pub use entries::{
-    Entry, EntryKind, HEAD, Lying, PAST, Stamp, read_head, read_past, write_head, write_past,
+    EntryKind, HEAD, IndexEntry, PAST, StatStamp, TreeEntry, read_head, read_past, write_head,
+    write_past,
 };
 pub use moments::{
     MOMENT, MomentRow, insert_moment, last_moment, moment, read_moment, write_moment,
@@ -168,11 +169,11 @@ pub fn bytes_of(path: &Path) -> &[u8] {
 }
 
 /// A checksum over columns: eight bytes of BLAKE3.
-pub struct Sum(blake3::Hasher);
+pub struct Checksum(blake3::Hasher);
 
-impl Sum {
+impl Checksum {
     pub fn new() -> Self {
-        Sum(blake3::Hasher::new())
+        Checksum(blake3::Hasher::new())
     }
 
     pub fn number(mut self, number: i64) -> Self {
@@ -193,7 +194,7 @@ impl Sum {
     }
 }
 
-pub fn check(sum: i64, expected: Sum, what: impl FnOnce() -> String) -> Result<()> {
+pub fn check(sum: i64, expected: Checksum, what: impl FnOnce() -> String) -> Result<()> {
     if sum == expected.end() {
         return Ok(());
     }

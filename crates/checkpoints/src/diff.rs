@@ -8,10 +8,10 @@ use std::time::Duration;
 use similar::TextDiff;
 
 use crate::blobs;
-use crate::database::{Entry, Lying};
-use crate::tree::{Turned, path_of};
+use crate::database::{IndexEntry, TreeEntry};
+use crate::tree::{TreeDifference, path_of};
 use crate::vault::Vault;
-use crate::{Kind, Moment, Result};
+use crate::{FileKind, Moment, Result};
 
 /// Contents beyond this are said to differ, and no more.
 const FILE_BYTES_MAX: u64 = 512 << 10;
@@ -22,11 +22,11 @@ const CONTEXT_LINES: usize = 3;
 const BINARY_LOOK: usize = 8000;
 
 pub fn diff(vault: &Vault, from: Moment, to: Moment, max: usize) -> Result<String> {
-    let turned = vault.turned(from, to)?;
+    let differences = vault.differences(from, to)?;
     let mut text = String::new();
     let mut left = 0;
-    for turned in &turned {
-        let one = one(vault, turned)?.unwrap_or_default();
+    for difference in &differences {
+        let one = one(vault, difference)?.unwrap_or_default();
         if text.len() + one.len() > max {
             left += 1;
         } else {
@@ -40,9 +40,9 @@ pub fn diff(vault: &Vault, from: Moment, to: Moment, max: usize) -> Result<Strin
 }
 
 /// `None` where nothing changed that a diff can tell.
-fn one(vault: &Vault, turned: &Turned) -> Result<Option<String>> {
-    let path = path_of(&turned.path);
-    let (old, new) = (kept(turned.old.as_ref()), kept(turned.new.as_ref()));
+fn one(vault: &Vault, difference: &TreeDifference) -> Result<Option<String>> {
+    let path = path_of(&difference.path);
+    let (old, new) = (kept(difference.old.as_ref()), kept(difference.new.as_ref()));
     let same_content = old.map(|entry| entry.blob) == new.map(|entry| entry.blob);
     let modes = (old.map(mode), new.map(mode));
     if same_content && modes.0 == modes.1 {
@@ -67,7 +67,8 @@ fn one(vault: &Vault, turned: &Turned) -> Result<Option<String>> {
     };
     let (a, b) = (name(old.is_some(), a), name(new.is_some(), b));
     // One that is there but is kept no more has a content that we do not know.
-    let unknown = turned.new.is_some() && new.is_none() && !is_directory(turned.new.as_ref());
+    let unknown =
+        difference.new.is_some() && new.is_none() && !is_directory(difference.new.as_ref());
     match (content(vault, old)?, content(vault, new)?) {
         (Some(before), Some(after)) if !unknown => {
             let diff = TextDiff::configure()
@@ -84,17 +85,17 @@ fn one(vault: &Vault, turned: &Turned) -> Result<Option<String>> {
     Ok(Some(text))
 }
 
-fn is_directory(lying: Option<&Lying>) -> bool {
-    lying.is_some_and(|lying| lying.entry.is(Kind::Directory))
+fn is_directory(indexed: Option<&IndexEntry>) -> bool {
+    indexed.is_some_and(|indexed| indexed.entry.is(FileKind::Directory))
 }
 
-fn kept(lying: Option<&Lying>) -> Option<Entry> {
-    let entry = lying?.entry;
-    (entry.is(Kind::File) || entry.is(Kind::Link)).then_some(entry)
+fn kept(indexed: Option<&IndexEntry>) -> Option<TreeEntry> {
+    let entry = indexed?.entry;
+    (entry.is(FileKind::File) || entry.is(FileKind::Link)).then_some(entry)
 }
 
-fn mode(entry: Entry) -> &'static str {
-    match (entry.is(Kind::Link), entry.mode & 0o100) {
+fn mode(entry: TreeEntry) -> &'static str {
+    match (entry.is(FileKind::Link), entry.mode & 0o100) {
         (true, _) => "120000",
         (false, 0) => "100644",
         (false, _) => "100755",
@@ -102,7 +103,7 @@ fn mode(entry: Entry) -> &'static str {
 }
 
 /// The text of an entry; `None` if it is no text, or too much.
-fn content(vault: &Vault, entry: Option<Entry>) -> Result<Option<String>> {
+fn content(vault: &Vault, entry: Option<TreeEntry>) -> Result<Option<String>> {
     let Some(entry) = entry else {
         return Ok(Some(String::new()));
     };

@@ -7,12 +7,11 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-mod before;
 mod blobs;
 mod database;
 mod diff;
-mod ground;
 mod lock;
+mod pre_images;
 mod prune;
 mod restore;
 mod scan;
@@ -21,9 +20,10 @@ mod tree;
 mod vault;
 mod verify;
 mod walk;
+mod workspace_root;
 
-pub use before::Before;
-pub use vault::{Vault, Working};
+pub use pre_images::PreImages;
+pub use vault::{Vault, WorkGuard};
 pub use walk::IGNORE_FILE;
 
 /// A state of all files of a workspace; later ones are greater.
@@ -35,17 +35,17 @@ pub type Millis = i64;
 
 /// What a vault is opened with.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct VaultOptions {
     /// The directory whose files are kept.
     pub workspace: PathBuf,
     /// Never looked at and never touched, wherever they lie: our own data.
     pub apart: Vec<PathBuf>,
-    pub limits: Limits,
+    pub limits: SnapshotLimits,
 }
 
 /// What is left out of a snapshot because it would be too much. What is left out is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SnapshotLimits {
     /// The largest file.
     pub file_bytes: u64,
     /// All files together; the largest are left out first.
@@ -54,7 +54,7 @@ pub struct Limits {
     pub entries: u64,
 }
 
-impl Default for Limits {
+impl Default for SnapshotLimits {
     fn default() -> Self {
         Self {
             file_bytes: 64 << 20,
@@ -64,7 +64,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl SnapshotLimits {
     /// A home directory may be used as a project, but one that is lived in is none.
     fn of_home(self) -> Self {
         Self {
@@ -76,13 +76,13 @@ impl Limits {
 }
 
 /// How long work goes on, and who is told how far it is.
-pub struct Work<'a> {
+pub struct WorkControl<'a> {
     pub cancel: &'a AtomicBool,
     /// Called now and then, from any thread, with how much is done.
-    pub progress: &'a (dyn Fn(Progress) + Sync),
+    pub progress: &'a (dyn Fn(WorkProgress) + Sync),
 }
 
-impl Work<'_> {
+impl WorkControl<'_> {
     pub(crate) fn check(&self) -> Result<()> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
@@ -92,7 +92,7 @@ impl Work<'_> {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct WorkProgress {
     /// Files looked at, blobs verified, files restored.
     pub done: u64,
     /// Of how many, where that is known.
@@ -102,37 +102,37 @@ pub struct Progress {
 
 /// What a look at the workspace found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scan {
+pub struct ScanOutcome {
     /// The state that was found: a new moment if anything changed, the last one otherwise.
     pub moment: Moment,
     /// Files that are not what they were at the moment before. Directories and links included.
-    pub changes: Vec<Change>,
+    pub changes: Vec<EntryChange>,
     /// Bytes by which the store grew.
     pub bytes: u64,
-    /// Whether a path was changed by somebody else before it could be read; see [`Before`].
+    /// Whether a path was changed by somebody else before it could be read; see [`PreImages`].
     pub partial: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct EntryChange {
     /// Relative to the workspace.
     pub path: PathBuf,
-    pub what: What,
+    pub what: EntryChangeKind,
     /// The number of the version that lies there now; of the last one if it was removed.
     pub iteration: u64,
     pub size: u64,
-    pub kind: Kind,
+    pub kind: FileKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EntryChangeKind {
     Added,
     Modified,
     Removed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     File,
     Link,
     Directory,
@@ -140,18 +140,18 @@ pub enum Kind {
 
 /// What made a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
+pub enum SnapshotTrigger {
     Automatic,
     Manual,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checkpoint {
+pub struct KeptCheckpoint {
     /// From 1; never used twice.
     pub number: u64,
     pub moment: Moment,
     pub at: Millis,
-    pub trigger: Trigger,
+    pub trigger: SnapshotTrigger,
     /// Whether files differ from the checkpoint before, or from the original if it is the first.
     pub changed: bool,
     pub changed_from_original: bool,
@@ -161,7 +161,7 @@ pub struct Checkpoint {
 
 /// What a thread has kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct ThreadHistory {
     /// The state before its first change.
     pub original: Moment,
     /// When the original was taken.
@@ -169,12 +169,12 @@ pub struct Kept {
     /// Whether something may have changed before the original was complete.
     pub partial: bool,
     /// Oldest first.
-    pub checkpoints: Vec<Checkpoint>,
+    pub checkpoints: Vec<KeptCheckpoint>,
 }
 
 /// The same without the checkpoints themselves, which grow in number with every turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outline {
+pub struct ThreadOutline {
     pub original: Moment,
     pub at: Millis,
     pub partial: bool,
@@ -184,9 +184,9 @@ pub struct Outline {
     pub last: Option<u64>,
 }
 
-impl Kept {
-    pub fn outline(&self) -> Outline {
-        Outline {
+impl ThreadHistory {
+    pub fn outline(&self) -> ThreadOutline {
+        ThreadOutline {
             original: self.original,
             at: self.at,
             partial: self.partial,
@@ -210,14 +210,14 @@ pub struct Iteration {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     pub path: PathBuf,
-    pub why: Why,
+    pub why: LeftOutReason,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// Over [`Limits::file_bytes`].
+pub enum LeftOutReason {
+    /// Over [`SnapshotLimits::file_bytes`].
     TooLarge,
-    /// Over [`Limits::total_bytes`] with the rest.
+    /// Over [`SnapshotLimits::total_bytes`] with the rest.
     TooMuch,
     /// No permission to read it.
     Unreadable,
@@ -229,13 +229,13 @@ pub enum Why {
 
 /// What a restore does to a path, or would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct RestoreStep {
     pub path: PathBuf,
-    pub how: How,
+    pub how: RestoreAction,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum RestoreAction {
     Create,
     Replace,
     Delete,
@@ -246,15 +246,15 @@ pub enum How {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
     /// The checkpoint that undoes it.
-    pub before: Checkpoint,
-    pub steps: Vec<Step>,
+    pub before: KeptCheckpoint,
+    pub steps: Vec<RestoreStep>,
     /// What changed in the workspace by it.
-    pub scan: Scan,
+    pub scan: ScanOutcome,
 }
 
 /// What may stay; the rest goes with [`Vault::prune`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct RetentionPolicy {
     /// Checkpoints, and versions of files that no checkpoint needs, older than this go.
     pub age: std::time::Duration,
     /// Checkpoints of one thread; the oldest automatic ones go first.
@@ -263,7 +263,7 @@ pub struct Policy {
     pub bytes: u64,
 }
 
-impl Default for Policy {
+impl Default for RetentionPolicy {
     fn default() -> Self {
         Self {
             age: std::time::Duration::from_secs(30 * 24 * 3600),
@@ -283,7 +283,7 @@ pub struct Pruned {
 
 /// What a verification found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct VerifyReport {
     pub blobs: u64,
     pub bytes: u64,
     /// One sentence each, naming what is damaged; empty if all is well.
@@ -292,7 +292,7 @@ pub struct Verdict {
 
 /// How much a vault holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct VaultSize {
     /// Bytes on disk.
     pub bytes: u64,
     pub files: u64,

@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::{Error, Result, Work};
+use crate::{Error, Result, WorkControl};
 
 /// How long someone else's work is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,12 +23,12 @@ fn open(path: &Path) -> Result<File> {
 }
 
 /// For one alone; waits for the others.
-pub fn alone(path: &Path, work: &Work<'_>) -> Result<Lock> {
+pub fn alone(path: &Path, work: &WorkControl<'_>) -> Result<Lock> {
     wait(open(path)?, work, File::try_lock)
 }
 
 /// Together with others who share it; waits for one who has it alone.
-pub fn shared(path: &Path, work: &Work<'_>) -> Result<Lock> {
+pub fn shared(path: &Path, work: &WorkControl<'_>) -> Result<Lock> {
     wait(open(path)?, work, File::try_lock_shared)
 }
 
@@ -44,7 +44,7 @@ pub fn alone_now(path: &Path) -> Result<Option<Lock>> {
 
 fn wait(
     file: File,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
     lock: impl Fn(&File) -> Result<(), TryLockError>,
 ) -> Result<Lock> {
     let until = Instant::now() + PATIENCE;

@@ -5,18 +5,26 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use crate::blobs::{self, BLOB, BlobRow, HEADER_BYTES, MAGIC, PackRow, Writer};
+use crate::blobs::{self, BLOB, BlobRow, BlobWriter, HEADER_BYTES, MAGIC, PackRow};
 use crate::database::{self, MOMENT, PAST, read_moment, read_past};
 use crate::lock::Lock;
 use crate::vault::{Vault, now};
-use crate::{Checkpoint, Millis, Moment, Policy, Progress, Pruned, Result, Trigger, Work, threads};
+use crate::{
+    KeptCheckpoint, Millis, Moment, Pruned, Result, RetentionPolicy, SnapshotTrigger, WorkControl,
+    WorkProgress, threads,
+};
 
 /// States younger than this stay, even if no checkpoint names them: somebody may be about to.
 const GRACE: Millis = 3_600_000;
 /// The share of checkpoints that go at a time when there is too much.
 const SHARE: usize = 10;
 
-pub fn prune(vault: &Vault, _alone: &Lock, work: &Work<'_>, policy: &Policy) -> Result<Pruned> {
+pub fn prune(
+    vault: &Vault,
+    _alone: &Lock,
+    work: &WorkControl<'_>,
+    policy: &RetentionPolicy,
+) -> Result<Pruned> {
     let age = i64::try_from(policy.age.as_millis()).unwrap_or(i64::MAX);
     let oldest = now().saturating_sub(age);
     let before = vault.size()?.bytes;
@@ -41,7 +49,7 @@ pub fn prune(vault: &Vault, _alone: &Lock, work: &Work<'_>, policy: &Policy) -> 
         }
         transaction.commit()?;
     }
-    (work.progress)(Progress::default());
+    (work.progress)(WorkProgress::default());
     sweep(vault, work)?;
     pruned.bytes = before.saturating_sub(vault.size()?.bytes);
     Ok(pruned)
@@ -49,7 +57,7 @@ pub fn prune(vault: &Vault, _alone: &Lock, work: &Work<'_>, policy: &Policy) -> 
 
 /// Checkpoints that are too old or too many.
 fn overdue(db: &Connection, oldest: Millis, count: u64) -> Result<u64> {
-    let mut of_thread: BTreeMap<String, Vec<Checkpoint>> = BTreeMap::new();
+    let mut of_thread: BTreeMap<String, Vec<KeptCheckpoint>> = BTreeMap::new();
     for (thread, checkpoint) in threads::checkpoints(db, None)? {
         of_thread.entry(thread).or_default().push(checkpoint);
     }
@@ -63,7 +71,7 @@ fn overdue(db: &Connection, oldest: Millis, count: u64) -> Result<u64> {
             continue;
         }
         // Automatic ones before manual ones, the oldest first.
-        kept.sort_by_key(|each| (each.trigger == Trigger::Manual, each.at));
+        kept.sort_by_key(|each| (each.trigger == SnapshotTrigger::Manual, each.at));
         let too_many = (kept.len() as u64).saturating_sub(count);
         for (place, checkpoint) in kept.iter().enumerate() {
             if (place as u64) < too_many || checkpoint.at < oldest {
@@ -78,7 +86,7 @@ fn overdue(db: &Connection, oldest: Millis, count: u64) -> Result<u64> {
 /// Lets the oldest checkpoints of all threads go, and at last the threads; gives how many went.
 fn thin_out(db: &Connection) -> Result<u64> {
     let mut all = threads::checkpoints(db, None)?;
-    all.sort_by_key(|(_, each)| (each.trigger == Trigger::Manual, each.at));
+    all.sort_by_key(|(_, each)| (each.trigger == SnapshotTrigger::Manual, each.at));
     if all.is_empty() {
         let mut originals = threads::originals(db)?;
         originals.sort_by_key(|(_, _, at)| *at);
@@ -138,24 +146,24 @@ fn versions(db: &Transaction<'_>, oldest: Millis, age: Millis) -> Result<u64> {
         let mut statement = db.prepare(&format!("SELECT {PAST} FROM past"))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (path, lying, until) = read_past(row)?;
+            let (path, indexed, until) = read_past(row)?;
             let went = at.get(&until).copied().unwrap_or(Millis::MIN);
-            if went < oldest && !within(lying.since, until) {
-                gone.push((path.to_vec(), lying, until));
+            if went < oldest && !within(indexed.since, until) {
+                gone.push((path.to_vec(), indexed, until));
             }
         }
     }
-    for (path, lying, _) in &gone {
+    for (path, indexed, _) in &gone {
         db.prepare_cached("DELETE FROM past WHERE path = ?1 AND since = ?2")?
-            .execute(params![path, lying.since.0])?;
-        if lying.entry.blob != 0 {
-            blobs::add_refs(db, lying.entry.blob, -1)?;
+            .execute(params![path, indexed.since.0])?;
+        if indexed.entry.blob != 0 {
+            blobs::add_refs(db, indexed.entry.blob, -1)?;
         }
     }
     // A state that lacks an entry cannot be gone back to.
     for mut row in moments {
-        let lacks = |(_, lying, until): &(Vec<u8>, database::Lying, Moment)| {
-            lying.since <= row.moment && row.moment < *until
+        let lacks = |(_, indexed, until): &(Vec<u8>, database::IndexEntry, Moment)| {
+            indexed.since <= row.moment && row.moment < *until
         };
         if row.whole && gone.iter().any(lacks) {
             row.whole = false;
@@ -173,13 +181,13 @@ fn versions(db: &Transaction<'_>, oldest: Millis, age: Millis) -> Result<u64> {
 }
 
 /// Gives back the disk of contents that nothing refers to.
-fn sweep(vault: &Vault, work: &Work<'_>) -> Result<()> {
+fn sweep(vault: &Vault, work: &WorkControl<'_>) -> Result<()> {
     let mut db = vault.db.lock();
     let dead = all_blobs(&db, "refs <= 0")?;
     let packs = blobs::packs(&db)?;
     let mut live: BTreeMap<i64, Vec<BlobRow>> = BTreeMap::new();
     for row in all_blobs(&db, "refs > 0 AND pack <> 0")? {
-        live.entry(row.lot.pack).or_default().push(row);
+        live.entry(row.location.pack).or_default().push(row);
     }
     let empty = Vec::new();
     let (mut thin, mut stay) = (Vec::new(), None);
@@ -190,7 +198,7 @@ fn sweep(vault: &Vault, work: &Work<'_>) -> Result<()> {
             false => stay = Some(pack),
         }
     }
-    let writer = Writer::new(&vault.blobs, stay, blobs::highest(&db, "pack")?);
+    let writer = BlobWriter::new(&vault.blobs, stay, blobs::highest(&db, "pack")?);
     let mut moves = Vec::new();
     for row in thin
         .iter()
@@ -210,8 +218,8 @@ fn sweep(vault: &Vault, work: &Work<'_>) -> Result<()> {
     for pack in written {
         blobs::write_pack(&transaction, pack)?;
     }
-    for (row, lot) in moves {
-        blobs::moved(&transaction, row, lot)?;
+    for (row, location) in moves {
+        blobs::moved(&transaction, row, location)?;
     }
     for pack in &thin {
         transaction.execute("DELETE FROM pack WHERE id = ?1", [pack.id])?;
@@ -220,8 +228,8 @@ fn sweep(vault: &Vault, work: &Work<'_>) -> Result<()> {
     transaction.commit()?;
     writer.keep();
     // Only now: before, the database still named them.
-    for row in dead.iter().filter(|row| row.lot.pack == 0) {
-        remove(vault.blobs.large_path(&row.lot.hash));
+    for row in dead.iter().filter(|row| row.location.pack == 0) {
+        remove(vault.blobs.large_path(&row.location.hash));
     }
     for pack in &thin {
         remove(vault.blobs.pack_path(pack.id));
@@ -233,7 +241,7 @@ fn sweep(vault: &Vault, work: &Work<'_>) -> Result<()> {
 fn is_thin(pack: PackRow, live: &[BlobRow]) -> bool {
     let bytes: u64 = live
         .iter()
-        .map(|row| row.lot.stored + HEADER_BYTES as u64)
+        .map(|row| row.location.stored + HEADER_BYTES as u64)
         .sum();
     bytes < (pack.bytes - (MAGIC.len() as u64).min(pack.bytes)) / 2 || live.is_empty()
 }
@@ -257,7 +265,7 @@ fn strays(vault: &Vault, db: &Connection) -> Result<()> {
     let large = all_blobs(db, "pack = 0")?;
     let large = large
         .iter()
-        .map(|row| vault.blobs.large_path(&row.lot.hash));
+        .map(|row| vault.blobs.large_path(&row.location.hash));
     let known: std::collections::HashSet<PathBuf> = packs.chain(large).collect();
     for directory in vault.blobs.directories() {
         for entry in std::fs::read_dir(directory)? {

@@ -1,20 +1,21 @@
 //! Puts files back as they were at a moment. Only what is kept now is ever replaced or removed: what
 //! lies there and is not kept (ignored, left out, changed since the look) stays as it is, and is told.
 
-mod doing;
+mod apply;
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::database::{self, Entry, EntryKind, Lying, bytes_of};
-use crate::ground::Ground;
+use crate::database::{self, EntryKind, IndexEntry, TreeEntry, bytes_of};
 use crate::lock::Lock;
-use crate::tree::{self, Turned, path_of};
+use crate::tree::{self, TreeDifference, path_of};
 use crate::vault::Vault;
-use crate::walk::Part;
+use crate::walk::ScanScope;
+use crate::workspace_root::WorkspaceRoot;
 use crate::{
-    Error, How, Kind, Moment, Restored, Result, Scan, Step, Trigger, Why, Work, scan, threads,
+    Error, FileKind, LeftOutReason, Moment, RestoreAction, RestoreStep, Restored, Result,
+    ScanOutcome, SnapshotTrigger, WorkControl, scan, threads,
 };
 
 /// Up to this many paths are looked at one by one after a restore, more with all the others.
@@ -23,19 +24,19 @@ const FEW: usize = 32;
 /// What is to happen at a path: what should lie there, and what lies there by the last look.
 pub struct Intent {
     pub path: Vec<u8>,
-    pub target: Option<Entry>,
-    pub current: Option<Lying>,
-    pub how: How,
+    pub target: Option<TreeEntry>,
+    pub current: Option<IndexEntry>,
+    pub how: RestoreAction,
 }
 
 pub fn preview(
     vault: &Vault,
     alone: &Lock,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
     to: Moment,
     path: Option<&Path>,
-) -> Result<Vec<Step>> {
-    scan::scan(vault, alone, work, Part::All, None)?;
+) -> Result<Vec<RestoreStep>> {
+    scan::scan(vault, alone, work, ScanScope::All, None)?;
     let intents = plan(vault, to, path)?;
     Ok(steps(&intents))
 }
@@ -43,18 +44,25 @@ pub fn preview(
 pub fn restore(
     vault: &Vault,
     alone: &Lock,
-    work: &Work<'_>,
+    work: &WorkControl<'_>,
     thread: &str,
     to: Moment,
     path: Option<&Path>,
 ) -> Result<Restored> {
-    let looked = scan::scan(vault, alone, work, Part::All, None)?;
+    let looked = scan::scan(vault, alone, work, ScanScope::All, None)?;
     let mut intents = plan(vault, to, path)?;
-    let note = |moment| threads::note(&mut vault.db.lock(), thread, moment, Trigger::Automatic);
+    let note = |moment| {
+        threads::note(
+            &mut vault.db.lock(),
+            thread,
+            moment,
+            SnapshotTrigger::Automatic,
+        )
+    };
     let before = note(looked.moment)?;
-    let ground = Ground::open(&vault.options.workspace).map_err(Error::Workspace)?;
-    doing::sweep(&ground, std::mem::take(&mut *vault.stale.lock()));
-    doing::carry_out(vault, &ground, work, &mut intents)?;
+    let root = WorkspaceRoot::open(&vault.options.workspace).map_err(Error::Workspace)?;
+    apply::sweep(&root, std::mem::take(&mut *vault.stale.lock()));
+    apply::apply(vault, &root, work, &mut intents)?;
     let scan = look_again(vault, alone, work, &intents)?;
     Ok(Restored {
         before,
@@ -64,18 +72,23 @@ pub fn restore(
 }
 
 /// Takes in what the restore has changed; few paths are looked at one by one.
-fn look_again(vault: &Vault, alone: &Lock, work: &Work<'_>, intents: &[Intent]) -> Result<Scan> {
+fn look_again(
+    vault: &Vault,
+    alone: &Lock,
+    work: &WorkControl<'_>,
+    intents: &[Intent],
+) -> Result<ScanOutcome> {
     let paths: Vec<PathBuf> = intents.iter().map(|intent| path_of(&intent.path)).collect();
     let part = if paths.len() <= FEW {
-        Part::Paths(&paths)
+        ScanScope::Paths(&paths)
     } else {
-        Part::All
+        ScanScope::All
     };
     scan::scan(vault, alone, work, part, None)
 }
 
-fn steps(intents: &[Intent]) -> Vec<Step> {
-    let step = |intent: &Intent| Step {
+fn steps(intents: &[Intent]) -> Vec<RestoreStep> {
+    let step = |intent: &Intent| RestoreStep {
         path: path_of(&intent.path),
         how: intent.how.clone(),
     };
@@ -97,20 +110,20 @@ fn plan(vault: &Vault, to: Moment, path: Option<&Path>) -> Result<Vec<Intent>> {
             return Err(Error::UnknownPath(path.to_owned()));
         }
     }
-    let ground = Ground::open(&vault.options.workspace).map_err(Error::Workspace)?;
+    let root = WorkspaceRoot::open(&vault.options.workspace).map_err(Error::Workspace)?;
     let planner = Planner {
         db: &db,
-        ground: &ground,
+        root: &root,
         now,
         to,
     };
     let mut intents = Vec::new();
-    for turned in tree::turned(&db, now, to)? {
-        let Turned {
+    for difference in tree::differences(&db, now, to)? {
+        let TreeDifference {
             path: name,
             old,
             new,
-        } = turned;
+        } = difference;
         let target = new.map(|new| new.entry);
         if !concerns(path, &name, target.as_ref(), old.as_ref()) {
             continue;
@@ -133,9 +146,14 @@ fn plan(vault: &Vault, to: Moment, path: Option<&Path>) -> Result<Vec<Intent>> {
 
 /// Whether a change belongs to what is put back: it lies at the path or below it, or is a directory on
 /// the way to it that is not there now.
-fn concerns(path: Option<&Path>, name: &[u8], target: Option<&Entry>, now: Option<&Lying>) -> bool {
+fn concerns(
+    path: Option<&Path>,
+    name: &[u8],
+    target: Option<&TreeEntry>,
+    now: Option<&IndexEntry>,
+) -> bool {
     let name = path_of(name);
-    let is_directory = |entry: &Entry| entry.is(Kind::Directory);
+    let is_directory = |entry: &TreeEntry| entry.is(FileKind::Directory);
     path.is_none_or(|path| {
         let missing =
             target.is_some_and(is_directory) && !now.is_some_and(|now| is_directory(&now.entry));
@@ -145,14 +163,19 @@ fn concerns(path: Option<&Path>, name: &[u8], target: Option<&Entry>, now: Optio
 
 struct Planner<'a> {
     db: &'a Connection,
-    ground: &'a Ground,
+    root: &'a WorkspaceRoot,
     now: Moment,
     to: Moment,
 }
 
 impl Planner<'_> {
     /// What has to be done for `wanted` to lie at a path; nothing if it was not kept.
-    fn how_to_make(&self, name: &[u8], wanted: &Entry, now: Option<&Lying>) -> Result<Option<How>> {
+    fn how_to_make(
+        &self,
+        name: &[u8],
+        wanted: &TreeEntry,
+        now: Option<&IndexEntry>,
+    ) -> Result<Option<RestoreAction>> {
         if !wanted.is_kept() {
             return Ok(None);
         }
@@ -161,36 +184,43 @@ impl Planner<'_> {
             None => self.covered(name, self.now)?,
         };
         if let Some(why) = why {
-            return Ok(Some(How::Skip(excuse(why).to_owned())));
+            return Ok(Some(RestoreAction::Skip(excuse(why).to_owned())));
         }
         if now.is_some() {
-            return Ok(Some(How::Replace));
+            return Ok(Some(RestoreAction::Replace));
         }
-        let met = self.ground.spot(&path_of(name)).and_then(|spot| spot.met());
-        Ok(Some(match met {
-            Ok(Some(met)) if !(met.what.is_dir() && wanted.is(Kind::Directory)) => {
-                How::Skip(IGNORED.to_owned())
+        let meta = self
+            .root
+            .entry_ref(&path_of(name))
+            .and_then(|entry_ref| entry_ref.meta());
+        Ok(Some(match meta {
+            Ok(Some(meta)) if !(meta.what.is_dir() && wanted.is(FileKind::Directory)) => {
+                RestoreAction::Skip(IGNORED.to_owned())
             }
-            _ => How::Create,
+            _ => RestoreAction::Create,
         }))
     }
 
     /// What was not kept then was there perhaps, and what is not kept now would be lost.
-    fn how_to_remove(&self, name: &[u8], now: Option<&Lying>) -> Result<Option<How>> {
+    fn how_to_remove(
+        &self,
+        name: &[u8],
+        now: Option<&IndexEntry>,
+    ) -> Result<Option<RestoreAction>> {
         let kept = now.is_some_and(|now| now.entry.is_kept());
         if !kept || self.covered(name, self.to)?.is_some() {
             return Ok(None);
         }
-        Ok(Some(How::Delete))
+        Ok(Some(RestoreAction::Delete))
     }
 
     /// Whether something above the path was left out as a whole.
-    fn covered(&self, name: &[u8], moment: Moment) -> Result<Option<Why>> {
+    fn covered(&self, name: &[u8], moment: Moment) -> Result<Option<LeftOutReason>> {
         let path = path_of(name);
         let above = path.ancestors().skip(1);
         for above in above.filter(|above| *above != Path::new("")) {
-            let lying = tree::at(self.db, bytes_of(above), moment)?;
-            if let Some(why) = lying.as_ref().and_then(left_out) {
+            let indexed = tree::at(self.db, bytes_of(above), moment)?;
+            if let Some(why) = indexed.as_ref().and_then(left_out) {
                 return Ok(Some(why));
             }
         }
@@ -200,19 +230,21 @@ impl Planner<'_> {
 
 pub const IGNORED: &str = "what lies there now is ignored, so it is not kept";
 
-fn left_out(lying: &Lying) -> Option<Why> {
-    match lying.entry.kind {
+fn left_out(indexed: &IndexEntry) -> Option<LeftOutReason> {
+    match indexed.entry.kind {
         EntryKind::LeftOut(why) => Some(why),
         EntryKind::Kept(_) => None,
     }
 }
 
-fn excuse(why: Why) -> &'static str {
+fn excuse(why: LeftOutReason) -> &'static str {
     match why {
-        Why::TooLarge => "what lies there now is too large to be kept",
-        Why::TooMuch => "what lies there now is not kept, because the workspace is too large",
-        Why::Unreadable => "what lies there now cannot be read",
-        Why::Special => "a pipe, socket or device lies there now",
-        Why::Mounted => "another file system is mounted there",
+        LeftOutReason::TooLarge => "what lies there now is too large to be kept",
+        LeftOutReason::TooMuch => {
+            "what lies there now is not kept, because the workspace is too large"
+        }
+        LeftOutReason::Unreadable => "what lies there now cannot be read",
+        LeftOutReason::Special => "a pipe, socket or device lies there now",
+        LeftOutReason::Mounted => "another file system is mounted there",
     }
 }

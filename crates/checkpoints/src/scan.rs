@@ -1,42 +1,42 @@
 //! Brings the vault up to date with the workspace: look, compare, read what changed, commit.
 
 mod commit;
-mod glance;
-mod looking;
-mod reading;
+mod content_reader;
+mod inspect;
+mod stat_pass;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::before::{Before, State};
-use crate::blobs::{self, Writer};
-use crate::database::{EntryKind, Lying, Stamp};
-use crate::ground::Ground;
+use crate::blobs::{self, BlobWriter};
+use crate::database::{EntryKind, IndexEntry, StatStamp};
 use crate::lock::Lock;
+use crate::pre_images::{PreImage, PreImages};
 use crate::vault::Vault;
-use crate::walk::{self, Part, Seen};
-use crate::{Error, Kind, Limits, Result, Scan, Why, Work};
+use crate::walk::{self, ScanScope, WalkedEntry};
+use crate::workspace_root::WorkspaceRoot;
+use crate::{Error, FileKind, LeftOutReason, Result, ScanOutcome, SnapshotLimits, WorkControl};
 
-use commit::New;
-use glance::Frame;
-use looking::look;
+use commit::NewEntry;
+use inspect::inspect;
+use stat_pass::WorkspaceStamp;
 
-pub use glance::{Places, parent};
+pub use stat_pass::{DirtyDirs, parent};
 
-/// Everything is walked through this often, whatever a glance would tell: rules may have changed in ways
+/// Everything is walked through this often, whatever a stat pass would tell: rules may have changed in ways
 /// that it does not see.
 const WALK_EVERY: Duration = Duration::from_secs(600);
 
 /// A path that is not as it was, or may not be.
-struct Doubt {
-    seen: Seen,
-    old: Option<Lying>,
+struct ReadCandidate {
+    seen: WalkedEntry,
+    old: Option<IndexEntry>,
 }
 
 /// What one look leaves for the next.
 #[derive(Clone, Copy)]
-pub struct Remembered {
-    frame: Frame,
+pub struct LastScan {
+    workspace_stamp: WorkspaceStamp,
     /// When everything was last walked through.
     walked_at: Instant,
 }
@@ -45,66 +45,66 @@ pub struct Remembered {
 pub fn scan(
     vault: &Vault,
     _alone: &Lock,
-    work: &Work<'_>,
-    part: Part<'_>,
-    before: Option<&Before>,
-) -> Result<Scan> {
-    let ground = Ground::open(&vault.options.workspace).map_err(Error::Workspace)?;
-    let began = reading::nanos();
-    let frame = Frame {
-        root: ground.itself().map_err(Error::Workspace)?.stamp,
+    work: &WorkControl<'_>,
+    part: ScanScope<'_>,
+    before: Option<&PreImages>,
+) -> Result<ScanOutcome> {
+    let root = WorkspaceRoot::open(&vault.options.workspace).map_err(Error::Workspace)?;
+    let began = content_reader::nanos();
+    let workspace_stamp = WorkspaceStamp {
+        root: root.itself().map_err(Error::Workspace)?.stamp,
         rules: walk::outer_rules(&vault.options.workspace),
     };
-    // Taken out: a look that fails leaves nothing that a glance could trust.
-    let remembered = match part {
-        Part::All => vault.remembered.lock().take(),
-        Part::Paths(_) | Part::Places(_) => None,
+    // Taken out: a scan that fails leaves nothing that a stat pass could trust.
+    let last_scan = match part {
+        ScanScope::All => vault.last_scan.lock().take(),
+        ScanScope::Paths(_) | ScanScope::DirtyDirs(_) => None,
     };
-    let fresh = remembered.filter(|last| last.walked_at.elapsed() < WALK_EVERY);
-    let frames = (fresh.map(|last| last.frame), frame);
-    let begun = look(vault, &ground, work, part, frames)?;
+    let fresh = last_scan.filter(|last| last.walked_at.elapsed() < WALK_EVERY);
+    let stamps = (fresh.map(|last| last.workspace_stamp), workspace_stamp);
+    let begun = inspect(vault, &root, work, part, stamps)?;
     let (mut known, walked) = (begun.known, begun.walked);
     vault.stale.lock().extend(walked.stale);
     let limits = &vault.options.limits;
     let seen = within(
         limits,
-        matches!(part, Part::All) && begun.whole,
+        matches!(part, ScanScope::All) && begun.whole,
         walked.seen,
     );
-    let doubts = compare(&mut known.head, seen);
+    let candidates = compare(&mut known.head, seen);
     let writer = {
         let db = vault.db.lock();
         let last = blobs::packs(&db)?.pop();
-        Writer::new(&vault.blobs, last, blobs::highest(&db, "pack")?)
+        BlobWriter::new(&vault.blobs, last, blobs::highest(&db, "pack")?)
     };
-    let reader = reading::Reader {
-        ground: &ground,
+    let reader = content_reader::ContentReader {
+        root: &root,
         limits,
         writer: &writer,
         db: known.any.then_some(&vault.db),
         work,
-        directories: matches!(part, Part::All).then_some(began),
+        directories: matches!(part, ScanScope::All).then_some(began),
     };
-    let mut new = reader.read(doubts)?;
+    let mut new = reader.read(candidates)?;
     let mut partial = false;
     let mut as_found = true;
     if let Some(before) = before {
-        let (states, blurred) = before.states();
-        partial = blurred;
-        as_found = states.is_empty();
-        overlay(&reader, states, &mut known.head, &mut new)?;
+        let (images, incomplete) = before.images();
+        partial = incomplete;
+        as_found = images.is_empty();
+        overlay(&reader, images, &mut known.head, &mut new)?;
     }
     if !as_found {
         // What was put in place of what lies there is not known by its directory.
-        let directory = |new: &&mut New| new.kind == EntryKind::Kept(Kind::Directory);
+        let directory = |new: &&mut NewEntry| new.kind == EntryKind::Kept(FileKind::Directory);
         for directory in new.iter_mut().filter(directory) {
-            directory.stamp = Stamp::default();
+            directory.stamp = StatStamp::default();
         }
     }
     let removed = match part {
-        Part::All | Part::Places(_) => known.head.into_iter().collect(),
+        ScanScope::All | ScanScope::DirtyDirs(_) => known.head.into_iter().collect(),
         // A directory above a path that was asked for is not what is asked about.
-        Part::Paths(paths) => known
+        ScanScope::Paths(paths) => known
             .head
             .into_iter()
             .filter(|(path, _)| {
@@ -114,7 +114,7 @@ pub fn scan(
             .collect(),
     };
     work.check()?;
-    let found = commit::Found {
+    let found = commit::ScanDelta {
         new,
         removed,
         last: known.last,
@@ -122,40 +122,46 @@ pub fn scan(
     let mut scan = commit::commit(vault, &writer, found)?;
     writer.keep();
     scan.partial = partial;
-    if let (Part::All, true) = (part, as_found) {
-        let settled = reading::is_settled_at(&frame.root, began);
+    if let (ScanScope::All, true) = (part, as_found) {
+        let settled = content_reader::is_settled_at(&workspace_stamp.root, began);
         let root = if settled {
-            frame.root
+            workspace_stamp.root
         } else {
-            Stamp::default()
+            StatStamp::default()
         };
         let walked_at = match (begun.whole, fresh) {
             (false, Some(last)) => last.walked_at,
             _ => Instant::now(),
         };
-        let frame = Frame { root, ..frame };
-        *vault.remembered.lock() = Some(Remembered { frame, walked_at });
+        let workspace_stamp = WorkspaceStamp {
+            root,
+            ..workspace_stamp
+        };
+        *vault.last_scan.lock() = Some(LastScan {
+            workspace_stamp,
+            walked_at,
+        });
     }
     Ok(scan)
 }
 
 /// Leaves out what is too large. The largest go first when all is too much.
-fn within(limits: &Limits, all: bool, mut seen: Vec<Seen>) -> Vec<Seen> {
+fn within(limits: &SnapshotLimits, all: bool, mut seen: Vec<WalkedEntry>) -> Vec<WalkedEntry> {
     let mut total = 0;
     for each in &mut seen {
-        if each.kind != EntryKind::Kept(Kind::File) {
+        if each.kind != EntryKind::Kept(FileKind::File) {
             continue;
         }
         if each.size > limits.file_bytes {
-            each.kind = EntryKind::LeftOut(Why::TooLarge);
+            each.kind = EntryKind::LeftOut(LeftOutReason::TooLarge);
         } else {
             total += each.size;
         }
     }
     if all && total > limits.total_bytes {
-        let mut files: Vec<&mut Seen> = seen
+        let mut files: Vec<&mut WalkedEntry> = seen
             .iter_mut()
-            .filter(|each| each.kind == EntryKind::Kept(Kind::File))
+            .filter(|each| each.kind == EntryKind::Kept(FileKind::File))
             .collect();
         files.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.path.cmp(&b.path)));
         for file in files {
@@ -163,7 +169,7 @@ fn within(limits: &Limits, all: bool, mut seen: Vec<Seen>) -> Vec<Seen> {
                 break;
             }
             total -= file.size;
-            file.kind = EntryKind::LeftOut(Why::TooMuch);
+            file.kind = EntryKind::LeftOut(LeftOutReason::TooMuch);
         }
     }
     seen
@@ -171,40 +177,43 @@ fn within(limits: &Limits, all: bool, mut seen: Vec<Seen>) -> Vec<Seen> {
 
 /// Takes what was seen out of `head` and gives what has to be looked at more closely; what stays in
 /// `head` is gone from the workspace.
-fn compare(head: &mut HashMap<Vec<u8>, Lying>, seen: Vec<Seen>) -> Vec<Doubt> {
-    let mut doubts: Vec<Doubt> = Vec::new();
+fn compare(head: &mut HashMap<Vec<u8>, IndexEntry>, seen: Vec<WalkedEntry>) -> Vec<ReadCandidate> {
+    let mut candidates: Vec<ReadCandidate> = Vec::new();
     // A directory that could not be read was seen before as a directory.
     let mut unreadable = Vec::new();
     for seen in seen {
-        if seen.kind == EntryKind::LeftOut(Why::Unreadable) {
+        if seen.kind == EntryKind::LeftOut(LeftOutReason::Unreadable) {
             unreadable.push(seen);
             continue;
         }
         let old = head.remove(&seen.path);
         if !old.as_ref().is_some_and(|old| is_same(old, &seen)) {
-            doubts.push(Doubt { seen, old });
+            candidates.push(ReadCandidate { seen, old });
         }
     }
     for seen in unreadable {
-        match doubts.iter_mut().find(|doubt| doubt.seen.path == seen.path) {
-            Some(doubt) => doubt.seen = seen,
+        match candidates
+            .iter_mut()
+            .find(|candidate| candidate.seen.path == seen.path)
+        {
+            Some(candidate) => candidate.seen = seen,
             None => {
                 let old = head.remove(&seen.path);
-                doubts.push(Doubt { seen, old });
+                candidates.push(ReadCandidate { seen, old });
             }
         }
     }
-    doubts
+    candidates
 }
 
-fn is_same(old: &Lying, seen: &Seen) -> bool {
+fn is_same(old: &IndexEntry, seen: &WalkedEntry) -> bool {
     let same = old.entry.kind == seen.kind;
     match seen.kind {
         EntryKind::LeftOut(_) => same,
-        EntryKind::Kept(Kind::Directory) => {
+        EntryKind::Kept(FileKind::Directory) => {
             same && old.entry.mode == seen.mode && old.stamp == seen.stamp
         }
-        EntryKind::Kept(Kind::File | Kind::Link) => {
+        EntryKind::Kept(FileKind::File | FileKind::Link) => {
             same && old.entry.mode == seen.mode
                 && old.entry.size == seen.size
                 && old.stamp == seen.stamp
@@ -215,12 +224,12 @@ fn is_same(old: &Lying, seen: &Seen) -> bool {
 /// Puts in what lay there before somebody changed it. Its stat data is not that of the file which lies
 /// there now, so the next look reads it.
 fn overlay(
-    reader: &reading::Reader<'_>,
-    states: std::collections::BTreeMap<Vec<u8>, State>,
-    head: &mut HashMap<Vec<u8>, Lying>,
-    new: &mut Vec<New>,
+    reader: &content_reader::ContentReader<'_>,
+    images: std::collections::BTreeMap<Vec<u8>, PreImage>,
+    head: &mut HashMap<Vec<u8>, IndexEntry>,
+    new: &mut Vec<NewEntry>,
 ) -> Result<()> {
-    for (path, state) in states {
+    for (path, state) in images {
         let found = new.iter().position(|each| each.path == path);
         let found = found.map(|place| new.swap_remove(place));
         let old = match found {
@@ -228,29 +237,29 @@ fn overlay(
             None => reader.old(&path)?,
         };
         match state {
-            State::Nothing => {
+            PreImage::Absent => {
                 if let Some(old) = old {
                     head.insert(path, old);
                 }
             }
-            State::Thing {
+            PreImage::Present {
                 kind,
                 mode,
                 content,
             } => {
                 let size = content.len() as u64;
                 let hash = match kind {
-                    Kind::Directory => None,
-                    Kind::File | Kind::Link => Some(reader.keep(&content)?),
+                    FileKind::Directory => None,
+                    FileKind::File | FileKind::Link => Some(reader.keep(&content)?),
                 };
                 head.remove(&path);
-                new.push(New {
+                new.push(NewEntry {
                     path,
                     kind: EntryKind::Kept(kind),
                     mode,
-                    size: if kind == Kind::Directory { 0 } else { size },
+                    size: if kind == FileKind::Directory { 0 } else { size },
                     content: hash,
-                    stamp: Stamp::default(),
+                    stamp: StatStamp::default(),
                     old,
                 });
             }

@@ -2,9 +2,12 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::database::{self, Sum, check};
+use crate::database::{self, Checksum, check};
 use crate::vault::now;
-use crate::{Checkpoint, Error, Kept, Millis, Moment, Outline, Result, Trigger, tree};
+use crate::{
+    Error, KeptCheckpoint, Millis, Moment, Result, SnapshotTrigger, ThreadHistory, ThreadOutline,
+    tree,
+};
 
 /// The original of a thread of which nothing is kept any more.
 const NONE: Moment = Moment(0);
@@ -23,8 +26,8 @@ impl ThreadRow {
     }
 }
 
-fn thread_sum(name: &str, row: &ThreadRow) -> Sum {
-    Sum::new()
+fn thread_sum(name: &str, row: &ThreadRow) -> Checksum {
+    Checksum::new()
         .bytes(name.as_bytes())
         .number(row.original.0)
         .number(row.at)
@@ -67,13 +70,13 @@ fn write_thread(db: &Connection, name: &str, row: &ThreadRow) -> Result<()> {
     Ok(())
 }
 
-fn checkpoint_sum(thread: &str, row: &Checkpoint) -> Sum {
-    Sum::new()
+fn checkpoint_sum(thread: &str, row: &KeptCheckpoint) -> Checksum {
+    Checksum::new()
         .bytes(thread.as_bytes())
         .number(row.number as i64)
         .number(row.moment.0)
         .number(row.at)
-        .number((row.trigger == Trigger::Manual).into())
+        .number((row.trigger == SnapshotTrigger::Manual).into())
         .number(row.changed.into())
         .number(row.changed_from_original.into())
         .number(row.bytes as i64)
@@ -82,15 +85,15 @@ fn checkpoint_sum(thread: &str, row: &Checkpoint) -> Sum {
 pub const CHECKPOINT: &str =
     "thread, number, moment, at, manual, changed, changed_from_original, bytes, sum";
 
-pub fn read_checkpoint(row: &Row<'_>) -> Result<(String, Checkpoint)> {
+pub fn read_checkpoint(row: &Row<'_>) -> Result<(String, KeptCheckpoint)> {
     let thread: String = row.get(0)?;
-    let read = Checkpoint {
+    let read = KeptCheckpoint {
         number: row.get(1)?,
         moment: Moment(row.get(2)?),
         at: row.get(3)?,
         trigger: match row.get(4)? {
-            true => Trigger::Manual,
-            false => Trigger::Automatic,
+            true => SnapshotTrigger::Manual,
+            false => SnapshotTrigger::Automatic,
         },
         changed: row.get(5)?,
         changed_from_original: row.get(6)?,
@@ -106,7 +109,7 @@ pub fn read_checkpoint(row: &Row<'_>) -> Result<(String, Checkpoint)> {
 }
 
 /// Checkpoints, oldest first: of one thread or of all.
-pub fn checkpoints(db: &Connection, thread: Option<&str>) -> Result<Vec<(String, Checkpoint)>> {
+pub fn checkpoints(db: &Connection, thread: Option<&str>) -> Result<Vec<(String, KeptCheckpoint)>> {
     let sql = format!(
         "SELECT {CHECKPOINT} FROM checkpoint WHERE ?1 IS NULL OR thread = ?1
          ORDER BY at, thread, number"
@@ -176,8 +179,8 @@ pub fn note(
     db: &mut Connection,
     name: &str,
     moment: Moment,
-    trigger: Trigger,
-) -> Result<Checkpoint> {
+    trigger: SnapshotTrigger,
+) -> Result<KeptCheckpoint> {
     let transaction = immediate(db)?;
     tree::whole(&transaction, moment)?;
     let row = thread(&transaction, name)?.filter(|row| !row.has_lapsed());
@@ -190,7 +193,7 @@ pub fn note(
         [before.0, moment.0],
         |row| row.get(0),
     )?;
-    let checkpoint = Checkpoint {
+    let checkpoint = KeptCheckpoint {
         number: row.next,
         moment,
         at: now(),
@@ -208,7 +211,7 @@ pub fn note(
             checkpoint.number,
             moment.0,
             checkpoint.at,
-            trigger == Trigger::Manual,
+            trigger == SnapshotTrigger::Manual,
             checkpoint.changed,
             checkpoint.changed_from_original,
             checkpoint.bytes,
@@ -221,13 +224,13 @@ pub fn note(
     Ok(checkpoint)
 }
 
-pub fn kept(db: &Connection, name: &str) -> Result<Option<Kept>> {
+pub fn kept(db: &Connection, name: &str) -> Result<Option<ThreadHistory>> {
     let row = thread(db, name)?.filter(|row| !row.has_lapsed());
     let Some(row) = row else {
         return Ok(None);
     };
     let checkpoints = checkpoints(db, Some(name))?;
-    Ok(Some(Kept {
+    Ok(Some(ThreadHistory {
         original: row.original,
         at: row.at,
         partial: row.partial,
@@ -236,7 +239,7 @@ pub fn kept(db: &Connection, name: &str) -> Result<Option<Kept>> {
 }
 
 /// What `kept` would tell, without reading the checkpoints.
-pub fn outline(db: &Connection, name: &str) -> Result<Option<Outline>> {
+pub fn outline(db: &Connection, name: &str) -> Result<Option<ThreadOutline>> {
     let row = thread(db, name)?.filter(|row| !row.has_lapsed());
     let Some(row) = row else {
         return Ok(None);
@@ -244,7 +247,7 @@ pub fn outline(db: &Connection, name: &str) -> Result<Option<Outline>> {
     let sql = "SELECT count(*), max(number) FROM checkpoint WHERE thread = ?1";
     let mut statement = db.prepare_cached(sql)?;
     let (count, last) = statement.query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(Some(Outline {
+    Ok(Some(ThreadOutline {
         original: row.original,
         at: row.at,
         partial: row.partial,

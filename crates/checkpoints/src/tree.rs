@@ -8,37 +8,37 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::database::{
-    self, EntryKind, HEAD, Lying, MomentRow, PAST, bytes_of, read_head, read_past,
+    self, EntryKind, HEAD, IndexEntry, MomentRow, PAST, bytes_of, read_head, read_past,
 };
-use crate::{Change, Error, Kind, LeftOut, Moment, Result, What};
+use crate::{EntryChange, EntryChangeKind, Error, FileKind, LeftOut, Moment, Result};
 
 /// By path.
-pub type Tree = BTreeMap<Vec<u8>, Lying>;
+pub type FileTree = BTreeMap<Vec<u8>, IndexEntry>;
 
 pub fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
 /// All entries of a moment; an error if any is damaged or missing.
-pub fn load(db: &Connection, moment: Moment) -> Result<Tree> {
+pub fn load(db: &Connection, moment: Moment) -> Result<FileTree> {
     let row = whole(db, moment)?;
-    let mut tree = Tree::new();
+    let mut tree = FileTree::new();
     let sql = format!("SELECT {HEAD} FROM head WHERE since <= ?1");
     let mut statement = db.prepare_cached(&sql)?;
     let mut rows = statement.query([moment.0])?;
     while let Some(row) = rows.next()? {
-        let (path, lying) = read_head(row)?;
-        tree.insert(path.to_vec(), lying);
+        let (path, indexed) = read_head(row)?;
+        tree.insert(path.to_vec(), indexed);
     }
     let sql = format!("SELECT {PAST} FROM past WHERE until > ?1 AND since <= ?1");
     let mut statement = db.prepare_cached(&sql)?;
     let mut rows = statement.query([moment.0])?;
     while let Some(row) = rows.next()? {
-        let (path, lying, _) = read_past(row)?;
-        tree.insert(path.to_vec(), lying);
+        let (path, indexed, _) = read_past(row)?;
+        tree.insert(path.to_vec(), indexed);
     }
-    let digest = tree.iter().fold(0i64, |digest, (path, lying)| {
-        digest.wrapping_add(lying.entry.digest(path))
+    let digest = tree.iter().fold(0i64, |digest, (path, indexed)| {
+        digest.wrapping_add(indexed.entry.digest(path))
     });
     if tree.len() as u64 != row.entries || digest != row.digest {
         let message = format!("entries of moment {} are missing", moment.0);
@@ -54,7 +54,7 @@ pub fn whole(db: &Connection, moment: Moment) -> Result<MomentRow> {
 }
 
 /// What lay at a path at a moment.
-pub fn at(db: &Connection, path: &[u8], moment: Moment) -> Result<Option<Lying>> {
+pub fn at(db: &Connection, path: &[u8], moment: Moment) -> Result<Option<IndexEntry>> {
     let sql = format!("SELECT {HEAD} FROM head WHERE path = ?1 AND since <= ?2");
     let mut statement = db.prepare_cached(&sql)?;
     let mut rows = statement.query(rusqlite::params![path, moment.0])?;
@@ -82,21 +82,21 @@ fn touched(db: &Connection, from: Moment, to: Moment) -> Result<BTreeSet<Vec<u8>
 }
 
 /// A path whose entry is not the same at two moments.
-pub struct Turned {
+pub struct TreeDifference {
     pub path: Vec<u8>,
-    pub old: Option<Lying>,
-    pub new: Option<Lying>,
+    pub old: Option<IndexEntry>,
+    pub new: Option<IndexEntry>,
 }
 
-impl Turned {
+impl TreeDifference {
     /// `None` if nothing that is kept changed.
-    pub fn change(&self) -> Option<Change> {
+    pub fn change(&self) -> Option<EntryChange> {
         change(&self.path, self.old.as_ref(), self.new.as_ref())
     }
 }
 
 /// The paths at which two moments differ, sorted; an error if anything of it is damaged or missing.
-pub fn turned(db: &Connection, from: Moment, to: Moment) -> Result<Vec<Turned>> {
+pub fn differences(db: &Connection, from: Moment, to: Moment) -> Result<Vec<TreeDifference>> {
     let (one, other) = (whole(db, from)?, whole(db, to)?);
     let (mut entries, mut digest) = (one.entries as i64, one.digest);
     let mut found = Vec::new();
@@ -111,7 +111,7 @@ pub fn turned(db: &Connection, from: Moment, to: Moment) -> Result<Vec<Turned>> 
             digest = digest.wrapping_add(new.entry.digest(&path));
         }
         if old.as_ref().map(|old| old.entry) != new.as_ref().map(|new| new.entry) {
-            found.push(Turned { path, old, new });
+            found.push(TreeDifference { path, old, new });
         }
     }
     if entries != other.entries as i64 || digest != other.digest {
@@ -129,31 +129,37 @@ pub fn differ(db: &Connection, from: Moment, to: Moment) -> Result<bool> {
     if from == to {
         return Ok(false);
     }
-    let turned = turned(db, from, to)?;
-    Ok(turned.iter().any(|turned| turned.change().is_some()))
+    let differences = differences(db, from, to)?;
+    Ok(differences
+        .iter()
+        .any(|difference| difference.change().is_some()))
 }
 
 /// What happened to a path; `None` if nothing that is kept did.
-pub fn change(path: &[u8], old: Option<&Lying>, new: Option<&Lying>) -> Option<Change> {
-    let kind = |lying: Option<&Lying>| match lying?.entry.kind {
+pub fn change(
+    path: &[u8],
+    old: Option<&IndexEntry>,
+    new: Option<&IndexEntry>,
+) -> Option<EntryChange> {
+    let kind = |indexed: Option<&IndexEntry>| match indexed?.entry.kind {
         EntryKind::Kept(kind) => Some(kind),
         EntryKind::LeftOut(_) => None,
     };
     let (what, shown, kind) = match (kind(old), kind(new)) {
         (None, None) => return None,
-        (None, Some(kind)) => (What::Added, new, kind),
+        (None, Some(kind)) => (EntryChangeKind::Added, new, kind),
         // One that is there but is kept no more did change.
-        (Some(kind), None) if new.is_some() => (What::Modified, new, kind),
-        (Some(kind), None) => (What::Removed, old, kind),
-        (Some(_), Some(kind)) if old?.entry != new?.entry => (What::Modified, new, kind),
+        (Some(kind), None) if new.is_some() => (EntryChangeKind::Modified, new, kind),
+        (Some(kind), None) => (EntryChangeKind::Removed, old, kind),
+        (Some(_), Some(kind)) if old?.entry != new?.entry => (EntryChangeKind::Modified, new, kind),
         (Some(_), Some(_)) => return None,
     };
     let shown = shown?;
-    Some(Change {
+    Some(EntryChange {
         path: path_of(path),
         what,
         iteration: shown.iteration,
-        size: if what == What::Removed {
+        size: if what == EntryChangeKind::Removed {
             0
         } else {
             shown.entry.size
@@ -166,7 +172,7 @@ pub fn left_out(db: &Connection, moment: Moment) -> Result<Vec<LeftOut>> {
     let tree = load(db, moment)?;
     let left = tree
         .iter()
-        .filter_map(|(path, lying)| match lying.entry.kind {
+        .filter_map(|(path, indexed)| match indexed.entry.kind {
             EntryKind::LeftOut(why) => Some(LeftOut {
                 path: path_of(path),
                 why,
@@ -177,15 +183,15 @@ pub fn left_out(db: &Connection, moment: Moment) -> Result<Vec<LeftOut>> {
 }
 
 /// All versions of a file that are still kept, oldest first, each once.
-pub fn versions(db: &Connection, path: &Path) -> Result<Vec<Lying>> {
+pub fn versions(db: &Connection, path: &Path) -> Result<Vec<IndexEntry>> {
     let path = bytes_of(path);
-    let mut versions: Vec<Lying> = Vec::new();
-    let mut add = |lying: Lying| {
+    let mut versions: Vec<IndexEntry> = Vec::new();
+    let mut add = |indexed: IndexEntry| {
         let again = versions
             .last()
-            .is_some_and(|last| last.iteration == lying.iteration);
-        if lying.entry.is(Kind::File) && !again {
-            versions.push(lying);
+            .is_some_and(|last| last.iteration == indexed.iteration);
+        if indexed.entry.is(FileKind::File) && !again {
+            versions.push(indexed);
         }
     };
     let sql = format!("SELECT {PAST} FROM past WHERE path = ?1 ORDER BY since");

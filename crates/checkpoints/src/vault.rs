@@ -9,14 +9,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 
-use crate::before::Before;
 use crate::blobs::{self, Blobs};
 use crate::lock::{self, Lock};
-use crate::walk::Part;
+use crate::pre_images::PreImages;
+use crate::walk::ScanScope;
 use crate::{
-    Change, Checkpoint, Error, Iteration, Kept, LeftOut, Millis, Moment, Options, Outline, Policy,
-    Pruned, Restored, Result, Scan, Size, Step, Trigger, Verdict, Work, database, diff, prune,
-    restore, scan, threads, tree, verify,
+    EntryChange, Error, Iteration, KeptCheckpoint, LeftOut, Millis, Moment, Pruned, RestoreStep,
+    Restored, Result, RetentionPolicy, ScanOutcome, SnapshotTrigger, ThreadHistory, ThreadOutline,
+    VaultOptions, VaultSize, VerifyReport, WorkControl, database, diff, prune, restore, scan,
+    threads, tree, verify,
 };
 
 const DATABASE: &str = "vault.db";
@@ -26,17 +27,17 @@ const NAME_CHARS_MAX: usize = 40;
 /// The history of one workspace's files.
 pub struct Vault {
     directory: PathBuf,
-    pub(crate) options: Options,
+    pub(crate) options: VaultOptions,
     pub(crate) db: Mutex<Connection>,
     pub(crate) blobs: Blobs,
     /// What the last look leaves for the next.
-    pub(crate) remembered: Mutex<Option<scan::Remembered>>,
+    pub(crate) last_scan: Mutex<Option<scan::LastScan>>,
     /// What a restore that died left lying; the next one takes it away.
     pub(crate) stale: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// Somebody changes files here as long as this lives; no restore meanwhile.
-pub struct Working {
+pub struct WorkGuard {
     _lock: Lock,
 }
 
@@ -61,7 +62,7 @@ impl Vault {
     }
 
     /// Opens the vault in `directory`, making it where there is none.
-    pub fn open(directory: &Path, mut options: Options) -> Result<Vault> {
+    pub fn open(directory: &Path, mut options: VaultOptions) -> Result<Vault> {
         let workspace = options.workspace.canonicalize().map_err(Error::Workspace)?;
         if !workspace.is_dir() {
             let kind = std::io::ErrorKind::NotADirectory;
@@ -81,7 +82,7 @@ impl Vault {
         let blobs = Blobs::open(&directory)?;
         // One at a time: who comes second finds it made, not half made.
         let (cancel, progress) = (AtomicBool::new(false), |_| {});
-        let work = Work {
+        let work = WorkControl {
             cancel: &cancel,
             progress: &progress,
         };
@@ -93,7 +94,7 @@ impl Vault {
             options,
             db: Mutex::new(db),
             blobs,
-            remembered: Mutex::default(),
+            last_scan: Mutex::default(),
             stale: Mutex::default(),
         })
     }
@@ -130,8 +131,8 @@ impl Vault {
         &self.options.workspace
     }
 
-    pub fn size(&self) -> Result<Size> {
-        let mut size = Size::default();
+    pub fn size(&self) -> Result<VaultSize> {
+        let mut size = VaultSize::default();
         for directory in [&*self.directory]
             .into_iter()
             .chain(self.blobs.directories())
@@ -153,21 +154,21 @@ impl Vault {
 
     /// Looks at the whole workspace and keeps what changed. One at a time, over all processes;
     /// others wait.
-    pub fn scan(&self, work: &Work<'_>, before: Option<&Before>) -> Result<Scan> {
+    pub fn scan(&self, work: &WorkControl<'_>, before: Option<&PreImages>) -> Result<ScanOutcome> {
         let alone = self.alone(work)?;
-        scan::scan(self, &alone, work, Part::All, before)
+        scan::scan(self, &alone, work, ScanScope::All, before)
     }
 
     /// As [`Vault::scan`], but looks at these paths (relative to the workspace) only.
-    pub fn record(&self, work: &Work<'_>, paths: &[PathBuf]) -> Result<Scan> {
+    pub fn record(&self, work: &WorkControl<'_>, paths: &[PathBuf]) -> Result<ScanOutcome> {
         for path in paths {
             inside(path)?;
         }
         let alone = self.alone(work)?;
         // The first look is at everything, or there would be moments that lack most of it.
         let part = match database::last_moment(&self.db.lock())? {
-            Some(_) => Part::Paths(paths),
-            None => Part::All,
+            Some(_) => ScanScope::Paths(paths),
+            None => ScanScope::All,
         };
         scan::scan(self, &alone, work, part, None)
     }
@@ -178,7 +179,12 @@ impl Vault {
     }
 
     /// Makes a moment a thread's next checkpoint. The thread must have begun.
-    pub fn note(&self, thread: &str, moment: Moment, trigger: Trigger) -> Result<Checkpoint> {
+    pub fn note(
+        &self,
+        thread: &str,
+        moment: Moment,
+        trigger: SnapshotTrigger,
+    ) -> Result<KeptCheckpoint> {
         let mut db = self.db.lock();
         // One that says that nothing changed is not waited for: should the power fail, nothing is lost
         // with it. A killed process loses nothing either way.
@@ -188,12 +194,12 @@ impl Vault {
         threads::note(&mut db, thread, moment, trigger)
     }
 
-    pub fn kept(&self, thread: &str) -> Result<Option<Kept>> {
+    pub fn kept(&self, thread: &str) -> Result<Option<ThreadHistory>> {
         threads::kept(&self.db.lock(), thread)
     }
 
     /// The same without the checkpoints: what it costs does not grow with their number.
-    pub fn outline(&self, thread: &str) -> Result<Option<Outline>> {
+    pub fn outline(&self, thread: &str) -> Result<Option<ThreadOutline>> {
         threads::outline(&self.db.lock(), thread)
     }
 
@@ -212,9 +218,12 @@ impl Vault {
     }
 
     /// How the files of two moments differ.
-    pub fn changes(&self, from: Moment, to: Moment) -> Result<Vec<Change>> {
-        let turned = self.turned(from, to)?;
-        Ok(turned.iter().filter_map(tree::Turned::change).collect())
+    pub fn changes(&self, from: Moment, to: Moment) -> Result<Vec<EntryChange>> {
+        let differences = self.differences(from, to)?;
+        Ok(differences
+            .iter()
+            .filter_map(tree::TreeDifference::change)
+            .collect())
     }
 
     /// The same as unified diffs one after the other, at most about `max` bytes; what does not fit is
@@ -236,7 +245,10 @@ impl Vault {
         if versions.is_empty() {
             return Err(Error::UnknownPath(path.to_owned()));
         }
-        versions.iter().map(|lying| iteration(&db, lying)).collect()
+        versions
+            .iter()
+            .map(|indexed| iteration(&db, indexed))
+            .collect()
     }
 
     /// The content of a version.
@@ -245,15 +257,20 @@ impl Vault {
         let (found, blob) = {
             let db = self.db.lock();
             let mut versions = tree::versions(&db, path)?.into_iter();
-            let lying = versions.find(|lying| lying.iteration == number);
-            let lying = lying.ok_or_else(|| Error::UnknownPath(path.to_owned()))?;
-            (iteration(&db, &lying)?, lying.entry.blob)
+            let indexed = versions.find(|indexed| indexed.iteration == number);
+            let indexed = indexed.ok_or_else(|| Error::UnknownPath(path.to_owned()))?;
+            (iteration(&db, &indexed)?, indexed.entry.blob)
         };
         Ok((found, self.content_of(blob)?))
     }
 
     /// What a restore would do, sorted by path. Looks at the workspace first.
-    pub fn preview(&self, work: &Work<'_>, to: Moment, path: Option<&Path>) -> Result<Vec<Step>> {
+    pub fn preview(
+        &self,
+        work: &WorkControl<'_>,
+        to: Moment,
+        path: Option<&Path>,
+    ) -> Result<Vec<RestoreStep>> {
         if let Some(path) = path {
             inside(path)?;
         }
@@ -262,10 +279,10 @@ impl Vault {
     }
 
     /// Puts the files of a moment back, all or what lies at `path`. Takes an automatic checkpoint of
-    /// the thread first. Refused while anybody is [`Working`] here.
+    /// the thread first. Refused while anybody holds a [`WorkGuard`] here.
     pub fn restore(
         &self,
-        work: &Work<'_>,
+        work: &WorkControl<'_>,
         thread: &str,
         to: Moment,
         path: Option<&Path>,
@@ -280,32 +297,36 @@ impl Vault {
     }
 
     /// Says that files will be changed here. Waits for a restore that is under way.
-    pub fn working(&self, work: &Work<'_>) -> Result<Working> {
+    pub fn working(&self, work: &WorkControl<'_>) -> Result<WorkGuard> {
         let lock = lock::shared(&self.directory.join("work.lock"), work)?;
-        Ok(Working { _lock: lock })
+        Ok(WorkGuard { _lock: lock })
     }
 
     /// Lets go of what the policy does not keep. What any checkpoint needs stays.
-    pub fn prune(&self, work: &Work<'_>, policy: &Policy) -> Result<Pruned> {
+    pub fn prune(&self, work: &WorkControl<'_>, policy: &RetentionPolicy) -> Result<Pruned> {
         let alone = self.alone(work)?;
         prune::prune(self, &alone, work, policy)
     }
 
     /// Reads everything and compares it with what was stored.
-    pub fn verify(&self, work: &Work<'_>) -> Result<Verdict> {
+    pub fn verify(&self, work: &WorkControl<'_>) -> Result<VerifyReport> {
         let alone = self.alone(work)?;
         verify::verify(self, &alone, work)
     }
 
-    pub(crate) fn turned(&self, from: Moment, to: Moment) -> Result<Vec<tree::Turned>> {
+    pub(crate) fn differences(
+        &self,
+        from: Moment,
+        to: Moment,
+    ) -> Result<Vec<tree::TreeDifference>> {
         let db = self.db.lock();
         // One state of the database for all that is asked of it, and one lock on it.
         let db = db.unchecked_transaction()?;
-        tree::turned(&db, from, to)
+        tree::differences(&db, from, to)
     }
 
     /// One at a time changes what is kept, over all processes.
-    fn alone(&self, work: &Work<'_>) -> Result<Lock> {
+    fn alone(&self, work: &WorkControl<'_>) -> Result<Lock> {
         lock::alone(&self.directory.join("scan.lock"), work)
     }
 }
@@ -323,13 +344,13 @@ fn inside(path: &Path) -> Result<()> {
     Err(Error::BadPath(path.to_owned()))
 }
 
-fn iteration(db: &Connection, lying: &database::Lying) -> Result<Iteration> {
-    let row = blobs::row(db, lying.entry.blob)?;
-    let moment = database::moment(db, lying.since)?;
+fn iteration(db: &Connection, indexed: &database::IndexEntry) -> Result<Iteration> {
+    let row = blobs::row(db, indexed.entry.blob)?;
+    let moment = database::moment(db, indexed.since)?;
     Ok(Iteration {
-        number: lying.iteration,
+        number: indexed.iteration,
         at: moment.map_or(0, |moment| moment.at),
-        size: lying.entry.size,
-        hash: blobs::hex(&row.lot.hash),
+        size: indexed.entry.size,
+        hash: blobs::hex(&row.location.hash),
     })
 }

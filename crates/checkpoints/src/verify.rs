@@ -10,13 +10,13 @@ use crate::blobs::{self, BLOB, BlobRow, MAGIC, PackRow, hex, read_record};
 use crate::database::{self, HEAD, MOMENT, PAST, read_head, read_moment, read_past};
 use crate::lock::Lock;
 use crate::vault::Vault;
-use crate::{Error, Moment, Progress, Result, Verdict, Work, threads, tree};
+use crate::{Error, Moment, Result, VerifyReport, WorkControl, WorkProgress, threads, tree};
 
 /// Complaints of one kind beyond this are not listed.
 const COMPLAINTS_MAX: usize = 100;
 
-pub fn verify(vault: &Vault, _alone: &Lock, work: &Work<'_>) -> Result<Verdict> {
-    let mut verdict = Verdict::default();
+pub fn verify(vault: &Vault, _alone: &Lock, work: &WorkControl<'_>) -> Result<VerifyReport> {
+    let mut verdict = VerifyReport::default();
     // What was read is checked outside the lock of the database: it takes long.
     let (blobs, packs) = {
         let db = vault.db.lock();
@@ -29,14 +29,14 @@ pub fn verify(vault: &Vault, _alone: &Lock, work: &Work<'_>) -> Result<Verdict> 
     };
     let total = Some(blobs.len() as u64);
     let mut by_pack: HashMap<i64, HashMap<u64, &BlobRow>> = HashMap::new();
-    for row in blobs.iter().filter(|row| row.lot.pack != 0) {
+    for row in blobs.iter().filter(|row| row.location.pack != 0) {
         by_pack
-            .entry(row.lot.pack)
+            .entry(row.location.pack)
             .or_default()
-            .insert(row.lot.offset, row);
+            .insert(row.location.offset, row);
     }
-    let tell = |verdict: &Verdict| {
-        (work.progress)(Progress {
+    let tell = |verdict: &VerifyReport| {
+        (work.progress)(WorkProgress {
             done: verdict.blobs,
             total,
             bytes: verdict.bytes,
@@ -51,22 +51,22 @@ pub fn verify(vault: &Vault, _alone: &Lock, work: &Work<'_>) -> Result<Verdict> 
     for pack in by_pack.keys() {
         verdict.damage.push(format!("pack {pack} is missing"));
     }
-    for row in blobs.iter().filter(|row| row.lot.pack == 0) {
+    for row in blobs.iter().filter(|row| row.location.pack == 0) {
         if let Err(error) = vault.blobs.copy(row, &mut std::io::sink()) {
             verdict.damage.push(error.to_string());
         }
         if vault
             .blobs
-            .is_untouched(&row.lot)
+            .is_untouched(&row.location)
             .is_ok_and(|untouched| !untouched)
         {
-            let hash = hex(&row.lot.hash);
+            let hash = hex(&row.location.hash);
             verdict
                 .damage
                 .push(format!("the file of content {hash} is damaged"));
         }
         verdict.blobs += 1;
-        verdict.bytes += row.lot.bytes();
+        verdict.bytes += row.location.bytes();
         tell(&verdict)?;
     }
     Ok(verdict)
@@ -107,16 +107,16 @@ fn structure(db: &Connection, damage: &mut Vec<String>) -> Result<()> {
 /// Checks every row; gives those of contents.
 fn rows(db: &Connection, damage: &mut Vec<String>) -> Result<Vec<BlobRow>> {
     let mut refs: HashMap<i64, i64> = HashMap::new();
-    let mut count = |entry: &database::Entry| {
+    let mut count = |entry: &database::TreeEntry| {
         if entry.blob != 0 {
             *refs.entry(entry.blob).or_default() += 1;
         }
     };
     each(db, &format!("SELECT {HEAD} FROM head"), damage, |row| {
-        read_head(row).map(|(_, lying)| count(&lying.entry))
+        read_head(row).map(|(_, indexed)| count(&indexed.entry))
     })?;
     each(db, &format!("SELECT {PAST} FROM past"), damage, |row| {
-        read_past(row).map(|(_, lying, _)| count(&lying.entry))
+        read_past(row).map(|(_, indexed, _)| count(&indexed.entry))
     })?;
     each(db, &format!("SELECT {MOMENT} FROM moment"), damage, |row| {
         read_moment(row).map(|_| ())
@@ -166,7 +166,7 @@ fn each(
 }
 
 /// Checks that every state which anybody can go back to is whole.
-fn trees(db: &Connection, work: &Work<'_>, damage: &mut Vec<String>) -> Result<()> {
+fn trees(db: &Connection, work: &WorkControl<'_>, damage: &mut Vec<String>) -> Result<()> {
     let mut moments: BTreeSet<Moment> = BTreeSet::new();
     let checkpoints = found(threads::checkpoints(db, None), damage)?.unwrap_or_default();
     moments.extend(checkpoints.iter().map(|(_, checkpoint)| checkpoint.moment));
@@ -186,7 +186,7 @@ fn one_pack(
     vault: &Vault,
     pack: PackRow,
     mut expected: HashMap<u64, &BlobRow>,
-    verdict: &mut Verdict,
+    verdict: &mut VerifyReport,
 ) {
     let mut complain = |what: String| {
         if verdict.damage.len() < COMPLAINTS_MAX {
@@ -216,7 +216,7 @@ fn one_pack(
         }
         if let Some(row) = expected.remove(&offset) {
             verdict.blobs += 1;
-            let same = (row.lot.hash, row.lot.size, row.lot.bytes());
+            let same = (row.location.hash, row.location.size, row.location.bytes());
             if same != (record.hash, record.size, record.bytes()) {
                 complain(format!("at {offset} lies another content than should"));
             }

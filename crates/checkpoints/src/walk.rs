@@ -11,10 +11,10 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use parking_lot::Mutex;
 
 use crate::blobs::Hash;
-use crate::database::{EntryKind, Stamp};
-use crate::ground::is_temporary;
-use crate::scan::{Places, parent};
-use crate::{Error, Kind, Limits, Result, Why, Work};
+use crate::database::{EntryKind, StatStamp};
+use crate::scan::{DirtyDirs, parent};
+use crate::workspace_root::is_temporary;
+use crate::{Error, FileKind, LeftOutReason, Result, SnapshotLimits, WorkControl};
 
 /// The file in which a user names what is not to be kept, over what `.gitignore` says.
 pub const IGNORE_FILE: &str = ".dragomanignore";
@@ -25,30 +25,30 @@ const TOLD_EVERY: u64 = 4096;
 
 /// What was met at a path.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct WalkedEntry {
     pub path: Vec<u8>,
     pub kind: EntryKind,
     pub mode: u32,
     pub size: u64,
-    pub stamp: Stamp,
+    pub stamp: StatStamp,
 }
 
 #[derive(Default)]
 pub struct Walked {
     /// In no order.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<WalkedEntry>,
     /// What a restore that died left lying.
     pub stale: Vec<PathBuf>,
 }
 
 /// Which part of the workspace is looked at.
 #[derive(Clone, Copy)]
-pub enum Part<'a> {
+pub enum ScanScope<'a> {
     All,
     /// These relative paths, what lies below them, and the directories above them.
     Paths(&'a [PathBuf]),
     /// What lies in the directories that have to be read, and in new ones.
-    Places(&'a Places),
+    DirtyDirs(&'a DirtyDirs),
 }
 
 /// Whether a walk has anything to do with a path.
@@ -57,19 +57,19 @@ fn concerns(paths: &Option<Vec<PathBuf>>, path: &Path) -> bool {
     paths.as_ref().is_none_or(|paths| paths.iter().any(near))
 }
 
-impl Part<'_> {
+impl ScanScope<'_> {
     /// Whether what was met is to be told, and whether to go on below it.
-    fn wants(&self, seen: &Seen) -> (bool, bool) {
-        let Part::Places(places) = self else {
+    fn wants(&self, seen: &WalkedEntry) -> (bool, bool) {
+        let ScanScope::DirtyDirs(dirty_dirs) = self else {
             return (true, true);
         };
         let path = &seen.path;
         let above = parent(path).unwrap_or_default();
-        match (places.is_clean(above), places.leads_on(path)) {
+        match (dirty_dirs.is_clean(above), dirty_dirs.leads_on(path)) {
             // On the way to something.
-            (true, true) => (places.is_dirty(path), true),
+            (true, true) => (dirty_dirs.is_dirty(path), true),
             (true, false) => (false, false),
-            (false, on) if places.is_clean(path) => (false, on),
+            (false, on) if dirty_dirs.is_clean(path) => (false, on),
             (false, _) => (true, true),
         }
     }
@@ -78,25 +78,25 @@ impl Part<'_> {
 pub fn walk(
     workspace: &Path,
     apart: &[PathBuf],
-    limits: &Limits,
+    limits: &SnapshotLimits,
     device: u64,
-    part: Part<'_>,
-    work: &Work<'_>,
+    part: ScanScope<'_>,
+    work: &WorkControl<'_>,
 ) -> Result<Walked> {
-    let look = Arc::new(Look {
+    let look = Arc::new(WalkRules {
         workspace: workspace.to_owned(),
         apart: apart.to_vec(),
         device,
     });
     let paths = match part {
-        Part::All | Part::Places(_) => None,
-        Part::Paths(paths) => Some(paths.to_vec()),
+        ScanScope::All | ScanScope::DirtyDirs(_) => None,
+        ScanScope::Paths(paths) => Some(paths.to_vec()),
     };
     let walker = builder(&look, paths).build_parallel();
     let (seen, count) = (Mutex::new(Walked::default()), AtomicU64::new(0));
     let failed = Mutex::new(None);
     walker.run(|| {
-        let mut mine = Mine {
+        let mut mine = ThreadResults {
             walked: Walked::default(),
             all: &seen,
         };
@@ -114,7 +114,7 @@ pub fn walk(
                     failed.lock().get_or_insert(error);
                     return WalkState::Quit;
                 }
-                (work.progress)(crate::Progress {
+                (work.progress)(crate::WorkProgress {
                     done: counted,
                     ..Default::default()
                 });
@@ -129,12 +129,12 @@ pub fn walk(
                 }
                 Ok(None) => WalkState::Continue,
                 // What lies in a directory that is gone by now would lie nowhere.
-                Err(Odd::Gone) => WalkState::Skip,
-                Err(Odd::Stale(path)) => {
+                Err(WalkError::Gone) => WalkState::Skip,
+                Err(WalkError::Stale(path)) => {
                     mine.walked.stale.push(path);
                     WalkState::Continue
                 }
-                Err(Odd::Root(error)) => {
+                Err(WalkError::Root(error)) => {
                     failed.lock().get_or_insert(Error::Workspace(error));
                     WalkState::Quit
                 }
@@ -148,12 +148,12 @@ pub fn walk(
 }
 
 /// What one thread has met; joins the rest when the thread is done.
-struct Mine<'a> {
+struct ThreadResults<'a> {
     walked: Walked,
     all: &'a Mutex<Walked>,
 }
 
-impl Drop for Mine<'_> {
+impl Drop for ThreadResults<'_> {
     fn drop(&mut self) {
         let mut all = self.all.lock();
         all.seen.append(&mut self.walked.seen);
@@ -161,7 +161,7 @@ impl Drop for Mine<'_> {
     }
 }
 
-fn builder(look: &Arc<Look>, paths: Option<Vec<PathBuf>>) -> WalkBuilder {
+fn builder(look: &Arc<WalkRules>, paths: Option<Vec<PathBuf>>) -> WalkBuilder {
     let mut builder = WalkBuilder::new(&look.workspace);
     // Rules of a repository count where there is one, up to its root. Elsewhere only those that lie in
     // the workspace: a rule in some directory above was not meant for it.
@@ -226,13 +226,13 @@ pub fn outer_rules(workspace: &Path) -> Hash {
     *hasher.finalize().as_bytes()
 }
 
-struct Look {
+struct WalkRules {
     workspace: PathBuf,
     apart: Vec<PathBuf>,
     device: u64,
 }
 
-enum Odd {
+enum WalkError {
     /// It was there a moment ago.
     Gone,
     /// A file of ours that was never finished.
@@ -241,7 +241,7 @@ enum Odd {
     Root(io::Error),
 }
 
-impl Look {
+impl WalkRules {
     /// Every path of the walk begins with the workspace's own, so that it need not be compared.
     fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         let bytes = path.as_os_str().as_bytes();
@@ -255,7 +255,10 @@ impl Look {
             || (entry.file_name() != ".git" && !self.apart.iter().any(|p| entry.path() == p))
     }
 
-    fn at(&self, entry: Result<DirEntry, ignore::Error>) -> Result<Option<(Seen, WalkState)>, Odd> {
+    fn at(
+        &self,
+        entry: Result<DirEntry, ignore::Error>,
+    ) -> Result<Option<(WalkedEntry, WalkState)>, WalkError> {
         let entry = match entry {
             Ok(entry) if entry.depth() == 0 => return Ok(None),
             Ok(entry) => entry,
@@ -263,7 +266,7 @@ impl Look {
         };
         let path = self.relative(entry.path());
         if is_temporary(entry.file_name()) {
-            return Err(Odd::Stale(path.to_owned()));
+            return Err(WalkError::Stale(path.to_owned()));
         }
         let metadata = match entry.metadata() {
             Ok(metadata) => metadata,
@@ -271,8 +274,8 @@ impl Look {
         };
         let mut seen = self.seen(path, &metadata);
         let mut state = WalkState::Continue;
-        if seen.kind == EntryKind::Kept(Kind::Directory) && self.is_elsewhere(&metadata) {
-            seen.kind = EntryKind::LeftOut(Why::Mounted);
+        if seen.kind == EntryKind::Kept(FileKind::Directory) && self.is_elsewhere(&metadata) {
+            seen.kind = EntryKind::LeftOut(LeftOutReason::Mounted);
             state = WalkState::Skip;
         }
         Ok(Some((seen, state)))
@@ -282,31 +285,31 @@ impl Look {
         std::os::unix::fs::MetadataExt::dev(metadata) != self.device
     }
 
-    fn seen(&self, path: &Path, metadata: &std::fs::Metadata) -> Seen {
+    fn seen(&self, path: &Path, metadata: &std::fs::Metadata) -> WalkedEntry {
         use std::os::unix::fs::MetadataExt;
         let what = metadata.file_type();
         let (kind, mode, size) = if what.is_file() {
             // What a restore makes never runs as somebody else.
             let mode = metadata.mode() & 0o777;
-            (EntryKind::Kept(Kind::File), mode, metadata.size())
+            (EntryKind::Kept(FileKind::File), mode, metadata.size())
         } else if what.is_dir() {
             (
-                EntryKind::Kept(Kind::Directory),
+                EntryKind::Kept(FileKind::Directory),
                 metadata.mode() & 0o7777,
                 0,
             )
         } else if what.is_symlink() {
-            (EntryKind::Kept(Kind::Link), 0, metadata.size())
+            (EntryKind::Kept(FileKind::Link), 0, metadata.size())
         } else {
-            (EntryKind::LeftOut(Why::Special), 0, 0)
+            (EntryKind::LeftOut(LeftOutReason::Special), 0, 0)
         };
         let nanos = |seconds: i64, nanos: i64| seconds.wrapping_mul(1_000_000_000) + nanos;
-        Seen {
+        WalkedEntry {
             path: path.as_os_str().as_bytes().to_vec(),
             kind,
             mode,
             size,
-            stamp: Stamp {
+            stamp: StatStamp {
                 modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
                 changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
                 inode: metadata.ino() as i64,
@@ -315,24 +318,27 @@ impl Look {
     }
 
     /// A path that could not be looked at; one that is gone by now was never there.
-    fn unreadable(&self, error: &ignore::Error) -> Result<Option<(Seen, WalkState)>, Odd> {
+    fn unreadable(
+        &self,
+        error: &ignore::Error,
+    ) -> Result<Option<(WalkedEntry, WalkState)>, WalkError> {
         let kind = error.io_error().map(io::Error::kind);
         let Some(path) = path_of(error).map(|path| self.relative(path)) else {
-            return Err(Odd::Gone);
+            return Err(WalkError::Gone);
         };
         if path == Path::new("") {
             let kind = kind.unwrap_or(io::ErrorKind::Other);
-            return Err(Odd::Root(io::Error::new(kind, error.to_string())));
+            return Err(WalkError::Root(io::Error::new(kind, error.to_string())));
         }
         if kind == Some(io::ErrorKind::NotFound) {
-            return Err(Odd::Gone);
+            return Err(WalkError::Gone);
         }
-        let seen = Seen {
+        let seen = WalkedEntry {
             path: path.as_os_str().as_bytes().to_vec(),
-            kind: EntryKind::LeftOut(Why::Unreadable),
+            kind: EntryKind::LeftOut(LeftOutReason::Unreadable),
             mode: 0,
             size: 0,
-            stamp: Stamp::default(),
+            stamp: StatStamp::default(),
         };
         Ok(Some((seen, WalkState::Skip)))
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use providers::Models;
-use providers::models::{Choice, Options};
+use providers::models::{ModelChoice, ModelsOptions};
 use providers::rehearsal::Rehearsal;
 
 use crate::screen::harmless;
@@ -20,7 +20,7 @@ mod table;
 
 /// The models of this machine's user, without a server.
 fn models_of(home: &Path) -> Models {
-    let mut options = Options::of_process(home);
+    let mut options = ModelsOptions::of_process(home);
     options.scripted.push(Arc::new(Rehearsal::default()));
     let models = Models::open(options);
     for warning in models.warnings() {
@@ -30,8 +30,8 @@ fn models_of(home: &Path) -> Models {
 }
 
 /// Which model new threads use, and why.
-fn used(choice: &Choice) -> String {
-    let Choice {
+fn used(choice: &ModelChoice) -> String {
+    let ModelChoice {
         provider,
         model,
         why,

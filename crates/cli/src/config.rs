@@ -16,7 +16,7 @@ use server::Settings;
 use server::token::Token;
 
 use crate::logging::LogSettings;
-use file::File;
+use file::ConfigFile;
 use setting::VARIABLE_PREFIX;
 pub use setting::{Fallback, Setting};
 pub use table::SETTINGS;
@@ -119,7 +119,7 @@ pub fn home(flag: Option<PathBuf>) -> anyhow::Result<(PathBuf, Source)> {
 pub struct Layers<'a> {
     flags: &'a ArgMatches,
     variable: &'a dyn Fn(&str) -> Option<OsString>,
-    file: File,
+    file: ConfigFile,
 }
 
 impl<'a> Layers<'a> {
@@ -131,7 +131,7 @@ impl<'a> Layers<'a> {
         Ok(Self {
             flags,
             variable,
-            file: File::read(home)?,
+            file: ConfigFile::read(home)?,
         })
     }
 

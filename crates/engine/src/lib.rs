@@ -24,7 +24,6 @@ mod agents;
 mod ask_numbers;
 mod codec;
 mod grants;
-mod keeper;
 mod library;
 pub mod limits;
 mod prompts;
@@ -36,17 +35,17 @@ mod trust;
 mod turn;
 
 pub use grants::Grants;
-pub use keeper::{Checkpoints, VaultPlace};
 pub use session::outbox::{Delivered, Ended, Held, Listener, Slot};
 pub use session::state::{ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
+pub use snapshots::{CheckpointSetting, VaultPlace};
 
 use ask_numbers::AskNumbers;
-use keeper::Keepers;
 use library::Births;
 use limits::NOTICES_MAX;
 use registry::Registry;
 use session::Mail;
+use snapshots::WorkspaceScanners;
 
 /// What an engine is started with.
 #[derive(Clone, Debug)]
@@ -59,8 +58,6 @@ pub struct Config {
     pub private: Vec<PathBuf>,
     /// The ports that the server listens on, which no command may reach.
     pub ports: Vec<u16>,
-    /// The folder in a workspace that holds its settings.
-    pub workspace_data: PathBuf,
     /// New threads run everything without asking.
     pub auto_approve: bool,
     /// When new threads ask that say nothing themselves; as their clients expect when absent.
@@ -82,7 +79,7 @@ pub struct Config {
     /// What turns and threads may spend that have no budgets of their own.
     pub budgets: Budgets,
     /// Whether the files of workspaces are kept.
-    pub checkpoints: Checkpoints,
+    pub checkpoints: CheckpointSetting,
     /// How many numbered parts a fact makes for clients that count them within a turn.
     pub parts: fn(&vocabulary::Fact) -> u32,
 }
@@ -95,7 +92,6 @@ impl Config {
             private: vec![home.clone()],
             home,
             ports: Vec::new(),
-            workspace_data: PathBuf::new(),
             auto_approve: false,
             approvals: None,
             default_model: None,
@@ -106,7 +102,7 @@ impl Config {
             policy: Arc::default(),
             ask_timeout: None,
             budgets: Budgets::default(),
-            checkpoints: Checkpoints::default(),
+            checkpoints: CheckpointSetting::default(),
             parts: |_| 0,
         }
     }
@@ -137,7 +133,7 @@ pub struct Shared {
     pub(crate) config: Config,
     pub(crate) registry: Registry,
     pub(crate) births: Births,
-    pub(crate) keepers: Keepers,
+    pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
     notices: broadcast::Sender<Arc<(TenantId, Notice)>>,
@@ -183,6 +179,12 @@ impl Engine {
             tools::web::Key::Searxng => searxng.clone().map(SecretString::from),
         };
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
+        let scanners = WorkspaceScanners::new(snapshots::SnapshotSettings {
+            home: config.home.clone(),
+            workspace_data: tools::folders::OWN.into(),
+            checkpoints: config.checkpoints,
+            clock: Arc::new(now),
+        });
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
             grants: Grants::new(Arc::clone(&store)),
@@ -194,7 +196,7 @@ impl Engine {
             config,
             registry: Registry::default(),
             births: Births::default(),
-            keepers: Keepers::default(),
+            scanners,
             notices: broadcast::channel(NOTICES_MAX).0,
             // Grows over restarts without a write: no process changes a list a thousand times
             // per millisecond.
@@ -293,7 +295,7 @@ impl Engine {
             // Ends by itself: every session has the deadline, and a closed channel is an end too.
             let _ = stopped.await;
         }
-        self.shared.keepers.cancel();
+        self.shared.scanners.cancel();
         if let Some(sandbox) = self.shared.sandbox.get() {
             sandbox.remove_temporary();
         }

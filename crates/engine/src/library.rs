@@ -138,18 +138,17 @@ async fn checkpoint_call(
     call: CheckpointCall,
 ) -> Outcome {
     let card = owned(shared, caller, thread).await?;
-    let files = || checkpoints::Files::of(shared, &card);
     let reply = match call {
-        CheckpointCall::Get => checkpoints::get(shared, thread).await,
-        CheckpointCall::Preview { to, path } => files()?.preview(to, path).await,
-        CheckpointCall::Diff { from, to } => files()?.diff(from, to).await,
-        CheckpointCall::History { path } => files()?.history(path).await,
-        CheckpointCall::FileAt { path, iteration } => files()?.file_at(path, iteration).await,
         call @ (CheckpointCall::Take
         | CheckpointCall::Restore { .. }
         | CheckpointCall::Delete { .. }) => {
             return to_session(shared, caller, Call::Checkpoints { thread, call }).await;
         }
+        call @ (CheckpointCall::Get
+        | CheckpointCall::Preview { .. }
+        | CheckpointCall::Diff { .. }
+        | CheckpointCall::History { .. }
+        | CheckpointCall::FileAt { .. }) => checkpoints::read(shared, &card, call).await,
     };
     reply.map(|reply| Replied {
         reply,
@@ -424,8 +423,8 @@ async fn delete(
     if !shared.store.delete(lease).await.map_err(storage)? {
         return Err(Refusal::unknown_thread(thread));
     }
-    if let Some(keeper) = shared.keepers.of(&shared.config, &card.directory) {
-        keeper.forget(thread, std::future::ready(()));
+    if let Some(scanner) = shared.scanners.of(&card.directory) {
+        scanner.forget(thread, std::future::ready(()));
     }
     shared.grants.thread_deleted(&card.tenant, thread).await;
     shared.thread_removed(&card);

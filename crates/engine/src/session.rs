@@ -18,7 +18,6 @@ use crate::{Shared, now};
 
 mod asks;
 mod calls;
-mod checkpointing;
 mod checkpoints;
 mod given;
 mod granting;
@@ -31,12 +30,11 @@ mod titling;
 mod turns;
 pub mod waking;
 
-use checkpointing::Checkpointing;
-pub use checkpointing::Shown;
 use live::Live;
 use outbox::{Ended, Listener, Outbox};
 use recorder::{Append, Recorder};
 use shrinking::Shrinking;
+use snapshots::{CheckpointTasks, PublishedCheckpoints};
 use state::ThreadState;
 use turns::TurnHandle;
 
@@ -110,7 +108,7 @@ pub struct Handle {
     pub outbox: Arc<Outbox>,
     pub status: watch::Receiver<Status>,
     /// How the thread's checkpoints stand.
-    pub checkpoints: watch::Sender<Shown>,
+    pub checkpoints: watch::Sender<PublishedCheckpoints>,
 }
 
 pub struct Session {
@@ -142,7 +140,7 @@ pub struct Session {
     title_asked: bool,
     seen: Arc<tools::Seen>,
     /// Boxed, because most of the time it only waits.
-    checkpoints: Box<Checkpointing>,
+    checkpoints: Box<CheckpointTasks<oneshot::Sender<Outcome>>>,
     appending: Option<BoxFuture<'static, Result<(), StoreError>>>,
     list_row_sent: bool,
     /// Whether lists know of it: a thread that is not kept yet is in none.
@@ -225,8 +223,8 @@ impl Session {
                 self.drafting = None;
                 result.map_err(storage)?;
             }
-            came = self.checkpoints.next() => {
-                self.take_in_checkpoints(came)?;
+            event = self.checkpoints.next() => {
+                self.take_in_checkpoints(event)?;
                 unasked = !self.recorder.kept;
             }
             mail = self.mail.recv() => match mail {
@@ -475,11 +473,14 @@ impl Session {
     async fn end(mut self: Box<Self>, ended: Ended) {
         // A turn that waits for an answer must see that none will come.
         self.waiters.clear();
-        self.checkpoints.refuse(match ended {
+        let refusal = match ended {
             Ended::Asleep => Refusal::shutting_down(),
             Ended::Deleted => Refusal::unknown_thread(self.card.id),
             Ended::Failed => Refusal::new(Why::Internal, "the session ended; try again"),
-        });
+        };
+        if let Some(reply) = self.checkpoints.abandon() {
+            let _ = reply.send(Err(refusal));
+        }
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
         }

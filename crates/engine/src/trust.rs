@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use tools::folders::GUARDED;
 use vocabulary::{Refusal, ThreadCard};
 
 use crate::Shared;
 use crate::limits::{TRUST_BYTES_MAX, TRUST_FILES_MAX};
 use crate::session::storage;
 
-/// Where a workspace may bring content of its own besides the folder of its settings.
-const OLDER_FOLDER: &str = ".agent";
 /// What of it counts: the rest of these folders is data, or was written by us.
 const COUNTS: [&str; 5] = [
     "skills",
@@ -44,8 +43,7 @@ pub struct Content {
 /// Looks at the workspace of a thread as it is now.
 pub async fn look(shared: &Shared, card: &ThreadCard) -> Result<Trust, Refusal> {
     let directory = card.directory.clone();
-    let data = shared.config.workspace_data.clone();
-    let read = tokio::task::spawn_blocking(move || read(&directory, &data)).await;
+    let read = tokio::task::spawn_blocking(move || read(&directory)).await;
     let content = match read.unwrap_or(Read::Unreadable) {
         Read::Nothing => return Ok(Trust::Nothing),
         Read::Unreadable => return Ok(Trust::Unreadable),
@@ -106,11 +104,11 @@ enum Read {
 }
 
 /// All that counts, hashed.
-fn read(workspace: &Path, data: &Path) -> Read {
+fn read(workspace: &Path) -> Read {
     let mut files = Vec::new();
-    for folder in [data, Path::new(OLDER_FOLDER)] {
+    for folder in GUARDED {
         for name in COUNTS {
-            gather(workspace, &folder.join(name), &mut files);
+            gather(workspace, &Path::new(folder).join(name), &mut files);
         }
     }
     if files.is_empty() {
@@ -166,7 +164,11 @@ fn hashed(workspace: &Path, paths: Vec<PathBuf>) -> Option<Content> {
 
 #[cfg(test)]
 mod tests {
+    use tools::folders::OWN;
+
     use super::*;
+
+    const SKILL: &str = ".agent/skills/a/SKILL.md";
 
     #[test]
     fn every_change_of_what_counts_is_another_content() {
@@ -177,48 +179,49 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
             std::fs::write(path, text).expect("written");
         };
-        let look = || read(workspace, Path::new(".data"));
+        let look = || read(workspace);
         let content = || match look() {
             Read::Content(content) => content,
             other => panic!("no content: {other:?}"),
         };
         assert_eq!(look(), Read::Nothing);
-        write(".data/memory/note.md", "data");
+        write(&format!("{OWN}/memory/note.md"), "data");
         assert_eq!(look(), Read::Nothing, "a memory is no order");
-        write(".agent/skills/a/SKILL.md", "do a");
+        write(SKILL, "do a");
         let first = content();
-        let path = PathBuf::from(".agent/skills/a/SKILL.md");
+        let path = PathBuf::from(SKILL);
         assert_eq!(first.files, BTreeMap::from([(path, blake3::hash(b"do a"))]));
         assert_eq!(content(), first);
-        write(".agent/skills/a/SKILL.md", "do b");
+        write(SKILL, "do b");
         let second = content();
         assert_ne!(first.hash, second.hash);
         assert_ne!(first.question(), second.question());
-        write(".data/mcp-servers.json", "{}");
+        write(&format!("{OWN}/mcp-servers.json"), "{}");
         assert_ne!(content().hash, second.hash);
     }
 
     #[test]
     fn a_question_hides_nothing() {
         let scratch = tempfile::tempdir().expect("a directory");
-        let skill = scratch.path().join(".data/skills/a\n\u{1b}[2K\u{202e}");
+        let skills = scratch.path().join(OWN).join("skills");
+        let skill = skills.join("a\n\u{1b}[2K\u{202e}");
         std::fs::create_dir_all(&skill).expect("made");
         std::fs::write(skill.join("SKILL.md"), "x").expect("written");
-        let Read::Content(content) = read(scratch.path(), Path::new(".data")) else {
+        let Read::Content(content) = read(scratch.path()) else {
             panic!("no content")
         };
-        let named = ".data/skills/a\\n\\u{1b}[2K\\u{202e}/SKILL.md";
+        let named = "skills/a\\n\\u{1b}[2K\\u{202e}/SKILL.md";
         let question = content.question();
-        let asked = format!("trust what came with this workspace: {named} (as of now, ");
+        let asked = format!("trust what came with this workspace: {OWN}/{named} (as of now, ");
         assert!(question.starts_with(&asked), "{question}");
     }
 
     #[test]
     fn what_cannot_be_read_is_never_trusted() {
         let scratch = tempfile::tempdir().expect("a directory");
-        let skills = scratch.path().join(".data/skills");
+        let skills = scratch.path().join(OWN).join("skills");
         std::fs::create_dir_all(&skills).expect("made");
         std::os::unix::fs::symlink("nowhere", skills.join("x")).expect("a link");
-        assert_eq!(read(scratch.path(), Path::new(".data")), Read::Unreadable);
+        assert_eq!(read(scratch.path()), Read::Unreadable);
     }
 }

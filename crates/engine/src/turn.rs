@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use snapshots::TurnWrites;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use vocabulary::{
@@ -19,10 +20,9 @@ mod gate;
 pub mod meter;
 pub mod tooling;
 mod trusting;
-pub mod writing;
+pub mod writes;
 
 use meter::Meter;
-use writing::Writing;
 
 /// What a turn says to its session.
 pub enum FromTurn {
@@ -146,7 +146,7 @@ pub struct Turn {
     /// The files its thread has read.
     pub seen: Arc<tools::Seen>,
     /// The files it changes.
-    pub writing: Arc<Writing>,
+    pub writes: Arc<TurnWrites>,
     pub permits: watch::Receiver<Permits>,
     pub cancel: CancellationToken,
     pub to_session: mpsc::Sender<FromTurn>,

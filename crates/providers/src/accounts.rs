@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::catalog::book::{Entry, Environment, first_set};
+use crate::catalog::merged::{CatalogEntry, Environment, first_set};
 use codex_home::CodexHome;
-use connections::{Connections, ConnectionsError, Saved, Service};
+use connections::{Connections, ConnectionsError, Saved, SavedService};
 use tokens::Tokens;
 
 /// A longer key is a mistake of pasting.
@@ -28,7 +28,7 @@ pub(crate) const KEY_BYTES_MAX: usize = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Credential {
     pub proof: Proof,
-    pub source: Source,
+    pub source: CredentialSource,
 }
 
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub(crate) enum Proof {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum CredentialSource {
     /// In our own file, since then (milliseconds since 1970).
     Saved { at: i64 },
     /// In this variable.
@@ -69,7 +69,7 @@ impl Accounts {
 
     /// What would be used for this provider: what was saved, else the environment, else what the
     /// Codex CLI has. A file that cannot be read is an error only if nothing else is there.
-    pub fn credential(&self, entry: &Entry) -> Result<Option<Credential>, ConnectionsError> {
+    pub fn credential(&self, entry: &CatalogEntry) -> Result<Option<Credential>, ConnectionsError> {
         let saved = self.connections.read();
         if let Ok(saved) = &saved
             && let Some(credential) = saved_credential(saved, &entry.provider.id)
@@ -86,16 +86,16 @@ impl Accounts {
         let found = self.codex.as_ref().and_then(CodexHome::read);
         Ok(found.map(|proof| Credential {
             proof,
-            source: Source::CodexHome,
+            source: CredentialSource::CodexHome,
         }))
     }
 
-    fn environment_credential(&self, entry: &Entry) -> Option<Credential> {
-        let names = &entry.provider.reach.as_ref()?.key_env;
+    fn environment_credential(&self, entry: &CatalogEntry) -> Option<Credential> {
+        let names = &entry.provider.endpoint.as_ref()?.key_env;
         let (variable, key) = first_set(Some(names), &self.environment)?;
         Some(Credential {
             proof: Proof::Key(key.into()),
-            source: Source::Environment {
+            source: CredentialSource::Environment {
                 variable: variable.to_owned(),
             },
         })
@@ -114,7 +114,7 @@ impl Accounts {
 }
 
 fn saved_credential(saved: &Saved, provider: &str) -> Option<Credential> {
-    let service: &Service = saved.services.get(provider)?;
+    let service: &SavedService = saved.services.get(provider)?;
     let proof = match (&service.tokens, &service.api_key) {
         (Some(tokens), None) => Proof::Tokens(tokens.clone()),
         (Some(tokens), Some(_)) if service.mode == connections::OAUTH => {
@@ -125,7 +125,7 @@ fn saved_credential(saved: &Saved, provider: &str) -> Option<Credential> {
     };
     Some(Credential {
         proof,
-        source: Source::Saved { at: service.at },
+        source: CredentialSource::Saved { at: service.at },
     })
 }
 

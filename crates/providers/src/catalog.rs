@@ -1,8 +1,8 @@
 //! The catalog: providers and their models, as data.
 
 pub(crate) mod address;
-pub(crate) mod book;
 pub(crate) mod file;
+pub(crate) mod merged;
 
 use std::fmt;
 
@@ -12,19 +12,19 @@ use crate::format::Wire;
 
 /// Everything that can be named.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Catalog {
+pub struct ModelCatalog {
     /// In the order in which they are shown.
-    pub providers: Vec<Provider>,
+    pub providers: Vec<ProviderInfo>,
 }
 
 /// One provider. The first model is its default.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Provider {
+pub struct ProviderInfo {
     pub id: String,
     pub name: String,
     pub auth: Vec<Auth>,
     /// How it is reached; the scripted model is not.
-    pub reach: Option<Reach>,
+    pub endpoint: Option<ApiEndpoint>,
     pub models: Vec<Model>,
     /// The model for small work, such as titles.
     pub small_model: Option<String>,
@@ -32,7 +32,7 @@ pub struct Provider {
 
 /// How a provider is reached over the network.
 #[derive(Clone, PartialEq)]
-pub struct Reach {
+pub struct ApiEndpoint {
     pub wire: Wire,
     pub base_url: String,
     /// Variables that hold its key, the strongest first.
@@ -45,10 +45,10 @@ pub struct Reach {
 }
 
 /// A header may be a secret, and so may a part of an address.
-impl fmt::Debug for Reach {
+impl fmt::Debug for ApiEndpoint {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        out.debug_struct("Reach")
+        out.debug_struct("ApiEndpoint")
             .field("wire", &self.wire)
             .field("base_url", &address::shown(&self.base_url))
             .field("key_env", &self.key_env)
@@ -98,7 +98,7 @@ pub struct Price {
 
 impl Price {
     /// What this usage costs in micro-dollars, rounded up.
-    pub fn of(&self, usage: crate::Usage) -> u64 {
+    pub fn of(&self, usage: crate::ModelUsage) -> u64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
         let plain = usage.input_tokens - cached - written;
@@ -119,7 +119,7 @@ impl Price {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Usage;
+    use crate::ModelUsage;
 
     #[test]
     fn each_kind_of_token_has_its_price() {
@@ -129,7 +129,7 @@ mod tests {
             cached: Some(300_000),
             cache_write: Some(3_750_000),
         };
-        let usage = Usage {
+        let usage = ModelUsage {
             input_tokens: 1_000_000,
             output_tokens: 100_000,
             cached_tokens: 600_000,
@@ -153,21 +153,21 @@ mod tests {
             output: u64::MAX,
             ..Price::default()
         };
-        let usage = |input_tokens, output_tokens| Usage {
+        let usage = |input_tokens, output_tokens| ModelUsage {
             input_tokens,
             output_tokens,
-            ..Usage::default()
+            ..ModelUsage::default()
         };
         assert_eq!(price.of(usage(0, 0)), 0);
         assert_eq!(price.of(usage(1, 0)), 1);
         assert_eq!(price.of(usage(1_000_001, 0)), 2);
         assert_eq!(price.of(usage(0, u64::MAX)), u64::MAX);
         // A provider that counts more cached tokens than it read is not believed.
-        let odd = Usage {
+        let odd = ModelUsage {
             input_tokens: 10,
             cached_tokens: 50,
             cache_write_tokens: 50,
-            ..Usage::default()
+            ..ModelUsage::default()
         };
         assert_eq!(price.of(odd), 1);
     }

@@ -17,7 +17,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ErrorKind, Native, Part, ProviderError, Request};
+use crate::{ErrorKind, ModelRequest, NativeBlock, Part, ProviderError};
 
 pub use blocks::{ANSWER_BYTES_MAX, BLOCKS_MAX};
 pub use failure::MESSAGE_CHARS_MAX;
@@ -78,7 +78,7 @@ impl Wire {
 
     /// Writes a request. Whatever the history is, what comes out is a conversation that the format
     /// accepts: see `history`.
-    pub fn encode(self, request: &Request) -> Outgoing {
+    pub fn encode(self, request: &ModelRequest) -> Outgoing {
         match self {
             Wire::Responses => responses::encode(request),
             Wire::Chat => chat::encode(request),
@@ -93,10 +93,10 @@ impl Wire {
     pub fn decoder(self, request_model: &str, seed: &str) -> Box<dyn Decode> {
         let origin = self.origin(request_model);
         match self {
-            Wire::Responses => Box::new(responses::Decoder::new(origin, seed)),
-            Wire::Chat => Box::new(chat::Decoder::new(origin, seed)),
-            Wire::Messages => Box::new(messages::Decoder::new(origin, seed)),
-            Wire::Gemini => Box::new(gemini::Decoder::new(origin, seed)),
+            Wire::Responses => Box::new(responses::ResponsesDecoder::new(origin, seed)),
+            Wire::Chat => Box::new(chat::ChatDecoder::new(origin, seed)),
+            Wire::Messages => Box::new(messages::MessagesDecoder::new(origin, seed)),
+            Wire::Gemini => Box::new(gemini::GeminiDecoder::new(origin, seed)),
         }
     }
 
@@ -144,8 +144,8 @@ impl Wire {
 }
 
 /// A JSON value that comes back to where it came from.
-fn native(origin: &str, value: Value) -> Native {
-    Native {
+fn native(origin: &str, value: Value) -> NativeBlock {
+    NativeBlock {
         origin: origin.to_owned(),
         value,
     }

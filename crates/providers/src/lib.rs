@@ -22,7 +22,7 @@ pub use models::Models;
 
 /// What a model is asked.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Request {
+pub struct ModelRequest {
     pub model: String,
     pub system: String,
     pub messages: Vec<Message>,
@@ -32,7 +32,7 @@ pub struct Request {
     pub effort: Option<String>,
     /// The most tokens it may write; the provider's own limit when absent.
     pub max_output_tokens: Option<u64>,
-    pub purpose: Purpose,
+    pub purpose: RequestPurpose,
     /// How often it may be tried at most, where that is fewer than the provider would.
     pub attempts_max: Option<u32>,
     /// The same for all requests of one conversation, so that a provider finds its cached prefix.
@@ -41,7 +41,7 @@ pub struct Request {
 
 /// What an answer is for. Services are not told; the scripted model answers each in its own way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Purpose {
+pub enum RequestPurpose {
     #[default]
     Answer,
     /// The work of a sub-agent.
@@ -69,7 +69,7 @@ pub enum Message {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserMessage {
     pub text: String,
-    pub images: Vec<Image>,
+    pub images: Vec<MessageImage>,
 }
 
 impl Message {
@@ -82,7 +82,7 @@ impl Message {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Image {
+pub enum MessageImage {
     Data {
         /// `image/png` and the like.
         media_type: String,
@@ -94,8 +94,8 @@ pub enum Image {
 /// What a provider wants back as it was when the conversation goes on: an encrypted thought, a
 /// signature. It means nothing to anyone else, so it is sent back only where it came from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Native {
-    /// The wire format and model it came from; see `Request::model` and `format::Wire`.
+pub struct NativeBlock {
+    /// The wire format and model it came from; see `ModelRequest::model` and `format::Wire`.
     pub origin: String,
     pub value: Value,
 }
@@ -104,17 +104,17 @@ pub struct Native {
 pub enum Block {
     Text {
         text: String,
-        native: Option<Native>,
+        native: Option<NativeBlock>,
     },
     Reasoning {
         text: String,
-        native: Option<Native>,
+        native: Option<NativeBlock>,
     },
     ToolCall {
         call_id: String,
         name: String,
         input: Value,
-        native: Option<Native>,
+        native: Option<NativeBlock>,
     },
 }
 
@@ -148,7 +148,7 @@ pub enum Part {
     },
     TextEnd {
         block: u32,
-        native: Option<Native>,
+        native: Option<NativeBlock>,
     },
     /// `summary`: the provider shows a summary, not the reasoning itself.
     ReasoningStart {
@@ -162,7 +162,7 @@ pub enum Part {
     /// A block may end without any text: some providers only show that there was a thought.
     ReasoningEnd {
         block: u32,
-        native: Option<Native>,
+        native: Option<NativeBlock>,
     },
     ToolInputStart {
         block: u32,
@@ -179,7 +179,7 @@ pub enum Part {
         call_id: String,
         name: String,
         input: Value,
-        native: Option<Native>,
+        native: Option<NativeBlock>,
         /// What is wrong with the arguments the model wrote, for the model to read; the call must
         /// not run. `input` is then `{"arguments": "<as written>"}`.
         problem: Option<String>,
@@ -188,20 +188,20 @@ pub enum Part {
     Raw(Value),
     /// Always the last part of a good stream.
     Finish {
-        stop: Stop,
-        usage: Usage,
+        stop: StopCause,
+        usage: ModelUsage,
     },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopCause {
     Stop,
     ToolUse,
     Length,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct ModelUsage {
     /// Everything the model read, cached or not.
     pub input_tokens: u64,
     /// Everything it wrote, reasoning included.
@@ -276,5 +276,5 @@ pub type PartStream = BoxStream<'static, Result<Part, ProviderError>>;
 pub trait Provider: Send + Sync + 'static {
     fn id(&self) -> &str;
     /// Starts one request. An error before the first part may come from here or in the stream.
-    async fn stream(&self, request: Request) -> Result<PartStream, ProviderError>;
+    async fn stream(&self, request: ModelRequest) -> Result<PartStream, ProviderError>;
 }

@@ -1,12 +1,12 @@
 //! Every provider there is: its models, how to reach it, and how one signs in.
 
+mod account_authorizer;
 mod check;
 mod choice;
-mod desk;
-mod key_ring;
 mod live;
 mod options;
-mod shelf;
+mod provider_set;
+mod remote_models;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -17,23 +17,23 @@ use std::sync::Arc;
 use secrecy::SecretString;
 use thiserror::Error;
 
-use crate::catalog::{Catalog, Model};
+use crate::catalog::{Model, ModelCatalog};
 use crate::{Provider, ProviderError, rehearsal};
-use desk::Desk;
-pub use options::Options;
+pub use options::ModelsOptions;
+use remote_models::RemoteModels;
 
 /// The one place to ask for a provider, for what is known of a model, and to sign in.
 pub struct Models {
     scripted: BTreeMap<String, Arc<dyn Provider>>,
     /// Everything that is reached over the network; not there when only scripted ones are wanted.
-    desk: Option<Desk>,
-    /// What is known where there is no desk.
-    alone: Arc<Catalog>,
+    remote: Option<RemoteModels>,
+    /// What is known where nothing is reached.
+    alone: Arc<ModelCatalog>,
 }
 
 /// Which model is used when nobody names one, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct ModelChoice {
     pub provider: String,
     pub model: String,
     /// For people: `OPENAI_API_KEY is set`, `no key and no local model server: …`.
@@ -42,14 +42,14 @@ pub struct Choice {
 
 /// How it stands with the credentials of one provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct CredentialStatus {
     pub provider: String,
-    pub mode: Mode,
+    pub mode: CredentialMode,
     /// There is a credential.
     pub authorized: bool,
     /// The provider has accepted it.
     pub verified: bool,
-    pub account: Option<Account>,
+    pub account: Option<ProviderAccount>,
     /// For people.
     pub message: String,
     /// Saved keys as they may be shown, by sign-in method.
@@ -76,7 +76,7 @@ impl Obstacle {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum CredentialMode {
     Missing,
     Error,
     ApiKey,
@@ -85,14 +85,14 @@ pub enum Mode {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct ProviderAccount {
     pub email: Option<String>,
     pub name: Option<String>,
 }
 
 /// What a person must do to sign in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Challenge {
+pub struct SignInChallenge {
     /// Whether it completes by itself (a browser comes back, a device code is confirmed), or needs
     /// a code to be entered.
     pub needs_code: bool,
@@ -104,8 +104,8 @@ pub struct Challenge {
 
 /// A sign-in that worked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SignedIn {
-    pub mode: Mode,
+pub struct SignInResult {
+    pub mode: CredentialMode,
     pub message: String,
 }
 
@@ -129,15 +129,15 @@ impl Models {
     pub fn scripted(providers: Vec<Arc<dyn Provider>>) -> Self {
         Self {
             scripted: by_id(providers),
-            desk: None,
-            alone: Arc::new(Catalog {
+            remote: None,
+            alone: Arc::new(ModelCatalog {
                 providers: vec![rehearsal::entry()],
             }),
         }
     }
 
     /// Only these, with what a catalog says of their models; for tests of what uses models.
-    pub fn with(providers: Vec<Arc<dyn Provider>>, catalog: Catalog) -> Self {
+    pub fn with(providers: Vec<Arc<dyn Provider>>, catalog: ModelCatalog) -> Self {
         Self {
             alone: Arc::new(catalog),
             ..Self::scripted(providers)
@@ -145,10 +145,10 @@ impl Models {
     }
 
     /// Every provider of the catalog. Nothing is read until it is needed.
-    pub fn open(options: Options) -> Self {
+    pub fn open(options: ModelsOptions) -> Self {
         Self {
             scripted: by_id(options.scripted.clone()),
-            desk: Some(Desk::new(options)),
+            remote: Some(RemoteModels::new(options)),
             alone: Arc::default(),
         }
     }
@@ -156,14 +156,14 @@ impl Models {
     /// A provider, whether or not it is connected: if it is not, its requests say what to do.
     pub fn provider(&self, id: &str) -> Option<Arc<dyn Provider>> {
         let scripted = self.scripted.get(id).cloned();
-        scripted.or_else(|| self.desk.as_ref()?.provider(id))
+        scripted.or_else(|| self.remote.as_ref()?.provider(id))
     }
 
     /// Everything that can be named at this moment, live lists included. A server on this machine
     /// has no models here until it was asked for them.
-    pub fn catalog(&self) -> Arc<Catalog> {
-        match &self.desk {
-            Some(desk) => desk.catalog(),
+    pub fn catalog(&self) -> Arc<ModelCatalog> {
+        match &self.remote {
+            Some(remote) => remote.catalog(),
             None => Arc::clone(&self.alone),
         }
     }
@@ -183,7 +183,7 @@ impl Models {
     pub fn small_model(&self, provider: &str, model: &str) -> Option<String> {
         let catalog = self.catalog();
         let entry = catalog.providers.iter().find(|each| each.id == provider)?;
-        entry.reach.as_ref()?;
+        entry.endpoint.as_ref()?;
         Some(
             entry
                 .small_model
@@ -195,9 +195,9 @@ impl Models {
     /// Whether it can be used right now: a credential is there, or none is needed.
     pub fn connected(&self, provider: &str) -> bool {
         let connected = || {
-            self.desk
+            self.remote
                 .as_ref()
-                .is_some_and(|desk| desk.connected(provider))
+                .is_some_and(|remote| remote.connected(provider))
         };
         self.scripted.contains_key(provider) || connected()
     }
@@ -208,51 +208,58 @@ impl Models {
         if self.scripted.contains_key(provider) {
             return None;
         }
-        match &self.desk {
-            Some(desk) => desk.obstacle(provider).await,
+        match &self.remote {
+            Some(remote) => remote.obstacle(provider).await,
             None => Some(Obstacle::Unknown(format!(
                 "there is no provider {provider:?}"
             ))),
         }
     }
 
-    pub async fn default_model(&self) -> Choice {
-        match &self.desk {
-            Some(desk) => desk.default_model().await,
+    pub async fn default_model(&self) -> ModelChoice {
+        match &self.remote {
+            Some(remote) => remote.default_model().await,
             None => choice::of_nothing(),
         }
     }
 
     /// Asks a provider for its list of models; how many it has. The catalog has them from then on.
     pub async fn refresh(&self, provider: &str) -> Result<usize, ProviderError> {
-        match &self.desk {
-            Some(desk) => desk.refresh(provider).await,
+        match &self.remote {
+            Some(remote) => remote.refresh(provider).await,
             None => Ok(0),
         }
     }
 
     /// What is wrong with the person's own settings, for people; the rest works without them.
     pub fn warnings(&self) -> Vec<String> {
-        self.desk.as_ref().map(Desk::warnings).unwrap_or_default()
+        self.remote
+            .as_ref()
+            .map(RemoteModels::warnings)
+            .unwrap_or_default()
     }
 
     /// The key of a tool (`exa`), saved or of the environment.
     pub fn tool_key(&self, tool: &str) -> Option<SecretString> {
-        self.desk.as_ref()?.tool_key(tool)
+        self.remote.as_ref()?.tool_key(tool)
     }
 
     /// How it stands with every provider. `verify`: asks the providers themselves, with a cheap
     /// request each, all at once and within a few seconds.
-    pub async fn statuses(&self, verify: bool) -> Vec<Status> {
-        match &self.desk {
-            Some(desk) => desk.statuses(verify).await,
+    pub async fn statuses(&self, verify: bool) -> Vec<CredentialStatus> {
+        match &self.remote {
+            Some(remote) => remote.statuses(verify).await,
             None => Vec::new(),
         }
     }
 
     /// Starts a sign-in.
-    pub async fn begin(&self, provider: &str, method: &str) -> Result<Challenge, SignInError> {
-        self.desk(provider)?.begin(provider, method).await
+    pub async fn begin(
+        &self,
+        provider: &str,
+        method: &str,
+    ) -> Result<SignInChallenge, SignInError> {
+        self.remote(provider)?.begin(provider, method).await
     }
 
     /// Waits for the sign-in that was begun, or completes it with the code a person entered.
@@ -261,8 +268,8 @@ impl Models {
         provider: &str,
         method: &str,
         code: Option<&str>,
-    ) -> Result<SignedIn, SignInError> {
-        self.desk(provider)?.finish(provider, method, code).await
+    ) -> Result<SignInResult, SignInError> {
+        self.remote(provider)?.finish(provider, method, code).await
     }
 
     /// Saves a key.
@@ -271,18 +278,18 @@ impl Models {
         provider: &str,
         method: &str,
         key: SecretString,
-    ) -> Result<SignedIn, SignInError> {
-        self.desk(provider)?.set_key(provider, method, key).await
+    ) -> Result<SignInResult, SignInError> {
+        self.remote(provider)?.set_key(provider, method, key).await
     }
 
     /// Forgets what was saved for a provider; whether there was anything.
     pub async fn sign_out(&self, provider: &str) -> Result<bool, SignInError> {
-        self.desk(provider)?.sign_out(provider).await
+        self.remote(provider)?.sign_out(provider).await
     }
 
-    fn desk(&self, provider: &str) -> Result<&Desk, SignInError> {
-        let desk = self.desk.as_ref();
-        desk.ok_or_else(|| SignInError::UnknownProvider(provider.to_owned()))
+    fn remote(&self, provider: &str) -> Result<&RemoteModels, SignInError> {
+        let remote = self.remote.as_ref();
+        remote.ok_or_else(|| SignInError::UnknownProvider(provider.to_owned()))
     }
 }
 

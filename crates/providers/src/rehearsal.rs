@@ -12,11 +12,11 @@ mod script;
 use async_trait::async_trait;
 
 use crate::{
-    Message, PartStream, Provider, ProviderError, Purpose, Request, ToolResult, UserMessage,
-    catalog,
+    Message, ModelRequest, PartStream, Provider, ProviderError, RequestPurpose, ToolResult,
+    UserMessage, catalog,
 };
-use act::{Act, Kind, Source};
-pub use script::{Script, ScriptError};
+use act::{Act, DeltaSource, WrittenBlock};
+pub use script::{RehearsalScript, ScriptError};
 
 /// The id of this provider.
 pub const ID: &str = "rehearsal";
@@ -30,18 +30,18 @@ pub const HOW_TO_CONNECT: &str = "To use a real model, run `dragoman auth login`
     as Ollama.";
 
 /// What the catalog says of it. It costs nothing.
-pub fn entry() -> catalog::Provider {
+pub fn entry() -> catalog::ProviderInfo {
     let model = |id: &&str| catalog::Model {
         id: (*id).to_owned(),
         name: "Rehearsal".to_owned(),
         price: Some(catalog::Price::default()),
         ..catalog::Model::default()
     };
-    catalog::Provider {
+    catalog::ProviderInfo {
         id: ID.to_owned(),
         name: "Rehearsal".to_owned(),
         auth: Vec::new(),
-        reach: None,
+        endpoint: None,
         models: MODELS.iter().map(model).collect(),
         small_model: None,
     }
@@ -50,15 +50,15 @@ pub fn entry() -> catalog::Provider {
 /// The built-in model that follows a script, or, without one, shows what the server can do.
 #[derive(Clone, Debug, Default)]
 pub struct Rehearsal {
-    script: Option<Script>,
+    script: Option<RehearsalScript>,
 }
 
 impl Rehearsal {
-    pub fn new(script: Option<Script>) -> Rehearsal {
+    pub fn new(script: Option<RehearsalScript>) -> Rehearsal {
         Rehearsal { script }
     }
 
-    fn acts(&self, place: &Place<'_>, request: &Request) -> Vec<Act> {
+    fn acts(&self, place: &ScriptPosition<'_>, request: &ModelRequest) -> Vec<Act> {
         match &self.script {
             Some(script) => script
                 .acts(place, request.purpose)
@@ -74,14 +74,14 @@ impl Provider for Rehearsal {
         ID
     }
 
-    async fn stream(&self, request: Request) -> Result<PartStream, ProviderError> {
-        let place = Place::of(&request);
+    async fn stream(&self, request: ModelRequest) -> Result<PartStream, ProviderError> {
+        let place = ScriptPosition::of(&request);
         let acts = match request.purpose {
-            Purpose::Answer | Purpose::Task => self.acts(&place, &request),
-            Purpose::Summary => vec![summary(&request)],
-            Purpose::Title => vec![Act::write(
-                Kind::Text,
-                Source::Words("Rehearsal".to_owned()),
+            RequestPurpose::Answer | RequestPurpose::Task => self.acts(&place, &request),
+            RequestPurpose::Summary => vec![summary(&request)],
+            RequestPurpose::Title => vec![Act::write(
+                WrittenBlock::Text,
+                DeltaSource::Words("Rehearsal".to_owned()),
             )],
         };
         if let Some(Act::Fail(error) | Act::Full(error)) = acts.first() {
@@ -92,7 +92,7 @@ impl Provider for Rehearsal {
 }
 
 /// Where a request stands in its conversation.
-struct Place<'a> {
+struct ScriptPosition<'a> {
     /// How many user messages there are; the first turn is 1.
     turn: usize,
     /// How many answers the model already gave in this turn.
@@ -105,9 +105,9 @@ struct Place<'a> {
     summarised: bool,
 }
 
-impl Place<'_> {
-    fn of(request: &Request) -> Place<'_> {
-        let mut place = Place {
+impl ScriptPosition<'_> {
+    fn of(request: &ModelRequest) -> ScriptPosition<'_> {
+        let mut place = ScriptPosition {
             turn: 0,
             step: 0,
             user: "",
@@ -121,7 +121,7 @@ impl Place<'_> {
                         Some((turn, step)) => (turn, step, true),
                         None => (place.turn + 1, 0, place.summarised),
                     };
-                    place = Place {
+                    place = ScriptPosition {
                         turn,
                         step,
                         user: text,
@@ -161,7 +161,7 @@ impl Place<'_> {
 }
 
 /// A summary of a rehearsed conversation only says where in the script it was.
-fn summary(request: &Request) -> Act {
+fn summary(request: &ModelRequest) -> Act {
     let record = request.messages.iter().find_map(|message| match message {
         Message::User(said) => Some(said.text.as_str()),
         Message::Assistant(_) | Message::ToolResults(_) => None,
@@ -171,7 +171,7 @@ fn summary(request: &Request) -> Act {
     let since = record.rfind("User: ").map_or("", |at| &record[at..]);
     let step = since.matches("Result of ").count();
     let text = format!("{REMEMBERED}{turn}, step {step}.");
-    Act::write(Kind::Text, Source::Words(text))
+    Act::write(WrittenBlock::Text, DeltaSource::Words(text))
 }
 
 const REMEMBERED: &str = "Rehearsed up to turn ";
@@ -185,14 +185,14 @@ fn remembered(text: &str) -> Option<(usize, usize)> {
 }
 
 /// Said where the conversation is longer than the script.
-fn script_ended(place: &Place<'_>) -> Act {
+fn script_ended(place: &ScriptPosition<'_>) -> Act {
     let text = format!(
         "The rehearsal script has ended: it has no answer for turn {}, step {}. \
          Add one to the script, or make its last turn `turn *`.",
         place.turn,
         place.step + 1
     );
-    Act::write(Kind::Text, Source::Words(text))
+    Act::write(WrittenBlock::Text, DeltaSource::Words(text))
 }
 
 #[cfg(test)]

@@ -2,17 +2,17 @@
 //! what services do in real life (limits, overload, broken and silent connections).
 
 mod address;
-mod answer;
+mod attempt_error;
 mod attempts;
 pub(crate) mod client;
 mod exchange;
 mod gate;
 mod policy;
 mod request;
+mod response_stream;
 mod retry_after;
 mod secrets;
 mod sse;
-mod trouble;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,27 +22,27 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use secrecy::SecretString;
 
-use crate::catalog::{self, Reach};
+use crate::catalog::{self, ApiEndpoint};
 use crate::format::{Decode, Outgoing, Wire};
-use crate::{ErrorKind, PartStream, Provider, ProviderError, Request};
+use crate::{ErrorKind, ModelRequest, PartStream, Provider, ProviderError};
+use attempt_error::{AttemptError, ErrorContext, Retry};
 use attempts::Attempts;
 use gate::Gate;
-pub use policy::Policy;
+pub use policy::RetryPolicy;
 use request::Prepared;
-use trouble::{Again, Trouble, Voice};
 
 /// Where a request goes and what it carries; asked anew for every request, so that a key saved or
 /// a token renewed a moment ago is used.
 #[async_trait]
-pub trait Access: Send + Sync {
+pub trait Authorizer: Send + Sync {
     /// `renew`: the last credential was not accepted; asked at most once in a request, and only
-    /// when its ticket was renewable. An error is told as it is.
-    async fn access(&self, renew: bool) -> Result<Ticket, ProviderError>;
+    /// when its authorization was renewable. An error is told as it is.
+    async fn access(&self, renew: bool) -> Result<Authorization, ProviderError>;
 }
 
 /// What lets one request in.
 #[derive(Clone)]
-pub struct Ticket {
+pub struct Authorization {
     pub base_url: String,
     /// The credential as headers. Sent as sensitive, and masked in whatever the provider says.
     pub headers: Vec<(String, SecretString)>,
@@ -50,10 +50,10 @@ pub struct Ticket {
     pub renewable: bool,
 }
 
-impl fmt::Debug for Ticket {
+impl fmt::Debug for Authorization {
     /// Without the base URL, which may hold a password.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Ticket")
+        out.debug_struct("Authorization")
             .field("headers", &self.headers)
             .field("renewable", &self.renewable)
             .finish_non_exhaustive()
@@ -62,7 +62,7 @@ impl fmt::Debug for Ticket {
 
 /// The pure half of a provider: a wire format, or in tests something smaller.
 pub(crate) trait Codec: Send + Sync {
-    fn encode(&self, request: &Request) -> Outgoing;
+    fn encode(&self, request: &ModelRequest) -> Outgoing;
     /// `seed` differs for every request.
     fn decoder(&self, model: &str, seed: &str) -> Box<dyn Decode>;
     fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String);
@@ -71,7 +71,7 @@ pub(crate) trait Codec: Send + Sync {
 }
 
 impl Codec for Wire {
-    fn encode(&self, request: &Request) -> Outgoing {
+    fn encode(&self, request: &ModelRequest) -> Outgoing {
         Wire::encode(*self, request)
     }
 
@@ -91,23 +91,23 @@ impl Codec for Wire {
 /// One provider of the catalog, reached over the network. Its clones share everything.
 #[derive(Clone)]
 pub struct Remote {
-    service: Arc<Service>,
+    service: Arc<RemoteService>,
 }
 
 /// What all requests of one provider share.
-pub(crate) struct Service {
+pub(crate) struct RemoteService {
     id: String,
     name: String,
-    reach: Reach,
+    endpoint: ApiEndpoint,
     codec: Arc<dyn Codec>,
-    access: Arc<dyn Access>,
-    policy: Policy,
+    access: Arc<dyn Authorizer>,
+    policy: RetryPolicy,
     gate: Gate,
 }
 
-impl Service {
-    fn voice(&self, model: Option<&str>) -> Voice {
-        Voice {
+impl RemoteService {
+    fn error_context(&self, model: Option<&str>) -> ErrorContext {
+        ErrorContext {
             id: self.id.clone(),
             name: self.name.clone(),
             model: model.map(str::to_owned),
@@ -118,26 +118,26 @@ impl Service {
 impl Remote {
     /// Nothing for a provider that is not reached over the network.
     pub fn new(
-        provider: &catalog::Provider,
-        access: Arc<dyn Access>,
-        policy: Policy,
+        provider: &catalog::ProviderInfo,
+        access: Arc<dyn Authorizer>,
+        policy: RetryPolicy,
     ) -> Option<Self> {
-        let reach = provider.reach.clone()?;
-        let codec = Arc::new(reach.wire);
-        Some(Self::with_codec(provider, reach, codec, access, policy))
+        let endpoint = provider.endpoint.clone()?;
+        let codec = Arc::new(endpoint.wire);
+        Some(Self::with_codec(provider, endpoint, codec, access, policy))
     }
 
     fn with_codec(
-        provider: &catalog::Provider,
-        reach: Reach,
+        provider: &catalog::ProviderInfo,
+        endpoint: ApiEndpoint,
         codec: Arc<dyn Codec>,
-        access: Arc<dyn Access>,
-        policy: Policy,
+        access: Arc<dyn Authorizer>,
+        policy: RetryPolicy,
     ) -> Self {
-        let service = Service {
+        let service = RemoteService {
             id: provider.id.clone(),
             name: provider.name.clone(),
-            reach,
+            endpoint,
             codec,
             access,
             policy,
@@ -152,18 +152,18 @@ impl Remote {
     /// for a look at whether a key is accepted, and for lists of models.
     pub async fn get(&self, path: &str, limit: Duration) -> Result<Vec<u8>, ProviderError> {
         let service = &self.service;
-        let ticket = service.access.access(false).await?;
-        let trouble = match service.fetch(path, &ticket, limit).await {
+        let authorization = service.access.access(false).await?;
+        let failure = match service.fetch(path, &authorization, limit).await {
             Ok(body) => return Ok(body),
-            Err(trouble) => trouble,
+            Err(failure) => failure,
         };
-        let renew = trouble.status == Some(401) && ticket.renewable;
-        if !renew && trouble.again != Again::AtOnce {
-            return Err(service.voice(None).error(trouble, 1));
+        let renew = failure.status == Some(401) && authorization.renewable;
+        if !renew && failure.again != Retry::AtOnce {
+            return Err(service.error_context(None).error(failure, 1));
         }
-        let ticket = service.access.access(renew).await?;
-        let fetched = service.fetch(path, &ticket, limit).await;
-        fetched.map_err(|trouble: Trouble| service.voice(None).error(trouble, 1))
+        let authorization = service.access.access(renew).await?;
+        let fetched = service.fetch(path, &authorization, limit).await;
+        fetched.map_err(|failure: AttemptError| service.error_context(None).error(failure, 1))
     }
 }
 
@@ -173,7 +173,7 @@ impl Provider for Remote {
         &self.service.id
     }
 
-    async fn stream(&self, request: Request) -> Result<PartStream, ProviderError> {
+    async fn stream(&self, request: ModelRequest) -> Result<PartStream, ProviderError> {
         let Outgoing {
             path,
             headers,

@@ -9,8 +9,8 @@ use std::time::Instant;
 use anyhow::{Context, anyhow, bail};
 use engine::Engine;
 use providers::Models;
-use providers::models::Options;
-use providers::rehearsal::{Rehearsal, Script};
+use providers::models::ModelsOptions;
+use providers::rehearsal::{Rehearsal, RehearsalScript};
 use store::SharedStore;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -27,9 +27,6 @@ use crate::limits::{GOODBYE_MAX, STOP_GRACE, STOP_SLACK};
 use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
 use crate::{database, home};
-
-/// The folder in a workspace that holds its settings.
-pub const WORKSPACE_DATA: &str = ".cowork";
 
 /// What a server is started with. What the engine decides by lies in its own part, so that each
 /// setting has one field.
@@ -64,10 +61,7 @@ impl Settings {
             allow_origins: Vec::new(),
             raw_parts: false,
             rehearsal: None,
-            engine: engine::Config {
-                workspace_data: PathBuf::from(WORKSPACE_DATA),
-                ..engine::Config::new(directory, home)
-            },
+            engine: engine::Config::new(directory, home),
         }
     }
 }
@@ -311,7 +305,8 @@ fn policy(home: &Path) -> anyhow::Result<Policy> {
 
 /// Where skills lie that do not come with a workspace, the strongest first.
 fn skills(home: &Path) -> Vec<PathBuf> {
-    let user = std::env::home_dir().map(|user| user.join(".agent/skills"));
+    let user =
+        std::env::home_dir().map(|user| user.join(tools::folders::OTHER_AGENTS).join("skills"));
     [home.join("skills")].into_iter().chain(user).collect()
 }
 
@@ -323,10 +318,10 @@ fn private(settings: &Settings) -> Vec<PathBuf> {
         .collect()
 }
 
-fn script(path: &Path) -> anyhow::Result<Script> {
+fn script(path: &Path) -> anyhow::Result<RehearsalScript> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the rehearsal script {}", path.display()))?;
-    Script::parse(&text).context("the rehearsal script cannot be used")
+    RehearsalScript::parse(&text).context("the rehearsal script cannot be used")
 }
 
 fn assemble(
@@ -342,7 +337,7 @@ fn assemble(
         );
     }
     let script = settings.rehearsal.as_deref().map(script).transpose()?;
-    let mut options = Options::of_process(home);
+    let mut options = ModelsOptions::of_process(home);
     options.scripted.push(Arc::new(Rehearsal::new(script)));
     let models = Arc::new(Models::open(options));
     let policy = policy(home)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
 use engine::VaultPlace;
-use store::sqlite::{self, Found, SqliteStore};
+use store::sqlite::{self, DatabasePresence, SqliteStore};
 use store::{SharedStore, StoreError};
 
 /// The name that clients of the cowork family know, so another program may have it already.
@@ -30,7 +30,7 @@ pub fn open(home: &Path, label: &str) -> anyhow::Result<SharedStore> {
 
 /// The database of a data directory, if there is one.
 pub fn existing(home: &Path) -> Option<PathBuf> {
-    let is_ours = |path: &PathBuf| matches!(sqlite::find(path), Ok(Found::Ours));
+    let is_ours = |path: &PathBuf| matches!(sqlite::find(path), Ok(DatabasePresence::Ours));
     [USUAL, BESIDE]
         .map(|name| home.join(name))
         .into_iter()
@@ -45,12 +45,12 @@ fn place(home: &Path) -> anyhow::Result<PathBuf> {
         return Ok(usual);
     };
     match (here, there) {
-        (Found::Ours, _) => Ok(usual),
-        (Found::Lost(what), _) => Err(damaged(&usual, what)),
+        (DatabasePresence::Ours, _) => Ok(usual),
+        (DatabasePresence::Lost(what), _) => Err(damaged(&usual, what)),
         // The other program's file went away, or is yet to come: ours stays where it is.
-        (_, Found::Ours) => Ok(beside),
-        (_, Found::Lost(what)) => Err(damaged(&beside, what)),
-        (Found::Other(what), Found::Nothing | Found::Empty) => {
+        (_, DatabasePresence::Ours) => Ok(beside),
+        (_, DatabasePresence::Lost(what)) => Err(damaged(&beside, what)),
+        (DatabasePresence::Other(what), DatabasePresence::Nothing | DatabasePresence::Empty) => {
             // Owners come with a database: if it is not the one beside, it was this one.
             if !beside.exists() && home.join(sqlite::OWNERS).exists() {
                 return Err(damaged(&usual, sqlite::OVERWRITTEN));
@@ -61,25 +61,27 @@ fn place(home: &Path) -> anyhow::Result<PathBuf> {
             );
             Ok(beside)
         }
-        (Found::Other(what), Found::Other(_)) => bail!(
+        (DatabasePresence::Other(what), DatabasePresence::Other(_)) => bail!(
             "{} and {} both belong to other programs (the first is {what}); choose another data \
              directory with --home or DRAGOMAN_HOME",
             usual.display(),
             beside.display()
         ),
-        (found @ (Found::Nothing | Found::Empty), _) => match has_traces(home, &found) {
-            true => Err(damaged(&usual, sqlite::GONE)),
-            false => Ok(usual),
-        },
+        (found @ (DatabasePresence::Nothing | DatabasePresence::Empty), _) => {
+            match has_traces(home, &found) {
+                true => Err(damaged(&usual, sqlite::GONE)),
+                false => Ok(usual),
+            }
+        }
     }
 }
 
 /// Whether a data directory without a database once had one: it left checkpoints of its threads, or
 /// the locks of its owners.
-fn has_traces(home: &Path, found: &Found) -> bool {
+fn has_traces(home: &Path, found: &DatabasePresence) -> bool {
     let vaults = std::fs::read_dir(VaultPlace::root(home));
     let vaults = vaults.is_ok_and(|mut vaults| vaults.next().is_some());
-    vaults || (*found == Found::Nothing && home.join(sqlite::OWNERS).exists())
+    vaults || (*found == DatabasePresence::Nothing && home.join(sqlite::OWNERS).exists())
 }
 
 /// What is wrong, and what to do.

@@ -38,11 +38,11 @@ fn refuse(answer: impl IntoResponse) -> Box<Response> {
 
 /// A refusal of which nothing was logged yet, and why it is one.
 #[derive(Clone, Copy)]
-struct Reason(&'static str);
+struct LoggedReason(&'static str);
 
 fn refuse_for(reason: &'static str, answer: impl IntoResponse) -> Box<Response> {
     let mut answer = answer.into_response();
-    answer.extensions_mut().insert(Reason(reason));
+    answer.extensions_mut().insert(LoggedReason(reason));
     Box::new(answer)
 }
 
@@ -82,7 +82,7 @@ pub async fn check(
         }
         Err(refusal) => *refusal,
     };
-    if let Some(Reason(reason)) = response.extensions_mut().remove() {
+    if let Some(LoggedReason(reason)) = response.extensions_mut().remove() {
         log_refusal(&site, &arrival, response.status(), reason);
     }
     // Nothing here is what a browser guesses it to be.

@@ -8,7 +8,7 @@ use anyhow::Context;
 use store::sqlite::OWNERS;
 
 /// The name that the data directory has by itself.
-pub const USUAL_NAME: &str = ".cowork";
+pub const USUAL_NAME: &str = tools::folders::OWN;
 
 const PRIVATE: u32 = 0o700;
 const OTHERS: u32 = 0o077;

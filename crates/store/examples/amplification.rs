@@ -1,14 +1,14 @@
 //! Measures how many bytes reach the disk for each byte of history: 150 turns, each with one
 //! event of 30 KB and small ones around it, in five commits.
 //!
-//! `cargo run -p store --example amplification [page bytes]`
+//! `cargo run -p store --features testing --example amplification [page bytes]`
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use store::sqlite::SqliteStore;
-use store::story::{a_batch, a_thread, an_entry};
+use store::testing::story::{a_batch, a_thread, an_entry};
 use store::{Batch, Store, StoredEvent};
 use vocabulary::{Seq, Thread, Timestamp};
 

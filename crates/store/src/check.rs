@@ -6,14 +6,14 @@ use crate::{Batch, Lease, Result, StoreError};
 
 /// How one thread's log stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct LogHead {
     pub last_seq: Seq,
     pub high_water: Seq,
 }
 
-impl Head {
+impl LogHead {
     /// How the log will stand once `batch` is in it, or why the batch cannot enter.
-    pub(crate) fn after(self, lease: Lease, expected: Seq, batch: &Batch) -> Result<Head> {
+    pub(crate) fn after(self, lease: Lease, expected: Seq, batch: &Batch) -> Result<LogHead> {
         if expected != self.last_seq {
             return Err(StoreError::OutOfStep {
                 expected,
@@ -40,7 +40,7 @@ impl Head {
                 return Err(malformed("an entry points to none of its events"));
             }
         }
-        Ok(Head {
+        Ok(LogHead {
             last_seq,
             high_water: self.high_water.max(batch.high_water).max(last_seq),
         })

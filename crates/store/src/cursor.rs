@@ -31,9 +31,4 @@ impl Cursor {
     pub(crate) fn text(self) -> String {
         format!("{}.{}", self.updated_at.millis(), self.id)
     }
-
-    /// Sorts as the list does.
-    pub(crate) fn sort_key(self) -> (std::cmp::Reverse<Timestamp>, ThreadId) {
-        (std::cmp::Reverse(self.updated_at), self.id)
-    }
 }

@@ -1,4 +1,4 @@
-//! Keeps the log, the threads and the settings: one trait, memory and SQLite.
+//! Keeps the log, the threads and the settings: one trait and SQLite.
 //!
 //! A store knows nothing of turns or models. It keeps, per thread, an append-only log of durable
 //! events, one small state row, and a projection of transcript entries that only points into the
@@ -13,11 +13,10 @@ use vocabulary::{ItemId, Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp
 
 mod check;
 mod cursor;
-pub mod faulty;
-pub mod memory;
 mod records;
 pub mod sqlite;
-pub mod story;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -116,7 +115,7 @@ pub struct Receipt {
 
 /// What waking a thread needs. The log itself is not read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
+pub struct LoadedThread {
     pub thread: Thread,
     pub state: Bytes,
     /// The last durable event.
@@ -170,7 +169,7 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets a thread and everything of it but the lease. `false`: there was none.
     async fn delete(&self, lease: Lease) -> Result<bool>;
 
-    async fn load(&self, thread: ThreadId) -> Result<Option<Loaded>>;
+    async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>>;
     /// Durable events with `after < seq`, oldest first, at most `limit`.
     async fn events(&self, thread: ThreadId, after: Seq, limit: u32) -> Result<Vec<StoredEvent>>;
     /// The last `limit` durable events with `seq <= upto`, oldest first.

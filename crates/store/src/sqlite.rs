@@ -24,12 +24,12 @@ use rusqlite::ErrorCode;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, Loaded, Receipt, Record, RecordChange, RecordKind,
-    Records, Result, Store, StoreError, StoredEvent, ThreadPage,
+    Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
+    RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 use leases::Owner;
 pub use open::APPLICATION_ID;
-pub use presence::{Found, GONE, OVERWRITTEN, OWNERS, find};
+pub use presence::{DatabasePresence, GONE, OVERWRITTEN, OWNERS, find};
 use reader::Readers;
 use writer::Writer;
 
@@ -143,7 +143,7 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn load(&self, thread: ThreadId) -> Result<Option<Loaded>> {
+    async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>> {
         self.readers.run(move |db| queries::load(db, thread)).await
     }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use vocabulary::Seq;
 
-use crate::faulty::{Fault, Faulty};
-use crate::memory::{MemoryStore, MemoryWorld};
 use crate::sqlite::SqliteStore;
-use crate::story::{a_batch, a_thread, tell};
+use crate::testing::faulty::{Fault, Faulty};
+use crate::testing::memory::{MemoryStore, MemoryWorld};
+use crate::testing::story::{a_batch, a_thread, tell};
 use crate::{Batch, SharedStore, Store, StoreError};
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-pub use config::{Setting, parse as parse_config};
+pub use config::{GitSetting, parse as parse_config};
 pub use index::gitlinks as parse_gitlinks;
 
 /// Larger settings are not read; nobody writes such by hand.
@@ -122,7 +122,7 @@ fn has_hooks(directory: &Path) -> bool {
 
 /// Whether nothing in a new repository's files runs anything: as `git init` makes it.
 pub(crate) fn is_plain(git_dir: &Path) -> bool {
-    let plain_setting = |setting: &Setting| match setting.section.as_str() {
+    let plain_setting = |setting: &GitSetting| match setting.section.as_str() {
         "core" => matches!(
             setting.name.as_str(),
             "repositoryformatversion"
@@ -223,7 +223,7 @@ fn named_program(repository: &Repository, depth: Depth) -> Option<String> {
 
 /// Whether a setting makes one of the reading commands run a program. Some only do so with other
 /// settings or options: those are common nowhere, so they all count.
-fn runs(setting: &Setting, depth: Depth) -> bool {
+fn runs(setting: &GitSetting, depth: Depth) -> bool {
     let is_program = !setting.is_boolean();
     match (setting.section.as_str(), setting.name.as_str()) {
         ("core", "fsmonitor") => is_program,
@@ -246,7 +246,7 @@ fn runs(setting: &Setting, depth: Depth) -> bool {
 }
 
 /// The settings of one file; none if it is not there.
-fn settings(file: &Path) -> Result<Vec<Setting>, String> {
+fn settings(file: &Path) -> Result<Vec<GitSetting>, String> {
     match read_up_to(file, CONFIG_BYTES_MAX) {
         Ok(None) => Ok(Vec::new()),
         Ok(Some(bytes)) => {

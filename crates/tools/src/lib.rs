@@ -14,6 +14,7 @@ mod ask;
 mod bash;
 mod change;
 mod edit;
+pub mod folders;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod git;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::change::Draft;
+use crate::folders::{OTHER_AGENTS, OWN};
 use crate::held::Place;
 use crate::input::{Fields, blocking};
 use crate::path::{self, Private};
@@ -20,8 +21,6 @@ use crate::seen::Seen;
 use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, protected, spill, text};
 
 const NAME: &str = "memory";
-const OWN: &str = ".cowork";
-const FOREIGN: &str = ".agent";
 /// The note that is always at hand.
 const HOT: &str = "AGENT";
 const KEY_CHARS_MAX: usize = 100;
@@ -140,7 +139,7 @@ fn inner(directory: &str, key: &str) -> String {
 }
 
 fn read(scope: &Scope, seen: &Seen, key: &str) -> Result<String, Failure> {
-    for directory in [OWN, FOREIGN] {
+    for directory in [OWN, OTHER_AGENTS] {
         if let Some(note) = load(scope, Some(seen), &inner(directory, key))? {
             return Ok(match note.is_empty() {
                 true => format!("[the note {key} is empty]"),
@@ -200,7 +199,7 @@ fn write(scope: &Scope, seen: &Seen, key: &str, content: &str) -> Result<String,
 /// The keys of all notes, ours and others'.
 fn keys(scope: &Scope) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
-    for directory in [OWN, FOREIGN] {
+    for directory in [OWN, OTHER_AGENTS] {
         if let Ok(Some(_)) = load(scope, None, &inner(directory, HOT)) {
             keys.insert(HOT.to_owned());
         }
@@ -220,7 +219,7 @@ fn search(scope: &Scope, query: &str) -> String {
     let mut lines = Vec::new();
     for key in keys(scope) {
         // Ours stands for another of the same name, as it does for read.
-        let note = [OWN, FOREIGN]
+        let note = [OWN, OTHER_AGENTS]
             .iter()
             .find_map(|directory| load(scope, None, &inner(directory, &key)).ok().flatten());
         for (index, line) in note.unwrap_or_default().lines().enumerate() {

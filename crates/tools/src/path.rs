@@ -7,6 +7,7 @@
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+use crate::folders::GUARDED;
 use crate::{Failure, Scope};
 
 /// The longest path that is taken.
@@ -15,10 +16,6 @@ pub(crate) const PATH_CHARS_MAX: usize = 4096;
 /// Where the workspaces lie that the server makes itself, below its own data. Each is open to its own
 /// threads, although the data around it is private; so what lies there is a workspace and nothing else.
 pub const WORKSPACES: &str = "workspaces";
-
-/// Directories of the workspace that tell the server and its agents what to do. Who writes there
-/// decides what is allowed, so no file tool does.
-const SETTINGS: [&str; 2] = [".cowork", ".agent"];
 
 /// The canonical path of `given`, if it lies where `tool` may read. The file need not exist.
 pub fn resolve(tool: &str, scope: &Scope, given: &str) -> Result<PathBuf, Failure> {
@@ -103,7 +100,8 @@ pub(crate) fn resolve_to_change(
             "{tool} blocked: {given} belongs to git; change it with a git command"
         )));
     }
-    if SETTINGS.iter().any(|name| has(name)) {
+    // Who writes there decides what is allowed, so no file tool does.
+    if GUARDED.iter().any(|name| has(name)) {
         return Err(Failure::Error(format!(
             "{tool} blocked: {given} holds settings that only the user changes; for notes use the \
              memory tool"

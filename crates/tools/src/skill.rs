@@ -11,14 +11,15 @@ use serde_json::{Value, json};
 
 use vocabulary::{Effects, Subject, ToolOutput};
 
+use crate::folders::GUARDED;
 use crate::input::{Fields, blocking};
 use crate::path::{self, Shown};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, Trusted, held, spill};
 use front::{NAME_CHARS_MAX, is_name};
 
 const FILE: &str = "SKILL.md";
-/// Where a workspace keeps its skills, the first wins.
-const PROJECT: [&str; 2] = [".cowork/skills", ".agent/skills"];
+/// In a folder of settings, where the skills are.
+const SKILLS: &str = "skills";
 /// A longer skill is not taken.
 const SKILL_BYTES_MAX: u64 = 256 * 1024;
 /// How many names are told when one was not found.
@@ -127,8 +128,8 @@ type Project = (PathBuf, PathBuf);
 
 /// The skill's file in the workspace, if it has one.
 fn project(scope: &Scope, name: &str) -> Result<Option<Project>, Failure> {
-    for tier in PROJECT {
-        let path = format!("{tier}/{name}/{FILE}");
+    for folder in GUARDED {
+        let path = format!("{folder}/{SKILLS}/{name}/{FILE}");
         let file = path::resolve("skill", scope, &path)?;
         if file.is_file() {
             return Ok(Some((path.into(), file)));
@@ -162,7 +163,7 @@ fn content(file: &Path) -> Result<String, Failure> {
 fn not_found(scope: &Scope, name: &str) -> Failure {
     let mut tiers: Vec<PathBuf> = scope.skills.clone();
     if scope.trusted {
-        tiers.extend(PROJECT.iter().map(|tier| scope.directory.join(tier)));
+        tiers.extend(GUARDED.map(|folder| scope.directory.join(folder).join(SKILLS)));
     }
     let mut names = BTreeSet::new();
     for tier in tiers {
@@ -209,10 +210,11 @@ mod tests {
         /// Every skill of the workspace with the content that it has now.
         fn as_they_are(&self) -> Trusted {
             let mut files = std::collections::BTreeMap::new();
-            for tier in PROJECT {
-                let entries = std::fs::read_dir(self.scratch.path(tier));
+            for folder in GUARDED {
+                let tier = Path::new(folder).join(SKILLS);
+                let entries = std::fs::read_dir(self.scratch.path("").join(&tier));
                 for entry in entries.into_iter().flatten().flatten() {
-                    let path = Path::new(tier).join(entry.file_name()).join(FILE);
+                    let path = tier.join(entry.file_name()).join(FILE);
                     let content = std::fs::read(self.scratch.path("").join(&path)).unwrap();
                     files.insert(path, blake3::hash(&content));
                 }

@@ -71,13 +71,13 @@ pub struct ToolEvent {
 impl Serialize for ToolEvent {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Whole<'a> {
+        struct WholeCall<'a> {
             tag: &'a StreamTag,
             call: &'a ToolCall,
             what: &'a ToolFact,
         }
         #[derive(Serialize)]
-        struct Referring<'a> {
+        struct ReferringCall<'a> {
             tag: &'a StreamTag,
             call: crate::CallRef,
             what: &'a ToolFact,
@@ -86,7 +86,7 @@ impl Serialize for ToolEvent {
         match what {
             ToolFact::Planned { .. } => {
                 let call = &self.call;
-                Whole { tag, call, what }.serialize(out)
+                WholeCall { tag, call, what }.serialize(out)
             }
             ToolFact::Reached
             | ToolFact::Started
@@ -94,7 +94,7 @@ impl Serialize for ToolEvent {
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => {
                 let call = crate::CallRef::from(&*self.call);
-                Referring { tag, call, what }.serialize(out)
+                ReferringCall { tag, call, what }.serialize(out)
             }
         }
     }

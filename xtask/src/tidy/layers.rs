@@ -3,16 +3,17 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 11] = [
+const TABLE: [(&str, &[&str]); 12] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
         "engine",
-        &["vocabulary", "store", "providers", "tools", "checkpoints"],
+        &["vocabulary", "store", "providers", "tools", "snapshots"],
     ),
     ("providers", &[]),
     ("tools", &["vocabulary"]),
     ("checkpoints", &[]),
+    ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
     (
         "server",
@@ -44,8 +45,9 @@ const TABLE: [(&str, &[&str]); 11] = [
 
 /// In tests every crate may also use this one.
 const TESTKIT: &str = "testkit";
-/// In tests these crates may also use those: transcripts are held against the schemas.
-const IN_TESTS: [(&str, &str); 1] = [("cli", "dialects")];
+/// In tests these crates may also use those: transcripts are held against the schemas, and what a
+/// crate does through another is looked at there.
+const IN_TESTS: [(&str, &str); 2] = [("cli", "dialects"), ("engine", "checkpoints")];
 
 pub fn check(manifests: &[(String, String)]) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -65,6 +67,12 @@ fn check_manifest(path: &str, text: &str, findings: &mut Vec<Finding>) {
         return;
     };
     for (section, dependency, line) in dependencies(text) {
+        if !section.ends_with("dev-dependencies") && asks_for_testing(text, line) {
+            let what = format!(
+                "`{dependency}` with the feature `testing` in [{section}]; what is made for tests belongs in [dev-dependencies]"
+            );
+            findings.push(Finding::error(path, line, what));
+        }
         let ours = TABLE.iter().any(|(known, _)| *known == dependency);
         let dev = section.ends_with("dev-dependencies")
             && (dependency == TESTKIT || IN_TESTS.contains(&(name, dependency)));
@@ -76,6 +84,12 @@ fn check_manifest(path: &str, text: &str, findings: &mut Vec<Finding>) {
             findings.push(Finding::error(path, line, what));
         }
     }
+}
+
+/// Whether the dependency on this line, from 1, is compiled with its test doubles.
+fn asks_for_testing(text: &str, line: usize) -> bool {
+    let line = text.lines().nth(line - 1).unwrap_or_default();
+    line.contains("\"testing\"")
 }
 
 fn advice(allowed: &[&str]) -> String {
@@ -153,6 +167,25 @@ mod tests {
             found("cli", "[dependencies]\ndialects.workspace = true").len(),
             1
         );
+    }
+
+    #[test]
+    fn test_doubles_are_not_in_the_product() {
+        let doubles = "store = { workspace = true, features = [\"testing\"] }";
+        assert!(found("engine", &format!("[dev-dependencies]\n{doubles}")).is_empty());
+        assert_eq!(
+            found("engine", &format!("[dependencies]\n{doubles}")).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn tests_may_look_behind_a_crate() {
+        assert!(found("engine", "[dev-dependencies]\ncheckpoints.workspace = true").is_empty());
+        let product = found("engine", "[dependencies]\ncheckpoints.workspace = true");
+        assert_eq!(product.len(), 1);
+        let other = found("store", "[dev-dependencies]\ncheckpoints.workspace = true");
+        assert_eq!(other.len(), 1);
     }
 
     #[test]

@@ -13,8 +13,9 @@ const IMPURE_CALLS: [(&str, &str); 4] = [
     ("Uuid", "new_v"),
 ];
 
-const BELOW: [&str; 3] = [
+const BELOW: [&str; 4] = [
     "crates/engine/src/",
+    "crates/snapshots/src/",
     "crates/store/src/",
     "crates/vocabulary/src/",
 ];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use checkpoints::{Limits, Moment, Options, Trigger, Vault, Work};
+use checkpoints::{Moment, SnapshotLimits, SnapshotTrigger, Vault, VaultOptions, WorkControl};
 
 use crate::keeper::{AnyKeeper, Keeper, occupied};
 
@@ -29,8 +29,8 @@ pub fn keeper(home: &Path, workspace: &Path) -> anyhow::Result<Option<Box<AnyKee
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-fn work() -> Work<'static> {
-    Work {
+fn work() -> WorkControl<'static> {
+    WorkControl {
         cancel: &NEVER,
         progress: &|_| {},
     }
@@ -39,10 +39,10 @@ fn work() -> Work<'static> {
 impl Ours {
     fn vault(&mut self) -> anyhow::Result<&Vault> {
         if self.opened.is_none() {
-            let options = Options {
+            let options = VaultOptions {
                 workspace: self.workspace.clone(),
                 apart: Vec::new(),
-                limits: Limits::default(),
+                limits: SnapshotLimits::default(),
             };
             self.opened = Some(Vault::open(&self.directory, options)?);
         }
@@ -72,7 +72,7 @@ impl Keeper for Ours {
             vault.begin(THREAD, moment, 0, false)?;
             self.original = Some(moment);
         } else {
-            vault.note(THREAD, moment, Trigger::Automatic)?;
+            vault.note(THREAD, moment, SnapshotTrigger::Automatic)?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::FileExt;
 
 use super::{Hash, LARGE_FROM, LEVEL};
-use crate::database::Sum;
+use crate::database::Checksum;
 
 /// How a pack begins.
 pub const MAGIC: &[u8; 8] = b"DrgPack1";
@@ -15,19 +15,19 @@ pub const HEADER_BYTES: usize = 32 + 4 + 4 + 8;
 /// What zstd can make of a small content at most.
 const STORED_MAX: u64 = LARGE_FROM + LARGE_FROM / 128 + 1024;
 
-pub struct Record {
+pub struct PackRecord {
     pub hash: Hash,
     pub size: u64,
     pub payload: Vec<u8>,
 }
 
-impl Record {
+impl PackRecord {
     pub fn pack(
         hash: Hash,
         content: &[u8],
         compressor: &mut zstd::bulk::Compressor<'_>,
-    ) -> Result<Record> {
-        Ok(Record {
+    ) -> Result<PackRecord> {
+        Ok(PackRecord {
             hash,
             size: content.len() as u64,
             payload: compressor.compress(content)?,
@@ -50,7 +50,7 @@ impl Record {
 
     /// Of what is stored: two different packings can have the same content.
     pub fn check(&self) -> i64 {
-        Sum::new().bytes(&self.payload).end()
+        Checksum::new().bytes(&self.payload).end()
     }
 
     /// The content, if it is what the header says.
@@ -84,13 +84,13 @@ fn parse(header: &[u8; HEADER_BYTES]) -> Result<(Hash, u64, u64, i64)> {
 }
 
 /// The next record of a pack that is read from its beginning, and whether it is what was stored.
-pub fn read_record(pack: &mut impl Read) -> Result<(Record, bool)> {
+pub fn read_record(pack: &mut impl Read) -> Result<(PackRecord, bool)> {
     let mut header = [0; HEADER_BYTES];
     pack.read_exact(&mut header)?;
     let (hash, stored, size, check) = parse(&header)?;
     let mut payload = vec![0; stored as usize];
     pack.read_exact(&mut payload)?;
-    let record = Record {
+    let record = PackRecord {
         hash,
         size,
         payload,
@@ -99,13 +99,13 @@ pub fn read_record(pack: &mut impl Read) -> Result<(Record, bool)> {
     Ok((record, sound))
 }
 
-pub fn read_at(pack: &File, offset: u64) -> Result<Record> {
+pub fn read_at(pack: &File, offset: u64) -> Result<PackRecord> {
     let mut header = [0; HEADER_BYTES];
     pack.read_exact_at(&mut header, offset)?;
     let (hash, stored, size, _) = parse(&header)?;
     let mut payload = vec![0; stored as usize];
     pack.read_exact_at(&mut payload, offset + HEADER_BYTES as u64)?;
-    Ok(Record {
+    Ok(PackRecord {
         hash,
         size,
         payload,

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::pack::{HEADER_BYTES, MAGIC, Record};
-use super::{Blobs, Hash, Hashed, LEVEL, Lot, PackRow, check_of};
+use super::pack::{HEADER_BYTES, MAGIC, PackRecord};
+use super::{BlobLocation, Blobs, Hash, Hashed, LEVEL, PackRow, check_of};
 use crate::Result;
 
 /// A pack that has come to this size is not added to any more.
@@ -22,11 +22,11 @@ const RESERVE_SHARE: u64 = 64;
 /// The disk is looked at whenever so much was written.
 const LOOK_EVERY: u64 = 4 << 20;
 
-pub struct Writer<'a> {
+pub struct BlobWriter<'a> {
     blobs: &'a Blobs,
     packs: Mutex<Packs>,
     /// What this writer has added; `None` while it is on its way.
-    added: Mutex<HashMap<Hash, Option<Lot>>>,
+    added: Mutex<HashMap<Hash, Option<BlobLocation>>>,
     /// Files of large contents that were not there before.
     new_large: Mutex<Vec<PathBuf>>,
     temporary: AtomicU64,
@@ -37,7 +37,7 @@ pub struct Writer<'a> {
 
 struct Packs {
     /// The one that is written, once there is something to write.
-    open: Option<Open>,
+    open: Option<OpenPack>,
     /// The last one that the database knows, as long as it may be gone on with.
     last: Option<PackRow>,
     /// The same, for good.
@@ -47,12 +47,12 @@ struct Packs {
     written: Vec<PackRow>,
 }
 
-struct Open {
+struct OpenPack {
     file: BufWriter<File>,
     row: PackRow,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> BlobWriter<'a> {
     /// `last` is the last pack, `highest` the highest number that a pack has ever had.
     pub fn new(blobs: &'a Blobs, last: Option<PackRow>, highest: i64) -> Self {
         let packs = Packs {
@@ -81,15 +81,15 @@ impl<'a> Writer<'a> {
         compressor: &mut zstd::bulk::Compressor<'_>,
     ) -> Result<()> {
         if self.added.lock().try_insert_pending(hash) {
-            let record = Record::pack(hash, content, compressor)?;
-            let lot = self.append(&record)?;
-            self.added.lock().insert(hash, Some(lot));
+            let record = PackRecord::pack(hash, content, compressor)?;
+            let location = self.append(&record)?;
+            self.added.lock().insert(hash, Some(location));
         }
         Ok(())
     }
 
     /// Puts a record at the end of the packs.
-    pub fn append(&self, record: &Record) -> Result<Lot> {
+    pub fn append(&self, record: &PackRecord) -> Result<BlobLocation> {
         self.make_sure_of_room(record.bytes())?;
         let mut packs = self.packs.lock();
         let open = packs.open(self.blobs)?;
@@ -97,7 +97,7 @@ impl<'a> Writer<'a> {
         open.file.write_all(&record.header())?;
         open.file.write_all(&record.payload)?;
         open.row.bytes += record.bytes();
-        let lot = Lot {
+        let location = BlobLocation {
             hash: record.hash,
             size: record.size,
             pack: open.row.id,
@@ -108,7 +108,7 @@ impl<'a> Writer<'a> {
         if open.row.bytes >= PACK_BYTES_MAX {
             packs.close()?;
         }
-        Ok(lot)
+        Ok(location)
     }
 
     /// Adds a large content of at most `max` bytes; `None` if there is more. What is read is not held.
@@ -124,7 +124,7 @@ impl<'a> Writer<'a> {
     }
 
     fn fill_large(&self, temporary: &Path, content: impl Read, max: u64) -> Result<Option<Hash>> {
-        let file = Hashed::new(Roomy::new(self, new_file(temporary)?));
+        let file = Hashed::new(SpaceCheckedFile::new(self, new_file(temporary)?));
         let mut packed = zstd::stream::write::Encoder::new(file, LEVEL)?;
         let mut hashed = Hashed::new(content.take(max + 1));
         io::copy(&mut hashed, &mut packed)?;
@@ -145,7 +145,7 @@ impl<'a> Writer<'a> {
         if !known {
             self.new_large.lock().push(path);
         }
-        let lot = Lot {
+        let location = BlobLocation {
             hash,
             size,
             pack: 0,
@@ -153,7 +153,7 @@ impl<'a> Writer<'a> {
             stored,
             check: check_of(&stored_hash),
         };
-        self.added.lock().insert(hash, Some(lot));
+        self.added.lock().insert(hash, Some(location));
         Ok(Some(hash))
     }
 
@@ -176,17 +176,17 @@ impl<'a> Writer<'a> {
     }
 
     /// Sees to it that everything is on disk, and gives what was added and how the packs are now.
-    pub fn finish(&self) -> Result<(HashMap<Hash, Lot>, Vec<PackRow>)> {
+    pub fn finish(&self) -> Result<(HashMap<Hash, BlobLocation>, Vec<PackRow>)> {
         let mut packs = self.packs.lock();
         packs.close()?;
-        let added: HashMap<Hash, Lot> = std::mem::take(&mut *self.added.lock())
+        let added: HashMap<Hash, BlobLocation> = std::mem::take(&mut *self.added.lock())
             .into_iter()
-            .filter_map(|(hash, lot)| Some((hash, lot?)))
+            .filter_map(|(hash, location)| Some((hash, location?)))
             .collect();
         if !packs.written.is_empty() {
             sync_directory(&self.blobs.packs)?;
         }
-        if added.values().any(|lot| lot.pack == 0) {
+        if added.values().any(|location| location.pack == 0) {
             sync_directory(&self.blobs.large)?;
         }
         Ok((added, packs.written.clone()))
@@ -199,7 +199,7 @@ impl<'a> Writer<'a> {
 }
 
 /// What the database was never told of is taken back, so that a failure does not cost disk as well.
-impl Drop for Writer<'_> {
+impl Drop for BlobWriter<'_> {
     fn drop(&mut self) {
         if self.kept.load(Ordering::Relaxed) {
             return;
@@ -224,18 +224,18 @@ impl Drop for Writer<'_> {
 }
 
 /// A file that is written as long as there is room.
-struct Roomy<'a> {
-    writer: &'a Writer<'a>,
+struct SpaceCheckedFile<'a> {
+    writer: &'a BlobWriter<'a>,
     file: File,
 }
 
-impl<'a> Roomy<'a> {
-    fn new(writer: &'a Writer<'a>, file: File) -> Self {
+impl<'a> SpaceCheckedFile<'a> {
+    fn new(writer: &'a BlobWriter<'a>, file: File) -> Self {
         Self { writer, file }
     }
 }
 
-impl Write for Roomy<'_> {
+impl Write for SpaceCheckedFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.writer.make_sure_of_room(bytes.len() as u64)?;
         self.file.write(bytes)
@@ -251,7 +251,7 @@ trait Claim {
     fn try_insert_pending(&mut self, hash: Hash) -> bool;
 }
 
-impl Claim for HashMap<Hash, Option<Lot>> {
+impl Claim for HashMap<Hash, Option<BlobLocation>> {
     fn try_insert_pending(&mut self, hash: Hash) -> bool {
         match self.entry(hash) {
             std::collections::hash_map::Entry::Occupied(_) => false,
@@ -264,7 +264,7 @@ impl Claim for HashMap<Hash, Option<Lot>> {
 }
 
 impl Packs {
-    fn open(&mut self, blobs: &Blobs) -> Result<&mut Open> {
+    fn open(&mut self, blobs: &Blobs) -> Result<&mut OpenPack> {
         if self.open.is_none() {
             self.open = Some(match self.last.take().and_then(|row| reopen(blobs, row)) {
                 Some(open) => open,
@@ -295,7 +295,7 @@ impl Packs {
 }
 
 /// Goes on with a pack that has room; what a crash has left behind its end is cut off.
-fn reopen(blobs: &Blobs, row: PackRow) -> Option<Open> {
+fn reopen(blobs: &Blobs, row: PackRow) -> Option<OpenPack> {
     if row.bytes >= PACK_BYTES_MAX {
         return None;
     }
@@ -308,15 +308,15 @@ fn reopen(blobs: &Blobs, row: PackRow) -> Option<Open> {
     file.set_len(row.bytes).ok()?;
     file.seek(SeekFrom::End(0)).ok()?;
     let file = BufWriter::with_capacity(BUFFER_BYTES, file);
-    Some(Open { file, row })
+    Some(OpenPack { file, row })
 }
 
-fn begin(blobs: &Blobs, id: i64) -> Result<Open> {
+fn begin(blobs: &Blobs, id: i64) -> Result<OpenPack> {
     let file = new_file(&blobs.pack_path(id))?;
     let mut file = BufWriter::with_capacity(BUFFER_BYTES, file);
     file.write_all(MAGIC)?;
     let bytes = MAGIC.len() as u64;
-    Ok(Open {
+    Ok(OpenPack {
         file,
         row: PackRow { id, bytes },
     })

@@ -2,12 +2,12 @@
 
 use rusqlite::{Connection, Row, params};
 
-use super::{Sum, check};
-use crate::{Error, Kind, Moment, Result, Why};
+use super::{Checksum, check};
+use crate::{Error, FileKind, LeftOutReason, Moment, Result};
 
 /// What lies at a path, without where it lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     pub kind: EntryKind,
     pub mode: u32,
     pub size: u64,
@@ -17,51 +17,51 @@ pub struct Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    Kept(Kind),
-    LeftOut(Why),
+    Kept(FileKind),
+    LeftOut(LeftOutReason),
 }
 
 impl EntryKind {
     pub fn code(self) -> i64 {
         match self {
-            EntryKind::Kept(Kind::File) => 0,
-            EntryKind::Kept(Kind::Link) => 1,
-            EntryKind::Kept(Kind::Directory) => 2,
-            EntryKind::LeftOut(Why::TooLarge) => 10,
-            EntryKind::LeftOut(Why::TooMuch) => 11,
-            EntryKind::LeftOut(Why::Unreadable) => 12,
-            EntryKind::LeftOut(Why::Special) => 13,
-            EntryKind::LeftOut(Why::Mounted) => 14,
+            EntryKind::Kept(FileKind::File) => 0,
+            EntryKind::Kept(FileKind::Link) => 1,
+            EntryKind::Kept(FileKind::Directory) => 2,
+            EntryKind::LeftOut(LeftOutReason::TooLarge) => 10,
+            EntryKind::LeftOut(LeftOutReason::TooMuch) => 11,
+            EntryKind::LeftOut(LeftOutReason::Unreadable) => 12,
+            EntryKind::LeftOut(LeftOutReason::Special) => 13,
+            EntryKind::LeftOut(LeftOutReason::Mounted) => 14,
         }
     }
 
     fn from_code(code: i64) -> Result<Self> {
         Ok(match code {
-            0 => EntryKind::Kept(Kind::File),
-            1 => EntryKind::Kept(Kind::Link),
-            2 => EntryKind::Kept(Kind::Directory),
-            10 => EntryKind::LeftOut(Why::TooLarge),
-            11 => EntryKind::LeftOut(Why::TooMuch),
-            12 => EntryKind::LeftOut(Why::Unreadable),
-            13 => EntryKind::LeftOut(Why::Special),
-            14 => EntryKind::LeftOut(Why::Mounted),
+            0 => EntryKind::Kept(FileKind::File),
+            1 => EntryKind::Kept(FileKind::Link),
+            2 => EntryKind::Kept(FileKind::Directory),
+            10 => EntryKind::LeftOut(LeftOutReason::TooLarge),
+            11 => EntryKind::LeftOut(LeftOutReason::TooMuch),
+            12 => EntryKind::LeftOut(LeftOutReason::Unreadable),
+            13 => EntryKind::LeftOut(LeftOutReason::Special),
+            14 => EntryKind::LeftOut(LeftOutReason::Mounted),
             other => return Err(Error::Damaged(format!("an entry of the kind {other}"))),
         })
     }
 }
 
-impl Entry {
+impl TreeEntry {
     pub fn is_kept(&self) -> bool {
         matches!(self.kind, EntryKind::Kept(_))
     }
 
-    pub fn is(&self, kind: Kind) -> bool {
+    pub fn is(&self, kind: FileKind) -> bool {
         self.kind == EntryKind::Kept(kind)
     }
 
     /// What this entry adds to the digest of its moment. Sizes of what is not kept are not told.
     pub fn digest(&self, path: &[u8]) -> i64 {
-        Sum::new()
+        Checksum::new()
             .bytes(path)
             .number(self.kind.code())
             .number(self.mode.into())
@@ -74,7 +74,7 @@ impl Entry {
 /// What tells one state of a file from another without reading it. `changed` 0: not to be trusted,
 /// because the file could have changed again in the same tick of the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamp {
+pub struct StatStamp {
     pub modified: i64,
     pub changed: i64,
     pub inode: i64,
@@ -82,22 +82,22 @@ pub struct Stamp {
 
 /// A row of `head`, or of `past`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lying {
-    pub entry: Entry,
+pub struct IndexEntry {
+    pub entry: TreeEntry,
     pub since: Moment,
     pub iteration: u64,
     /// Of `head` only.
-    pub stamp: Stamp,
+    pub stamp: StatStamp,
 }
 
-fn lying_sum(path: &[u8], lying: &Lying, until: Option<Moment>) -> Sum {
-    let Lying {
+fn index_sum(path: &[u8], indexed: &IndexEntry, until: Option<Moment>) -> Checksum {
+    let IndexEntry {
         entry,
         since,
         iteration,
         stamp,
-    } = lying;
-    let sum = Sum::new()
+    } = indexed;
+    let sum = Checksum::new()
         .bytes(path)
         .number(since.0)
         .number(entry.kind.code())
@@ -120,42 +120,44 @@ pub const HEAD: &str =
 /// The columns that `read_past` takes, in order.
 pub const PAST: &str = "path, since, kind, mode, size, blob, iteration, sum, until";
 
-fn read_lying<'a>(row: &'a Row<'_>) -> Result<(&'a [u8], Lying, i64)> {
+fn read_indexed<'a>(row: &'a Row<'_>) -> Result<(&'a [u8], IndexEntry, i64)> {
     let path = row
         .get_ref(0)?
         .as_blob()
         .map_err(|error| Error::Damaged(format!("a path: {error}")))?;
-    let entry = Entry {
+    let entry = TreeEntry {
         kind: EntryKind::from_code(row.get(2)?)?,
         mode: row.get(3)?,
         size: row.get(4)?,
         blob: row.get(5)?,
     };
-    let lying = Lying {
+    let indexed = IndexEntry {
         entry,
         since: Moment(row.get(1)?),
         iteration: row.get(6)?,
-        stamp: Stamp::default(),
+        stamp: StatStamp::default(),
     };
-    Ok((path, lying, row.get(7)?))
+    Ok((path, indexed, row.get(7)?))
 }
 
-pub fn read_head<'a>(row: &'a Row<'_>) -> Result<(&'a [u8], Lying)> {
-    let (path, mut lying, sum) = read_lying(row)?;
-    lying.stamp = Stamp {
+pub fn read_head<'a>(row: &'a Row<'_>) -> Result<(&'a [u8], IndexEntry)> {
+    let (path, mut indexed, sum) = read_indexed(row)?;
+    indexed.stamp = StatStamp {
         modified: row.get(8)?,
         changed: row.get(9)?,
         inode: row.get(10)?,
     };
-    check(sum, lying_sum(path, &lying, None), || damaged(path))?;
-    Ok((path, lying))
+    check(sum, index_sum(path, &indexed, None), || damaged(path))?;
+    Ok((path, indexed))
 }
 
-pub fn read_past<'a>(row: &'a Row<'_>) -> Result<(&'a [u8], Lying, Moment)> {
-    let (path, lying, sum) = read_lying(row)?;
+pub fn read_past<'a>(row: &'a Row<'_>) -> Result<(&'a [u8], IndexEntry, Moment)> {
+    let (path, indexed, sum) = read_indexed(row)?;
     let until = Moment(row.get(8)?);
-    check(sum, lying_sum(path, &lying, Some(until)), || damaged(path))?;
-    Ok((path, lying, until))
+    check(sum, index_sum(path, &indexed, Some(until)), || {
+        damaged(path)
+    })?;
+    Ok((path, indexed, until))
 }
 
 fn damaged(path: &[u8]) -> String {
@@ -163,14 +165,14 @@ fn damaged(path: &[u8]) -> String {
     format!("the entry of {path:?} does not match its checksum")
 }
 
-pub fn write_head(db: &Connection, path: &[u8], lying: &Lying) -> Result<()> {
-    let sum = lying_sum(path, lying, None).end();
-    let Lying {
+pub fn write_head(db: &Connection, path: &[u8], indexed: &IndexEntry) -> Result<()> {
+    let sum = index_sum(path, indexed, None).end();
+    let IndexEntry {
         entry,
         since,
         iteration,
         stamp,
-    } = lying;
+    } = indexed;
     db.prepare_cached(
         "INSERT OR REPLACE INTO head
          (path, since, kind, mode, size, blob, iteration, modified, changed, inode, sum)
@@ -192,14 +194,14 @@ pub fn write_head(db: &Connection, path: &[u8], lying: &Lying) -> Result<()> {
     Ok(())
 }
 
-pub fn write_past(db: &Connection, path: &[u8], lying: &Lying, until: Moment) -> Result<()> {
-    let sum = lying_sum(path, lying, Some(until)).end();
-    let Lying {
+pub fn write_past(db: &Connection, path: &[u8], indexed: &IndexEntry, until: Moment) -> Result<()> {
+    let sum = index_sum(path, indexed, Some(until)).end();
+    let IndexEntry {
         entry,
         since,
         iteration,
         ..
-    } = lying;
+    } = indexed;
     db.prepare_cached(
         "INSERT INTO past (path, since, until, kind, mode, size, blob, iteration, sum)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",

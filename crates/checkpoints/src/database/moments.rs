@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, params};
 
-use super::{Sum, check};
+use super::{Checksum, check};
 use crate::{Millis, Moment, Result};
 
 /// When a moment was, and what all its entries come to.
@@ -16,8 +16,8 @@ pub struct MomentRow {
     pub whole: bool,
 }
 
-fn moment_sum(row: &MomentRow) -> Sum {
-    Sum::new()
+fn moment_sum(row: &MomentRow) -> Checksum {
+    Checksum::new()
         .number(row.moment.0)
         .number(row.at)
         .number(row.entries as i64)

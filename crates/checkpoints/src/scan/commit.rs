@@ -4,38 +4,40 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::blobs::{self, BlobRow, Hash, Lot, Writer};
-use crate::database::{self, Entry, EntryKind, Lying, MomentRow, Stamp, write_head, write_past};
+use crate::blobs::{self, BlobLocation, BlobRow, BlobWriter, Hash};
+use crate::database::{
+    self, EntryKind, IndexEntry, MomentRow, StatStamp, TreeEntry, write_head, write_past,
+};
 use crate::vault::{Vault, now};
-use crate::{Error, Kind, Moment, Result, Scan, tree};
+use crate::{Error, FileKind, Moment, Result, ScanOutcome, tree};
 
 /// A path as it was found.
-pub struct New {
+pub struct NewEntry {
     pub path: Vec<u8>,
     pub kind: EntryKind,
     pub mode: u32,
     pub size: u64,
     /// Of a file its content, of a link its target.
     pub content: Option<Hash>,
-    pub stamp: Stamp,
-    pub old: Option<Lying>,
+    pub stamp: StatStamp,
+    pub old: Option<IndexEntry>,
 }
 
-pub struct Found {
-    pub new: Vec<New>,
-    pub removed: Vec<(Vec<u8>, Lying)>,
+pub struct ScanDelta {
+    pub new: Vec<NewEntry>,
+    pub removed: Vec<(Vec<u8>, IndexEntry)>,
     pub last: Option<MomentRow>,
 }
 
-/// As [`New`], its content found or given a number.
-struct Resolved {
+/// As [`NewEntry`], its content found or given a number.
+struct ResolvedEntry {
     path: Vec<u8>,
-    entry: Entry,
-    stamp: Stamp,
-    old: Option<Lying>,
+    entry: TreeEntry,
+    stamp: StatStamp,
+    old: Option<IndexEntry>,
 }
 
-pub fn commit(vault: &Vault, writer: &Writer<'_>, found: Found) -> Result<Scan> {
+pub fn commit(vault: &Vault, writer: &BlobWriter<'_>, found: ScanDelta) -> Result<ScanOutcome> {
     let (added, packs) = writer.finish()?;
     if let (true, true, Some(last)) = (found.new.is_empty(), found.removed.is_empty(), found.last) {
         return Ok(unchanged(last.moment));
@@ -57,12 +59,12 @@ pub fn commit(vault: &Vault, writer: &Writer<'_>, found: Found) -> Result<Scan> 
     let (touched, changed): (Vec<_>, Vec<_>) = new
         .into_iter()
         .partition(|new| new.old.as_ref().is_some_and(|old| old.entry == new.entry));
-    for Resolved {
+    for ResolvedEntry {
         path, stamp, old, ..
     } in touched
     {
         if let Some(old) = old.filter(|old| old.stamp != stamp) {
-            write_head(&transaction, &path, &Lying { stamp, ..old })?;
+            write_head(&transaction, &path, &IndexEntry { stamp, ..old })?;
         }
     }
     let scan = match found.last {
@@ -73,8 +75,8 @@ pub fn commit(vault: &Vault, writer: &Writer<'_>, found: Found) -> Result<Scan> 
     Ok(scan)
 }
 
-fn unchanged(moment: Moment) -> Scan {
-    Scan {
+fn unchanged(moment: Moment) -> ScanOutcome {
+    ScanOutcome {
         moment,
         changes: Vec::new(),
         bytes: 0,
@@ -85,21 +87,21 @@ fn unchanged(moment: Moment) -> Scan {
 struct Commit<'a> {
     db: &'a Connection,
     /// What the writer has put down.
-    added: HashMap<Hash, Lot>,
+    added: HashMap<Hash, BlobLocation>,
     next_blob: i64,
     ids: HashMap<Hash, i64>,
     /// Contents that the database does not know yet.
-    fresh: Vec<(i64, Lot)>,
+    fresh: Vec<(i64, BlobLocation)>,
     refs: HashMap<i64, i64>,
 }
 
 impl Commit<'_> {
-    fn resolve(&mut self, new: Vec<New>) -> Result<Vec<Resolved>> {
-        let resolve = |new: New| {
+    fn resolve(&mut self, new: Vec<NewEntry>) -> Result<Vec<ResolvedEntry>> {
+        let resolve = |new: NewEntry| {
             let blob = new.content.map_or(Ok(0), |hash| self.blob(&hash))?;
-            Ok(Resolved {
+            Ok(ResolvedEntry {
                 path: new.path,
-                entry: Entry {
+                entry: TreeEntry {
                     kind: new.kind,
                     mode: new.mode,
                     size: new.size,
@@ -119,11 +121,12 @@ impl Commit<'_> {
         let id = match blobs::id_of(self.db, hash)? {
             Some(id) => id,
             None => {
-                let lot = self.added.get(hash).copied();
-                let lot = lot.ok_or_else(|| Error::Damaged("a content was lost".to_owned()))?;
+                let location = self.added.get(hash).copied();
+                let location =
+                    location.ok_or_else(|| Error::Damaged("a content was lost".to_owned()))?;
                 let id = self.next_blob;
                 self.next_blob += 1;
-                self.fresh.push((id, lot));
+                self.fresh.push((id, location));
                 id
             }
         };
@@ -134,20 +137,20 @@ impl Commit<'_> {
     fn new_moment(
         mut self,
         last: Option<MomentRow>,
-        changed: Vec<Resolved>,
-        removed: Vec<(Vec<u8>, Lying)>,
-    ) -> Result<Scan> {
+        changed: Vec<ResolvedEntry>,
+        removed: Vec<(Vec<u8>, IndexEntry)>,
+    ) -> Result<ScanOutcome> {
         let (mut entries, mut digest) = last.map_or((0, 0), |last| (last.entries, last.digest));
         let mut changes = Vec::new();
         let row = database::insert_moment(self.db, now(), |moment| {
             for new in changed {
-                let Resolved {
+                let ResolvedEntry {
                     path,
                     entry,
                     stamp,
                     old,
                 } = new;
-                let lying = Lying {
+                let indexed = IndexEntry {
                     entry,
                     since: moment,
                     iteration: self.iteration(last.is_none(), &path, &entry, old.as_ref())?,
@@ -160,11 +163,11 @@ impl Commit<'_> {
                     entries += 1;
                 }
                 digest = digest.wrapping_add(entry.digest(&path));
-                write_head(self.db, &path, &lying)?;
+                write_head(self.db, &path, &indexed)?;
                 if entry.blob != 0 {
                     *self.refs.entry(entry.blob).or_default() += 1;
                 }
-                changes.extend(tree::change(&path, old.as_ref(), Some(&lying)));
+                changes.extend(tree::change(&path, old.as_ref(), Some(&indexed)));
             }
             for (path, old) in removed {
                 write_past(self.db, &path, &old, moment)?;
@@ -179,7 +182,7 @@ impl Commit<'_> {
         })?;
         let bytes = self.keep_contents(row.moment)?;
         changes.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Scan {
+        Ok(ScanOutcome {
             moment: row.moment,
             changes,
             bytes,
@@ -192,8 +195,8 @@ impl Commit<'_> {
         &self,
         first: bool,
         path: &[u8],
-        entry: &Entry,
-        old: Option<&Lying>,
+        entry: &TreeEntry,
+        old: Option<&IndexEntry>,
     ) -> Result<u64> {
         let last = match old {
             Some(old) => old.iteration,
@@ -207,18 +210,26 @@ impl Commit<'_> {
         };
         let same =
             old.is_some_and(|old| old.entry.kind == entry.kind && old.entry.blob == entry.blob);
-        let counts = entry.is(Kind::File) || entry.is(Kind::Link);
+        let counts = entry.is(FileKind::File) || entry.is(FileKind::Link);
         Ok(if counts && !same { last + 1 } else { last })
     }
 
     fn keep_contents(&mut self, since: Moment) -> Result<u64> {
         let mut bytes = 0;
-        for (id, lot) in std::mem::take(&mut self.fresh) {
+        for (id, location) in std::mem::take(&mut self.fresh) {
             let Some(refs) = self.refs.remove(&id) else {
                 continue;
             };
-            bytes += lot.bytes();
-            blobs::insert(self.db, &BlobRow { id, lot, since }, refs.unsigned_abs())?;
+            bytes += location.bytes();
+            blobs::insert(
+                self.db,
+                &BlobRow {
+                    id,
+                    location,
+                    since,
+                },
+                refs.unsigned_abs(),
+            )?;
         }
         for (id, refs) in std::mem::take(&mut self.refs) {
             blobs::add_refs(self.db, id, refs)?;

@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use checkpoints::{Change, How, Kind, Step, What};
+use checkpoints::{EntryChange, EntryChangeKind, FileKind, RestoreAction, RestoreStep};
 
 use crate::tree::Tree;
 
 /// A change without what only the vault can know.
-pub type Difference = (PathBuf, What, Kind);
+pub type Difference = (PathBuf, EntryChangeKind, FileKind);
 
 pub fn differences(from: &Tree, to: &Tree) -> Vec<Difference> {
     let paths: BTreeSet<&PathBuf> = from.keys().chain(to.keys()).collect();
     let mut found = Vec::new();
     for path in paths {
         let change = match (from.get(path), to.get(path)) {
-            (None, Some(new)) => (What::Added, new.kind()),
-            (Some(old), None) => (What::Removed, old.kind()),
-            (Some(old), Some(new)) if old != new => (What::Modified, new.kind()),
+            (None, Some(new)) => (EntryChangeKind::Added, new.kind()),
+            (Some(old), None) => (EntryChangeKind::Removed, old.kind()),
+            (Some(old), Some(new)) if old != new => (EntryChangeKind::Modified, new.kind()),
             (Some(_), Some(_)) | (None, None) => continue,
         };
         found.push((path.clone(), change.0, change.1));
@@ -26,7 +26,7 @@ pub fn differences(from: &Tree, to: &Tree) -> Vec<Difference> {
 }
 
 /// The same of what the vault says.
-pub fn told(changes: &[Change]) -> Vec<Difference> {
+pub fn told(changes: &[EntryChange]) -> Vec<Difference> {
     let mut told: Vec<Difference> = changes
         .iter()
         .map(|change| (change.path.clone(), change.what, change.kind))
@@ -36,19 +36,19 @@ pub fn told(changes: &[Change]) -> Vec<Difference> {
 }
 
 /// What a restore has to do to turn one tree into the other.
-pub fn steps(from: &Tree, to: &Tree) -> Vec<Step> {
-    let step = |(path, what, _): Difference| Step {
+pub fn steps(from: &Tree, to: &Tree) -> Vec<RestoreStep> {
+    let step = |(path, what, _): Difference| RestoreStep {
         path,
         how: match what {
-            What::Added => How::Create,
-            What::Modified => How::Replace,
-            What::Removed => How::Delete,
+            EntryChangeKind::Added => RestoreAction::Create,
+            EntryChangeKind::Modified => RestoreAction::Replace,
+            EntryChangeKind::Removed => RestoreAction::Delete,
         },
     };
     differences(from, to).into_iter().map(step).collect()
 }
 
-pub fn sorted(mut steps: Vec<Step>) -> Vec<Step> {
+pub fn sorted(mut steps: Vec<RestoreStep>) -> Vec<RestoreStep> {
     steps.sort_by(|one, other| one.path.cmp(&other.path));
     steps
 }

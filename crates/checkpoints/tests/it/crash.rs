@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use checkpoints::{Limits, Policy, Vault};
+use checkpoints::{RetentionPolicy, SnapshotLimits, Vault};
 
 use journal::Journal;
 use trees::expected;
@@ -129,7 +129,7 @@ impl Survivor {
 
     fn assert_all_is_well(&mut self, mode: &str) {
         let journal = Journal::read(self.home.path());
-        let vault = open(self.home.path(), Limits::default()).expect("it still opens");
+        let vault = open(self.home.path(), SnapshotLimits::default()).expect("it still opens");
         if let Some((from, to)) = journal.restoring {
             self.cut_short += 1;
             self.assert_each_file_is_whole(from, to);
@@ -145,7 +145,7 @@ impl Survivor {
             let lost: Vec<&u64> = self.alive.difference(&listed).collect();
             assert!(lost.is_empty(), "lost in {mode}: {lost:?}");
         }
-        let policy = Policy {
+        let policy = RetentionPolicy {
             count: LEFT,
             ..keep_all()
         };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use checkpoints::{Error, Limits, Moment, Vault};
+use checkpoints::{Error, Moment, SnapshotLimits, Vault};
 
 use crate::tree::{self, Tree, assert_same};
 use crate::world::{Chance, THREAD, World, open, work};
@@ -64,7 +64,7 @@ impl Specimen {
     }
 
     fn open(&self) -> Result<Vault, Error> {
-        open(self.home.path(), Limits::default())
+        open(self.home.path(), SnapshotLimits::default())
     }
 
     /// Whether opening or verifying says that something is wrong.
@@ -90,8 +90,8 @@ impl Specimen {
     }
 }
 
-fn skipped(step: &checkpoints::Step) -> bool {
-    matches!(step.how, checkpoints::How::Skip(_))
+fn skipped(step: &checkpoints::RestoreStep) -> bool {
+    matches!(step.how, checkpoints::RestoreAction::Skip(_))
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use checkpoints::{Checkpoint, Error, Moment, Trigger, What};
+use checkpoints::{EntryChangeKind, Error, KeptCheckpoint, Moment, SnapshotTrigger};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -86,7 +86,7 @@ impl Past {
                 let noted = self
                     .world
                     .vault
-                    .note(THREAD, scan.moment, Trigger::Automatic)
+                    .note(THREAD, scan.moment, SnapshotTrigger::Automatic)
                     .unwrap();
                 assert_eq!(noted.changed, tree != before);
                 assert_eq!(noted.changed_from_original, tree != self.states[0].tree);
@@ -112,7 +112,7 @@ impl Past {
     }
 
     /// What undoes it.
-    fn restore(&self, state: &State) -> Checkpoint {
+    fn restore(&self, state: &State) -> KeptCheckpoint {
         let now = self.now();
         let wanted = steps(&now, &state.tree);
         let preview = self
@@ -293,10 +293,10 @@ proptest! {
         let vault = &past.world.vault;
         for (state, left) in past.states.iter().zip(left) {
             if left {
-                vault.note(THREAD, state.moment, Trigger::Manual).unwrap();
+                vault.note(THREAD, state.moment, SnapshotTrigger::Manual).unwrap();
             }
         }
-        vault.prune(&work(), &checkpoints::Policy { age: OLD, ..keep_all() }).unwrap();
+        vault.prune(&work(), &checkpoints::RetentionPolicy { age: OLD, ..keep_all() }).unwrap();
         past.world.reopen();
         past.world.assert_sound();
         past.assert_listed_restore();
@@ -372,7 +372,7 @@ fn a_change_names_the_version_that_it_made() {
     }
     std::fs::remove_file(world.at("file")).unwrap();
     let scan = world.scan();
-    assert_eq!(scan.changes[0].what, What::Removed);
+    assert_eq!(scan.changes[0].what, EntryChangeKind::Removed);
     let last = world
         .vault
         .content(Path::new("file"), scan.changes[0].iteration);

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use checkpoints::{Before, Error, How, Policy, Progress, Step, Work};
+use checkpoints::{
+    Error, PreImages, RestoreAction, RestoreStep, RetentionPolicy, WorkControl, WorkProgress,
+};
 
 use crate::tree::{self, assert_same};
 use crate::world::{THREAD, World, keep_all, now, work};
@@ -71,7 +73,12 @@ fn what_is_ignored_by_now_is_not_overwritten() {
     let steps = world.restore(original).steps;
     let how: Vec<(&Path, bool)> = steps
         .iter()
-        .map(|step| (step.path.as_path(), matches!(step.how, How::Skip(_))))
+        .map(|step| {
+            (
+                step.path.as_path(),
+                matches!(step.how, RestoreAction::Skip(_)),
+            )
+        })
         .collect();
     let wanted = [(".gitignore", false), ("other", false), ("secret", true)];
     assert_eq!(
@@ -121,9 +128,9 @@ fn no_restore_while_somebody_works() {
         [],
         "a refusal leaves nothing behind"
     );
-    let step = Step {
+    let step = RestoreStep {
         path: PathBuf::from("file"),
-        how: How::Replace,
+        how: RestoreAction::Replace,
     };
     assert_eq!(world.restore(original).steps, [step]);
 }
@@ -135,13 +142,13 @@ fn cancelled_work_ends_and_leaves_the_vault_as_it_was() {
         world.write(format!("{}/{number}", number % 30), number.to_string());
     }
     let cancel = AtomicBool::new(false);
-    let stop = |progress: Progress| {
+    let stop = |progress: WorkProgress| {
         if progress.done > 0 {
             cancel.store(true, Ordering::Relaxed);
         }
     };
     let stopped = world.vault.scan(
-        &Work {
+        &WorkControl {
             cancel: &cancel,
             progress: &stop,
         },
@@ -151,7 +158,7 @@ fn cancelled_work_ends_and_leaves_the_vault_as_it_was() {
         assert!(matches!(error, Error::Cancelled), "{error}");
     }
     let cancelled = AtomicBool::new(true);
-    let never = Work {
+    let never = WorkControl {
         cancel: &cancelled,
         progress: &|_| {},
     };
@@ -203,7 +210,7 @@ fn what_was_kept_before_a_change_is_the_original() {
     world.write("dir/moved", "first");
     world.write("same", "first");
     let tree = world.tree();
-    let before = Before::default();
+    let before = PreImages::default();
     for path in ["changed", "deleted", "dir/moved", "new", "newdir/new"] {
         before.keep(&world.workspace(), Path::new(path));
     }
@@ -234,8 +241,8 @@ fn what_was_kept_before_a_change_is_the_original() {
 fn a_change_of_unknown_paths_makes_the_original_partial() {
     let world = World::new();
     world.write("file", "first");
-    let before = Before::default();
-    before.blur();
+    let before = PreImages::default();
+    before.mark_incomplete();
     let scan = world.vault.scan(&work(), Some(&before)).unwrap();
     assert!(scan.partial);
     world
@@ -261,7 +268,7 @@ fn pruning_gives_space_back() {
     let full = world.vault.size().unwrap();
     assert_eq!((full.threads, full.checkpoints), (1, 10));
     assert!(full.bytes > 10 << 20, "{full:?}");
-    let policy = Policy {
+    let policy = RetentionPolicy {
         count: 1,
         ..keep_all()
     };
@@ -270,7 +277,7 @@ fn pruning_gives_space_back() {
     let kept = world.kept().checkpoints;
     let numbers: Vec<u64> = kept.iter().map(|kept| kept.number).collect();
     assert_eq!(numbers, [10]);
-    let policy = Policy {
+    let policy = RetentionPolicy {
         age: std::time::Duration::ZERO,
         ..keep_all()
     };
@@ -300,7 +307,7 @@ fn what_another_thread_needs_stays() {
     world.vault.forget(THREAD).unwrap();
     assert_eq!(world.vault.kept(THREAD).unwrap(), None);
     assert_eq!(world.vault.threads().unwrap(), ["another"]);
-    let everything = Policy {
+    let everything = RetentionPolicy {
         age: std::time::Duration::ZERO,
         ..keep_all()
     };

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use checkpoints::{Error, Limits, Trigger, Vault};
+use checkpoints::{Error, SnapshotLimits, SnapshotTrigger, Vault};
 
 use crate::children::{child, order, succeed};
 use crate::tree::{self, Node, Tree, assert_same};
@@ -126,7 +126,7 @@ fn works_beside_others() {
         return;
     };
     let number: u64 = number.parse().unwrap();
-    let vault = Arc::new(world::open(&home, Limits::default()).unwrap());
+    let vault = Arc::new(world::open(&home, SnapshotLimits::default()).unwrap());
     let workers: Vec<_> = (number * WORKERS..(number + 1) * WORKERS)
         .map(|worker| {
             let (home, vault) = (home.clone(), vault.clone());
@@ -208,7 +208,7 @@ impl Worker {
         vault
             .begin(&name(self.number), moment, now(), false)
             .unwrap();
-        let noted = vault.note(&name(self.number), moment, Trigger::Automatic);
+        let noted = vault.note(&name(self.number), moment, SnapshotTrigger::Automatic);
         self.noted.push((noted.unwrap().number, self.seed));
     }
 
@@ -265,7 +265,7 @@ fn many_may_open_a_vault_that_is_not_there_yet() {
             let at_once = std::sync::Barrier::new(8);
             let open = || {
                 at_once.wait();
-                world::open(home.path(), Limits::default()).unwrap();
+                world::open(home.path(), SnapshotLimits::default()).unwrap();
             };
             std::thread::scope(|scope| {
                 for _ in 0..8 {

@@ -31,11 +31,11 @@ impl Node {
         }
     }
 
-    pub fn kind(&self) -> checkpoints::Kind {
+    pub fn kind(&self) -> checkpoints::FileKind {
         match self {
-            Node::File { .. } => checkpoints::Kind::File,
-            Node::Link(_) => checkpoints::Kind::Link,
-            Node::Directory { .. } => checkpoints::Kind::Directory,
+            Node::File { .. } => checkpoints::FileKind::File,
+            Node::Link(_) => checkpoints::FileKind::Link,
+            Node::Directory { .. } => checkpoints::FileKind::Directory,
         }
     }
 }

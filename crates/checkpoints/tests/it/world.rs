@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use checkpoints::{
-    Checkpoint, Kept, Limits, Millis, Moment, Options, Policy, Restored, Scan, Trigger, Vault,
-    Verdict, Work,
+    KeptCheckpoint, Millis, Moment, Restored, RetentionPolicy, ScanOutcome, SnapshotLimits,
+    SnapshotTrigger, ThreadHistory, Vault, VaultOptions, VerifyReport, WorkControl,
 };
 
 use crate::tree::{self, Tree};
@@ -21,14 +21,14 @@ pub const IGNORED: &str = "ignored";
 pub struct World {
     pub home: tempfile::TempDir,
     pub vault: Vault,
-    pub limits: Limits,
+    pub limits: SnapshotLimits,
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Goes on to its end and tells nobody.
-pub fn work() -> Work<'static> {
-    Work {
+pub fn work() -> WorkControl<'static> {
+    WorkControl {
         cancel: &NEVER,
         progress: &|_| {},
     }
@@ -40,16 +40,16 @@ pub fn now() -> Millis {
 }
 
 /// Nothing goes but what nobody needs.
-pub fn keep_all() -> Policy {
-    Policy {
+pub fn keep_all() -> RetentionPolicy {
+    RetentionPolicy {
         age: Duration::from_secs(3600),
         count: u64::MAX,
         bytes: u64::MAX,
     }
 }
 
-pub fn open(home: &Path, limits: Limits) -> checkpoints::Result<Vault> {
-    let options = Options {
+pub fn open(home: &Path, limits: SnapshotLimits) -> checkpoints::Result<Vault> {
+    let options = VaultOptions {
         workspace: home.join("workspace"),
         apart: Vec::new(),
         limits,
@@ -59,10 +59,10 @@ pub fn open(home: &Path, limits: Limits) -> checkpoints::Result<Vault> {
 
 impl World {
     pub fn new() -> Self {
-        Self::with(Limits::default())
+        Self::with(SnapshotLimits::default())
     }
 
-    pub fn with(limits: Limits) -> Self {
+    pub fn with(limits: SnapshotLimits) -> Self {
         let home = tempfile::tempdir().unwrap();
         fs::create_dir(home.path().join("workspace")).unwrap();
         fs::create_dir(home.path().join("outside")).unwrap();
@@ -105,7 +105,7 @@ impl World {
     }
 
     #[track_caller]
-    pub fn scan(&self) -> Scan {
+    pub fn scan(&self) -> ScanOutcome {
         self.vault.scan(&work(), None).unwrap()
     }
 
@@ -119,9 +119,11 @@ impl World {
 
     /// A checkpoint of what lies there now.
     #[track_caller]
-    pub fn take(&self) -> Checkpoint {
+    pub fn take(&self) -> KeptCheckpoint {
         let moment = self.scan().moment;
-        self.vault.note(THREAD, moment, Trigger::Manual).unwrap()
+        self.vault
+            .note(THREAD, moment, SnapshotTrigger::Manual)
+            .unwrap()
     }
 
     #[track_caller]
@@ -136,7 +138,7 @@ impl World {
     }
 
     #[track_caller]
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> ThreadHistory {
         self.vault.kept(THREAD).unwrap().unwrap()
     }
 
@@ -156,7 +158,7 @@ impl World {
 
 #[track_caller]
 pub fn damage(vault: &Vault) -> Vec<String> {
-    let Verdict { damage, .. } = vault.verify(&work()).unwrap();
+    let VerifyReport { damage, .. } = vault.verify(&work()).unwrap();
     damage
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use providers::catalog::{Auth, Provider};
-use providers::models::{Mode, Status};
+use providers::catalog::{Auth, ProviderInfo};
+use providers::models::{CredentialMode, CredentialStatus};
 use providers::{ErrorKind, Models};
 use secrecy::SecretString;
 use serde_json::json;
@@ -103,7 +103,7 @@ pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
     }
 }
 
-fn named<'a>(providers: &'a [Provider], id: Option<&str>) -> anyhow::Result<&'a Provider> {
+fn named<'a>(providers: &'a [ProviderInfo], id: Option<&str>) -> anyhow::Result<&'a ProviderInfo> {
     let can = || providers.iter().filter(|entry| !entry.auth.is_empty());
     let known = || {
         let ids: Vec<&str> = can().map(|entry| entry.id.as_str()).collect();
@@ -118,7 +118,7 @@ fn named<'a>(providers: &'a [Provider], id: Option<&str>) -> anyhow::Result<&'a 
 }
 
 /// The way of signing in that was asked for, where the provider has one.
-fn oauth_method(entry: &Provider, device: bool) -> Option<&str> {
+fn oauth_method(entry: &ProviderInfo, device: bool) -> Option<&str> {
     let mut ids = entry.auth.iter().filter_map(|method| match method {
         Auth::OAuth { id, .. } => Some(id.as_str()),
         Auth::ApiKey { .. } => None,
@@ -127,7 +127,7 @@ fn oauth_method(entry: &Provider, device: bool) -> Option<&str> {
 }
 
 /// Signs in by browser or code; ends when the provider says so, or with Ctrl-C.
-async fn browse(models: &Models, entry: &Provider, method: &str) -> anyhow::Result<()> {
+async fn browse(models: &Models, entry: &ProviderInfo, method: &str) -> anyhow::Result<()> {
     let challenge = models.begin(&entry.id, method).await?;
     println!("{}", harmless(&challenge.instructions));
     if let Some(url) = &challenge.url {
@@ -172,11 +172,14 @@ fn pasted_lines() -> tokio::sync::mpsc::Receiver<String> {
 }
 
 /// Whether its server usually runs on this machine, and lets everybody in.
-fn needs_no_key(entry: &Provider) -> bool {
-    entry.reach.as_ref().is_some_and(|reach| reach.keyless)
+fn needs_no_key(entry: &ProviderInfo) -> bool {
+    entry
+        .endpoint
+        .as_ref()
+        .is_some_and(|endpoint| endpoint.keyless)
 }
 
-async fn no_key_needed(models: &Models, entry: &Provider) -> anyhow::Result<()> {
+async fn no_key_needed(models: &Models, entry: &ProviderInfo) -> anyhow::Result<()> {
     let name = harmless(&entry.name);
     println!("{name} needs no key. If your server wants one, add --api-key.");
     match models.obstacle(&entry.id).await {
@@ -189,7 +192,7 @@ async fn no_key_needed(models: &Models, entry: &Provider) -> anyhow::Result<()> 
     Ok(())
 }
 
-async fn enter_key(models: &Models, entry: &Provider, stdin: bool) -> anyhow::Result<()> {
+async fn enter_key(models: &Models, entry: &ProviderInfo, stdin: bool) -> anyhow::Result<()> {
     let method = entry.auth.iter().find_map(|method| match method {
         Auth::ApiKey { id, .. } => Some(id.as_str()),
         Auth::OAuth { .. } => None,
@@ -218,8 +221,8 @@ async fn enter_key(models: &Models, entry: &Provider, stdin: bool) -> anyhow::Re
 }
 
 /// Says whether the provider accepts what was saved. One that could not be asked has refused nothing.
-async fn outcome(models: &Models, entry: &Provider) -> anyhow::Result<()> {
-    if entry.reach.is_none() {
+async fn outcome(models: &Models, entry: &ProviderInfo) -> anyhow::Result<()> {
+    if entry.endpoint.is_none() {
         return Ok(());
     }
     eprintln!("Checking it …");
@@ -278,7 +281,7 @@ async fn status(models: &Models, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn to_json(status: &Status) -> serde_json::Value {
+fn to_json(status: &CredentialStatus) -> serde_json::Value {
     json!({
         "provider": status.provider,
         "authorized": status.authorized,
@@ -290,12 +293,12 @@ fn to_json(status: &Status) -> serde_json::Value {
     })
 }
 
-fn mode(mode: Mode) -> &'static str {
+fn mode(mode: CredentialMode) -> &'static str {
     match mode {
-        Mode::Missing => "-",
-        Mode::Error => "error",
-        Mode::ApiKey => "api key",
-        Mode::OAuth => "account",
-        Mode::OAuthPending => "account (pending)",
+        CredentialMode::Missing => "-",
+        CredentialMode::Error => "error",
+        CredentialMode::ApiKey => "api key",
+        CredentialMode::OAuth => "account",
+        CredentialMode::OAuthPending => "account (pending)",
     }
 }

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use checkpoints::{Limits, Policy, Vault};
+use checkpoints::{RetentionPolicy, SnapshotLimits, Vault};
 use clap::{Args, Subcommand};
 use engine::VaultPlace;
-use server::assembly::WORKSPACE_DATA;
 use server::database;
 use vocabulary::ThreadId;
 
@@ -196,7 +195,7 @@ async fn perform(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
         What::Prune { age, count, size } => {
             let desk = Desk::open(&dir, home, thread, json).await?;
             let usual = rules().1;
-            let policy = Policy {
+            let policy = RetentionPolicy {
                 age: age.unwrap_or(usual.age),
                 count: count.unwrap_or(usual.count),
                 bytes: size.unwrap_or(usual.bytes),
@@ -211,10 +210,10 @@ async fn perform(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
 }
 
 /// What a server on this home keeps to.
-fn rules() -> (Limits, Policy) {
-    match engine::Checkpoints::default() {
-        engine::Checkpoints::On { limits, policy } => (limits, policy),
-        engine::Checkpoints::Off => Default::default(),
+fn rules() -> (SnapshotLimits, RetentionPolicy) {
+    match engine::CheckpointSetting::default() {
+        engine::CheckpointSetting::On { limits, policy } => (limits, policy),
+        engine::CheckpointSetting::Off => Default::default(),
     }
 }
 
@@ -277,7 +276,7 @@ async fn place(dir: &Path, home: &Path) -> anyhow::Result<(VaultPlace, PathBuf)>
             .canonicalize()
             .with_context(|| format!("cannot use the directory {}", words::path(&dir)))?;
         for workspace in directory.ancestors() {
-            let place = VaultPlace::new(&home, WORKSPACE_DATA.as_ref(), workspace, rules().0);
+            let place = VaultPlace::new(&home, tools::folders::OWN.as_ref(), workspace, rules().0);
             if place.is_taken() {
                 let below = directory.strip_prefix(workspace).unwrap_or(Path::new(""));
                 return Ok((place, below.to_owned()));

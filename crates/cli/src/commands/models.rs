@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use clap::Args;
 use providers::Models;
-use providers::catalog::{Model, Provider};
+use providers::catalog::{Model, ProviderInfo};
 use serde_json::{Value, json};
 
 use super::{models_of, table};
@@ -38,7 +38,7 @@ pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
         refresh(&models, id).await?;
     }
     let catalog = models.catalog();
-    let shown: Vec<&Provider> = catalog
+    let shown: Vec<&ProviderInfo> = catalog
         .providers
         .iter()
         .filter(|entry| match &arguments.provider {
@@ -46,8 +46,9 @@ pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
             None => arguments.all || models.connected(&entry.id),
         })
         .collect();
-    let is_default =
-        |entry: &Provider, model: &Model| entry.id == choice.provider && model.id == choice.model;
+    let is_default = |entry: &ProviderInfo, model: &Model| {
+        entry.id == choice.provider && model.id == choice.model
+    };
     if arguments.json {
         let list: Vec<Value> = shown
             .iter()
@@ -105,7 +106,7 @@ async fn refresh(models: &Models, id: &str) -> anyhow::Result<()> {
             known.join(", ")
         );
     };
-    if models.connected(id) && entry.reach.is_some() {
+    if models.connected(id) && entry.endpoint.is_some() {
         eprintln!("Asking {} for its models …", harmless(&entry.name));
         if let Err(error) = models.refresh(id).await {
             let error = harmless(&error.to_string());
@@ -122,7 +123,7 @@ fn heading() -> Vec<String> {
     names.map(str::to_owned).to_vec()
 }
 
-fn row(entry: &Provider, model: &Model, mark: &str) -> Vec<String> {
+fn row(entry: &ProviderInfo, model: &Model, mark: &str) -> Vec<String> {
     let price = |price: Option<u64>| price.map_or("?".to_owned(), dollars);
     vec![
         format!("{}/{}", entry.id, model.id),

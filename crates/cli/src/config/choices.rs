@@ -1,6 +1,6 @@
 //! What the words of choices mean; the table has checked that they are among those it lists.
 
-use engine::{Checkpoints, Fence};
+use engine::{CheckpointSetting, Fence};
 use tools::sandbox::Mode;
 use vocabulary::Approvals;
 
@@ -39,9 +39,9 @@ pub fn network(all: &mut Configuration, on: bool) {
 
 pub fn checkpoints(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
     all.settings.engine.checkpoints = match text {
-        "off" => Checkpoints::Off,
+        "off" => CheckpointSetting::Off,
         // tidy: wildcard, because the words were checked against the table.
-        _ => Checkpoints::default(),
+        _ => CheckpointSetting::default(),
     };
     Ok(())
 }

@@ -23,14 +23,14 @@ pub struct Entry {
 
 /// The settings that a file names, each known and each with a value that can be used.
 #[derive(Debug, Default)]
-pub struct File(HashMap<&'static str, Entry>);
+pub struct ConfigFile(HashMap<&'static str, Entry>);
 
 /// Where the file of a data directory lies.
 pub fn path(home: &Path) -> PathBuf {
     home.join("config/config.toml")
 }
 
-impl File {
+impl ConfigFile {
     /// Without a file nothing is set by it. One that cannot be used stops the start: whoever wrote
     /// it relies on it.
     pub fn read(home: &Path) -> anyhow::Result<Self> {
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        let (line, what) = File::parse(text).expect_err("a broken file");
+        let (line, what) = ConfigFile::parse(text).expect_err("a broken file");
         format!("line {line}: {what}")
     }
 
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn values_are_read_as_they_would_be_written_elsewhere() {
         let text = "turn-tokens = 200_000\nturn-cost = 0.50\nallow-private = [\"a:1\", \"b\"]\nyolo = true\n";
-        let file = File::parse(text).expect("a good file");
+        let file = ConfigFile::parse(text).expect("a good file");
         let entry = |name: &str| file.0[name].clone();
         assert_eq!(entry("turn-tokens").values, ["200000"]);
         assert_eq!(entry("turn-cost").values, ["0.50"]);

@@ -25,7 +25,7 @@ pub struct Setting {
     /// What an example sets it to; the fallback if it is empty.
     pub sample: &'static str,
     pub kind: Kind,
-    pub places: Places,
+    pub places: SettingPlaces,
 }
 
 /// What holds where nobody says anything.
@@ -54,7 +54,7 @@ pub enum Kind {
 
 /// Where a value may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Places {
+pub enum SettingPlaces {
     Everywhere,
     /// Everywhere, but help texts are silent about it: it is for tests.
     Quietly,
@@ -69,11 +69,11 @@ impl Setting {
     }
 
     pub fn is_secret(&self) -> bool {
-        self.places == Places::VariableOnly
+        self.places == SettingPlaces::VariableOnly
     }
 
     pub fn is_hidden(&self) -> bool {
-        self.places == Places::Quietly
+        self.places == SettingPlaces::Quietly
     }
 
     pub fn is_switch(&self) -> bool {

@@ -6,7 +6,7 @@ use server::token::Token;
 use super::choices::{approvals, checkpoints, log_format, network, sandbox};
 use super::setting::Fallback::{Nothing, Value};
 use super::setting::Kind::{Choice, List, Path, Switch, Text};
-use super::setting::{Places, Setting};
+use super::setting::{Setting, SettingPlaces};
 use super::values::{address, count, log_filter, micro_dollars, model, number, port};
 use crate::commands::checkpoints::words::parse_size;
 
@@ -26,7 +26,7 @@ const USUAL: Setting = Setting {
     fallback: Nothing(""),
     sample: "",
     kind: Switch(|_, _| ()),
-    places: Places::Everywhere,
+    places: SettingPlaces::Everywhere,
 };
 
 /// Those that are switched on by being named.
@@ -80,7 +80,7 @@ pub const SETTINGS: &[Setting] = &[
         help: "The token that clients must carry, where no file has it",
         fallback: Nothing("none: processes of your own user only"),
         kind: Text(|all, text| Token::new(text).map(|value| all.settings.token = Some(value))),
-        places: Places::VariableOnly,
+        places: SettingPlaces::VariableOnly,
         ..USUAL
     },
     Setting {
@@ -316,14 +316,14 @@ pub const SETTINGS: &[Setting] = &[
         fallback: Nothing("it talks with you"),
         sample: "~/rehearsal.toml",
         kind: Path(|all, path| all.settings.rehearsal = Some(path)),
-        places: Places::Quietly,
+        places: SettingPlaces::Quietly,
         ..USUAL
     },
     Setting {
         name: "raw-parts",
         help: "Send stream chunks with the provider's own part beside ours",
         kind: Switch(|all, on| all.settings.raw_parts = on),
-        places: Places::Quietly,
+        places: SettingPlaces::Quietly,
         ..OFF
     },
 ];

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use checkpoints::{Limits, Moment, Trigger, Vault, Work};
+use checkpoints::{Moment, SnapshotLimits, SnapshotTrigger, Vault, WorkControl};
 use engine::VaultPlace;
 use serde_json::{Value, json};
 use testkit::process::Launch;
@@ -45,10 +45,10 @@ struct Said {
 impl Story {
     /// Nothing is kept of the workspace's `files` yet but how they are.
     fn new(files: &[(&str, &str)]) -> anyhow::Result<Self> {
-        Self::with_limits(files, Limits::default())
+        Self::with_limits(files, SnapshotLimits::default())
     }
 
-    fn with_limits(files: &[(&str, &str)], limits: Limits) -> anyhow::Result<Self> {
+    fn with_limits(files: &[(&str, &str)], limits: SnapshotLimits) -> anyhow::Result<Self> {
         let scratch = Scratch::new()?;
         for (name, text) in files {
             scratch.write(name, text)?;
@@ -69,14 +69,14 @@ impl Story {
         let story = Self::new(&[("app.txt", "one\n"), ("gone.txt", "here\n")])?;
         story.begin(ELDER)?;
         story.scratch.write("app.txt", "two\n")?;
-        story.note(ELDER, Trigger::Automatic)?;
+        story.note(ELDER, SnapshotTrigger::Automatic)?;
         story.scratch.write("app.txt", "three\n")?;
         story.scratch.write("new.txt", "new\n")?;
         std::fs::remove_file(story.scratch.workspace().join("gone.txt"))?;
-        story.note(ELDER, Trigger::Manual)?;
+        story.note(ELDER, SnapshotTrigger::Manual)?;
         story.begin(YOUNGER)?;
         story.scratch.write("app.txt", "four\n")?;
-        story.note(YOUNGER, Trigger::Automatic)?;
+        story.note(YOUNGER, SnapshotTrigger::Automatic)?;
         Ok(story)
     }
 
@@ -89,7 +89,7 @@ impl Story {
         Ok(self.vault.begin(thread, self.look()?, at, false)?)
     }
 
-    fn note(&self, thread: &str, trigger: Trigger) -> anyhow::Result<()> {
+    fn note(&self, thread: &str, trigger: SnapshotTrigger) -> anyhow::Result<()> {
         self.vault.note(thread, self.look()?, trigger)?;
         Ok(())
     }
@@ -136,9 +136,9 @@ async fn said(mut command: Command) -> anyhow::Result<Said> {
     })
 }
 
-fn work() -> Work<'static> {
+fn work() -> WorkControl<'static> {
     static NEVER: AtomicBool = AtomicBool::new(false);
-    Work {
+    WorkControl {
         cancel: &NEVER,
         progress: &|_| {},
     }
@@ -216,15 +216,15 @@ fn the_list_tells_threads_and_checkpoints() {
 #[test]
 fn what_is_left_out_is_listed_with_the_reason() {
     tell(LIMIT, async {
-        let limits = Limits {
+        let limits = SnapshotLimits {
             file_bytes: 8,
-            ..Limits::default()
+            ..SnapshotLimits::default()
         };
         let names: Vec<String> = (0..10).map(|n| format!("big-{n}.bin")).collect();
         let files: Vec<(&str, &str)> = names.iter().map(|n| (n.as_str(), "0123456789")).collect();
         let story = Story::with_limits(&files, limits)?;
         story.begin(ELDER)?;
-        story.note(ELDER, Trigger::Automatic)?;
+        story.note(ELDER, SnapshotTrigger::Automatic)?;
         let left_out: Vec<Value> = names
             .iter()
             .map(|name| json!({ "path": name, "why": "too_large" }))
@@ -394,7 +394,7 @@ fn all_workspaces_are_listed_even_one_that_is_gone() {
             story.scratch.home(),
             ".cowork".as_ref(),
             &other,
-            Limits::default(),
+            SnapshotLimits::default(),
         );
         let (directory, bytes) = {
             let vault = place.open()?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use providers::{ErrorKind, Message, Provider, ProviderError, Request, ToolSpec};
+use providers::{ErrorKind, Message, ModelRequest, Provider, ProviderError, ToolSpec};
 use tracing::Instrument as _;
 use vocabulary::{
     Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, TurnError, TurnErrorKind,
@@ -269,10 +269,10 @@ pub fn effort(turn: &Turn, model: &ModelRef) -> Option<String> {
     }
 }
 
-fn request(turn: &Turn, messages: &[Message]) -> Request {
+fn request(turn: &Turn, messages: &[Message]) -> ModelRequest {
     let permits = turn.permits.borrow();
     let settings = &permits.settings;
-    Request {
+    ModelRequest {
         model: turn.model.model.clone(),
         system: prompts::agent(&turn.card.directory, settings.tools),
         messages: messages.to_vec(),
@@ -282,7 +282,7 @@ fn request(turn: &Turn, messages: &[Message]) -> Request {
         },
         effort: effort(turn, &turn.model),
         cache_key: Some(turn.card.id.to_string()),
-        ..Request::default()
+        ..ModelRequest::default()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use providers::{Message, Provider, Request};
+use providers::{Message, ModelRequest, Provider};
 use tools::Failure;
 use vocabulary::{Fact, ModelRef, Purpose, StreamTag, SubAgent, ToolCall, ToolOutput, TurnFact};
 
@@ -127,7 +127,7 @@ impl Work<'_> {
         Ok(Err(Failure::Error(message)))
     }
 
-    async fn count(&self, usage: providers::Usage) -> Result<(), SessionGone> {
+    async fn count(&self, usage: providers::ModelUsage) -> Result<(), SessionGone> {
         let usage = meter::priced(&self.turn.shared, &self.model, usage);
         self.turn.meter.add(usage);
         let fact = Fact::Turn(TurnFact::UsageAdded {
@@ -139,9 +139,9 @@ impl Work<'_> {
         self.turn.tell(fact).await
     }
 
-    fn request(&self) -> Request {
+    fn request(&self) -> ModelRequest {
         let tools = self.turn.shared.tools.list();
-        Request {
+        ModelRequest {
             model: self.model.model.clone(),
             system: prompts::sub_agent(&self.agent.kind, &self.turn.card.directory),
             messages: self.messages.clone(),
@@ -151,9 +151,9 @@ impl Work<'_> {
                 .map(tool_spec)
                 .collect(),
             effort: effort(self.turn, &self.model),
-            purpose: providers::Purpose::Task,
+            purpose: providers::RequestPurpose::Task,
             cache_key: Some(format!("{}/{}", self.turn.card.id, self.agent.parent)),
-            ..Request::default()
+            ..ModelRequest::default()
         }
     }
 }

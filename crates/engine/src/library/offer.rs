@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use providers::catalog;
 use providers::models::Obstacle;
+use tools::folders;
 use vocabulary::{
     AuthMethod, Catalog, CatalogModel, CatalogProvider, McpFile, McpLayer, McpSnapshot, ModelRef,
     Refusal, ThreadCard,
@@ -11,9 +12,12 @@ use vocabulary::{
 
 use crate::Shared;
 
+/// The name of a file that configures MCP servers.
+const MCP_FILE: &str = "mcp-servers.json";
+
 pub async fn catalog(shared: &Shared) -> Catalog {
     let known = shared.models.catalog();
-    let provider = |entry: &catalog::Provider| CatalogProvider {
+    let provider = |entry: &catalog::ProviderInfo| CatalogProvider {
         id: entry.id.clone(),
         name: entry.name.clone(),
         models: entry.models.iter().map(model).collect(),
@@ -84,11 +88,10 @@ pub fn tool_names(shared: &Shared) -> Vec<(String, String)> {
 pub async fn mcp_files(shared: &Shared, card: &ThreadCard) -> McpSnapshot {
     let home = &shared.config.home;
     let user = home.parent().unwrap_or(home);
-    let data = &shared.config.workspace_data;
     let layers = [
         (
             McpLayer::Workspace,
-            card.directory.join(data).join("mcp-servers.json"),
+            card.directory.join(folders::OWN).join(MCP_FILE),
         ),
         (McpLayer::User, home.join("config/mcp-servers.json")),
         (
@@ -97,9 +100,12 @@ pub async fn mcp_files(shared: &Shared, card: &ThreadCard) -> McpSnapshot {
         ),
         (
             McpLayer::WorkspaceLegacy,
-            card.directory.join(".agent/mcp-servers.json"),
+            card.directory.join(folders::OTHER_AGENTS).join(MCP_FILE),
         ),
-        (McpLayer::UserLegacy, user.join(".agent/mcp-servers.json")),
+        (
+            McpLayer::UserLegacy,
+            user.join(folders::OTHER_AGENTS).join(MCP_FILE),
+        ),
     ];
     let mut files = Vec::with_capacity(layers.len());
     for (layer, path) in layers {

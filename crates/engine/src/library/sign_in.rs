@@ -56,7 +56,7 @@ pub async fn statuses(shared: &Shared, verify: bool) -> Vec<ProviderStatus> {
 }
 
 /// What failed on the way is an answer; what could not be asked is a refusal.
-fn signed_in(outcome: Result<models::SignedIn, SignInError>) -> Result<Reply, Refusal> {
+fn signed_in(outcome: Result<models::SignInResult, SignInError>) -> Result<Reply, Refusal> {
     let signed_in = match outcome {
         Ok(signed_in) => SignedIn {
             ok: true,
@@ -83,7 +83,7 @@ fn refusal(error: SignInError) -> Refusal {
     Refusal::new(why, error.to_string())
 }
 
-fn challenge_of(challenge: models::Challenge) -> Challenge {
+fn challenge_of(challenge: models::SignInChallenge) -> Challenge {
     Challenge {
         needs_code: challenge.needs_code,
         instructions: challenge.instructions,
@@ -92,7 +92,7 @@ fn challenge_of(challenge: models::Challenge) -> Challenge {
     }
 }
 
-fn status_of(status: models::Status) -> ProviderStatus {
+fn status_of(status: models::CredentialStatus) -> ProviderStatus {
     ProviderStatus {
         provider: status.provider,
         mode: mode_of(status.mode),
@@ -108,12 +108,12 @@ fn status_of(status: models::Status) -> ProviderStatus {
     }
 }
 
-fn mode_of(mode: models::Mode) -> AuthMode {
+fn mode_of(mode: models::CredentialMode) -> AuthMode {
     match mode {
-        models::Mode::Missing => AuthMode::Missing,
-        models::Mode::Error => AuthMode::Error,
-        models::Mode::ApiKey => AuthMode::ApiKey,
-        models::Mode::OAuth => AuthMode::OAuth,
-        models::Mode::OAuthPending => AuthMode::OAuthPending,
+        models::CredentialMode::Missing => AuthMode::Missing,
+        models::CredentialMode::Error => AuthMode::Error,
+        models::CredentialMode::ApiKey => AuthMode::ApiKey,
+        models::CredentialMode::OAuth => AuthMode::OAuth,
+        models::CredentialMode::OAuthPending => AuthMode::OAuthPending,
     }
 }

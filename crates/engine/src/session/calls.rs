@@ -328,7 +328,7 @@ impl Session {
         if let (Some(lease), true) = (self.recorder.lease(), self.recorder.kept) {
             self.store.delete(lease).await.map_err(storage)?;
         }
-        self.checkpoints.forget(&self.card);
+        self.checkpoints.forget();
         let grants = &self.shared.grants;
         grants.thread_deleted(&self.card.tenant, self.card.id).await;
         let as_of = self.recorder.last();

@@ -1,7 +1,7 @@
 //! What a session knows of its thread: the fold of the log, small enough to be written with every append.
 
 use serde::{Deserialize, Serialize};
-use store::{EntryRow, Loaded, StoredEvent};
+use store::{EntryRow, LoadedThread, StoredEvent};
 use vocabulary::{
     AskFact, CallRef, Event, Fact, Grant, ItemFact, ItemId, OpenAsk, PlanStep, Refusal, Seq,
     Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent, ToolFact, TurnFact,
@@ -103,7 +103,7 @@ impl ThreadState {
     }
 
     /// The state row of a thread from the store.
-    pub fn read(loaded: &Loaded) -> Result<Self, Refusal> {
+    pub fn read(loaded: &LoadedThread) -> Result<Self, Refusal> {
         serde_json::from_slice(&loaded.state).map_err(|error| {
             let message = format!("the thread's state cannot be read: {error}");
             Refusal::new(Why::Storage, message)

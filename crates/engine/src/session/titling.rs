@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use providers::{Message, Purpose, Request};
+use providers::{Message, ModelRequest, RequestPurpose};
 use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, TurnFact, Usage};
 
 use super::{Mail, Session};
@@ -79,12 +79,12 @@ impl Session {
 
 async fn ask(shared: &Shared, model: ModelRef, said: String) -> Option<Titled> {
     let provider = shared.models.provider(&model.provider)?;
-    let request = Request {
+    let request = ModelRequest {
         model: model.model.clone(),
         system: prompts::TITLE.to_owned(),
         messages: vec![Message::user(said)],
-        purpose: Purpose::Title,
-        ..Request::default()
+        purpose: RequestPurpose::Title,
+        ..ModelRequest::default()
     };
     match compaction::text_of(provider.as_ref(), request).await {
         Ok((text, usage)) => Some(Titled {

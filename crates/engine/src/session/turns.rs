@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use snapshots::TurnWrites;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -19,7 +20,6 @@ use crate::agents::{Agent, model::ModelAgent};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
 use crate::turn::meter::Meter;
-use crate::turn::writing::Writing;
 use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn, TurnEnd};
 
 /// How long an abandoned turn may take to let go of its processes.
@@ -38,7 +38,7 @@ pub struct TurnHandle {
     /// What was said to it and it has not heard yet.
     pub steers: Arc<Steers>,
     pub meter: Arc<Meter>,
-    pub writing: Arc<Writing>,
+    pub writes: Arc<TurnWrites>,
 }
 
 impl TurnHandle {
@@ -70,9 +70,9 @@ impl Session {
         let steers = Arc::new(Steers::after(running.map_or(0, |turn| turn.step)));
         let meter = Arc::new(Meter::new(self.state.usage, spent));
         // A turn that runs on has changed files already.
-        let writing = match &self.turn {
-            Some(turn) => Arc::clone(&turn.writing),
-            None => self.checkpoints.writing(),
+        let writes = match &self.turn {
+            Some(turn) => Arc::clone(&turn.writes),
+            None => self.checkpoints.writes(),
         };
         let turn = Arc::new(Turn {
             shared: Arc::clone(&self.shared),
@@ -94,7 +94,7 @@ impl Session {
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
             seen: Arc::clone(&self.seen),
-            writing: Arc::clone(&writing),
+            writes: Arc::clone(&writes),
             permits: self.permits.subscribe(),
             cancel: cancel.clone(),
             to_session: to_session.clone(),
@@ -119,7 +119,7 @@ impl Session {
             cancelled_by: None,
             steers,
             meter,
-            writing,
+            writes,
         });
     }
 
@@ -235,14 +235,14 @@ impl Session {
             TurnOutcome::Failed(_) => StatusReason::TurnFailed,
         };
         self.tell_status(from, self.state.thread.status, reason)?;
-        let writing = self.turn.take().map(|turn| turn.writing);
+        let writes = self.turn.take().map(|turn| turn.writes);
         self.live = Default::default();
         self.early.clear();
         self.idle_since = Instant::now();
         if outcome == TurnOutcome::Completed {
             self.think_of_title();
         }
-        self.checkpoint_turn(writing);
+        self.checkpoints.turn_over(writes);
         Ok(())
     }
 

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use store::{Lease, Loaded};
+use snapshots::CheckpointTasks;
+use store::{Lease, LoadedThread};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use vocabulary::{
@@ -11,7 +12,6 @@ use vocabulary::{
     TurnErrorKind, TurnOutcome,
 };
 
-use super::checkpointing::Checkpointing;
 use super::live::{Live, from_draft};
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Standing};
@@ -46,7 +46,11 @@ pub async fn born(shared: &Arc<Shared>, thread: Thread, keep: bool) -> Result<Ha
 }
 
 /// A thread from the store. A turn that waited is picked up; one that ran is closed.
-pub async fn woken(shared: &Arc<Shared>, lease: Lease, loaded: Loaded) -> Result<Handle, Refusal> {
+pub async fn woken(
+    shared: &Arc<Shared>,
+    lease: Lease,
+    loaded: LoadedThread,
+) -> Result<Handle, Refusal> {
     let state = ThreadState::read(&loaded)?;
     let standing = Standing {
         lease: Some(lease),
@@ -70,13 +74,13 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
     let (to_mail, mail) = mpsc::channel(MAILBOX_CALLS_MAX);
     let status = watch::Sender::new(state.thread.status);
     let own_mail = to_mail.downgrade();
-    let checkpoints = Box::new(Checkpointing::new(shared, &card));
+    let checkpoints = Box::new(CheckpointTasks::new(&shared.scanners, &card));
     let handle = Handle {
         mail: to_mail,
         card: Arc::clone(&card),
         outbox: Arc::clone(&outbox),
         status: status.subscribe(),
-        checkpoints: checkpoints.shown.clone(),
+        checkpoints: checkpoints.published.clone(),
     };
     let permits = watch::Sender::new(Permits {
         settings: state.thread.settings.clone(),
@@ -121,7 +125,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
 
 impl Session {
     /// Looks after a turn that the last process left behind.
-    async fn recover(&mut self, loaded: &Loaded) -> Result<(), Refusal> {
+    async fn recover(&mut self, loaded: &LoadedThread) -> Result<(), Refusal> {
         let Some(turn) = self.state.turn.clone() else {
             return self.drop_drafts(loaded);
         };
@@ -162,7 +166,7 @@ impl Session {
         self.end_turn_here(TurnOutcome::Failed(error), "the server stopped")
     }
 
-    fn drop_drafts(&mut self, loaded: &Loaded) -> Result<(), Refusal> {
+    fn drop_drafts(&mut self, loaded: &LoadedThread) -> Result<(), Refusal> {
         for draft in &loaded.drafts {
             self.recorder.forget_draft(draft.item.clone());
         }

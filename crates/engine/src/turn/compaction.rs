@@ -2,7 +2,9 @@
 //! It happens at most once in a turn, so it can never go round in circles.
 
 use futures_util::StreamExt;
-use providers::{Block, ErrorKind, Message, Part, Provider, ProviderError, Purpose, Request};
+use providers::{
+    Block, ErrorKind, Message, ModelRequest, Part, Provider, ProviderError, RequestPurpose,
+};
 use tokio::time::timeout;
 use vocabulary::{Fact, StepFact, StreamTag, TurnFact};
 
@@ -56,12 +58,12 @@ pub async fn compact(
     tokens_before: u64,
 ) -> Result<Compacted, SessionGone> {
     let limit = turn.context_limit();
-    let request = Request {
+    let request = ModelRequest {
         model: turn.model.model.clone(),
         system: prompts::SUMMARY.to_owned(),
         messages: vec![Message::user(excerpt(messages, room(limit)))],
-        purpose: Purpose::Summary,
-        ..Request::default()
+        purpose: RequestPurpose::Summary,
+        ..ModelRequest::default()
     };
     let summed = tokio::select! {
         biased;
@@ -103,8 +105,8 @@ pub async fn compact(
 /// The whole text of one answer, within limits.
 pub async fn text_of(
     provider: &dyn Provider,
-    request: Request,
-) -> Result<(String, providers::Usage), ProviderError> {
+    request: ModelRequest,
+) -> Result<(String, providers::ModelUsage), ProviderError> {
     let started = timeout(MODEL_SILENCE_MAX, provider.stream(request)).await;
     let mut parts = started.map_err(|_| silent())??;
     let mut text = String::new();
@@ -188,7 +190,7 @@ fn cut(text: &str, most: Option<usize>) -> &str {
 impl Turn {
     pub async fn spend(
         &self,
-        usage: providers::Usage,
+        usage: providers::ModelUsage,
         purpose: vocabulary::Purpose,
     ) -> Result<(), SessionGone> {
         let usage = meter::priced(&self.shared, &self.model, usage);

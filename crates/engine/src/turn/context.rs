@@ -30,7 +30,7 @@ pub struct Loaded {
 #[derive(Default)]
 pub struct Told {
     /// The pictures of its input; the text is in the summary.
-    images: Vec<providers::Image>,
+    images: Vec<providers::MessageImage>,
     /// With the step after which each was heard.
     steers: Vec<(u32, UserMessage)>,
 }
@@ -297,17 +297,19 @@ pub fn user_message(input: UserInput, sees: bool) -> UserMessage {
     said
 }
 
-fn image(image: Image) -> Option<providers::Image> {
+fn image(image: Image) -> Option<providers::MessageImage> {
     match image {
-        Image::Data { media_type, base64 } => Some(providers::Image::Data { media_type, base64 }),
-        Image::Url(url) => Some(providers::Image::Url(url)),
+        Image::Data { media_type, base64 } => {
+            Some(providers::MessageImage::Data { media_type, base64 })
+        }
+        Image::Url(url) => Some(providers::MessageImage::Url(url)),
         // Read before it is accepted; a log has none.
         Image::Path(_) => None,
     }
 }
 
-fn given_back(native: Option<Box<Native>>) -> Option<providers::Native> {
-    native.map(|native| providers::Native {
+fn given_back(native: Option<Box<Native>>) -> Option<providers::NativeBlock> {
+    native.map(|native| providers::NativeBlock {
         origin: native.origin,
         value: native.value,
     })

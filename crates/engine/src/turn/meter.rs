@@ -113,7 +113,7 @@ pub fn unpriced(shared: &Shared, model: &ModelRef, budgets: &Budgets) -> Option<
 }
 
 /// Usage as the provider counts it, with what it costs where the price is known.
-pub fn priced(shared: &Shared, model: &ModelRef, usage: providers::Usage) -> Usage {
+pub fn priced(shared: &Shared, model: &ModelRef, usage: providers::ModelUsage) -> Usage {
     let known = shared.models.model(&model.provider, &model.model);
     Usage {
         input_tokens: usage.input_tokens,

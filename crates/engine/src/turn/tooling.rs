@@ -10,7 +10,7 @@ use vocabulary::{
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
-use super::{Due, FromTurn, SessionGone, Turn, gate, trusting, writing};
+use super::{Due, FromTurn, SessionGone, Turn, gate, trusting, writes};
 use crate::agents::sub;
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
@@ -50,7 +50,7 @@ pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, Se
     };
     turn.tell(Fact::tool(tag.clone(), Arc::clone(call), what))
         .await?;
-    writing::after(turn, call, &outcome).await?;
+    writes::after(turn, call, &outcome).await?;
     Ok((!turn.cancel.is_cancelled()).then_some(outcome))
 }
 
@@ -71,7 +71,7 @@ async fn allowed_run(
     if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
-    writing::before(turn, call).await?;
+    writes::before(turn, call).await?;
     if tool.effects().leave_traces() {
         turn.commit(Fact::tool(tag.clone(), Arc::clone(call), ToolFact::Started))
             .await?;

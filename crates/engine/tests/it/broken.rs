@@ -169,7 +169,7 @@ async fn what_will_not_pass_is_not_tried_again() {
     let puppet = Puppet::new(kinds.map(broken));
     // Before anything came, the provider itself has tried again all that makes sense.
     puppet.then(
-        providers::Purpose::Answer,
+        providers::RequestPurpose::Answer,
         [Play::new().fail(ErrorKind::Overloaded, "no")],
     );
     let house = House::with(&puppet);

@@ -1,6 +1,6 @@
 //! Budgets: what may be spent, on everything together.
 
-use providers::Purpose;
+use providers::RequestPurpose;
 use providers::catalog::Model;
 use serde_json::json;
 use vocabulary::Effects;
@@ -159,7 +159,10 @@ async fn a_sub_agent_stops_when_its_turn_may_spend_no_more() {
 #[tokio::test(start_paused = true)]
 async fn what_a_summary_costs_counts() {
     let puppet = Puppet::new([calls("c1", "look", json!({})), says("never")]);
-    puppet.then(Purpose::Summary, [Play::new().say("short").end(90, 10)]);
+    puppet.then(
+        RequestPurpose::Summary,
+        [Play::new().say("short").end(90, 10)],
+    );
     let mut stage = stage(&puppet, turn_tokens(112));
     stage.catalog = puppet::catalog(Model {
         context: Some(100),

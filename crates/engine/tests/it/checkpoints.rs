@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use checkpoints::{Limits, Options, Policy, Vault};
-use engine::{Checkpoints as Setting, ListenFrom};
+use checkpoints::{RetentionPolicy, SnapshotLimits, Vault, VaultOptions};
+use engine::{CheckpointSetting as Setting, ListenFrom};
 use serde_json::json;
 use vocabulary::{
     Call, Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
@@ -135,10 +135,10 @@ fn place(house: &House) -> PathBuf {
 }
 
 fn vault(house: &House) -> Vault {
-    let options = Options {
+    let options = VaultOptions {
         workspace: house.directory().to_owned(),
         apart: vec![house.directory().join("home")],
-        limits: Limits::default(),
+        limits: SnapshotLimits::default(),
     };
     Vault::open(&place(house), options).expect("a vault")
 }

@@ -3,7 +3,7 @@
 use engine::ListenFrom;
 use proptest::prelude::*;
 use store::StoreError;
-use store::faulty::Fault;
+use store::testing::faulty::Fault;
 use vocabulary::{
     Answer, ApprovalAnswer, AskFact, Call, Changes, Fact, Item, ItemFact, NewThread, Reply, Seq,
     Status, StepFact, ThreadFact, ToolEvent, ToolFact, ToolOutcome, TurnErrorKind, TurnFact,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Checkpoints, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold,
+    CheckpointSetting, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold,
 };
 use providers::Models;
-use providers::catalog::Catalog;
-use providers::rehearsal::{Rehearsal, Script};
-use store::faulty::Faulty;
-use store::memory::{MemoryStore, MemoryWorld};
+use providers::catalog::ModelCatalog;
+use providers::rehearsal::{Rehearsal, RehearsalScript};
+use store::testing::faulty::Faulty;
+use store::testing::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
 use tools::Toolbox;
 use vocabulary::{
@@ -42,13 +42,13 @@ pub struct House {
 pub struct Stage {
     script: Option<String>,
     puppet: Option<Arc<Puppet>>,
-    pub catalog: Catalog,
+    pub catalog: ModelCatalog,
     pub tools: Toolbox,
     pub budgets: Budgets,
     pub auto_approve: bool,
     pub approvals: Option<Approvals>,
     pub ask_timeout: Option<Duration>,
-    pub checkpoints: Checkpoints,
+    pub checkpoints: CheckpointSetting,
 }
 
 impl Stage {
@@ -56,14 +56,14 @@ impl Stage {
         Self {
             script: (!script.is_empty()).then(|| script.to_owned()),
             puppet: None,
-            catalog: Catalog::default(),
+            catalog: ModelCatalog::default(),
             tools: Toolbox::builtin(),
             budgets: Budgets::default(),
             auto_approve: false,
             // Stories that ask are told as cowork's are.
             approvals: Some(Approvals::Ask),
             ask_timeout: None,
-            checkpoints: Checkpoints::Off,
+            checkpoints: CheckpointSetting::Off,
         }
     }
 
@@ -81,7 +81,7 @@ impl Stage {
             return Models::with(vec![puppet], self.catalog.clone());
         }
         let script = self.script.as_deref();
-        let script = script.map(|text| Script::parse(text).expect("a good script"));
+        let script = script.map(|text| RehearsalScript::parse(text).expect("a good script"));
         Models::scripted(vec![Arc::new(Rehearsal::new(script))])
     }
 }
@@ -289,7 +289,6 @@ fn open(
         home: directory.join("home"),
         private: vec![directory.join("home")],
         ports: Vec::new(),
-        workspace_data: PathBuf::from(".data"),
         directory,
         auto_approve: stage.auto_approve,
         approvals: stage.approvals,

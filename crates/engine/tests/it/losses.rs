@@ -6,9 +6,9 @@ use std::time::Duration;
 use engine::ListenFrom;
 use proptest::prelude::*;
 use providers::catalog::Model;
-use providers::{ErrorKind, Message, Purpose};
+use providers::{ErrorKind, Message, RequestPurpose};
 use serde_json::json;
-use store::faulty::Fault;
+use store::testing::faulty::Fault;
 use store::{Store, StoreError};
 use vocabulary::Effects;
 use vocabulary::{
@@ -46,8 +46,8 @@ fn busy_puppet() -> Arc<Puppet> {
         says("e"),
     ]);
     let many = || (0..4).map(|_| says("short"));
-    puppet.then(Purpose::Summary, many());
-    puppet.then(Purpose::Title, many());
+    puppet.then(RequestPurpose::Summary, many());
+    puppet.then(RequestPurpose::Title, many());
     puppet
 }
 

@@ -36,11 +36,11 @@ async fn pictures_are_kept_once_and_shown_to_the_model() {
     let seen = Message::User(UserMessage {
         text: "look at this".to_owned(),
         images: vec![
-            providers::Image::Data {
+            providers::MessageImage::Data {
                 media_type: "image/png".to_owned(),
                 base64: PIXELS.into(),
             },
-            providers::Image::Url(url),
+            providers::MessageImage::Url(url),
         ],
     });
     assert_eq!(puppet.requests()[0].messages, std::slice::from_ref(&seen));

@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream;
 use parking_lot::Mutex;
-use providers::catalog::{self, Catalog, Model, Price};
+use providers::catalog::{self, Model, ModelCatalog, Price};
 use providers::format::Wire;
 use providers::{
-    ErrorKind, Native, Part, PartStream, Provider, ProviderError, Purpose, Request, Stop, Usage,
+    ErrorKind, ModelRequest, ModelUsage, NativeBlock, Part, PartStream, Provider, ProviderError,
+    RequestPurpose, StopCause,
 };
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
@@ -79,7 +80,7 @@ impl Play {
         self.say_with(text, None)
     }
 
-    pub fn say_with(mut self, text: &str, native: Option<Native>) -> Self {
+    pub fn say_with(mut self, text: &str, native: Option<NativeBlock>) -> Self {
         let (block, text) = (self.block(), text.to_owned());
         self.then([
             Part::TextStart { block },
@@ -94,7 +95,7 @@ impl Play {
         self.then([Part::TextStart { block }, Part::TextDelta { block, text }])
     }
 
-    pub fn think(mut self, text: &str, native: Option<Native>) -> Self {
+    pub fn think(mut self, text: &str, native: Option<NativeBlock>) -> Self {
         let (block, text, summary) = (self.block(), text.to_owned(), false);
         self.then([
             Part::ReasoningStart { block, summary },
@@ -112,7 +113,7 @@ impl Play {
         call_id: &str,
         name: &str,
         input: Value,
-        native: Option<Native>,
+        native: Option<NativeBlock>,
         problem: Option<&str>,
     ) -> Self {
         let block = self.block();
@@ -175,13 +176,13 @@ impl Play {
     /// Ends well, having read and written so many tokens.
     pub fn end(self, input_tokens: u64, output_tokens: u64) -> Self {
         let stop = match self.calls {
-            true => Stop::ToolUse,
-            false => Stop::Stop,
+            true => StopCause::ToolUse,
+            false => StopCause::Stop,
         };
-        let usage = Usage {
+        let usage = ModelUsage {
             input_tokens,
             output_tokens,
-            ..Usage::default()
+            ..ModelUsage::default()
         };
         self.then([Part::Finish { stop, usage }])
     }
@@ -199,8 +200,8 @@ pub fn calls(call_id: &str, name: &str, input: Value) -> Play {
 
 #[derive(Default)]
 struct Memory {
-    plays: Vec<(Purpose, VecDeque<Play>)>,
-    requests: Vec<Request>,
+    plays: Vec<(RequestPurpose, VecDeque<Play>)>,
+    requests: Vec<ModelRequest>,
 }
 
 pub struct Puppet {
@@ -217,12 +218,12 @@ impl Puppet {
             dropped: watch::Sender::new(0),
             asked: watch::Sender::new(0),
         });
-        puppet.then(Purpose::Answer, plays);
+        puppet.then(RequestPurpose::Answer, plays);
         puppet
     }
 
     /// Further answers to requests of this purpose.
-    pub fn then(&self, purpose: Purpose, plays: impl IntoIterator<Item = Play>) {
+    pub fn then(&self, purpose: RequestPurpose, plays: impl IntoIterator<Item = Play>) {
         let mut memory = self.memory.lock();
         match memory.plays.iter_mut().find(|(known, _)| *known == purpose) {
             Some((_, queue)) => queue.extend(plays),
@@ -231,11 +232,11 @@ impl Puppet {
     }
 
     /// What was asked so far, in order.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ModelRequest> {
         self.memory.lock().requests.clone()
     }
 
-    pub fn requests_for(&self, purpose: Purpose) -> Vec<Request> {
+    pub fn requests_for(&self, purpose: RequestPurpose) -> Vec<ModelRequest> {
         let mut requests = self.requests();
         requests.retain(|request| request.purpose == purpose);
         requests
@@ -259,14 +260,15 @@ impl Puppet {
             .expect("a puppet");
     }
 
-    fn next_play(&self, request: Request) -> Option<Play> {
+    fn next_play(&self, request: ModelRequest) -> Option<Play> {
         let mut memory = self.memory.lock();
         // One puppet plays the agent and its sub-agents; how often it is tried is not its business.
         let purpose = match request.purpose {
-            Purpose::Task => Purpose::Answer,
-            purpose @ (Purpose::Answer | Purpose::Summary | Purpose::Title) => purpose,
+            RequestPurpose::Task => RequestPurpose::Answer,
+            purpose
+            @ (RequestPurpose::Answer | RequestPurpose::Summary | RequestPurpose::Title) => purpose,
         };
-        let request = Request {
+        let request = ModelRequest {
             purpose,
             attempts_max: None,
             ..request
@@ -301,7 +303,7 @@ impl Provider for Puppet {
         PUPPET
     }
 
-    async fn stream(&self, request: Request) -> Result<PartStream, ProviderError> {
+    async fn stream(&self, request: ModelRequest) -> Result<PartStream, ProviderError> {
         let none = || ProviderError::new(ErrorKind::Other, "the puppet has no answer left");
         let play = self.next_play(request).ok_or_else(none)?;
         if let Some(refusal) = play.refusal {
@@ -337,26 +339,26 @@ impl Provider for Puppet {
 }
 
 /// What the puppet wants back as it was.
-pub fn native(word: &str) -> Option<Native> {
-    Some(Native {
+pub fn native(word: &str) -> Option<NativeBlock> {
+    Some(NativeBlock {
         origin: format!("{PUPPET}/{BIG}"),
         value: serde_json::json!({ "sealed": word }),
     })
 }
 
 /// A catalog with the puppet's models: a dollar for a million tokens read, ten for as many written.
-pub fn catalog(model: Model) -> Catalog {
+pub fn catalog(model: Model) -> ModelCatalog {
     let small = Model {
         id: SMALL.to_owned(),
         price: Some(price()),
         ..Model::default()
     };
-    Catalog {
-        providers: vec![catalog::Provider {
+    ModelCatalog {
+        providers: vec![catalog::ProviderInfo {
             id: PUPPET.to_owned(),
             name: "Puppet".to_owned(),
             auth: Vec::new(),
-            reach: None,
+            endpoint: None,
             models: vec![model, small],
             small_model: None,
         }],
@@ -364,9 +366,9 @@ pub fn catalog(model: Model) -> Catalog {
 }
 
 /// The same, but reached over a network, as it seems; and so with a model for small work.
-pub fn with_small_model(mut catalog: Catalog) -> Catalog {
+pub fn with_small_model(mut catalog: ModelCatalog) -> ModelCatalog {
     for provider in &mut catalog.providers {
-        provider.reach = Some(catalog::Reach {
+        provider.endpoint = Some(catalog::ApiEndpoint {
             wire: Wire::Chat,
             base_url: "http://localhost/".to_owned(),
             key_env: Vec::new(),

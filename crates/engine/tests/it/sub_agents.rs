@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::ListenFrom;
-use providers::{ErrorKind, Message, Request};
+use providers::{ErrorKind, Message, ModelRequest};
 use serde_json::json;
 use vocabulary::Effects;
 use vocabulary::{
@@ -33,7 +33,7 @@ fn spawn(kind: &str) -> Play {
     )
 }
 
-fn tools_of(request: &Request) -> Vec<&str> {
+fn tools_of(request: &ModelRequest) -> Vec<&str> {
     request
         .tools
         .iter()
@@ -42,7 +42,7 @@ fn tools_of(request: &Request) -> Vec<&str> {
 }
 
 /// The result that a sub-agent's own model reads last.
-fn last_result(request: &Request) -> &providers::ToolResult {
+fn last_result(request: &ModelRequest) -> &providers::ToolResult {
     match request.messages.last() {
         Some(Message::ToolResults(results)) => results.last().expect("a result"),
         other => panic!("no result: {other:?}"),
@@ -236,8 +236,8 @@ async fn a_sub_agent_without_end_is_stopped() {
             .call(&call, "look", json!({}))
             .end(1, 1)
     };
-    puppet.then(providers::Purpose::Answer, (1..=50).map(step));
-    puppet.then(providers::Purpose::Answer, [says("well")]);
+    puppet.then(providers::RequestPurpose::Answer, (1..=50).map(step));
+    puppet.then(providers::RequestPurpose::Answer, [says("well")]);
     let house = House::staged(stage(&puppet, &Toys::new()));
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
@@ -255,10 +255,10 @@ async fn the_state_row_does_not_grow_with_what_a_sub_agent_does() {
     let toys = Toys::new();
     let puppet = Puppet::new([spawn("general")]);
     let step = |n: u32| calls(&format!("s{n}"), "look", json!({}));
-    puppet.then(providers::Purpose::Answer, (1..=20).map(step));
+    puppet.then(providers::RequestPurpose::Answer, (1..=20).map(step));
     let held = json!({"id": "last", "hold": true});
     puppet.then(
-        providers::Purpose::Answer,
+        providers::RequestPurpose::Answer,
         [calls("s21", "act", held), says("done"), says("well")],
     );
     let house = House::staged(stage(&puppet, &toys));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::ListenFrom;
 use providers::catalog::Model;
-use providers::{ErrorKind, Message, Purpose, UserMessage};
+use providers::{ErrorKind, Message, RequestPurpose, UserMessage};
 use serde_json::json;
 use vocabulary::Effects;
 use vocabulary::{
@@ -40,11 +40,13 @@ fn going_on(text: &str, input: &str) -> String {
 }
 
 fn summaries(puppet: &Puppet) -> usize {
-    puppet.requests_for(Purpose::Summary).len()
+    puppet.requests_for(RequestPurpose::Summary).len()
 }
 
 fn asked(puppet: &Puppet, nth: usize) -> Vec<Message> {
-    puppet.requests_for(Purpose::Answer)[nth].messages.clone()
+    puppet.requests_for(RequestPurpose::Answer)[nth]
+        .messages
+        .clone()
 }
 
 #[tokio::test(start_paused = true)]
@@ -55,7 +57,7 @@ async fn a_conversation_near_the_limit_is_summarised_for_good() {
         says("three"),
         says("four"),
     ]);
-    puppet.then(Purpose::Summary, [says("it was much")]);
+    puppet.then(RequestPurpose::Summary, [says("it was much")]);
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "first words").await.expect("a turn");
@@ -80,7 +82,8 @@ async fn a_conversation_near_the_limit_is_summarised_for_good() {
         Fact::Step { what: StepFact::Compacted { summary, tokens_before: 800..=900, .. }, .. } if *summary == text
     ));
     assert_eq!(ear.completed().await, "two");
-    let [Message::User(record)] = &puppet.requests_for(Purpose::Summary)[0].messages[..] else {
+    let [Message::User(record)] = &puppet.requests_for(RequestPurpose::Summary)[0].messages[..]
+    else {
         panic!("not one message")
     };
     for words in ["User: first words", "Agent: much", "User: second words"] {
@@ -110,7 +113,7 @@ async fn what_was_not_counted_is_estimated() {
         Play::new().say("two").end(500, 10),
         says("three"),
     ]);
-    puppet.then(Purpose::Summary, [says("a"), says("b")]);
+    puppet.then(RequestPurpose::Summary, [says("a"), says("b")]);
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
     house
@@ -134,7 +137,7 @@ async fn what_was_not_counted_is_estimated() {
 async fn a_turn_is_summarised_once() {
     let full = |id: &str| Play::new().call(id, "look", json!({"id": id})).end(900, 10);
     let puppet = Puppet::new([full("a"), full("b"), full("c"), says("done")]);
-    puppet.then(Purpose::Summary, [says("short")]);
+    puppet.then(RequestPurpose::Summary, [says("short")]);
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
@@ -157,7 +160,7 @@ async fn a_refused_conversation_is_summarised_and_asked_once_more() {
         says("never"),
     ]);
     puppet.then(
-        Purpose::Summary,
+        RequestPurpose::Summary,
         [says("short"), says("shorter"), says("never")],
     );
     let house = House::with(&puppet);
@@ -182,7 +185,7 @@ async fn without_a_summary_a_refused_conversation_fails_and_a_long_one_goes_on()
         says("went on"),
     ]);
     puppet.then(
-        Purpose::Summary,
+        RequestPurpose::Summary,
         [
             Play::new().fail(ErrorKind::Overloaded, "too busy"),
             Play::new().say("  ").end(5, 1),
@@ -216,7 +219,7 @@ async fn without_a_summary_a_refused_conversation_fails_and_a_long_one_goes_on()
 #[tokio::test(start_paused = true)]
 async fn a_cancel_ends_a_summary() {
     let puppet = Puppet::new([Play::new().refuse(ErrorKind::ContextTooLong, "too long")]);
-    puppet.then(Purpose::Summary, [Play::new().begin("it").hang()]);
+    puppet.then(RequestPurpose::Summary, [Play::new().begin("it").hang()]);
     let house = House::with(&puppet);
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
@@ -239,7 +242,7 @@ async fn a_cancel_ends_a_summary() {
 #[tokio::test(start_paused = true)]
 async fn a_summary_that_never_ends_is_given_up() {
     let puppet = Puppet::new([says("went on")]);
-    puppet.then(Purpose::Summary, [Play::new().begin("it").hang()]);
+    puppet.then(RequestPurpose::Summary, [Play::new().begin("it").hang()]);
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
     house
@@ -266,7 +269,7 @@ async fn what_was_said_to_the_running_turn_outlives_the_summary() {
         says("later"),
     ]);
     puppet.then(
-        Purpose::Summary,
+        RequestPurpose::Summary,
         [Play::new().begin("short").hold(&summing).end(5, 1)],
     );
     let mut stage = stage(&puppet);
@@ -297,7 +300,7 @@ async fn what_was_said_to_the_running_turn_outlives_the_summary() {
 
     let seen = UserMessage {
         text: going_on("short", "see this"),
-        images: vec![providers::Image::Data {
+        images: vec![providers::MessageImage::Data {
             media_type: "image/png".to_owned(),
             base64: "AAAA".into(),
         }],

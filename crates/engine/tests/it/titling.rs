@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use providers::{ErrorKind, Message, Purpose};
+use providers::{ErrorKind, Message, RequestPurpose};
 use vocabulary::{Changes, Fact, StepFact, ThreadFact, Title, TitleSource, TurnFact};
 
 use crate::house::{Ear, House, Stage};
@@ -50,7 +50,7 @@ async fn spent_on_title(ear: &mut Ear) {
 async fn a_small_model_gives_the_title_after_the_first_turn() {
     let puppet = Puppet::new([says("one"), says("two")]);
     puppet.then(
-        Purpose::Title,
+        RequestPurpose::Title,
         [Play::new().say("\"Lost keys.\"\n").end(30, 3)],
     );
     let house = house(&puppet);
@@ -67,7 +67,7 @@ async fn a_small_model_gives_the_title_after_the_first_turn() {
         model: Some(SMALL.to_owned()),
     };
     assert_eq!(titled(&mut ear).await, by_model);
-    let [asked] = &puppet.requests_for(Purpose::Title)[..] else {
+    let [asked] = &puppet.requests_for(RequestPurpose::Title)[..] else {
         panic!("not asked once")
     };
     assert_eq!(
@@ -76,7 +76,7 @@ async fn a_small_model_gives_the_title_after_the_first_turn() {
     );
     house.say(thread, "more").await.expect("a turn");
     ear.completed().await;
-    assert_eq!(puppet.requests_for(Purpose::Title).len(), 1);
+    assert_eq!(puppet.requests_for(RequestPurpose::Title).len(), 1);
     let kept = house.kept(thread).await;
     assert_eq!(kept.state.thread.title, by_model);
     assert_eq!(kept.state.usage.total_tokens(), 12 + 33 + 12);
@@ -87,7 +87,7 @@ async fn a_persons_title_wins_even_while_the_model_thinks() {
     let gate = Gate::new();
     let puppet = Puppet::new([says("one")]);
     puppet.then(
-        Purpose::Title,
+        RequestPurpose::Title,
         [Play::new().begin("Model's").hold(&gate).end(30, 3)],
     );
     let house = house(&puppet);
@@ -118,7 +118,7 @@ async fn a_title_that_was_set_is_not_thought_about() {
     house.say(thread, "go").await.expect("a turn");
     ear.completed().await;
     house.engine.stop(std::time::Duration::from_secs(1)).await;
-    assert_eq!(puppet.requests_for(Purpose::Title), []);
+    assert_eq!(puppet.requests_for(RequestPurpose::Title), []);
 }
 
 /// A slow title delays nothing, is given up, and what it costs is not the next turn's.
@@ -128,7 +128,7 @@ async fn a_slow_title_holds_nothing_up_and_is_no_turns_expense() {
     let puppet = Puppet::new([says("one"), Play::new().begin("two").hold(&gate).end(10, 2)]);
     let thinking = Gate::new();
     puppet.then(
-        Purpose::Title,
+        RequestPurpose::Title,
         [Play::new().begin("Slow").hold(&thinking).end(30, 3)],
     );
     let house = house(&puppet);
@@ -166,7 +166,7 @@ async fn without_a_title_from_the_model_the_first_words_stay() {
         Play::new().hang(),
     ] {
         let puppet = Puppet::new([says("one"), says("two")]);
-        puppet.then(Purpose::Title, [play]);
+        puppet.then(RequestPurpose::Title, [play]);
         let house = house(&puppet);
         let (thread, mut ear) = house.heard_thread().await;
         house.say(thread, "first words").await.expect("a turn");
@@ -193,7 +193,7 @@ async fn a_thread_that_may_spend_no_more_gets_no_title() {
     house.say(thread, "go").await.expect("a turn");
     ear.completed().await;
     house.engine.stop(std::time::Duration::from_secs(1)).await;
-    assert_eq!(puppet.requests_for(Purpose::Title), []);
+    assert_eq!(puppet.requests_for(RequestPurpose::Title), []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -210,7 +210,7 @@ async fn a_scripted_model_is_not_asked_for_titles() {
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_did_not_complete_gives_no_title() {
     let puppet = Puppet::new([Play::new().fail(ErrorKind::Auth, "no key"), says("one")]);
-    puppet.then(Purpose::Title, [says("Now")]);
+    puppet.then(RequestPurpose::Title, [says("Now")]);
     let house = house(&puppet);
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
@@ -218,5 +218,5 @@ async fn a_turn_that_did_not_complete_gives_no_title() {
     house.say(thread, "again").await.expect("a turn");
     assert_eq!(ear.completed().await, "one");
     spent_on_title(&mut ear).await;
-    assert_eq!(puppet.requests_for(Purpose::Title).len(), 1);
+    assert_eq!(puppet.requests_for(RequestPurpose::Title).len(), 1);
 }

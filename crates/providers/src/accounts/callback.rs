@@ -22,7 +22,7 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(10);
 const PAGE_LIMIT: Duration = Duration::from_secs(5);
 
 /// What the browser brought.
-pub enum Back {
+pub enum CallbackResult {
     Code(SecretString),
     /// The person or the server said no, in these words.
     Declined(String),
@@ -45,7 +45,7 @@ pub async fn bind(ports: &[u16]) -> io::Result<TcpListener> {
 
 /// Waits until a browser brings something that belongs to `state`. Anything else gets a page that
 /// says so and changes nothing.
-pub async fn wait(listener: &TcpListener, state: &str) -> (Back, Browser) {
+pub async fn wait(listener: &TcpListener, state: &str) -> (CallbackResult, Browser) {
     let mut visits = JoinSet::new();
     loop {
         tokio::select! {
@@ -65,7 +65,7 @@ pub async fn wait(listener: &TcpListener, state: &str) -> (Back, Browser) {
     }
 }
 
-async fn visit(mut stream: TcpStream, state: String) -> Option<(Back, Browser)> {
+async fn visit(mut stream: TcpStream, state: String) -> Option<(CallbackResult, Browser)> {
     let target = tokio::time::timeout(REQUEST_LIMIT, request_target(&mut stream)).await;
     let target = target.ok().flatten()?;
     let browser = Browser(stream);
@@ -91,7 +91,7 @@ async fn request_target(stream: &mut TcpStream) -> Option<String> {
     (method == "GET").then(|| target.to_owned())
 }
 
-fn read_target(target: &str, state: &str) -> Result<Back, (u16, &'static str)> {
+fn read_target(target: &str, state: &str) -> Result<CallbackResult, (u16, &'static str)> {
     let url = Url::parse(&format!("http://localhost{target}"))
         .map_err(|_| (400, "This address makes no sense here."))?;
     if url.path() != PATH {
@@ -101,7 +101,7 @@ fn read_target(target: &str, state: &str) -> Result<Back, (u16, &'static str)> {
 }
 
 /// What the query of a redirect says, if it belongs to `state`.
-pub fn read_query(url: &Url, state: &str) -> Result<Back, &'static str> {
+pub fn read_query(url: &Url, state: &str) -> Result<CallbackResult, &'static str> {
     let value = |name: &str| {
         let found = url.query_pairs().find(|(each, _)| each == name);
         found
@@ -113,10 +113,10 @@ pub fn read_query(url: &Url, state: &str) -> Result<Back, &'static str> {
     }
     if let Some(error) = value("error") {
         let words = value("error_description").unwrap_or(error);
-        return Ok(Back::Declined(said(&words)));
+        return Ok(CallbackResult::Declined(said(&words)));
     }
     let code = value("code").ok_or("There is no code in this address.")?;
-    Ok(Back::Code(code.into()))
+    Ok(CallbackResult::Code(code.into()))
 }
 
 impl Browser {

@@ -31,14 +31,14 @@ const OURS: &str = "dragoman";
 /// What is saved. Secrets are hidden from `Debug` by their type.
 #[derive(Debug, Default)]
 pub struct Saved {
-    pub services: BTreeMap<String, Service>,
+    pub services: BTreeMap<String, SavedService>,
     pub tool_keys: BTreeMap<String, SecretString>,
     /// The person signed out while the Codex CLI was signed in: its file is then left alone.
     pub ignores_codex_home: bool,
 }
 
 #[derive(Debug, Default)]
-pub struct Service {
+pub struct SavedService {
     /// `api_key` or `oauth`: which of the two is used.
     pub mode: String,
     pub api_key: Option<SecretString>,
@@ -62,13 +62,13 @@ pub enum ConnectionsError {
 
 /// What makes us read the file again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     modified: (i64, i64),
     bytes: u64,
     inode: u64,
 }
 
-impl From<Metadata> for Stamp {
+impl From<Metadata> for FileStamp {
     fn from(metadata: Metadata) -> Self {
         Self {
             modified: (metadata.mtime(), metadata.mtime_nsec()),
@@ -78,11 +78,11 @@ impl From<Metadata> for Stamp {
     }
 }
 
-type Reading = Result<Arc<Saved>, ConnectionsError>;
+type ConnectionsResult = Result<Arc<Saved>, ConnectionsError>;
 
 pub struct Connections {
     path: PathBuf,
-    read: Mutex<Option<(Stamp, Reading)>>,
+    read: Mutex<Option<(FileStamp, ConnectionsResult)>>,
 }
 
 impl Connections {
@@ -99,9 +99,9 @@ impl Connections {
     }
 
     /// What is saved at this moment. The file is read only when it has changed.
-    pub fn read(&self) -> Reading {
+    pub fn read(&self) -> ConnectionsResult {
         let stamp = match self.path.metadata() {
-            Ok(metadata) => Stamp::from(metadata),
+            Ok(metadata) => FileStamp::from(metadata),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Arc::default()),
             Err(error) => return Err(self.io(&error)),
         };
@@ -207,7 +207,7 @@ impl Saved {
                 .into_iter()
                 .flatten()
         };
-        let services = entries("services").map(|(id, each)| (id.clone(), Service::of(each)));
+        let services = entries("services").map(|(id, each)| (id.clone(), SavedService::of(each)));
         let tool_keys = entries("toolApiKeys")
             .filter_map(|(tool, key)| Some((tool.clone(), secret(Some(key))?)));
         Saved {
@@ -222,11 +222,11 @@ impl Saved {
     }
 }
 
-impl Service {
-    fn of(value: &Value) -> Service {
+impl SavedService {
+    fn of(value: &Value) -> SavedService {
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         let at = text("updatedAt").and_then(|at| at.parse::<jiff::Timestamp>().ok());
-        Service {
+        SavedService {
             mode: text("mode").unwrap_or_default().to_owned(),
             api_key: secret(value.get("apiKey")),
             tokens: value.get("oauth").and_then(Tokens::of_saved),

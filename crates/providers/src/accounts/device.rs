@@ -6,11 +6,11 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::http::{Answer, said};
+use super::http::{HttpResponse, said};
 use super::now_ms;
 use super::oauth::{self, OAuthError};
 use super::tokens::Tokens;
-use crate::catalog::book::OAuth;
+use crate::catalog::merged::OAuth;
 
 /// How long a code is good when the server does not say.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
@@ -24,17 +24,17 @@ const SLOW_DOWN: u64 = 5;
 const TROUBLES_MAX: u32 = 5;
 
 /// A code that a person has not confirmed yet.
-pub struct Waiting {
+pub struct DeviceAuthorization {
     /// Where the person goes.
     pub page: String,
     /// What the person enters there.
     pub user_code: String,
     pub lifetime: Duration,
     interval: u64,
-    secret: Secret,
+    secret: PollSecret,
 }
 
-enum Secret {
+enum PollSecret {
     Codex { device_auth_id: SecretString },
     Standard { device_code: SecretString },
 }
@@ -46,14 +46,14 @@ enum Poll {
     Done(Tokens),
 }
 
-pub async fn start(oauth: &OAuth) -> Result<Waiting, OAuthError> {
+pub async fn start(oauth: &OAuth) -> Result<DeviceAuthorization, OAuthError> {
     match &oauth.device_authorization_url {
         Some(url) => start_standard(oauth, url).await,
         None => start_codex(oauth).await,
     }
 }
 
-async fn start_standard(oauth: &OAuth, url: &str) -> Result<Waiting, OAuthError> {
+async fn start_standard(oauth: &OAuth, url: &str) -> Result<DeviceAuthorization, OAuthError> {
     let form = [
         ("client_id", oauth.client_id.as_str()),
         ("scope", oauth.scopes.as_str()),
@@ -61,18 +61,18 @@ async fn start_standard(oauth: &OAuth, url: &str) -> Result<Waiting, OAuthError>
     let answer = oauth::post_form(url, &form).await?;
     let body = good(&answer)?;
     let page = text(&body, "verification_uri_complete").or_else(|| text(&body, "verification_uri"));
-    Ok(Waiting {
+    Ok(DeviceAuthorization {
         page: page.ok_or_else(no_code)?,
         user_code: text(&body, "user_code").ok_or_else(no_code)?,
         lifetime: lifetime(&body),
         interval: interval(&body),
-        secret: Secret::Standard {
+        secret: PollSecret::Standard {
             device_code: text(&body, "device_code").ok_or_else(no_code)?.into(),
         },
     })
 }
 
-async fn start_codex(oauth: &OAuth) -> Result<Waiting, OAuthError> {
+async fn start_codex(oauth: &OAuth) -> Result<DeviceAuthorization, OAuthError> {
     let url = format!("{}/api/accounts/deviceauth/usercode", oauth.issuer);
     let answer = oauth::post_json(&url, &json!({"client_id": oauth.client_id})).await?;
     if answer.status == 404 {
@@ -81,18 +81,18 @@ async fn start_codex(oauth: &OAuth) -> Result<Waiting, OAuthError> {
     }
     let body = good(&answer)?;
     let user_code = text(&body, "user_code").or_else(|| text(&body, "usercode"));
-    Ok(Waiting {
+    Ok(DeviceAuthorization {
         page: format!("{}/codex/device", oauth.issuer),
         user_code: user_code.ok_or_else(no_code)?,
         lifetime: lifetime(&body),
         interval: interval(&body),
-        secret: Secret::Codex {
+        secret: PollSecret::Codex {
             device_auth_id: text(&body, "device_auth_id").ok_or_else(no_code)?.into(),
         },
     })
 }
 
-fn good(answer: &Answer) -> Result<Value, OAuthError> {
+fn good(answer: &HttpResponse) -> Result<Value, OAuthError> {
     if answer.ok() {
         return Ok(answer.json());
     }
@@ -100,7 +100,7 @@ fn good(answer: &Answer) -> Result<Value, OAuthError> {
 }
 
 fn no_code() -> OAuthError {
-    OAuthError::Trouble("the authorisation server's answer holds no code".to_owned())
+    OAuthError::Unavailable("the authorisation server's answer holds no code".to_owned())
 }
 
 fn text(body: &Value, name: &str) -> Option<String> {
@@ -131,7 +131,7 @@ fn lifetime(body: &Value) -> Duration {
 /// it. The caller ends it when the code's lifetime has passed.
 pub async fn wait(
     oauth: &OAuth,
-    waiting: &Waiting,
+    waiting: &DeviceAuthorization,
     second: Duration,
 ) -> Result<Tokens, OAuthError> {
     let mut interval = waiting.interval;
@@ -139,10 +139,10 @@ pub async fn wait(
     loop {
         tokio::time::sleep(second * u32::try_from(interval).unwrap_or(u32::MAX)).await;
         let poll = match &waiting.secret {
-            Secret::Codex { device_auth_id } => {
+            PollSecret::Codex { device_auth_id } => {
                 poll_codex(oauth, device_auth_id, &waiting.user_code).await
             }
-            Secret::Standard { device_code } => poll_standard(oauth, device_code).await,
+            PollSecret::Standard { device_code } => poll_standard(oauth, device_code).await,
         };
         match poll {
             Ok(Poll::Done(tokens)) => return Ok(tokens),
@@ -152,7 +152,7 @@ pub async fn wait(
                 interval = (interval + SLOW_DOWN).min(INTERVAL_MAX);
             }
             Err(error @ OAuthError::NotAccepted(_)) => return Err(error),
-            Err(error @ OAuthError::Trouble(_)) => {
+            Err(error @ OAuthError::Unavailable(_)) => {
                 troubles += 1;
                 if troubles == TROUBLES_MAX {
                     return Err(error);

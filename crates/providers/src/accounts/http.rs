@@ -10,12 +10,12 @@ const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most characters of someone else's words that are repeated.
 const SAID_CHARS_MAX: usize = 300;
 
-pub struct Answer {
+pub struct HttpResponse {
     pub status: u16,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpResponse {
     pub fn ok(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -26,14 +26,14 @@ impl Answer {
 }
 
 /// Sends it and reads the whole answer within the limit; else why not, for people.
-pub async fn send(request: RequestBuilder, limit: Duration) -> Result<Answer, String> {
+pub async fn send(request: RequestBuilder, limit: Duration) -> Result<HttpResponse, String> {
     match tokio::time::timeout(limit, receive(request)).await {
         Ok(answer) => answer,
         Err(_) => Err(format!("no answer within {} s", limit.as_secs_f32())),
     }
 }
 
-async fn receive(request: RequestBuilder) -> Result<Answer, String> {
+async fn receive(request: RequestBuilder) -> Result<HttpResponse, String> {
     let mut response = request.send().await.map_err(reason)?;
     let status = response.status().as_u16();
     let mut body = Vec::new();
@@ -43,7 +43,7 @@ async fn receive(request: RequestBuilder) -> Result<Answer, String> {
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(Answer { status, body })
+    Ok(HttpResponse { status, body })
 }
 
 /// The innermost cause; the outer ones only say that a request failed. The address is left out,

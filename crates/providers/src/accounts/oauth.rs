@@ -14,10 +14,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::http::{self, Answer};
+use super::http::{self, HttpResponse};
 use super::now_ms;
 use super::tokens::Tokens;
-use crate::catalog::book::OAuth;
+use crate::catalog::merged::OAuth;
 use crate::remote::client::client;
 
 /// How long one request to an authorisation server may take.
@@ -31,7 +31,7 @@ pub enum OAuthError {
     NotAccepted(String),
     /// It may work later.
     #[error("{0}")]
-    Trouble(String),
+    Unavailable(String),
 }
 
 /// A secret of ours whose hash goes out with the question and which goes out itself with the
@@ -62,7 +62,7 @@ pub fn random_text(bytes: usize) -> Result<String, OAuthError> {
     let mut random = vec![0; bytes];
     SystemRandom::new()
         .fill(&mut random)
-        .map_err(|_| OAuthError::Trouble("this machine gave no random numbers".to_owned()))?;
+        .map_err(|_| OAuthError::Unavailable("this machine gave no random numbers".to_owned()))?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(random))
 }
 
@@ -130,29 +130,29 @@ pub async fn renew(oauth: &OAuth, old: &Tokens) -> Result<Tokens, OAuthError> {
 }
 
 pub fn no_tokens() -> OAuthError {
-    OAuthError::Trouble("the authorisation server's answer holds no tokens".to_owned())
+    OAuthError::Unavailable("the authorisation server's answer holds no tokens".to_owned())
 }
 
-pub async fn post_form(url: &str, form: &[(&str, &str)]) -> Result<Answer, OAuthError> {
+pub async fn post_form(url: &str, form: &[(&str, &str)]) -> Result<HttpResponse, OAuthError> {
     post(url, "application/x-www-form-urlencoded", http::form(form)).await
 }
 
-pub async fn post_json(url: &str, body: &Value) -> Result<Answer, OAuthError> {
+pub async fn post_json(url: &str, body: &Value) -> Result<HttpResponse, OAuthError> {
     post(url, "application/json", body.to_string()).await
 }
 
-async fn post(url: &str, media_type: &str, body: String) -> Result<Answer, OAuthError> {
-    let trouble = |what: String| {
-        OAuthError::Trouble(format!("the authorisation server was not reached: {what}"))
+async fn post(url: &str, media_type: &str, body: String) -> Result<HttpResponse, OAuthError> {
+    let failed = |what: String| {
+        OAuthError::Unavailable(format!("the authorisation server was not reached: {what}"))
     };
-    let url = Url::parse(url).map_err(|error| trouble(error.to_string()))?;
+    let url = Url::parse(url).map_err(|error| failed(error.to_string()))?;
     let request = client(&url)
-        .map_err(trouble)?
+        .map_err(failed)?
         .post(url)
         .header("content-type", media_type)
         .header("accept", "application/json")
         .body(body);
-    http::send(request, REQUEST_LIMIT).await.map_err(trouble)
+    http::send(request, REQUEST_LIMIT).await.map_err(failed)
 }
 
 /// The error code of an answer: `error` is a word in OAuth, an object at OpenAI.
@@ -162,7 +162,7 @@ pub fn error_code(body: &Value) -> Option<&str> {
 }
 
 /// What a refusal says, without what we sent.
-pub fn refusal(answer: &Answer, secrets: &[&SecretString]) -> OAuthError {
+pub fn refusal(answer: &HttpResponse, secrets: &[&SecretString]) -> OAuthError {
     let body = answer.json();
     let said = [
         body.get("error_description"),
@@ -182,7 +182,7 @@ pub fn refusal(answer: &Answer, secrets: &[&SecretString]) -> OAuthError {
         words = format!("{words}: {}", http::said(&said));
     }
     match answer.status {
-        408 | 425 | 429 | 500.. => OAuthError::Trouble(words),
+        408 | 425 | 429 | 500.. => OAuthError::Unavailable(words),
         _ => OAuthError::NotAccepted(words),
     }
 }
@@ -207,7 +207,7 @@ mod tests {
     fn a_refusal_never_repeats_what_was_sent() {
         let secret = SecretString::from("rt-secret");
         let check = |status: u16, body: &str| {
-            let answer = Answer {
+            let answer = HttpResponse {
                 status,
                 body: body.as_bytes().to_vec(),
             };
@@ -231,7 +231,7 @@ mod tests {
         );
         assert_eq!(
             check(503, "<html>"),
-            OAuthError::Trouble("the authorisation server refused (HTTP 503)".to_owned())
+            OAuthError::Unavailable("the authorisation server refused (HTTP 503)".to_owned())
         );
     }
 }

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::oauth::{self, OAuthError};
 use super::tokens::Tokens;
-use super::{Accounts, Credential, Proof, Source, connections, lock, now_ms};
-use crate::catalog::book::{Entry, OAuth};
+use super::{Accounts, Credential, CredentialSource, Proof, connections, lock, now_ms};
+use crate::catalog::merged::{CatalogEntry, OAuth};
 
 /// How long to wait for a process that renews.
 const OTHERS_LIMIT: Duration = Duration::from_secs(45);
@@ -21,15 +21,15 @@ const YOUNG: Duration = Duration::from_secs(30);
 /// The tokens of one provider, whoever asks for them.
 pub struct Renewal {
     accounts: Arc<Accounts>,
-    entry: Arc<Entry>,
+    entry: Arc<CatalogEntry>,
     oauth: OAuth,
     /// One renewal at a time in this process; a file lock does it between processes.
     turn: tokio::sync::Mutex<()>,
-    memory: Mutex<Memory>,
+    memory: Mutex<RenewalState>,
 }
 
 #[derive(Default)]
-struct Memory {
+struct RenewalState {
     renewed_at: Option<Instant>,
     /// The access token that was last given to someone.
     given: Option<SecretString>,
@@ -41,7 +41,7 @@ struct Memory {
 
 /// Why there is no usable credential, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lapse {
+pub enum RenewalError {
     /// Nothing is there.
     Missing,
     /// The file it is kept in cannot be read.
@@ -49,11 +49,11 @@ pub enum Lapse {
     /// The sign-in has ended; a new one is needed.
     Ended(String),
     /// It may work later.
-    Trouble(String),
+    Unavailable(String),
 }
 
 impl Renewal {
-    pub fn new(accounts: Arc<Accounts>, entry: Arc<Entry>, oauth: OAuth) -> Arc<Self> {
+    pub fn new(accounts: Arc<Accounts>, entry: Arc<CatalogEntry>, oauth: OAuth) -> Arc<Self> {
         Arc::new(Self {
             accounts,
             entry,
@@ -64,7 +64,7 @@ impl Renewal {
     }
 
     /// A credential that is good now. `refused`: a provider did not accept the last one.
-    pub async fn fresh(self: &Arc<Self>, refused: bool) -> Result<Credential, Lapse> {
+    pub async fn fresh(self: &Arc<Self>, refused: bool) -> Result<Credential, RenewalError> {
         let current = self.current()?;
         let Proof::Tokens(tokens) = &current.proof else {
             return Ok(current);
@@ -77,9 +77,9 @@ impl Renewal {
         // and the new one must be saved.
         let this = Arc::clone(self);
         let renewing = tokio::spawn(async move { this.renew(current, refused).await });
-        let renewed = renewing
-            .await
-            .map_err(|_| Lapse::Trouble("the renewal of the sign-in failed".to_owned()))??;
+        let renewed = renewing.await.map_err(|_| {
+            RenewalError::Unavailable("the renewal of the sign-in failed".to_owned())
+        })??;
         Ok(self.give(renewed))
     }
 
@@ -100,11 +100,11 @@ impl Renewal {
         credential
     }
 
-    fn current(&self) -> Result<Credential, Lapse> {
+    fn current(&self) -> Result<Credential, RenewalError> {
         let found = self.accounts.credential(&self.entry);
         let mut credential = found
-            .map_err(|error| Lapse::Unreadable(error.to_string()))?
-            .ok_or(Lapse::Missing)?;
+            .map_err(|error| RenewalError::Unreadable(error.to_string()))?
+            .ok_or(RenewalError::Missing)?;
         if let Proof::Tokens(tokens) = &mut credential.proof
             && let Some((old, new)) = &self.memory.lock().unsaved
             && tokens.same_access(old)
@@ -114,7 +114,7 @@ impl Renewal {
         Ok(credential)
     }
 
-    async fn renew(&self, stale: Credential, refused: bool) -> Result<Credential, Lapse> {
+    async fn renew(&self, stale: Credential, refused: bool) -> Result<Credential, RenewalError> {
         let Proof::Tokens(old) = &stale.proof else {
             return Ok(stale);
         };
@@ -127,7 +127,9 @@ impl Renewal {
         let _lock = lock
             .map_err(|error| error.to_string())
             .and_then(|lock| lock.map_err(|error| error.to_string()))
-            .map_err(|what| Lapse::Trouble(format!("the sign-in was not renewed: {what}")))?;
+            .map_err(|what| {
+                RenewalError::Unavailable(format!("the sign-in was not renewed: {what}"))
+            })?;
         if let Some(other) = self.changed(old)? {
             return Ok(other);
         }
@@ -144,28 +146,28 @@ impl Renewal {
             Err(OAuthError::NotAccepted(what)) => {
                 let dead = old.refresh.clone().unwrap_or_default();
                 self.memory.lock().dead = Some((dead, what.clone()));
-                Err(Lapse::Ended(what))
+                Err(RenewalError::Ended(what))
             }
             // Renewing early failed, but the old one still lives.
-            Err(OAuthError::Trouble(_)) if !refused && !old.ended(now_ms()) => Ok(stale),
-            Err(OAuthError::Trouble(what)) => Err(Lapse::Trouble(what)),
+            Err(OAuthError::Unavailable(_)) if !refused && !old.ended(now_ms()) => Ok(stale),
+            Err(OAuthError::Unavailable(what)) => Err(RenewalError::Unavailable(what)),
         }
     }
 
     /// What is there by now, if it is no longer this.
-    fn changed(&self, old: &Tokens) -> Result<Option<Credential>, Lapse> {
+    fn changed(&self, old: &Tokens) -> Result<Option<Credential>, RenewalError> {
         let current = self.current()?;
         let same = matches!(&current.proof, Proof::Tokens(tokens) if tokens.same_access(old));
         Ok((!same).then_some(current))
     }
 
-    fn check_alive(&self, old: &Tokens) -> Result<(), Lapse> {
+    fn check_alive(&self, old: &Tokens) -> Result<(), RenewalError> {
         let memory = self.memory.lock();
         match (&memory.dead, &old.refresh) {
             (Some((dead, what)), Some(refresh))
                 if dead.expose_secret() == refresh.expose_secret() =>
             {
-                Err(Lapse::Ended(what.clone()))
+                Err(RenewalError::Ended(what.clone()))
             }
             _ => Ok(()),
         }
@@ -176,10 +178,10 @@ impl Renewal {
         directory.join(format!("{}.renewal.lock", self.entry.provider.id))
     }
 
-    async fn keep(&self, source: &Source, old: &Tokens, new: &Tokens) {
+    async fn keep(&self, source: &CredentialSource, old: &Tokens, new: &Tokens) {
         let kept = match source {
-            Source::CodexHome => self.keep_with_codex(old, new).await,
-            Source::Saved { .. } | Source::Environment { .. } => {
+            CredentialSource::CodexHome => self.keep_with_codex(old, new).await,
+            CredentialSource::Saved { .. } | CredentialSource::Environment { .. } => {
                 self.keep_here(Some(old), new).await
             }
         };

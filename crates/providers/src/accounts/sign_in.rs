@@ -12,40 +12,40 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::callback::{self, Back, Browser};
+use super::callback::{self, Browser, CallbackResult};
 use super::oauth::{self, OAuthError, Pkce};
 use super::tokens::Tokens;
 use super::{Accounts, connections, device, now_ms};
-use crate::catalog::book::{Entry, OAuth};
-use crate::catalog::file::MethodKind;
-use crate::models::{Challenge, Mode, SignInError, SignedIn};
+use crate::catalog::file::AuthMethodKind;
+use crate::catalog::merged::{CatalogEntry, OAuth};
+use crate::models::{CredentialMode, SignInChallenge, SignInError, SignInResult};
 
 /// How long a browser may take to come back.
 pub const BROWSER_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// A code or address that a person pastes.
 const PASTED_BYTES_MAX: usize = 16 * 1024;
 
-type Outcome = Result<SignedIn, SignInError>;
+type SignInOutcome = Result<SignInResult, SignInError>;
 
 /// All sign-ins of this process, one per provider at most.
 pub struct SignIns {
     accounts: Arc<Accounts>,
     /// How long a second of a server's interval lasts; tests shorten it.
     second: Duration,
-    flows: Mutex<BTreeMap<String, Flow>>,
+    flows: Mutex<BTreeMap<String, SignInFlow>>,
     /// One is begun at a time.
     beginning: tokio::sync::Mutex<()>,
 }
 
-struct Flow {
+struct SignInFlow {
     method: String,
     ends: Instant,
-    outcome: Arc<watch::Sender<Option<Outcome>>>,
+    outcome: Arc<watch::Sender<Option<SignInOutcome>>>,
     task: Option<AbortHandle>,
-    pasting: Option<Arc<Pasting>>,
+    pasting: Option<Arc<CodeExchange>>,
 }
 
-impl Drop for Flow {
+impl Drop for SignInFlow {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.abort();
@@ -61,15 +61,15 @@ impl Drop for Flow {
     }
 }
 
-impl Flow {
+impl SignInFlow {
     fn running(&self) -> bool {
         self.outcome.borrow().is_none() && Instant::now() < self.ends
     }
 }
 
 /// What it takes to complete a browser's sign-in, by whichever way the code comes.
-struct Pasting {
-    who: Who,
+struct CodeExchange {
+    context: SignInContext,
     state: String,
     verifier: SecretString,
     redirect_uri: String,
@@ -77,7 +77,7 @@ struct Pasting {
 
 /// Whose sign-in it is.
 #[derive(Clone)]
-struct Who {
+struct SignInContext {
     accounts: Arc<Accounts>,
     oauth: OAuth,
     provider: String,
@@ -96,19 +96,26 @@ impl SignIns {
 
     /// Whether a sign-in to this provider is under way.
     pub fn pending(&self, provider: &str) -> bool {
-        self.flows.lock().get(provider).is_some_and(Flow::running)
+        self.flows
+            .lock()
+            .get(provider)
+            .is_some_and(SignInFlow::running)
     }
 
     /// Starts one; the same one again starts over.
-    pub async fn begin(&self, entry: &Entry, method: &str) -> Result<Challenge, SignInError> {
+    pub async fn begin(
+        &self,
+        entry: &CatalogEntry,
+        method: &str,
+    ) -> Result<SignInChallenge, SignInError> {
         let not_supported = || SignInError::NotSupported(method.to_owned());
         let id = &entry.provider.id;
         let kind = entry.method(method).map(|each| each.kind);
         let kind = kind.ok_or_else(|| SignInError::UnknownMethod(method.to_owned()))?;
-        if matches!(kind, MethodKind::Key | MethodKind::ToolKey) {
+        if matches!(kind, AuthMethodKind::Key | AuthMethodKind::ToolKey) {
             return Err(not_supported());
         }
-        let who = Who {
+        let context = SignInContext {
             accounts: Arc::clone(&self.accounts),
             oauth: entry.oauth.clone().ok_or_else(not_supported)?,
             provider: id.clone(),
@@ -116,10 +123,10 @@ impl SignIns {
         };
         let _beginning = self.beginning.lock().await;
         self.make_room(id, method)?;
-        let (challenge, flow) = if kind == MethodKind::Device {
-            with_device(who, method, self.second).await?
+        let (challenge, flow) = if kind == AuthMethodKind::Device {
+            with_device(context, method, self.second).await?
         } else {
-            browser(who, method).await?
+            browser(context, method).await?
         };
         self.flows.lock().insert(id.clone(), flow);
         Ok(challenge)
@@ -139,7 +146,7 @@ impl SignIns {
     }
 
     /// Waits for its end, or ends it with what the person pasted.
-    pub async fn finish(&self, provider: &str, method: &str, code: Option<&str>) -> Outcome {
+    pub async fn finish(&self, provider: &str, method: &str, code: Option<&str>) -> SignInOutcome {
         let (outcome, pasting, listens) = {
             let flows = self.flows.lock();
             let flow = flows.get(provider).filter(|flow| flow.method == method);
@@ -196,8 +203,8 @@ fn not_signed_in(error: &OAuthError) -> SignInError {
     failed(format!("Not signed in: {error}."))
 }
 
-fn flow(method: &str, limit: Duration, pasting: Option<Arc<Pasting>>) -> Flow {
-    Flow {
+fn flow(method: &str, limit: Duration, pasting: Option<Arc<CodeExchange>>) -> SignInFlow {
+    SignInFlow {
         method: method.to_owned(),
         ends: Instant::now() + limit,
         outcome: Arc::new(watch::Sender::new(None)),
@@ -207,7 +214,11 @@ fn flow(method: &str, limit: Duration, pasting: Option<Arc<Pasting>>) -> Flow {
 }
 
 /// Runs to its end in a task, at most until the limit.
-fn run(flow: &mut Flow, limit: Duration, work: impl Future<Output = Outcome> + Send + 'static) {
+fn run(
+    flow: &mut SignInFlow,
+    limit: Duration,
+    work: impl Future<Output = SignInOutcome> + Send + 'static,
+) {
     let told = Arc::clone(&flow.outcome);
     let task = tokio::spawn(async move {
         let outcome = tokio::time::timeout(limit, work).await;
@@ -217,22 +228,25 @@ fn run(flow: &mut Flow, limit: Duration, work: impl Future<Output = Outcome> + S
     flow.task = Some(task.abort_handle());
 }
 
-async fn browser(who: Who, method: &str) -> Result<(Challenge, Flow), SignInError> {
-    let listener = callback::bind(&who.oauth.callback_ports).await.ok();
+async fn browser(
+    context: SignInContext,
+    method: &str,
+) -> Result<(SignInChallenge, SignInFlow), SignInError> {
+    let listener = callback::bind(&context.oauth.callback_ports).await.ok();
     let local = listener
         .as_ref()
         .and_then(|listener| listener.local_addr().ok());
     let port = local.map(|address| address.port());
     // Without a free port the browser ends at an error page whose address still holds the code.
     let port = port
-        .or_else(|| who.oauth.callback_ports.first().copied())
+        .or_else(|| context.oauth.callback_ports.first().copied())
         .unwrap_or(0);
     let redirect_uri = format!("http://localhost:{port}{}", callback::PATH);
     let pkce = Pkce::new().map_err(|error| not_signed_in(&error))?;
     let state = oauth::random_text(32).map_err(|error| not_signed_in(&error))?;
-    let url = oauth::authorize_url(&who.oauth, &redirect_uri, &pkce.challenge, &state);
-    let pasting = Arc::new(Pasting {
-        who,
+    let url = oauth::authorize_url(&context.oauth, &redirect_uri, &pkce.challenge, &state);
+    let pasting = Arc::new(CodeExchange {
+        context,
         state,
         verifier: pkce.verifier,
         redirect_uri,
@@ -247,7 +261,7 @@ async fn browser(who: Who, method: &str) -> Result<(Challenge, Flow), SignInErro
                  shown, because another program uses the port it goes to)."
         }
     };
-    let challenge = Challenge {
+    let challenge = SignInChallenge {
         needs_code: listener.is_none(),
         instructions: instructions.to_owned(),
         url: Some(url),
@@ -264,19 +278,21 @@ fn ends_at(limit: Duration) -> i64 {
     now_ms().saturating_add(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX))
 }
 
-async fn come_back(listener: TcpListener, pasting: Arc<Pasting>) -> Outcome {
+async fn come_back(listener: TcpListener, pasting: Arc<CodeExchange>) -> SignInOutcome {
     let (back, browser) = callback::wait(&listener, &pasting.state).await;
     // Nobody else is to come.
     drop(listener);
     let outcome = match back {
-        Back::Code(code) => pasting.exchange(code).await,
-        Back::Declined(words) => Err(failed(format!("The sign-in was declined: {words}."))),
+        CallbackResult::Code(code) => pasting.exchange(code).await,
+        CallbackResult::Declined(words) => {
+            Err(failed(format!("The sign-in was declined: {words}.")))
+        }
     };
     show(browser, &outcome).await;
     outcome
 }
 
-async fn show(browser: Browser, outcome: &Outcome) {
+async fn show(browser: Browser, outcome: &SignInOutcome) {
     match outcome {
         Ok(_) => {
             browser
@@ -288,15 +304,15 @@ async fn show(browser: Browser, outcome: &Outcome) {
 }
 
 async fn with_device(
-    who: Who,
+    context: SignInContext,
     method: &str,
     second: Duration,
-) -> Result<(Challenge, Flow), SignInError> {
-    let waiting = device::start(&who.oauth)
+) -> Result<(SignInChallenge, SignInFlow), SignInError> {
+    let waiting = device::start(&context.oauth)
         .await
         .map_err(|error| not_signed_in(&error))?;
     let limit = waiting.lifetime;
-    let challenge = Challenge {
+    let challenge = SignInChallenge {
         needs_code: false,
         instructions: format!(
             "Open {} on any machine and enter the code {} there. Enter it nowhere else, and never \
@@ -308,19 +324,20 @@ async fn with_device(
     };
     let mut flow = flow(method, limit, None);
     run(&mut flow, limit, async move {
-        let tokens = device::wait(&who.oauth, &waiting, second).await;
-        who.save(tokens.map_err(|error| not_signed_in(&error))?)
+        let tokens = device::wait(&context.oauth, &waiting, second).await;
+        context
+            .save(tokens.map_err(|error| not_signed_in(&error))?)
             .await
     });
     Ok((challenge, flow))
 }
 
-impl Pasting {
+impl CodeExchange {
     /// A code that was not accepted changes nothing: the person may try again.
     async fn complete(
         self: &Arc<Self>,
         pasted: &str,
-        told: &Arc<watch::Sender<Option<Outcome>>>,
+        told: &Arc<watch::Sender<Option<SignInOutcome>>>,
     ) -> Result<(), SignInError> {
         let code = self.read(pasted)?;
         let this = Arc::clone(self);
@@ -348,8 +365,10 @@ impl Pasting {
         };
         if let Some(url) = query {
             return match callback::read_query(&url, &self.state).map_err(failed)? {
-                Back::Code(code) => Ok(code),
-                Back::Declined(words) => Err(failed(format!("The sign-in was declined: {words}."))),
+                CallbackResult::Code(code) => Ok(code),
+                CallbackResult::Declined(words) => {
+                    Err(failed(format!("The sign-in was declined: {words}.")))
+                }
             };
         }
         match pasted.split_once('#') {
@@ -365,22 +384,27 @@ impl Pasting {
         }
     }
 
-    async fn exchange(&self, code: SecretString) -> Outcome {
-        let tokens =
-            oauth::exchange(&self.who.oauth, &code, &self.verifier, &self.redirect_uri).await;
-        self.who
+    async fn exchange(&self, code: SecretString) -> SignInOutcome {
+        let tokens = oauth::exchange(
+            &self.context.oauth,
+            &code,
+            &self.verifier,
+            &self.redirect_uri,
+        )
+        .await;
+        self.context
             .save(tokens.map_err(|error| not_signed_in(&error))?)
             .await
     }
 }
 
-impl Who {
-    async fn save(&self, tokens: Tokens) -> Outcome {
-        let who = tokens
+impl SignInContext {
+    async fn save(&self, tokens: Tokens) -> SignInOutcome {
+        let context = tokens
             .account()
             .and_then(|account| account.email.or(account.name));
-        let message = match who {
-            Some(who) => format!("Signed in to {} as {who}.", self.name),
+        let message = match context {
+            Some(context) => format!("Signed in to {} as {context}.", self.name),
             None => format!("Signed in to {}.", self.name),
         };
         let provider = self.provider.clone();
@@ -389,8 +413,8 @@ impl Who {
         };
         let saved = self.accounts.connections.change(change).await;
         let notice = saved.map_err(|error| failed(format!("Not signed in: {error}.")))?;
-        Ok(SignedIn {
-            mode: Mode::OAuth,
+        Ok(SignInResult {
+            mode: CredentialMode::OAuth,
             message: notice.map_or(message.clone(), |notice| format!("{message} ({notice})")),
         })
     }

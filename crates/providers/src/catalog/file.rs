@@ -59,7 +59,7 @@ impl fmt::Debug for Headers {
 #[serde(deny_unknown_fields)]
 pub struct AuthEntry {
     pub id: String,
-    pub kind: MethodKind,
+    pub kind: AuthMethodKind,
     pub label: String,
     /// The tool a `tool_key` is for.
     pub tool: Option<String>,
@@ -68,7 +68,7 @@ pub struct AuthEntry {
 /// What a sign-in method asks of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MethodKind {
+pub enum AuthMethodKind {
     /// A key of this provider.
     Key,
     /// A key of a tool that is shown beside this provider.

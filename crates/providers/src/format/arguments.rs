@@ -41,14 +41,14 @@ fn kind(value: &Value) -> &'static str {
 /// Sees where a JSON object that comes in pieces closes, in one pass: a call whose object has
 /// closed cannot grow any more.
 #[derive(Debug, Default)]
-pub(super) struct Closing {
+pub(super) struct JsonClosing {
     depth: u32,
     quoted: bool,
     escaped: bool,
     closed: bool,
 }
 
-impl Closing {
+impl JsonClosing {
     pub fn feed(&mut self, piece: &str) {
         for byte in piece.bytes() {
             self.byte(byte);

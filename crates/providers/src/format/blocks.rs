@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::arguments;
-use crate::{ErrorKind, Native, Part, ProviderError, Stop, Usage};
+use crate::{ErrorKind, ModelUsage, NativeBlock, Part, ProviderError, StopCause};
 
 /// The most one answer may hold, all blocks together.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -14,7 +14,7 @@ pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const BLOCKS_MAX: u64 = 10_000;
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     Text,
     Reasoning { summary: bool },
     Call { call_id: String, name: String },
@@ -22,12 +22,12 @@ pub(super) enum Kind {
 
 /// Names a block from its start to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key(u64);
+pub(super) struct BlockKey(u64);
 
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     /// The first is being told.
-    lanes: VecDeque<Lane>,
+    lanes: VecDeque<BlockLane>,
     lanes_made: u64,
     blocks_told: u32,
     bytes: usize,
@@ -36,35 +36,39 @@ pub(super) struct Blocks {
 }
 
 #[derive(Debug)]
-struct Lane {
-    key: Key,
-    content: Content,
+struct BlockLane {
+    key: BlockKey,
+    content: LaneContent,
     ended: bool,
 }
 
 #[derive(Debug)]
-enum Content {
-    Block(Block),
+enum LaneContent {
+    Block(BlockState),
     Raw(Value),
 }
 
 #[derive(Debug)]
-struct Block {
-    kind: Kind,
+struct BlockState {
+    kind: BlockKind,
     /// Its number, once its start was told.
     number: Option<u32>,
     text: String,
     told_bytes: usize,
-    native: Option<Native>,
+    native: Option<NativeBlock>,
     /// The arguments as the provider said them at last, where they are not what it streamed.
     arguments: Option<String>,
 }
 
 impl Blocks {
     /// A text block is told when its first text comes, so an empty one never is.
-    pub fn start(&mut self, kind: Kind, out: &mut Vec<Part>) -> Result<Key, ProviderError> {
-        self.called |= matches!(kind, Kind::Call { .. });
-        let block = Block {
+    pub fn start(
+        &mut self,
+        kind: BlockKind,
+        out: &mut Vec<Part>,
+    ) -> Result<BlockKey, ProviderError> {
+        self.called |= matches!(kind, BlockKind::Call { .. });
+        let block = BlockState {
             kind,
             number: None,
             text: String::new(),
@@ -72,11 +76,16 @@ impl Blocks {
             native: None,
             arguments: None,
         };
-        self.enqueue(Content::Block(block), out)
+        self.enqueue(LaneContent::Block(block), out)
     }
 
     /// A block that has ended does not grow.
-    pub fn grow(&mut self, key: Key, text: &str, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+    pub fn grow(
+        &mut self,
+        key: BlockKey,
+        text: &str,
+        out: &mut Vec<Part>,
+    ) -> Result<(), ProviderError> {
         self.count(text.len())?;
         if let Some(block) = self.open(key) {
             block.text.push_str(text);
@@ -88,7 +97,7 @@ impl Blocks {
     /// The block as a whole, told after its pieces: what they lacked is added.
     pub fn settle(
         &mut self,
-        key: Key,
+        key: BlockKey,
         whole: &str,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
@@ -98,17 +107,17 @@ impl Blocks {
         if let Some(rest) = whole.strip_prefix(block.text.as_str()) {
             return self.grow(key, rest, out);
         }
-        if !matches!(block.kind, Kind::Call { .. }) {
+        if !matches!(block.kind, BlockKind::Call { .. }) {
             return Ok(());
         }
         block.arguments = Some(whole.to_owned());
         self.count(whole.len())
     }
 
-    pub fn end(&mut self, key: Key, native: Option<Native>, out: &mut Vec<Part>) {
+    pub fn end(&mut self, key: BlockKey, native: Option<NativeBlock>, out: &mut Vec<Part>) {
         let Some(lane) = self.lane(key) else { return };
         lane.ended = true;
-        if let Content::Block(block) = &mut lane.content {
+        if let LaneContent::Block(block) = &mut lane.content {
             block.native = native;
         }
         self.tell(out);
@@ -117,16 +126,16 @@ impl Blocks {
     /// Something without a meaning for us: told between blocks, never within one.
     pub fn raw(&mut self, value: Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         self.count(value.to_string().len())?;
-        self.enqueue(Content::Raw(value), out)?;
+        self.enqueue(LaneContent::Raw(value), out)?;
         Ok(())
     }
 
     /// What an open block holds so far.
-    pub fn text(&self, key: Key) -> Option<&str> {
+    pub fn text(&self, key: BlockKey) -> Option<&str> {
         let lane = self.lanes.iter().find(|lane| lane.key == key)?;
         match &lane.content {
-            Content::Block(block) if !lane.ended => Some(&block.text),
-            Content::Block(_) | Content::Raw(_) => None,
+            LaneContent::Block(block) if !lane.ended => Some(&block.text),
+            LaneContent::Block(_) | LaneContent::Raw(_) => None,
         }
     }
 
@@ -143,13 +152,13 @@ impl Blocks {
         self.tell(out);
     }
 
-    pub fn finish(&mut self, stop: Option<Stop>, usage: Usage, out: &mut Vec<Part>) {
+    pub fn finish(&mut self, stop: Option<StopCause>, usage: ModelUsage, out: &mut Vec<Part>) {
         self.end_all(out);
         // That there are calls is seen by the calls: what providers say of it differs.
         let stop = match stop {
-            Some(Stop::Length) => Stop::Length,
-            Some(Stop::Stop | Stop::ToolUse) | None if self.called => Stop::ToolUse,
-            Some(Stop::Stop | Stop::ToolUse) | None => Stop::Stop,
+            Some(StopCause::Length) => StopCause::Length,
+            Some(StopCause::Stop | StopCause::ToolUse) | None if self.called => StopCause::ToolUse,
+            Some(StopCause::Stop | StopCause::ToolUse) | None => StopCause::Stop,
         };
         self.finished = true;
         out.push(Part::Finish { stop, usage });
@@ -168,38 +177,42 @@ impl Blocks {
         Ok(())
     }
 
-    fn enqueue(&mut self, content: Content, out: &mut Vec<Part>) -> Result<Key, ProviderError> {
+    fn enqueue(
+        &mut self,
+        content: LaneContent,
+        out: &mut Vec<Part>,
+    ) -> Result<BlockKey, ProviderError> {
         if self.lanes_made == BLOCKS_MAX {
             return Err(too_much(format!("{BLOCKS_MAX} blocks")));
         }
-        let key = Key(self.lanes_made);
+        let key = BlockKey(self.lanes_made);
         self.lanes_made += 1;
-        self.lanes.push_back(Lane {
+        self.lanes.push_back(BlockLane {
             key,
-            ended: matches!(content, Content::Raw(_)),
+            ended: matches!(content, LaneContent::Raw(_)),
             content,
         });
         self.tell(out);
         Ok(key)
     }
 
-    fn lane(&mut self, key: Key) -> Option<&mut Lane> {
+    fn lane(&mut self, key: BlockKey) -> Option<&mut BlockLane> {
         self.lanes
             .iter_mut()
             .find(|lane| lane.key == key && !lane.ended)
     }
 
-    fn open(&mut self, key: Key) -> Option<&mut Block> {
+    fn open(&mut self, key: BlockKey) -> Option<&mut BlockState> {
         match &mut self.lane(key)?.content {
-            Content::Block(block) => Some(block),
-            Content::Raw(_) => None,
+            LaneContent::Block(block) => Some(block),
+            LaneContent::Raw(_) => None,
         }
     }
 
     /// Tells what can be told: of the first lane what is new, and of the next when it has ended.
     fn tell(&mut self, out: &mut Vec<Part>) {
         while let Some(mut lane) = self.lanes.pop_front() {
-            if let Content::Block(block) = &mut lane.content {
+            if let LaneContent::Block(block) = &mut lane.content {
                 block.tell_growth(&mut self.blocks_told, out);
             }
             if !lane.ended {
@@ -207,17 +220,17 @@ impl Blocks {
                 return;
             }
             match lane.content {
-                Content::Block(block) => block.tell_end(out),
-                Content::Raw(value) => out.push(Part::Raw(value)),
+                LaneContent::Block(block) => block.tell_end(out),
+                LaneContent::Raw(value) => out.push(Part::Raw(value)),
             }
         }
     }
 }
 
-impl Block {
+impl BlockState {
     fn tell_growth(&mut self, blocks_told: &mut u32, out: &mut Vec<Part>) {
         let growth = &self.text[self.told_bytes..];
-        if matches!(self.kind, Kind::Text) && self.text.is_empty() {
+        if matches!(self.kind, BlockKind::Text) && self.text.is_empty() {
             return;
         }
         let block = match self.number {
@@ -240,9 +253,9 @@ impl Block {
         let Some(block) = self.number else { return };
         let native = self.native;
         out.push(match self.kind {
-            Kind::Text => Part::TextEnd { block, native },
-            Kind::Reasoning { .. } => Part::ReasoningEnd { block, native },
-            Kind::Call { call_id, name } => {
+            BlockKind::Text => Part::TextEnd { block, native },
+            BlockKind::Reasoning { .. } => Part::ReasoningEnd { block, native },
+            BlockKind::Call { call_id, name } => {
                 let written = self.arguments.as_ref().unwrap_or(&self.text);
                 let (input, problem) = arguments::read(written);
                 Part::ToolCall {
@@ -258,15 +271,15 @@ impl Block {
     }
 }
 
-impl Kind {
+impl BlockKind {
     fn start(&self, block: u32) -> Part {
         match self {
-            Kind::Text => Part::TextStart { block },
-            Kind::Reasoning { summary } => Part::ReasoningStart {
+            BlockKind::Text => Part::TextStart { block },
+            BlockKind::Reasoning { summary } => Part::ReasoningStart {
                 block,
                 summary: *summary,
             },
-            Kind::Call { call_id, name } => Part::ToolInputStart {
+            BlockKind::Call { call_id, name } => Part::ToolInputStart {
                 block,
                 call_id: call_id.clone(),
                 name: name.clone(),
@@ -276,9 +289,9 @@ impl Kind {
 
     fn delta(&self, block: u32, text: String) -> Part {
         match self {
-            Kind::Text => Part::TextDelta { block, text },
-            Kind::Reasoning { .. } => Part::ReasoningDelta { block, text },
-            Kind::Call { .. } => Part::ToolInputDelta { block, json: text },
+            BlockKind::Text => Part::TextDelta { block, text },
+            BlockKind::Reasoning { .. } => Part::ReasoningDelta { block, text },
+            BlockKind::Call { .. } => Part::ToolInputDelta { block, json: text },
         }
     }
 }

@@ -4,13 +4,13 @@ mod decode;
 
 use serde_json::{Value, json};
 
-use super::history::{Call, Piece, Said, Turn, turns};
+use super::history::{AssistantPart, HistoryCall, HistoryTurn, UserPart, turns};
 use super::{Outgoing, Wire, family};
-use crate::{Image, Request, ToolSpec};
+use crate::{MessageImage, ModelRequest, ToolSpec};
 
-pub(super) use decode::Decoder;
+pub(super) use decode::ChatDecoder;
 
-pub(super) fn encode(request: &Request) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest) -> Outgoing {
     let mut body = json!({
         "model": request.model,
         "messages": messages(request),
@@ -53,17 +53,17 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-fn messages(request: &Request) -> Vec<Value> {
+fn messages(request: &ModelRequest) -> Vec<Value> {
     let mut messages = Vec::new();
     if !request.system.trim().is_empty() {
         messages.push(json!({ "role": "system", "content": request.system }));
     }
     for turn in turns(request, Wire::Chat) {
         match turn {
-            Turn::User(pieces) => {
+            HistoryTurn::User(pieces) => {
                 messages.push(json!({ "role": "user", "content": content(&pieces) }));
             }
-            Turn::Assistant { said, results } => {
+            HistoryTurn::Assistant { said, results } => {
                 let message = assistant(&said).map(|mut message| {
                     if family::wants_thoughts_back(&request.model) {
                         message["reasoning_content"] = json!(thoughts(&said));
@@ -85,12 +85,12 @@ fn messages(request: &Request) -> Vec<Value> {
 }
 
 /// Texts alone are one string: some servers know no other form.
-fn content(pieces: &[Piece<'_>]) -> Value {
+fn content(pieces: &[UserPart<'_>]) -> Value {
     let texts: Option<Vec<_>> = pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Text(text) => Some(*text),
-            Piece::Image(_) => None,
+            UserPart::Text(text) => Some(*text),
+            UserPart::Image(_) => None,
         })
         .collect();
     match texts {
@@ -99,38 +99,38 @@ fn content(pieces: &[Piece<'_>]) -> Value {
     }
 }
 
-fn piece(piece: &Piece<'_>) -> Value {
+fn piece(piece: &UserPart<'_>) -> Value {
     let url = match piece {
-        Piece::Text(text) => return json!({ "type": "text", "text": text }),
-        Piece::Image(Image::Data { media_type, base64 }) => {
+        UserPart::Text(text) => return json!({ "type": "text", "text": text }),
+        UserPart::Image(MessageImage::Data { media_type, base64 }) => {
             format!("data:{media_type};base64,{base64}")
         }
-        Piece::Image(Image::Url(url)) => url.clone(),
+        UserPart::Image(MessageImage::Url(url)) => url.clone(),
     };
     json!({ "type": "image_url", "image_url": { "url": url } })
 }
 
 /// What the model thought before it spoke, for the one server that asks for it: empty where another
 /// model did the thinking.
-fn thoughts(said: &[Said<'_>]) -> String {
+fn thoughts(said: &[AssistantPart<'_>]) -> String {
     said.iter()
         .filter_map(|each| match each {
-            Said::Reasoning { text, .. } => Some(*text),
-            Said::Text { .. } | Said::Call(_) => None,
+            AssistantPart::Reasoning { text, .. } => Some(*text),
+            AssistantPart::Text { .. } | AssistantPart::Call(_) => None,
         })
         .collect()
 }
 
 /// Thoughts stay behind: the format has no place for them, and most servers that show them refuse
 /// them.
-fn assistant(said: &[Said<'_>]) -> Option<Value> {
+fn assistant(said: &[AssistantPart<'_>]) -> Option<Value> {
     let mut texts = Vec::new();
     let mut calls = Vec::new();
     for each in said {
         match each {
-            Said::Text { text, .. } => texts.push(*text),
-            Said::Reasoning { .. } => {}
-            Said::Call(each) => calls.push(call(each)),
+            AssistantPart::Text { text, .. } => texts.push(*text),
+            AssistantPart::Reasoning { .. } => {}
+            AssistantPart::Call(each) => calls.push(call(each)),
         }
     }
     let content = match texts.is_empty() {
@@ -144,7 +144,7 @@ fn assistant(said: &[Said<'_>]) -> Option<Value> {
     (!texts.is_empty() || !calls.is_empty()).then_some(message)
 }
 
-fn call(call: &Call<'_>) -> Value {
+fn call(call: &HistoryCall<'_>) -> Value {
     json!({
         "id": call.id,
         "type": "function",

@@ -15,8 +15,8 @@ const EXCERPT_CHARS_MAX: usize = 120;
 pub(super) fn read(status: u16, body: &[u8]) -> (ErrorKind, String) {
     let text = String::from_utf8_lossy(body);
     let told = match serde_json::from_str::<Value>(&text) {
-        Ok(value) => Told::of(&value),
-        Err(_) => Told::words(&text),
+        Ok(value) => ErrorBody::of(&value),
+        Err(_) => ErrorBody::words(&text),
     };
     let kind = told.kind(Some(status));
     let message = match told.message.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn read(status: u16, body: &[u8]) -> (ErrorKind, String) {
 
 /// An error told within a stream.
 pub(super) fn told(value: &Value) -> ProviderError {
-    let told = Told::of(value);
+    let told = ErrorBody::of(value);
     let kind = told.kind(told.status);
     let message = match told.message.is_empty() {
         true => "the provider ended the answer with an error it does not explain".to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn refused(words: &str) -> ProviderError {
     ProviderError::new(ErrorKind::Refused, message)
 }
 
-struct Told {
+struct ErrorBody {
     message: String,
     /// Every word by which formats name a kind of error, in small letters.
     tags: Vec<String>,
@@ -56,7 +56,7 @@ struct Told {
     daily: bool,
 }
 
-impl Told {
+impl ErrorBody {
     fn words(text: &str) -> Self {
         Self {
             message: clean(&without_markup(text)),

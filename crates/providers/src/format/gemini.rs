@@ -4,11 +4,11 @@ mod decode;
 
 use serde_json::{Map, Value, json};
 
-use super::history::{Call, Outcome, Piece, Said, Turn, turns};
+use super::history::{AssistantPart, HistoryCall, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, Wire, arguments, family};
-use crate::{Image, Request, ToolSpec};
+use crate::{MessageImage, ModelRequest, ToolSpec};
 
-pub(super) use decode::Decoder;
+pub(super) use decode::GeminiDecoder;
 
 /// Since this version the first call of a step is not taken without its signature.
 const SIGNED_SINCE: (u32, u32) = (3, 0);
@@ -17,7 +17,7 @@ const THINKS_SINCE: (u32, u32) = (2, 5);
 /// What the provider takes for the signature of a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
-pub(super) fn encode(request: &Request) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest) -> Outgoing {
     let version = family::version(&request.model, "gemini");
     let mut body = json!({ "contents": contents(request, version) });
     if !request.system.trim().is_empty() {
@@ -56,7 +56,7 @@ fn declaration(spec: &ToolSpec) -> Value {
 }
 
 /// A model that does not think refuses to be told how to.
-fn thinking(request: &Request, version: Option<(u32, u32)>) -> Option<Value> {
+fn thinking(request: &ModelRequest, version: Option<(u32, u32)>) -> Option<Value> {
     let thinks = version.is_some_and(|version| version >= THINKS_SINCE);
     let effort = request.effort.as_deref();
     if !thinks && effort.is_none() {
@@ -93,16 +93,16 @@ fn budget(effort: &str, large: bool) -> u32 {
     }
 }
 
-fn contents(request: &Request, version: Option<(u32, u32)>) -> Vec<Value> {
+fn contents(request: &ModelRequest, version: Option<(u32, u32)>) -> Vec<Value> {
     let signed = version.is_some_and(|version| version >= SIGNED_SINCE);
     let mut contents = Vec::new();
     for turn in turns(request, Wire::Gemini) {
         match turn {
-            Turn::User(pieces) => {
+            HistoryTurn::User(pieces) => {
                 let parts: Vec<_> = pieces.iter().map(piece).collect();
                 contents.push(json!({ "role": "user", "parts": parts }));
             }
-            Turn::Assistant { said, results } => {
+            HistoryTurn::Assistant { said, results } => {
                 contents.push(json!({ "role": "model", "parts": model_parts(&said, signed) }));
                 if !results.is_empty() {
                     let parts: Vec<_> = results.iter().map(result).collect();
@@ -114,13 +114,13 @@ fn contents(request: &Request, version: Option<(u32, u32)>) -> Vec<Value> {
     contents
 }
 
-fn piece(piece: &Piece<'_>) -> Value {
+fn piece(piece: &UserPart<'_>) -> Value {
     match piece {
-        Piece::Text(text) => json!({ "text": text }),
-        Piece::Image(Image::Data { media_type, base64 }) => {
+        UserPart::Text(text) => json!({ "text": text }),
+        UserPart::Image(MessageImage::Data { media_type, base64 }) => {
             json!({ "inlineData": { "mimeType": media_type, "data": base64 } })
         }
-        Piece::Image(Image::Url(url)) => {
+        UserPart::Image(MessageImage::Url(url)) => {
             json!({ "fileData": { "mimeType": media_type(url), "fileUri": url } })
         }
     }
@@ -139,13 +139,15 @@ fn media_type(url: &str) -> &'static str {
     }
 }
 
-fn model_parts(said: &[Said<'_>], signed: bool) -> Vec<Value> {
+fn model_parts(said: &[AssistantPart<'_>], signed: bool) -> Vec<Value> {
     let mut unsigned = signed;
     said.iter()
         .map(|each| match each {
-            Said::Text { text, native } => with_native(json!({ "text": text }), *native),
-            Said::Reasoning { text, native } => with_native(json!({ "text": text }), Some(native)),
-            Said::Call(each) => {
+            AssistantPart::Text { text, native } => with_native(json!({ "text": text }), *native),
+            AssistantPart::Reasoning { text, native } => {
+                with_native(json!({ "text": text }), Some(native))
+            }
+            AssistantPart::Call(each) => {
                 let mut part = call(each);
                 if std::mem::take(&mut unsigned) && part["thoughtSignature"].is_null() {
                     part["thoughtSignature"] = json!(UNSIGNED);
@@ -166,13 +168,13 @@ fn with_native(mut part: Value, native: Option<&Value>) -> Value {
     part
 }
 
-fn call(call: &Call<'_>) -> Value {
+fn call(call: &HistoryCall<'_>) -> Value {
     let mut function = json!({ "name": call.name, "args": arguments::object(call.input) });
     set_id(&mut function, call.native);
     with_native(json!({ "functionCall": function }), call.native)
 }
 
-fn result(outcome: &Outcome<'_>) -> Value {
+fn result(outcome: &HistoryResult<'_>) -> Value {
     let field = if outcome.is_error { "error" } else { "output" };
     let mut function = json!({ "name": outcome.name, "response": { field: outcome.text } });
     set_id(&mut function, outcome.native);

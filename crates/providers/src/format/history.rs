@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Wire;
-use crate::{Block, Image, Message, Native, Request, ToolResult, UserMessage};
+use crate::{Block, Message, MessageImage, ModelRequest, NativeBlock, ToolResult, UserMessage};
 
 /// Said where the history begins with the model.
 pub(super) const OPENING: &str = "(The beginning of this conversation is not shown.)";
@@ -17,23 +17,23 @@ pub(super) const CONTINUE: &str = "Continue.";
 pub(super) const NOT_RUN: &str = "This call was not run: the turn was interrupted before it. Call it again if it is still needed.";
 const NO_OUTPUT: &str = "(no output)";
 
-pub(super) enum Turn<'a> {
-    User(Vec<Piece<'a>>),
+pub(super) enum HistoryTurn<'a> {
+    User(Vec<UserPart<'a>>),
     /// What the model said, and one result for each of its calls in their order.
     Assistant {
-        said: Vec<Said<'a>>,
-        results: Vec<Outcome<'a>>,
+        said: Vec<AssistantPart<'a>>,
+        results: Vec<HistoryResult<'a>>,
     },
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Piece<'a> {
+pub(super) enum UserPart<'a> {
     Text(&'a str),
-    Image(&'a Image),
+    Image(&'a MessageImage),
 }
 
 /// `native` is only there when it may be sent back.
-pub(super) enum Said<'a> {
+pub(super) enum AssistantPart<'a> {
     Text {
         text: &'a str,
         native: Option<&'a Value>,
@@ -42,17 +42,17 @@ pub(super) enum Said<'a> {
         text: &'a str,
         native: &'a Value,
     },
-    Call(Call<'a>),
+    Call(HistoryCall<'a>),
 }
 
-pub(super) struct Call<'a> {
+pub(super) struct HistoryCall<'a> {
     pub id: Cow<'a, str>,
     pub name: &'a str,
     pub input: &'a Value,
     pub native: Option<&'a Value>,
 }
 
-pub(super) struct Outcome<'a> {
+pub(super) struct HistoryResult<'a> {
     pub id: Cow<'a, str>,
     pub name: &'a str,
     pub text: &'a str,
@@ -61,7 +61,7 @@ pub(super) struct Outcome<'a> {
     pub native: Option<&'a Value>,
 }
 
-impl Outcome<'_> {
+impl HistoryResult<'_> {
     /// The text for formats that have no other place to say that a call failed.
     pub fn marked(&self) -> Cow<'_, str> {
         let says_so = self
@@ -75,8 +75,8 @@ impl Outcome<'_> {
     }
 }
 
-pub(super) fn turns(request: &Request, wire: Wire) -> Vec<Turn<'_>> {
-    let mut reader = Reader {
+pub(super) fn turns(request: &ModelRequest, wire: Wire) -> Vec<HistoryTurn<'_>> {
+    let mut reader = HistoryBuilder {
         origin: wire.origin(&request.model),
         ids: Ids::new(wire),
         turns: Vec::new(),
@@ -92,26 +92,28 @@ pub(super) fn turns(request: &Request, wire: Wire) -> Vec<Turn<'_>> {
     reader.complete()
 }
 
-fn pieces(user: &UserMessage) -> Vec<Piece<'_>> {
+fn pieces(user: &UserMessage) -> Vec<UserPart<'_>> {
     let text = Some(user.text.as_str()).filter(|text| !text.trim().is_empty());
-    let images = user.images.iter().map(Piece::Image);
-    text.map(Piece::Text).into_iter().chain(images).collect()
+    let images = user.images.iter().map(UserPart::Image);
+    text.map(UserPart::Text).into_iter().chain(images).collect()
 }
 
-struct Reader<'a> {
+struct HistoryBuilder<'a> {
     origin: String,
     ids: Ids,
-    turns: Vec<Turn<'a>>,
+    turns: Vec<HistoryTurn<'a>>,
 }
 
-impl<'a> Reader<'a> {
-    fn user(&mut self, pieces: Vec<Piece<'a>>) {
+impl<'a> HistoryBuilder<'a> {
+    fn user(&mut self, pieces: Vec<UserPart<'a>>) {
         if pieces.is_empty() {
             return;
         }
         match self.turns.last_mut() {
-            Some(Turn::User(before)) => before.extend(pieces),
-            Some(Turn::Assistant { .. }) | None => self.turns.push(Turn::User(pieces)),
+            Some(HistoryTurn::User(before)) => before.extend(pieces),
+            Some(HistoryTurn::Assistant { .. }) | None => {
+                self.turns.push(HistoryTurn::User(pieces))
+            }
         }
     }
 
@@ -120,43 +122,44 @@ impl<'a> Reader<'a> {
         let mut results = Vec::new();
         for block in blocks {
             if let Some(each) = self.said(block) {
-                if let (Block::ToolCall { call_id, .. }, Said::Call(call)) = (block, &each) {
+                if let (Block::ToolCall { call_id, .. }, AssistantPart::Call(call)) = (block, &each)
+                {
                     results.push(outcome(call, result_of(call_id, after)));
                 }
                 said.push(each);
             }
         }
         // A thought that led to nothing was interrupted: no format takes it without what follows.
-        while matches!(said.last(), Some(Said::Reasoning { .. })) {
+        while matches!(said.last(), Some(AssistantPart::Reasoning { .. })) {
             said.pop();
         }
         if said.is_empty() {
             return;
         }
         match self.turns.last_mut() {
-            Some(Turn::Assistant {
+            Some(HistoryTurn::Assistant {
                 said: before,
                 results: answered,
             }) if answered.is_empty() => {
                 before.extend(said);
                 *answered = results;
             }
-            Some(_) | None => self.turns.push(Turn::Assistant { said, results }),
+            Some(_) | None => self.turns.push(HistoryTurn::Assistant { said, results }),
         }
     }
 
-    fn said(&mut self, block: &'a Block) -> Option<Said<'a>> {
+    fn said(&mut self, block: &'a Block) -> Option<AssistantPart<'a>> {
         Some(match block {
             Block::Text { text, native } => {
                 if text.trim().is_empty() {
                     return None;
                 }
-                Said::Text {
+                AssistantPart::Text {
                     text,
                     native: self.ours(native),
                 }
             }
-            Block::Reasoning { text, native } => Said::Reasoning {
+            Block::Reasoning { text, native } => AssistantPart::Reasoning {
                 text,
                 native: self.ours(native)?,
             },
@@ -165,7 +168,7 @@ impl<'a> Reader<'a> {
                 name,
                 input,
                 native,
-            } => Said::Call(Call {
+            } => AssistantPart::Call(HistoryCall {
                 id: self.ids.accepted(call_id),
                 name,
                 input,
@@ -174,22 +177,24 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn ours(&self, native: &'a Option<Native>) -> Option<&'a Value> {
+    fn ours(&self, native: &'a Option<NativeBlock>) -> Option<&'a Value> {
         let native = native.as_ref()?;
         (native.origin == self.origin).then_some(&native.value)
     }
 
-    fn complete(mut self) -> Vec<Turn<'a>> {
-        if let Some(Turn::Assistant { .. }) = self.turns.first() {
-            self.turns.insert(0, Turn::User(vec![Piece::Text(OPENING)]));
+    fn complete(mut self) -> Vec<HistoryTurn<'a>> {
+        if let Some(HistoryTurn::Assistant { .. }) = self.turns.first() {
+            self.turns
+                .insert(0, HistoryTurn::User(vec![UserPart::Text(OPENING)]));
         }
         let waits = match self.turns.last() {
-            Some(Turn::User(_)) => true,
-            Some(Turn::Assistant { results, .. }) => !results.is_empty(),
+            Some(HistoryTurn::User(_)) => true,
+            Some(HistoryTurn::Assistant { results, .. }) => !results.is_empty(),
             None => false,
         };
         if !waits {
-            self.turns.push(Turn::User(vec![Piece::Text(CONTINUE)]));
+            self.turns
+                .push(HistoryTurn::User(vec![UserPart::Text(CONTINUE)]));
         }
         self.turns
     }
@@ -208,13 +213,13 @@ fn result_of<'a>(call_id: &str, after: &'a [Message]) -> Option<&'a ToolResult> 
         .find(|result| result.call_id == call_id)
 }
 
-fn outcome<'a>(call: &Call<'a>, result: Option<&'a ToolResult>) -> Outcome<'a> {
+fn outcome<'a>(call: &HistoryCall<'a>, result: Option<&'a ToolResult>) -> HistoryResult<'a> {
     let (text, is_error) = match result {
         Some(result) if result.text.trim().is_empty() => (NO_OUTPUT, result.is_error),
         Some(result) => (result.text.as_str(), result.is_error),
         None => (NOT_RUN, true),
     };
-    Outcome {
+    HistoryResult {
         id: call.id.clone(),
         name: call.name,
         text,

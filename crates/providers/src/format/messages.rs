@@ -5,15 +5,15 @@ mod thinking;
 
 use serde_json::{Value, json};
 
-use super::history::{Outcome, Piece, Said, Turn, turns};
+use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, Wire, arguments};
-use crate::{Image, Request};
+use crate::{MessageImage, ModelRequest};
 
-pub(super) use decode::Decoder;
+pub(super) use decode::MessagesDecoder;
 
 pub(super) const VERSION: &str = "2023-06-01";
 
-pub(super) fn encode(request: &Request) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest) -> Outgoing {
     let turns = turns(request, Wire::Messages);
     let plan = thinking::plan(request, &turns);
     let mut body = json!({
@@ -47,7 +47,7 @@ fn keep(block: &mut Value) {
     block["cache_control"] = json!({ "type": "ephemeral" });
 }
 
-fn tools(request: &Request, turns: &[Turn<'_>], body: &mut Value) {
+fn tools(request: &ModelRequest, turns: &[HistoryTurn<'_>], body: &mut Value) {
     let mut list: Vec<_> = request
         .tools
         .iter()
@@ -75,10 +75,10 @@ fn tools(request: &Request, turns: &[Turn<'_>], body: &mut Value) {
     }
 }
 
-fn called<'a>(turns: &[Turn<'a>]) -> Vec<&'a str> {
+fn called<'a>(turns: &[HistoryTurn<'a>]) -> Vec<&'a str> {
     let mut names = Vec::new();
     for turn in turns {
-        if let Turn::Assistant { results, .. } = turn {
+        if let HistoryTurn::Assistant { results, .. } = turn {
             for result in results {
                 if !names.contains(&result.name) {
                     names.push(result.name);
@@ -89,14 +89,14 @@ fn called<'a>(turns: &[Turn<'a>]) -> Vec<&'a str> {
     names
 }
 
-fn messages(turns: &[Turn<'_>]) -> Vec<Value> {
+fn messages(turns: &[HistoryTurn<'_>]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     // What the user side says next: results first, as the format demands, then the user's words.
     let mut heard = Vec::new();
     for turn in turns {
         match turn {
-            Turn::User(pieces) => heard.extend(pieces.iter().map(piece)),
-            Turn::Assistant { said, results } => {
+            HistoryTurn::User(pieces) => heard.extend(pieces.iter().map(piece)),
+            HistoryTurn::Assistant { said, results } => {
                 if !heard.is_empty() {
                     messages.push(json!({ "role": "user", "content": heard }));
                 }
@@ -113,24 +113,24 @@ fn messages(turns: &[Turn<'_>]) -> Vec<Value> {
     messages
 }
 
-fn piece(piece: &Piece<'_>) -> Value {
+fn piece(piece: &UserPart<'_>) -> Value {
     let source = match piece {
-        Piece::Text(text) => return json!({ "type": "text", "text": text }),
-        Piece::Image(Image::Data { media_type, base64 }) => json!({
+        UserPart::Text(text) => return json!({ "type": "text", "text": text }),
+        UserPart::Image(MessageImage::Data { media_type, base64 }) => json!({
             "type": "base64",
             "media_type": media_type,
             "data": base64,
         }),
-        Piece::Image(Image::Url(url)) => json!({ "type": "url", "url": url }),
+        UserPart::Image(MessageImage::Url(url)) => json!({ "type": "url", "url": url }),
     };
     json!({ "type": "image", "source": source })
 }
 
-fn block(said: &Said<'_>) -> Value {
+fn block(said: &AssistantPart<'_>) -> Value {
     match said {
-        Said::Text { text, .. } => json!({ "type": "text", "text": text }),
-        Said::Reasoning { native, .. } => (*native).clone(),
-        Said::Call(call) => json!({
+        AssistantPart::Text { text, .. } => json!({ "type": "text", "text": text }),
+        AssistantPart::Reasoning { native, .. } => (*native).clone(),
+        AssistantPart::Call(call) => json!({
             "type": "tool_use",
             "id": call.id,
             "name": call.name,
@@ -139,7 +139,7 @@ fn block(said: &Said<'_>) -> Value {
     }
 }
 
-fn result(outcome: &Outcome<'_>) -> Value {
+fn result(outcome: &HistoryResult<'_>) -> Value {
     let mut result = json!({
         "type": "tool_result",
         "tool_use_id": outcome.id,

@@ -5,13 +5,13 @@ mod items;
 
 use serde_json::{Value, json};
 
-use super::history::{Piece, Said, Turn, turns};
+use super::history::{AssistantPart, HistoryTurn, UserPart, turns};
 use super::{Outgoing, Wire, family};
-use crate::{Image, Request, ToolSpec};
+use crate::{MessageImage, ModelRequest, ToolSpec};
 
-pub(super) use decode::Decoder;
+pub(super) use decode::ResponsesDecoder;
 
-pub(super) fn encode(request: &Request) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest) -> Outgoing {
     let mut body = json!({
         "model": request.model,
         "input": input(request),
@@ -56,16 +56,16 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-fn input(request: &Request) -> Vec<Value> {
+fn input(request: &ModelRequest) -> Vec<Value> {
     let mut items = Vec::new();
     for turn in turns(request, Wire::Responses) {
         match turn {
-            Turn::User(pieces) => items.push(json!({
+            HistoryTurn::User(pieces) => items.push(json!({
                 "type": "message",
                 "role": "user",
                 "content": pieces.into_iter().map(piece).collect::<Vec<_>>(),
             })),
-            Turn::Assistant { said, results } => {
+            HistoryTurn::Assistant { said, results } => {
                 items.extend(said.iter().filter_map(item));
                 items.extend(results.iter().map(|result| {
                     json!({
@@ -80,21 +80,21 @@ fn input(request: &Request) -> Vec<Value> {
     items
 }
 
-fn piece(piece: Piece<'_>) -> Value {
+fn piece(piece: UserPart<'_>) -> Value {
     let url = match piece {
-        Piece::Text(text) => return json!({ "type": "input_text", "text": text }),
-        Piece::Image(Image::Data { media_type, base64 }) => {
+        UserPart::Text(text) => return json!({ "type": "input_text", "text": text }),
+        UserPart::Image(MessageImage::Data { media_type, base64 }) => {
             format!("data:{media_type};base64,{base64}")
         }
-        Piece::Image(Image::Url(url)) => url.clone(),
+        UserPart::Image(MessageImage::Url(url)) => url.clone(),
     };
     json!({ "type": "input_image", "image_url": url, "detail": "auto" })
 }
 
 /// Items go without their ids: the provider would look for them among what it has kept.
-fn item(said: &Said<'_>) -> Option<Value> {
+fn item(said: &AssistantPart<'_>) -> Option<Value> {
     Some(match said {
-        Said::Text { text, native } => {
+        AssistantPart::Text { text, native } => {
             // As a plain string: a list of `output_text` would want ids and annotations.
             let mut item = json!({ "type": "message", "role": "assistant", "content": text });
             if let Some(phase) = native.and_then(|native| native.get("phase")) {
@@ -102,7 +102,7 @@ fn item(said: &Said<'_>) -> Option<Value> {
             }
             item
         }
-        Said::Reasoning { native, .. } => {
+        AssistantPart::Reasoning { native, .. } => {
             // Without its content the provider would look for it among what it has kept.
             let whole = native["encrypted_content"].is_string()
                 || native["content"]
@@ -110,7 +110,7 @@ fn item(said: &Said<'_>) -> Option<Value> {
                     .is_some_and(|list| !list.is_empty());
             return whole.then(|| (*native).clone());
         }
-        Said::Call(call) => json!({
+        AssistantPart::Call(call) => json!({
             "type": "function_call",
             "call_id": call.id,
             "name": call.name,

@@ -14,7 +14,7 @@ mod trouble;
 use serde_json::Value;
 
 use super::{SseEvent, Wire};
-use crate::{Native, Part, ProviderError, Stop, Usage};
+use crate::{ModelUsage, NativeBlock, Part, ProviderError, StopCause};
 
 /// What calls without an id are named after.
 const SEED: &str = "seed";
@@ -72,7 +72,7 @@ fn decode_data(wire: Wire, data: &[Value]) -> (Vec<Part>, Result<(), ProviderErr
     decode(wire, &events)
 }
 
-fn native(wire: Wire, value: Value) -> Option<Native> {
+fn native(wire: Wire, value: Value) -> Option<NativeBlock> {
     Some(super::native(&wire.origin(model(wire)), value))
 }
 
@@ -97,7 +97,7 @@ fn open_text(block: u32, pieces: &[&str]) -> Vec<Part> {
         .collect()
 }
 
-fn thought(block: u32, summary: bool, pieces: &[&str], native: Option<Native>) -> Vec<Part> {
+fn thought(block: u32, summary: bool, pieces: &[&str], native: Option<NativeBlock>) -> Vec<Part> {
     let mut parts = vec![Part::ReasoningStart { block, summary }];
     parts.extend(pieces.iter().map(|piece| Part::ReasoningDelta {
         block,
@@ -113,7 +113,7 @@ fn call(
     call_id: &str,
     name: &str,
     pieces: &[&str],
-    native: Option<Native>,
+    native: Option<NativeBlock>,
 ) -> Vec<Part> {
     let input = serde_json::from_str(&pieces.concat()).unwrap();
     let mut parts = open_call(block, call_id, name, pieces);
@@ -141,11 +141,11 @@ fn open_call(block: u32, call_id: &str, name: &str, pieces: &[&str]) -> Vec<Part
     parts
 }
 
-fn finish(stop: Stop, input_tokens: u64, output_tokens: u64) -> Vec<Part> {
-    let usage = Usage {
+fn finish(stop: StopCause, input_tokens: u64, output_tokens: u64) -> Vec<Part> {
+    let usage = ModelUsage {
         input_tokens,
         output_tokens,
-        ..Usage::default()
+        ..ModelUsage::default()
     };
     vec![Part::Finish { stop, usage }]
 }

@@ -7,9 +7,9 @@ use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
 use super::live;
-use super::shelf::{Check, Finding, Reached, Shelf};
-use crate::accounts::renewal::Lapse;
-use crate::accounts::{Credential, Proof, Source, now_ms};
+use super::provider_set::{CheckResult, CredentialCheck, ProviderSet, RemoteProvider};
+use crate::accounts::renewal::RenewalError;
+use crate::accounts::{Credential, CredentialSource, Proof, now_ms};
 use crate::{ErrorKind, ProviderError};
 
 /// How long one provider may take.
@@ -24,100 +24,109 @@ pub const PROBE_AGE: Duration = Duration::from_secs(10);
 
 /// How to ask.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking {
+pub struct CheckTerms {
     pub limit: Duration,
     /// How old a finding may be to do as well.
     pub age: Duration,
 }
 
 /// Differs when the credential or the address does. It never leaves the process.
-pub fn fingerprint(reached: &Reached, credential: Option<&Credential>) -> u64 {
+pub fn fingerprint(remote_provider: &RemoteProvider, credential: Option<&Credential>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    reached.reach.base_url.hash(&mut hasher);
+    remote_provider.endpoint.base_url.hash(&mut hasher);
     match credential.map(|credential| &credential.proof) {
         None => 0.hash(&mut hasher),
         Some(Proof::Key(key)) => key.expose_secret().hash(&mut hasher),
         // Not the tokens: a renewal does not change who it is, and a new sign-in has a new time.
         Some(Proof::Tokens(tokens)) => tokens.account_id.hash(&mut hasher),
     }
-    if let Some(Source::Saved { at }) = credential.map(|credential| &credential.source) {
+    if let Some(CredentialSource::Saved { at }) = credential.map(|credential| &credential.source) {
         at.hash(&mut hasher);
     }
     hasher.finish()
 }
 
 /// The last finding, if it is about this credential.
-pub fn last(reached: &Reached, credential: Option<&Credential>) -> Option<Check> {
-    let fingerprint = fingerprint(reached, credential);
-    let check = reached.check.lock().clone();
+pub fn last(
+    remote_provider: &RemoteProvider,
+    credential: Option<&Credential>,
+) -> Option<CredentialCheck> {
+    let fingerprint = fingerprint(remote_provider, credential);
+    let check = remote_provider.check.lock().clone();
     check.filter(|check| check.fingerprint == fingerprint)
 }
 
 /// Asks, unless it was asked a moment ago. One question at a time for each provider.
 pub async fn ask(
-    shelf: &Shelf,
-    reached: &Reached,
+    provider_set: &ProviderSet,
+    remote_provider: &RemoteProvider,
     credential: Option<&Credential>,
-    asking: Asking,
-) -> Finding {
-    let _one = reached.checking.lock().await;
-    if let Some(check) = last(reached, credential)
+    asking: CheckTerms,
+) -> CheckResult {
+    let _one = remote_provider.checking.lock().await;
+    if let Some(check) = last(remote_provider, credential)
         && check.at.elapsed() < asking.age
     {
-        return check.finding;
+        return check.result;
     }
-    let question = question(shelf, reached, credential, asking.limit);
-    let finding = match tokio::time::timeout(asking.limit, question).await {
-        Ok(finding) => finding,
-        Err(_) => Finding::Unknown(format!("no answer within {} s", asking.limit.as_secs_f32())),
+    let question = question(provider_set, remote_provider, credential, asking.limit);
+    let result = match tokio::time::timeout(asking.limit, question).await {
+        Ok(result) => result,
+        Err(_) => {
+            CheckResult::Unknown(format!("no answer within {} s", asking.limit.as_secs_f32()))
+        }
     };
-    *reached.check.lock() = Some(Check {
-        fingerprint: fingerprint(reached, credential),
+    *remote_provider.check.lock() = Some(CredentialCheck {
+        fingerprint: fingerprint(remote_provider, credential),
         at: Instant::now(),
         at_ms: now_ms(),
-        finding: finding.clone(),
+        result: result.clone(),
     });
-    finding
+    result
 }
 
 async fn question(
-    shelf: &Shelf,
-    reached: &Reached,
+    provider_set: &ProviderSet,
+    remote_provider: &RemoteProvider,
     credential: Option<&Credential>,
     limit: Duration,
-) -> Finding {
+) -> CheckResult {
     // The service behind a sign-in has no list; its authorisation server has accepted the token,
     // now or when it was issued, and renews one that has ended.
     if matches!(credential.map(|each| &each.proof), Some(Proof::Tokens(_))) {
-        return match reached.key_ring.fresh(false).await {
-            Ok(_) => Finding::Accepted { models: None },
-            Err(Lapse::Ended(what)) => {
-                Finding::NotAccepted(format!("The sign-in has ended: {what}"))
+        return match remote_provider.authorizer.fresh(false).await {
+            Ok(_) => CheckResult::Accepted { models: None },
+            Err(RenewalError::Ended(what)) => {
+                CheckResult::NotAccepted(format!("The sign-in has ended: {what}"))
             }
-            Err(Lapse::Missing) => Finding::NotAccepted("The sign-in is gone".to_owned()),
-            Err(Lapse::Unreadable(what) | Lapse::Trouble(what)) => Finding::Unknown(what),
+            Err(RenewalError::Missing) => {
+                CheckResult::NotAccepted("The sign-in is gone".to_owned())
+            }
+            Err(RenewalError::Unreadable(what) | RenewalError::Unavailable(what)) => {
+                CheckResult::Unknown(what)
+            }
         };
     }
-    let wire = reached.reach.wire;
-    let body = reached.remote.get(wire.models_path(), limit).await;
+    let wire = remote_provider.endpoint.wire;
+    let body = remote_provider.remote.get(wire.models_path(), limit).await;
     match body.and_then(|body| wire.read_models(&body)) {
         Ok(listed) => {
             let listed = live::kept(listed);
             let models = Some(listed.len());
-            shelf.learn(&reached.entry.provider.id, listed);
-            Finding::Accepted { models }
+            provider_set.learn(&remote_provider.entry.provider.id, listed);
+            CheckResult::Accepted { models }
         }
         Err(error) => refused(&error),
     }
 }
 
-fn refused(error: &ProviderError) -> Finding {
+fn refused(error: &ProviderError) -> CheckResult {
     let status = error
         .status
         .map(|status| format!(" (HTTP {status})"))
         .unwrap_or_default();
     if error.kind == ErrorKind::Auth {
-        return Finding::NotAccepted(format!("The key was not accepted{status}"));
+        return CheckResult::NotAccepted(format!("The key was not accepted{status}"));
     }
-    Finding::Unknown(error.message.clone())
+    CheckResult::Unknown(error.message.clone())
 }

@@ -1,7 +1,7 @@
 //! Which model is used when nobody names one.
 
-use super::Choice;
-use crate::accounts::Source;
+use super::ModelChoice;
+use crate::accounts::CredentialSource;
 use crate::rehearsal;
 
 /// A provider that could be used without asking anyone.
@@ -10,25 +10,25 @@ pub struct Candidate {
     pub provider: String,
     pub name: String,
     pub model: String,
-    pub source: Source,
+    pub source: CredentialSource,
 }
 
 /// The key saved last; else the environment, in the catalog's order; else what the Codex CLI has.
 /// `candidates`: in the catalog's order.
-pub fn of_credentials(candidates: &[Candidate]) -> Option<Choice> {
+pub fn of_credentials(candidates: &[Candidate]) -> Option<ModelChoice> {
     let rank = |candidate: &&Candidate| match candidate.source {
-        Source::Saved { at } => (0, -at),
-        Source::Environment { .. } => (1, 0),
-        Source::CodexHome => (2, 0),
+        CredentialSource::Saved { at } => (0, -at),
+        CredentialSource::Environment { .. } => (1, 0),
+        CredentialSource::CodexHome => (2, 0),
     };
     // The first of equals: `min_by_key` keeps it.
     let best = candidates.iter().min_by_key(rank)?;
     let why = match &best.source {
-        Source::Saved { .. } => format!("{} is connected", best.name),
-        Source::Environment { variable } => format!("{variable} is set"),
-        Source::CodexHome => "the Codex CLI is signed in".to_owned(),
+        CredentialSource::Saved { .. } => format!("{} is connected", best.name),
+        CredentialSource::Environment { variable } => format!("{variable} is set"),
+        CredentialSource::CodexHome => "the Codex CLI is signed in".to_owned(),
     };
-    Some(Choice {
+    Some(ModelChoice {
         provider: best.provider.clone(),
         model: best.model.clone(),
         why,
@@ -36,8 +36,8 @@ pub fn of_credentials(candidates: &[Candidate]) -> Option<Choice> {
 }
 
 /// A model server on this machine.
-pub fn of_local(provider: &str, name: &str, model: &str) -> Choice {
-    Choice {
+pub fn of_local(provider: &str, name: &str, model: &str) -> ModelChoice {
+    ModelChoice {
         provider: provider.to_owned(),
         model: model.to_owned(),
         why: format!("{name} is running on this machine"),
@@ -45,8 +45,8 @@ pub fn of_local(provider: &str, name: &str, model: &str) -> Choice {
 }
 
 /// What is always there.
-pub fn of_nothing() -> Choice {
-    Choice {
+pub fn of_nothing() -> ModelChoice {
+    ModelChoice {
         provider: rehearsal::ID.to_owned(),
         model: rehearsal::MODELS[0].to_owned(),
         why: rehearsal::HOW_TO_CONNECT.to_owned(),
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(candidates: &[(&str, Source)], expected: Option<(&str, &str)>) {
+    fn check(candidates: &[(&str, CredentialSource)], expected: Option<(&str, &str)>) {
         let candidates: Vec<_> = candidates
             .iter()
             .map(|(provider, source)| Candidate {
@@ -78,8 +78,8 @@ mod tests {
         }
     }
 
-    fn set(variable: &str) -> Source {
-        Source::Environment {
+    fn set(variable: &str) -> CredentialSource {
+        CredentialSource::Environment {
             variable: variable.to_owned(),
         }
     }
@@ -88,33 +88,36 @@ mod tests {
     fn saved_then_environment_then_the_codex_cli() {
         check(&[], None);
         check(
-            &[("codex-cli", Source::CodexHome)],
+            &[("codex-cli", CredentialSource::CodexHome)],
             Some(("codex-cli", "the Codex CLI is signed in")),
         );
         check(
             &[
                 ("google", set("G")),
                 ("openai", set("O")),
-                ("codex-cli", Source::CodexHome),
+                ("codex-cli", CredentialSource::CodexHome),
             ],
             Some(("google", "G is set")),
         );
         check(
-            &[("openai", set("O")), ("anthropic", Source::Saved { at: 0 })],
+            &[
+                ("openai", set("O")),
+                ("anthropic", CredentialSource::Saved { at: 0 }),
+            ],
             Some(("anthropic", "ANTHROPIC is connected")),
         );
         check(
             &[
-                ("google", Source::Saved { at: 5 }),
-                ("openai", Source::Saved { at: 9 }),
-                ("anthropic", Source::Saved { at: 7 }),
+                ("google", CredentialSource::Saved { at: 5 }),
+                ("openai", CredentialSource::Saved { at: 9 }),
+                ("anthropic", CredentialSource::Saved { at: 7 }),
             ],
             Some(("openai", "OPENAI is connected")),
         );
         check(
             &[
-                ("google", Source::Saved { at: 5 }),
-                ("openai", Source::Saved { at: 5 }),
+                ("google", CredentialSource::Saved { at: 5 }),
+                ("openai", CredentialSource::Saved { at: 5 }),
             ],
             Some(("google", "GOOGLE is connected")),
         );

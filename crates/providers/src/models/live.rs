@@ -1,6 +1,6 @@
 //! What providers list themselves, laid under what the catalog says.
 
-use crate::catalog::{Model, Provider};
+use crate::catalog::{Model, ProviderInfo};
 use crate::format::ListedModel;
 
 /// The most models of one provider that its own list may add.
@@ -30,10 +30,10 @@ const NO_CONVERSATION: [&str; 18] = [
     "ocr",
 ];
 
-pub type Live = Vec<ListedModel>;
+pub type ListedModels = Vec<ListedModel>;
 
 /// What of a list is worth keeping.
-pub fn kept(listed: Vec<ListedModel>) -> Live {
+pub fn kept(listed: Vec<ListedModel>) -> ListedModels {
     let fits = |text: &str| text.chars().count() <= WORD_CHARS_MAX;
     let talks = |id: &str| {
         let id = id.to_ascii_lowercase();
@@ -47,7 +47,7 @@ pub fn kept(listed: Vec<ListedModel>) -> Live {
 }
 
 /// Fills in what the catalog leaves open, and adds what it does not list, after the rest.
-pub fn lay_under(provider: &mut Provider, listed: &Live) {
+pub fn lay_under(provider: &mut ProviderInfo, listed: &ListedModels) {
     for told in listed {
         match provider.models.iter_mut().find(|each| each.id == told.id) {
             Some(known) => {
@@ -81,11 +81,11 @@ mod tests {
 
     #[test]
     fn the_catalog_wins_and_the_rest_comes_after() {
-        let mut provider = Provider {
+        let mut provider = ProviderInfo {
             id: "p".to_owned(),
             name: "P".to_owned(),
             auth: Vec::new(),
-            reach: None,
+            endpoint: None,
             models: vec![Model {
                 id: "known".to_owned(),
                 name: "Known".to_owned(),

@@ -10,7 +10,7 @@ use crate::Provider;
 /// Where things lie and what the process was given. Nothing is read from anywhere else: never from
 /// a workspace, and the environment only as it is handed in.
 #[derive(Clone)]
-pub struct Options {
+pub struct ModelsOptions {
     /// Holds `config/catalog.toml` and `auth/`.
     pub home: PathBuf,
     /// The home of the Codex CLI, whose sign-in is used when there is no other.
@@ -24,7 +24,7 @@ pub struct Options {
     pub(crate) second: Duration,
 }
 
-impl Options {
+impl ModelsOptions {
     /// Without an environment, and alone: no Codex CLI, no local servers.
     pub fn new(home: impl Into<PathBuf>) -> Self {
         Self {

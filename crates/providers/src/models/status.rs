@@ -2,49 +2,49 @@
 
 use std::collections::BTreeMap;
 
-use super::key_ring::how_to_connect;
-use super::shelf::{Check, Finding};
-use super::{Mode, Status};
+use super::account_authorizer::how_to_connect;
+use super::provider_set::{CheckResult, CredentialCheck};
+use super::{CredentialMode, CredentialStatus};
 use crate::accounts::connections::{ConnectionsError, Saved};
-use crate::accounts::{Credential, Proof, Source, mask};
+use crate::accounts::{Credential, CredentialSource, Proof, mask};
 use crate::catalog::address;
-use crate::catalog::book::Entry;
-use crate::catalog::file::MethodKind;
+use crate::catalog::file::AuthMethodKind;
+use crate::catalog::merged::CatalogEntry;
 
 /// All that is known of one provider at this moment.
-pub struct Facts<'a> {
-    pub entry: &'a Entry,
+pub struct StatusFacts<'a> {
+    pub entry: &'a CatalogEntry,
     pub credential: Result<Option<Credential>, ConnectionsError>,
     /// A sign-in is under way.
     pub pending: bool,
-    pub check: Option<Check>,
+    pub check: Option<CredentialCheck>,
     pub saved: Option<&'a Saved>,
     pub now_ms: i64,
 }
 
-pub fn status(facts: Facts<'_>) -> Status {
-    let finding = facts.check.as_ref().map(|check| &check.finding);
+pub fn status(facts: StatusFacts<'_>) -> CredentialStatus {
+    let result = facts.check.as_ref().map(|check| &check.result);
     let keyless = facts
         .entry
         .provider
-        .reach
+        .endpoint
         .as_ref()
-        .is_some_and(|reach| reach.keyless);
-    let accepted = matches!(finding, Some(Finding::Accepted { .. }));
+        .is_some_and(|endpoint| endpoint.keyless);
+    let accepted = matches!(result, Some(CheckResult::Accepted { .. }));
     let (mode, authorized, message) = match &facts.credential {
-        Err(error) => (Mode::Error, false, error.to_string()),
+        Err(error) => (CredentialMode::Error, false, error.to_string()),
         Ok(Some(credential)) => {
-            let mode = mode(&credential.proof, finding);
-            (mode, true, with_credential(credential, finding))
+            let mode = mode(&credential.proof, result);
+            (mode, true, with_credential(credential, result))
         }
         Ok(None) if facts.pending => {
             let words = "Waiting for the sign-in to be completed".to_owned();
-            (Mode::OAuthPending, false, words)
+            (CredentialMode::OAuthPending, false, words)
         }
         // No key is as good as a key here, and there is no word for it on the wire.
-        Ok(None) if keyless && accepted => (Mode::ApiKey, true, running(finding)),
-        Ok(None) if keyless => (Mode::Missing, false, not_running(facts.entry)),
-        Ok(None) => (Mode::Missing, false, how_to_connect(facts.entry)),
+        Ok(None) if keyless && accepted => (CredentialMode::ApiKey, true, running(result)),
+        Ok(None) if keyless => (CredentialMode::Missing, false, not_running(facts.entry)),
+        Ok(None) => (CredentialMode::Missing, false, how_to_connect(facts.entry)),
     };
     let account = match &facts.credential {
         Ok(Some(Credential {
@@ -53,7 +53,7 @@ pub fn status(facts: Facts<'_>) -> Status {
         })) => tokens.account(),
         Ok(_) | Err(_) => None,
     };
-    Status {
+    CredentialStatus {
         provider: facts.entry.provider.id.clone(),
         mode,
         authorized,
@@ -68,34 +68,42 @@ pub fn status(facts: Facts<'_>) -> Status {
     }
 }
 
-fn mode(proof: &Proof, finding: Option<&Finding>) -> Mode {
-    match (proof, finding) {
-        (Proof::Key(_), _) => Mode::ApiKey,
-        (Proof::Tokens(_), Some(Finding::NotAccepted(_))) => Mode::Error,
-        (Proof::Tokens(_), _) => Mode::OAuth,
+fn mode(proof: &Proof, result: Option<&CheckResult>) -> CredentialMode {
+    match (proof, result) {
+        (Proof::Key(_), _) => CredentialMode::ApiKey,
+        (Proof::Tokens(_), Some(CheckResult::NotAccepted(_))) => CredentialMode::Error,
+        (Proof::Tokens(_), _) => CredentialMode::OAuth,
     }
 }
 
-fn with_credential(credential: &Credential, finding: Option<&Finding>) -> String {
-    match finding {
-        Some(Finding::Accepted {
+fn with_credential(credential: &Credential, result: Option<&CheckResult>) -> String {
+    match result {
+        Some(CheckResult::Accepted {
             models: Some(count),
         }) => format!("Verified: {}", counted(*count)),
-        Some(Finding::Accepted { models: None }) => "Signed in".to_owned(),
-        Some(Finding::NotAccepted(words)) => words.clone(),
-        Some(Finding::Unknown(words)) => format!("Not verified: {words}"),
+        Some(CheckResult::Accepted { models: None }) => "Signed in".to_owned(),
+        Some(CheckResult::NotAccepted(words)) => words.clone(),
+        Some(CheckResult::Unknown(words)) => format!("Not verified: {words}"),
         None => match (&credential.source, &credential.proof) {
-            (Source::Saved { .. }, Proof::Key(_)) => "Key saved, not verified yet".to_owned(),
-            (Source::Saved { .. }, Proof::Tokens(_)) => "Signed in, not verified yet".to_owned(),
-            (Source::Environment { variable }, _) => format!("{variable} is set, not verified yet"),
-            (Source::CodexHome, _) => "Signed in with the Codex CLI, not verified yet".to_owned(),
+            (CredentialSource::Saved { .. }, Proof::Key(_)) => {
+                "Key saved, not verified yet".to_owned()
+            }
+            (CredentialSource::Saved { .. }, Proof::Tokens(_)) => {
+                "Signed in, not verified yet".to_owned()
+            }
+            (CredentialSource::Environment { variable }, _) => {
+                format!("{variable} is set, not verified yet")
+            }
+            (CredentialSource::CodexHome, _) => {
+                "Signed in with the Codex CLI, not verified yet".to_owned()
+            }
         },
     }
 }
 
-fn running(finding: Option<&Finding>) -> String {
-    match finding {
-        Some(Finding::Accepted {
+fn running(result: Option<&CheckResult>) -> String {
+    match result {
+        Some(CheckResult::Accepted {
             models: Some(count),
         }) => {
             format!("Running, no key needed: {}", counted(*count))
@@ -111,15 +119,15 @@ fn counted(models: usize) -> String {
     }
 }
 
-pub fn not_running(entry: &Entry) -> String {
-    let reach = entry.provider.reach.as_ref();
-    let at = reach
-        .map(|reach| address::shown(&reach.base_url))
+pub fn not_running(entry: &CatalogEntry) -> String {
+    let endpoint = entry.provider.endpoint.as_ref();
+    let at = endpoint
+        .map(|endpoint| address::shown(&endpoint.base_url))
         .unwrap_or_default();
     format!("Not running: no answer at {at}")
 }
 
-fn with_trouble(message: String, entry: &Entry) -> String {
+fn with_trouble(message: String, entry: &CatalogEntry) -> String {
     match &entry.broken {
         Some(broken) => format!("Cannot be used: {broken}"),
         None => message,
@@ -127,12 +135,12 @@ fn with_trouble(message: String, entry: &Entry) -> String {
 }
 
 /// Saved keys by sign-in method.
-fn masks(entry: &Entry, saved: &Saved) -> BTreeMap<String, String> {
+fn masks(entry: &CatalogEntry, saved: &Saved) -> BTreeMap<String, String> {
     let service = saved.services.get(&entry.provider.id);
-    let of = |method: &crate::catalog::book::Method| match method.kind {
-        MethodKind::Key => service?.api_key.as_ref().map(mask),
-        MethodKind::ToolKey => saved.tool_keys.get(method.tool.as_deref()?).map(mask),
-        MethodKind::Browser | MethodKind::Device => None,
+    let of = |method: &crate::catalog::merged::Method| match method.kind {
+        AuthMethodKind::Key => service?.api_key.as_ref().map(mask),
+        AuthMethodKind::ToolKey => saved.tool_keys.get(method.tool.as_deref()?).map(mask),
+        AuthMethodKind::Browser | AuthMethodKind::Device => None,
     };
     let masked = entry
         .methods

@@ -14,15 +14,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::shelf::Reached;
-use super::{Models, Options};
+use super::provider_set::RemoteProvider;
+use super::{Models, ModelsOptions};
 use crate::accounts::tokens::unsigned;
 use server::Server;
 
 /// A home, and how `Models` is opened on it.
 struct Home {
     directory: TempDir,
-    options: Options,
+    options: ModelsOptions,
 }
 
 impl Home {
@@ -30,9 +30,9 @@ impl Home {
         // Whoever runs the tests may have installed one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let directory = tempfile::tempdir().expect("a directory");
-        let options = Options {
+        let options = ModelsOptions {
             second: Duration::from_millis(1),
-            ..Options::new(directory.path())
+            ..ModelsOptions::new(directory.path())
         };
         Home { directory, options }
     }
@@ -82,9 +82,14 @@ impl Home {
     }
 }
 
-fn reached(models: &Models, id: &str) -> Arc<Reached> {
-    let desk = models.desk.as_ref().expect("a desk");
-    Arc::clone(desk.shelf().reached(id).expect("the provider"))
+fn remote_provider(models: &Models, id: &str) -> Arc<RemoteProvider> {
+    let remote = models.remote.as_ref().expect("remote models");
+    Arc::clone(
+        remote
+            .provider_set()
+            .remote_provider(id)
+            .expect("the provider"),
+    )
 }
 
 fn id_token() -> String {

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{ProviderError, Usage};
+use crate::{ModelUsage, ProviderError};
 
 /// One thing done within an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
     /// A block that grows by the deltas of `source`, `gap` apart.
     Write {
-        kind: Kind,
-        source: Source,
+        kind: WrittenBlock,
+        source: DeltaSource,
         gap: Duration,
     },
     Call {
@@ -29,12 +29,12 @@ pub(super) enum Act {
     /// Tells that the request is made again, as a service does that is overloaded for a moment.
     Retry(String),
     /// Replaces the usage that is told at the end.
-    Usage(Usage),
+    Usage(ModelUsage),
 }
 
 impl Act {
     /// A block that is written as fast as it is read.
-    pub fn write(kind: Kind, source: Source) -> Act {
+    pub fn write(kind: WrittenBlock, source: DeltaSource) -> Act {
         Act::Write {
             kind,
             source,
@@ -45,7 +45,7 @@ impl Act {
 
 /// What kind of block is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum WrittenBlock {
     Text,
     Reasoning,
     Summary,
@@ -53,7 +53,7 @@ pub(super) enum Kind {
 
 /// Where the deltas of a block come from. Made one by one, so that a long stream costs no memory.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Source {
+pub(super) enum DeltaSource {
     /// Each word with the whitespace behind it.
     Words(String),
     /// The same text and a blank, so many times.
@@ -62,24 +62,24 @@ pub(super) enum Source {
     Numbered { total: u64 },
 }
 
-impl Source {
+impl DeltaSource {
     /// The delta at `cursor`, which moves on. The meaning of the cursor is the source's own.
     pub fn next(&self, cursor: &mut u64) -> Option<String> {
         match self {
-            Source::Words(text) => {
+            DeltaSource::Words(text) => {
                 let rest = text.get(usize::try_from(*cursor).ok()?..)?;
                 let word = first_word(rest)?;
                 *cursor += word.len() as u64;
                 Some(word.to_owned())
             }
-            Source::Repeat { times, text } => {
+            DeltaSource::Repeat { times, text } => {
                 step(cursor, *times)?;
                 let mut delta = String::with_capacity(text.len() + 1);
                 delta.push_str(text);
                 delta.push(' ');
                 Some(delta)
             }
-            Source::Numbered { total } => {
+            DeltaSource::Numbered { total } => {
                 let number = step(cursor, *total)?;
                 Some(format!("w{number} "))
             }

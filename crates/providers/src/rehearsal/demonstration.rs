@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::Place;
-use super::act::{Act, Kind};
+use super::ScriptPosition;
+use super::act::{Act, WrittenBlock};
 use super::interactive::{paced, say};
-use crate::{ErrorKind, ProviderError, Request};
+use crate::{ErrorKind, ModelRequest, ProviderError};
 
 /// The file that the file demonstration makes.
 const NOTES: &str = "rehearsal-notes.md";
@@ -96,7 +96,11 @@ impl Demonstration {
 }
 
 /// The answer that belongs to this place of the demonstration.
-pub(super) fn show(wish: Demonstration, place: &Place<'_>, request: &Request) -> Vec<Act> {
+pub(super) fn show(
+    wish: Demonstration,
+    place: &ScriptPosition<'_>,
+    request: &ModelRequest,
+) -> Vec<Act> {
     let offered = |name: &&&str| request.tools.iter().any(|tool| tool.name == **name);
     if let Some(missing) = wish.tools().iter().find(|name| !offered(name)) {
         return vec![say(format!(
@@ -126,7 +130,7 @@ fn call(name: &str, input: Value) -> Act {
     }
 }
 
-fn approval(place: &Place<'_>) -> Vec<Act> {
+fn approval(place: &ScriptPosition<'_>) -> Vec<Act> {
     match place.step {
         0 => vec![
             say(
@@ -145,7 +149,7 @@ fn approval(place: &Place<'_>) -> Vec<Act> {
     }
 }
 
-fn question(place: &Place<'_>) -> Vec<Act> {
+fn question(place: &ScriptPosition<'_>) -> Vec<Act> {
     match place.step {
         0 => vec![
             say("I am a rehearsal, and this is how a model asks you something."),
@@ -164,7 +168,7 @@ fn question(place: &Place<'_>) -> Vec<Act> {
 }
 
 /// Every step moves the list on by one, until all is done.
-fn plan(place: &Place<'_>) -> Vec<Act> {
+fn plan(place: &ScriptPosition<'_>) -> Vec<Act> {
     if place.step > PLAN_STEPS.len() {
         return vec![say(
             "The plan is done. As a rehearsal I only ticked the boxes; nothing else happened.",
@@ -195,7 +199,7 @@ fn plan(place: &Place<'_>) -> Vec<Act> {
 fn reasoning() -> Vec<Act> {
     vec![
         paced(
-            Kind::Reasoning,
+            WrittenBlock::Reasoning,
             "Someone wants to see reasoning. I am a rehearsal and cannot reason, so I recite: \
              first the question, then what is known, then what follows from it.",
         ),
@@ -228,7 +232,7 @@ fn error() -> Vec<Act> {
     ]
 }
 
-fn file_edit(place: &Place<'_>) -> Vec<Act> {
+fn file_edit(place: &ScriptPosition<'_>) -> Vec<Act> {
     match place.step {
         0 => vec![
             say("I am a rehearsal, and this is a file edit. First I write a small file."),

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::act::{Act, Kind, Source};
+use super::act::{Act, DeltaSource, WrittenBlock};
 use super::demonstration::{self, Demonstration};
-use super::{HOW_TO_CONNECT, Place};
-use crate::Request;
+use super::{HOW_TO_CONNECT, ScriptPosition};
+use crate::ModelRequest;
 
 /// Slow enough that people see an answer stream.
 const READING_GAP: Duration = Duration::from_millis(15);
@@ -19,7 +19,7 @@ const DELTAS_MAX: u64 = 10_000_000;
 const ECHO_CHARS_MAX: usize = 200;
 
 /// The answer at this place of a conversation.
-pub(super) fn answer(place: &Place<'_>, request: &Request) -> Vec<Act> {
+pub(super) fn answer(place: &ScriptPosition<'_>, request: &ModelRequest) -> Vec<Act> {
     if let Some(acts) = obey(place) {
         return acts;
     }
@@ -32,19 +32,19 @@ pub(super) fn answer(place: &Place<'_>, request: &Request) -> Vec<Act> {
 
 /// Words at human pace.
 pub(super) fn say(text: impl Into<String>) -> Act {
-    paced(Kind::Text, text)
+    paced(WrittenBlock::Text, text)
 }
 
-pub(super) fn paced(kind: Kind, text: impl Into<String>) -> Act {
+pub(super) fn paced(kind: WrittenBlock, text: impl Into<String>) -> Act {
     Act::Write {
         kind,
-        source: Source::Words(text.into()),
+        source: DeltaSource::Words(text.into()),
         gap: READING_GAP,
     }
 }
 
 /// The exact orders for load tests and UI developers, each at the start of the message.
-fn obey(place: &Place<'_>) -> Option<Vec<Act>> {
+fn obey(place: &ScriptPosition<'_>) -> Option<Vec<Act>> {
     let (order, rest) = place.user.split_once(' ')?;
     match order {
         "echo" => Some(vec![at_once(rest)]),
@@ -57,13 +57,13 @@ fn obey(place: &Place<'_>) -> Option<Vec<Act>> {
 }
 
 fn at_once(text: impl Into<String>) -> Act {
-    Act::write(Kind::Text, Source::Words(text.into()))
+    Act::write(WrittenBlock::Text, DeltaSource::Words(text.into()))
 }
 
 fn numbered(total: u64, gap: Duration) -> Act {
     Act::Write {
-        kind: Kind::Text,
-        source: Source::Numbered { total },
+        kind: WrittenBlock::Text,
+        source: DeltaSource::Numbered { total },
         gap,
     }
 }

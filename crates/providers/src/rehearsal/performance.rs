@@ -5,9 +5,9 @@ use std::time::Duration;
 use futures_util::stream::{StreamExt, unfold};
 use serde_json::Value;
 
-use super::Place;
-use super::act::{Act, Kind, Source};
-use crate::{Block, Message, Part, PartStream, ProviderError, Request, Stop, Usage};
+use super::ScriptPosition;
+use super::act::{Act, DeltaSource, WrittenBlock};
+use crate::{Block, Message, ModelRequest, ModelUsage, Part, PartStream, ProviderError, StopCause};
 
 /// After so many parts without a wait, other tasks get their turn.
 const PARTS_PER_BREATH: u32 = 128;
@@ -16,17 +16,21 @@ const PARTS_PER_BREATH: u32 = 128;
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Plays the acts.
-pub(super) fn perform(place: &Place<'_>, request: &Request, acts: Vec<Act>) -> PartStream {
+pub(super) fn perform(
+    place: &ScriptPosition<'_>,
+    request: &ModelRequest,
+    acts: Vec<Act>,
+) -> PartStream {
     let performance = Performance {
         acts: acts.into_iter(),
-        doing: Doing::Nothing,
+        state: PerformanceState::Nothing,
         blocks: 0,
         calls: 0,
         retries: 0,
         call_id_prefix: format!("call_{}_{}_", place.turn, place.step + 1),
-        usage: Usage {
+        usage: ModelUsage {
             input_tokens: words_of(request),
-            ..Usage::default()
+            ..ModelUsage::default()
         },
         usage_override: None,
         since_breath: 0,
@@ -36,23 +40,23 @@ pub(super) fn perform(place: &Place<'_>, request: &Request, acts: Vec<Act>) -> P
 
 struct Performance {
     acts: std::vec::IntoIter<Act>,
-    doing: Doing,
+    state: PerformanceState,
     /// How many blocks were begun.
     blocks: u32,
     calls: u32,
     retries: u32,
     call_id_prefix: String,
-    usage: Usage,
-    usage_override: Option<Usage>,
+    usage: ModelUsage,
+    usage_override: Option<ModelUsage>,
     since_breath: u32,
 }
 
 /// What is under way between two parts.
-enum Doing {
+enum PerformanceState {
     Nothing,
     Writing {
-        kind: Kind,
-        source: Source,
+        kind: WrittenBlock,
+        source: DeltaSource,
         gap: Duration,
         cursor: u64,
     },
@@ -89,7 +93,7 @@ impl Performance {
                 Cue::Wait(duration) => tokio::time::sleep(duration).await,
                 Cue::Hold => std::future::pending().await,
                 Cue::Fail(error) => {
-                    self.doing = Doing::Ended;
+                    self.state = PerformanceState::Ended;
                     return Some((Err(error), self));
                 }
                 Cue::End => return None,
@@ -106,18 +110,18 @@ impl Performance {
     }
 
     fn next_cue(&mut self) -> Cue {
-        match &mut self.doing {
-            Doing::Nothing => self.begin(),
-            Doing::Writing { .. } => self.write_on(),
-            Doing::Calling { .. } => self.call_on(),
-            Doing::Ended => Cue::End,
+        match &mut self.state {
+            PerformanceState::Nothing => self.begin(),
+            PerformanceState::Writing { .. } => self.write_on(),
+            PerformanceState::Calling { .. } => self.call_on(),
+            PerformanceState::Ended => Cue::End,
         }
     }
 
     fn begin(&mut self) -> Cue {
         match self.acts.next() {
             Some(Act::Write { kind, source, gap }) => {
-                self.doing = Doing::Writing {
+                self.state = PerformanceState::Writing {
                     kind,
                     source,
                     gap,
@@ -145,7 +149,7 @@ impl Performance {
                 self.begin()
             }
             None => {
-                self.doing = Doing::Ended;
+                self.state = PerformanceState::Ended;
                 Cue::Part(self.finish())
             }
         }
@@ -168,7 +172,7 @@ impl Performance {
             name: name.clone(),
         };
         let (first, second) = json.split_at(json.floor_char_boundary(json.len().div_ceil(2)));
-        self.doing = Doing::Calling {
+        self.state = PerformanceState::Calling {
             call_id,
             name,
             input,
@@ -179,12 +183,12 @@ impl Performance {
 
     fn write_on(&mut self) -> Cue {
         let block = self.blocks - 1;
-        let Doing::Writing {
+        let PerformanceState::Writing {
             kind,
             source,
             gap,
             cursor,
-        } = &mut self.doing
+        } = &mut self.state
         else {
             return Cue::End;
         };
@@ -195,7 +199,7 @@ impl Performance {
             if matches!(self.acts.as_slice().first(), Some(Act::Hold)) {
                 return Cue::Hold;
             }
-            self.doing = Doing::Nothing;
+            self.state = PerformanceState::Nothing;
             return Cue::Part(end_of(kind, block));
         };
         self.usage.output_tokens += words_in(&text);
@@ -209,13 +213,13 @@ impl Performance {
 
     fn call_on(&mut self) -> Cue {
         let block = self.blocks - 1;
-        if let Doing::Calling { deltas, .. } = &mut self.doing
+        if let PerformanceState::Calling { deltas, .. } = &mut self.state
             && let Some(json) = deltas.pop()
         {
             return Cue::Part(Part::ToolInputDelta { block, json });
         }
-        match std::mem::replace(&mut self.doing, Doing::Nothing) {
-            Doing::Calling {
+        match std::mem::replace(&mut self.state, PerformanceState::Nothing) {
+            PerformanceState::Calling {
                 call_id,
                 name,
                 input,
@@ -228,50 +232,52 @@ impl Performance {
                 native: None,
                 problem: None,
             }),
-            Doing::Nothing | Doing::Writing { .. } | Doing::Ended => Cue::End,
+            PerformanceState::Nothing
+            | PerformanceState::Writing { .. }
+            | PerformanceState::Ended => Cue::End,
         }
     }
 
     fn finish(&self) -> Part {
         Part::Finish {
             stop: if self.calls > 0 {
-                Stop::ToolUse
+                StopCause::ToolUse
             } else {
-                Stop::Stop
+                StopCause::Stop
             },
             usage: self.usage_override.unwrap_or(self.usage),
         }
     }
 }
 
-fn start_of(kind: Kind, block: u32) -> Part {
+fn start_of(kind: WrittenBlock, block: u32) -> Part {
     match kind {
-        Kind::Text => Part::TextStart { block },
-        Kind::Reasoning => Part::ReasoningStart {
+        WrittenBlock::Text => Part::TextStart { block },
+        WrittenBlock::Reasoning => Part::ReasoningStart {
             block,
             summary: false,
         },
-        Kind::Summary => Part::ReasoningStart {
+        WrittenBlock::Summary => Part::ReasoningStart {
             block,
             summary: true,
         },
     }
 }
 
-fn delta_of(kind: Kind, block: u32, text: String) -> Part {
+fn delta_of(kind: WrittenBlock, block: u32, text: String) -> Part {
     match kind {
-        Kind::Text => Part::TextDelta { block, text },
-        Kind::Reasoning | Kind::Summary => Part::ReasoningDelta { block, text },
+        WrittenBlock::Text => Part::TextDelta { block, text },
+        WrittenBlock::Reasoning | WrittenBlock::Summary => Part::ReasoningDelta { block, text },
     }
 }
 
-fn end_of(kind: Kind, block: u32) -> Part {
+fn end_of(kind: WrittenBlock, block: u32) -> Part {
     match kind {
-        Kind::Text => Part::TextEnd {
+        WrittenBlock::Text => Part::TextEnd {
             block,
             native: None,
         },
-        Kind::Reasoning | Kind::Summary => Part::ReasoningEnd {
+        WrittenBlock::Reasoning | WrittenBlock::Summary => Part::ReasoningEnd {
             block,
             native: None,
         },
@@ -283,7 +289,7 @@ fn words_in(text: &str) -> u64 {
 }
 
 /// The rehearsal model's tokens are the words of the conversation: easy to check by hand.
-fn words_of(request: &Request) -> u64 {
+fn words_of(request: &ModelRequest) -> u64 {
     let of_message = |message: &Message| match message {
         Message::User(said) => words_in(&said.text),
         Message::Assistant(blocks) => blocks.iter().map(words_of_block).sum(),

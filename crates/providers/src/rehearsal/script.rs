@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::Place;
-use super::act::{Act, Kind, Source};
-use crate::{ErrorKind, ProviderError, Purpose, Usage};
+use super::ScriptPosition;
+use super::act::{Act, DeltaSource, WrittenBlock};
+use crate::{ErrorKind, ModelUsage, ProviderError, RequestPurpose};
 
 /// The most that `repeat` may ask for.
 pub const REPEAT_MAX: u64 = 10_000_000;
@@ -21,16 +21,16 @@ const VERBS: &str = "turn, task, next, think, summary, say, call, repeat, raw, p
 
 /// What the rehearsal model answers, turn by turn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Script {
-    turns: Vec<Turn>,
+pub struct RehearsalScript {
+    turns: Vec<ScriptTurn>,
     /// What every sub-agent does.
-    task: Option<Turn>,
+    task: Option<ScriptTurn>,
     /// Whether lines are added to the task.
     in_task: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Turn {
+struct ScriptTurn {
     /// `turn *`: answers every further user message.
     every: bool,
     /// The answer to the user message, then the answers to tool results.
@@ -47,10 +47,10 @@ pub struct ScriptError {
     pub expected: String,
 }
 
-impl Script {
+impl RehearsalScript {
     /// Reads a script; `docs/rehearsal.md` describes the format.
-    pub fn parse(text: &str) -> Result<Script, ScriptError> {
-        let mut script = Script::default();
+    pub fn parse(text: &str) -> Result<RehearsalScript, ScriptError> {
+        let mut script = RehearsalScript::default();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -87,7 +87,7 @@ impl Script {
         }
     }
 
-    fn open_turn(&mut self) -> Result<&mut Turn, String> {
+    fn open_turn(&mut self) -> Result<&mut ScriptTurn, String> {
         let open = match self.in_task {
             true => self.task.as_mut(),
             false => self.turns.last_mut(),
@@ -99,7 +99,7 @@ impl Script {
         if self.task.is_some() {
             return Err("one `task`: every sub-agent does the same".to_owned());
         }
-        self.task = Some(Turn {
+        self.task = Some(ScriptTurn {
             every: true,
             steps: vec![Vec::new()],
         });
@@ -112,7 +112,7 @@ impl Script {
         if self.turns.last().is_some_and(|turn| turn.every) {
             return Err("no turn after `turn *`, which answers every further message".to_owned());
         }
-        self.turns.push(Turn {
+        self.turns.push(ScriptTurn {
             every: note == "*",
             steps: vec![Vec::new()],
         });
@@ -120,14 +120,17 @@ impl Script {
     }
 
     /// What the script has for this place, with the texts filled in.
-    pub(super) fn acts(&self, place: &Place<'_>, purpose: Purpose) -> Option<Vec<Act>> {
+    pub(super) fn acts(
+        &self,
+        place: &ScriptPosition<'_>,
+        purpose: RequestPurpose,
+    ) -> Option<Vec<Act>> {
         let turn = match purpose {
-            Purpose::Task => self.task.as_ref()?,
-            Purpose::Answer | Purpose::Summary | Purpose::Title => {
-                self.turns
-                    .get(place.turn - 1)
-                    .or_else(|| self.turns.last().filter(|turn| turn.every))?
-            }
+            RequestPurpose::Task => self.task.as_ref()?,
+            RequestPurpose::Answer | RequestPurpose::Summary | RequestPurpose::Title => self
+                .turns
+                .get(place.turn - 1)
+                .or_else(|| self.turns.last().filter(|turn| turn.every))?,
         };
         let step = turn.steps.get(place.step)?;
         let played = step
@@ -140,9 +143,9 @@ impl Script {
 /// Reads the line of one verb, or says what was expected.
 fn parse_act(verb: &str, rest: &str) -> Result<Act, String> {
     match verb {
-        "think" => parse_text(rest, "think").map(|text| words(Kind::Reasoning, text)),
-        "summary" => parse_text(rest, "summary").map(|text| words(Kind::Summary, text)),
-        "say" => parse_text(rest, "say").map(|text| words(Kind::Text, text)),
+        "think" => parse_text(rest, "think").map(|text| words(WrittenBlock::Reasoning, text)),
+        "summary" => parse_text(rest, "summary").map(|text| words(WrittenBlock::Summary, text)),
+        "say" => parse_text(rest, "say").map(|text| words(WrittenBlock::Text, text)),
         "call" => parse_call(rest),
         "repeat" => parse_repeat(rest),
         "raw" => serde_json::from_str(rest)
@@ -162,8 +165,8 @@ fn parse_act(verb: &str, rest: &str) -> Result<Act, String> {
     }
 }
 
-fn words(kind: Kind, text: String) -> Act {
-    Act::write(kind, Source::Words(text))
+fn words(kind: WrittenBlock, text: String) -> Act {
+    Act::write(kind, DeltaSource::Words(text))
 }
 
 fn parse_text(rest: &str, verb: &str) -> Result<String, String> {
@@ -197,8 +200,8 @@ fn parse_repeat(rest: &str) -> Result<Act, String> {
         .filter(|times| (1..=REPEAT_MAX).contains(times));
     match times {
         Some(times) if !text.is_empty() => Ok(Act::write(
-            Kind::Text,
-            Source::Repeat {
+            WrittenBlock::Text,
+            DeltaSource::Repeat {
                 times,
                 text: unescape(text),
             },
@@ -253,22 +256,22 @@ fn kind_of(status: Option<u16>) -> ErrorKind {
 fn parse_usage(rest: &str) -> Result<Act, String> {
     let (input, output) = split_word(rest);
     match (input.parse(), output.parse()) {
-        (Ok(input_tokens), Ok(output_tokens)) => Ok(Act::Usage(Usage {
+        (Ok(input_tokens), Ok(output_tokens)) => Ok(Act::Usage(ModelUsage {
             input_tokens,
             output_tokens,
-            ..Usage::default()
+            ..ModelUsage::default()
         })),
         _ => Err("`usage IN OUT`, two whole numbers".to_owned()),
     }
 }
 
 /// The act with `{user}` and `{result}` filled in.
-fn fill(act: &Act, place: &Place<'_>) -> Act {
+fn fill(act: &Act, place: &ScriptPosition<'_>) -> Act {
     let mut act = act.clone();
     match &mut act {
         Act::Write { source, .. } => match source {
-            Source::Words(text) | Source::Repeat { text, .. } => *text = place.fill(text),
-            Source::Numbered { .. } => {}
+            DeltaSource::Words(text) | DeltaSource::Repeat { text, .. } => *text = place.fill(text),
+            DeltaSource::Numbered { .. } => {}
         },
         Act::Fail(error) | Act::Full(error) => error.message = place.fill(&error.message),
         Act::Retry(why) => *why = place.fill(why),

@@ -8,23 +8,23 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Block, Part, Stop, ToolSpec, Usage};
+use crate::{Block, ModelUsage, Part, StopCause, ToolSpec};
 
 mod properties;
 
 const ALL_TOOLS: [&str; 5] = ["ask", "bash", "edit", "todoWrite", "write"];
 
-fn request(messages: Vec<Message>) -> Request {
+fn request(messages: Vec<Message>) -> ModelRequest {
     let tools = ALL_TOOLS.map(|name| ToolSpec {
         name: name.to_owned(),
         description: String::new(),
         parameters: json!({}),
     });
-    Request {
+    ModelRequest {
         model: MODELS[0].to_owned(),
         messages,
         tools: tools.to_vec(),
-        ..Request::default()
+        ..ModelRequest::default()
     }
 }
 
@@ -49,7 +49,7 @@ fn answered() -> Message {
 }
 
 fn scripted(script: &str) -> Rehearsal {
-    Rehearsal::new(Some(Script::parse(script).unwrap()))
+    Rehearsal::new(Some(RehearsalScript::parse(script).unwrap()))
 }
 
 /// All parts of an answer, and the error that ended it.
@@ -92,7 +92,7 @@ fn calls_of(parts: &[Part]) -> Vec<(String, String, Value)> {
     calls.collect()
 }
 
-fn finish_of(parts: &[Part]) -> (Stop, Usage) {
+fn finish_of(parts: &[Part]) -> (StopCause, ModelUsage) {
     match parts.last() {
         Some(Part::Finish { stop, usage }) => (*stop, *usage),
         other => panic!("the last part is {other:?}"),
@@ -183,7 +183,7 @@ async fn a_step_with_every_kind_of_block_is_told_in_order() {
         ]
     );
     let (stop, usage) = finish_of(&parts);
-    assert_eq!(stop, Stop::ToolUse);
+    assert_eq!(stop, StopCause::ToolUse);
     // hm, so, Hello there friend, two inputs of one word each, ab ab.
     assert_eq!((usage.input_tokens, usage.output_tokens), (2, 9));
 }
@@ -198,7 +198,7 @@ async fn the_place_in_a_script_is_found_from_the_request_alone() {
     let first = vec![user("{result}"), answered(), result("R", false)];
     let (parts, _) = play(&model, first.clone()).await;
     assert_eq!(text_of(&parts), "got R for {result}");
-    assert_eq!(finish_of(&parts).0, Stop::Stop);
+    assert_eq!(finish_of(&parts).0, StopCause::Stop);
     let second = [first, vec![answered(), user("b")]].concat();
     let (parts, _) = play(&model, second.clone()).await;
     assert_eq!(text_of(&parts), "two");
@@ -309,7 +309,9 @@ fn errors_name_the_line_what_was_found_and_what_was_expected() {
         ("turn *\nturn", "expected no turn after `turn *`"),
     ];
     for (script, expected) in table {
-        let error = Script::parse(script).expect_err(script).to_string();
+        let error = RehearsalScript::parse(script)
+            .expect_err(script)
+            .to_string();
         assert!(error.contains(expected), "{script:?}: {error}");
     }
 }

@@ -6,15 +6,15 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use tokio::time::Instant;
 
-use super::Service;
-use super::answer::Answer;
+use super::RemoteService;
+use super::attempt_error::{AttemptError, ErrorContext, Retry, duration_words};
 use super::request::Prepared;
-use super::trouble::{Again, Trouble, Voice, duration_words};
+use super::response_stream::ResponseStream;
 use crate::{ErrorKind, Part, PartStream, ProviderError};
 
 pub(crate) struct Attempts {
-    service: Arc<Service>,
-    voice: Voice,
+    service: Arc<RemoteService>,
+    error_context: ErrorContext,
     prepared: Prepared,
     started: Instant,
     /// Attempts that count.
@@ -30,18 +30,18 @@ pub(crate) struct Attempts {
 enum Phase {
     Asking,
     Waiting { until: Instant },
-    Answering(Box<Answer>),
+    Answering(Box<ResponseStream>),
     Over,
 }
 
-type Told = Result<Part, ProviderError>;
+type PartResult = Result<Part, ProviderError>;
 
 impl Attempts {
-    pub(crate) fn new(service: Arc<Service>, prepared: Prepared) -> Self {
-        let voice = service.voice(Some(&prepared.model));
+    pub(crate) fn new(service: Arc<RemoteService>, prepared: Prepared) -> Self {
+        let error_context = service.error_context(Some(&prepared.model));
         Self {
             service,
-            voice,
+            error_context,
             prepared,
             started: Instant::now(),
             made: 0,
@@ -61,7 +61,7 @@ impl Attempts {
         .boxed()
     }
 
-    async fn next(&mut self) -> Option<Told> {
+    async fn next(&mut self) -> Option<PartResult> {
         loop {
             match &mut self.phase {
                 Phase::Answering(answer) => {
@@ -82,13 +82,13 @@ impl Attempts {
         }
     }
 
-    fn tell(&mut self, told: Option<Result<Part, Trouble>>) -> Option<Told> {
+    fn tell(&mut self, told: Option<Result<Part, AttemptError>>) -> Option<PartResult> {
         match told {
             Some(Ok(part)) => Some(Ok(part)),
-            Some(Err(mut trouble)) => {
+            Some(Err(mut failure)) => {
                 // Parts of the answer may have been shown: it is too late to ask again.
-                trouble.again = Again::Never;
-                Some(Err(self.fail(trouble)))
+                failure.again = Retry::Never;
+                Some(Err(self.fail(failure)))
             }
             None => {
                 self.phase = Phase::Over;
@@ -98,59 +98,59 @@ impl Attempts {
     }
 
     /// Asks once, or says why not now.
-    async fn ask(&mut self) -> Option<Told> {
+    async fn ask(&mut self) -> Option<PartResult> {
         if let Some(left) = self.service.gate.remaining() {
             return Some(self.wait_with_others(left));
         }
         let renew = std::mem::take(&mut self.renew);
-        let ticket = match self.service.access.access(renew).await {
-            Ok(ticket) => ticket,
+        let authorization = match self.service.access.access(renew).await {
+            Ok(authorization) => authorization,
             Err(error) => {
                 self.phase = Phase::Over;
                 return Some(Err(error));
             }
         };
         self.made += 1;
-        let trouble = match self.service.ask(&self.prepared, &ticket).await {
+        let failure = match self.service.ask(&self.prepared, &authorization).await {
             Ok(answer) => {
                 self.phase = Phase::Answering(Box::new(answer));
                 return None;
             }
-            Err(trouble) => trouble,
+            Err(failure) => failure,
         };
-        if trouble.status == Some(401) && ticket.renewable && !self.renewed {
+        if failure.status == Some(401) && authorization.renewable && !self.renewed {
             self.renewed = true;
             self.renew = true;
             return self.at_once();
         }
-        if trouble.again == Again::AtOnce && !self.replaced {
+        if failure.again == Retry::AtOnce && !self.replaced {
             self.replaced = true;
             return self.at_once();
         }
-        Some(self.again(trouble))
+        Some(self.again(failure))
     }
 
     /// Once more, and nobody needs to know.
-    fn at_once(&mut self) -> Option<Told> {
+    fn at_once(&mut self) -> Option<PartResult> {
         self.made -= 1;
         self.phase = Phase::Asking;
         None
     }
 
-    fn again(&mut self, trouble: Trouble) -> Told {
+    fn again(&mut self, failure: AttemptError) -> PartResult {
         let policy = &self.service.policy;
-        let asked = trouble
+        let asked = failure
             .after
             .filter(|asked| *asked <= policy.retry_after_max);
         if let Some(asked) = asked {
             self.service.gate.close(asked);
         }
-        let too_long = trouble.after.is_some() && asked.is_none();
-        if trouble.again == Again::Never
+        let too_long = failure.after.is_some() && asked.is_none();
+        if failure.again == Retry::Never
             || too_long
             || self.made >= self.prepared.attempts_max.min(policy.attempts_max)
         {
-            return Err(self.fail(trouble));
+            return Err(self.fail(failure));
         }
         let mut delay = match asked {
             Some(asked) => policy.after(asked),
@@ -160,26 +160,26 @@ impl Attempts {
             delay = delay.max(policy.after(left));
         }
         if self.started.elapsed() + delay > policy.total_max {
-            return Err(self.fail(trouble));
+            return Err(self.fail(failure));
         }
-        let why = self.voice.what(&trouble);
-        Ok(self.wait(delay, why, (trouble.kind, trouble.status)))
+        let why = self.error_context.what(&failure);
+        Ok(self.wait(delay, why, (failure.kind, failure.status)))
     }
 
     /// Another request was asked to wait. This one was not made, so that the provider is not
     /// bothered before its time.
-    fn wait_with_others(&mut self, left: Duration) -> Told {
+    fn wait_with_others(&mut self, left: Duration) -> PartResult {
         let policy = &self.service.policy;
         let delay = policy.after(left);
-        let name = &self.voice.name;
+        let name = &self.error_context.name;
         let why = format!(
             "{name} asked to wait {} before the next request",
             duration_words(left)
         );
         if self.started.elapsed() + delay > policy.total_max {
-            let mut trouble = Trouble::new(ErrorKind::RateLimited, why);
-            trouble.after = Some(left);
-            return Err(self.fail(trouble));
+            let mut failure = AttemptError::new(ErrorKind::RateLimited, why);
+            failure.after = Some(left);
+            return Err(self.fail(failure));
         }
         Ok(self.wait(delay, why, (ErrorKind::RateLimited, None)))
     }
@@ -191,7 +191,7 @@ impl Attempts {
         };
         // Attempts are told from 1, also by one that waits before its first.
         let attempt = self.made.max(1);
-        let (provider, model) = (&self.voice.id, &self.prepared.model);
+        let (provider, model) = (&self.error_context.id, &self.prepared.model);
         let (kind, status) = trouble;
         tracing::info!(
             provider,
@@ -209,8 +209,8 @@ impl Attempts {
         }
     }
 
-    fn fail(&mut self, trouble: Trouble) -> ProviderError {
+    fn fail(&mut self, failure: AttemptError) -> ProviderError {
         self.phase = Phase::Over;
-        self.voice.error(trouble, self.made)
+        self.error_context.error(failure, self.made)
     }
 }

@@ -59,7 +59,7 @@ fn build(local: bool) -> Result<Client, String> {
     builder.build().map_err(|error| {
         format!(
             "the HTTP client could not be made: {}",
-            super::trouble::cause(&error)
+            super::attempt_error::cause(&error)
         )
     })
 }

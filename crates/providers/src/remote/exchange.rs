@@ -8,9 +8,9 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, Url};
 use tokio::time::timeout;
 
+use super::attempt_error::{AttemptError, cause, duration_words};
 use super::policy::{ERROR_BODY_BYTES_MAX, GET_BODY_BYTES_MAX};
 use super::secrets::Secrets;
-use super::trouble::{Trouble, cause, duration_words};
 use super::{address, client};
 use crate::ErrorKind;
 
@@ -27,9 +27,9 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) fn new(base_url: &str, path: &str) -> Result<Self, Trouble> {
+    pub(crate) fn new(base_url: &str, path: &str) -> Result<Self, AttemptError> {
         let url = address::join(base_url, path)
-            .map_err(|what| Trouble::new(ErrorKind::BadRequest, what))?;
+            .map_err(|what| AttemptError::new(ErrorKind::BadRequest, what))?;
         let mut secrets = Secrets::default();
         secrets.add(url.password().unwrap_or_default());
         for (name, value) in url.query_pairs() {
@@ -55,12 +55,12 @@ impl Exchange {
         }
     }
 
-    pub(crate) fn secret(&mut self, name: &str, value: &str) -> Result<(), Trouble> {
+    pub(crate) fn secret(&mut self, name: &str, value: &str) -> Result<(), AttemptError> {
         let (Ok(header), Ok(mut content)) =
             (HeaderName::try_from(name), HeaderValue::try_from(value))
         else {
             let what = "the key holds characters that cannot be sent, such as a line break";
-            return Err(Trouble::new(ErrorKind::Auth, what));
+            return Err(AttemptError::new(ErrorKind::Auth, what));
         };
         content.set_sensitive(true);
         self.headers.insert(header, content);
@@ -73,9 +73,9 @@ impl Exchange {
         method: Method,
         body: Option<Bytes>,
         limit: Duration,
-    ) -> Result<Response, Trouble> {
+    ) -> Result<Response, AttemptError> {
         let client =
-            client::client(&self.url).map_err(|what| Trouble::new(ErrorKind::Other, what))?;
+            client::client(&self.url).map_err(|what| AttemptError::new(ErrorKind::Other, what))?;
         let mut request = client
             .request(method, self.url.clone())
             .headers(self.headers.clone());
@@ -84,14 +84,14 @@ impl Exchange {
         }
         match timeout(limit, request.send()).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(Trouble::sending(&error, &self.url)),
+            Ok(Err(error)) => Err(AttemptError::sending(&error, &self.url)),
             Err(_) => Err(self.silent(limit)),
         }
     }
 
-    pub(crate) fn silent(&self, limit: Duration) -> Trouble {
+    pub(crate) fn silent(&self, limit: Duration) -> AttemptError {
         let (place, limit) = (address::place(&self.url), duration_words(limit));
-        Trouble::new(
+        AttemptError::new(
             ErrorKind::Stalled,
             format!("no answer from {place} for {limit}"),
         )
@@ -123,7 +123,7 @@ impl Exchange {
         }
         masked[..end].to_owned()
     }
-    pub(crate) async fn whole_body(&self, mut response: Response) -> Result<Vec<u8>, Trouble> {
+    pub(crate) async fn whole_body(&self, mut response: Response) -> Result<Vec<u8>, AttemptError> {
         let mut body = Vec::new();
         loop {
             match response.chunk().await {
@@ -135,11 +135,11 @@ impl Exchange {
                         address::place(&self.url),
                         cause(&error)
                     );
-                    return Err(Trouble::new(ErrorKind::CutOff, what));
+                    return Err(AttemptError::new(ErrorKind::CutOff, what));
                 }
             }
             if body.len() > GET_BODY_BYTES_MAX {
-                return Err(Trouble::new(
+                return Err(AttemptError::new(
                     ErrorKind::Malformed,
                     "its answer is larger than anything sensible",
                 ));

@@ -9,7 +9,7 @@ pub(crate) const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
 pub(crate) const GET_BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Policy {
+pub struct RetryPolicy {
     /// How often a request is made at most.
     pub attempts_max: u32,
     /// The wait after the first failure; it doubles with each one.
@@ -28,7 +28,7 @@ pub struct Policy {
     pub event_bytes_max: usize,
 }
 
-impl Default for Policy {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             attempts_max: 5,
@@ -46,7 +46,7 @@ impl Default for Policy {
 /// The longest time by which those who wait for the same moment are spread.
 const SPREAD_MAX: Duration = Duration::from_secs(2);
 
-impl Policy {
+impl RetryPolicy {
     /// How long to wait after so many failures, from 1: more than half of the back-off and at most
     /// all of it, so that no wait is shorter than the one before.
     pub(crate) fn backoff(&self, failures: u32) -> Duration {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_back_off_doubles_up_to_its_cap() {
-        let policy = Policy::default();
+        let policy = RetryPolicy::default();
         for (failures, full_ms) in [(1, 500), (2, 1000), (4, 4000), (7, 30_000), (900, 30_000)] {
             let full = Duration::from_millis(full_ms);
             for _ in 0..50 {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_waited_at_least_and_spread() {
-        let policy = Policy::default();
+        let policy = RetryPolicy::default();
         let asked = Duration::from_secs(4);
         let delays: Vec<Duration> = (0..50).map(|_| policy.after(asked)).collect();
         assert!(delays.iter().all(|delay| *delay >= asked));

@@ -8,11 +8,11 @@ use reqwest::{Method, Response};
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
-use super::answer::{Answer, Context};
+use super::attempt_error::{AttemptError, CHECK_BASE_URL, Retry, short};
 use super::exchange::{Exchange, is_sensitive};
+use super::response_stream::{ResponseContext, ResponseStream};
 use super::retry_after::retry_after;
-use super::trouble::{Again, CHECK_BASE_URL, Trouble, short};
-use super::{Service, Ticket, address};
+use super::{Authorization, RemoteService, address};
 use crate::ErrorKind;
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -34,37 +34,37 @@ pub(crate) struct Prepared {
     pub seed: String,
 }
 
-impl Service {
+impl RemoteService {
     /// Asks once and reads up to the first part of the answer.
     pub(crate) async fn ask(
         &self,
         prepared: &Prepared,
-        ticket: &Ticket,
-    ) -> Result<Answer, Trouble> {
-        let (response, context) = self.post(prepared, ticket).await?;
+        authorization: &Authorization,
+    ) -> Result<ResponseStream, AttemptError> {
+        let (response, context) = self.post(prepared, authorization).await?;
         let decoder = self.codec.decoder(&prepared.model, &prepared.seed);
-        Answer::begin(response, decoder, context, &self.policy).await
+        ResponseStream::begin(response, decoder, context, &self.policy).await
     }
 
     async fn post(
         &self,
         prepared: &Prepared,
-        ticket: &Ticket,
-    ) -> Result<(Response, Context), Trouble> {
-        let mut exchange = Exchange::new(&ticket.base_url, &prepared.path)?;
+        authorization: &Authorization,
+    ) -> Result<(Response, ResponseContext), AttemptError> {
+        let mut exchange = Exchange::new(&authorization.base_url, &prepared.path)?;
         exchange.plain(ACCEPT.as_str(), EVENT_STREAM);
         exchange.plain(CONTENT_TYPE.as_str(), "application/json");
         for (name, value) in &prepared.headers {
             exchange.plain(name, value);
         }
-        self.credentials(&mut exchange, ticket)?;
+        self.credentials(&mut exchange, authorization)?;
         let body = Some(prepared.body.clone());
         let response = exchange
             .send(Method::POST, body, self.policy.first_byte)
             .await?;
         let response = self.accepted(&exchange, response).await?;
         let (response, declared) = self.is_stream(&exchange, response).await?;
-        let context = Context {
+        let context = ResponseContext {
             place: address::place(&exchange.url),
             request_id: request_id(response.headers()),
             secrets: exchange.secrets,
@@ -77,15 +77,15 @@ impl Service {
     pub(crate) async fn fetch(
         &self,
         path: &str,
-        ticket: &Ticket,
+        authorization: &Authorization,
         limit: Duration,
-    ) -> Result<Vec<u8>, Trouble> {
-        let mut exchange = Exchange::new(&ticket.base_url, path)?;
+    ) -> Result<Vec<u8>, AttemptError> {
+        let mut exchange = Exchange::new(&authorization.base_url, path)?;
         exchange.plain(ACCEPT.as_str(), "application/json");
         for (name, value) in self.codec.headers() {
             exchange.plain(name, &value);
         }
-        self.credentials(&mut exchange, ticket)?;
+        self.credentials(&mut exchange, authorization)?;
         let whole = async {
             let response = exchange.send(Method::GET, None, limit).await?;
             let response = self.accepted(&exchange, response).await?;
@@ -98,44 +98,52 @@ impl Service {
     }
 
     /// What is configured, then the credential: the later one wins.
-    fn credentials(&self, exchange: &mut Exchange, ticket: &Ticket) -> Result<(), Trouble> {
-        for (name, value) in &self.reach.headers {
+    fn credentials(
+        &self,
+        exchange: &mut Exchange,
+        authorization: &Authorization,
+    ) -> Result<(), AttemptError> {
+        for (name, value) in &self.endpoint.headers {
             if is_sensitive(name) {
                 exchange.secret(name, value)?;
             } else {
                 exchange.plain(name, value);
             }
         }
-        for (name, value) in &ticket.headers {
+        for (name, value) in &authorization.headers {
             exchange.secret(name, value.expose_secret())?;
         }
         Ok(())
     }
 
     /// The response, unless it is a refusal.
-    async fn accepted(&self, exchange: &Exchange, response: Response) -> Result<Response, Trouble> {
+    async fn accepted(
+        &self,
+        exchange: &Exchange,
+        response: Response,
+    ) -> Result<Response, AttemptError> {
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
         let code = status.as_u16();
         if status.is_redirection() {
-            let mut trouble = Trouble::new(ErrorKind::BadRequest, redirect_words(&response))
+            let mut failure = AttemptError::new(ErrorKind::BadRequest, redirect_words(&response))
                 .advice("if that is right, set the base URL to it");
-            trouble.status = Some(code);
-            return Err(trouble);
+            failure.status = Some(code);
+            return Err(failure);
         }
         let headers = response.headers().clone();
         let body = exchange.masked_body(response).await;
         let (kind, words) = self.codec.failure(code, body.as_bytes());
-        let mut trouble = Trouble::new(kind, short(&exchange.secrets.mask(&words)));
-        trouble.status = Some(code);
-        trouble.request_id = request_id(&headers);
+        let mut failure = AttemptError::new(kind, short(&exchange.secrets.mask(&words)));
+        failure.status = Some(code);
+        failure.request_id = request_id(&headers);
         if may_pass(code, kind) && !refuses_retry(&headers) {
-            trouble.again = Again::Later;
-            trouble.after = retry_after(&headers, body.as_bytes());
+            failure.again = Retry::Later;
+            failure.after = retry_after(&headers, body.as_bytes());
         }
-        Err(trouble)
+        Err(failure)
     }
 
     /// Whether it says to be a stream of events. A service that says nothing of the kind is given
@@ -144,7 +152,7 @@ impl Service {
         &self,
         exchange: &Exchange,
         response: Response,
-    ) -> Result<(Response, bool), Trouble> {
+    ) -> Result<(Response, bool), AttemptError> {
         let kind = response.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind
@@ -171,10 +179,10 @@ impl Service {
                 what.push_str(&format!(": {}", short(&exchange.secrets.mask(&words))));
             }
         }
-        let mut trouble = Trouble::new(ErrorKind::Malformed, what).advice(CHECK_BASE_URL);
-        trouble.status = Some(status);
-        trouble.request_id = id;
-        Err(trouble)
+        let mut failure = AttemptError::new(ErrorKind::Malformed, what).advice(CHECK_BASE_URL);
+        failure.status = Some(status);
+        failure.request_id = id;
+        Err(failure)
     }
 
     fn error_in(&self, status: u16, body: &str) -> Option<String> {

@@ -16,10 +16,12 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use super::{Access, Codec, Policy, Remote, Ticket};
-use crate::catalog::{self, Reach};
+use super::{Authorization, Authorizer, Codec, Remote, RetryPolicy};
+use crate::catalog::{self, ApiEndpoint};
 use crate::format::{Decode, Outgoing, SseEvent, Wire};
-use crate::{ErrorKind, Part, PartStream, Provider, ProviderError, Request, Stop, Usage};
+use crate::{
+    ErrorKind, ModelRequest, ModelUsage, Part, PartStream, Provider, ProviderError, StopCause,
+};
 
 const KEY: &str = "sk-test-0123456789abcdef";
 
@@ -27,7 +29,7 @@ const KEY: &str = "sk-test-0123456789abcdef";
 struct Plain;
 
 impl Codec for Plain {
-    fn encode(&self, request: &Request) -> Outgoing {
+    fn encode(&self, request: &ModelRequest) -> Outgoing {
         Outgoing {
             path: "/answer?stream=1".to_owned(),
             headers: vec![("x-format", "plain".to_owned())],
@@ -100,8 +102,8 @@ fn delta(text: &str) -> Part {
 
 fn finish() -> Part {
     Part::Finish {
-        stop: Stop::Stop,
-        usage: Usage::default(),
+        stop: StopCause::Stop,
+        usage: ModelUsage::default(),
     }
 }
 
@@ -113,15 +115,15 @@ struct Keys {
 }
 
 #[async_trait]
-impl Access for Keys {
-    async fn access(&self, renew: bool) -> Result<Ticket, ProviderError> {
+impl Authorizer for Keys {
+    async fn access(&self, renew: bool) -> Result<Authorization, ProviderError> {
         let renewals =
             self.renewals.fetch_add(u32::from(renew), Ordering::SeqCst) + u32::from(renew);
         let key = match renewals {
             0 => KEY.to_owned(),
             more => format!("{KEY}-{more}"),
         };
-        Ok(Ticket {
+        Ok(Authorization {
             base_url: self.base_url.clone(),
             headers: vec![("authorization".to_owned(), format!("Bearer {key}").into())],
             renewable: self.renewable,
@@ -130,8 +132,8 @@ impl Access for Keys {
 }
 
 /// Fast enough for a test, slow enough to be seen.
-fn quick() -> Policy {
-    Policy {
+fn quick() -> RetryPolicy {
+    RetryPolicy {
         attempts_max: 3,
         backoff: Duration::from_millis(4),
         backoff_max: Duration::from_millis(20),
@@ -151,11 +153,11 @@ fn install_tls() {
     });
 }
 
-fn remote(base_url: &str, policy: Policy) -> Remote {
+fn remote(base_url: &str, policy: RetryPolicy) -> Remote {
     remote_with(base_url, policy, false)
 }
 
-fn remote_with(base_url: &str, policy: Policy, renewable: bool) -> Remote {
+fn remote_with(base_url: &str, policy: RetryPolicy, renewable: bool) -> Remote {
     install_tls();
     let access = Arc::new(Keys {
         base_url: base_url.to_owned(),
@@ -165,8 +167,8 @@ fn remote_with(base_url: &str, policy: Policy, renewable: bool) -> Remote {
     plain(access, policy)
 }
 
-fn reach() -> Reach {
-    Reach {
+fn endpoint() -> ApiEndpoint {
+    ApiEndpoint {
         wire: Wire::Chat,
         base_url: String::new(),
         key_env: Vec::new(),
@@ -176,26 +178,26 @@ fn reach() -> Reach {
     }
 }
 
-fn provider() -> catalog::Provider {
-    catalog::Provider {
+fn provider() -> catalog::ProviderInfo {
+    catalog::ProviderInfo {
         id: "acme".to_owned(),
         name: "Acme".to_owned(),
         auth: Vec::new(),
-        reach: None,
+        endpoint: None,
         models: Vec::new(),
         small_model: None,
     }
 }
 
-fn plain(access: Arc<dyn Access>, policy: Policy) -> Remote {
-    Remote::with_codec(&provider(), reach(), Arc::new(Plain), access, policy)
+fn plain(access: Arc<dyn Authorizer>, policy: RetryPolicy) -> Remote {
+    Remote::with_codec(&provider(), endpoint(), Arc::new(Plain), access, policy)
 }
 
-fn request() -> Request {
-    Request {
+fn request() -> ModelRequest {
+    ModelRequest {
         model: "tiny".to_owned(),
         system: "Be brief.".to_owned(),
-        ..Request::default()
+        ..ModelRequest::default()
     }
 }
 

@@ -5,7 +5,7 @@ use vocabulary::{Seq, TenantId, Thread, ThreadId};
 
 use super::leases::{Owner, check_fence};
 use super::{queries, signed};
-use crate::check::Head;
+use crate::check::LogHead;
 use crate::{Batch, Draft, Lease, Receipt, Result, StoreError};
 
 /// States are padded to a multiple of this; see the table.
@@ -44,13 +44,13 @@ pub(super) fn append(
 }
 
 /// The thread's number and how its log stands; `None` for one that is not stored.
-fn head(db: &Connection, thread: ThreadId) -> Result<Option<(i64, Head)>> {
+fn head(db: &Connection, thread: ThreadId) -> Result<Option<(i64, LogHead)>> {
     let mut head = db.prepare_cached(
         "SELECT number, last_seq, high_water FROM threads
          JOIN thread_state ON thread = number WHERE id = ?1",
     )?;
     let found = head.query_row([thread.to_string()], |row| {
-        let head = Head {
+        let head = LogHead {
             last_seq: Seq(queries::unsigned(row, 1)?),
             high_water: Seq(queries::unsigned(row, 2)?),
         };
@@ -139,7 +139,7 @@ fn taken(error: rusqlite::Error) -> StoreError {
     }
 }
 
-fn write_state(db: &Connection, number: i64, head: Head, batch: &Batch) -> Result<()> {
+fn write_state(db: &Connection, number: i64, head: LogHead, batch: &Batch) -> Result<()> {
     let mut write = db.prepare_cached(
         "INSERT INTO thread_state (thread, last_seq, high_water, state_bytes, state, unfinished)
          VALUES (?1, ?2, ?3, ?4, ?5, 0)

@@ -20,7 +20,7 @@ pub const OWNERS: &str = "owners";
 
 /// What lies at a database's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum DatabasePresence {
     Nothing,
     /// A file without a byte: one that is just being made.
     Empty,
@@ -36,7 +36,7 @@ const CUT_OFF: &str = "the file is empty";
 pub const OVERWRITTEN: &str = "the file was overwritten: it is no database of Dragoman any more";
 
 /// Reads the bytes themselves: opening another program's database with SQLite could change it.
-pub fn find(path: &Path) -> io::Result<Found> {
+pub fn find(path: &Path) -> io::Result<DatabasePresence> {
     // Before the file: while one is made its mark comes last, so that with a mark there is a file.
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let marked = mark(&place).exists();
@@ -48,41 +48,41 @@ pub fn find(path: &Path) -> io::Result<Found> {
             Read::take(file, HEADER_BYTES as u64).read_to_end(&mut header)?;
             recognise(&header)
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Found::Nothing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => DatabasePresence::Nothing,
         Err(error) => return Err(error),
     };
     Ok(match found {
         // Its log would be thrown away by a new one.
-        Found::Nothing if marked || logged => Found::Lost(GONE),
-        Found::Empty if marked || logged => Found::Lost(CUT_OFF),
-        Found::Other(_) if marked => Found::Lost(OVERWRITTEN),
+        DatabasePresence::Nothing if marked || logged => DatabasePresence::Lost(GONE),
+        DatabasePresence::Empty if marked || logged => DatabasePresence::Lost(CUT_OFF),
+        DatabasePresence::Other(_) if marked => DatabasePresence::Lost(OVERWRITTEN),
         found => found,
     })
 }
 
-fn recognise(header: &[u8]) -> Found {
+fn recognise(header: &[u8]) -> DatabasePresence {
     if header.is_empty() {
-        return Found::Empty;
+        return DatabasePresence::Empty;
     }
     if header.len() < HEADER_BYTES || !header.starts_with(HEADER_MAGIC) {
-        return Found::Other("not a SQLite file".to_owned());
+        return DatabasePresence::Other("not a SQLite file".to_owned());
     }
     let found = &header[HEADER_APPLICATION_ID];
     if found == APPLICATION_ID.to_be_bytes() {
-        return Found::Ours;
+        return DatabasePresence::Ours;
     }
     let id = found
         .iter()
         .fold(0_u32, |id, byte| (id << 8) | u32::from(*byte));
-    Found::Other(format!("a SQLite file with the application id {id:#x}"))
+    DatabasePresence::Other(format!("a SQLite file with the application id {id:#x}"))
 }
 
 /// Refuses what is not ours, and what only looks new.
 pub(super) fn check(path: &Path) -> Result<()> {
     match find(path).map_err(super::open::io_failed)? {
-        Found::Nothing | Found::Empty | Found::Ours => Ok(()),
-        Found::Other(what) => Err(StoreError::Foreign(format!("it is {what}"))),
-        Found::Lost(what) => Err(StoreError::Damaged(what.to_owned())),
+        DatabasePresence::Nothing | DatabasePresence::Empty | DatabasePresence::Ours => Ok(()),
+        DatabasePresence::Other(what) => Err(StoreError::Foreign(format!("it is {what}"))),
+        DatabasePresence::Lost(what) => Err(StoreError::Damaged(what.to_owned())),
     }
 }
 

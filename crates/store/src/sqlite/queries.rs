@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use vocabulary::{ItemId, Seq, TenantId, ThreadId, Timestamp};
 
 use super::{bound, listing};
-use crate::{Draft, EntryRow, Loaded, Receipt, Result, StoredEvent};
+use crate::{Draft, EntryRow, LoadedThread, Receipt, Result, StoredEvent};
 
 pub(super) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get(column).map(i64::cast_unsigned)
@@ -35,7 +35,7 @@ fn event(row: &Row<'_>, first: usize) -> rusqlite::Result<StoredEvent> {
     })
 }
 
-pub(super) fn load(db: &Connection, id: ThreadId) -> Result<Option<Loaded>> {
+pub(super) fn load(db: &Connection, id: ThreadId) -> Result<Option<LoadedThread>> {
     let Some(thread) = listing::thread(db, id)? else {
         return Ok(None);
     };
@@ -47,7 +47,7 @@ pub(super) fn load(db: &Connection, id: ThreadId) -> Result<Option<Loaded>> {
     let loaded = state.query_row([id.to_string()], |row| {
         let mut state = bytes(row, 0)?;
         state.truncate(row.get::<_, u32>(3)? as usize);
-        Ok(Loaded {
+        Ok(LoadedThread {
             thread,
             state,
             last_seq: Seq(unsigned(row, 1)?),

@@ -19,7 +19,7 @@ const GROUP_LENGTH: usize = 256;
 
 pub(super) struct Writer {
     /// `None` only while dropping.
-    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
+    jobs: Option<mpsc::Sender<Box<dyn WriteJob>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -46,7 +46,7 @@ impl Writer {
         F: FnOnce(&Connection) -> Result<T> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Work {
+        let job = Box::new(QueuedWrite {
             work: Some(work),
             outcome: None,
             reply,
@@ -74,19 +74,19 @@ fn stopped() -> StoreError {
 }
 
 /// One caller's wish.
-trait Job: Send {
+trait WriteJob: Send {
     /// Whether it did what it should; else what it wrote must be undone.
     fn run(&mut self, db: &Connection) -> bool;
     fn answer(self: Box<Self>, committed: &Result<()>);
 }
 
-struct Work<T, F> {
+struct QueuedWrite<T, F> {
     work: Option<F>,
     outcome: Option<Result<T>>,
     reply: oneshot::Sender<Result<T>>,
 }
 
-impl<T, F> Job for Work<T, F>
+impl<T, F> WriteJob for QueuedWrite<T, F>
 where
     T: Send,
     F: FnOnce(&Connection) -> Result<T> + Send,
@@ -108,7 +108,7 @@ where
     }
 }
 
-fn write(db: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+fn write(db: &Connection, mut waiting: mpsc::Receiver<Box<dyn WriteJob>>) {
     while let Some(first) = waiting.blocking_recv() {
         let mut group = vec![first];
         while group.len() < GROUP_LENGTH
@@ -126,7 +126,7 @@ fn write(db: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
     }
 }
 
-fn commit(db: &Connection, group: &mut [Box<dyn Job>]) -> Result<()> {
+fn commit(db: &Connection, group: &mut [Box<dyn WriteJob>]) -> Result<()> {
     execute(db, "BEGIN IMMEDIATE")?;
     let done = group
         .iter_mut()
@@ -139,7 +139,7 @@ fn commit(db: &Connection, group: &mut [Box<dyn Job>]) -> Result<()> {
 }
 
 /// Fails only when the whole transaction is lost.
-fn run_alone(db: &Connection, job: &mut dyn Job) -> Result<()> {
+fn run_alone(db: &Connection, job: &mut dyn WriteJob) -> Result<()> {
     execute(db, "SAVEPOINT job")?;
     if !job.run(db) {
         if db.is_autocommit() {

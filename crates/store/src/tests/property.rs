@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use vocabulary::{ItemId, Seq, ThreadId};
 
-use crate::memory::MemoryStore;
 use crate::sqlite::SqliteStore;
-use crate::story::{a_batch, a_thread, an_entry};
+use crate::testing::memory::MemoryStore;
+use crate::testing::story::{a_batch, a_thread, an_entry};
 use crate::{Batch, Draft, Lease, Result, Store, StoreError};
 
 const THREADS: u64 = 3;

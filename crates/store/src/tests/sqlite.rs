@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use vocabulary::Seq;
 
 use crate::sqlite::{SqliteStore, titles};
-use crate::story::{a_batch, a_thread, an_event};
+use crate::testing::story::{a_batch, a_thread, an_event};
 use crate::{Batch, Lease, Store, StoreError, StoredEvent};
 
 const LARGE_BYTES: usize = 1 << 20;

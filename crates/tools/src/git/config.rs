@@ -2,7 +2,7 @@
 
 /// One setting. Section and name are in lower case, as git compares them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct GitSetting {
     pub section: String,
     pub subsection: Option<String>,
     pub name: String,
@@ -10,7 +10,7 @@ pub struct Setting {
     pub value: Option<String>,
 }
 
-impl Setting {
+impl GitSetting {
     pub(super) fn is_boolean(&self) -> bool {
         let Some(value) = &self.value else {
             return true;
@@ -20,7 +20,7 @@ impl Setting {
     }
 }
 
-impl std::fmt::Display for Setting {
+impl std::fmt::Display for GitSetting {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.subsection {
             Some(subsection) => write!(formatter, "{}.{subsection}.{}", self.section, self.name),
@@ -30,7 +30,7 @@ impl std::fmt::Display for Setting {
 }
 
 /// All settings of a file, or the number of the line that git would not take either.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Setting>, usize> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<GitSetting>, usize> {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader {
         rest: text.strip_prefix('\u{feff}').unwrap_or(&text).chars(),
@@ -62,7 +62,7 @@ impl Reader<'_> {
         Some(letter)
     }
 
-    fn settings(&mut self) -> Option<Vec<Setting>> {
+    fn settings(&mut self) -> Option<Vec<GitSetting>> {
         let mut settings = Vec::new();
         let mut section: Option<(String, Option<String>)> = None;
         while let Some(letter) = self.next() {
@@ -73,7 +73,7 @@ impl Reader<'_> {
                 letter if letter.is_ascii_alphabetic() => {
                     let (section, subsection) = section.clone()?;
                     let (name, value) = self.setting(letter)?;
-                    settings.push(Setting {
+                    settings.push(GitSetting {
                         section,
                         subsection,
                         name,

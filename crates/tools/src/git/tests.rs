@@ -33,7 +33,7 @@ fn repository(name: &str, scratch: &Scratch) -> PathBuf {
 }
 
 /// As `git config --list -z` tells it: names, a line break and the value.
-fn listed(settings: &[Setting]) -> Vec<String> {
+fn listed(settings: &[GitSetting]) -> Vec<String> {
     settings
         .iter()
         .map(|setting| match &setting.value {

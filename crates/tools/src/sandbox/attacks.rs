@@ -352,20 +352,23 @@ pub const ALL: &[Attack] = &[
     ),
     inside(
         "our own settings",
-        "mkdir -p .cowork; echo x > .cowork/config.toml",
+        "mkdir -p $OWN; echo x > $OWN/config.toml",
     ),
     inside(
         "our own settings by a link",
-        "mkdir e; echo x > e/config.toml; ln -s e .cowork",
+        "mkdir e; echo x > e/config.toml; ln -s e $OWN",
     ),
     inside(
         "our own settings by rename",
-        "mkdir e; echo x > e/x; mv -T e .cowork",
+        "mkdir e; echo x > e/x; mv -T e $OWN",
     ),
-    inside("a skill that exists", "echo x > .agent/kept"),
-    inside("a skill by another path", "echo x > $WS/../ws/.agent/kept"),
+    inside("a skill that exists", "echo x > $OTHER_AGENTS/kept"),
+    inside(
+        "a skill by another path",
+        "echo x > $WS/../ws/$OTHER_AGENTS/kept",
+    ),
     inside(
         "protected in another open directory",
-        "mkdir -p $EXTRA/.cowork; echo x > $EXTRA/.cowork/config.toml",
+        "mkdir -p $EXTRA/$OWN; echo x > $EXTRA/$OWN/config.toml",
     ),
 ];

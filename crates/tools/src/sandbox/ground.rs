@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode};
 use tempfile::{NamedTempFile, TempDir};
 
-use crate::Scope;
+use crate::{Scope, folders};
 
 /// What nobody may read.
 const SECRET: &str = "canary-of-the-server";
@@ -18,7 +18,6 @@ const SECRET: &str = "canary-of-the-server";
 const ESCAPED: &str = "ESCAPED";
 const KEPT: &str = "as it was";
 const DIRECTORIES: &[&str] = &[
-    "ws/.agent",
     "ws/.git/hooks",
     "ws/.git/objects",
     "ws/.git/refs/heads",
@@ -34,7 +33,6 @@ const FILES: &[(&str, &str)] = &[
         "[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
     ),
     ("ws/.git/hooks/kept", KEPT),
-    ("ws/.agent/kept", KEPT),
     ("ws-secret/kept", KEPT),
     ("outside/kept", KEPT),
     ("private/token", SECRET),
@@ -66,6 +64,9 @@ impl Ground {
         for (name, content) in FILES {
             std::fs::write(at(name), content)?;
         }
+        let agents = at("ws").join(folders::OTHER_AGENTS);
+        std::fs::create_dir(&agents)?;
+        std::fs::write(agents.join("kept"), KEPT)?;
         let mode = Mode::RUSR | Mode::WUSR;
         rustix::fs::mknodat(CWD, at("outside/pipe"), FileType::Fifo, mode, 0)?;
         let name = base.path().to_string_lossy().replace('/', "-");
@@ -124,6 +125,8 @@ impl Ground {
             ("WS", shown("ws")),
             ("PRIVATE", shown("private")),
             ("EXTRA", shown("extra")),
+            ("OWN", folders::OWN.to_owned()),
+            ("OTHER_AGENTS", folders::OTHER_AGENTS.to_owned()),
             ("SOCKET", shown("outside/socket")),
             ("AT_HOME", at_home.display().to_string()),
             ("ABSTRACT", self.name.clone()),
@@ -171,8 +174,8 @@ impl Ground {
                 ".git/hooks",
                 ".git/config",
                 ".git/commondir",
-                ".cowork",
-                ".agent",
+                folders::OWN,
+                folders::OTHER_AGENTS,
             ] {
                 look_at(&self.path(root).join(name), &mut seen);
             }

@@ -19,6 +19,7 @@ use super::placeholder::Placeholder;
 use super::places::{self, Places};
 use super::record::{Extent, Item, Room};
 use super::taken::Taken;
+use crate::folders::GUARDED;
 use crate::git::{self, Repository};
 use crate::held::Place;
 use crate::protected::{self, Missing};
@@ -28,8 +29,6 @@ use told::Told;
 pub use journal::recover;
 
 const TAKEN: &str = "taken";
-/// Settings of ours and of other agents, which no command changes.
-pub const SETTINGS: [&str; 2] = [".cowork", ".agent"];
 
 /// Commands that run in one workspace at the same time share what was there before the first of them:
 /// what one of them has done already must not be taken for what was there before another.
@@ -310,7 +309,7 @@ fn git_items(top: &Path, extent: Extent) -> Vec<(PathBuf, Extent)> {
 /// All protected paths of a root, those first that others lie in.
 fn wanted(below: &Below, hidden: &[PathBuf], by: By) -> Vec<(PathBuf, Extent)> {
     let root = &below.root;
-    let mut whole: Vec<PathBuf> = SETTINGS.iter().map(|name| root.join(name)).collect();
+    let mut whole: Vec<PathBuf> = GUARDED.iter().map(|name| root.join(name)).collect();
     whole.extend(
         protected::entries()
             .iter()
@@ -350,7 +349,7 @@ fn wanted(below: &Below, hidden: &[PathBuf], by: By) -> Vec<(PathBuf, Extent)> {
 /// To which extent a path must be put back although mounts hold what they can; `None`: not at all.
 fn beside_mounts(root: &Path, path: &Path, extent: Extent) -> Option<Extent> {
     let is_held = path.starts_with(root.join(".git"))
-        || SETTINGS.iter().any(|name| path == root.join(name))
+        || GUARDED.iter().any(|name| path == root.join(name))
         || protected::entries()
             .iter()
             .any(|entry| entry.missing == Missing::Hold && path == root.join(entry.path));

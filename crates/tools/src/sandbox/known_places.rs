@@ -46,7 +46,7 @@ pub const CREDENTIALS: &[&str] = &[
     ".password-store",
     ".bash_history",
     ".zsh_history",
-    ".cowork",
+    crate::folders::OWN,
     ".codex",
     ".claude",
     ".claude.json",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::known_places::{
     CREDENTIALS, READABLE, READABLE_AT_HOME, SYSTEM_SECRETS, TOOLCHAIN_VARIABLES,
 };
-use crate::{Scope, path};
+use crate::{Scope, folders, path};
 
 /// How deep a readable directory is taken apart around what is hidden in it.
 const DEPTH_MAX: usize = 6;
@@ -208,8 +208,8 @@ pub fn protected_link(scope: &Scope) -> Option<PathBuf> {
         ".git/commondir",
         ".git/worktrees",
         ".git/modules",
-        ".cowork",
-        ".agent",
+        folders::OWN,
+        folders::OTHER_AGENTS,
     ];
     let mut paths = roots.flat_map(|root| names.map(|name| root.join(name)));
     paths.find(|path| path.is_symlink())

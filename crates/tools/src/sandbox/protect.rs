@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::guard::{Guard, SETTINGS};
+use super::guard::Guard;
 use super::placeholder::{Kind, Placeholder};
 use super::places::{self, Places};
+use crate::folders::GUARDED;
 use crate::git;
 use crate::protected::{self, Missing};
 
@@ -60,7 +61,7 @@ pub fn protect(places: &Places, guard: &Guard) -> Protection {
     let mut protection = Protection::default();
     for root in &places.writable {
         protection.git(root);
-        for name in SETTINGS {
+        for name in GUARDED {
             protection.hold(root.join(name), Kind::Directory);
         }
         for entry in protected::entries() {

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use checkpoints::{Limits, Moment, Policy, Trigger, Vault};
+use checkpoints::{Moment, RetentionPolicy, SnapshotLimits, SnapshotTrigger, Vault};
 
 use super::LEFT;
 use super::trees::put;
@@ -49,7 +49,7 @@ struct Victim {
 
 impl Victim {
     fn new(home: PathBuf, seed: u64) -> Self {
-        let vault = open(&home, Limits::default()).unwrap();
+        let vault = open(&home, SnapshotLimits::default()).unwrap();
         let journal = fs::File::options()
             .append(true)
             .create(true)
@@ -86,7 +86,10 @@ impl Victim {
         begins();
         let moment = self.vault.scan(&work(), None).unwrap().moment;
         self.vault.begin(THREAD, moment, now(), false).unwrap();
-        let noted = self.vault.note(THREAD, moment, Trigger::Manual).unwrap();
+        let noted = self
+            .vault
+            .note(THREAD, moment, SnapshotTrigger::Manual)
+            .unwrap();
         self.say(&format!("done {} {}", noted.number, self.seed));
         self.known.push((moment, self.seed));
     }
@@ -95,7 +98,7 @@ impl Victim {
         let listed = self.vault.kept(THREAD).unwrap().unwrap().checkpoints;
         let gone = &listed[self.chance.below(listed.len())];
         self.vault.delete(THREAD, gone.number).unwrap();
-        let policy = Policy {
+        let policy = RetentionPolicy {
             // What earlier children left is older, what this one has just taken is not.
             age: Duration::from_millis(400),
             count: LEFT,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use checkpoints::{Error, Limits, Options, Trigger, Vault};
+use checkpoints::{Error, SnapshotLimits, SnapshotTrigger, Vault, VaultOptions};
 
 use super::LIMIT;
 use super::special::mount;
@@ -33,10 +33,10 @@ fn fill(disk: &Path) {
 }
 
 fn open(home: &Path) -> checkpoints::Result<Vault> {
-    let options = Options {
+    let options = VaultOptions {
         workspace: home.join("workspace"),
         apart: Vec::new(),
-        limits: Limits::default(),
+        limits: SnapshotLimits::default(),
     };
     Vault::open(&home.join("disk/vault"), options)
 }
@@ -67,7 +67,7 @@ fn fills_the_disk_of_the_vault() {
         fs::write(workspace.join("file"), "first").unwrap();
         let first = vault.scan(&work(), None).unwrap().moment;
         vault.begin(THREAD, first, now(), false).unwrap();
-        let noted = vault.note(THREAD, first, Trigger::Manual).unwrap();
+        let noted = vault.note(THREAD, first, SnapshotTrigger::Manual).unwrap();
         let before = tree::read(&workspace);
 
         fill(&home.join("disk"));
@@ -92,7 +92,7 @@ fn fills_the_disk_of_the_vault() {
         let vault = open(&home).unwrap();
         let after = tree::read(&workspace);
         let second = vault.scan(&work(), None).unwrap().moment;
-        vault.note(THREAD, second, Trigger::Manual).unwrap();
+        vault.note(THREAD, second, SnapshotTrigger::Manual).unwrap();
         vault.restore(&work(), THREAD, first, None).unwrap();
         assert_same(&tree::read(&workspace), &before, "what was kept before");
         vault.restore(&work(), THREAD, second, None).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use checkpoints::{Error, How, Step};
+use checkpoints::{Error, RestoreAction, RestoreStep};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::LIMIT;
@@ -34,9 +34,9 @@ fn a_link_out_is_kept_as_a_link() {
             fs::remove_file(world.at(path)).unwrap();
         }
         let restored = world.restore(original);
-        let made = |path| Step {
+        let made = |path| RestoreStep {
             path,
-            how: How::Create,
+            how: RestoreAction::Create,
         };
         assert_eq!(
             restored.steps,
@@ -71,9 +71,9 @@ fn a_directory_that_became_a_link_out_leads_nobody_out() {
                 .restore(&work(), THREAD, with, Some(Path::new(path)));
             world.assert_outside_untouched();
             let skipped = done.is_ok_and(|done| {
-                done.steps
-                    .iter()
-                    .any(|step| step.path == Path::new(path) && matches!(step.how, How::Skip(_)))
+                done.steps.iter().any(|step| {
+                    step.path == Path::new(path) && matches!(step.how, RestoreAction::Skip(_))
+                })
             });
             println!("{path}: skipped {skipped}");
             tree::remove(&world.at("dir"));
@@ -250,9 +250,9 @@ fn a_restore_of_one_path_leaves_what_it_lies_in() {
     tree::chmod(&world.at("dir"), 0o755);
     world.write("dir/file", "second");
     let steps = world.restore_path(original, "dir/file").steps;
-    let step = Step {
+    let step = RestoreStep {
         path: PathBuf::from("dir/file"),
-        how: How::Replace,
+        how: RestoreAction::Replace,
     };
     assert_eq!(steps, [step]);
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use checkpoints::{LeftOut, Limits, Why};
+use checkpoints::{LeftOut, LeftOutReason, SnapshotLimits};
 
 use super::LIMIT;
 use crate::children::{available, order};
@@ -58,7 +58,7 @@ fn meets_closed_doors() {
 fn meet_closed_doors(home: &Path) {
     let workspace = home.join("workspace");
     fs::create_dir(&workspace).unwrap();
-    let vault = open(home, Limits::default()).unwrap();
+    let vault = open(home, SnapshotLimits::default()).unwrap();
     for directory in ["closed", "listed", "read-only"] {
         fs::create_dir(workspace.join(directory)).unwrap();
         fs::write(workspace.join(directory).join("file"), "inside").unwrap();
@@ -74,7 +74,7 @@ fn meet_closed_doors(home: &Path) {
     let listed = vault.left_out(scan.moment).unwrap();
     let unreadable = |path: &str| LeftOut {
         path: path.into(),
-        why: Why::Unreadable,
+        why: LeftOutReason::Unreadable,
     };
     assert!(listed.contains(&unreadable("unreadable")), "{listed:?}");
     assert!(listed.contains(&unreadable("closed")), "{listed:?}");

@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use checkpoints::{Error, Limits, Options, Scan, Vault};
+use checkpoints::{Error, ScanOutcome, SnapshotLimits, Vault, VaultOptions};
 
 use super::LIMIT;
 use crate::world::{World, now, within, work};
 
-fn look(workspace: &Path) -> Result<Scan, Error> {
+fn look(workspace: &Path) -> Result<ScanOutcome, Error> {
     let home = tempfile::tempdir().unwrap();
-    let options = Options {
+    let options = VaultOptions {
         workspace: workspace.to_owned(),
         apart: Vec::new(),
-        limits: Limits::default(),
+        limits: SnapshotLimits::default(),
     };
     Vault::open(&home.path().join("vault"), options)?.scan(&work(), None)
 }
@@ -70,10 +70,10 @@ fn what_is_ours_is_apart() {
     let world = World::new();
     world.write("file", "content");
     world.write("ours/data", "ours");
-    let options = Options {
+    let options = VaultOptions {
         workspace: world.workspace(),
         apart: vec![world.at("ours")],
-        limits: Limits::default(),
+        limits: SnapshotLimits::default(),
     };
     let vault = Vault::open(&world.at("ours/vault"), options).unwrap();
     let scan = vault.scan(&work(), None).unwrap();

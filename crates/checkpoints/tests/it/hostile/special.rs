@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use checkpoints::{Error, How, LeftOut, Limits, Why};
+use checkpoints::{Error, LeftOut, LeftOutReason, RestoreAction, SnapshotLimits};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, mknodat, openat};
 
 use super::LIMIT;
@@ -16,7 +16,7 @@ use crate::children::{available, order, succeed, through};
 use crate::tree::{self, Node, assert_same};
 use crate::world::{World, now, open, within, work};
 
-fn left_out(path: &str, why: Why) -> LeftOut {
+fn left_out(path: &str, why: LeftOutReason) -> LeftOut {
     LeftOut {
         path: path.into(),
         why,
@@ -35,15 +35,15 @@ fn pipes_sockets_and_devices_are_listed_and_left_alone() {
         mkfifo(&world.at("pipe"));
         let _socket = UnixListener::bind(world.at("socket")).unwrap();
         let mut wanted = vec![
-            left_out("pipe", Why::Special),
-            left_out("socket", Why::Special),
-            left_out("was-a-file", Why::Special),
+            left_out("pipe", LeftOutReason::Special),
+            left_out("socket", LeftOutReason::Special),
+            left_out("was-a-file", LeftOutReason::Special),
         ];
         let null = rustix::fs::makedev(1, 3);
         let mode = Mode::from_raw_mode(0o666);
         let made = mknodat(CWD, world.at("null"), FileType::CharacterDevice, mode, null);
         match made {
-            Ok(()) => wanted.insert(0, left_out("null", Why::Special)),
+            Ok(()) => wanted.insert(0, left_out("null", LeftOutReason::Special)),
             Err(error) => println!("left out: no device can be made here: {error}"),
         }
         let taken = world.take();
@@ -54,7 +54,7 @@ fn pipes_sockets_and_devices_are_listed_and_left_alone() {
         let skipped: Vec<&Path> = restored
             .steps
             .iter()
-            .filter(|step| matches!(step.how, How::Skip(_)))
+            .filter(|step| matches!(step.how, RestoreAction::Skip(_)))
             .map(|step| step.path.as_path())
             .collect();
         assert_eq!(skipped, [Path::new("was-a-file")]);
@@ -81,7 +81,7 @@ fn a_terabyte_of_nothing_costs_nothing() {
         assert!(started.elapsed() < Duration::from_secs(5));
         assert!(world.vault.size().unwrap().bytes < 10 << 20);
         let listed = world.vault.left_out(moment).unwrap();
-        assert_eq!(listed, [left_out("huge", Why::TooLarge)]);
+        assert_eq!(listed, [left_out("huge", LeftOutReason::TooLarge)]);
         fs::remove_file(world.at("file")).unwrap();
         world.restore(moment);
         assert_eq!(fs::read(world.at("file")).unwrap(), b"content");
@@ -92,7 +92,7 @@ fn a_terabyte_of_nothing_costs_nothing() {
 
 #[test]
 fn the_largest_files_are_left_out_first() {
-    let limits = Limits {
+    let limits = SnapshotLimits {
         file_bytes: 1000,
         total_bytes: 100,
         entries: 100,
@@ -104,7 +104,10 @@ fn the_largest_files_are_left_out_first() {
     let moment = world.begin();
     assert_eq!(
         world.vault.left_out(moment).unwrap(),
-        [left_out("b", Why::TooMuch), left_out("d", Why::TooLarge)]
+        [
+            left_out("b", LeftOutReason::TooMuch),
+            left_out("d", LeftOutReason::TooLarge)
+        ]
     );
     fs::remove_file(world.at("b")).unwrap();
     fs::remove_file(world.at("c")).unwrap();
@@ -120,9 +123,9 @@ fn the_largest_files_are_left_out_first() {
 
 #[test]
 fn too_many_files_are_refused_as_a_whole() {
-    let world = World::with(Limits {
+    let world = World::with(SnapshotLimits {
         entries: 50,
-        ..Limits::default()
+        ..SnapshotLimits::default()
     });
     for number in 0..51 {
         world.write(number.to_string(), "x");
@@ -233,10 +236,10 @@ fn looks_at_a_mount() {
     let mounted = home.join("workspace/mounted");
     mount(&mounted, "1m");
     fs::write(mounted.join("foreign"), "foreign").unwrap();
-    let vault = open(&home, Limits::default()).unwrap();
+    let vault = open(&home, SnapshotLimits::default()).unwrap();
     let scan = vault.scan(&work(), None).unwrap();
     let listed = vault.left_out(scan.moment).unwrap();
-    assert_eq!(listed, [left_out("mounted", Why::Mounted)]);
+    assert_eq!(listed, [left_out("mounted", LeftOutReason::Mounted)]);
     vault.begin("thread", scan.moment, now(), false).unwrap();
     fs::write(home.join("workspace/file"), "other").unwrap();
     vault.restore(&work(), "thread", scan.moment, None).unwrap();

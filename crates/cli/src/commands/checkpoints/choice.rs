@@ -1,7 +1,7 @@
 //! Which thread is meant, and which of its checkpoints.
 
 use anyhow::{anyhow, bail};
-use checkpoints::{Kept, Millis, Moment};
+use checkpoints::{Millis, Moment, ThreadHistory};
 
 use super::{Desk, words};
 use crate::screen::harmless;
@@ -81,7 +81,7 @@ pub struct Chosen {
     /// As much of the id as no other thread of the workspace begins with.
     pub short: String,
     pub title: Option<String>,
-    pub kept: Kept,
+    pub kept: ThreadHistory,
     /// Whether a person named it.
     named: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use checkpoints::{Change, Kind, What};
+use checkpoints::{EntryChange, EntryChangeKind, FileKind};
 use serde_json::{Value, json};
 
 use super::choice::{self, Chosen, Side};
@@ -17,7 +17,7 @@ struct Difference {
     chosen: Chosen,
     from: Side,
     to: Side,
-    changes: Vec<Change>,
+    changes: Vec<EntryChange>,
     text: String,
 }
 
@@ -72,18 +72,18 @@ fn sides(chosen: &Chosen, from: Option<Side>, to: Option<Side>) -> (Side, Side) 
 
 impl Difference {
     fn to_json(&self) -> Value {
-        let change = |change: &Change| {
+        let change = |change: &EntryChange| {
             json!({
                 "path": change.path.to_string_lossy(),
                 "what": match change.what {
-                    What::Added => "added",
-                    What::Modified => "modified",
-                    What::Removed => "removed",
+                    EntryChangeKind::Added => "added",
+                    EntryChangeKind::Modified => "modified",
+                    EntryChangeKind::Removed => "removed",
                 },
                 "kind": match change.kind {
-                    Kind::File => "file",
-                    Kind::Link => "link",
-                    Kind::Directory => "directory",
+                    FileKind::File => "file",
+                    FileKind::Link => "link",
+                    FileKind::Directory => "directory",
                 },
                 "size": change.size,
                 "version": change.iteration,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use checkpoints::{Checkpoint, LeftOut, Size, Trigger};
+use checkpoints::{KeptCheckpoint, LeftOut, SnapshotTrigger, VaultSize};
 use serde_json::{Value, json};
 
 use super::super::table;
@@ -15,7 +15,7 @@ const LEFT_OUT_SHOWN: usize = 8;
 struct Shelf {
     workspace: PathBuf,
     directory: PathBuf,
-    size: Size,
+    size: VaultSize,
     threads: Vec<Chosen>,
     left_out: Vec<LeftOut>,
 }
@@ -54,16 +54,16 @@ fn read(desk: &Desk) -> anyhow::Result<Shelf> {
     })
 }
 
-fn trigger(trigger: Trigger) -> &'static str {
+fn trigger(trigger: SnapshotTrigger) -> &'static str {
     match trigger {
-        Trigger::Automatic => "auto",
-        Trigger::Manual => "manual",
+        SnapshotTrigger::Automatic => "auto",
+        SnapshotTrigger::Manual => "manual",
     }
 }
 
 impl Shelf {
     fn to_json(&self) -> Value {
-        let checkpoint = |each: &Checkpoint| {
+        let checkpoint = |each: &KeptCheckpoint| {
             json!({
                 "id": words::id(each.number),
                 "at": words::iso(each.at),
@@ -125,7 +125,7 @@ impl Shelf {
         if !self.left_out.is_empty() {
             text.push_str(&self.left_out_text());
         }
-        let Size { bytes, files, .. } = self.size;
+        let VaultSize { bytes, files, .. } = self.size;
         text.push_str(&format!(
             "\n{} of {} kept in {}\n",
             words::size(bytes),
@@ -172,7 +172,7 @@ fn rows(chosen: &Chosen) -> Vec<Vec<String>> {
 struct Line {
     directory: PathBuf,
     workspace: Result<PathBuf, String>,
-    size: Result<Size, String>,
+    size: Result<VaultSize, String>,
 }
 
 pub async fn all(home: &Path, json: bool) -> anyhow::Result<()> {

@@ -1,12 +1,12 @@
 //! Lets go of checkpoints: of what is too old or too much, or of one.
 
-use checkpoints::{Policy, Pruned};
+use checkpoints::{Pruned, RetentionPolicy};
 use serde_json::json;
 
 use super::choice::{self, Target};
 use super::{Desk, words, work};
 
-pub async fn run(desk: Desk, policy: Policy) -> anyhow::Result<()> {
+pub async fn run(desk: Desk, policy: RetentionPolicy) -> anyhow::Result<()> {
     let json = desk.json;
     let (pruned, left) = work::told("pruning", move |work| {
         let pruned = desk.vault.prune(work, &policy)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use checkpoints::{How, Kept, Restored, Step, Vault};
+use checkpoints::{RestoreAction, RestoreStep, Restored, ThreadHistory, Vault};
 use serde_json::{Value, json};
 
 use super::choice::{self, Chosen, Target};
@@ -100,7 +100,7 @@ async fn halfway(vault: Arc<Vault>, plan: Plan, error: anyhow::Error) -> anyhow:
     let thread = plan.chosen.thread.clone();
     let workspace = vault.workspace().to_owned();
     let kept = work::quiet(move || Ok(vault.kept(&thread)?)).await;
-    let last = |kept: &Kept| kept.checkpoints.last().map(|last| last.number);
+    let last = |kept: &ThreadHistory| kept.checkpoints.last().map(|last| last.number);
     let before = kept.ok().flatten().as_ref().and_then(last);
     match before.filter(|_| before > last(&plan.chosen.kept)) {
         Some(before) => {
@@ -124,8 +124,8 @@ fn undo(workspace: &Path, before: u64, thread: &str) -> String {
     }
 }
 
-fn does(step: &Step) -> bool {
-    !matches!(step.how, How::Skip(_))
+fn does(step: &RestoreStep) -> bool {
+    !matches!(step.how, RestoreAction::Skip(_))
 }
 
 async fn agreed() -> anyhow::Result<bool> {
@@ -154,13 +154,13 @@ fn is_yes(answer: &str) -> bool {
 }
 
 impl Plan {
-    fn to_json(&self, steps: &[Step], restored: Option<&Restored>) -> Value {
-        let step = |step: &Step| {
+    fn to_json(&self, steps: &[RestoreStep], restored: Option<&Restored>) -> Value {
+        let step = |step: &RestoreStep| {
             let (how, why) = match &step.how {
-                How::Create => ("create", None),
-                How::Replace => ("replace", None),
-                How::Delete => ("delete", None),
-                How::Skip(why) => ("skip", Some(why)),
+                RestoreAction::Create => ("create", None),
+                RestoreAction::Replace => ("replace", None),
+                RestoreAction::Delete => ("delete", None),
+                RestoreAction::Skip(why) => ("skip", Some(why)),
             };
             json!({ "path": step.path.to_string_lossy(), "how": how, "why": why })
         };
@@ -182,7 +182,7 @@ impl Plan {
         }
     }
 
-    fn preview(&self, steps: &[Step], shown: usize) -> String {
+    fn preview(&self, steps: &[RestoreStep], shown: usize) -> String {
         let Plan { chosen, to, .. } = self;
         let (thread, what) = (chosen.name(), self.what());
         let touched = steps.iter().filter(|step| does(step)).count() as u64;
@@ -214,7 +214,7 @@ impl Plan {
             self.what(),
             words::count(done, "path was touched", "paths were touched")
         );
-        let skipped: Vec<Step> = steps.iter().filter(|step| !does(step)).cloned().collect();
+        let skipped: Vec<RestoreStep> = steps.iter().filter(|step| !does(step)).cloned().collect();
         if !skipped.is_empty() {
             text.push_str("Left alone:\n");
             text.push_str(&lines(&skipped, STEPS_SHOWN, words::colours()));
@@ -225,15 +225,15 @@ impl Plan {
     }
 }
 
-fn lines(steps: &[Step], shown: usize, colours: bool) -> String {
+fn lines(steps: &[RestoreStep], shown: usize, colours: bool) -> String {
     let mut text = String::new();
     for step in steps.iter().take(shown) {
         let path = words::path(&step.path);
         let (paint, word, why) = match &step.how {
-            How::Create => (GREEN, "create", None),
-            How::Replace => ("", "replace", None),
-            How::Delete => (RED, "delete", None),
-            How::Skip(why) => ("", "leave", Some(why)),
+            RestoreAction::Create => (GREEN, "create", None),
+            RestoreAction::Replace => ("", "replace", None),
+            RestoreAction::Delete => (RED, "delete", None),
+            RestoreAction::Skip(why) => ("", "leave", Some(why)),
         };
         let word = match (colours, paint) {
             (true, paint) if !paint.is_empty() => format!("{paint}{word:<8}{PLAIN}"),

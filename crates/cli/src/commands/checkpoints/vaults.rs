@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use checkpoints::{Options, Vault};
+use checkpoints::{Vault, VaultOptions};
 use engine::VaultPlace;
 
 /// A directory that looks like a vault.
@@ -43,7 +43,7 @@ pub fn all(home: &Path) -> anyhow::Result<Vec<Found>> {
 /// Opens a vault to look at what it holds. Nothing of its workspace is needed for that: it may be
 /// gone, so the vault's own directory stands in for it.
 pub fn open(directory: &Path) -> checkpoints::Result<Vault> {
-    let options = Options {
+    let options = VaultOptions {
         workspace: directory.to_owned(),
         apart: Vec::new(),
         limits: super::rules().0,

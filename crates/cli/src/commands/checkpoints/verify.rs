@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use checkpoints::{Error, Vault, Verdict, Work};
+use checkpoints::{Error, Vault, VerifyReport, WorkControl};
 use engine::VaultPlace;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::{vaults, words, work};
 struct Report {
     directory: PathBuf,
     workspace: Option<PathBuf>,
-    verdict: Verdict,
+    verdict: VerifyReport,
 }
 
 pub async fn one(place: VaultPlace, json: bool) -> anyhow::Result<()> {
@@ -53,12 +53,15 @@ pub async fn all(home: &Path, json: bool) -> anyhow::Result<()> {
 }
 
 /// A vault that cannot even be opened because of damage is a finding, not a failure.
-fn verdict(opened: checkpoints::Result<Vault>, work: &Work<'_>) -> anyhow::Result<Verdict> {
+fn verdict(
+    opened: checkpoints::Result<Vault>,
+    work: &WorkControl<'_>,
+) -> anyhow::Result<VerifyReport> {
     match opened.and_then(|vault| vault.verify(work)) {
         Ok(verdict) => Ok(verdict),
-        Err(Error::Damaged(what)) => Ok(Verdict {
+        Err(Error::Damaged(what)) => Ok(VerifyReport {
             damage: vec![what],
-            ..Verdict::default()
+            ..VerifyReport::default()
         }),
         Err(error) => Err(error.into()),
     }
@@ -108,7 +111,7 @@ impl Report {
             Some(workspace) => words::path(workspace),
             None => words::path(&self.directory),
         };
-        let Verdict {
+        let VerifyReport {
             blobs,
             bytes,
             damage,

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use checkpoints::{Error, Millis, Why};
+use checkpoints::{Error, LeftOutReason, Millis};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -90,24 +90,24 @@ pub fn shell(path: &Path) -> String {
     }
 }
 
-pub fn why(why: Why) -> &'static str {
+pub fn why(why: LeftOutReason) -> &'static str {
     match why {
-        Why::TooLarge => "too large a file",
-        Why::TooMuch => "too much with all the others",
-        Why::Unreadable => "cannot be read",
-        Why::Special => "a pipe, socket or device",
-        Why::Mounted => "another file system",
+        LeftOutReason::TooLarge => "too large a file",
+        LeftOutReason::TooMuch => "too much with all the others",
+        LeftOutReason::Unreadable => "cannot be read",
+        LeftOutReason::Special => "a pipe, socket or device",
+        LeftOutReason::Mounted => "another file system",
     }
 }
 
 /// For programs.
-pub fn why_word(why: Why) -> &'static str {
+pub fn why_word(why: LeftOutReason) -> &'static str {
     match why {
-        Why::TooLarge => "too_large",
-        Why::TooMuch => "too_much",
-        Why::Unreadable => "unreadable",
-        Why::Special => "special",
-        Why::Mounted => "mounted",
+        LeftOutReason::TooLarge => "too_large",
+        LeftOutReason::TooMuch => "too_much",
+        LeftOutReason::Unreadable => "unreadable",
+        LeftOutReason::Special => "special",
+        LeftOutReason::Mounted => "mounted",
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use checkpoints::{Progress, Work};
+use checkpoints::{WorkControl, WorkProgress};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -29,17 +29,17 @@ pub async fn quiet<T: Send + 'static>(
 /// Does what may take long.
 pub async fn told<T: Send + 'static>(
     doing: &'static str,
-    work: impl FnOnce(&Work<'_>) -> anyhow::Result<T> + Send + 'static,
+    work: impl FnOnce(&WorkControl<'_>) -> anyhow::Result<T> + Send + 'static,
 ) -> anyhow::Result<T> {
-    let (progress, seen) = watch::channel(Progress::default());
+    let (progress, seen) = watch::channel(WorkProgress::default());
     let cancel = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&cancel);
     let mut done = tokio::task::spawn_blocking(move || {
-        let progress = |now: Progress| {
+        let progress = |now: WorkProgress| {
             progress.send_replace(now);
         };
         let (cancel, progress) = (&*cancel, &progress);
-        work(&Work { cancel, progress })
+        work(&WorkControl { cancel, progress })
     });
     let mut line = Line::new(doing);
     let mut next = Instant::now() + TOLD_AFTER;
@@ -87,7 +87,7 @@ impl Line {
         }
     }
 
-    fn show(&mut self, progress: Progress) {
+    fn show(&mut self, progress: WorkProgress) {
         let text = text(self.doing, progress);
         self.shown = true;
         // Nobody reading is fine.
@@ -105,10 +105,10 @@ impl Line {
     }
 }
 
-fn text(doing: &str, progress: Progress) -> String {
-    let Progress { done, total, bytes } = progress;
+fn text(doing: &str, progress: WorkProgress) -> String {
+    let WorkProgress { done, total, bytes } = progress;
     let mut text = match total {
-        _ if progress == Progress::default() => return format!("{doing} …"),
+        _ if progress == WorkProgress::default() => return format!("{doing} …"),
         Some(total) => format!("{doing}: {done} of {total}"),
         None => format!("{doing}: {done}"),
     };
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn progress_tells_what_is_known_of_it() {
-        let told = |done, total, bytes| text("verifying", Progress { done, total, bytes });
+        let told = |done, total, bytes| text("verifying", WorkProgress { done, total, bytes });
         assert_eq!(told(0, None, 0), "verifying …");
         assert_eq!(told(4096, None, 0), "verifying: 4096");
         assert_eq!(told(7, Some(9), 3 << 20), "verifying: 7 of 9, 3.0 MiB");

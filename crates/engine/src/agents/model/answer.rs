@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use providers::{Block, ErrorKind, Part, Provider, ProviderError, Request, Stop};
+use providers::{Block, ErrorKind, ModelRequest, Part, Provider, ProviderError, StopCause};
 use tokio::time::timeout;
 use vocabulary::{Fact, StepFact, StopReason, StreamTag, SubAgent, ToolCall};
 
@@ -39,7 +39,7 @@ pub struct Answered {
     /// The calls to make.
     pub calls: Vec<Due>,
     pub reason: StopReason,
-    pub usage: providers::Usage,
+    pub usage: providers::ModelUsage,
 }
 
 /// Asks the model and takes its answer in. One that breaks off halfway is asked for again, a few
@@ -49,11 +49,11 @@ pub async fn ask(
     provider: &dyn Provider,
     tag: &StreamTag,
     speaker: Speaker,
-    request: Request,
+    request: ModelRequest,
 ) -> Result<Answered, Broken> {
     let mut attempt = 0;
     loop {
-        let request = Request {
+        let request = ModelRequest {
             attempts_max: Some(ANSWER_ATTEMPTS[attempt]),
             ..request.clone()
         };
@@ -165,8 +165,8 @@ impl<'a> Answer<'a> {
     async fn stream(
         &mut self,
         provider: &dyn Provider,
-        request: Request,
-    ) -> Result<(StopReason, providers::Usage), Broken> {
+        request: ModelRequest,
+    ) -> Result<(StopReason, providers::ModelUsage), Broken> {
         let starting = provider.stream(request);
         let mut parts = self.awaited(MODEL_SILENCE_MAX, starting).await??;
         let mut patience = MODEL_SILENCE_MAX;
@@ -274,10 +274,10 @@ fn silent() -> ProviderError {
     )
 }
 
-fn stop_reason(stop: Stop) -> StopReason {
+fn stop_reason(stop: StopCause) -> StopReason {
     match stop {
-        Stop::Stop => StopReason::Stop,
-        Stop::ToolUse => StopReason::ToolUse,
-        Stop::Length => StopReason::Length,
+        StopCause::Stop => StopReason::Stop,
+        StopCause::ToolUse => StopReason::ToolUse,
+        StopCause::Length => StopReason::Length,
     }
 }

@@ -125,10 +125,10 @@ async fn what_the_policy_does_not_keep_goes() {
     let puppet = Puppet::new([says("one"), says("two"), says("three")]);
     let mut stage = stage(&puppet);
     stage.checkpoints = Setting::On {
-        limits: Limits::default(),
-        policy: Policy {
+        limits: SnapshotLimits::default(),
+        policy: RetentionPolicy {
             count: 2,
-            ..Policy::default()
+            ..RetentionPolicy::default()
         },
     };
     let house = House::in_real_time(stage);

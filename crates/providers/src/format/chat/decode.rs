@@ -5,46 +5,46 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::format::arguments::Closing;
-use crate::format::blocks::{Blocks, Key, Kind};
+use crate::format::arguments::JsonClosing;
+use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, family, native, parse, text};
-use crate::{ErrorKind, Native, Part, ProviderError, Stop, Usage};
+use crate::{ErrorKind, ModelUsage, NativeBlock, Part, ProviderError, StopCause};
 
 /// What a call counts for, so that empty ones have a limit too.
 const CALL_BYTES: usize = 1024;
 
-pub(in crate::format) struct Decoder {
+pub(in crate::format) struct ChatDecoder {
     /// Makes the ids of calls that come without one. The answer's own id would not do: servers that
     /// name no calls name all answers alike.
     seed: String,
     /// Of thoughts, where the server wants them back.
-    native: Option<Native>,
+    native: Option<NativeBlock>,
     blocks: Blocks,
-    prose: Option<Prose>,
-    calls: Vec<Call>,
+    prose: Option<ChatText>,
+    calls: Vec<ChatCall>,
     refusal: String,
     /// Set by `finish_reason`.
-    stop: Option<Stop>,
-    usage: Usage,
+    stop: Option<StopCause>,
+    usage: ModelUsage,
 }
 
 /// The text or the thought that is growing.
-struct Prose {
+struct ChatText {
     reasoning: bool,
-    key: Key,
+    key: BlockKey,
 }
 
-struct Call {
+struct ChatCall {
     index: Option<u64>,
     id: String,
     name: String,
     /// What came before its name.
     early: String,
-    key: Option<Key>,
-    closing: Closing,
+    key: Option<BlockKey>,
+    closing: JsonClosing,
 }
 
-impl Decoder {
+impl ChatDecoder {
     pub fn new(origin: String, seed: &str) -> Self {
         let wanted = family::wants_thoughts_back(&origin);
         Self {
@@ -55,7 +55,7 @@ impl Decoder {
             calls: Vec::new(),
             refusal: String::new(),
             stop: None,
-            usage: Usage::default(),
+            usage: ModelUsage::default(),
         }
     }
 
@@ -146,11 +146,11 @@ impl Decoder {
             Some(_) | None => {
                 self.end_prose(out);
                 let kind = match reasoning {
-                    true => Kind::Reasoning { summary: false },
-                    false => Kind::Text,
+                    true => BlockKind::Reasoning { summary: false },
+                    false => BlockKind::Text,
                 };
                 let key = self.blocks.start(kind, out)?;
-                self.prose = Some(Prose { reasoning, key });
+                self.prose = Some(ChatText { reasoning, key });
                 key
             }
         };
@@ -191,7 +191,7 @@ impl Decoder {
         let key = match call.key {
             Some(key) => key,
             None => {
-                let kind = Kind::Call {
+                let kind = BlockKind::Call {
                     call_id: call.id.clone(),
                     name: call.name.clone(),
                 };
@@ -209,7 +209,7 @@ impl Decoder {
     /// without a number by its id, else the last.
     fn find(&self, told: &Value) -> Option<usize> {
         let id = text(told, "id");
-        let same_id = |call: &Call| id.is_none_or(|id| id == call.id);
+        let same_id = |call: &ChatCall| id.is_none_or(|id| id == call.id);
         match told["index"].as_u64() {
             Some(index) => self
                 .calls
@@ -226,13 +226,13 @@ impl Decoder {
     fn new_call(&mut self, told: &Value) -> Result<usize, ProviderError> {
         self.blocks.count(CALL_BYTES)?;
         let made = format!("{}_{}", self.seed, self.calls.len());
-        self.calls.push(Call {
+        self.calls.push(ChatCall {
             index: told["index"].as_u64(),
             id: text(told, "id").map_or(made, str::to_owned),
             name: String::new(),
             early: String::new(),
             key: None,
-            closing: Closing::default(),
+            closing: JsonClosing::default(),
         });
         Ok(self.calls.len() - 1)
     }
@@ -245,11 +245,11 @@ impl Decoder {
         self.end_prose(out);
         self.blocks.end_all(out);
         self.stop = Some(match reason {
-            "length" | "max_tokens" => Stop::Length,
-            "tool_calls" | "function_call" => Stop::ToolUse,
+            "length" | "max_tokens" => StopCause::Length,
+            "tool_calls" | "function_call" => StopCause::ToolUse,
             "content_filter" => return Err(failure::refused("its answer was filtered")),
             "error" => return Err(failure::told(&Value::Null)),
-            _ => Stop::Stop,
+            _ => StopCause::Stop,
         });
         Ok(())
     }
@@ -264,7 +264,7 @@ impl Decoder {
     }
 }
 
-impl Decode for Decoder {
+impl Decode for ChatDecoder {
     fn push(&mut self, event: SseEvent<'_>, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         let data = event.data.trim();
         if self.finished() || data.is_empty() {
@@ -289,7 +289,7 @@ impl Decode for Decoder {
     }
 }
 
-fn read_usage(usage: &Value) -> Usage {
+fn read_usage(usage: &Value) -> ModelUsage {
     let of = |pointer| count(usage, pointer);
     let input = of("/prompt_tokens").unwrap_or(0);
     let written = of("/completion_tokens").unwrap_or(0);
@@ -297,7 +297,7 @@ fn read_usage(usage: &Value) -> Usage {
     let rest = of("/total_tokens").unwrap_or(0).saturating_sub(input);
     let cached = of("/prompt_tokens_details/cached_tokens");
     let thought = of("/completion_tokens_details/reasoning_tokens");
-    Usage {
+    ModelUsage {
         input_tokens: input,
         output_tokens: written.max(rest),
         cached_tokens: cached.or(of("/prompt_cache_hit_tokens")).unwrap_or(0),

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::format::blocks::{Blocks, Key, Kind};
+use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
-use crate::{ErrorKind, Native, Part, ProviderError, Stop, Usage};
+use crate::{ErrorKind, ModelUsage, NativeBlock, Part, ProviderError, StopCause};
 
 /// What a chunk may hold besides its candidates.
 const KNOWN: [&str; 5] = [
@@ -16,25 +16,25 @@ const KNOWN: [&str; 5] = [
     "responseId",
 ];
 
-pub(in crate::format) struct Decoder {
+pub(in crate::format) struct GeminiDecoder {
     origin: String,
     /// Makes the ids of calls that come without one; the answer's own id where it has one.
     seed: String,
     blocks: Blocks,
-    prose: Option<Prose>,
+    prose: Option<GeminiText>,
     calls: usize,
     /// Set by `finishReason`.
-    stop: Option<Stop>,
-    usage: Usage,
+    stop: Option<StopCause>,
+    usage: ModelUsage,
 }
 
 /// The text or the thought that is growing.
-struct Prose {
+struct GeminiText {
     thought: bool,
-    key: Key,
+    key: BlockKey,
 }
 
-impl Decoder {
+impl GeminiDecoder {
     pub fn new(origin: String, seed: &str) -> Self {
         Self {
             origin,
@@ -43,7 +43,7 @@ impl Decoder {
             prose: None,
             calls: 0,
             stop: None,
-            usage: Usage::default(),
+            usage: ModelUsage::default(),
         }
     }
 
@@ -114,8 +114,10 @@ impl Decoder {
             .is_none_or(|prose| prose.thought != thought)
         {
             self.end_prose(None, out);
-            let key = self.blocks.start(Kind::Reasoning { summary: true }, out)?;
-            self.prose = Some(Prose { thought, key });
+            let key = self
+                .blocks
+                .start(BlockKind::Reasoning { summary: true }, out)?;
+            self.prose = Some(GeminiText { thought, key });
         }
         self.end_prose(Some(signature), out);
         Ok(())
@@ -130,18 +132,18 @@ impl Decoder {
             Some(_) | None => {
                 self.end_prose(None, out);
                 let kind = match thought {
-                    true => Kind::Reasoning { summary: true },
-                    false => Kind::Text,
+                    true => BlockKind::Reasoning { summary: true },
+                    false => BlockKind::Text,
                 };
                 let key = self.blocks.start(kind, out)?;
-                self.prose = Some(Prose { thought, key });
+                self.prose = Some(GeminiText { thought, key });
                 key
             }
         };
         self.blocks.grow(key, said, out)
     }
 
-    fn end_prose(&mut self, native: Option<Native>, out: &mut Vec<Part>) {
+    fn end_prose(&mut self, native: Option<NativeBlock>, out: &mut Vec<Part>) {
         if let Some(prose) = self.prose.take() {
             self.blocks.end(prose.key, native, out);
         }
@@ -152,7 +154,7 @@ impl Decoder {
         let function = &part["functionCall"];
         let made = format!("{}_{}", self.seed, self.calls);
         self.calls += 1;
-        let kind = Kind::Call {
+        let kind = BlockKind::Call {
             call_id: text(function, "id").map_or(made, str::to_owned),
             name: function["name"].as_str().unwrap_or("").to_owned(),
         };
@@ -174,7 +176,7 @@ impl Decoder {
     }
 
     /// The part without what it says, where it is signed.
-    fn native(&self, part: &Value, fields: &[&str]) -> Option<Native> {
+    fn native(&self, part: &Value, fields: &[&str]) -> Option<NativeBlock> {
         part["thoughtSignature"].as_str()?;
         let mut kept = json!({});
         for field in fields {
@@ -197,7 +199,7 @@ impl Decoder {
             false => format!("{reason}: {words}"),
         };
         self.stop = Some(match reason {
-            "MAX_TOKENS" => Stop::Length,
+            "MAX_TOKENS" => StopCause::Length,
             "SAFETY"
             | "RECITATION"
             | "LANGUAGE"
@@ -224,7 +226,7 @@ impl Decoder {
                 let message = format!("the provider ended the answer ({})", explained());
                 return Err(ProviderError::new(ErrorKind::Other, message));
             }
-            _ => Stop::Stop,
+            _ => StopCause::Stop,
         });
         self.end_prose(None, out);
         Ok(())
@@ -236,7 +238,7 @@ impl Decoder {
     }
 }
 
-impl Decode for Decoder {
+impl Decode for GeminiDecoder {
     fn push(&mut self, event: SseEvent<'_>, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         let data = event.data.trim();
         if self.finished() || data.is_empty() || data == "[DONE]" {
@@ -262,10 +264,10 @@ impl Decode for Decoder {
 }
 
 /// Thoughts are counted apart from the rest of the output.
-fn usage(usage: &Value) -> Usage {
+fn usage(usage: &Value) -> ModelUsage {
     let of = |pointer| count(usage, pointer).unwrap_or(0);
     let thoughts = of("/thoughtsTokenCount");
-    Usage {
+    ModelUsage {
         input_tokens: of("/promptTokenCount").saturating_add(of("/toolUsePromptTokenCount")),
         output_tokens: of("/candidatesTokenCount").saturating_add(thoughts),
         cached_tokens: of("/cachedContentTokenCount"),

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use crate::format::blocks::{Blocks, Key, Kind};
+use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
-use crate::{Part, ProviderError, Stop, Usage};
+use crate::{ModelUsage, Part, ProviderError, StopCause};
 
-pub(in crate::format) struct Decoder {
+pub(in crate::format) struct MessagesDecoder {
     origin: String,
     seed: String,
     blocks: Blocks,
-    open: Vec<Open>,
+    open: Vec<OpenContentBlock>,
     calls: usize,
-    stop: Option<Stop>,
+    stop: Option<StopCause>,
     counts: Counts,
 }
 
 /// A block between its start and its stop.
-struct Open {
+struct OpenContentBlock {
     index: Option<u64>,
-    key: Key,
+    key: BlockKey,
     kind: OpenKind,
 }
 
@@ -46,7 +46,7 @@ struct Counts {
     thinking: u64,
 }
 
-impl Decoder {
+impl MessagesDecoder {
     pub fn new(origin: String, seed: &str) -> Self {
         Self {
             origin,
@@ -115,9 +115,9 @@ impl Decoder {
 
     fn start(&mut self, value: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         let block = &value["content_block"];
-        let thinking = Kind::Reasoning { summary: false };
+        let thinking = BlockKind::Reasoning { summary: false };
         let (shown, kind) = match block["type"].as_str() {
-            Some("text") => (Kind::Text, OpenKind::Text),
+            Some("text") => (BlockKind::Text, OpenKind::Text),
             Some("thinking") => {
                 let signature = block["signature"].as_str().unwrap_or("").to_owned();
                 (thinking, OpenKind::Thinking { signature })
@@ -132,15 +132,15 @@ impl Decoder {
         };
         let key = self.blocks.start(shown, out)?;
         let index = value["index"].as_u64();
-        self.open.push(Open { index, key, kind });
+        self.open.push(OpenContentBlock { index, key, kind });
         let said = text(block, "text").or_else(|| text(block, "thinking"));
         self.blocks.grow(key, said.unwrap_or(""), out)
     }
 
-    fn call(&mut self, block: &Value) -> Kind {
+    fn call(&mut self, block: &Value) -> BlockKind {
         let made = format!("{}_{}", self.seed, self.calls);
         self.calls += 1;
-        Kind::Call {
+        BlockKind::Call {
             call_id: text(block, "id").map_or(made, str::to_owned),
             name: block["name"].as_str().unwrap_or("").to_owned(),
         }
@@ -171,8 +171,8 @@ impl Decoder {
         if value["delta"]["type"] != "text_delta" {
             return self.blocks.raw(value.clone(), out);
         }
-        let key = self.blocks.start(Kind::Text, out)?;
-        self.open.push(Open {
+        let key = self.blocks.start(BlockKind::Text, out)?;
+        self.open.push(OpenContentBlock {
             index: value["index"].as_u64(),
             key,
             kind: OpenKind::Text,
@@ -182,7 +182,7 @@ impl Decoder {
     }
 
     fn end(&mut self, at: usize, out: &mut Vec<Part>) -> Result<(), ProviderError> {
-        let Open { key, kind, .. } = self.open.remove(at);
+        let OpenContentBlock { key, kind, .. } = self.open.remove(at);
         let native = match kind {
             OpenKind::Text => None,
             OpenKind::Redacted(block) => Some(native(&self.origin, block)),
@@ -222,16 +222,18 @@ impl Decoder {
                     words.and_then(Value::as_str).unwrap_or(""),
                 ));
             }
-            Some("max_tokens" | "model_context_window_exceeded") => self.stop = Some(Stop::Length),
-            Some("tool_use") => self.stop = Some(Stop::ToolUse),
-            Some(_) => self.stop = Some(Stop::Stop),
+            Some("max_tokens" | "model_context_window_exceeded") => {
+                self.stop = Some(StopCause::Length)
+            }
+            Some("tool_use") => self.stop = Some(StopCause::ToolUse),
+            Some(_) => self.stop = Some(StopCause::Stop),
             None => {}
         }
         Ok(())
     }
 }
 
-impl Decode for Decoder {
+impl Decode for MessagesDecoder {
     fn push(&mut self, event: SseEvent<'_>, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         if self.finished() || event.data.trim().is_empty() || event.data.trim() == "[DONE]" {
             return Ok(());
@@ -284,8 +286,8 @@ impl Counts {
     }
 
     /// The provider counts what it read from its cache, and wrote to it, apart from the input.
-    fn usage(&self) -> Usage {
-        Usage {
+    fn usage(&self) -> ModelUsage {
+        ModelUsage {
             input_tokens: self
                 .input
                 .saturating_add(self.cache_read)

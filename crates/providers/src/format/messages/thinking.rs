@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::Request;
+use crate::ModelRequest;
 use crate::format::family;
-use crate::format::history::{Said, Turn};
+use crate::format::history::{AssistantPart, HistoryTurn};
 
 /// What every model of the format can write.
 const ANSWER_TOKENS: u64 = 8_192;
@@ -17,14 +17,14 @@ const ADAPTIVE_SINCE: (u32, u32) = (4, 6);
 /// What adaptive models know; anything else is the nearest of these.
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
-pub(super) struct Plan {
+pub(super) struct ThinkingPlan {
     pub max_tokens: u64,
     pub thinking: Option<Value>,
     pub effort: Option<&'static str>,
 }
 
-pub(super) fn plan(request: &Request, turns: &[Turn<'_>]) -> Plan {
-    let plain = Plan {
+pub(super) fn plan(request: &ModelRequest, turns: &[HistoryTurn<'_>]) -> ThinkingPlan {
+    let plain = ThinkingPlan {
         max_tokens: request.max_output_tokens.unwrap_or(ANSWER_TOKENS),
         thinking: None,
         effort: None,
@@ -54,11 +54,11 @@ fn budget(effort: &str) -> Option<u64> {
     })
 }
 
-fn adaptive_plan(request: &Request, wanted: u64) -> Plan {
+fn adaptive_plan(request: &ModelRequest, wanted: u64) -> ThinkingPlan {
     let effort = request.effort.as_deref().unwrap_or("medium");
     let known = EFFORTS.into_iter().find(|known| *known == effort);
     let nearest = if wanted < 8_192 { "low" } else { "medium" };
-    Plan {
+    ThinkingPlan {
         // Thoughts count among what is written.
         max_tokens: request
             .max_output_tokens
@@ -70,10 +70,10 @@ fn adaptive_plan(request: &Request, wanted: u64) -> Plan {
 
 /// A budget below the limit, with at least a quarter left for the answer; nothing where that is
 /// less than the format takes.
-fn budget_plan(request: &Request, wanted: u64) -> Option<Plan> {
+fn budget_plan(request: &ModelRequest, wanted: u64) -> Option<ThinkingPlan> {
     let max_tokens = request.max_output_tokens.unwrap_or(ANSWER_TOKENS + wanted);
     let budget = wanted.min(max_tokens - max_tokens.div_ceil(4));
-    (budget >= BUDGET_TOKENS_MIN).then(|| Plan {
+    (budget >= BUDGET_TOKENS_MIN).then(|| ThinkingPlan {
         max_tokens,
         thinking: Some(json!({ "type": "enabled", "budget_tokens": budget })),
         effort: None,
@@ -82,12 +82,12 @@ fn budget_plan(request: &Request, wanted: u64) -> Option<Plan> {
 
 /// A turn that is in the midst of its calls goes on as it began: where it began without a thought
 /// (by another model, or before thinking was asked for), the format refuses to have one now.
-fn may_think(turns: &[Turn<'_>]) -> bool {
+fn may_think(turns: &[HistoryTurn<'_>]) -> bool {
     let last = turns.iter().rev().find_map(|turn| match turn {
-        Turn::Assistant { said, results } => Some((said, results)),
-        Turn::User(_) => None,
+        HistoryTurn::Assistant { said, results } => Some((said, results)),
+        HistoryTurn::User(_) => None,
     });
     last.is_none_or(|(said, results)| {
-        results.is_empty() || matches!(said.first(), Some(Said::Reasoning { .. }))
+        results.is_empty() || matches!(said.first(), Some(AssistantPart::Reasoning { .. }))
     })
 }

@@ -3,29 +3,29 @@
 
 use serde_json::{Value, json};
 
-use super::items::Items;
-use crate::format::blocks::{Blocks, Key, Kind};
+use super::items::OutputItems;
+use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
-use crate::{ErrorKind, Part, ProviderError, Stop, Usage};
+use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
 /// What an item counts for, so that empty ones have a limit too.
 const ITEM_BYTES: usize = 1024;
 
-pub(in crate::format) struct Decoder {
+pub(in crate::format) struct ResponsesDecoder {
     origin: String,
     seed: String,
     blocks: Blocks,
-    items: Items,
+    items: OutputItems,
     refusal: String,
 }
 
-impl Decoder {
+impl ResponsesDecoder {
     pub fn new(origin: String, seed: &str) -> Self {
         Self {
             origin,
             seed: seed.to_owned(),
             blocks: Blocks::default(),
-            items: Items::default(),
+            items: OutputItems::default(),
             refusal: String::new(),
         }
     }
@@ -45,7 +45,7 @@ impl Decoder {
                 self.part_added(value);
                 Ok(())
             }
-            "response.output_text.delta" => self.grow(value, Kind::Text, delta, out),
+            "response.output_text.delta" => self.grow(value, BlockKind::Text, delta, out),
             "response.output_text.done" => self.text_done(value, out),
             "response.refusal.delta" => {
                 self.blocks.count(delta.len())?;
@@ -55,10 +55,10 @@ impl Decoder {
             "response.refusal.done" => Err(self.refused(value["refusal"].as_str())),
             "response.reasoning_summary_part.added" => self.summary_part(value, out),
             "response.reasoning_summary_text.delta" => {
-                self.grow(value, Kind::Reasoning { summary: true }, delta, out)
+                self.grow(value, BlockKind::Reasoning { summary: true }, delta, out)
             }
             "response.reasoning_text.delta" => {
-                self.grow(value, Kind::Reasoning { summary: false }, delta, out)
+                self.grow(value, BlockKind::Reasoning { summary: false }, delta, out)
             }
             "response.function_call_arguments.delta" => self.arguments(value, delta, out),
             "response.function_call_arguments.done" => self.arguments_done(value, out),
@@ -113,7 +113,7 @@ impl Decoder {
         item: &Value,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
-        let key = self.start(at, Kind::Text, out)?;
+        let key = self.start(at, BlockKind::Text, out)?;
         self.blocks
             .settle(key, &texts(&item["content"], "output_text", ""), out)?;
         let mut parts = item["content"].as_array().into_iter().flatten();
@@ -134,7 +134,7 @@ impl Decoder {
     ) -> Result<(), ProviderError> {
         let summary = texts(&item["summary"], "summary_text", "\n\n");
         let full = texts(&item["content"], "reasoning_text", "\n\n");
-        let kind = Kind::Reasoning {
+        let kind = BlockKind::Reasoning {
             summary: full.is_empty(),
         };
         let key = self.start(at, kind, out)?;
@@ -159,7 +159,12 @@ impl Decoder {
         Ok(())
     }
 
-    fn start(&mut self, at: usize, kind: Kind, out: &mut Vec<Part>) -> Result<Key, ProviderError> {
+    fn start(
+        &mut self,
+        at: usize,
+        kind: BlockKind,
+        out: &mut Vec<Part>,
+    ) -> Result<BlockKey, ProviderError> {
         if let Some(key) = self.items[at].key {
             return Ok(key);
         }
@@ -173,10 +178,10 @@ impl Decoder {
         at: usize,
         item: &Value,
         out: &mut Vec<Part>,
-    ) -> Result<Key, ProviderError> {
+    ) -> Result<BlockKey, ProviderError> {
         let made = || format!("{}_{at}", self.seed);
         let call_id = text(item, "call_id").or_else(|| text(item, "id"));
-        let kind = Kind::Call {
+        let kind = BlockKind::Call {
             call_id: call_id.map_or_else(made, str::to_owned),
             name: item["name"].as_str().unwrap_or("").to_owned(),
         };
@@ -187,7 +192,7 @@ impl Decoder {
     fn grow(
         &mut self,
         value: &Value,
-        kind: Kind,
+        kind: BlockKind,
         delta: &str,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
@@ -214,7 +219,7 @@ impl Decoder {
             text.map_or(0, str::len) > item.part_from
         });
         match value["text"].as_str() {
-            Some(text) if !told => self.grow(value, Kind::Text, text, out),
+            Some(text) if !told => self.grow(value, BlockKind::Text, text, out),
             Some(_) | None => Ok(()),
         }
     }
@@ -222,7 +227,7 @@ impl Decoder {
     /// The parts of a summary are paragraphs.
     fn summary_part(&mut self, value: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         let at = self.found_or_new(value)?;
-        let key = self.start(at, Kind::Reasoning { summary: true }, out)?;
+        let key = self.start(at, BlockKind::Reasoning { summary: true }, out)?;
         if self.blocks.text(key).is_some_and(|text| !text.is_empty()) {
             self.blocks.grow(key, "\n\n", out)?;
         }
@@ -276,7 +281,7 @@ impl Decoder {
             .and_then(Value::as_str)
         {
             Some("content_filter") => Err(self.refused(Some("its answer was filtered"))),
-            Some("max_output_tokens") | None => self.finish(Some(Stop::Length), response, out),
+            Some("max_output_tokens") | None => self.finish(Some(StopCause::Length), response, out),
             Some(reason) => {
                 let message = format!(
                     "the provider left the answer incomplete: {}",
@@ -289,7 +294,7 @@ impl Decoder {
 
     fn finish(
         &mut self,
-        stop: Option<Stop>,
+        stop: Option<StopCause>,
         response: &Value,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
@@ -319,7 +324,7 @@ impl Decoder {
     }
 }
 
-impl Decode for Decoder {
+impl Decode for ResponsesDecoder {
     fn push(&mut self, event: SseEvent<'_>, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         if self.finished() || event.data.trim().is_empty() || event.data.trim() == "[DONE]" {
             return Ok(());
@@ -360,9 +365,9 @@ fn texts(parts: &Value, kind: &str, between: &str) -> String {
     texts.collect::<Vec<_>>().join(between)
 }
 
-fn usage(usage: &Value) -> Usage {
+fn usage(usage: &Value) -> ModelUsage {
     let of = |pointer| count(usage, pointer).unwrap_or(0);
-    Usage {
+    ModelUsage {
         input_tokens: of("/input_tokens"),
         output_tokens: of("/output_tokens"),
         cached_tokens: of("/input_tokens_details/cached_tokens"),

@@ -4,30 +4,30 @@ use std::ops::{Index, IndexMut};
 
 use serde_json::Value;
 
-use crate::format::blocks::Key;
+use crate::format::blocks::BlockKey;
 use crate::format::text;
 
 #[derive(Default)]
-pub(super) struct Items(Vec<Item>);
+pub(super) struct OutputItems(Vec<OutputItem>);
 
 /// A message, a thought, a call, or something unknown.
 #[derive(Default)]
-pub(super) struct Item {
+pub(super) struct OutputItem {
     index: Option<u64>,
     id: Option<String>,
-    pub key: Option<Key>,
+    pub key: Option<BlockKey>,
     /// Where the text of its current content part begins.
     pub part_from: usize,
     pub done: bool,
 }
 
-impl Items {
+impl OutputItems {
     /// Adds the item an event is about.
     pub fn add(&mut self, value: &Value) -> usize {
-        self.0.push(Item {
+        self.0.push(OutputItem {
             index: value["output_index"].as_u64(),
             id: id(value).map(str::to_owned),
-            ..Item::default()
+            ..OutputItem::default()
         });
         self.0.len() - 1
     }
@@ -38,7 +38,7 @@ impl Items {
         let id = id(value);
         let index = value["output_index"].as_u64();
         let by_id = id.and_then(|id| self.position(|item| item.id.as_deref() == Some(id)));
-        let open = |item: &Item| !item.done;
+        let open = |item: &OutputItem| !item.done;
         match (by_id, index) {
             (Some(at), _) => Some(at),
             (None, Some(index)) => self.position(|item| open(item) && item.index == Some(index)),
@@ -58,21 +58,21 @@ impl Items {
             .or_else(|| Some(place).filter(unnumbered))
     }
 
-    fn position(&self, fits: impl Fn(&Item) -> bool) -> Option<usize> {
+    fn position(&self, fits: impl Fn(&OutputItem) -> bool) -> Option<usize> {
         self.0.iter().rposition(fits)
     }
 }
 
-impl Index<usize> for Items {
-    type Output = Item;
+impl Index<usize> for OutputItems {
+    type Output = OutputItem;
 
-    fn index(&self, at: usize) -> &Item {
+    fn index(&self, at: usize) -> &OutputItem {
         &self.0[at]
     }
 }
 
-impl IndexMut<usize> for Items {
-    fn index_mut(&mut self, at: usize) -> &mut Item {
+impl IndexMut<usize> for OutputItems {
+    fn index_mut(&mut self, at: usize) -> &mut OutputItem {
         &mut self.0[at]
     }
 }

@@ -84,27 +84,34 @@ fn expected(name: &str) -> Outcome {
 }
 
 fn aimock(name: &str) -> Outcome {
-    let two = |input, output, ids: [Option<Native>; 2]| {
+    let two = |input, output, ids: [Option<NativeBlock>; 2]| {
         let [a, b] = ids;
         Answer(
             [
                 text(0, &BOTH),
                 call(1, "call_a", "read", &PATH_A, a),
                 call(2, "call_b", "read", &PATH_B, b),
-                finish(Stop::ToolUse, input, output),
+                finish(StopCause::ToolUse, input, output),
             ]
             .concat(),
         )
     };
     let ls = |pieces: &[&str], native, input, output| {
         let parts = call(0, "call_ls_1", "bash", pieces, native);
-        Answer([parts, finish(Stop::ToolUse, input, output)].concat())
+        Answer([parts, finish(StopCause::ToolUse, input, output)].concat())
     };
     let says = |pieces: &[&str], input, output| {
-        Answer([text(0, pieces), finish(Stop::Stop, input, output)].concat())
+        Answer([text(0, pieces), finish(StopCause::Stop, input, output)].concat())
     };
     let thinks = |thought: Vec<Part>| {
-        Answer([thought, text(1, &ANSWER_42), finish(Stop::Stop, 11, 22)].concat())
+        Answer(
+            [
+                thought,
+                text(1, &ANSWER_42),
+                finish(StopCause::Stop, 11, 22),
+            ]
+            .concat(),
+        )
     };
     let gemini_id = |id: &str| native(Wire::Gemini, json!({ "id": id }));
     match name {
@@ -169,7 +176,7 @@ fn aimock(name: &str) -> Outcome {
                     &[&PATH_B.concat()],
                     gemini_id("call_b"),
                 ),
-                finish(Stop::ToolUse, 0, 0),
+                finish(StopCause::ToolUse, 0, 0),
             ]
             .concat(),
         ),
@@ -192,10 +199,10 @@ fn aimock(name: &str) -> Outcome {
 fn llmock(name: &str) -> Outcome {
     let bash = |id: &str, pieces: &[&str], input| {
         let parts = call(0, id, "bash", pieces, None);
-        Answer([parts, finish(Stop::ToolUse, input, 6)].concat())
+        Answer([parts, finish(StopCause::ToolUse, input, 6)].concat())
     };
     let says = |pieces: &[&str], input, output| {
-        Answer([text(0, pieces), finish(Stop::Stop, input, output)].concat())
+        Answer([text(0, pieces), finish(StopCause::Stop, input, output)].concat())
     };
     match name {
         "anthropic-text.http" => bash("toolu_21dd825f414947759f176ab0", &MOCK, 7),
@@ -239,7 +246,7 @@ fn llmock(name: &str) -> Outcome {
 
 fn faults(name: &str) -> Outcome {
     let says = |pieces: &[&str], input, output| {
-        Answer([text(0, pieces), finish(Stop::Stop, input, output)].concat())
+        Answer([text(0, pieces), finish(StopCause::Stop, input, output)].concat())
     };
     let simulated = |model| [&SIMULATED[..], &[model]].concat();
     match name {

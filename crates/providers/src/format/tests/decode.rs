@@ -56,7 +56,7 @@ fn interleaved_calls_are_told_one_after_the_other() {
     let expected = [
         call(0, "a", "read", &["{\"n\":", "1}"], None),
         call(1, "b", "read", &["{\"n\":2", "}"], None),
-        finish(Stop::ToolUse, 0, 0),
+        finish(StopCause::ToolUse, 0, 0),
     ];
     assert_eq!(answer(Wire::Chat, &data), expected.concat());
 }
@@ -77,7 +77,7 @@ fn interleaved_blocks_of_messages_are_told_one_after_the_other() {
     let expected = [
         text(0, &["one", "two"]),
         text(1, &["three"]),
-        finish(Stop::Stop, 0, 0),
+        finish(StopCause::Stop, 0, 0),
     ];
     assert_eq!(answer(Wire::Messages, &data), expected.concat());
 }
@@ -92,7 +92,7 @@ fn calls_that_share_a_number_are_told_apart_by_their_ids() {
     let expected = [
         call(0, "a", "ls", &["{}"], None),
         call(1, "b", "ls", &["{}"], None),
-        finish(Stop::ToolUse, 0, 0),
+        finish(StopCause::ToolUse, 0, 0),
     ];
     let data = [whole("a"), whole("b"), chat_end("stop")];
     assert_eq!(answer(Wire::Chat, &data), expected.concat());
@@ -124,7 +124,7 @@ fn calls_without_an_id_get_one() {
         vec![empty(0, "r7_0")],
         open_call(1, "r7_1", "ls", &[]),
         vec![empty(1, "r7_1")],
-        finish(Stop::ToolUse, 0, 0),
+        finish(StopCause::ToolUse, 0, 0),
     ];
     assert_eq!(parts, expected.concat());
 }
@@ -150,7 +150,10 @@ fn a_chat_answer_ends_with_its_reason_though_nothing_follows() {
     assert_eq!(parts, text(0, &["hi"]));
     assert!(!decoder.finished());
     decoder.end(&mut parts).unwrap();
-    assert_eq!(parts, [text(0, &["hi"]), finish(Stop::Stop, 0, 0)].concat());
+    assert_eq!(
+        parts,
+        [text(0, &["hi"]), finish(StopCause::Stop, 0, 0)].concat()
+    );
     assert_eq!(error(Wire::Chat, &[said]).0, ErrorKind::CutOff);
 }
 
@@ -158,7 +161,7 @@ fn a_chat_answer_ends_with_its_reason_though_nothing_follows() {
 fn what_comes_after_the_end_is_not_heard() {
     let usage = json!({ "choices": [], "usage": { "prompt_tokens": 1, "completion_tokens": 2 } });
     let data = [chat_end("stop"), usage, chat(json!({ "content": "late" }))];
-    assert_eq!(answer(Wire::Chat, &data), finish(Stop::Stop, 1, 2));
+    assert_eq!(answer(Wire::Chat, &data), finish(StopCause::Stop, 1, 2));
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn thoughts_of_chat_have_many_names() {
     let expected = [
         thought(0, false, &["a", "b"], None),
         text(1, &["c"]),
-        finish(Stop::Length, 0, 0),
+        finish(StopCause::Length, 0, 0),
     ];
     assert_eq!(answer(Wire::Chat, &data), expected.concat());
 }
@@ -192,7 +195,7 @@ fn items_told_only_at_the_end_are_told() {
         text(1, &["hi"]),
         call(2, "c", "ls", &["{}"], None),
         vec![Part::Raw(output[3].clone())],
-        finish(Stop::ToolUse, 5, 3),
+        finish(StopCause::ToolUse, 5, 3),
     ]
     .concat();
     expected[4] = Part::TextEnd {
@@ -235,11 +238,11 @@ fn deltas_without_an_announced_item_grow_one() {
         json!({ "type": "response.output_text.done", "text": "ab" }),
         json!({ "type": "response.completed", "response": {} }),
     ];
-    let expected = [text(0, &["a", "b"]), finish(Stop::Stop, 0, 0)].concat();
+    let expected = [text(0, &["a", "b"]), finish(StopCause::Stop, 0, 0)].concat();
     assert_eq!(answer(Wire::Responses, &data), expected);
     assert_eq!(
         answer(Wire::Responses, &data[2..]),
-        [text(0, &["ab"]), finish(Stop::Stop, 0, 0)].concat()
+        [text(0, &["ab"]), finish(StopCause::Stop, 0, 0)].concat()
     );
 }
 
@@ -255,7 +258,7 @@ fn items_whose_ids_change_are_found_by_their_number() {
     ];
     assert_eq!(
         answer(Wire::Responses, &data),
-        [text(0, &["a"]), finish(Stop::Stop, 0, 0)].concat()
+        [text(0, &["a"]), finish(StopCause::Stop, 0, 0)].concat()
     );
 }
 
@@ -276,7 +279,7 @@ fn paragraphs_of_a_summary_are_kept_apart() {
     let native = native(Wire::Responses, item);
     let expected = [
         thought(0, true, &["a", "\n\n", "b"], native),
-        finish(Stop::Stop, 0, 0),
+        finish(StopCause::Stop, 0, 0),
     ];
     assert_eq!(answer(Wire::Responses, &data), expected.concat());
 }
@@ -306,7 +309,7 @@ fn what_messages_hides_comes_back_as_it_was() {
     ];
     let expected = [
         thought(0, false, &[], native(Wire::Messages, block)),
-        finish(Stop::Stop, 0, 0),
+        finish(StopCause::Stop, 0, 0),
     ];
     assert_eq!(answer(Wire::Messages, &data), expected.concat());
 }
@@ -335,7 +338,7 @@ fn signatures_of_gemini_end_their_part() {
         signed_text,
         text(3, &["b"]),
         call(4, "seed_0", "ls", &["{}"], signed),
-        finish(Stop::ToolUse, 0, 0),
+        finish(StopCause::ToolUse, 0, 0),
     ];
     assert_eq!(answer(Wire::Gemini, &data), expected.concat());
 }
@@ -346,7 +349,7 @@ fn usage_is_counted_the_same_everywhere() {
         Some(Part::Finish { usage, .. }) => *usage,
         other => panic!("{other:?}"),
     };
-    let expected = Usage {
+    let expected = ModelUsage {
         input_tokens: 100,
         output_tokens: 20,
         cached_tokens: 60,
@@ -386,7 +389,7 @@ fn usage_is_counted_the_same_everywhere() {
         json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 20 } }),
         json!({ "type": "message_stop" }),
     ];
-    let expected = Usage {
+    let expected = ModelUsage {
         cache_write_tokens: 10,
         reasoning_tokens: 0,
         ..expected
@@ -405,7 +408,7 @@ fn what_is_unknown_is_told_raw_and_between_blocks() {
     let expected = [
         text(0, &["a"]),
         vec![Part::Raw(unknown)],
-        finish(Stop::Stop, 0, 0),
+        finish(StopCause::Stop, 0, 0),
     ];
     assert_eq!(answer(Wire::Messages, &data), expected.concat());
     for wire in Wire::ALL {
@@ -425,5 +428,5 @@ fn only_deltas_that_grow_are_told() {
         json!({ "type": "content_block_stop", "index": 0 }),
         json!({ "type": "message_stop" }),
     ];
-    assert_eq!(answer(Wire::Messages, &data), finish(Stop::Stop, 0, 0));
+    assert_eq!(answer(Wire::Messages, &data), finish(StopCause::Stop, 0, 0));
 }

@@ -6,11 +6,11 @@ use serde_json::json;
 use super::*;
 use crate::format::history::NOT_RUN;
 use crate::format::{Outgoing, family};
-use crate::{Block, Image, Message, Request, ToolResult, ToolSpec, UserMessage};
+use crate::{Block, Message, MessageImage, ModelRequest, ToolResult, ToolSpec, UserMessage};
 
 /// A user with an image, a thought, a text, two calls of which one was interrupted, and the user
 /// again.
-fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Request {
+fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> ModelRequest {
     let origin = wire.origin(model(wire));
     let own = |value| Some(crate::format::native(&origin, value));
     let call = |call_id: &str, path: &str, native| Block::ToolCall {
@@ -19,7 +19,7 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Reque
         input: json!({ "path": path }),
         native,
     };
-    Request {
+    ModelRequest {
         purpose: Default::default(),
         attempts_max: None,
         model: model(wire).to_owned(),
@@ -28,11 +28,11 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Reque
             Message::User(UserMessage {
                 text: "Look.".to_owned(),
                 images: vec![
-                    Image::Data {
+                    MessageImage::Data {
                         media_type: "image/png".to_owned(),
                         base64: "aGk=".into(),
                     },
-                    Image::Url("https://example.org/a.jpg?x=1".to_owned()),
+                    MessageImage::Url("https://example.org/a.jpg?x=1".to_owned()),
                 ],
             }),
             Message::Assistant(vec![
@@ -230,11 +230,11 @@ fn gemini_whole() {
     assert_eq!(Wire::Gemini.encode(&request), expected);
 }
 
-fn ask(model: &str) -> Request {
-    Request {
+fn ask(model: &str) -> ModelRequest {
+    ModelRequest {
         model: model.to_owned(),
         messages: vec![Message::user("hi")],
-        ..Request::default()
+        ..ModelRequest::default()
     }
 }
 
@@ -258,7 +258,7 @@ fn a_bare_question_is_bare() {
 #[test]
 fn the_limit_of_chat_has_the_name_the_model_knows() {
     let limited = |model| {
-        let request = Request {
+        let request = ModelRequest {
             max_output_tokens: Some(9),
             ..ask(model)
         };
@@ -294,7 +294,7 @@ fn deepseek_gets_its_thoughts_back() {
     };
     let answer = |blocks| {
         let messages = vec![Message::user("?"), Message::Assistant(blocks)];
-        let request = Request {
+        let request = ModelRequest {
             messages,
             ..ask(model)
         };
@@ -326,7 +326,7 @@ fn thoughts_are_asked_of_models_that_have_them() {
 #[test]
 fn a_budget_is_below_the_limit() {
     let thinking = |effort: &str, limit| {
-        let request = Request {
+        let request = ModelRequest {
             effort: Some(effort.to_owned()),
             max_output_tokens: limit,
             ..ask("claude-sonnet-4-5")
@@ -350,7 +350,7 @@ fn a_budget_is_below_the_limit() {
 #[test]
 fn newer_models_of_messages_choose_their_budget() {
     let body = |model, effort: &str| {
-        let request = Request {
+        let request = ModelRequest {
             effort: Some(effort.to_owned()),
             ..ask(model)
         };
@@ -414,7 +414,7 @@ fn a_turn_that_began_without_a_thought_goes_on_without() {
 #[test]
 fn gemini_thinks_by_budget_or_by_level() {
     let config = |model, effort: Option<&str>| {
-        let request = Request {
+        let request = ModelRequest {
             effort: effort.map(str::to_owned),
             ..ask(model)
         };

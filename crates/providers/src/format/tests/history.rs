@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::format::history::{CONTINUE, NOT_RUN, OPENING};
-use crate::{Block, Message, Request, ToolResult, UserMessage};
+use crate::{Block, Message, ModelRequest, ToolResult, UserMessage};
 
 fn said(text: &str) -> Block {
     Block::Text {
@@ -31,11 +31,11 @@ fn result(call_id: &str, text: &str) -> ToolResult {
     }
 }
 
-fn request(wire: Wire, messages: Vec<Message>) -> Request {
-    Request {
+fn request(wire: Wire, messages: Vec<Message>) -> ModelRequest {
+    ModelRequest {
         model: model(wire).to_owned(),
         messages,
-        ..Request::default()
+        ..ModelRequest::default()
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::captures::{Capture, all};
 use super::*;
-use crate::{Block, Message, Request, ToolResult};
+use crate::{Block, Message, ModelRequest, ToolResult};
 
 /// Blocks start, grow and end one after the other, and nothing follows `Finish`.
 fn assert_in_order(parts: &[Part], end: &Result<(), ProviderError>) {
@@ -248,7 +248,7 @@ proptest! {
 
     #[test]
     fn any_history_alternates(messages in histories()) {
-        let request = Request { model: "claude-sonnet-4-5".to_owned(), messages: messages.clone(), ..Request::default() };
+        let request = ModelRequest { model: "claude-sonnet-4-5".to_owned(), messages: messages.clone(), ..ModelRequest::default() };
         let body = Wire::Messages.encode(&request).body;
         let mut user = true;
         for message in body["messages"].as_array().unwrap() {
@@ -259,13 +259,13 @@ proptest! {
         prop_assert!(!user, "the user speaks last");
         for wire in Wire::ALL {
             let model = model(wire).to_owned();
-            wire.encode(&Request { model, messages: messages.clone(), ..Request::default() });
+            wire.encode(&ModelRequest { model, messages: messages.clone(), ..ModelRequest::default() });
         }
     }
 
     #[test]
     fn every_call_has_its_result(messages in histories()) {
-        let request = Request { model: "m".to_owned(), messages, ..Request::default() };
+        let request = ModelRequest { model: "m".to_owned(), messages, ..ModelRequest::default() };
         let body = Wire::Chat.encode(&request).body;
         let mut waiting: Vec<Value> = Vec::new();
         for message in body["messages"].as_array().unwrap() {

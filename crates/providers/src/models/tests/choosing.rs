@@ -2,10 +2,10 @@
 
 use super::server::{Asked, Server};
 use super::{Home, models_list};
-use crate::models::{Choice, Mode, Models, Obstacle};
+use crate::models::{CredentialMode, ModelChoice, Models, Obstacle};
 use crate::rehearsal;
 
-fn named(choice: &Choice) -> (&str, &str, &str) {
+fn named(choice: &ModelChoice) -> (&str, &str, &str) {
     (&choice.provider, &choice.model, &choice.why)
 }
 
@@ -59,7 +59,10 @@ async fn a_server_on_this_machine_is_found_and_what_only_looks_like_one_is_not()
             .find(|each| each.provider == id)
             .expect("a status")
     };
-    assert_eq!((of("vllm").mode, of("vllm").verified), (Mode::ApiKey, true));
+    assert_eq!(
+        (of("vllm").mode, of("vllm").verified),
+        (CredentialMode::ApiKey, true)
+    );
     assert_eq!(of("vllm").message, "Running, no key needed: 1 model");
     assert_eq!(
         of("lmstudio").message,

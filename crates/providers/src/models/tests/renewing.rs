@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::server::{Asked, Server};
-use super::{Home, reached};
+use super::{Home, remote_provider};
 use crate::accounts::now_ms;
 use crate::accounts::tokens::unsigned;
-use crate::models::{Mode, Models};
-use crate::remote::{Access, Ticket};
+use crate::models::{CredentialMode, Models};
+use crate::remote::{Authorization, Authorizer};
 use crate::{ErrorKind, ProviderError};
 
 const CODEX: &str = "codex-cli";
@@ -41,12 +41,15 @@ async fn issuer() -> Server {
     .await
 }
 
-async fn access(models: &Models, renew: bool) -> Result<Ticket, ProviderError> {
-    reached(models, CODEX).key_ring.access(renew).await
+async fn access(models: &Models, renew: bool) -> Result<Authorization, ProviderError> {
+    remote_provider(models, CODEX)
+        .authorizer
+        .access(renew)
+        .await
 }
 
-fn bearer(ticket: &Ticket) -> String {
-    ticket.headers[0].1.expose_secret().to_owned()
+fn bearer(authorization: &Authorization) -> String {
+    authorization.headers[0].1.expose_secret().to_owned()
 }
 
 #[tokio::test]
@@ -60,9 +63,9 @@ async fn twenty_requests_of_two_processes_renew_once() {
         let models = Arc::clone(&both[number % 2]);
         requests.spawn(async move { access(&models, false).await.expect("a ticket") });
     }
-    for ticket in requests.join_all().await {
-        assert_eq!(bearer(&ticket), "Bearer at-2");
-        assert!(ticket.renewable);
+    for authorization in requests.join_all().await {
+        assert_eq!(bearer(&authorization), "Bearer at-2");
+        assert!(authorization.renewable);
     }
     assert_eq!(server.count("/oauth/token"), 1);
     let service = &home.json("auth/connections.json")["services"][CODEX];
@@ -96,8 +99,8 @@ async fn a_refused_token_is_renewed_once_by_all_who_used_it() {
         let models = Arc::clone(&one);
         refused.spawn(async move { access(&models, true).await.expect("a ticket") });
     }
-    for ticket in refused.join_all().await {
-        assert_eq!(bearer(&ticket), "Bearer at-2");
+    for authorization in refused.join_all().await {
+        assert_eq!(bearer(&authorization), "Bearer at-2");
     }
     let late = access(&one, true).await.expect("a ticket");
     assert_eq!(
@@ -176,7 +179,7 @@ async fn an_ended_sign_in_says_what_to_do_and_is_not_tried_again() {
         .expect("a status");
     assert_eq!(
         (status.mode, status.authorized, status.verified),
-        (Mode::Error, true, false)
+        (CredentialMode::Error, true, false)
     );
 }
 
@@ -248,7 +251,7 @@ async fn the_codex_cli_and_we_share_one_sign_in() {
         .iter()
         .find(|each| each.provider == CODEX)
         .expect("a status");
-    assert_eq!(status.mode, Mode::OAuth);
+    assert_eq!(status.mode, CredentialMode::OAuth);
     assert_eq!(
         models.default_model().await.why,
         "the Codex CLI is signed in"

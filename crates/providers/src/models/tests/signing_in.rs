@@ -7,10 +7,10 @@ use reqwest::Url;
 use serde_json::json;
 
 use super::server::{Asked, Server, visit};
-use super::{Home, id_token, reached};
+use super::{Home, id_token, remote_provider};
 use crate::accounts::oauth::challenge as hashed;
-use crate::models::{Challenge, Mode, Models, SignInError};
-use crate::remote::Access;
+use crate::models::{CredentialMode, Models, SignInChallenge, SignInError};
+use crate::remote::Authorizer;
 
 pub const CODEX: &str = "codex-cli";
 const BROWSER: &str = "oauth_cli";
@@ -23,7 +23,7 @@ struct Sent {
     redirect_uri: String,
 }
 
-fn sent(challenge: &Challenge) -> Sent {
+fn sent(challenge: &SignInChallenge) -> Sent {
     let url = Url::parse(challenge.url.as_deref().expect("a URL")).expect("a URL");
     let value = |name: &str| {
         let found = url.query_pairs().find(|(each, _)| each == name);
@@ -106,7 +106,7 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
         .iter()
         .find(|each| each.provider == CODEX)
         .expect("a status");
-    assert_eq!(pending.mode, Mode::OAuthPending);
+    assert_eq!(pending.mode, CredentialMode::OAuthPending);
 
     let stray = visit(&sent.back("code=good&state=other"))
         .await
@@ -132,7 +132,7 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
         .finish(CODEX, BROWSER, None)
         .await
         .expect("signed in");
-    assert_eq!(done.mode, Mode::OAuth);
+    assert_eq!(done.mode, CredentialMode::OAuth);
     assert_eq!(
         done.message,
         "Signed in to Codex (ChatGPT) as ann@example.com."
@@ -153,17 +153,20 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
         .expect("a status");
     assert_eq!(
         (status.mode, status.authorized, status.verified),
-        (Mode::OAuth, true, true)
+        (CredentialMode::OAuth, true, true)
     );
     let account = status.account.clone().expect("an account");
     assert_eq!(account.email.as_deref(), Some("ann@example.com"));
-    let ticket = reached(&models, CODEX)
-        .key_ring
+    let authorization = remote_provider(&models, CODEX)
+        .authorizer
         .access(false)
         .await
         .expect("a ticket");
-    assert_eq!(ticket.base_url, "https://chatgpt.com/backend-api/codex");
-    let names: Vec<_> = ticket
+    assert_eq!(
+        authorization.base_url,
+        "https://chatgpt.com/backend-api/codex"
+    );
+    let names: Vec<_> = authorization
         .headers
         .iter()
         .map(|(name, _)| name.as_str())
@@ -177,7 +180,7 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
             "chatgpt-account-id"
         ]
     );
-    assert!(!format!("{ticket:?} {status:?} {done:?}").contains("at-1"));
+    assert!(!format!("{authorization:?} {status:?} {done:?}").contains("at-1"));
 }
 
 #[tokio::test]
@@ -256,7 +259,7 @@ async fn what_the_browser_ended_at_can_be_pasted() {
             _ => format!(" good#{}\n", sent.state),
         };
         let done = models.finish(CODEX, BROWSER, Some(&pasted)).await;
-        assert_eq!(done.expect(form).mode, Mode::OAuth);
+        assert_eq!(done.expect(form).mode, CredentialMode::OAuth);
         let heard = waiting.await.expect("joined");
         // It may have come after the end; then there was nothing to wait for.
         if let Err(error) = heard {

@@ -7,10 +7,10 @@ use futures_util::StreamExt;
 
 use super::server::{Asked, Server};
 use super::{Home, masks, models_list};
-use crate::models::{Mode, Models, Status};
-use crate::{ErrorKind, Message, Part, Request};
+use crate::models::{CredentialMode, CredentialStatus, Models};
+use crate::{ErrorKind, Message, ModelRequest, Part};
 
-async fn status(models: &Models, verify: bool, id: &str) -> Status {
+async fn status(models: &Models, verify: bool, id: &str) -> CredentialStatus {
     let statuses = models.statuses(verify).await;
     let found = statuses.into_iter().find(|each| each.provider == id);
     found.expect("a status")
@@ -42,7 +42,7 @@ async fn a_key_is_authorized_when_saved_and_verified_when_accepted() {
     let before = status(&models, true, "openai").await;
     assert_eq!(
         (before.mode, before.authorized, before.verified),
-        (Mode::Missing, false, false)
+        (CredentialMode::Missing, false, false)
     );
     assert_eq!(
         before.message,
@@ -60,7 +60,7 @@ async fn a_key_is_authorized_when_saved_and_verified_when_accepted() {
     let saved = saved.expect("saved");
     assert_eq!(
         (saved.mode, saved.message.as_str()),
-        (Mode::ApiKey, "API key saved.")
+        (CredentialMode::ApiKey, "API key saved.")
     );
     assert!(models.connected("openai"));
     let unverified = status(&models, false, "openai").await;
@@ -74,7 +74,10 @@ async fn a_key_is_authorized_when_saved_and_verified_when_accepted() {
     );
 
     let verified = status(&models, true, "openai").await;
-    assert_eq!((verified.mode, verified.verified), (Mode::ApiKey, true));
+    assert_eq!(
+        (verified.mode, verified.verified),
+        (CredentialMode::ApiKey, true)
+    );
     assert_eq!(verified.message, "Verified: 2 models");
     let asked = &server.asked("/v1/models")[0];
     assert_eq!(
@@ -180,7 +183,7 @@ async fn a_key_for_codex_goes_to_the_api_and_not_to_chatgpt() {
         .await
         .expect("saved");
     let codex = status(&models, true, "codex-cli").await;
-    assert_eq!((codex.mode, codex.verified), (Mode::ApiKey, true));
+    assert_eq!((codex.mode, codex.verified), (CredentialMode::ApiKey, true));
     let asked = &server.asked("/v1/models")[0];
     assert_eq!(asked.header("authorization"), Some("Bearer sk-codex-1234"));
     assert_eq!(
@@ -234,8 +237,8 @@ fn where_nothing_can_be_wrong_the_catalog_is_not_read_to_say_so() {
     let read = |home: &Home| {
         let models = home.open();
         let warnings = models.warnings();
-        let desk = models.desk.as_ref().expect("a desk");
-        (desk.has_read_the_catalog(), warnings.len())
+        let remote = models.remote.as_ref().expect("remote models");
+        (remote.has_read_the_catalog(), warnings.len())
     };
     assert_eq!(read(&Home::new().set("LANG", "C")), (false, 0));
     assert_eq!(read(&Home::new().set("OPENAI_API_KEY", "sk-1")), (true, 0));
@@ -270,9 +273,12 @@ async fn a_broken_file_is_told_and_the_environment_still_works() {
     );
     assert!(models.connected("openai"));
     let google = status(&models, false, "google").await;
-    assert_eq!((google.mode, google.authorized), (Mode::Error, false));
+    assert_eq!(
+        (google.mode, google.authorized),
+        (CredentialMode::Error, false)
+    );
     let provider = models.provider("google").expect("it is in the catalog");
-    let error = first_error(provider.stream(Request::default()).await).await;
+    let error = first_error(provider.stream(ModelRequest::default()).await).await;
     assert_eq!(error.kind, ErrorKind::Auth);
     assert!(
         error.message.contains("connections.json is not a valid"),
@@ -286,7 +292,7 @@ async fn a_provider_that_is_not_connected_says_how() {
     let home = Home::new();
     let models = home.open();
     let provider = models.provider("groq").expect("it is in the catalog");
-    let error = first_error(provider.stream(Request::default()).await).await;
+    let error = first_error(provider.stream(ModelRequest::default()).await).await;
     assert_eq!(error.kind, ErrorKind::Auth);
     assert!(
         error
@@ -328,10 +334,10 @@ async fn a_server_of_ones_own_answers() {
     );
     let models = home.open();
     let provider = models.provider("mine").expect("it is in the catalog");
-    let request = Request {
+    let request = ModelRequest {
         model: "m".to_owned(),
         messages: vec![Message::user("hi")],
-        ..Request::default()
+        ..ModelRequest::default()
     };
     let parts: Vec<_> = provider
         .stream(request)

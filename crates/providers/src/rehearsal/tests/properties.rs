@@ -7,7 +7,7 @@ use super::*;
 proptest! {
     #[test]
     fn any_text_parses_or_is_refused(text in "\\PC*(\n\\PC*){0,4}") {
-        let _ = Script::parse(&text);
+        let _ = RehearsalScript::parse(&text);
     }
 
     #[test]
@@ -15,7 +15,7 @@ proptest! {
         verb in "turn|next|think|summary|say|call|repeat|raw|pause|hold|fail|usage",
         rest in "\\PC{0,20}",
     ) {
-        let _ = Script::parse(&format!("turn\n{verb} {rest}"));
+        let _ = RehearsalScript::parse(&format!("turn\n{verb} {rest}"));
     }
 
     #[test]

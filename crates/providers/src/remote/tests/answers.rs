@@ -134,7 +134,7 @@ async fn an_answer_without_its_end_marker_is_an_error_and_asked_for_once() {
 
 #[tokio::test]
 async fn silence_is_noticed_at_every_point() {
-    let stalled = Policy {
+    let stalled = RetryPolicy {
         first_byte: Duration::from_millis(60),
         idle: Duration::from_millis(60),
         ..quick()
@@ -161,7 +161,7 @@ async fn silence_is_noticed_at_every_point() {
 
 #[tokio::test]
 async fn a_slow_answer_is_not_silence() {
-    let policy = Policy {
+    let policy = RetryPolicy {
         first_byte: Duration::from_millis(150),
         idle: Duration::from_millis(150),
         ..quick()

@@ -36,12 +36,12 @@ async fn so_is_one_in_the_base_url() {
         error.message,
         "Acme (tiny): HTTP 400: what is [hidden] or [hidden]?"
     );
-    let ticket = Ticket {
+    let authorization = Authorization {
         base_url: url,
         headers: vec![("authorization".to_owned(), KEY.into())],
         renewable: false,
     };
-    let shown = format!("{ticket:?}");
+    let shown = format!("{authorization:?}");
     for secret in ["hunter22", "sesame99", KEY] {
         assert!(!shown.contains(secret), "{shown}");
     }
@@ -159,10 +159,10 @@ async fn a_failure_of_tls_is_explained_and_final() {
 async fn a_key_that_cannot_be_sent_and_a_base_url_that_is_none() {
     struct Broken(&'static str, &'static str);
     #[async_trait]
-    impl Access for Broken {
-        async fn access(&self, _renew: bool) -> Result<Ticket, ProviderError> {
+    impl Authorizer for Broken {
+        async fn access(&self, _renew: bool) -> Result<Authorization, ProviderError> {
             let headers = vec![("authorization".to_owned(), self.1.into())];
-            Ok(Ticket {
+            Ok(Authorization {
                 base_url: self.0.to_owned(),
                 headers,
                 renewable: false,
@@ -188,8 +188,8 @@ async fn a_key_that_cannot_be_sent_and_a_base_url_that_is_none() {
 async fn an_error_of_the_credential_is_told_as_it_is() {
     struct NoKey;
     #[async_trait]
-    impl Access for NoKey {
-        async fn access(&self, _renew: bool) -> Result<Ticket, ProviderError> {
+    impl Authorizer for NoKey {
+        async fn access(&self, _renew: bool) -> Result<Authorization, ProviderError> {
             Err(ProviderError::new(ErrorKind::Auth, "there is no key"))
         }
     }

@@ -23,7 +23,7 @@ async fn what_may_pass_is_tried_again_and_told() {
             vec![Step::Send(reply(status, &[("request-id", "r9")], "busy"))]
         })
         .await;
-        let policy = Policy {
+        let policy = RetryPolicy {
             backoff: Duration::from_millis(10),
             ..quick()
         };
@@ -95,7 +95,7 @@ async fn it_is_given_up_after_so_many_attempts() {
 #[tokio::test]
 async fn or_after_so_much_time() {
     let mut server = Server::saying(reply(503, &[], "down")).await;
-    let policy = Policy {
+    let policy = RetryPolicy {
         attempts_max: 1000,
         total_max: Duration::from_millis(60),
         ..quick()

@@ -156,7 +156,7 @@ async fn a_limit_that_goes_on_is_not_stormed() {
     .await;
     let remote = remote(
         &server.url(),
-        Policy {
+        RetryPolicy {
             attempts_max: 8,
             backoff: Duration::from_millis(40),
             ..quick()

@@ -37,13 +37,13 @@ async fn ask(wire: Wire, said: Vec<u8>) -> (Server, Vec<Part>, Option<ProviderEr
     install_tls();
     let server = Server::start(move |_| vec![Step::Send(said.clone()), Step::Close]).await;
     let (name, key) = wire.auth_header(KEY);
-    let access = Fixed(Ticket {
+    let access = Fixed(Authorization {
         base_url: server.url(),
         headers: vec![(name.to_owned(), key.into())],
         renewable: false,
     });
-    let provider = catalog::Provider {
-        reach: Some(Reach { wire, ..reach() }),
+    let provider = catalog::ProviderInfo {
+        endpoint: Some(ApiEndpoint { wire, ..endpoint() }),
         ..provider()
     };
     let remote = Remote::new(&provider, Arc::new(access), quick()).expect("it has a reach");
@@ -51,11 +51,11 @@ async fn ask(wire: Wire, said: Vec<u8>) -> (Server, Vec<Part>, Option<ProviderEr
     (server, parts, error)
 }
 
-struct Fixed(Ticket);
+struct Fixed(Authorization);
 
 #[async_trait]
-impl Access for Fixed {
-    async fn access(&self, _renew: bool) -> Result<Ticket, ProviderError> {
+impl Authorizer for Fixed {
+    async fn access(&self, _renew: bool) -> Result<Authorization, ProviderError> {
         Ok(self.0.clone())
     }
 }
@@ -92,7 +92,7 @@ async fn an_answer_in_every_format() {
             matches!(
                 parts.last(),
                 Some(Part::Finish {
-                    stop: Stop::Stop,
+                    stop: StopCause::Stop,
                     ..
                 })
             ),

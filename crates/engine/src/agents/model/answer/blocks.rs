@@ -148,7 +148,7 @@ impl Answer<'_> {
     pub(super) async fn finish(
         &mut self,
         whole: Whole,
-        native: Option<providers::Native>,
+        native: Option<providers::NativeBlock>,
     ) -> Result<(), SessionGone> {
         let Some(open) = self.open.take() else {
             return Ok(());
@@ -279,7 +279,7 @@ struct Said {
     call_id: String,
     name: String,
     input: serde_json::Value,
-    native: Option<providers::Native>,
+    native: Option<providers::NativeBlock>,
     problem: Option<String>,
 }
 
@@ -289,7 +289,7 @@ pub(super) enum Whole {
     No,
 }
 
-fn kept(native: &Option<providers::Native>) -> Option<Box<Native>> {
+fn kept(native: &Option<providers::NativeBlock>) -> Option<Box<Native>> {
     native.as_ref().map(|native| {
         Box::new(Native {
             origin: native.origin.clone(),

@@ -1,0 +1,256 @@
+//! The built-in catalog, and what is laid over it.
+
+use super::*;
+use crate::catalog::Price;
+use crate::rehearsal;
+
+fn environment(pairs: &[(&str, &str)]) -> Environment {
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+fn open(own: &str, pairs: &[(&str, &str)]) -> MergedCatalog {
+    MergedCatalog::open(Some(own), &environment(pairs))
+}
+
+fn base_url(merged: &MergedCatalog, id: &str) -> String {
+    let entry = merged.entry(id).expect("the provider");
+    let endpoint = entry.provider.endpoint.as_ref().expect("a reach");
+    endpoint.base_url.clone()
+}
+
+fn model_ids<'a>(merged: &'a MergedCatalog, id: &str) -> Vec<&'a str> {
+    let entry = merged.entry(id).expect("the provider");
+    entry
+        .provider
+        .models
+        .iter()
+        .map(|each| each.id.as_str())
+        .collect()
+}
+
+#[test]
+fn the_built_in_catalog_is_what_clients_expect() {
+    File::parse(BUILT_IN).expect("the built-in catalog");
+    let merged = MergedCatalog::open(None, &Environment::new());
+    assert_eq!(merged.warnings, Vec::<String>::new());
+    let first: Vec<_> = merged.entries[..4]
+        .iter()
+        .map(|each| each.provider.id.as_str())
+        .collect();
+    assert_eq!(first, ["google", "openai", "anthropic", "codex-cli"]);
+    let table: [(&str, &[&str]); 4] = [
+        (
+            "google",
+            &[
+                "gemini-3.1-pro-preview-customtools",
+                "gemini-3-flash-preview",
+                "gemini-3-pro-preview",
+                "gemini-3.1-pro-preview",
+            ],
+        ),
+        (
+            "openai",
+            &[
+                "gpt-5.2",
+                "gpt-5.2-codex",
+                "gpt-5.1",
+                "gpt-5-mini",
+                "gpt-5.2-pro",
+            ],
+        ),
+        (
+            "anthropic",
+            &[
+                "claude-opus-4-6",
+                "claude-sonnet-4-6",
+                "claude-sonnet-4-5",
+                "claude-haiku-4-5",
+            ],
+        ),
+        ("codex-cli", &["gpt-5.3-codex", "gpt-5.2-codex", "gpt-5.2"]),
+    ];
+    for (id, models) in table {
+        assert_eq!(model_ids(&merged, id), models, "{id}");
+    }
+    let methods = |id: &str| -> Vec<String> {
+        let entry = merged.entry(id).expect("the provider");
+        entry.methods.iter().map(|each| each.id.clone()).collect()
+    };
+    assert_eq!(methods("google"), ["api_key", "exa_api_key"]);
+    assert_eq!(methods("openai"), ["api_key"]);
+    assert_eq!(methods("anthropic"), ["api_key"]);
+    assert_eq!(
+        methods("codex-cli"),
+        ["oauth_cli", "oauth_device", "api_key"]
+    );
+    assert_eq!(model_ids(&merged, rehearsal::ID), rehearsal::MODELS);
+}
+
+#[test]
+fn every_built_in_entry_is_sound() {
+    let merged = MergedCatalog::open(None, &Environment::new());
+    for entry in &merged.entries {
+        let provider = &entry.provider;
+        let known = |id: &String| provider.models.iter().any(|each| each.id == *id);
+        assert!(
+            provider.small_model.as_ref().is_none_or(known),
+            "{}",
+            provider.id
+        );
+        for model in &provider.models {
+            if let Some(effort) = &model.default_effort {
+                assert!(
+                    model.efforts.contains(effort),
+                    "{}/{}",
+                    provider.id,
+                    model.id
+                );
+            }
+            let free = model
+                .price
+                .is_some_and(|price| price.input == 0 || price.output == 0);
+            assert!(
+                !free || provider.id == rehearsal::ID,
+                "{}/{}",
+                provider.id,
+                model.id
+            );
+        }
+        let keyless = provider
+            .endpoint
+            .as_ref()
+            .is_none_or(|endpoint| endpoint.keyless);
+        let key = provider
+            .endpoint
+            .as_ref()
+            .is_some_and(|endpoint| !endpoint.key_env.is_empty());
+        assert!(keyless || key, "{} has no way in", provider.id);
+    }
+}
+
+#[test]
+fn an_own_file_adds_and_overrides() {
+    let own = r#"
+        [[provider]]
+        id = "openai"
+        base_url = "https://gateway.example/v1/"
+        headers = { "X-Team" = "blue" }
+        wire = "chat"
+
+        [[provider.model]]
+        id = "gpt-5.2"
+        price = { input = 1, output = 2 }
+
+        [[provider.model]]
+        id = "gpt-next"
+        context = 10
+
+        [[provider]]
+        id = "mine"
+        base_url = "http://127.0.0.1:9/v1"
+        keyless = true
+        [[provider.model]]
+        id = "m"
+    "#;
+    let merged = open(own, &[]);
+    assert_eq!(merged.warnings, Vec::<String>::new());
+    let openai = &merged.entry("openai").expect("openai").provider;
+    let endpoint = openai.endpoint.as_ref().expect("a reach");
+    assert_eq!(endpoint.base_url, "https://gateway.example/v1");
+    assert_eq!(endpoint.wire, Wire::Chat);
+    assert_eq!(endpoint.key_env, ["OPENAI_API_KEY"]);
+    assert_eq!(endpoint.headers, [("X-Team".to_owned(), "blue".to_owned())]);
+    let changed = &openai.models[0];
+    assert_eq!(
+        changed.price,
+        Some(Price {
+            input: 1,
+            output: 2,
+            ..Price::default()
+        })
+    );
+    assert_eq!(changed.context, Some(400_000), "what is not written stays");
+    assert_eq!(
+        openai.models.last().map(|each| each.id.as_str()),
+        Some("gpt-next")
+    );
+    let mine = &merged.entry("mine").expect("mine").provider;
+    assert_eq!(
+        (mine.name.as_str(), mine.models[0].name.as_str()),
+        ("mine", "m")
+    );
+    assert!(
+        mine.models[0].price.is_none(),
+        "an unknown price is unknown"
+    );
+}
+
+#[test]
+fn a_broken_own_file_is_reported_and_the_rest_works() {
+    let merged = open("[[provider]]\nid = \"x\"\nbase_urls = 1\n", &[]);
+    assert_eq!(
+        merged.warnings,
+        [
+            "config/catalog.toml is not used: line 3: unknown key `base_urls`; did you mean \
+          `base_url`?; the built-in catalog is"
+        ]
+    );
+    assert!(merged.entry("openai").is_some());
+    let merged = open("[[provider]]\nid = \"x\"\n", &[]);
+    assert_eq!(
+        merged.warnings,
+        ["the provider x is not used: it has no base_url"]
+    );
+}
+
+#[test]
+fn the_environment_overrides_addresses_and_headers() {
+    let merged = MergedCatalog::open(
+        None,
+        &environment(&[
+            ("OPENAI_BASE_URL", "http://h:1/v1/"),
+            ("ANTHROPIC_BASE_URL", "http://h:2"),
+            ("GOOGLE_GEMINI_BASE_URL", "http://h:3"),
+            ("OLLAMA_HOST", "0.0.0.0:5"),
+            ("DRAGOMAN_GROQ_BASE_URL", "http://h:6/v1"),
+            (
+                "DRAGOMAN_CODEX_CLI_HEADERS",
+                "X-A: one\nx-b:  two: three \n",
+            ),
+            ("DRAGOMAN_CODEX_ISSUER", "http://h:7/"),
+        ]),
+    );
+    assert_eq!(merged.warnings, Vec::<String>::new());
+    assert_eq!(base_url(&merged, "openai"), "http://h:1/v1");
+    assert_eq!(base_url(&merged, "anthropic"), "http://h:2/v1");
+    assert_eq!(base_url(&merged, "google"), "http://h:3/v1beta");
+    assert_eq!(base_url(&merged, "ollama"), "http://127.0.0.1:5/v1");
+    assert_eq!(base_url(&merged, "groq"), "http://h:6/v1");
+    let codex = merged.entry("codex-cli").expect("codex");
+    assert_eq!(codex.key_base_url.as_deref(), Some("http://h:1/v1"));
+    let oauth = codex.oauth.as_ref().expect("endpoints");
+    assert_eq!(oauth.token_url, "http://h:7/oauth/token");
+    let endpoint = codex.provider.endpoint.as_ref().expect("a reach");
+    let expected = [("X-A", "one"), ("x-b", "two: three")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(endpoint.headers, expected);
+    assert!(
+        !format!("{codex:?}").contains("three"),
+        "a header is never shown"
+    );
+}
+
+#[test]
+fn a_broken_variable_is_reported_without_its_value() {
+    let merged = MergedCatalog::open(None, &environment(&[("OPENAI_BASE_URL", "sk-oops")]));
+    assert_eq!(
+        merged.warnings,
+        [
+            "openai cannot be used: OPENAI_BASE_URL is not an http URL",
+            "codex-cli cannot be used: OPENAI_BASE_URL is not an http URL",
+        ]
+    );
+}

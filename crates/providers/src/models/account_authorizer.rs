@@ -1,0 +1,151 @@
+//! What lets a request in at one provider: the credential there is, made into headers.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::accounts::renewal::{Renewal, RenewalError};
+use crate::accounts::{Accounts, Credential, Proof};
+use crate::catalog::ApiEndpoint;
+use crate::catalog::merged::CatalogEntry;
+use crate::remote::{Authorization, Authorizer};
+use crate::{ErrorKind, ProviderError};
+
+/// The credential of one provider, looked up anew for every request.
+pub struct AccountAuthorizer {
+    accounts: Arc<Accounts>,
+    entry: Arc<CatalogEntry>,
+    endpoint: ApiEndpoint,
+    renewal: Option<Arc<Renewal>>,
+}
+
+impl AccountAuthorizer {
+    pub fn new(accounts: Arc<Accounts>, entry: Arc<CatalogEntry>, endpoint: ApiEndpoint) -> Self {
+        let renewal = entry
+            .oauth
+            .clone()
+            .map(|oauth| Renewal::new(Arc::clone(&accounts), Arc::clone(&entry), oauth));
+        Self {
+            accounts,
+            entry,
+            endpoint,
+            renewal,
+        }
+    }
+
+    /// A credential that is good now, where there is one.
+    pub async fn fresh(&self, refused: bool) -> Result<Option<Credential>, RenewalError> {
+        match &self.renewal {
+            Some(renewal) => match renewal.fresh(refused).await {
+                Ok(credential) => Ok(Some(credential)),
+                Err(RenewalError::Missing) => Ok(None),
+                Err(lapse) => Err(lapse),
+            },
+            None => self
+                .accounts
+                .credential(&self.entry)
+                .map_err(|error| RenewalError::Unreadable(error.to_string())),
+        }
+    }
+
+    fn authorization(
+        &self,
+        credential: Option<Credential>,
+    ) -> Result<Authorization, ProviderError> {
+        let base_url = self.endpoint.base_url.clone();
+        let Some(credential) = credential else {
+            if !self.endpoint.keyless {
+                return Err(not_connected(&self.entry));
+            }
+            return Ok(Authorization {
+                base_url,
+                headers: Vec::new(),
+                renewable: false,
+            });
+        };
+        Ok(match credential.proof {
+            Proof::Key(key) => {
+                let (name, value) = self.endpoint.wire.auth_header(key.expose_secret());
+                Authorization {
+                    base_url: self.entry.key_base_url.clone().unwrap_or(base_url),
+                    headers: vec![(name.to_owned(), value.into())],
+                    renewable: false,
+                }
+            }
+            Proof::Tokens(tokens) => {
+                let bearer = format!("Bearer {}", tokens.access.expose_secret());
+                let mut headers = vec![("authorization".to_owned(), bearer.into())];
+                headers.extend(self.sign_in_headers(tokens.account_id));
+                Authorization {
+                    base_url,
+                    headers,
+                    renewable: true,
+                }
+            }
+        })
+    }
+
+    fn sign_in_headers(&self, account_id: Option<String>) -> Vec<(String, SecretString)> {
+        let Some(oauth) = &self.entry.oauth else {
+            return Vec::new();
+        };
+        let named = oauth.account_header.clone().zip(account_id);
+        let fixed = oauth.headers.0.clone();
+        fixed
+            .into_iter()
+            .chain(named)
+            .map(|(name, value)| (name, value.into()))
+            .collect()
+    }
+}
+
+#[async_trait]
+impl Authorizer for AccountAuthorizer {
+    async fn access(&self, renew: bool) -> Result<Authorization, ProviderError> {
+        let provider = &self.entry.provider;
+        if let Some(broken) = &self.entry.broken {
+            let message = format!("{} cannot be used: {broken}", provider.name);
+            return Err(ProviderError::new(ErrorKind::BadRequest, message));
+        }
+        let credential = self.fresh(renew).await.map_err(|lapse| match lapse {
+            RenewalError::Missing => not_connected(&self.entry),
+            RenewalError::Ended(what) => ProviderError::new(
+                ErrorKind::Auth,
+                format!(
+                    "The sign-in to {} has ended: run `dragoman auth login {}` ({what})",
+                    provider.name, provider.id
+                ),
+            ),
+            RenewalError::Unreadable(what) => ProviderError::new(
+                ErrorKind::Auth,
+                format!("{} is not connected: {what}", provider.name),
+            ),
+            RenewalError::Unavailable(what) => ProviderError::new(
+                ErrorKind::Unreachable,
+                format!("{} cannot be asked: {what}", provider.name),
+            ),
+        })?;
+        self.authorization(credential)
+    }
+}
+
+pub fn not_connected(entry: &CatalogEntry) -> ProviderError {
+    ProviderError::new(ErrorKind::Auth, how_to_connect(entry))
+}
+
+/// `OpenAI is not connected: run …, or set …`
+pub fn how_to_connect(entry: &CatalogEntry) -> String {
+    let provider = &entry.provider;
+    let variable = provider
+        .endpoint
+        .as_ref()
+        .and_then(|endpoint| endpoint.key_env.first());
+    let or_set = variable
+        .map(|name| format!(", or set {name}"))
+        .unwrap_or_default();
+    format!(
+        "{} is not connected: run `dragoman auth login {}`{or_set}",
+        provider.name, provider.id
+    )
+}

@@ -1,0 +1,124 @@
+//! What a vault says, in the words of the vocabulary.
+
+use std::path::{Component, Path, PathBuf};
+
+use checkpoints::{
+    EntryChange, EntryChangeKind, FileKind, Iteration, RestoreAction, RestoreStep, WorkProgress,
+};
+use vocabulary::{
+    Checkpoint, CheckpointId, FileChangeKind, FileIteration, FileVersion, Refusal, Timestamp,
+    Touch, Touched, Trigger,
+};
+
+use crate::limits::FILES_CHANGED_MAX;
+
+fn checkpoint(kept: &checkpoints::KeptCheckpoint) -> Checkpoint {
+    Checkpoint {
+        id: CheckpointId(kept.number),
+        at: Timestamp(kept.at),
+        trigger: match kept.trigger {
+            checkpoints::SnapshotTrigger::Automatic => Trigger::Automatic,
+            checkpoints::SnapshotTrigger::Manual => Trigger::Manual,
+        },
+        changed: kept.changed,
+        changed_from_original: kept.changed_from_original,
+        bytes: kept.bytes,
+    }
+}
+
+pub fn list(kept: &checkpoints::ThreadHistory) -> Vec<Checkpoint> {
+    kept.checkpoints.iter().map(checkpoint).collect()
+}
+
+/// The files among these changes, as many as one fact names.
+pub fn files(changes: &[EntryChange]) -> Vec<FileVersion> {
+    let is_file = |change: &&EntryChange| change.kind == FileKind::File;
+    let files = changes.iter().filter(is_file).map(|change| FileVersion {
+        path: change.path.to_string_lossy().into_owned(),
+        iteration: change.iteration,
+        size: change.size,
+        kind: match change.what {
+            EntryChangeKind::Added => FileChangeKind::Add,
+            EntryChangeKind::Modified => FileChangeKind::Update,
+            EntryChangeKind::Removed => FileChangeKind::Delete,
+        },
+    });
+    files.take(FILES_CHANGED_MAX).collect()
+}
+
+pub fn iteration(iteration: Iteration) -> FileIteration {
+    FileIteration {
+        iteration: iteration.number,
+        at: Timestamp(iteration.at),
+        size: iteration.size,
+        hash: iteration.hash,
+    }
+}
+
+pub fn touched(step: RestoreStep) -> Touched {
+    Touched {
+        path: step.path.to_string_lossy().into_owned(),
+        how: match step.how {
+            RestoreAction::Create => Touch::Create,
+            RestoreAction::Replace => Touch::Replace,
+            RestoreAction::Delete => Touch::Delete,
+            RestoreAction::Skip(why) => Touch::Skip { why },
+        },
+    }
+}
+
+pub fn progress(doing: &str, progress: WorkProgress) -> String {
+    let WorkProgress { done, total, bytes } = progress;
+    let megabytes = bytes >> 20;
+    match total {
+        Some(total) => format!("[checkpoints] {doing}: {done} of {total} files, {megabytes} MB"),
+        None => format!("[checkpoints] {doing}: {done} files, {megabytes} MB"),
+    }
+}
+
+/// A path as a client or a model gives it, from the workspace on; none if it does not lie inside.
+pub fn inside(workspace: &Path, path: &str) -> Option<PathBuf> {
+    let path = Path::new(path);
+    let path = path.strip_prefix(workspace).unwrap_or(path);
+    let mut inside = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => inside.push(name),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    let is_path =
+        !inside.as_os_str().is_empty() && !path.as_os_str().as_encoded_bytes().contains(&0);
+    is_path.then_some(inside)
+}
+
+pub fn checked_path(workspace: &Path, path: &str) -> Result<PathBuf, Refusal> {
+    inside(workspace, path)
+        .ok_or_else(|| Refusal::invalid("path", format!("{path:?} is not inside the workspace")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lie_inside_or_are_none() {
+        let check = |path: &str, expected: Option<&str>| {
+            let inside = inside(Path::new("/home/user/shop"), path);
+            assert_eq!(inside, expected.map(PathBuf::from), "{path:?}");
+        };
+        check("src/main.rs", Some("src/main.rs"));
+        check("./src//main.rs", Some("src/main.rs"));
+        check("/home/user/shop/src/main.rs", Some("src/main.rs"));
+        check("/home/user/shopping/list", None);
+        check("/home/user/shop", None);
+        check("/home/user/shop/../other", None);
+        check("../other", None);
+        check("src/../../other", None);
+        check("/etc/passwd", None);
+        check("a\0b", None);
+        check(".", None);
+        check("", None);
+    }
+}

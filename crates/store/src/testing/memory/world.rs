@@ -1,0 +1,201 @@
+//! What a memory store keeps, and the rules by which it changes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Weak;
+
+use bytes::Bytes;
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp};
+
+use super::library::Library;
+use crate::check::LogHead;
+use crate::cursor::Cursor;
+use crate::{Batch, Draft, EntryRow, Lease, Receipt, Result, StoreError, StoredEvent, ThreadPage};
+
+#[derive(Default)]
+pub(super) struct World {
+    pub(super) threads: HashMap<ThreadId, Kept>,
+    pub(super) leases: HashMap<ThreadId, Held>,
+    last_fence: u64,
+    pub(super) owners: Vec<Weak<()>>,
+    pub(super) counters: HashMap<&'static str, u64>,
+    pub(super) libraries: HashMap<TenantId, Library>,
+    pub(super) settings: HashMap<(TenantId, String), String>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    pub(super) owner: usize,
+    fence: u64,
+}
+
+pub(super) struct Kept {
+    pub(super) thread: Thread,
+    pub(super) state: Bytes,
+    pub(super) unfinished: bool,
+    pub(super) head: LogHead,
+    pub(super) events: BTreeMap<Seq, StoredEvent>,
+    pub(super) entries: BTreeMap<u64, EntryRow>,
+    pub(super) receipts: HashMap<(&'static str, String), Receipt>,
+    pub(super) drafts: Vec<Draft>,
+}
+
+impl Kept {
+    fn new(thread: Thread) -> Self {
+        Self {
+            thread,
+            state: Bytes::new(),
+            unfinished: false,
+            head: LogHead::default(),
+            events: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            receipts: HashMap::new(),
+            drafts: Vec::new(),
+        }
+    }
+
+    /// Everything here has been checked: from now on nothing fails.
+    fn take_in(&mut self, head: LogHead, batch: Batch) {
+        if let Some(thread) = batch.thread {
+            self.thread = thread;
+        }
+        self.head = head;
+        self.state = batch.state;
+        self.unfinished = batch.unfinished;
+        self.events
+            .extend(batch.events.into_iter().map(|event| (event.seq, event)));
+        self.entries
+            .extend(batch.entries.into_iter().map(|row| (row.ordinal, row)));
+        for receipt in batch.receipts {
+            let key = (receipt.kind, receipt.client_id.clone());
+            self.receipts.insert(key, receipt);
+        }
+        self.drafts
+            .retain(|draft| !batch.drafts_done.contains(&draft.item));
+    }
+}
+
+impl World {
+    pub(super) fn is_alive(&self, owner: usize) -> bool {
+        self.owners[owner].strong_count() > 0
+    }
+
+    pub(super) fn check_fence(&self, owner: usize, lease: Lease) -> Result<()> {
+        match self.leases.get(&lease.thread) {
+            Some(held) if held.fence == lease.fence && held.owner == owner => Ok(()),
+            _ => Err(StoreError::Fenced),
+        }
+    }
+
+    pub(super) fn acquire(&mut self, owner: usize, thread: ThreadId) -> Result<Lease> {
+        if let Some(held) = self.leases.get(&thread)
+            && held.owner != owner
+            && self.is_alive(held.owner)
+        {
+            return Err(StoreError::Held {
+                owner: format!("memory store {}", held.owner),
+            });
+        }
+        self.last_fence += 1;
+        let fence = self.last_fence;
+        self.leases.insert(thread, Held { owner, fence });
+        Ok(Lease { thread, fence })
+    }
+
+    pub(super) fn append(
+        &mut self,
+        owner: usize,
+        lease: Lease,
+        expected: Seq,
+        batch: Batch,
+    ) -> Result<()> {
+        self.check_fence(owner, lease)?;
+        let kept = self.threads.get(&lease.thread);
+        let head = kept.map(|kept| kept.head).unwrap_or_default();
+        let head = head.after(lease, expected, &batch)?;
+        if let Some(thread) = &batch.thread {
+            self.check_client_id(thread)?;
+        }
+        if let Some(kept) = kept {
+            check_rows(kept, &batch)?;
+        }
+        match (self.threads.get_mut(&lease.thread), &batch.thread) {
+            (Some(kept), _) => kept.take_in(head, batch),
+            (None, None) => return Err(StoreError::UnknownThread),
+            (None, Some(thread)) => {
+                let mut kept = Kept::new(thread.clone());
+                kept.take_in(head, batch);
+                self.threads.insert(lease.thread, kept);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_client_id(&self, thread: &Thread) -> Result<()> {
+        let Some(client_id) = &thread.card.client_id else {
+            return Ok(());
+        };
+        match self.by_client_id(&thread.card.tenant, client_id) {
+            Some(id) if id != thread.card.id => Err(StoreError::Taken),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn by_client_id(&self, tenant: &TenantId, client_id: &str) -> Option<ThreadId> {
+        let mut cards = self.threads.values().map(|kept| &kept.thread.card);
+        cards
+            .find(|card| card.tenant == *tenant && card.client_id.as_deref() == Some(client_id))
+            .map(|card| card.id)
+    }
+
+    pub(super) fn list(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage> {
+        let after = query.cursor.as_deref().map(Cursor::parse).transpose()?;
+        let mut found: Vec<&Thread> = self
+            .threads
+            .values()
+            .map(|kept| &kept.thread)
+            .filter(|thread| thread.card.tenant == *tenant)
+            .filter(|thread| query.archived || !thread.archived)
+            .filter(|thread| match &query.workspace {
+                Some(workspace) => thread.card.workspace == *workspace,
+                None => true,
+            })
+            .filter(|thread| match after {
+                Some(after) => sort_key(Cursor::of(thread)) > sort_key(after),
+                None => true,
+            })
+            .collect();
+        found.sort_by_key(|thread| sort_key(Cursor::of(thread)));
+        let limit = query.limit.map_or(usize::MAX, |limit| limit as usize);
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let last = found.last().filter(|_| more);
+        Ok(ThreadPage {
+            next: last.map(|thread| Cursor::of(thread).text()),
+            threads: found.into_iter().cloned().collect(),
+        })
+    }
+}
+
+/// Places and receipts are given once.
+fn check_rows(kept: &Kept, batch: &Batch) -> Result<()> {
+    for row in &batch.entries {
+        if kept.entries.contains_key(&row.ordinal) {
+            return Err(StoreError::Failed(format!(
+                "there is an entry {} already",
+                row.ordinal
+            )));
+        }
+    }
+    for receipt in &batch.receipts {
+        let key = (receipt.kind, receipt.client_id.clone());
+        if kept.receipts.contains_key(&key) {
+            return Err(StoreError::Taken);
+        }
+    }
+    Ok(())
+}
+
+/// Sorts as the list does.
+fn sort_key(cursor: Cursor) -> (std::cmp::Reverse<Timestamp>, ThreadId) {
+    (std::cmp::Reverse(cursor.updated_at), cursor.id)
+}
