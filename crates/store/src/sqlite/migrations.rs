@@ -55,8 +55,6 @@ fn taken_before_they_were_counted(transaction: &Transaction) -> rusqlite::Result
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn shape(connection: &Connection) -> Vec<String> {
