@@ -13,9 +13,11 @@ use vocabulary::{
 pub mod codex;
 pub mod cowork;
 pub mod diminuendo;
+mod frame;
 mod images;
 pub mod jsonrpc;
 pub mod pioneer;
+mod request_id;
 pub mod schemas;
 mod secret;
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -13,6 +14,7 @@ use vocabulary::{
 };
 
 use crate::limits::{SLEEP_AFTER, TURN_FACTS_PER_ROUND};
+use crate::turn::context::ReadConversation;
 use crate::turn::{FromTurn, Permits};
 use crate::{Shared, now};
 
@@ -139,6 +141,8 @@ pub struct Session {
     own_mail: mpsc::WeakSender<Mail>,
     title_asked: bool,
     seen: Arc<tools::Seen>,
+    /// What turns have read of the conversation; let go of at rest.
+    conversation: Arc<Mutex<Option<ReadConversation>>>,
     /// Boxed, because most of the time it only waits.
     checkpoints: Box<CheckpointTasks<oneshot::Sender<Outcome>>>,
     appending: Option<BoxFuture<'static, Result<(), StoreError>>>,

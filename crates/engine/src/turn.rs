@@ -143,6 +143,8 @@ pub struct Turn {
     pub history: History,
     pub meter: Arc<Meter>,
     pub steers: Arc<Steers>,
+    /// What was read of the conversation for the turn before, and then for this one.
+    pub conversation: Arc<Mutex<Option<context::ReadConversation>>>,
     /// The files its thread has read.
     pub seen: Arc<tools::Seen>,
     /// The files it changes.

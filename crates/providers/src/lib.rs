@@ -25,7 +25,8 @@ pub use models::Models;
 pub struct ModelRequest {
     pub model: String,
     pub system: String,
-    pub messages: Vec<Message>,
+    /// Shared, because each request of a conversation begins with all of the one before.
+    pub messages: Vec<Arc<Message>>,
     pub tools: Vec<ToolSpec>,
     /// How hard to think, in the catalog's words (`low`, `high`); the provider's own default when
     /// absent.

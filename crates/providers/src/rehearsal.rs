@@ -115,7 +115,7 @@ impl ScriptPosition<'_> {
             summarised: false,
         };
         for message in &request.messages {
-            match message {
+            match &**message {
                 Message::User(UserMessage { text, .. }) => {
                     let (turn, step, summarised) = match remembered(text) {
                         Some((turn, step)) => (turn, step, true),
@@ -162,10 +162,13 @@ impl ScriptPosition<'_> {
 
 /// A summary of a rehearsed conversation only says where in the script it was.
 fn summary(request: &ModelRequest) -> Act {
-    let record = request.messages.iter().find_map(|message| match message {
-        Message::User(said) => Some(said.text.as_str()),
-        Message::Assistant(_) | Message::ToolResults(_) => None,
-    });
+    let record = request
+        .messages
+        .iter()
+        .find_map(|message| match &**message {
+            Message::User(said) => Some(said.text.as_str()),
+            Message::Assistant(_) | Message::ToolResults(_) => None,
+        });
     let record = record.unwrap_or_default();
     let turn = record.matches("User: ").count();
     let since = record.rfind("User: ").map_or("", |at| &record[at..]);

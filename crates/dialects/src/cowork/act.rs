@@ -6,7 +6,7 @@ use vocabulary::{
     Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, StartTurn, ThreadId, ThreadQuery,
 };
 
-use super::asks::{RequestId, ask_frame};
+use super::asks::ask_frame;
 use super::backup::Backup;
 use super::calls::{Calls, Waiting};
 use super::connect::Slot;
@@ -22,6 +22,7 @@ use super::wire::client::{
     SetModel, UserMessage,
 };
 use super::wire::session::{Pong, ServerErrorCode, ServerErrorSource, SessionDeleted};
+use crate::request_id::RequestId;
 use crate::{Action, Variant};
 
 /// What a client sends when the user passes over a question.

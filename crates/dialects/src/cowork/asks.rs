@@ -4,53 +4,17 @@
 //! its place, so a connection has to know the asks it told. Everything else about them is the engine's.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use vocabulary::{Ask, AskFact, AskId, AskKind, Fact, OpenAsk, Question, RiskCode, ThreadFact};
 
+use super::wire::ServerEvent;
 use super::wire::conversation::{Approval as ApprovalEvent, ApprovalRiskCode, Ask as AskEvent};
-use super::wire::{ServerEvent, Shown};
 use crate::Frame;
+use crate::frame::AsText;
+use crate::request_id::RequestId;
 
 /// More than a thread has open at once; the oldest is forgotten first.
 const OPEN_ASKS_MAX: usize = 64;
-
-/// `req-7` is ask 7 or its first question, `req-7-2` its second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestId {
-    pub ask: AskId,
-    /// The place of the question, from 0.
-    pub position: u32,
-}
-
-impl RequestId {
-    pub fn first(ask: AskId) -> Self {
-        Self { ask, position: 0 }
-    }
-
-    /// Reads what `Display` wrote, and nothing else.
-    pub fn parse(text: &str) -> Option<Self> {
-        let rest = text.strip_prefix("req-")?;
-        let (ask, position) = match rest.split_once('-') {
-            Some((ask, number)) => (ask, number.parse::<u32>().ok()?.checked_sub(1)?),
-            None => (rest, 0),
-        };
-        let id = Self {
-            ask: AskId(ask.parse().ok()?),
-            position,
-        };
-        (id.to_string() == text).then_some(id)
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.position {
-            0 => write!(f, "req-{}", self.ask),
-            position => write!(f, "req-{}-{}", self.ask, u64::from(position) + 1),
-        }
-    }
-}
 
 /// The asks this connection has told and that still wait.
 #[derive(Debug, Default)]
@@ -141,7 +105,7 @@ pub fn ask_frame(session: &str, id: RequestId, question: &Question) -> Frame {
     let options = question.options.iter().map(|option| option.label.as_str());
     ServerEvent::Ask(AskEvent {
         session_id: session,
-        request_id: Shown(id),
+        request_id: AsText(id),
         question: &question.question,
         options: options.collect(),
     })
@@ -155,7 +119,7 @@ pub fn approval_frame(session: &str, ask: &Ask) -> Option<Frame> {
     };
     let event = ServerEvent::Approval(ApprovalEvent {
         session_id: session,
-        request_id: Shown(RequestId::first(ask.id)),
+        request_id: AsText(RequestId::first(ask.id)),
         command: approval.command_in_full(),
         reason: &approval.reason,
         dangerous: approval.dangerous,

@@ -9,12 +9,13 @@ use super::calls::{Calls, Waiting};
 use super::hear::repeated;
 use super::refuse::{self, error_frame};
 use super::session::{Session, send};
+use super::wire::ServerEvent;
 use super::wire::backup::{
     BackupReason, BackupStatus, CheckpointTrigger, OriginalSnapshot, SessionBackupPublicCheckpoint,
     SessionBackupPublicState, SessionBackupState, SnapshotKind,
 };
 use super::wire::session::{ServerErrorCode, ServerErrorSource};
-use super::wire::{ServerEvent, Shown};
+use crate::frame::AsText;
 use crate::{Action, Frame};
 
 /// Something a client wants done to its backup, with the id it named. Events tell the outcome.
@@ -151,7 +152,7 @@ fn state<'a>(
 
 fn checkpoint(checkpoint: &Checkpoint, compared: ComparedWith) -> SessionBackupPublicCheckpoint {
     SessionBackupPublicCheckpoint {
-        id: Shown(checkpoint.id),
+        id: AsText(checkpoint.id),
         // Counts from 1, and keeps its place when others are deleted.
         index: checkpoint.id.0,
         created_at: checkpoint.at.iso(),

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use vocabulary::{Call, ThreadId};
 
-use super::asks::RequestId;
 use super::backup::Backup;
 use super::connect::Slot;
 use super::sign_in::SignIn;
+use crate::request_id::RequestId;
 use crate::{Action, From, Tag};
 
 /// What an answer is for.

@@ -3,13 +3,14 @@
 use vocabulary::{ModelRef, Thread, ThreadCard, ThreadSettings, Timestamp, Title, TitleSource};
 
 use super::names::{ModelName, spell};
+use super::wire::ServerEvent;
 use super::wire::backup::{HealthStatus, ObservabilityHealth, ObservabilityStatus};
 use super::wire::session::{
     ConfigUpdated, PersistedSessionSummary, PublicConfig, RuntimeConfig, SessionConfig,
     SessionInfo, SessionSettings, Sessions, TitleSource as WireTitleSource,
 };
-use super::wire::{ServerEvent, Shown};
 use crate::Frame;
+use crate::frame::AsText;
 
 /// What a thread is called that nobody has named.
 const UNTITLED: &str = "New conversation";
@@ -25,7 +26,7 @@ pub fn public_config<'a>(card: &'a ThreadCard, model: &'a ModelRef) -> PublicCon
     let (provider, model) = spell(model);
     PublicConfig {
         provider,
-        model: Shown(model),
+        model: AsText(model),
         working_directory: card.directory.to_string_lossy(),
     }
 }
@@ -48,7 +49,7 @@ pub fn session_config(session: &str, settings: &ThreadSettings) -> Frame {
         config: RuntimeConfig {
             yolo: settings.auto_approve,
             observability_enabled: settings.observability,
-            sub_agent_model: Shown(sub_agent_model),
+            sub_agent_model: AsText(sub_agent_model),
             max_steps: settings.max_steps,
         },
     })
@@ -79,7 +80,7 @@ pub fn session_info(
         created_at: card.created_at.iso(),
         updated_at: updated_at.iso(),
         provider,
-        model: Shown(model),
+        model: AsText(model),
     })
     .frame()
 }
@@ -130,7 +131,7 @@ fn summary(thread: &Thread) -> PersistedSessionSummary<'_> {
         session_id: thread.card.id.to_string(),
         title: title(&thread.title),
         provider,
-        model: Shown(model),
+        model: AsText(model),
         created_at: thread.card.created_at.iso(),
         updated_at: thread.updated_at.iso(),
         message_count: thread.message_count,

@@ -17,7 +17,7 @@ use super::wire::ServerEvent;
 use super::wire::client::{AnswerValue, Answers, ClientMessage};
 use super::wire::parts::ErrorCode;
 use super::{Diminuendo, Form, authenticated, refuse};
-use crate::cowork::asks::RequestId;
+use crate::request_id::RequestId;
 use crate::{Action, Cx};
 
 /// How many sessions one connection may be in.

@@ -10,7 +10,7 @@ use super::files;
 use super::wire::ServerEvent;
 use super::wire::parts::SessionStatus;
 use crate::Frame;
-use crate::cowork::wire::frame;
+use crate::frame::frame;
 
 mod asks;
 mod stream;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Frame;
-use crate::cowork::wire::frame;
+use crate::frame::frame;
 
 pub mod client;
 pub mod event;

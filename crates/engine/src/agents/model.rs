@@ -66,7 +66,7 @@ async fn drive(turn: &Arc<Turn>, start: Start) -> Result<TurnEnd, SessionGone> {
         }
     }
     talk.messages
-        .extend(loaded.held.into_iter().map(Message::User));
+        .extend(loaded.held.into_iter().map(Message::User).map(Arc::new));
     talk.go_on().await
 }
 
@@ -74,7 +74,7 @@ async fn drive(turn: &Arc<Turn>, start: Start) -> Result<TurnEnd, SessionGone> {
 struct Talk<'a> {
     turn: &'a Arc<Turn>,
     provider: Arc<dyn Provider>,
-    messages: Vec<Message>,
+    messages: Vec<Arc<Message>>,
     /// How many of the messages the model has counted, and how many tokens it counted.
     counted: usize,
     context_tokens: u64,
@@ -123,7 +123,7 @@ impl Talk<'_> {
         for input in steers {
             let said = context::user_message(input, sees);
             self.told.steer(self.step - 1, said.clone());
-            self.messages.push(Message::User(said));
+            self.messages.push(Arc::new(Message::User(said)));
         }
     }
 
@@ -195,7 +195,8 @@ impl Talk<'_> {
         })
         .await?;
         if !answered.blocks.is_empty() {
-            self.messages.push(Message::Assistant(answered.blocks));
+            let answer = Message::Assistant(answered.blocks);
+            self.messages.push(Arc::new(answer));
         }
         self.counted = self.messages.len();
         self.context_tokens = usage.total_tokens();
@@ -269,7 +270,7 @@ pub fn effort(turn: &Turn, model: &ModelRef) -> Option<String> {
     }
 }
 
-fn request(turn: &Turn, messages: &[Message]) -> ModelRequest {
+fn request(turn: &Turn, messages: &[Arc<Message>]) -> ModelRequest {
     let permits = turn.permits.borrow();
     let settings = &permits.settings;
     ModelRequest {

@@ -60,7 +60,7 @@ pub async fn run(
         agent,
         model,
         provider,
-        messages: vec![Message::user(task)],
+        messages: vec![Arc::new(Message::user(task))],
     };
     match work.go_on().await {
         Ok(outcome) => outcome,
@@ -85,7 +85,7 @@ struct Work<'a> {
     agent: SubAgent,
     model: ModelRef,
     provider: Arc<dyn Provider>,
-    messages: Vec<Message>,
+    messages: Vec<Arc<Message>>,
 }
 
 impl Work<'_> {
@@ -112,7 +112,8 @@ impl Work<'_> {
             if !said.is_empty() {
                 last = said;
             }
-            self.messages.push(Message::Assistant(answered.blocks));
+            self.messages
+                .push(Arc::new(Message::Assistant(answered.blocks)));
             if answered.calls.is_empty() {
                 return Ok(Ok(last));
             }

@@ -82,7 +82,7 @@ async fn ask(shared: &Shared, model: ModelRef, said: String) -> Option<Titled> {
     let request = ModelRequest {
         model: model.model.clone(),
         system: prompts::TITLE.to_owned(),
-        messages: vec![Message::user(said)],
+        messages: vec![Arc::new(Message::user(said))],
         purpose: RequestPurpose::Title,
         ..ModelRequest::default()
     };

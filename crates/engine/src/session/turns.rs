@@ -93,6 +93,7 @@ impl Session {
             },
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
+            conversation: Arc::clone(&self.conversation),
             seen: Arc::clone(&self.seen),
             writes: Arc::clone(&writes),
             permits: self.permits.subscribe(),

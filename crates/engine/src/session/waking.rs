@@ -107,6 +107,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         own_mail,
         title_asked: false,
         seen: Arc::default(),
+        conversation: Arc::default(),
         checkpoints,
         appending: None,
         list_row_sent: false,

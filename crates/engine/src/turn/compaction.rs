@@ -1,6 +1,8 @@
 //! Compaction: a conversation that no longer fits is, for the model, replaced by a summary of it.
 //! It happens at most once in a turn, so it can never go round in circles.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt;
 use providers::{
     Block, ErrorKind, Message, ModelRequest, Part, Provider, ProviderError, RequestPurpose,
@@ -30,7 +32,7 @@ pub fn is_due(tokens: u64, limit: Option<u64>) -> bool {
 }
 
 /// About how many tokens these messages are.
-pub fn estimate(messages: &[Message]) -> u64 {
+pub fn estimate(messages: &[Arc<Message>]) -> u64 {
     let tokens = |message: &Message| {
         let pictures = match message {
             Message::User(said) => said.images.len() as u64,
@@ -38,7 +40,7 @@ pub fn estimate(messages: &[Message]) -> u64 {
         };
         record(message, None).len() as u64 / BYTES_PER_TOKEN + pictures * TOKENS_PER_PICTURE
     };
-    messages.iter().map(tokens).sum()
+    messages.iter().map(|message| tokens(message)).sum()
 }
 
 /// How a compaction came out.
@@ -53,7 +55,7 @@ pub enum Compacted {
 pub async fn compact(
     turn: &Turn,
     provider: &dyn Provider,
-    messages: &[Message],
+    messages: &[Arc<Message>],
     tag: StreamTag,
     tokens_before: u64,
 ) -> Result<Compacted, SessionGone> {
@@ -61,7 +63,7 @@ pub async fn compact(
     let request = ModelRequest {
         model: turn.model.model.clone(),
         system: prompts::SUMMARY.to_owned(),
-        messages: vec![Message::user(excerpt(messages, room(limit)))],
+        messages: vec![Arc::new(Message::user(excerpt(messages, room(limit))))],
         purpose: RequestPurpose::Summary,
         ..ModelRequest::default()
     };
@@ -141,7 +143,7 @@ fn room(limit: Option<u64>) -> usize {
 }
 
 /// The conversation as a record to be read, the oldest left out where it is too long.
-fn excerpt(messages: &[Message], room: usize) -> String {
+fn excerpt(messages: &[Arc<Message>], room: usize) -> String {
     let mut kept = Vec::new();
     let mut bytes = 0;
     for message in messages.iter().rev() {
@@ -230,7 +232,8 @@ mod tests {
             Message::user("old ".repeat(100)),
             Message::user("newer"),
             Message::user("newest"),
-        ];
+        ]
+        .map(Arc::new);
         let text = excerpt(&messages, 60);
         assert!(text.starts_with("[what was said before"), "{text}");
         assert!(text.contains("User: newer\n") && text.ends_with("User: newest\n\n"));

@@ -14,7 +14,7 @@ use crate::limits::{CONTEXT_MESSAGES_MAX, CONTEXT_RESULT_BYTES_MAX};
 
 /// A conversation as the log has it.
 pub struct Loaded {
-    pub messages: Vec<Message>,
+    pub messages: Vec<Arc<Message>>,
     /// How many of the messages the model had read or written when it last counted its tokens.
     pub counted: usize,
     /// Said to the running turn while its newest step was under way: they come after the results
@@ -27,7 +27,7 @@ pub struct Loaded {
 }
 
 /// What the user said to one turn; it outlives a summary of the conversation.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Told {
     /// The pictures of its input; the text is in the summary.
     images: Vec<providers::MessageImage>,
@@ -41,7 +41,7 @@ impl Told {
     }
 
     /// The conversation at this step once a summary stands for it.
-    pub fn after(&self, summary: String, step: u32) -> Vec<Message> {
+    pub fn after(&self, summary: String, step: u32) -> Vec<Arc<Message>> {
         let first = UserMessage {
             text: summary,
             images: self.images.clone(),
@@ -49,31 +49,45 @@ impl Told {
         let heard = self.steers.iter().filter(|(after, _)| *after < step);
         std::iter::once(first)
             .chain(heard.map(|(_, said)| said.clone()))
-            .map(Message::User)
+            .map(|said| Arc::new(Message::User(said)))
             .collect()
     }
 }
 
+/// A conversation as far as it was read for a turn, so that the next one need not read it again.
+pub struct ReadConversation {
+    from_ordinal: u64,
+    next_ordinal: u64,
+    reading: Reading,
+}
+
 /// Reads the conversation, the running turn's input last.
 pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
+    let sees = sees(turn);
     let newest = turn.history.message_count;
     let oldest = newest.saturating_sub(CONTEXT_MESSAGES_MAX);
-    let rows = turn
-        .shared
-        .store
-        .entries(
-            turn.card.id,
-            turn.history.from_ordinal,
-            oldest..u64::MAX,
-            u32::MAX,
-        )
+    let from_ordinal = turn.history.from_ordinal;
+    let fits = |read: &ReadConversation| {
+        oldest == 0 && read.from_ordinal == from_ordinal && read.reading.sees == sees
+    };
+    let known = turn.conversation.lock().take().filter(fits);
+    let mut read = known.unwrap_or_else(|| ReadConversation {
+        from_ordinal,
+        next_ordinal: from_ordinal,
+        reading: Reading::new(sees),
+    });
+    let store = &turn.shared.store;
+    let rows = store.entries(turn.card.id, read.next_ordinal, oldest..u64::MAX, u32::MAX);
+    let rows = rows
         .await
         .map_err(|error| Refusal::new(Why::Storage, error.to_string()))?;
-    let mut reading = Reading::new(sees(turn));
-    for (_, stored) in &rows {
-        reading.add(codec::decode(stored)?);
+    for (row, stored) in &rows {
+        read.reading.add(codec::decode(stored)?);
+        read.next_ordinal = row.ordinal + 1;
     }
-    Ok(reading.finish())
+    let loaded = read.reading.clone().finish();
+    *turn.conversation.lock() = Some(read);
+    Ok(loaded)
 }
 
 /// Whether pictures can be shown to the turn's model: not where it is known to be blind.
@@ -86,8 +100,9 @@ pub fn sees(turn: &Turn) -> bool {
 }
 
 /// A conversation as it is read back.
+#[derive(Clone)]
 struct Reading {
-    messages: Vec<Message>,
+    messages: Vec<Arc<Message>>,
     /// Said while a step was under way: the model reads it after the results of that step.
     held: Vec<(u32, UserMessage)>,
     told: Told,
@@ -158,7 +173,7 @@ impl Reading {
                     images: said.images.clone(),
                     steers: Vec::new(),
                 };
-                self.messages.push(Message::User(said));
+                self.messages.push(Arc::new(Message::User(said)));
             }
             TurnFact::Steered {
                 input, after_step, ..
@@ -217,27 +232,30 @@ impl Reading {
             let heard = self
                 .held
                 .extract_if(.., |(after, _)| *after < tag.step)
-                .map(|(_, said)| Message::User(said));
+                .map(|(_, said)| Arc::new(Message::User(said)));
             self.messages.extend(heard);
             self.step = step;
             self.before_step = self.messages.len();
             // An answer of its own, even where the last message was an answer too.
-            self.messages.push(Message::Assistant(Vec::new()));
+            self.messages.push(Arc::new(Message::Assistant(Vec::new())));
         }
     }
 
     /// A turn is over: what it has not heard is read by the next one.
     fn release(&mut self) {
-        let held = self.held.drain(..).map(|(_, said)| Message::User(said));
+        let held = self
+            .held
+            .drain(..)
+            .map(|(_, said)| Arc::new(Message::User(said)));
         self.messages.extend(held);
     }
 
     fn finish(mut self) -> Loaded {
         // A window that starts in the middle must not start with results nobody asked for.
-        let is_user = |message: &Message| matches!(message, Message::User(_));
+        let is_user = |message: &Arc<Message>| matches!(**message, Message::User(_));
         let start = self.messages.iter().position(is_user).unwrap_or(0);
         self.messages.drain(..start);
-        let is_answer = |message: &Message| matches!(message, Message::Assistant(_));
+        let is_answer = |message: &Arc<Message>| matches!(**message, Message::Assistant(_));
         let last_answer = self.messages.iter().rposition(is_answer);
         Loaded {
             counted: last_answer.map_or(0, |last| last + 1),
@@ -263,12 +281,12 @@ fn written(body: Item) -> Block {
 }
 
 /// Calls made together end in any order; the model reads their results in the order of the calls.
-fn in_order_of_calls(messages: &mut [Message]) {
-    let [
-        ..,
-        Message::Assistant(blocks),
-        Message::ToolResults(results),
-    ] = messages
+fn in_order_of_calls(messages: &mut [Arc<Message>]) {
+    let [.., answer, results] = messages else {
+        return;
+    };
+    let (Message::Assistant(blocks), Message::ToolResults(results)) =
+        (&**answer, Arc::make_mut(results))
     else {
         return;
     };
@@ -315,20 +333,20 @@ fn given_back(native: Option<Box<Native>>) -> Option<providers::NativeBlock> {
     })
 }
 
-pub fn add_block(messages: &mut Vec<Message>, block: Block) {
-    match messages.last_mut() {
+pub fn add_block(messages: &mut Vec<Arc<Message>>, block: Block) {
+    match messages.last_mut().map(Arc::make_mut) {
         Some(Message::Assistant(blocks)) => blocks.push(block),
         Some(Message::User(_) | Message::ToolResults(_)) | None => {
-            messages.push(Message::Assistant(vec![block]));
+            messages.push(Arc::new(Message::Assistant(vec![block])));
         }
     }
 }
 
-pub fn add_result(messages: &mut Vec<Message>, result: ToolResult) {
-    match messages.last_mut() {
+pub fn add_result(messages: &mut Vec<Arc<Message>>, result: ToolResult) {
+    match messages.last_mut().map(Arc::make_mut) {
         Some(Message::ToolResults(results)) => results.push(result),
         Some(Message::User(_) | Message::Assistant(_)) | None => {
-            messages.push(Message::ToolResults(vec![result]));
+            messages.push(Arc::new(Message::ToolResults(vec![result])));
         }
     }
 }

@@ -115,9 +115,9 @@ async fn steps_of_a_turn_are_asked_for_in_the_same_words() {
         panic!("not two steps")
     };
     assert_eq!(first.effort, effort);
-    let mut same = second.clone();
+    let mut same = (**second).clone();
     same.messages.truncate(1);
-    assert_eq!(*first, same, "all but the messages is the same");
+    assert_eq!(**first, same, "all but the messages is the same");
     assert_eq!(first.cache_key, Some(thread.to_string()));
 }
 

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use providers::catalog::{self, Model, ModelCatalog, Price};
 use providers::format::Wire;
 use providers::{
-    ErrorKind, ModelRequest, ModelUsage, NativeBlock, Part, PartStream, Provider, ProviderError,
-    RequestPurpose, StopCause,
+    ErrorKind, Message, ModelRequest, ModelUsage, NativeBlock, Part, PartStream, Provider,
+    ProviderError, RequestPurpose, StopCause,
 };
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
@@ -232,11 +232,12 @@ impl Puppet {
     }
 
     /// What was asked so far, in order.
-    pub fn requests(&self) -> Vec<ModelRequest> {
-        self.memory.lock().requests.clone()
+    pub fn requests(&self) -> Vec<Asked> {
+        let requests = self.memory.lock().requests.clone();
+        requests.into_iter().map(Asked::new).collect()
     }
 
-    pub fn requests_for(&self, purpose: RequestPurpose) -> Vec<ModelRequest> {
+    pub fn requests_for(&self, purpose: RequestPurpose) -> Vec<Asked> {
         let mut requests = self.requests();
         requests.retain(|request| request.purpose == purpose);
         requests
@@ -396,5 +397,30 @@ pub fn big() -> Model {
         id: BIG.to_owned(),
         price: Some(price()),
         ..Model::default()
+    }
+}
+
+/// A request, with its messages as they are read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    request: ModelRequest,
+    pub messages: Vec<Message>,
+}
+
+impl Asked {
+    fn new(request: ModelRequest) -> Self {
+        let messages = request.messages.iter();
+        Self {
+            messages: messages.map(|message| (**message).clone()).collect(),
+            request,
+        }
+    }
+}
+
+impl std::ops::Deref for Asked {
+    type Target = ModelRequest;
+
+    fn deref(&self) -> &ModelRequest {
+        &self.request
     }
 }

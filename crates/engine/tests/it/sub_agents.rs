@@ -43,7 +43,7 @@ fn tools_of(request: &ModelRequest) -> Vec<&str> {
 
 /// The result that a sub-agent's own model reads last.
 fn last_result(request: &ModelRequest) -> &providers::ToolResult {
-    match request.messages.last() {
+    match request.messages.last().map(|message| &**message) {
         Some(Message::ToolResults(results)) => results.last().expect("a result"),
         other => panic!("no result: {other:?}"),
     }

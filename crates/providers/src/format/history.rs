@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -82,7 +83,7 @@ pub(super) fn turns(request: &ModelRequest, wire: Wire) -> Vec<HistoryTurn<'_>> 
         turns: Vec::new(),
     };
     for (at, message) in request.messages.iter().enumerate() {
-        match message {
+        match &**message {
             Message::User(user) => reader.user(pieces(user)),
             Message::Assistant(blocks) => reader.assistant(blocks, &request.messages[at + 1..]),
             // They were read with the message whose calls they answer.
@@ -117,7 +118,7 @@ impl<'a> HistoryBuilder<'a> {
         }
     }
 
-    fn assistant(&mut self, blocks: &'a [Block], after: &'a [Message]) {
+    fn assistant(&mut self, blocks: &'a [Block], after: &'a [Arc<Message>]) {
         let mut said = Vec::new();
         let mut results = Vec::new();
         for block in blocks {
@@ -201,11 +202,11 @@ impl<'a> HistoryBuilder<'a> {
 }
 
 /// The result of a call: up to the next message of the model, the first that names it.
-fn result_of<'a>(call_id: &str, after: &'a [Message]) -> Option<&'a ToolResult> {
+fn result_of<'a>(call_id: &str, after: &'a [Arc<Message>]) -> Option<&'a ToolResult> {
     after
         .iter()
-        .take_while(|message| !matches!(message, Message::Assistant(_)))
-        .filter_map(|message| match message {
+        .take_while(|message| !matches!(***message, Message::Assistant(_)))
+        .filter_map(|message| match &**message {
             Message::ToolResults(results) => Some(results),
             Message::User(_) | Message::Assistant(_) => None,
         })

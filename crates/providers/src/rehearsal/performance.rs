@@ -295,7 +295,8 @@ fn words_of(request: &ModelRequest) -> u64 {
         Message::Assistant(blocks) => blocks.iter().map(words_of_block).sum(),
         Message::ToolResults(results) => results.iter().map(|result| words_in(&result.text)).sum(),
     };
-    request.messages.iter().map(of_message).sum()
+    let messages = request.messages.iter();
+    messages.map(|message| of_message(message)).sum()
 }
 
 fn words_of_block(block: &Block) -> u64 {

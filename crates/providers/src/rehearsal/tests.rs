@@ -22,7 +22,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
     });
     ModelRequest {
         model: MODELS[0].to_owned(),
-        messages,
+        messages: messages.into_iter().map(std::sync::Arc::new).collect(),
         tools: tools.to_vec(),
         ..ModelRequest::default()
     }

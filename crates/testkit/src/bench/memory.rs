@@ -82,9 +82,22 @@ pub async fn turns(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let turns = bench.count(1_000, 200);
     let mut socket = Socket::connect(server.port()).await?;
     socket.settled().await?;
+    let mut took = Vec::with_capacity(turns);
     for _ in 0..turns {
+        let started = Instant::now();
         one_echo(&mut socket).await?;
+        took.push(started.elapsed());
     }
+    // A conversation must not make its own turns dearer.
+    let some = (turns / 10).max(1);
+    let (first, last) = (median(&took[..some]), median(&took[turns - some..]));
+    let row = Row::new(
+        format!("echo turn after {turns} turns, beside the first"),
+        "times",
+        last / first,
+    );
+    let note = format!("{:.2} ms, {:.2} at first", last * 1e3, first * 1e3);
+    table.add(row.floor(Bound::Below(1.3)).note(note));
     bench.rest(AT_REST).await;
     let grown = (server.resident_kib()? - before) / KIB_PER_MIB;
     let row = Row::new(
@@ -139,4 +152,10 @@ pub async fn many_turns(bench: &Bench, table: &mut Table) -> anyhow::Result<()> 
     )));
     drop(held);
     Ok(())
+}
+
+fn median(times: &[Duration]) -> f64 {
+    let mut seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
 }

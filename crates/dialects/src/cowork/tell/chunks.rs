@@ -7,9 +7,10 @@ use vocabulary::{
 use super::Raw;
 use crate::Frame;
 use crate::cowork::names::spell;
+use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::ModelStreamChunk;
 use crate::cowork::wire::part::{Part, RawPart};
-use crate::cowork::wire::{self, ServerEvent, Shown};
+use crate::frame::{AsText, frame};
 
 /// What the chunks of a fact have in common.
 #[derive(Clone, Copy)]
@@ -58,12 +59,12 @@ impl<'a> Chunks<'a> {
             turn_id: self.tag.turn.as_str(),
             index,
             provider,
-            model: Shown(model),
+            model: AsText(model),
             part_type,
             part,
             raw_part,
         });
-        wire::frame(&event, payload_bytes)
+        frame(&event, payload_bytes)
     }
 }
 

@@ -4,9 +4,10 @@ use vocabulary::{Ask, AskId, AskKind, Closing, Question};
 
 use super::chunks::Chunks;
 use crate::Frame;
-use crate::cowork::asks::{RequestId, approval_frame, ask_frame};
-use crate::cowork::wire::Shown;
+use crate::cowork::asks::{approval_frame, ask_frame};
 use crate::cowork::wire::part::Part;
+use crate::frame::AsText;
+use crate::request_id::RequestId;
 
 pub fn opened(chunks: Chunks<'_>, ask: &Ask) -> Vec<Frame> {
     let id = RequestId::first(ask.id);
@@ -17,7 +18,7 @@ pub fn opened(chunks: Chunks<'_>, ask: &Ask) -> Vec<Frame> {
         }
         AskKind::Approval(_) => {
             let request = chunks.first(Part::ToolApprovalRequest {
-                approval_id: Shown(id),
+                approval_id: AsText(id),
                 tool_call_id: &ask.call.call_id,
                 tool_name: &ask.call.name,
             });

@@ -6,18 +6,18 @@ use vocabulary::{Growth, Item, Opening, ReasoningKind, StopReason, Usage};
 use super::chunks::Chunks;
 use crate::Frame;
 use crate::cowork::names::spell;
-use crate::cowork::wire::Shown;
 use crate::cowork::wire::conversation::ReasoningMode;
 use crate::cowork::wire::part::{
     ContentId, FinishReason, Part, Request, Response, Usage as WireUsage,
 };
+use crate::frame::AsText;
 
 pub fn step_started(chunks: Chunks<'_>) -> Vec<Frame> {
     let (provider, model) = spell(&chunks.tag.model);
     let start_step = Part::StartStep {
         step_number: chunks.tag.step,
         request: Request {
-            model: Shown(model),
+            model: AsText(model),
             provider,
         },
     };
@@ -64,7 +64,7 @@ fn finish_step<'a>(chunks: Chunks<'_>, reason: FinishReason, usage: Usage) -> Pa
 }
 
 pub fn started(chunks: Chunks<'_>, content: u32, opening: &Opening) -> Vec<Frame> {
-    let id = Shown(ContentId(content));
+    let id = AsText(ContentId(content));
     vec![chunks.first(match opening {
         Opening::Text => Part::TextStart { id },
         Opening::Reasoning(kind) => Part::ReasoningStart {
@@ -80,7 +80,7 @@ pub fn started(chunks: Chunks<'_>, content: u32, opening: &Opening) -> Vec<Frame
 
 /// The hot path: written from what the event holds, into memory taken once.
 pub fn grew(chunks: Chunks<'_>, content: u32, growth: &Growth, delta: &str) -> Vec<Frame> {
-    let id = Shown(ContentId(content));
+    let id = AsText(ContentId(content));
     let part = match growth {
         Growth::Text => Part::TextDelta { id, text: delta },
         Growth::Reasoning(kind) => Part::ReasoningDelta {
@@ -94,7 +94,7 @@ pub fn grew(chunks: Chunks<'_>, content: u32, growth: &Growth, delta: &str) -> V
 }
 
 pub fn finished(chunks: Chunks<'_>, content: u32, body: &Item) -> Vec<Frame> {
-    let id = Shown(ContentId(content));
+    let id = AsText(ContentId(content));
     vec![chunks.first(match body {
         Item::AgentMessage { .. } => Part::TextEnd { id },
         Item::Reasoning { kind, .. } => Part::ReasoningEnd {

@@ -5,9 +5,10 @@ use vocabulary::{SubAgent, ToolCall, ToolOutcome, ToolOutput};
 
 use super::chunks::Chunks;
 use crate::Frame;
+use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::Log;
 use crate::cowork::wire::part::{Output, Part};
-use crate::cowork::wire::{self, ServerEvent};
+use crate::frame::frame;
 
 /// How much of a call's input or output, or of an error, a log line shows.
 const LOGGED_CHARS_MAX: usize = 4000;
@@ -105,7 +106,7 @@ fn log_json(
     (arrow, tool): (&str, &str),
     value: &impl Serialize,
 ) -> Frame {
-    let json = shortened(wire::frame(value, 0));
+    let json = shortened(frame(value, 0));
     let line = match agent {
         Some(SubAgent { kind, .. }) => format!("[sub:{kind}] {arrow} {tool} {json}"),
         None => format!("{arrow} {tool} {json}"),

@@ -9,7 +9,7 @@ use vocabulary::{
 };
 
 use super::super::act::SKIPPED;
-use super::super::asks::{OpenAsks, RequestId};
+use super::super::asks::OpenAsks;
 use super::super::backup::{self, Backup, ComparedWith};
 use super::super::names::{ProviderName, parse, spell};
 use super::super::tell::turn::user_message;
@@ -17,6 +17,7 @@ use super::calls::{Calls, Wanted};
 use super::connect::Connecting;
 use super::hear;
 use super::wire::{ClientMessage, ServerEvent, config, error};
+use crate::request_id::RequestId;
 use crate::{Action, Frame};
 
 pub struct Session {

@@ -5,12 +5,13 @@ use vocabulary::{
     ToolEvent, ToolFact, TurnFact, TurnOutcome,
 };
 
-use super::super::asks::{RequestId, ask_frame};
+use super::super::asks::ask_frame;
 use super::super::backup::{self, ComparedWith};
 use super::super::tell::turn::{self, Said, completed};
 use super::super::tell::{notes, prompts, thread, tools};
 use super::wire::{ServerEvent, approval, busy, config, error};
 use crate::Frame;
+use crate::request_id::RequestId;
 
 pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
     let mut buffer = [0; 36];

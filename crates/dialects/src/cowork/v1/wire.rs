@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vocabulary::{Ask, AskKind, ModelRef, ThreadCard};
 
-use super::super::asks::RequestId;
 use super::super::names::{ModelName, spell};
 use super::super::wire::client::Secret;
-use super::super::wire::{Shown, backup, conversation, frame};
+use super::super::wire::{backup, conversation};
 use crate::Frame;
+use crate::frame::{AsText, frame};
+use crate::request_id::RequestId;
 
 /// Type Definitions: ProviderName. The two that protocol 7 has no name for.
 pub const CLI_PROVIDERS: [&str; 2] = ["gemini-cli", "claude-code"];
@@ -74,7 +75,7 @@ pub enum ServerEvent<'a> {
     },
     Approval {
         session_id: &'a str,
-        request_id: Shown<RequestId>,
+        request_id: AsText<RequestId>,
         command: Cow<'a, str>,
         dangerous: bool,
         /// Why it is asked: an addition of ours.
@@ -128,7 +129,7 @@ impl ServerEvent<'_> {
 #[serde(rename_all = "camelCase")]
 pub struct ConfigSubset<'a> {
     pub provider: &'a str,
-    pub model: Shown<ModelName<'a>>,
+    pub model: AsText<ModelName<'a>>,
     pub working_directory: String,
     pub output_directory: String,
 }
@@ -143,7 +144,7 @@ pub fn config<'a>(card: &ThreadCard, model: &'a ModelRef) -> ConfigSubset<'a> {
     };
     ConfigSubset {
         provider,
-        model: Shown(model),
+        model: AsText(model),
         working_directory: card.directory.to_string_lossy().into_owned(),
         output_directory: card.directory.join("output").to_string_lossy().into_owned(),
     }
@@ -168,7 +169,7 @@ pub fn approval(session_id: &str, ask: &Ask) -> Option<Frame> {
     };
     let event = ServerEvent::Approval {
         session_id,
-        request_id: Shown(RequestId::first(ask.id)),
+        request_id: AsText(RequestId::first(ask.id)),
         command: approval.command_in_full(),
         dangerous: approval.dangerous,
         reason: &approval.reason,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::CheckpointId;
 
-use super::Shown;
+use crate::frame::AsText;
 
 /// Server -> Client Events: session_backup_state.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub enum SnapshotKind {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionBackupPublicCheckpoint {
-    pub id: Shown<CheckpointId>,
+    pub id: AsText<CheckpointId>,
     pub index: u64,
     pub created_at: String,
     pub trigger: CheckpointTrigger,

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Shown;
 use super::part::{Part, PartType, RawPart, Usage};
-use crate::cowork::asks::RequestId;
 use crate::cowork::names::{ModelName, ProviderName};
+use crate::frame::AsText;
+use crate::request_id::RequestId;
 
 /// Server -> Client Events: user_message.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub struct ModelStreamChunk<'a> {
     pub turn_id: &'a str,
     pub index: u32,
     pub provider: ProviderName,
-    pub model: Shown<ModelName<'a>>,
+    pub model: AsText<ModelName<'a>>,
     pub part_type: PartType,
     pub part: Part<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub struct ResetDone<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Ask<'a> {
     pub session_id: &'a str,
-    pub request_id: Shown<RequestId>,
+    pub request_id: AsText<RequestId>,
     pub question: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<&'a str>,
@@ -115,7 +115,7 @@ pub struct Ask<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Approval<'a> {
     pub session_id: &'a str,
-    pub request_id: Shown<RequestId>,
+    pub request_id: AsText<RequestId>,
     pub command: Cow<'a, str>,
     pub dangerous: bool,
     pub reason_code: ApprovalRiskCode,

@@ -72,6 +72,6 @@ pub enum ServerEvent<'a> {
 
 impl ServerEvent<'_> {
     pub fn frame(&self) -> Frame {
-        super::frame(self, 0)
+        crate::frame::frame(self, 0)
     }
 }

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Shown;
 use super::conversation::ReasoningMode;
-use crate::cowork::asks::RequestId;
 use crate::cowork::names::{ModelName, ProviderName};
+use crate::frame::AsText;
+use crate::request_id::RequestId;
 
 /// Shared Types: ModelStreamPartType.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -120,26 +120,26 @@ pub enum Part<'a> {
         error: &'a str,
     },
     TextStart {
-        id: Shown<ContentId>,
+        id: AsText<ContentId>,
     },
     TextDelta {
-        id: Shown<ContentId>,
+        id: AsText<ContentId>,
         text: &'a str,
     },
     TextEnd {
-        id: Shown<ContentId>,
+        id: AsText<ContentId>,
     },
     ReasoningStart {
-        id: Shown<ContentId>,
+        id: AsText<ContentId>,
         mode: ReasoningMode,
     },
     ReasoningDelta {
-        id: Shown<ContentId>,
+        id: AsText<ContentId>,
         mode: ReasoningMode,
         text: &'a str,
     },
     ReasoningEnd {
-        id: Shown<ContentId>,
+        id: AsText<ContentId>,
         mode: ReasoningMode,
     },
     ToolInputStart {
@@ -173,7 +173,7 @@ pub enum Part<'a> {
         tool_name: &'a str,
     },
     ToolApprovalRequest {
-        approval_id: Shown<RequestId>,
+        approval_id: AsText<RequestId>,
         tool_call_id: &'a str,
         tool_name: &'a str,
     },
@@ -213,7 +213,7 @@ impl Part<'_> {
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Request<'a> {
-    pub model: Shown<ModelName<'a>>,
+    pub model: AsText<ModelName<'a>>,
     pub provider: ProviderName,
 }
 
@@ -263,7 +263,7 @@ impl<'a> Output<'a> {
         match self {
             Output::Text(text) => Cow::Borrowed(text),
             Output::Command { .. } | Output::Json(_) | Output::Failure { .. } => {
-                Cow::Owned(super::frame(&self, 0))
+                Cow::Owned(crate::frame::frame(&self, 0))
             }
         }
     }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Shown;
 use crate::cowork::names::{ModelName, ProviderName};
+use crate::frame::AsText;
 
 /// Server -> Client Events: server_hello. The optional fields are there on resume only.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub struct Resume {
 #[serde(rename_all = "camelCase")]
 pub struct PublicConfig<'a> {
     pub provider: ProviderName,
-    pub model: Shown<ModelName<'a>>,
+    pub model: AsText<ModelName<'a>>,
     pub working_directory: Cow<'a, str>,
 }
 
@@ -69,7 +69,7 @@ pub struct SessionInfo<'a> {
     pub created_at: String,
     pub updated_at: String,
     pub provider: ProviderName,
-    pub model: Shown<ModelName<'a>>,
+    pub model: AsText<ModelName<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -122,7 +122,7 @@ pub struct SessionConfig<'a> {
 pub struct RuntimeConfig<'a> {
     pub yolo: bool,
     pub observability_enabled: bool,
-    pub sub_agent_model: Shown<ModelName<'a>>,
+    pub sub_agent_model: AsText<ModelName<'a>>,
     pub max_steps: u32,
 }
 
@@ -209,7 +209,7 @@ pub struct PersistedSessionSummary<'a> {
     pub session_id: String,
     pub title: &'a str,
     pub provider: ProviderName,
-    pub model: Shown<ModelName<'a>>,
+    pub model: AsText<ModelName<'a>>,
     pub created_at: String,
     pub updated_at: String,
     pub message_count: u64,

@@ -3,16 +3,16 @@
 use vocabulary::{Ask, AskKind, Closing};
 
 use super::{At, Spelled};
-use crate::cowork::asks::RequestId;
-use crate::cowork::wire::Shown;
 use crate::diminuendo::wire::ServerEvent;
 use crate::diminuendo::wire::parts::{Question, QuestionOption};
+use crate::frame::AsText;
+use crate::request_id::RequestId;
 
 impl<'a> At<'a> {
     /// Questions are listed without a number, permissions with one.
     pub fn asked(self, ask: &'a Ask) -> Spelled<'a> {
         let session_id = self.session_id;
-        let request_id = Shown(RequestId::first(ask.id));
+        let request_id = AsText(RequestId::first(ask.id));
         match &ask.kind {
             AskKind::Approval(approval) => Spelled::Numbered(ServerEvent::PermissionRequested {
                 session_id,
@@ -36,7 +36,7 @@ impl<'a> At<'a> {
             AskKind::Questions(_) => None,
             AskKind::Approval(_) => Some(Spelled::Numbered(ServerEvent::ApprovalResolved {
                 session_id: self.session_id,
-                request_id: Shown(RequestId::first(ask.id)),
+                request_id: AsText(RequestId::first(ask.id)),
                 approved: closing.approved(),
                 seq: self.seq,
                 ts: self.ts,

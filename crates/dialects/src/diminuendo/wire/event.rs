@@ -10,8 +10,8 @@ use super::parts::{
     ActiveToolCall, CurrentTurn, Encoding, ErrorCode, HistoryItem, Identity, IterationMeta,
     LoggedEvent, Question, SessionMeta, SessionStatus, ToolStatus,
 };
-use crate::cowork::asks::RequestId;
-use crate::cowork::wire::Shown;
+use crate::frame::AsText;
+use crate::request_id::RequestId;
 
 /// Server Events. What has a `seq` is numbered; the rest the page lists without one.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -159,12 +159,12 @@ pub enum ServerEvent<'a> {
     // Interactive
     QuestionRequested {
         session_id: &'a str,
-        request_id: Shown<RequestId>,
+        request_id: AsText<RequestId>,
         questions: Vec<Question<'a>>,
     },
     PermissionRequested {
         session_id: &'a str,
-        request_id: Shown<RequestId>,
+        request_id: AsText<RequestId>,
         tool_name: &'a str,
         description: Cow<'a, str>,
         /// Why it is asked: an addition of ours.
@@ -175,7 +175,7 @@ pub enum ServerEvent<'a> {
     },
     ApprovalResolved {
         session_id: &'a str,
-        request_id: Shown<RequestId>,
+        request_id: AsText<RequestId>,
         approved: bool,
         seq: u64,
         ts: i64,

@@ -16,7 +16,7 @@ use crate::turn::{Due, SessionGone, Turn, context, tooling};
 /// the turn goes on: false when it was cancelled.
 pub async fn make(
     turn: &Arc<Turn>,
-    messages: &mut Vec<Message>,
+    messages: &mut Vec<Arc<Message>>,
     calls: &[Due],
 ) -> Result<bool, SessionGone> {
     let mut going = true;

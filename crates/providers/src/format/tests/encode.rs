@@ -24,7 +24,7 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
         attempts_max: None,
         model: model(wire).to_owned(),
         system: "Be brief.".to_owned(),
-        messages: vec![
+        messages: [
             Message::User(UserMessage {
                 text: "Look.".to_owned(),
                 images: vec![
@@ -54,7 +54,9 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
                 is_error: true,
             }]),
             Message::user("Go on."),
-        ],
+        ]
+        .map(std::sync::Arc::new)
+        .into(),
         tools: vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads a file.".to_owned(),
@@ -233,7 +235,7 @@ fn gemini_whole() {
 fn ask(model: &str) -> ModelRequest {
     ModelRequest {
         model: model.to_owned(),
-        messages: vec![Message::user("hi")],
+        messages: vec![Message::user("hi").into()],
         ..ModelRequest::default()
     }
 }
@@ -295,7 +297,7 @@ fn deepseek_gets_its_thoughts_back() {
     let answer = |blocks| {
         let messages = vec![Message::user("?"), Message::Assistant(blocks)];
         let request = ModelRequest {
-            messages,
+            messages: messages.into_iter().map(std::sync::Arc::new).collect(),
             ..ask(model)
         };
         Wire::Chat.encode(&request).body["messages"][1].clone()
@@ -392,7 +394,7 @@ fn newer_models_of_messages_choose_their_budget() {
 #[test]
 fn a_turn_that_began_without_a_thought_goes_on_without() {
     let mut request = conversation(Wire::Messages, json!({}), None);
-    let Message::Assistant(blocks) = &mut request.messages[1] else {
+    let Message::Assistant(blocks) = std::sync::Arc::make_mut(&mut request.messages[1]) else {
         unreachable!()
     };
     blocks.remove(0);
@@ -400,11 +402,14 @@ fn a_turn_that_began_without_a_thought_goes_on_without() {
     assert_eq!(body["thinking"], Value::Null);
     assert_eq!(body["max_tokens"], 30_000);
     // The next turn thinks again.
-    request.messages.push(Message::Assistant(vec![Block::Text {
-        text: "Done.".to_owned(),
-        native: None,
-    }]));
-    request.messages.push(Message::user("More."));
+    request.messages.push(
+        Message::Assistant(vec![Block::Text {
+            text: "Done.".to_owned(),
+            native: None,
+        }])
+        .into(),
+    );
+    request.messages.push(Message::user("More.").into());
     assert_eq!(
         Wire::Messages.encode(&request).body["thinking"]["type"],
         "enabled"

@@ -34,7 +34,7 @@ fn result(call_id: &str, text: &str) -> ToolResult {
 fn request(wire: Wire, messages: Vec<Message>) -> ModelRequest {
     ModelRequest {
         model: model(wire).to_owned(),
-        messages,
+        messages: messages.into_iter().map(std::sync::Arc::new).collect(),
         ..ModelRequest::default()
     }
 }

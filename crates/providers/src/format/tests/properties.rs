@@ -248,7 +248,7 @@ proptest! {
 
     #[test]
     fn any_history_alternates(messages in histories()) {
-        let request = ModelRequest { model: "claude-sonnet-4-5".to_owned(), messages: messages.clone(), ..ModelRequest::default() };
+        let request = ModelRequest { model: "claude-sonnet-4-5".to_owned(), messages: messages.iter().cloned().map(std::sync::Arc::new).collect(), ..ModelRequest::default() };
         let body = Wire::Messages.encode(&request).body;
         let mut user = true;
         for message in body["messages"].as_array().unwrap() {
@@ -259,13 +259,13 @@ proptest! {
         prop_assert!(!user, "the user speaks last");
         for wire in Wire::ALL {
             let model = model(wire).to_owned();
-            wire.encode(&ModelRequest { model, messages: messages.clone(), ..ModelRequest::default() });
+            wire.encode(&ModelRequest { model, messages: messages.iter().cloned().map(std::sync::Arc::new).collect(), ..ModelRequest::default() });
         }
     }
 
     #[test]
     fn every_call_has_its_result(messages in histories()) {
-        let request = ModelRequest { model: "m".to_owned(), messages, ..ModelRequest::default() };
+        let request = ModelRequest { model: "m".to_owned(), messages: messages.into_iter().map(std::sync::Arc::new).collect(), ..ModelRequest::default() };
         let body = Wire::Chat.encode(&request).body;
         let mut waiting: Vec<Value> = Vec::new();
         for message in body["messages"].as_array().unwrap() {

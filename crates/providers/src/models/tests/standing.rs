@@ -336,7 +336,7 @@ async fn a_server_of_ones_own_answers() {
     let provider = models.provider("mine").expect("it is in the catalog");
     let request = ModelRequest {
         model: "m".to_owned(),
-        messages: vec![Message::user("hi")],
+        messages: vec![Message::user("hi").into()],
         ..ModelRequest::default()
     };
     let parts: Vec<_> = provider
