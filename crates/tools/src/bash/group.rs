@@ -97,12 +97,20 @@ impl Group {
         let counted = progress.clone();
         let stands = self.stands.clone();
         let future = async move {
+            let (says, stood) = tokio::sync::oneshot::channel();
             tokio::join!(
                 async {
                     let out = past_the_sign(out, &stands).await;
-                    pump(out, host, OutputStream::Stdout, stdout, &counted).await;
+                    // Who reads the errors is in the same future.
+                    let _ = says.send(stands.load(Ordering::Relaxed));
+                    pump(out, Some(host), OutputStream::Stdout, stdout, &counted).await;
                 },
-                pump(err, host, OutputStream::Stderr, stderr, &counted),
+                async {
+                    // The errors of a fence that does not stand are not the command's: it is tried
+                    // again, and nobody is shown why.
+                    let shown = stood.await.unwrap_or(false).then_some(host);
+                    pump(err, shown, OutputStream::Stderr, stderr, &counted).await;
+                },
             );
         };
         Pumping {
@@ -245,10 +253,10 @@ async fn past_the_sign<P: AsyncRead + Unpin>(pipe: Option<P>, stands: &AtomicBoo
     Some(pipe)
 }
 
-/// Reads one pipe to its end.
+/// Reads one pipe to its end, and shows what comes to the host, if it is to see it.
 async fn pump(
     pipe: Option<impl AsyncRead + Unpin>,
-    host: &dyn Host,
+    host: Option<&dyn Host>,
     stream: OutputStream,
     capture: &mut Capture,
     progress: &AtomicU64,
@@ -258,12 +266,13 @@ async fn pump(
     while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
         progress.fetch_add(1, Ordering::Relaxed);
         let live = capture.push(&buffer[..length]);
-        if !live.is_empty() {
-            host.output(stream, live).await;
-        }
+        show(host, stream, live).await;
     }
-    let live = capture.finish();
-    if !live.is_empty() {
+    show(host, stream, capture.finish()).await;
+}
+
+async fn show(host: Option<&dyn Host>, stream: OutputStream, live: String) {
+    if let (Some(host), false) = (host, live.is_empty()) {
         host.output(stream, live).await;
     }
 }

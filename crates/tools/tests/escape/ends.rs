@@ -1,5 +1,7 @@
 //! Nothing outlives a call, however it ends; and what failed in the sandbox can be allowed outside.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use vocabulary::ToolOutput;
@@ -203,4 +205,21 @@ async fn without_its_fence_nothing_runs() {
         assert!(tells, "{message}");
         assert!(!world.path("ws/made").exists());
     }
+}
+
+/// Why a fence does not stand is told once, at the end; it is no output of the command.
+#[tokio::test]
+async fn what_a_fence_says_that_does_not_stand_is_not_shown() {
+    let (world, person) = (World::new(), Arc::new(Person::default()));
+    let launcher = world.path("extra/launcher");
+    std::fs::write(&launcher, "#!/bin/sh\necho it is gone >&2\nexit 1\n").unwrap();
+    std::fs::set_permissions(&launcher, Permissions::from_mode(0o755)).unwrap();
+    let fence = Sandbox::with_mode(Mode::Landlock, &launcher);
+    let cx = world.cx(&fence, world.scope(), person.clone());
+    let outcome = world.call(&cx, "echo x > made").await;
+    let Err(Failure::Error(message)) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert!(message.contains("nothing has run: it is gone"), "{message}");
+    assert_eq!(*person.heard.lock().unwrap(), "");
 }
