@@ -92,6 +92,7 @@ pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcom
             return checkpoint_call(shared, caller, thread, call).await;
         }
         Call::StartTurn(mut start) => {
+            permissions::settle(shared, &mut start.changes).await?;
             start.images = pictures::read(start.images).await?;
             return to_session(shared, caller, Call::StartTurn(start)).await;
         }

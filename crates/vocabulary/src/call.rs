@@ -220,6 +220,8 @@ pub struct StartTurn {
     /// Becomes the turn's id.
     pub client_turn_id: Option<String>,
     pub images: Vec<Image>,
+    /// What the thread is to be set to with it; a turn that is refused changes nothing.
+    pub changes: Box<Changes>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

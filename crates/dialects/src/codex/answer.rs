@@ -1,7 +1,7 @@
 //! Replies and refusals as responses to the connection that asked.
 
 use vocabulary::{
-    AskId, Call, Event, Fact, Reply, RunningTurn, Status, Thread, ThreadView, TurnFact, TurnId, Why,
+    AskId, Event, Fact, Reply, RunningTurn, Status, Thread, ThreadView, TurnFact, TurnId, Why,
 };
 
 use super::calls::Waiting;
@@ -75,10 +75,6 @@ impl Codex {
             }
             (Waiting::TurnModel(id, wanted), Reply::Catalog(catalog)) => {
                 self.turn_change(out, id, *wanted, Some(&catalog));
-            }
-            (Waiting::TurnSettings(id, start), Reply::Thread(_)) => {
-                let call = Call::StartTurn(start);
-                self.calls.make(out, Waiting::Turn(id), call);
             }
             (Waiting::Turn(id), Reply::Turn { turn, .. }) => self.turn(out, &id, &turn),
             (Waiting::Grants(id), Reply::Grants(grants)) => {
@@ -311,7 +307,6 @@ fn id_of(waiting: &Waiting) -> Option<&Id> {
         | Waiting::ReadTurns(id)
         | Waiting::TurnListen(id, _)
         | Waiting::TurnModel(id, _)
-        | Waiting::TurnSettings(id, _)
         | Waiting::Turn(id)
         | Waiting::Steer(id)
         | Waiting::Grants(id)

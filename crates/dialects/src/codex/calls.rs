@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use vocabulary::{AskId, Call, StartTurn, ThreadId};
+use vocabulary::{AskId, Call, ThreadId};
 
 use super::turns::WantedTurn;
 use super::wire::params::{ModelListParams, ThreadListParams, ThreadStartParams};
@@ -41,7 +41,6 @@ pub enum Waiting {
     /// To hear the thread that a turn is to start in.
     TurnListen(Id, Box<WantedTurn>),
     TurnModel(Id, Box<WantedTurn>),
-    TurnSettings(Id, StartTurn),
     Turn(Id),
     Steer(Id),
     /// `{}` when it is done.

@@ -86,6 +86,7 @@ impl Codex {
         }
         let changes = self.changes(thread, &params, &permissions, catalog);
         let start = StartTurn {
+            changes: Box::new(changes),
             images: said.images,
             thread,
             text: said.text,
@@ -94,14 +95,8 @@ impl Codex {
             client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
             client_turn_id: None,
         };
-        if changes == Changes::default() {
-            return self
-                .calls
-                .make(out, Waiting::Turn(id), Call::StartTurn(start));
-        }
-        let waiting = Waiting::TurnSettings(id, start);
-        let call = Call::ChangeThread { thread, changes };
-        self.calls.make(out, waiting, call);
+        let call = Call::StartTurn(start);
+        self.calls.make(out, Waiting::Turn(id), call);
     }
 
     /// What a turn sets that its thread has not.

@@ -127,6 +127,7 @@ impl Diminuendo {
                 client_turn_id,
             } => {
                 let turn = StartTurn {
+                    changes: Box::default(),
                     images: Vec::new(),
                     thread: thread(&session_id)?,
                     text,

@@ -61,9 +61,6 @@ impl Pioneer {
                 let running = rest(Step::TurnStart);
                 self.change_and_start(out, running, *wanted, Some(&catalog));
             }
-            (Step::Overrides(turn), Ok(Reply::Thread(_))) => {
-                self.call(out, rest(Step::TurnStart), Call::StartTurn(*turn));
-            }
             (Step::TurnStart, Ok(Reply::Turn { turn, .. })) => {
                 let turn = items::running(&turn);
                 respond(out, &id, &TurnStartResponse { turn });

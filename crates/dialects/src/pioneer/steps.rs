@@ -6,7 +6,7 @@ use super::start::Start;
 use super::turns::WantedTurn;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
-use vocabulary::{StartTurn, Thread};
+use vocabulary::Thread;
 
 pub struct Running {
     pub id: Id,
@@ -28,8 +28,6 @@ pub enum Step {
     },
     /// A page of the log of a thread.
     Scan(Box<Scan>),
-    /// The overrides of `turn/start`; then the turn itself.
-    Overrides(Box<StartTurn>),
     /// The catalog, to know the model that a turn names by half.
     TurnModel(Box<WantedTurn>),
     TurnStart,

@@ -7,8 +7,8 @@ use super::input::{self, Said};
 use super::models::Named;
 use super::steps::{Running, Step};
 use super::wire::params::TurnStartParams;
-use super::wire::thread::{ThreadMode, ThreadStatus};
-use super::{Pioneer, send_error, show};
+use super::wire::thread::ThreadMode;
+use super::{Pioneer, send_error};
 use crate::Action;
 use crate::jsonrpc::Id;
 
@@ -81,6 +81,7 @@ impl Pioneer {
         };
         let thread = wanted.thread;
         let turn = StartTurn {
+            changes: Box::new(changes),
             images: wanted.said.images,
             thread,
             text: wanted.said.text,
@@ -89,13 +90,8 @@ impl Pioneer {
             client_message_id: None,
             client_turn_id: Some(wanted.params.turn_id).filter(|id| !id.is_empty()),
         };
-        if changes == Changes::default() {
-            let running = running.with(Step::TurnStart);
-            self.call(out, running, Call::StartTurn(turn));
-        } else {
-            let running = running.with(Step::Overrides(Box::new(turn)));
-            self.call(out, running, Call::ChangeThread { thread, changes });
-        }
+        let running = running.with(Step::TurnStart);
+        self.call(out, running, Call::StartTurn(turn));
     }
 
     fn overrides(&self, wanted: &WantedTurn, catalog: Option<&Catalog>) -> Result<Changes, String> {
@@ -103,17 +99,10 @@ impl Pioneer {
         let known = known.map(|subscription| &subscription.thread);
         let model = known.map(|thread| &thread.settings.model);
         let model = wanted.named().choose(catalog, model)?;
-        let changes = Changes {
+        Ok(Changes {
             model,
             tools: wanted.params.mode.map(|mode| mode == ThreadMode::Agent),
             ..Changes::default()
-        };
-        Ok(
-            match known.map(|thread| show::thread_status(thread.status)) {
-                // It will be refused; nothing may have changed then.
-                Some(ThreadStatus::Active) => Changes::default(),
-                Some(ThreadStatus::Idle | ThreadStatus::Closed) | None => changes,
-            },
-        )
+        })
     }
 }

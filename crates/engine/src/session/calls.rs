@@ -101,6 +101,9 @@ impl Session {
         if self.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
+        if *start.changes != Changes::default() {
+            self.change(*start.changes.clone()).await?;
+        }
         self.keep().await?;
         let turn = match &start.client_turn_id {
             Some(id) => TurnId::new(id.as_str()),

@@ -323,6 +323,7 @@ pub fn wish(from: ListenFrom) -> Wish {
 
 pub fn said(thread: ThreadId, text: &str) -> StartTurn {
     StartTurn {
+        changes: Box::default(),
         thread,
         text: text.to_owned(),
         display: None,

@@ -19,6 +19,7 @@ fn png(base64: &str) -> Image {
 
 fn with(thread: ThreadId, images: Vec<Image>) -> StartTurn {
     StartTurn {
+        changes: Box::default(),
         images,
         ..said(thread, "look at this")
     }

@@ -286,6 +286,7 @@ async fn what_was_said_to_the_running_turn_outlives_the_summary() {
         base64: "AAAA".into(),
     };
     let start = StartTurn {
+        changes: Box::default(),
         images: vec![picture],
         ..said(thread, "see this")
     };

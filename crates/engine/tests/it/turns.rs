@@ -651,3 +651,30 @@ async fn a_reset_starts_the_conversation_anew() {
     assert_eq!((entries.len(), total), (3, 2));
     house.kept(thread).await;
 }
+
+#[tokio::test]
+async fn settings_that_come_with_a_turn_are_changed_with_it_or_not_at_all() {
+    let house =
+        House::new("turn\n call bash {\"command\":\"touch x\"}\nnext\n say done\nturn\n say two");
+    let (thread, mut ear) = house.heard_thread().await;
+    let with_effort = |effort: &str| {
+        let mut start = said(thread, "go");
+        start.changes.effort = Some(effort.to_owned());
+        Call::StartTurn(start)
+    };
+    house.call(with_effort("high")).await.expect("a turn");
+    let waits = |fact: &Fact| {
+        matches!(
+            fact,
+            Fact::Ask {
+                what: AskFact::Opened { .. },
+                ..
+            }
+        )
+    };
+    ear.fact(waits).await;
+    let refused = house.call(with_effort("low")).await.expect_err("busy");
+    assert_eq!(refused.why, Why::Busy);
+    let state = house.kept(thread).await.state;
+    assert_eq!(state.thread.settings.effort.as_deref(), Some("high"));
+}

@@ -107,13 +107,10 @@ fn an_effort_that_was_made_up_is_nobodys_wish() {
         let params = json!({ "threadId": THREAD, "input": input, "effort": effort });
         stub.ask(3, "turn/start", params);
         let (_, call) = stub.calls.remove(0);
-        match (changed, call) {
-            (None, Some(Call::StartTurn(_))) => {}
-            (Some(effort), Some(Call::ChangeThread { changes, .. })) => {
-                assert_eq!(changes.effort.as_deref(), Some(effort));
-            }
-            (changed, call) => panic!("{changed:?}: {call:?}"),
-        }
+        let Some(Call::StartTurn(start)) = call else {
+            panic!("{changed:?}: {call:?}")
+        };
+        assert_eq!(start.changes.effort.as_deref(), changed);
     }
 }
 
@@ -127,8 +124,7 @@ fn chosen(stub: &mut Stub, name: &str) -> Option<ModelRef> {
     }
     let (_, call) = stub.calls.remove(0);
     match call {
-        Some(Call::ChangeThread { changes, .. }) => changes.model,
-        Some(Call::StartTurn(_)) => None,
+        Some(Call::StartTurn(start)) => start.changes.model,
         other => panic!("{other:?}"),
     }
 }

@@ -90,8 +90,10 @@ fn changed(endpoint: Endpoint, fields: Value) -> Result<Option<Changes>, String>
             .unwrap_or_default()
             .to_owned()),
         None => Ok(match stub.call() {
-            Call::ChangeThread { changes, .. } => Some(changes.clone()),
-            Call::StartTurn(_) => None,
+            Call::StartTurn(start) => {
+                let changes = (*start.changes).clone();
+                (changes != Changes::default()).then_some(changes)
+            }
             call => panic!("{call:?}"),
         }),
     }

@@ -36,6 +36,7 @@ fn a_user_message_starts_a_turn() {
     assert_eq!(
         stub.call(),
         &Call::StartTurn(StartTurn {
+            changes: Box::default(),
             images: Vec::new(),
             thread: card().id,
             text: "/hello".to_owned(),

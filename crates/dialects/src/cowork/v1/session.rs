@@ -150,6 +150,7 @@ impl Session {
             client_message_id: client_message_id.clone(),
         };
         let turn = StartTurn {
+            changes: Box::default(),
             images: Vec::new(),
             thread: self.card.id,
             text,

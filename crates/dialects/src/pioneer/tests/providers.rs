@@ -173,8 +173,7 @@ fn overridden(names: Value) -> Result<Option<ModelRef>, String> {
         return Err(sent["error"]["message"].to_string());
     }
     match stub.call() {
-        Call::ChangeThread { changes, .. } => Ok(changes.model.clone()),
-        Call::StartTurn(_) => Ok(None),
+        Call::StartTurn(start) => Ok(start.changes.model.clone()),
         other => panic!("{other:?}"),
     }
 }

@@ -53,16 +53,15 @@ fn who_is_not_subscribed_starts_no_turn() {
 }
 
 #[test]
-fn an_override_sticks_before_the_turn_starts() {
+fn an_override_goes_with_its_turn() {
     let mut stub = Stub::subscribed(false);
     let mut params = say("Hello");
     params["mode"] = json!("Agent");
     stub.say("turn/start", params);
-    let Call::ChangeThread { changes, .. } = stub.call() else {
+    let Call::StartTurn(start) = stub.call() else {
         panic!("{:?}", stub.call())
     };
-    assert_eq!(changes.tools, Some(true));
-    stub.reply(Ok(Reply::Thread(Box::new(super::samples::thread()))));
+    assert_eq!(start.changes.tools, Some(true));
     stub.refuse(Why::Busy);
     let error = &stub.take()[0]["error"];
     assert_eq!(error["message"], "failed to start turn: no");
