@@ -9,8 +9,18 @@ enum Need {
     Delete,
 }
 
+/// Whether a caller may make this call.
 pub fn check(caller: &Caller, call: &Call) -> Result<(), Refusal> {
-    let allowed = match (caller.role, need(call)) {
+    allow(caller, need(call))
+}
+
+/// Whether a caller may hear what threads and lists tell.
+pub fn check_hearing(caller: &Caller) -> Result<(), Refusal> {
+    allow(caller, Need::Read)
+}
+
+fn allow(caller: &Caller, need: Need) -> Result<(), Refusal> {
+    let allowed = match (caller.role, need) {
         (Role::Owner | Role::Admin, _) => true,
         (Role::BillingAdmin | Role::Member, Need::Read | Need::Write) => true,
         (Role::BillingAdmin | Role::Member, Need::Delete) => false,
@@ -87,5 +97,154 @@ fn need_of_library(call: &LibraryCall) -> Need {
         | LibraryCall::MoveFolder { .. }
         // A folder's threads are not deleted with it.
         | LibraryCall::DeleteFolder { .. } => Need::Write,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vocabulary::{
+        Answer, AskId, Audience, Cause, Changes, GrantScope, LibraryCall, NewThread, Seq,
+        SignInCall, StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
+    };
+
+    use super::*;
+
+    const ROLES: [Role; 5] = [
+        Role::Owner,
+        Role::Admin,
+        Role::BillingAdmin,
+        Role::Member,
+        Role::Viewer,
+    ];
+    /// Who may, in the order of `ROLES`.
+    const ALL: [bool; 5] = [true; 5];
+    const WRITERS: [bool; 5] = [true, true, true, true, false];
+    const MANAGERS: [bool; 5] = [true, true, false, false, false];
+
+    fn caller(role: Role) -> Caller {
+        Caller {
+            tenant: TenantId::new("t"),
+            member: "m".to_owned(),
+            role,
+            via: None,
+        }
+    }
+
+    fn may(check: impl Fn(&Caller) -> Result<(), Refusal>) -> [bool; 5] {
+        ROLES.map(|role| match check(&caller(role)) {
+            Ok(()) => true,
+            Err(refusal) => {
+                assert_eq!(refusal.why, Why::Forbidden);
+                false
+            }
+        })
+    }
+
+    fn reads(thread: ThreadId) -> Vec<Call> {
+        vec![
+            Call::ListThreads(ThreadQuery::default()),
+            Call::GetThread { thread },
+            Call::ListGrants { thread },
+            Call::ReadThread { thread, recent: 1 },
+            Call::ReadMessages {
+                thread,
+                offset: 0,
+                limit: 1,
+            },
+            Call::ReadEvents {
+                thread,
+                after: Seq::ZERO,
+                limit: 1,
+            },
+            Call::ReadEventsBefore {
+                thread,
+                upto: Seq::ZERO,
+                limit: 1,
+            },
+            Call::GetCatalog,
+            Call::GetProviderStatus { verify: true },
+            Call::ListTools,
+            Call::GetMcpServers { thread },
+            Call::Library(LibraryCall::ListWorkspaces),
+            Call::Checkpoints {
+                thread,
+                call: CheckpointCall::Get,
+            },
+        ]
+    }
+
+    fn writes(thread: ThreadId) -> Vec<Call> {
+        vec![
+            Call::CreateThread(Box::new(NewThread::default())),
+            Call::ChangeThread {
+                thread,
+                changes: Changes::default(),
+            },
+            Call::StartTurn(StartTurn {
+                thread,
+                text: String::new(),
+                display: None,
+                cause: Cause::UserMessage,
+                client_message_id: None,
+                client_turn_id: None,
+                images: Vec::new(),
+                changes: Box::default(),
+            }),
+            Call::SteerTurn(SteerTurn {
+                thread,
+                turn: None,
+                text: String::new(),
+                client_message_id: None,
+                images: Vec::new(),
+            }),
+            Call::CancelTurn { thread, turn: None },
+            Call::AnswerAsk {
+                thread,
+                ask: AskId(1),
+                answer: Answer::Dismissed,
+            },
+            Call::ResetThread { thread },
+            Call::RevokeGrant {
+                thread,
+                what: String::new(),
+                scope: GrantScope::Turn,
+            },
+            Call::CloseThread {
+                thread,
+                audience: Audience(0),
+            },
+            Call::Library(LibraryCall::SelectWorkspace {
+                id: WorkspaceId::new("w"),
+                make_current: true,
+            }),
+            Call::Checkpoints {
+                thread,
+                call: CheckpointCall::Take,
+            },
+        ]
+    }
+
+    #[test]
+    fn every_call_has_its_roles() {
+        let thread = ThreadId(uuid::Uuid::nil());
+        let managed = vec![
+            Call::DeleteThread {
+                thread,
+                even_if_open: true,
+            },
+            Call::SignIn(SignInCall::SignOut {
+                provider: "p".to_owned(),
+            }),
+        ];
+        for (calls, roles) in [
+            (reads(thread), ALL),
+            (writes(thread), WRITERS),
+            (managed, MANAGERS),
+        ] {
+            for call in calls {
+                assert_eq!(may(|caller| check(caller, &call)), roles, "{call:?}");
+            }
+        }
+        assert_eq!(may(check_hearing), ALL);
     }
 }

@@ -228,15 +228,18 @@ impl Engine {
         if self.shared.stopping.load(Ordering::Relaxed) {
             return Err(Refusal::shutting_down());
         }
+        access::check_hearing(caller)?;
         library::attach(&self.shared, caller, thread, wish).await
     }
 
-    pub fn watch(&self, caller: &Caller) -> Watcher {
-        Watcher {
+    /// Hears the notices of the caller's tenant.
+    pub fn watch(&self, caller: &Caller) -> Result<Watcher, Refusal> {
+        access::check_hearing(caller)?;
+        Ok(Watcher {
             tenant: caller.tenant.clone(),
             notices: self.shared.notices.subscribe(),
             shared: Arc::clone(&self.shared),
-        }
+        })
     }
 
     /// Closes the turns that a dead process left running, and picks up those that wait.

@@ -208,7 +208,10 @@ impl Connection {
                 Ok(())
             }
             Action::Watch => {
-                self.watcher = Some(self.engine.watch(&self.caller));
+                match self.engine.watch(&self.caller) {
+                    Ok(watcher) => self.watcher = Some(watcher),
+                    Err(refusal) => tracing::debug!(%refusal, "lists are not watched"),
+                }
                 Ok(())
             }
             Action::WakeAt(at) => {

@@ -116,7 +116,7 @@ async fn who_asks_for_a_workspace_gets_one() {
 #[tokio::test]
 async fn one_workspace_is_current() {
     let house = House::new("");
-    let mut watcher = house.engine.watch(&Caller::local());
+    let mut watcher = house.engine.watch(&Caller::local()).expect("a watcher");
     let one = house.workspace(create(" one ", false)).await.expect("one");
     assert_eq!(one.id.as_str(), "one", "ids are trimmed");
     assert_eq!(one.name, "Workspace 1");

@@ -11,6 +11,7 @@ mod house;
 mod library;
 mod listening;
 mod losses;
+mod older;
 mod pictures;
 mod puppet;
 mod recall;
