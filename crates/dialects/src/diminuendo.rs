@@ -214,7 +214,7 @@ impl Dialect for Diminuendo {
                     ..ThreadQuery::default()
                 };
                 let call = Call::ListThreads(query);
-                self.calls.make(out, None, Wanted::Reload, call);
+                self.calls.request(out, None, Wanted::Reload, call);
             }
             Notice::ShuttingDown { reason } => {
                 let ts = cx.now.millis();

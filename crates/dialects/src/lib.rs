@@ -16,6 +16,7 @@ pub mod diminuendo;
 mod frame;
 mod images;
 pub mod jsonrpc;
+mod pending;
 pub mod pioneer;
 mod request_id;
 pub mod schemas;
@@ -104,7 +105,7 @@ pub enum Action {
     Listen {
         tag: Tag,
         thread: ThreadId,
-        from: From,
+        from: StartAt,
         recent: u32,
     },
     Unlisten(ThreadId),
@@ -116,7 +117,7 @@ pub enum Action {
 
 /// From where a listener wants to hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum StartAt {
     Head,
     After(Seq),
 }

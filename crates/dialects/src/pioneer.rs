@@ -15,7 +15,7 @@ use self::tell::notification;
 use self::wire::thread::{ThreadClosedNotification, ThreadResponse, ThreadTreeChangedNotification};
 use crate::jsonrpc::{Id, Version};
 use crate::{
-    Action, Cx, Delivery, Dialect, Ending, Frame, From, Heard, Hello, Reason, Tag, Variant,
+    Action, Cx, Delivery, Dialect, Ending, Frame, Heard, Hello, Reason, StartAt, Tag, Variant,
 };
 
 mod act;
@@ -88,7 +88,7 @@ impl Pioneer {
         out.push(Action::Listen {
             tag,
             thread,
-            from: From::Head,
+            from: StartAt::Head,
             recent: 0,
         });
     }

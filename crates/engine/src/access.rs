@@ -103,8 +103,8 @@ fn need_of_library(call: &LibraryCall) -> Need {
 #[cfg(test)]
 mod tests {
     use vocabulary::{
-        Answer, AskId, Audience, Cause, Changes, GrantScope, LibraryCall, NewThread, Seq,
-        SignInCall, StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
+        Answer, AskId, Audience, Cause, Changes, GrantScope, LibraryCall, Seq, SignInCall,
+        StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
     };
 
     use super::*;
@@ -175,7 +175,7 @@ mod tests {
 
     fn writes(thread: ThreadId) -> Vec<Call> {
         vec![
-            Call::CreateThread(Box::new(NewThread::default())),
+            Call::CreateThread(Box::default()),
             Call::ChangeThread {
                 thread,
                 changes: Changes::default(),

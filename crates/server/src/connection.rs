@@ -191,8 +191,8 @@ impl Connection {
                 recent,
             } => {
                 let from = match from {
-                    dialects::From::Head => ListenFrom::Head,
-                    dialects::From::After(seq) => ListenFrom::After(seq),
+                    dialects::StartAt::Head => ListenFrom::Head,
+                    dialects::StartAt::After(seq) => ListenFrom::After(seq),
                 };
                 let what = What::Listen {
                     thread,

@@ -1,13 +1,12 @@
 //! Calls that wait for their answer, and what to do with it.
 
-use std::collections::HashMap;
-
-use vocabulary::{AskId, Call, ThreadId};
+use vocabulary::{AskId, ThreadId};
 
 use super::turns::WantedTurn;
 use super::wire::params::{ModelListParams, ThreadListParams, ThreadStartParams};
 use crate::jsonrpc::Id;
-use crate::{Action, From, Tag};
+use crate::pending::Pending;
+use crate::{Action, StartAt};
 
 /// More messages than one read gives: the engine's own limit counts.
 pub const ALL_MESSAGES: u32 = u32::MAX;
@@ -50,41 +49,14 @@ pub enum Waiting {
     Subscribe,
 }
 
-/// Bounded by what the server lets a connection have under way.
-#[derive(Debug, Default)]
-pub struct Calls {
-    last: u64,
-    waiting: HashMap<Tag, Waiting>,
-}
+pub type Calls = Pending<Waiting>;
 
 impl Calls {
-    pub fn make(&mut self, out: &mut Vec<Action>, waiting: Waiting, call: Call) {
-        let tag = self.tag(waiting);
-        out.push(Action::Call { tag, call });
-    }
-
     pub fn listen(&mut self, out: &mut Vec<Action>, waiting: Waiting, thread: ThreadId) {
         let recent = match waiting {
             Waiting::Resume { turns: true, .. } => ALL_MESSAGES,
             _ => 0,
         };
-        let tag = self.tag(waiting);
-        out.push(Action::Listen {
-            tag,
-            thread,
-            from: From::Head,
-            recent,
-        });
-    }
-
-    pub fn take(&mut self, tag: Tag) -> Option<Waiting> {
-        self.waiting.remove(&tag)
-    }
-
-    fn tag(&mut self, waiting: Waiting) -> Tag {
-        self.last += 1;
-        let tag = Tag(self.last);
-        self.waiting.insert(tag, waiting);
-        tag
+        self.attach(out, waiting, thread, StartAt::Head, recent);
     }
 }

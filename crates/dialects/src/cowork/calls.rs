@@ -1,14 +1,13 @@
 //! Calls that wait for their answer, and what to do with it.
 
-use std::collections::HashMap;
-
-use vocabulary::{Call, ThreadId};
+use vocabulary::ThreadId;
 
 use super::backup::Backup;
 use super::connect::Slot;
 use super::sign_in::SignIn;
+use crate::pending::Pending;
 use crate::request_id::RequestId;
-use crate::{Action, From, Tag};
+use crate::{Action, StartAt};
 
 /// What an answer is for.
 #[derive(Debug)]
@@ -43,38 +42,10 @@ pub enum Waiting {
     Close,
 }
 
-/// Bounded by what the server lets a connection have under way.
-#[derive(Debug, Default)]
-pub struct Calls {
-    last: u64,
-    waiting: HashMap<Tag, Waiting>,
-}
+pub type Calls = Pending<Waiting>;
 
 impl Calls {
-    pub fn make(&mut self, out: &mut Vec<Action>, waiting: Waiting, call: Call) {
-        let tag = self.tag(waiting);
-        out.push(Action::Call { tag, call });
-    }
-
     pub fn listen(&mut self, out: &mut Vec<Action>, waiting: Waiting, thread: ThreadId) {
-        let tag = self.tag(waiting);
-        let from = From::Head;
-        out.push(Action::Listen {
-            tag,
-            thread,
-            from,
-            recent: 0,
-        });
-    }
-
-    pub fn take(&mut self, tag: Tag) -> Option<Waiting> {
-        self.waiting.remove(&tag)
-    }
-
-    fn tag(&mut self, waiting: Waiting) -> Tag {
-        self.last += 1;
-        let tag = Tag(self.last);
-        self.waiting.insert(tag, waiting);
-        tag
+        self.attach(out, waiting, thread, StartAt::Head, 0);
     }
 }

@@ -227,7 +227,7 @@ impl Diminuendo {
             }
             ClientMessage::ManageMembers { .. } => return Err(not_available(name)),
         };
-        self.calls.make(out, request_id, wanted, call);
+        self.calls.request(out, request_id, wanted, call);
         Ok(())
     }
 }

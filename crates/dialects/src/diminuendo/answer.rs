@@ -155,7 +155,7 @@ impl Diminuendo {
             Progress::Done(answer) => out.push(Action::Send(answer.frame(request_id))),
             Progress::More(call, wanted) => {
                 let request_id = request_id.map(str::to_owned);
-                self.calls.make(out, request_id, wanted, call);
+                self.calls.request(out, request_id, wanted, call);
             }
         }
     }

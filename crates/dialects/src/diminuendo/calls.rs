@@ -1,13 +1,12 @@
 //! Calls that wait for their answer, and what to do with it.
 
-use std::collections::HashMap;
-
 use vocabulary::{Call, Seq, ThreadId};
 
 use super::files::Asked;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::RECENT_MESSAGES_MAX;
-use crate::{Action, From, Tag};
+use crate::pending::Pending;
+use crate::{Action, StartAt};
 
 /// A call under way.
 #[derive(Debug)]
@@ -50,40 +49,30 @@ pub struct Join {
     pub left: bool,
 }
 
-/// Bounded by what the server lets a connection have under way.
-#[derive(Debug, Default)]
-pub struct Calls {
-    last: u64,
-    waiting: HashMap<Tag, Waiting>,
-}
+pub type Calls = Pending<Waiting>;
 
 impl Calls {
-    pub fn make(
+    pub fn request(
         &mut self,
         out: &mut Vec<Action>,
         request_id: Option<String>,
         wanted: Wanted,
         call: Call,
     ) {
-        let tag = self.tag(Waiting { request_id, wanted });
-        out.push(Action::Call { tag, call });
+        self.make(out, Waiting { request_id, wanted }, call);
     }
 
     pub fn join(&mut self, out: &mut Vec<Action>, request_id: Option<String>, join: Join) {
-        let (thread, from) = (join.thread, join.after.map_or(From::Head, From::After));
+        let thread = join.thread;
+        let from = join.after.map_or(StartAt::Head, StartAt::After);
         let wanted = Wanted::Join(join);
-        let tag = self.tag(Waiting { request_id, wanted });
-        out.push(Action::Listen {
-            tag,
-            thread,
-            from,
-            recent: RECENT_MESSAGES_MAX,
-        });
+        let waiting = Waiting { request_id, wanted };
+        self.attach(out, waiting, thread, from, RECENT_MESSAGES_MAX);
     }
 
     /// Joins that are still under way end as soon as they begin.
     pub fn leave(&mut self, thread: ThreadId) {
-        for waiting in self.waiting.values_mut() {
+        for waiting in self.purposes_mut() {
             if let Wanted::Join(join) = &mut waiting.wanted {
                 join.left |= join.thread == thread;
             }
@@ -91,25 +80,13 @@ impl Calls {
     }
 
     pub fn joins(&self) -> usize {
-        let waiting = self.waiting.values();
         let is_join = |waiting: &&Waiting| matches!(waiting.wanted, Wanted::Join(_));
-        waiting.filter(is_join).count()
+        self.purposes().filter(is_join).count()
     }
 
     /// Whether this connection itself is deleting it, and will be answered.
     pub fn deletes(&self, thread: ThreadId) -> bool {
-        let mut waiting = self.waiting.values();
+        let mut waiting = self.purposes();
         waiting.any(|waiting| matches!(waiting.wanted, Wanted::Delete(each) if each == thread))
-    }
-
-    pub fn take(&mut self, tag: Tag) -> Option<Waiting> {
-        self.waiting.remove(&tag)
-    }
-
-    fn tag(&mut self, waiting: Waiting) -> Tag {
-        self.last += 1;
-        let tag = Tag(self.last);
-        self.waiting.insert(tag, waiting);
-        tag
     }
 }

@@ -44,7 +44,7 @@ pub struct Recorder {
     /// Numbers up to here are reserved on disk; after the append under way, up to `high_water_next`.
     high_water: Seq,
     high_water_next: Seq,
-    pending: Pending,
+    pending: Unwritten,
     fresh: Vec<(Event, usize)>,
     deferred: VecDeque<Waiting>,
     /// A thread that is not kept yet has everything pending and nothing on disk.
@@ -52,7 +52,7 @@ pub struct Recorder {
 }
 
 #[derive(Default)]
-struct Pending {
+struct Unwritten {
     list_row: bool,
     events: Vec<StoredEvent>,
     entries: Vec<EntryRow>,
@@ -109,7 +109,7 @@ impl Recorder {
             appending: None,
             high_water: standing.high_water,
             high_water_next: standing.high_water,
-            pending: Pending::default(),
+            pending: Unwritten::default(),
             fresh: Vec::new(),
             deferred: VecDeque::new(),
             kept: standing.kept,
@@ -330,7 +330,7 @@ impl Recorder {
     }
 }
 
-impl Pending {
+impl Unwritten {
     fn is_empty(&self) -> bool {
         self.events.is_empty()
             && self.receipts.is_empty()

@@ -1,11 +1,10 @@
 //! Calls that wait for their answer, and what to do with it.
 
-use std::collections::HashMap;
-
-use vocabulary::{Call, ThreadId};
+use vocabulary::ThreadId;
 
 use super::super::backup::Backup;
-use crate::{Action, From, Tag};
+use crate::pending::Pending;
+use crate::{Action, StartAt};
 
 /// What an answer is for.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,37 +27,10 @@ pub enum Wanted {
     },
 }
 
-/// Bounded by what the server lets a connection have under way.
-#[derive(Debug, Default)]
-pub struct Calls {
-    last: u64,
-    wanted: HashMap<Tag, Wanted>,
-}
+pub type Calls = Pending<Wanted>;
 
 impl Calls {
-    pub fn make(&mut self, out: &mut Vec<Action>, wanted: Wanted, call: Call) {
-        let tag = self.tag(wanted);
-        out.push(Action::Call { tag, call });
-    }
-
     pub fn listen(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
-        let tag = self.tag(Wanted::Nothing);
-        out.push(Action::Listen {
-            tag,
-            thread,
-            from: From::Head,
-            recent: 0,
-        });
-    }
-
-    pub fn take(&mut self, tag: Tag) -> Option<Wanted> {
-        self.wanted.remove(&tag)
-    }
-
-    fn tag(&mut self, wanted: Wanted) -> Tag {
-        self.last += 1;
-        let tag = Tag(self.last);
-        self.wanted.insert(tag, wanted);
-        tag
+        self.attach(out, Wanted::Nothing, thread, StartAt::Head, 0);
     }
 }

@@ -8,7 +8,7 @@ use super::stub::{Asked, Stub};
 use crate::cowork::tests::samples::{
     NOW, SESSION, approval, event, questions, tag, thread_id, view,
 };
-use crate::{Ending, From, Heard};
+use crate::{Ending, Heard, StartAt};
 
 fn open(id: u64, is_question: bool) -> OpenAsk {
     OpenAsk {
@@ -58,7 +58,7 @@ fn a_joiner_sees_the_state_the_stream_the_end_and_what_waits_in_this_order() {
     stub.say(json!({"type": "join_session", "sessionId": SESSION, "requestId": "j"}));
     let asked = Asked::Listen {
         thread: thread_id(SESSION),
-        from: From::Head,
+        from: StartAt::Head,
     };
     assert_eq!(stub.asked[0].1, asked);
     let mut joined = view();

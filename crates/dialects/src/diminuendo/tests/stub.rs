@@ -5,13 +5,13 @@ use vocabulary::{Call, Caller, Notice, Refusal, Reply, Seq, ThreadId, ThreadView
 
 use crate::cowork::tests::samples::{self, NOW, SESSION, json};
 use crate::diminuendo::Diminuendo;
-use crate::{Action, Cx, Delivery, Dialect, From, Heard, Hello, Reason, Tag, tell};
+use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, StartAt, Tag, tell};
 
 /// Something that waits for its answer.
 #[derive(Debug, PartialEq)]
 pub enum Asked {
     Call(Call),
-    Listen { thread: ThreadId, from: From },
+    Listen { thread: ThreadId, from: StartAt },
 }
 
 pub struct Stub {
