@@ -6,6 +6,7 @@ mod inspect;
 mod stat_pass;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::blobs::{self, BlobWriter};
@@ -65,6 +66,7 @@ pub fn scan(
     let begun = inspect(vault, &root, work, part, stamps)?;
     let (mut known, walked) = (begun.known, begun.walked);
     vault.stale.lock().extend(walked.stale);
+    let mut missed = walked.missed;
     let limits = &vault.options.limits;
     let seen = within(
         limits,
@@ -84,8 +86,10 @@ pub fn scan(
         db: known.any.then_some(&vault.db),
         work,
         directories: matches!(part, ScanScope::All).then_some(began),
+        missed: AtomicBool::new(false),
     };
     let mut new = reader.read(candidates)?;
+    missed |= reader.missed.load(Ordering::Relaxed);
     let mut partial = false;
     let mut as_found = true;
     if let Some(before) = before {
@@ -119,10 +123,16 @@ pub fn scan(
         removed,
         last: known.last,
     };
+    // What one look missed the next one looks for everywhere: a stat pass would trust the directory. So
+    // it is where a path is gone and nobody looked at its directory.
+    let looks_everywhere =
+        missed || matches!(part, ScanScope::Paths(_)) && !found.removed.is_empty();
     let mut scan = commit::commit(vault, &writer, found)?;
     writer.keep();
     scan.partial = partial;
-    if let (ScanScope::All, true) = (part, as_found) {
+    if looks_everywhere {
+        *vault.last_scan.lock() = None;
+    } else if let (ScanScope::All, true) = (part, as_found) {
         let settled = content_reader::is_settled_at(&workspace_stamp.root, began);
         let root = if settled {
             workspace_stamp.root

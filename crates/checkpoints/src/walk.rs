@@ -39,6 +39,9 @@ pub struct Walked {
     pub seen: Vec<WalkedEntry>,
     /// What a restore that died left lying.
     pub stale: Vec<PathBuf>,
+    /// Whether something that had a name was gone when it was looked at. It may have been moved, and
+    /// back: the times of its directory do not tell.
+    pub missed: bool,
 }
 
 /// Which part of the workspace is looked at.
@@ -129,7 +132,10 @@ pub fn walk(
                 }
                 Ok(None) => WalkState::Continue,
                 // What lies in a directory that is gone by now would lie nowhere.
-                Err(WalkError::Gone) => WalkState::Skip,
+                Err(WalkError::Gone) => {
+                    mine.walked.missed = true;
+                    WalkState::Skip
+                }
                 Err(WalkError::Stale(path)) => {
                     mine.walked.stale.push(path);
                     WalkState::Continue
@@ -158,6 +164,7 @@ impl Drop for ThreadResults<'_> {
         let mut all = self.all.lock();
         all.seen.append(&mut self.walked.seen);
         all.stale.append(&mut self.walked.stale);
+        all.missed |= self.walked.missed;
     }
 }
 

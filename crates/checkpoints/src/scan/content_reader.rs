@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
@@ -37,6 +37,8 @@ pub struct ContentReader<'a> {
     pub work: &'a WorkControl<'a>,
     /// When the look began, if it sees all names in each directory that it comes to.
     pub directories: Option<i64>,
+    /// Whether something was gone when it was to be read.
+    pub missed: AtomicBool,
 }
 
 /// What each thread reads with.
@@ -199,7 +201,10 @@ impl ContentReader<'_> {
                 path: seen.path,
                 old,
             }),
-            ReadOutcome::Gone => None,
+            ReadOutcome::Gone => {
+                self.missed.store(true, Ordering::Relaxed);
+                None
+            }
         })
     }
 

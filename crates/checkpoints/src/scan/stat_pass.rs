@@ -119,9 +119,14 @@ pub fn stat_pass(
         let is_there = |meta: &FileMeta| meta.what == FileType::Directory && meta.device == device;
         let meta = meta.as_ref().filter(|meta| is_there(meta));
         match meta {
-            // Nothing below it is where it was, whatever the same path leads to now.
+            // Nothing below it is where it was, whatever the same path leads to now. The times of the
+            // directory above say otherwise where it was moved just now, so that one is read.
             None => {
                 lost.insert(path);
+                let above = parent(path).unwrap_or_default();
+                if dirty_dirs.is_clean(above) {
+                    dirty_dirs.mark_dirty(above);
+                }
             }
             Some(_) if parent(path).is_some_and(|above| lost.contains(above)) => {
                 lost.insert(path);
