@@ -39,7 +39,8 @@ impl ToolCall {
     }
 }
 
-/// Which call it is and what it is about, without what it was called with.
+/// Which call it is and what it is about, without what it was called with: a command's line is part of
+/// that, and kept where the call is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRef {
     pub item: ItemId,
@@ -70,7 +71,7 @@ impl From<&ToolCall> for CallRef {
             item: call.item.clone(),
             call_id: call.call_id.clone(),
             name: call.name.clone(),
-            subject: call.subject.clone(),
+            subject: call.subject.in_short(),
             effects: call.effects,
             agent: call.agent.clone(),
         }
@@ -147,6 +148,28 @@ pub struct FilePreview {
 }
 
 impl Subject {
+    /// The same without words of any length: references are kept several times for each call.
+    fn in_short(&self) -> Self {
+        match self {
+            Subject::Command { directory, .. } => Subject::Command {
+                line: String::new(),
+                directory: directory.clone(),
+            },
+            Subject::Files(files) => {
+                let named = |file: &FileSubject| FileSubject {
+                    path: file.path.clone(),
+                    preview: None,
+                };
+                Subject::Files(files.iter().map(named).collect())
+            }
+            Subject::Web { .. }
+            | Subject::Mcp { .. }
+            | Subject::Question
+            | Subject::Plan
+            | Subject::Other => self.clone(),
+        }
+    }
+
     /// A file without a preview.
     pub fn file(path: impl Into<String>) -> Self {
         let path = path.into();

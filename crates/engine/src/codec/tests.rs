@@ -419,6 +419,29 @@ fn ask_facts() -> Vec<AskFact> {
     ]
 }
 
+#[test]
+fn what_a_call_was_called_with_is_kept_where_it_is_planned() {
+    let line = "x".repeat(1_000);
+    let call = Arc::new(ToolCall {
+        name: "bash".to_owned(),
+        input: json!({ "command": line }),
+        subject: Subject::Command {
+            line: line.clone(),
+            directory: None,
+        },
+        effects: Effects::RUNS,
+        ..call()
+    });
+    let kept = |what| {
+        let fact = Fact::tool(tag(), Arc::clone(&call), what);
+        written((fact, 1)).matches(&line).count()
+    };
+    // As the input, and as what it is about.
+    assert_eq!(kept(ToolFact::Planned { content: 0 }), 2);
+    assert_eq!(kept(ToolFact::Started), 0);
+    assert_eq!(kept(ToolFact::Exited { exit_code: 0 }), 0);
+}
+
 /// What passes is not kept, and so not in the golden set.
 #[test]
 fn every_durable_fact_is_in_the_golden_set() {
