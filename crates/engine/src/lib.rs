@@ -28,6 +28,7 @@ mod library;
 pub mod limits;
 mod prompts;
 mod registry;
+mod router;
 mod session;
 mod telemetry;
 mod titles;
@@ -215,7 +216,7 @@ impl Engine {
         if self.shared.stopping.load(Ordering::Relaxed) {
             return Err(Refusal::shutting_down());
         }
-        library::answer(&self.shared, caller, call).await
+        router::dispatch(&self.shared, caller, call).await
     }
 
     /// Attaches to a thread: a picture of it and everything that comes after.

@@ -1,15 +1,15 @@
-//! The library: lists, creation, deletion and reading of threads; calls for one thread go to its session.
+//! The library: lists, creation, deletion and reading of threads.
 
 mod births;
-mod checkpoints;
+pub(crate) mod checkpoints;
 mod folders;
-mod keeping;
+pub(crate) mod keeping;
 pub(crate) mod offer;
-mod permissions;
-mod pictures;
-mod reading;
+pub(crate) mod permissions;
+pub(crate) mod pictures;
+pub(crate) mod reading;
 mod records;
-mod sign_in;
+pub(crate) mod sign_in;
 mod workspaces;
 
 use std::path::PathBuf;
@@ -18,166 +18,16 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use vocabulary::{
-    Approvals, Call, Caller, CheckpointCall, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal,
-    Reply, Seq, Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView,
-    Title, TitleSource, Why, WorkspaceId,
+    Approvals, Call, Caller, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal, Reply, Seq, Status,
+    Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
+    WorkspaceId,
 };
 
 pub use births::Births;
 
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
 use crate::session::{Mail, Outcome, Replied, storage, waking};
-use crate::{Listener, Shared, Wish, now};
-
-/// Answers a call that the caller is allowed to make.
-pub async fn answer(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
-    let reply = match call {
-        Call::ListThreads(query) => list(shared, caller, &query).await,
-        Call::CreateThread(mut new) => {
-            permissions::settle(shared, &mut new.changes).await?;
-            create(shared, caller, *new).await
-        }
-        Call::GetThread { thread } => return get(shared, caller, thread).await,
-        Call::DeleteThread {
-            thread,
-            even_if_open,
-        } => {
-            return delete(shared, caller, thread, even_if_open).await;
-        }
-        Call::ReadMessages {
-            thread,
-            offset,
-            limit,
-        } => {
-            owned(shared, caller, thread).await?;
-            return reading::read_messages(shared, thread, offset, limit).await;
-        }
-        Call::ReadEvents {
-            thread,
-            after,
-            limit,
-        } => {
-            let card = owned(shared, caller, thread).await?;
-            return reading::read_events(shared, card, after, limit).await;
-        }
-        Call::ReadEventsBefore {
-            thread,
-            upto,
-            limit,
-        } => {
-            let card = owned(shared, caller, thread).await?;
-            return reading::read_events_before(shared, card, upto, limit).await;
-        }
-        Call::ReadThread { thread, recent } => {
-            owned(shared, caller, thread).await?;
-            let view = reading::look(shared, thread, recent).await?;
-            return Ok(Replied {
-                as_of: view.head,
-                reply: Reply::View(Box::new(view)),
-            });
-        }
-        Call::Library(call) => keeping::answer(shared, caller, call).await,
-        Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared).await))),
-        Call::GetProviderStatus { verify } => {
-            let statuses = sign_in::statuses(shared, verify).await;
-            Ok(Reply::ProviderStatus(statuses))
-        }
-        Call::SignIn(call) => sign_in::answer(shared, call).await,
-        Call::ListTools => Ok(Reply::Tools(offer::tool_names(shared))),
-        Call::GetMcpServers { thread } => {
-            let card = owned(shared, caller, thread).await?;
-            Ok(Reply::McpServers(offer::mcp_files(shared, &card).await))
-        }
-        Call::Checkpoints { thread, call } => {
-            return checkpoint_call(shared, caller, thread, call).await;
-        }
-        Call::StartTurn(mut start) => {
-            permissions::settle(shared, &mut start.changes).await?;
-            start.images = pictures::read(start.images).await?;
-            return to_session(shared, caller, Call::StartTurn(start)).await;
-        }
-        Call::SteerTurn(mut steer) => {
-            steer.images = pictures::read(steer.images).await?;
-            return to_session(shared, caller, Call::SteerTurn(steer)).await;
-        }
-        Call::ListGrants { thread } => {
-            let card = owned(shared, caller, thread).await?;
-            shared.grants.of_thread(&card).await.map(Reply::Grants)
-        }
-        Call::RevokeGrant {
-            thread,
-            what,
-            scope,
-        } => {
-            let card = owned(shared, caller, thread).await?;
-            let revoked = shared.grants.revoke_words(&card, &what, scope).await;
-            revoked.map(|()| Reply::Done)
-        }
-        Call::ChangeThread {
-            thread,
-            mut changes,
-        } => {
-            permissions::settle(shared, &mut changes).await?;
-            let call = Call::ChangeThread { thread, changes };
-            return to_session(shared, caller, call).await;
-        }
-        call @ (Call::CancelTurn { .. }
-        | Call::AnswerAsk { .. }
-        | Call::ResetThread { .. }
-        | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
-    };
-    reply.map(|reply| Replied {
-        reply,
-        as_of: Seq::ZERO,
-    })
-}
-
-async fn checkpoint_call(
-    shared: &Arc<Shared>,
-    caller: &Caller,
-    thread: ThreadId,
-    call: CheckpointCall,
-) -> Outcome {
-    let card = owned(shared, caller, thread).await?;
-    let reply = match call {
-        call @ (CheckpointCall::Take
-        | CheckpointCall::Restore { .. }
-        | CheckpointCall::Delete { .. }) => {
-            return to_session(shared, caller, Call::Checkpoints { thread, call }).await;
-        }
-        call @ (CheckpointCall::Get
-        | CheckpointCall::Preview { .. }
-        | CheckpointCall::Diff { .. }
-        | CheckpointCall::History { .. }
-        | CheckpointCall::FileAt { .. }) => checkpoints::read(shared, &card, call).await,
-    };
-    reply.map(|reply| Replied {
-        reply,
-        as_of: Seq::ZERO,
-    })
-}
-
-async fn to_session(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
-    let Some(thread) = call.thread() else {
-        return Err(Refusal::new(Why::Internal, "this call names no thread"));
-    };
-    owned(shared, caller, thread).await?;
-    shared
-        .registry
-        .reach(shared, thread, |handle| {
-            let (reply, answer) = oneshot::channel();
-            let mail = Mail::Call {
-                call: Box::new(call.clone()),
-                caller: caller.clone(),
-                reply,
-            };
-            async move {
-                handle.mail.send(mail).await.ok()?;
-                answer.await.ok()
-            }
-        })
-        .await?
-}
+use crate::{Listener, Shared, Wish, now, router};
 
 pub async fn attach(
     shared: &Arc<Shared>,
@@ -214,7 +64,7 @@ pub async fn attach(
 }
 
 /// A thread of this caller's tenant; anybody else's does not exist for them.
-async fn owned(
+pub(crate) async fn owned(
     shared: &Arc<Shared>,
     caller: &Caller,
     thread: ThreadId,
@@ -232,7 +82,7 @@ async fn owned(
         .ok_or_else(|| Refusal::unknown_thread(thread))
 }
 
-async fn list(
+pub(crate) async fn list(
     shared: &Arc<Shared>,
     caller: &Caller,
     query: &ThreadQuery,
@@ -252,9 +102,9 @@ async fn list(
 }
 
 /// From its session where it is awake: a thread that is not kept is nowhere else.
-async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
+pub(crate) async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
     if shared.registry.get(thread).is_some() {
-        return to_session(shared, caller, Call::GetThread { thread }).await;
+        return router::to_session(shared, caller, Call::GetThread { thread }).await;
     }
     let kept = shared.store.thread(thread).await.map_err(storage)?;
     let mut kept = kept
@@ -287,7 +137,11 @@ pub(super) fn asleep(status: Status) -> Status {
 }
 
 /// A new thread; the same id of a client's own names the same one, however many ask at once.
-async fn create(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<Reply, Refusal> {
+pub(crate) async fn create(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    new: NewThread,
+) -> Result<Reply, Refusal> {
     let Some(client_id) = new.client_id.clone() else {
         return bear(shared, caller, new).await;
     };
@@ -402,7 +256,7 @@ fn newborn(
     }
 }
 
-async fn delete(
+pub(crate) async fn delete(
     shared: &Arc<Shared>,
     caller: &Caller,
     thread: ThreadId,
@@ -410,7 +264,7 @@ async fn delete(
 ) -> Outcome {
     let card = owned(shared, caller, thread).await?;
     if shared.registry.get(thread).is_some() {
-        return to_session(
+        return router::to_session(
             shared,
             caller,
             Call::DeleteThread {

@@ -142,7 +142,7 @@ pub struct Session {
     title_asked: bool,
     seen: Arc<tools::Seen>,
     /// What turns have read of the conversation; let go of at rest.
-    conversation: Arc<Mutex<Option<ReadConversation>>>,
+    conversation: Arc<Mutex<Option<Box<ReadConversation>>>>,
     /// Boxed, because most of the time it only waits.
     checkpoints: Box<CheckpointTasks<oneshot::Sender<Outcome>>>,
     appending: Option<BoxFuture<'static, Result<(), StoreError>>>,

@@ -144,7 +144,7 @@ pub struct Turn {
     pub meter: Arc<Meter>,
     pub steers: Arc<Steers>,
     /// What was read of the conversation for the turn before, and then for this one.
-    pub conversation: Arc<Mutex<Option<context::ReadConversation>>>,
+    pub conversation: Arc<Mutex<Option<Box<context::ReadConversation>>>>,
     /// The files its thread has read.
     pub seen: Arc<tools::Seen>,
     /// The files it changes.

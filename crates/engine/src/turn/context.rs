@@ -70,11 +70,13 @@ pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
     let fits = |read: &ReadConversation| {
         oldest == 0 && read.from_ordinal == from_ordinal && read.reading.sees == sees
     };
-    let known = turn.conversation.lock().take().filter(fits);
-    let mut read = known.unwrap_or_else(|| ReadConversation {
-        from_ordinal,
-        next_ordinal: from_ordinal,
-        reading: Reading::new(sees),
+    let known = turn.conversation.lock().take().filter(|read| fits(read));
+    let mut read = known.unwrap_or_else(|| {
+        Box::new(ReadConversation {
+            from_ordinal,
+            next_ordinal: from_ordinal,
+            reading: Reading::new(sees),
+        })
     });
     let store = &turn.shared.store;
     let rows = store.entries(turn.card.id, read.next_ordinal, oldest..u64::MAX, u32::MAX);

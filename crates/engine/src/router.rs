@@ -1,0 +1,160 @@
+//! Where each call goes: to the library, to what is known of models and tools, or to its thread's session.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use vocabulary::{Call, Caller, CheckpointCall, Refusal, Reply, Seq, ThreadId, Why};
+
+use crate::Shared;
+use crate::library::{self, checkpoints, keeping, offer, permissions, pictures, reading, sign_in};
+use crate::session::{Mail, Outcome, Replied};
+
+/// Answers a call that the caller is allowed to make.
+pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
+    let reply = match call {
+        Call::ListThreads(query) => library::list(shared, caller, &query).await,
+        Call::CreateThread(mut new) => {
+            permissions::settle(shared, &mut new.changes).await?;
+            library::create(shared, caller, *new).await
+        }
+        Call::GetThread { thread } => return library::get(shared, caller, thread).await,
+        Call::DeleteThread {
+            thread,
+            even_if_open,
+        } => {
+            return library::delete(shared, caller, thread, even_if_open).await;
+        }
+        Call::ReadMessages {
+            thread,
+            offset,
+            limit,
+        } => {
+            library::owned(shared, caller, thread).await?;
+            return reading::read_messages(shared, thread, offset, limit).await;
+        }
+        Call::ReadEvents {
+            thread,
+            after,
+            limit,
+        } => {
+            let card = library::owned(shared, caller, thread).await?;
+            return reading::read_events(shared, card, after, limit).await;
+        }
+        Call::ReadEventsBefore {
+            thread,
+            upto,
+            limit,
+        } => {
+            let card = library::owned(shared, caller, thread).await?;
+            return reading::read_events_before(shared, card, upto, limit).await;
+        }
+        Call::ReadThread { thread, recent } => {
+            library::owned(shared, caller, thread).await?;
+            let view = reading::look(shared, thread, recent).await?;
+            return Ok(Replied {
+                as_of: view.head,
+                reply: Reply::View(Box::new(view)),
+            });
+        }
+        Call::Library(call) => keeping::answer(shared, caller, call).await,
+        Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared).await))),
+        Call::GetProviderStatus { verify } => {
+            let statuses = sign_in::statuses(shared, verify).await;
+            Ok(Reply::ProviderStatus(statuses))
+        }
+        Call::SignIn(call) => sign_in::answer(shared, call).await,
+        Call::ListTools => Ok(Reply::Tools(offer::tool_names(shared))),
+        Call::GetMcpServers { thread } => {
+            let card = library::owned(shared, caller, thread).await?;
+            Ok(Reply::McpServers(offer::mcp_files(shared, &card).await))
+        }
+        Call::Checkpoints { thread, call } => {
+            return checkpoint_call(shared, caller, thread, call).await;
+        }
+        Call::StartTurn(mut start) => {
+            permissions::settle(shared, &mut start.changes).await?;
+            start.images = pictures::read(start.images).await?;
+            return to_session(shared, caller, Call::StartTurn(start)).await;
+        }
+        Call::SteerTurn(mut steer) => {
+            steer.images = pictures::read(steer.images).await?;
+            return to_session(shared, caller, Call::SteerTurn(steer)).await;
+        }
+        Call::ListGrants { thread } => {
+            let card = library::owned(shared, caller, thread).await?;
+            shared.grants.of_thread(&card).await.map(Reply::Grants)
+        }
+        Call::RevokeGrant {
+            thread,
+            what,
+            scope,
+        } => {
+            let card = library::owned(shared, caller, thread).await?;
+            let revoked = shared.grants.revoke_words(&card, &what, scope).await;
+            revoked.map(|()| Reply::Done)
+        }
+        Call::ChangeThread {
+            thread,
+            mut changes,
+        } => {
+            permissions::settle(shared, &mut changes).await?;
+            let call = Call::ChangeThread { thread, changes };
+            return to_session(shared, caller, call).await;
+        }
+        call @ (Call::CancelTurn { .. }
+        | Call::AnswerAsk { .. }
+        | Call::ResetThread { .. }
+        | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
+    };
+    reply.map(|reply| Replied {
+        reply,
+        as_of: Seq::ZERO,
+    })
+}
+
+async fn checkpoint_call(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    thread: ThreadId,
+    call: CheckpointCall,
+) -> Outcome {
+    let card = library::owned(shared, caller, thread).await?;
+    let reply = match call {
+        call @ (CheckpointCall::Take
+        | CheckpointCall::Restore { .. }
+        | CheckpointCall::Delete { .. }) => {
+            return to_session(shared, caller, Call::Checkpoints { thread, call }).await;
+        }
+        call @ (CheckpointCall::Get
+        | CheckpointCall::Preview { .. }
+        | CheckpointCall::Diff { .. }
+        | CheckpointCall::History { .. }
+        | CheckpointCall::FileAt { .. }) => checkpoints::read(shared, &card, call).await,
+    };
+    reply.map(|reply| Replied {
+        reply,
+        as_of: Seq::ZERO,
+    })
+}
+
+pub async fn to_session(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
+    let Some(thread) = call.thread() else {
+        return Err(Refusal::new(Why::Internal, "this call names no thread"));
+    };
+    library::owned(shared, caller, thread).await?;
+    shared
+        .registry
+        .reach(shared, thread, |handle| {
+            let (reply, answer) = oneshot::channel();
+            let mail = Mail::Call {
+                call: Box::new(call.clone()),
+                caller: caller.clone(),
+                reply,
+            };
+            async move {
+                handle.mail.send(mail).await.ok()?;
+                answer.await.ok()
+            }
+        })
+        .await?
+}
