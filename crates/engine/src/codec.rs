@@ -76,13 +76,27 @@ pub fn decode(stored: &StoredEvent) -> Result<Event, Refusal> {
     })
 }
 
-/// Whole JSON with something in it that this version has no word for.
+/// Whole JSON with something in it that this version has no word for. The error's own words may be what
+/// somebody said, so that they are not logged.
 fn unknown(stored: &StoredEvent, error: &serde_json::Error) -> Found {
-    tracing::debug!(seq = %stored.seq, %error, "an event of another version is passed over");
+    let (seq, column) = (stored.seq, error.column());
+    match written_by(stored) > VERSION {
+        true => tracing::debug!(%seq, "an event of a newer version is passed over"),
+        false => tracing::warn!(%seq, column, "an event cannot be understood, and is passed over"),
+    }
     Found {
         by: None,
         fact: Fact::Note(NoteFact::Unknown),
     }
+}
+
+/// The version that wrote an event.
+fn written_by(stored: &StoredEvent) -> u32 {
+    #[derive(Deserialize)]
+    struct WrittenVersion {
+        v: u32,
+    }
+    serde_json::from_slice::<WrittenVersion>(&stored.payload).map_or(1, |found| found.v)
 }
 
 /// The log keeps what a call was called with, not what that would do.
