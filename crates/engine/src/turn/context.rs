@@ -12,6 +12,8 @@ use super::Turn;
 use crate::codec;
 use crate::limits::{CONTEXT_MESSAGES_MAX, CONTEXT_RESULT_BYTES_MAX};
 
+const MESSAGES_KEPT: usize = CONTEXT_MESSAGES_MAX as usize;
+
 /// A conversation as the log has it.
 pub struct Loaded {
     pub messages: Vec<Arc<Message>>,
@@ -67,9 +69,8 @@ pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
     let newest = turn.history.message_count;
     let oldest = newest.saturating_sub(CONTEXT_MESSAGES_MAX);
     let from_ordinal = turn.history.from_ordinal;
-    let fits = |read: &ReadConversation| {
-        oldest == 0 && read.from_ordinal == from_ordinal && read.reading.sees == sees
-    };
+    let fits =
+        |read: &ReadConversation| read.from_ordinal == from_ordinal && read.reading.sees == sees;
     let known = turn.conversation.lock().take().filter(|read| fits(read));
     let mut read = known.unwrap_or_else(|| {
         Box::new(ReadConversation {
@@ -87,6 +88,7 @@ pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
         read.reading.add(codec::decode(stored)?);
         read.next_ordinal = row.ordinal + 1;
     }
+    read.reading.trim();
     let loaded = read.reading.clone().finish();
     *turn.conversation.lock() = Some(read);
     Ok(loaded)
@@ -128,6 +130,16 @@ impl Reading {
             before_step: 0,
             broken_off: None,
             sees,
+        }
+    }
+
+    /// Lets go of the oldest messages when there are many too many: with every turn one less at the
+    /// beginning, no request would begin with the one before it.
+    fn trim(&mut self) {
+        let extra = self.messages.len().saturating_sub(MESSAGES_KEPT);
+        if extra > MESSAGES_KEPT / 4 {
+            self.messages.drain(..extra);
+            self.before_step = self.before_step.saturating_sub(extra);
         }
     }
 
@@ -395,5 +407,30 @@ fn output_text(output: &ToolOutput) -> String {
             .to_string(),
         ToolOutput::Files { summary, .. } => summary.clone(),
         ToolOutput::Json(value) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_conversation_loses_its_beginning_now_and_then_and_not_at_every_turn() {
+        let mut reading = Reading::new(true);
+        let mut trimmed = 0;
+        for number in 0..3 * MESSAGES_KEPT {
+            let before = reading.messages.len();
+            let said = Message::user(number.to_string());
+            reading.messages.push(Arc::new(said));
+            reading.trim();
+            trimmed += usize::from(reading.messages.len() <= before);
+            assert!(reading.messages.len() <= MESSAGES_KEPT + MESSAGES_KEPT / 4);
+        }
+        assert_eq!(trimmed, 7);
+        let newest = (3 * MESSAGES_KEPT - 1).to_string();
+        assert_eq!(
+            reading.messages.last().map(|last| (**last).clone()),
+            Some(Message::user(newest))
+        );
     }
 }
