@@ -9,8 +9,8 @@ use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use vocabulary::{
-    AskId, AskKind, Audience, Call, Caller, Closing, Fact, ItemFact, ItemId, Person, Refusal,
-    Reply, Seq, Status, StatusReason, ThreadCard, ThreadFact, ThreadView, Why,
+    AskId, AskKind, Closing, Fact, ItemFact, ItemId, Person, Refusal, Seq, Status, StatusReason,
+    ThreadCard, ThreadFact, Why,
 };
 
 use crate::limits::{SLEEP_AFTER, TURN_FACTS_PER_ROUND};
@@ -24,6 +24,7 @@ mod checkpoints;
 mod given;
 mod granting;
 pub mod live;
+mod mail;
 pub mod outbox;
 mod recorder;
 mod shrinking;
@@ -33,85 +34,13 @@ mod turns;
 pub mod waking;
 
 use live::Live;
-use outbox::{Ended, Listener, Outbox};
+pub use mail::{Attached, Handle, ListenFrom, Mail, Outcome, Replied, Seen, Transcript};
+use outbox::{Ended, Outbox};
 use recorder::{Append, Recorder};
 use shrinking::Shrinking;
-use snapshots::{CheckpointTasks, PublishedCheckpoints};
+use snapshots::CheckpointTasks;
 use state::ThreadState;
 use turns::TurnHandle;
-
-/// What reaches a session from outside.
-pub enum Mail {
-    Call {
-        call: Box<Call>,
-        caller: Caller,
-        reply: oneshot::Sender<Outcome>,
-    },
-    Attach {
-        audience: Audience,
-        from: ListenFrom,
-        reply: oneshot::Sender<Result<Attached, Refusal>>,
-    },
-    /// Look at it without listening.
-    Look { reply: oneshot::Sender<Seen> },
-    /// Where the transcript lies in the store.
-    Locate { reply: oneshot::Sender<Transcript> },
-    /// A model thought of a title.
-    Titled(titling::Titled),
-    /// Come to rest: the server is stopping.
-    Stop {
-        grace: std::time::Duration,
-        done: oneshot::Sender<()>,
-    },
-}
-
-/// A reply and the position before the call's own effects: events up to it go before the reply.
-#[derive(Debug)]
-pub struct Replied {
-    pub reply: Reply,
-    pub as_of: Seq,
-}
-
-pub type Outcome = Result<Replied, Refusal>;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListenFrom {
-    Head,
-    After(Seq),
-}
-
-pub struct Attached {
-    pub seen: Seen,
-    pub listener: Listener,
-}
-
-/// A thread as its session sees it; what the store has of it is read by whoever wants it.
-pub struct Seen {
-    pub view: ThreadView,
-    /// The first event of the running turn.
-    pub turn_from: Option<Seq>,
-    pub from_ordinal: u64,
-}
-
-pub struct Transcript {
-    pub from_ordinal: u64,
-    pub message_count: u64,
-    /// Everything up to here is in it.
-    pub head: Seq,
-    /// And nothing up to here: the conversation began anew.
-    pub reset_at: Seq,
-}
-
-/// How the rest of the engine reaches a session.
-#[derive(Clone)]
-pub struct Handle {
-    pub mail: mpsc::Sender<Mail>,
-    pub card: Arc<ThreadCard>,
-    pub outbox: Arc<Outbox>,
-    pub status: watch::Receiver<Status>,
-    /// How the thread's checkpoints stand.
-    pub checkpoints: watch::Sender<PublishedCheckpoints>,
-}
 
 pub struct Session {
     shared: Arc<Shared>,

@@ -1,0 +1,82 @@
+//! What reaches a session from outside, and what it answers.
+
+use std::sync::Arc;
+
+use snapshots::PublishedCheckpoints;
+use tokio::sync::{mpsc, oneshot, watch};
+use vocabulary::{Audience, Call, Caller, Refusal, Reply, Seq, Status, ThreadCard, ThreadView};
+
+use super::outbox::{Listener, Outbox};
+
+/// What reaches a session from outside.
+pub enum Mail {
+    Call {
+        call: Box<Call>,
+        caller: Caller,
+        reply: oneshot::Sender<Outcome>,
+    },
+    Attach {
+        audience: Audience,
+        from: ListenFrom,
+        reply: oneshot::Sender<Result<Attached, Refusal>>,
+    },
+    /// Look at it without listening.
+    Look { reply: oneshot::Sender<Seen> },
+    /// Where the transcript lies in the store.
+    Locate { reply: oneshot::Sender<Transcript> },
+    /// A model thought of a title.
+    Titled(super::titling::Titled),
+    /// Come to rest: the server is stopping.
+    Stop {
+        grace: std::time::Duration,
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// A reply and the position before the call's own effects: events up to it go before the reply.
+#[derive(Debug)]
+pub struct Replied {
+    pub reply: Reply,
+    pub as_of: Seq,
+}
+
+pub type Outcome = Result<Replied, Refusal>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenFrom {
+    Head,
+    After(Seq),
+}
+
+pub struct Attached {
+    pub seen: Seen,
+    pub listener: Listener,
+}
+
+/// A thread as its session sees it; what the store has of it is read by whoever wants it.
+pub struct Seen {
+    pub view: ThreadView,
+    /// The first event of the running turn.
+    pub turn_from: Option<Seq>,
+    pub from_ordinal: u64,
+}
+
+pub struct Transcript {
+    pub from_ordinal: u64,
+    pub message_count: u64,
+    /// Everything up to here is in it.
+    pub head: Seq,
+    /// And nothing up to here: the conversation began anew.
+    pub reset_at: Seq,
+}
+
+/// How the rest of the engine reaches a session.
+#[derive(Clone)]
+pub struct Handle {
+    pub mail: mpsc::Sender<Mail>,
+    pub card: Arc<ThreadCard>,
+    pub outbox: Arc<Outbox>,
+    pub status: watch::Receiver<Status>,
+    /// How the thread's checkpoints stand.
+    pub checkpoints: watch::Sender<PublishedCheckpoints>,
+}
