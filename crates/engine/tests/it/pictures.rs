@@ -3,7 +3,7 @@
 use providers::catalog::Model;
 use providers::{Message, UserMessage};
 use store::Store;
-use vocabulary::{Call, Image, Reply, StartTurn, ThreadId, Why};
+use vocabulary::{Call, Image, Reply, StartTurn, StartedTurn, ThreadId, Why};
 
 use crate::house::{House, Stage, said};
 use crate::puppet::{self, Puppet, big, says};
@@ -124,7 +124,10 @@ async fn the_same_words_with_other_pictures_are_another_message() {
     send(vec![png("AA"), png("BB")]).await.expect("a turn");
     ear.completed().await;
     let again = send(vec![png("AA"), png("BB")]).await;
-    assert!(matches!(again, Ok(Reply::Turn { again: true, .. })));
+    assert!(matches!(
+        again,
+        Ok(Reply::Turn(StartedTurn { again: true, .. }))
+    ));
     for images in [
         vec![],
         vec![png("AA")],
