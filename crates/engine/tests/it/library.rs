@@ -269,8 +269,8 @@ async fn what_was_in_a_deleted_folder_moves_up() {
         workspace: WorkspaceId::new(DEFAULT),
         folder: Some(middle.id.clone()),
     };
-    let placed = house.call(Call::Library(place)).await;
-    assert_eq!(placed, Ok(Reply::Done));
+    let placed = house.library(place).await;
+    assert_eq!(placed, Ok(LibraryReply::Moved));
     let delete = LibraryCall::DeleteFolder {
         workspace: WorkspaceId::new(DEFAULT),
         folder: middle.id.clone(),
