@@ -87,6 +87,7 @@ impl Codex {
         let changes = self.changes(thread, &params, &permissions, catalog);
         let start = StartTurn {
             changes: Box::new(changes),
+            listen: None,
             images: said.images,
             thread,
             text: said.text,

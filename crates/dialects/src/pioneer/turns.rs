@@ -82,6 +82,7 @@ impl Pioneer {
         let thread = wanted.thread;
         let turn = StartTurn {
             changes: Box::new(changes),
+            listen: None,
             images: wanted.said.images,
             thread,
             text: wanted.said.text,
