@@ -1,8 +1,8 @@
 //! `thread/start`: create or reopen, subscribe, and say so.
 
 use vocabulary::{
-    Call, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread, ThreadId, ThreadView,
-    Why, WorkspaceId,
+    AgentMode, Call, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread, ThreadId,
+    ThreadView, Why, WorkspaceId,
 };
 
 use super::hear::Wrong;
@@ -36,7 +36,7 @@ impl Start {
         let (provider, model) = (params.model_provider.as_ref(), params.model.as_ref());
         Changes {
             title: name(params),
-            tools: params.mode.map(|mode| mode == ThreadMode::Agent),
+            mode: params.mode.map(ThreadMode::meant),
             ..models::change(provider, model, in_use)
         }
     }
@@ -46,7 +46,10 @@ impl Start {
         let known = &thread.settings;
         let changes = self.changes(Some(&known.model));
         Changes {
-            tools: changes.tools.filter(|tools| *tools != known.tools),
+            // A thread that plans is an agent's, and goes on planning.
+            mode: changes
+                .mode
+                .filter(|mode| ThreadMode::from(*mode) != known.mode.into()),
             ..changes
         }
     }
@@ -153,7 +156,7 @@ impl Pioneer {
         let params = &start.params;
         let mut changes = start.changes(None);
         changes.title = None;
-        changes.tools.get_or_insert(false);
+        changes.mode.get_or_insert(AgentMode::Chat);
         // Full access asks nobody, unless this client wants to be asked.
         changes.auto_approve = Some(!self.permissions);
         NewThread {

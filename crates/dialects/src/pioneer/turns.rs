@@ -35,7 +35,7 @@ impl Pioneer {
         let Thread { card, settings, .. } = &subscription.thread;
         let (provider, model) = (params.model_provider.as_ref(), params.model.as_ref());
         let changes = Changes {
-            tools: params.mode.map(|mode| mode == ThreadMode::Agent),
+            mode: params.mode.map(ThreadMode::meant),
             ..models::change(provider, model, Some(&settings.model))
         };
         let turn = StartTurn {

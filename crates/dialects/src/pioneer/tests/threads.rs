@@ -1,7 +1,7 @@
 //! Threads: started, reopened, left, read.
 
 use serde_json::json;
-use vocabulary::{Call, EventPage, Fact, LibraryReply, Reply, Why};
+use vocabulary::{AgentMode, Call, EventPage, Fact, LibraryReply, Reply, Why};
 
 use super::samples::{self, THREAD, WORKSPACE, thread, turn_finished, turn_started, view};
 use super::stub::Stub;
@@ -22,7 +22,7 @@ fn a_new_thread_keeps_the_clients_id_and_only_chats() {
         };
         assert_eq!(new.client_id.as_deref(), Some(THREAD));
         assert!(new.keep);
-        assert_eq!(new.changes.tools, Some(false));
+        assert_eq!(new.changes.mode, Some(AgentMode::Chat));
         assert_eq!(new.changes.auto_approve, Some(auto_approve));
         stub.reply(Ok(Reply::Thread(Box::new(thread()))));
         stub.reply(Ok(Reply::View(Box::new(view()))));
