@@ -96,7 +96,7 @@ impl Session {
         if self.state.turn.is_some() || self.checkpoints.restoring() {
             return Err(Refusal::busy());
         }
-        if self.stopping.is_some() {
+        if self.resting.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
         if *start.changes != Changes::default() {
@@ -325,7 +325,7 @@ impl Session {
         if self.recorder.outbox.listeners() <= 1 {
             self.cancel_turn()?;
         }
-        self.close_when_idle = true;
+        self.resting.close_when_idle = true;
         self.record(Fact::Thread(ThreadFact::Closed))?;
         Ok(Reply::Done)
     }
@@ -340,12 +340,12 @@ impl Session {
             let _ = reply.send(Err(refusal));
             return Ok(None);
         }
-        self.waiters.clear();
+        self.asking.waiters.clear();
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
         }
         // An append under way must land before the thread goes, or it would come after.
-        if let Some(appending) = self.appending.take() {
+        if let Some(appending) = self.writing.appending.take() {
             appending.await.map_err(storage)?;
         }
         if let (Some(lease), true) = (self.recorder.lease(), self.recorder.kept) {
@@ -393,7 +393,7 @@ impl Session {
                 }
             },
         };
-        self.close_when_idle = false;
+        self.resting.close_when_idle = false;
         seen.view.woken = std::mem::take(&mut self.woken);
         let attached = Attached {
             seen,

@@ -54,7 +54,7 @@ impl Session {
         if self.state.turn.is_some() {
             return Err(Refusal::busy());
         }
-        if self.stopping.is_some() {
+        if self.resting.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
         if request != CheckpointRequest::Delete {
