@@ -182,8 +182,14 @@ impl Session {
             Mail::Attach {
                 audience,
                 from,
+                start,
                 reply,
-            } => self.attach(audience, from, reply),
+            } => {
+                let (start, caller) = start.unzip();
+                self.acting = caller.map(|caller| Arc::new(Person::from(&caller)));
+                Box::pin(self.attach(audience, from, start.map(|start| *start), reply)).await;
+                self.acting = None;
+            }
             Mail::Look { reply } => self.look(reply),
             Mail::Locate { reply } => {
                 let head = self.recorder.last();

@@ -296,6 +296,11 @@ impl Connection {
         while self.running.len().saturating_sub(self.beside) < at_once
             && let Some(mut job) = self.waiting.pop_front()
         {
+            if job.listens().is_some_and(|thread| !self.may_listen(thread)) {
+                let refused = std::future::ready(job.refused(too_many_listeners()));
+                self.running.push(Box::pin(refused));
+                continue;
+            }
             if job.waits_outside() && self.beside < CALLS_BESIDE_MAX {
                 job.lane = Lane::Beside;
                 self.beside += 1;
@@ -326,11 +331,7 @@ impl Connection {
         if let Some(listener) = finished.listener.take() {
             self.listeners
                 .retain(|known| known.card().id != listener.card().id);
-            if self.listeners.len() < LISTENERS_MAX {
-                self.listeners.push(listener);
-            } else {
-                finished.outcome = Err(too_many_listeners());
-            }
+            self.listeners.push(listener);
         }
         if let Some(silenced) = finished.silenced
             && let Some(at) = self.silent.iter().position(|each| *each == silenced)
@@ -349,6 +350,11 @@ impl Connection {
             self.noticed(&notice).await?;
         }
         Ok(())
+    }
+
+    /// Asked before anything is done, so that what is refused has changed nothing.
+    fn may_listen(&self, thread: ThreadId) -> bool {
+        self.listeners.len() < LISTENERS_MAX || self.listener_of(Some(thread)).is_some()
     }
 
     fn listener_of(&self, thread: Option<ThreadId>) -> Option<usize> {
