@@ -29,6 +29,7 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
     lists::settings_and_counters_outlive_the_process(&open).await;
 
     records::records_are_written_in_batches(&open).await;
+    lists::what_is_left_out_takes_no_room_in_a_page(&open()).await;
     records::a_batch_from_an_older_picture_is_refused(&open).await;
     records::concurrent_writers_lose_nothing(&open).await;
 

@@ -154,11 +154,7 @@ impl World {
             .values()
             .map(|kept| &kept.thread)
             .filter(|thread| thread.card.tenant == *tenant)
-            .filter(|thread| query.archived || !thread.archived)
-            .filter(|thread| match &query.workspace {
-                Some(workspace) => thread.card.workspace == *workspace,
-                None => true,
-            })
+            .filter(|thread| query.matches(thread))
             .filter(|thread| match after {
                 Some(after) => sort_key(Cursor::of(thread)) > sort_key(after),
                 None => true,
