@@ -63,6 +63,6 @@ pub use tool::{
     Subject, ToolCall, ToolOutcome, ToolOutput,
 };
 pub use turn::{
-    Budgets, Cause, Image, ModelRef, Purpose, StopReason, TurnError, TurnErrorKind, TurnOutcome,
-    Usage, UserInput,
+    Budgets, Cause, EndedTurn, Image, IndexedTurn, ModelRef, Purpose, StopReason, TurnError,
+    TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };

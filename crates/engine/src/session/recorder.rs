@@ -263,6 +263,7 @@ impl Recorder {
                 thread: pending.list_row.then(|| state.thread.clone()),
                 events: pending.events,
                 entries: pending.entries,
+                turns: Vec::new(),
                 state: state_row,
                 unfinished: state.turn.is_some(),
                 high_water: self.high_water_next,
