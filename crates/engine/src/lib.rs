@@ -37,7 +37,7 @@ mod turn;
 
 pub use grants::Grants;
 pub use session::outbox::{Delivered, Ended, Held, Listener, Slot};
-pub use session::state::{ThreadState, fold};
+pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
 

@@ -30,6 +30,7 @@ mod recorder;
 mod shrinking;
 pub mod state;
 mod titling;
+mod turn_index;
 mod turns;
 pub mod waking;
 

@@ -17,7 +17,7 @@ use super::outbox::Outbox;
 use super::recorder::{Recorder, Standing};
 use super::shrinking::Shrinking;
 use super::state::{CallState, ThreadState};
-use super::{Handle, Session, storage};
+use super::{Handle, Session, storage, turn_index};
 use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
 use crate::turn::{Due, Permits, Start};
 use crate::{Shared, codec};
@@ -51,7 +51,8 @@ pub async fn woken(
     lease: Lease,
     loaded: LoadedThread,
 ) -> Result<Handle, Refusal> {
-    let state = ThreadState::read(&loaded)?;
+    let mut state = ThreadState::read(&loaded)?;
+    turn_index::complete(&shared.store, lease, &loaded, &mut state).await?;
     let standing = Standing {
         lease: Some(lease),
         last_seq: loaded.last_seq,
