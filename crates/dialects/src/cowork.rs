@@ -119,6 +119,7 @@ impl Cowork {
                 | Reply::Turn { .. }
                 | Reply::Cancelled { .. }
                 | Reply::Messages { .. }
+                | Reply::Turns(_)
                 | Reply::Events { .. }
                 | Reply::Catalog(_)
                 | Reply::ProviderStatus(_)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::{
     Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope, Image,
     LibraryCall, ModelRef, SandboxMode, Seq, SignInCall, TenantId, Thread, ThreadId, TurnId,
-    WorkspaceId,
+    TurnSelection, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -108,6 +108,14 @@ pub enum Call {
         thread: ThreadId,
         offset: u64,
         limit: u64,
+    },
+    /// A page of a thread's turns since its last reset.
+    ReadTurns {
+        thread: ThreadId,
+        selection: TurnSelection,
+        limit: u32,
+        /// With what happened in them.
+        entries: bool,
     },
     /// A page of the log: durable events after a position.
     ReadEvents {
@@ -278,6 +286,7 @@ impl Call {
         match self {
             Call::ReadThread { .. }
             | Call::ReadMessages { .. }
+            | Call::ReadTurns { .. }
             | Call::ReadEvents { .. }
             | Call::ReadEventsBefore { .. } => true,
             // tidy: wildcard, because only what is named here reads.
@@ -301,6 +310,7 @@ impl Call {
             | Call::CloseThread { thread, .. }
             | Call::ReadThread { thread, .. }
             | Call::ReadMessages { thread, .. }
+            | Call::ReadTurns { thread, .. }
             | Call::ReadEvents { thread, .. }
             | Call::ReadEventsBefore { thread, .. }
             | Call::GetMcpServers { thread }

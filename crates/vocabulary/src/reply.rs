@@ -1,8 +1,8 @@
 //! Replies: what a call gets when it is not refused.
 
 use crate::{
-    Catalog, Challenge, CheckpointReply, Event, Grant, ItemId, LibraryReply, McpSnapshot,
-    ProviderStatus, SignedIn, Thread, ThreadCard, ThreadView, TurnId,
+    Catalog, Challenge, CheckpointReply, Event, Grant, IndexedTurn, ItemId, LibraryReply,
+    McpSnapshot, ProviderStatus, SignedIn, Thread, ThreadCard, ThreadView, TurnId,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,7 @@ pub enum Reply {
         offset: u64,
         limit: u64,
     },
+    Turns(Box<TurnsPage>),
     Events {
         card: Box<ThreadCard>,
         events: Vec<Event>,
@@ -53,6 +54,19 @@ pub enum Reply {
     McpServers(McpSnapshot),
     Checkpoints(Box<CheckpointReply>),
     Library(Box<LibraryReply>),
+}
+
+/// Some turns of a thread, at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnsPage {
+    /// Without messages. What the running turn is writing right now is in it.
+    pub view: ThreadView,
+    /// In the order that was asked for.
+    pub turns: Vec<IndexedTurn>,
+    /// What happened in them, where that was wanted; oldest first in any case.
+    pub entries: Vec<Entry>,
+    /// Whether there are more in the direction that was read.
+    pub more: bool,
 }
 
 /// One entry of the transcript, with the message it belongs to.

@@ -66,6 +66,7 @@ impl Session {
             Reply::Thread(_)
             | Reply::Listening(_)
             | Reply::View(_)
+            | Reply::Turns(_)
             | Reply::Events { .. }
             | Reply::Steered { .. }
             | Reply::Grants(_)

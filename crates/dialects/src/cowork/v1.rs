@@ -78,6 +78,7 @@ impl Cowork1 {
                 | Reply::Cancelled { .. }
                 | Reply::Library(_)
                 | Reply::Messages { .. }
+                | Reply::Turns(_)
                 | Reply::Events { .. }
                 | Reply::Catalog(_)
                 | Reply::ProviderStatus(_)
