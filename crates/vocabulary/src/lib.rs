@@ -52,7 +52,7 @@ pub use library::{
 pub use notice::Notice;
 pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};
-pub use reply::{Entry, Reply, TurnsPage};
+pub use reply::{Entry, Reply, TurnPage};
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use thread::{
     Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,

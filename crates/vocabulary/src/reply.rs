@@ -37,7 +37,7 @@ pub enum Reply {
         offset: u64,
         limit: u64,
     },
-    Turns(Box<TurnsPage>),
+    Turns(Box<TurnPage>),
     Events {
         card: Box<ThreadCard>,
         events: Vec<Event>,
@@ -58,7 +58,7 @@ pub enum Reply {
 
 /// Some turns of a thread, at one moment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TurnsPage {
+pub struct TurnPage {
     /// Without messages. What the running turn is writing right now is in it.
     pub view: ThreadView,
     /// In the order that was asked for.

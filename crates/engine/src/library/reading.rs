@@ -7,7 +7,7 @@ use store::LoadedThread;
 use tokio::sync::oneshot;
 use vocabulary::{
     Entry, IndexedTurn, Refusal, Reply, SandboxInForce, Seq, ThreadCard, ThreadId, ThreadView,
-    TurnSelection, TurnsPage,
+    TurnPage, TurnSelection,
 };
 
 use super::permissions;
@@ -276,7 +276,7 @@ pub async fn read_turns(
     entries.retain(|entry| entry.event.seq <= view.head);
     Ok(Replied {
         as_of: view.head,
-        reply: Reply::Turns(Box::new(TurnsPage {
+        reply: Reply::Turns(Box::new(TurnPage {
             view,
             turns,
             entries,

@@ -3,7 +3,7 @@
 use engine::ListenFrom;
 use vocabulary::{
     Call, Entry, Fact, ItemFact, LiveItem, Reply, StepFact, ThreadId, TurnErrorKind, TurnFact,
-    TurnId, TurnOutcome, TurnSelection, TurnsPage,
+    TurnId, TurnOutcome, TurnPage, TurnSelection,
 };
 
 use crate::house::House;
@@ -14,7 +14,7 @@ async fn read(
     selection: TurnSelection,
     limit: u32,
     entries: bool,
-) -> TurnsPage {
+) -> TurnPage {
     let read = Call::ReadTurns {
         thread,
         selection,
@@ -27,7 +27,7 @@ async fn read(
     }
 }
 
-fn numbers(page: &TurnsPage) -> Vec<u64> {
+fn numbers(page: &TurnPage) -> Vec<u64> {
     page.turns.iter().map(|turn| turn.number).collect()
 }
 
