@@ -5,8 +5,9 @@ use vocabulary::{
 };
 
 use super::hear::Wrong;
-use super::scan::Scan;
+use super::history_read::HistoryRead;
 use super::steps::{Goal, Running, Step};
+use super::turn_read::TurnRead;
 use super::wire::permission::PermissionRespondResponse;
 use super::wire::thread::{
     MovedResponse, ThreadFolderCreateResponse, ThreadFolderDeleteResponse,
@@ -54,8 +55,11 @@ impl Pioneer {
             (Step::Find { goal, .. }, Ok(Reply::Thread(thread))) => {
                 self.found(out, rest(Step::TurnStart), *thread, goal);
             }
-            (Step::Scan(scan), Ok(Reply::Events { events, more, .. })) => {
-                self.scanned(out, rest(Step::TurnStart), *scan, events, more);
+            (Step::History(read), Ok(Reply::Events { events, more, .. })) => {
+                self.history_page(out, rest(Step::TurnStart), *read, events, more);
+            }
+            (Step::Turns(read), Ok(Reply::Turns(page))) => {
+                self.turn_page(out, rest(Step::TurnStart), read, *page);
             }
             (Step::TurnModel(wanted), Ok(Reply::Catalog(catalog))) => {
                 let running = rest(Step::TurnStart);
@@ -141,10 +145,14 @@ impl Pioneer {
     fn found(&mut self, out: &mut Vec<Action>, running: Running, thread: Thread, goal: Goal) {
         let id = thread.card.id;
         match goal {
-            Goal::Turns | Goal::History { .. } => self.scan(out, running, thread, goal),
-            Goal::Turn { .. } | Goal::Items { .. } => {
-                self.bind(thread.card.workspace.as_str());
-                self.scan(out, running, thread, goal);
+            Goal::History(wanted) => {
+                self.read_history(out, running, HistoryRead::new(thread, wanted));
+            }
+            Goal::Turns(read) => {
+                if let TurnRead::One(_) | TurnRead::Items(_) = read {
+                    self.bind(thread.card.workspace.as_str());
+                }
+                self.read_turns(out, running, id, read);
             }
             Goal::Move { workspace, folder } => {
                 let call = Call::Library(LibraryCall::MoveThread {
@@ -176,11 +184,6 @@ impl Pioneer {
                 unsubscribed(out, &running, status);
             }
         }
-    }
-
-    fn scan(&mut self, out: &mut Vec<Action>, running: Running, thread: Thread, goal: Goal) {
-        let (scan, call) = Scan::new(thread, goal);
-        self.call(out, running.with(Step::Scan(Box::new(scan))), call);
     }
 
     /// Only who leaves by itself is told that the thread is closed for it.

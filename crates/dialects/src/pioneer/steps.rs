@@ -1,8 +1,10 @@
 //! The request under way, and what it does with the next answer.
 
+use super::history::HistoryQuery;
+use super::history_read::HistoryRead;
 use super::providers::Asked;
-use super::scan::Scan;
 use super::start::Start;
+use super::turn_read::TurnRead;
 use super::turns::WantedTurn;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
@@ -27,7 +29,9 @@ pub enum Step {
         goal: Goal,
     },
     /// A page of the log of a thread.
-    Scan(Box<Scan>),
+    History(Box<HistoryRead>),
+    /// A page of its turns.
+    Turns(TurnRead),
     /// The catalog, to know the model that a turn names by half.
     TurnModel(Box<WantedTurn>),
     TurnStart,
@@ -44,22 +48,13 @@ pub enum Step {
 
 /// What is wanted of a thread once it is found.
 pub enum Goal {
-    Turns,
-    History {
-        limit: Option<usize>,
-        after: Option<i64>,
-    },
+    History(HistoryQuery),
+    Turns(TurnRead),
     Move {
         workspace: String,
         folder: Option<String>,
     },
     Cancel {
-        turn: String,
-    },
-    Turn {
-        turn: String,
-    },
-    Items {
         turn: String,
     },
     Unsubscribe,
