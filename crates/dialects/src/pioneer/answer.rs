@@ -5,7 +5,7 @@ use vocabulary::{
 };
 
 use super::hear::Wrong;
-use super::history_read::HistoryRead;
+use super::history_read::HistoryReader;
 use super::steps::{Goal, Running, Step};
 use super::turn_read::TurnRead;
 use super::wire::permission::PermissionRespondResponse;
@@ -146,7 +146,7 @@ impl Pioneer {
         let id = thread.card.id;
         match goal {
             Goal::History(wanted) => {
-                self.read_history(out, running, HistoryRead::new(thread, wanted));
+                self.read_history(out, running, HistoryReader::new(thread, wanted));
             }
             Goal::Turns(read) => {
                 if let TurnRead::One(_) | TurnRead::Items(_) = read {

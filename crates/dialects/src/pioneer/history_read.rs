@@ -13,14 +13,14 @@ const PAGE: u32 = 1_000;
 const HISTORY_EVENTS_MAX: usize = 20_000;
 
 /// A reading under way.
-pub struct HistoryRead {
+pub struct HistoryReader {
     thread: Thread,
     wanted: HistoryQuery,
     /// What was read, oldest first.
     log: Vec<Event>,
 }
 
-impl HistoryRead {
+impl HistoryReader {
     pub fn new(thread: Thread, wanted: HistoryQuery) -> Self {
         Self {
             thread,
@@ -78,7 +78,7 @@ impl Pioneer {
         &mut self,
         out: &mut Vec<Action>,
         running: Running,
-        read: HistoryRead,
+        read: HistoryReader,
     ) {
         let call = read.next_page();
         self.call(out, running.with(Step::History(Box::new(read))), call);
@@ -88,7 +88,7 @@ impl Pioneer {
         &mut self,
         out: &mut Vec<Action>,
         running: Running,
-        mut read: HistoryRead,
+        mut read: HistoryReader,
         page: Vec<Event>,
         more: bool,
     ) {

@@ -1,7 +1,7 @@
 //! The request under way, and what it does with the next answer.
 
 use super::history::HistoryQuery;
-use super::history_read::HistoryRead;
+use super::history_read::HistoryReader;
 use super::providers::Asked;
 use super::start::Start;
 use super::turn_read::TurnRead;
@@ -29,7 +29,7 @@ pub enum Step {
         goal: Goal,
     },
     /// A page of the log of a thread.
-    History(Box<HistoryRead>),
+    History(Box<HistoryReader>),
     /// A page of its turns.
     Turns(TurnRead),
     /// The catalog, to know the model that a turn names by half.
