@@ -8,7 +8,6 @@ use super::calls::Waiting;
 use super::refuse::Wrong;
 use super::tell::{notify, tell};
 use super::wire::notice::ThreadStarted;
-use super::wire::params::ThreadListParams;
 use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
 use super::wire::thread::Turn;
 use super::{Codex, account, history, offer, orbit, respond, send, show};
@@ -39,8 +38,11 @@ impl Codex {
             (Waiting::SignOut(id, left), Reply::SignedIn(end)) => {
                 self.signed_out(out, id, left, end);
             }
-            (Waiting::ThreadList(id, params), Reply::Threads { threads, next }) => {
-                self.threads(out, &id, &params, &threads, next);
+            (Waiting::ThreadList(id), Reply::Threads { threads, next }) => {
+                self.threads(out, &id, &threads, next);
+            }
+            (Waiting::TurnList(id, listing), Reply::Turns(page)) => {
+                self.turns_listed(out, &id, listing, &page);
             }
             (Waiting::LoadedList(id), Reply::Threads { threads, .. }) => {
                 let heard = |thread: &Thread| self.listening.hears(thread.card.id);
@@ -131,13 +133,11 @@ impl Codex {
         &self,
         out: &mut Vec<Action>,
         id: &Id,
-        params: &ThreadListParams,
         threads: &[Thread],
         next_cursor: Option<String>,
     ) {
-        let wanted = threads.iter().filter(|thread| is_wanted(thread, params));
         let show = |thread| show::thread(self.speaking(), thread, Vec::new());
-        let data = wanted.map(show).collect();
+        let data = threads.iter().map(show).collect();
         send(out, respond(id, &Page { data, next_cursor }));
     }
 
@@ -269,18 +269,6 @@ fn is_awake(status: Status) -> bool {
     }
 }
 
-fn is_wanted(thread: &Thread, params: &ThreadListParams) -> bool {
-    let directory = thread.card.directory.to_string_lossy();
-    let here = params
-        .cwd
-        .as_ref()
-        .is_none_or(|cwd| cwd.contains(&directory));
-    let named = params.search_term.as_ref().is_none_or(|term| {
-        thread.title.text.contains(term.as_str()) || thread.preview.contains(term.as_str())
-    });
-    here && named
-}
-
 fn is_start(waiting: &Waiting) -> bool {
     matches!(
         waiting,
@@ -297,7 +285,8 @@ fn id_of(waiting: &Waiting) -> Option<&Id> {
         | Waiting::Logout(id)
         | Waiting::SignOut(id, _)
         | Waiting::ModelList(id, _)
-        | Waiting::ThreadList(id, _)
+        | Waiting::ThreadList(id)
+        | Waiting::TurnList(id, _)
         | Waiting::LoadedList(id)
         | Waiting::StartModel(id, _)
         | Waiting::StartCreate(id)

@@ -2,8 +2,9 @@
 
 use vocabulary::{AskId, ThreadId};
 
+use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
-use super::wire::params::{ModelListParams, ThreadListParams, ThreadStartParams};
+use super::wire::params::{ModelListParams, ThreadStartParams};
 use crate::jsonrpc::Id;
 use crate::pending::Pending;
 use crate::{Action, StartAt};
@@ -24,7 +25,8 @@ pub enum Waiting {
     /// With the accounts that come next.
     SignOut(Id, Vec<&'static str>),
     ModelList(Id, ModelListParams),
-    ThreadList(Id, ThreadListParams),
+    ThreadList(Id),
+    TurnList(Id, TurnListing),
     LoadedList(Id),
     Grants(Id),
     /// The catalog, to know the model that was named.
