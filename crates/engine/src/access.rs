@@ -49,7 +49,7 @@ fn need(call: &Call) -> Need {
         | Call::ReadEventsBefore { .. }
         | Call::GetCatalog
         | Call::GetProviderStatus { .. }
-        | Call::ListTools
+        | Call::ListTools { .. }
         | Call::GetMcpServers { .. } => Need::Read,
         Call::CreateThread(_)
         | Call::ChangeThread { .. }
@@ -170,7 +170,7 @@ mod tests {
             },
             Call::GetCatalog,
             Call::GetProviderStatus { verify: true },
-            Call::ListTools,
+            Call::ListTools { thread },
             Call::GetMcpServers { thread },
             Call::Library(LibraryCall::ListWorkspaces),
             Call::Checkpoints {

@@ -184,6 +184,7 @@ async fn bear(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<R
     let keep = new.keep;
     let of_workspace = workspaces::directory(shared, caller, new.workspace.as_ref()).await?;
     let directory = new.directory.clone().unwrap_or(of_workspace);
+    shared.agents.check(new.changes.agent.as_deref())?;
     let model = match &new.changes.model {
         Some(model) => {
             offer::obstacle(shared, model).await?;
@@ -236,7 +237,8 @@ fn newborn(
                 .or(new.approvals_expected)
                 .unwrap_or(Approvals::Auto),
             sandbox: changes.sandbox.unwrap_or_default(),
-            tools: changes.tools.unwrap_or(true),
+            mode: changes.mode.unwrap_or_default(),
+            agent: changes.agent.filter(|name| !name.is_empty()),
             max_steps: changes.max_steps.unwrap_or(STEPS_DEFAULT),
             sub_agent_model: changes.sub_agent_model.unwrap_or_default(),
             observability: changes.observability.unwrap_or(true),

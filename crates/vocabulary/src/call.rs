@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{
-    Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope, Image,
-    LibraryCall, ModelRef, SandboxMode, Seq, SignInCall, TenantId, Thread, ThreadId, TurnId,
+    AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
+    Image, LibraryCall, ModelRef, SandboxMode, Seq, SignInCall, TenantId, Thread, ThreadId, TurnId,
     TurnSelection, WorkspaceId,
 };
 
@@ -140,7 +140,10 @@ pub enum Call {
         verify: bool,
     },
     SignIn(SignInCall),
-    ListTools,
+    /// What the thread's agent can use.
+    ListTools {
+        thread: ThreadId,
+    },
     GetMcpServers {
         thread: ThreadId,
     },
@@ -208,7 +211,9 @@ pub struct Changes {
     pub auto_approve: Option<bool>,
     pub approvals: Option<Approvals>,
     pub sandbox: Option<SandboxMode>,
-    pub tools: Option<bool>,
+    pub mode: Option<AgentMode>,
+    /// What drives its turns, by name; empty for the built-in agent.
+    pub agent: Option<String>,
     pub max_steps: Option<u32>,
     pub sub_agent_model: Option<String>,
     pub observability: Option<bool>,
@@ -226,7 +231,8 @@ impl Changes {
             (self.auto_approve.is_some(), Changed::AutoApprove),
             (self.approvals.is_some(), Changed::Approvals),
             (self.sandbox.is_some(), Changed::Sandbox),
-            (self.tools.is_some(), Changed::Tools),
+            (self.mode.is_some(), Changed::Mode),
+            (self.agent.is_some(), Changed::Agent),
             (self.max_steps.is_some(), Changed::MaxSteps),
             (self.sub_agent_model.is_some(), Changed::SubAgentModel),
             (self.observability.is_some(), Changed::Observability),
@@ -313,6 +319,7 @@ impl Call {
             | Call::ReadTurns { thread, .. }
             | Call::ReadEvents { thread, .. }
             | Call::ReadEventsBefore { thread, .. }
+            | Call::ListTools { thread }
             | Call::GetMcpServers { thread }
             | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
@@ -320,8 +327,7 @@ impl Call {
             | Call::Library(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
-            | Call::SignIn(_)
-            | Call::ListTools => None,
+            | Call::SignIn(_) => None,
         }
     }
 }

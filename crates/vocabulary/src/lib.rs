@@ -55,12 +55,12 @@ pub use refusal::{Refusal, Why};
 pub use reply::{Entry, Reply, TurnPage};
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use thread::{
-    Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
+    AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
     ThreadSettings, ThreadView, Title, TitleSource,
 };
 pub use tool::{
-    CallRef, Effects, FileChange, FileChangeKind, FilePreview, FileSubject, OutputStream, SubAgent,
-    Subject, ToolCall, ToolOutcome, ToolOutput,
+    CallRef, ContentBlock, Effects, FileChange, FileChangeKind, FilePreview, FileSubject,
+    OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,
 };
 pub use turn::{
     Budgets, Cause, EndedTurn, Image, IndexedTurn, ModelRef, Purpose, StopReason, TurnError,

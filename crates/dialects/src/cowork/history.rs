@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use vocabulary::{
-    Entry, Fact, Item, ItemFact, ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact,
+    Entry, Fact, Item, ItemFact, ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
 use super::tell::tools::output;
@@ -12,6 +12,7 @@ use super::wire::session::{
     AssistantContent, Messages, ModelMessage, ToolContent, ToolResultOutput,
 };
 use crate::Frame;
+use crate::content::mcp_content;
 
 /// Which slice of how many messages this is.
 #[derive(Clone, Copy, Debug)]
@@ -111,17 +112,22 @@ fn tool_call(call: &ToolCall) -> AssistantContent<'_> {
 }
 
 fn tool_result<'a>(call: &'a ToolCall, outcome: &'a ToolOutcome) -> ToolContent<'a> {
-    let (value, is_error) = match outcome {
+    let text = |value| ToolResultOutput::Text { value };
+    let (output, is_error) = match outcome {
+        ToolOutcome::Succeeded(given @ ToolOutput::Content(_)) => {
+            let value = mcp_content(given);
+            (ToolResultOutput::Content { value }, false)
+        }
         ToolOutcome::Succeeded(given)
         | ToolOutcome::Denied(given)
-        | ToolOutcome::Interrupted(given) => (output(given).as_text(), false),
-        ToolOutcome::Failed { error } => (Cow::Borrowed(error.as_str()), true),
-        ToolOutcome::NotRun { why } => (Cow::Borrowed(why.as_str()), true),
+        | ToolOutcome::Interrupted(given) => (text(output(given).as_text()), false),
+        ToolOutcome::Failed { error } => (text(Cow::Borrowed(error.as_str())), true),
+        ToolOutcome::NotRun { why } => (text(Cow::Borrowed(why.as_str())), true),
     };
     ToolContent::ToolResult {
         tool_call_id: &call.call_id,
         tool_name: &call.name,
-        output: ToolResultOutput::Text { value },
+        output,
         is_error,
     }
 }

@@ -1,8 +1,8 @@
 //! `thread/start`: create or reopen, subscribe, and say so.
 
 use vocabulary::{
-    Call, Catalog, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread, ThreadId,
-    ThreadView, Why, WorkspaceId,
+    AgentMode, Call, Catalog, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread,
+    ThreadId, ThreadView, Why, WorkspaceId,
 };
 
 use super::hear::Wrong;
@@ -45,7 +45,7 @@ impl Start {
         Ok(Changes {
             title: name(params),
             model: self.model(known)?,
-            tools: params.mode.map(|mode| mode == ThreadMode::Agent),
+            mode: params.mode.map(ThreadMode::meant),
             ..Changes::default()
         })
     }
@@ -55,7 +55,10 @@ impl Start {
         let known = &thread.settings;
         let changes = self.changes(Some(&known.model))?;
         Ok(Changes {
-            tools: changes.tools.filter(|tools| *tools != known.tools),
+            // A thread that plans is an agent's, and goes on planning.
+            mode: changes
+                .mode
+                .filter(|mode| ThreadMode::from(*mode) != known.mode.into()),
             ..changes
         })
     }
@@ -154,7 +157,7 @@ impl Pioneer {
         let params = &start.params;
         let mut changes = start.changes(None)?;
         changes.title = None;
-        changes.tools.get_or_insert(false);
+        changes.mode.get_or_insert(AgentMode::Chat);
         // Full access asks nobody, unless this client wants to be asked.
         changes.auto_approve = Some(!self.permissions);
         Ok(NewThread {

@@ -101,7 +101,7 @@ impl Pioneer {
         let model = wanted.named().choose(catalog, model)?;
         Ok(Changes {
             model,
-            tools: wanted.params.mode.map(|mode| mode == ThreadMode::Agent),
+            mode: wanted.params.mode.map(ThreadMode::meant),
             ..Changes::default()
         })
     }

@@ -58,7 +58,7 @@ impl Session {
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_)
-            | Call::ListTools
+            | Call::ListTools { .. }
             | Call::GetMcpServers { .. } => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",
@@ -118,6 +118,8 @@ impl Session {
         let from = self.state.thread.status;
         self.tell_status(from, Status::Running, StatusReason::TurnStarted)?;
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
+        let settings = &self.state.thread.settings;
+        let agent = self.shared.agents.of(settings);
         self.record(Fact::Turn(TurnFact::Started {
             turn: turn.clone(),
             cause: start.cause,
@@ -128,7 +130,10 @@ impl Session {
                 client_id: start.client_message_id,
                 images: start.images,
             },
-            model: Arc::new(self.state.thread.settings.model.clone()),
+            model: agent
+                .abilities()
+                .uses_model
+                .then(|| Arc::new(settings.model.clone())),
         }))?;
         if let (TitleSource::Default, Some(text)) = (self.state.thread.title.source, title) {
             self.set_title(Title {
@@ -156,6 +161,11 @@ impl Session {
         if handle.cancelled || steer.turn.is_some_and(|wanted| wanted != turn) {
             let message = "that turn is not running any more";
             return Err(Refusal::new(Why::NoRunningTurn, message));
+        }
+        if !handle.abilities.hears_steers {
+            let message =
+                "this thread's agent hears nothing while it runs; wait for its turn to end";
+            return Err(Refusal::new(Why::Busy, message));
         }
         if handle.steers.len() >= STEERS_MAX {
             let message = format!("{STEERS_MAX} messages wait for this turn already");
@@ -235,11 +245,13 @@ impl Session {
     }
 
     async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
-        // A running turn keeps the model and the tools it started with.
-        if self.state.turn.is_some() && (changes.model.is_some() || changes.mcp.is_some()) {
+        // A running turn keeps the agent, the model and the tools it started with.
+        let fixed = changes.model.is_some() || changes.mcp.is_some() || changes.agent.is_some();
+        if self.state.turn.is_some() && fixed {
             return Err(Refusal::busy());
         }
         let title = changes.title.as_deref().map(title_of).transpose()?;
+        self.shared.agents.check(changes.agent.as_deref())?;
         let settings = changed_settings(&self.state.thread.settings, &changes)?;
         let obstacle = match &changes.model {
             Some(model) => offer::obstacle(&self.shared, model).await?,

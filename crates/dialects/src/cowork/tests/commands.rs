@@ -165,7 +165,7 @@ fn each_question_is_asked_and_answered() {
     for (message, call, reply, event) in [
         (
             json!({ "type": "list_tools" }),
-            Call::ListTools,
+            Call::ListTools { thread },
             tools(),
             "tools",
         ),

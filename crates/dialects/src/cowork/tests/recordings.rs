@@ -70,7 +70,7 @@ fn hello_turn() -> Vec<Fact> {
     let (turn, item) = (TurnId::new("t1"), ItemId::new("i1"));
     let tag = |part| StreamTag {
         turn: turn.clone(),
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
         step: 1,
         part,
     };
@@ -110,7 +110,7 @@ fn hello_turn() -> Vec<Fact> {
                 display: None,
                 client_id: Some("cm-1".to_owned()),
             },
-            model: Arc::new(model()),
+            model: Some(Arc::new(model())),
         }),
         title("Hello there", TitleSource::Heuristic, None),
         Fact::Step {
@@ -156,7 +156,7 @@ fn hello_turn() -> Vec<Fact> {
             text: text.to_owned(),
             reasoning: Vec::new(),
             usage: Some(usage),
-            model: Arc::new(model()),
+            model: Some(Arc::new(model())),
         }),
     ]
 }

@@ -103,7 +103,9 @@ impl Session {
                 let call = Call::ChangeThread { thread, changes };
                 calls.make(out, Wanted::Nothing, call);
             }
-            ClientMessage::ListTools {} => calls.make(out, Wanted::Tools, Call::ListTools),
+            ClientMessage::ListTools {} => {
+                calls.make(out, Wanted::Tools, Call::ListTools { thread })
+            }
             ClientMessage::Reset {} => {
                 calls.make(out, Wanted::Nothing, Call::ResetThread { thread });
             }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vocabulary::{
-    Call, EndedTurn, Entry, Fact, IndexedTurn, LibraryReply, Reply, Seq, TurnId, TurnOutcome,
-    TurnPage, TurnSelection, Why,
+    AgentMode, Call, EndedTurn, Entry, Fact, IndexedTurn, LibraryReply, Reply, Seq, TurnId,
+    TurnOutcome, TurnPage, TurnSelection, Why,
 };
 
 use super::samples::{self, THREAD, WORKSPACE, thread, turn_finished, turn_started, view};
@@ -25,7 +25,7 @@ fn a_new_thread_keeps_the_clients_id_and_only_chats() {
         };
         assert_eq!(new.client_id.as_deref(), Some(THREAD));
         assert!(new.keep);
-        assert_eq!(new.changes.tools, Some(false));
+        assert_eq!(new.changes.mode, Some(AgentMode::Chat));
         assert_eq!(new.changes.auto_approve, Some(auto_approve));
         stub.reply(Ok(Reply::Thread(Box::new(thread()))));
         stub.reply(Ok(Reply::Listening(Box::new(view()))));

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vocabulary::{
-    Answer, ApprovalAnswer, AskFact, AskId, Call, Closing, Fact, Reply, Status, StatusReason,
-    ThreadFact, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnId, Why,
+    AgentMode, Answer, ApprovalAnswer, AskFact, AskId, Call, Closing, Fact, Reply, Status,
+    StatusReason, ThreadFact, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnId, Why,
 };
 
 use super::samples::{THREAD, approval, bash, tag, turn_finished, turn_started};
@@ -61,7 +61,7 @@ fn an_override_goes_with_its_turn() {
     let Call::StartTurn(start) = stub.call() else {
         panic!("{:?}", stub.call())
     };
-    assert_eq!(start.changes.tools, Some(true));
+    assert_eq!(start.changes.mode, Some(AgentMode::Code));
     stub.refuse(Why::Busy);
     let error = &stub.take()[0]["error"];
     assert_eq!(error["message"], "failed to start turn: no");
