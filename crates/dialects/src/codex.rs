@@ -7,7 +7,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use vocabulary::{Notice, Refusal, Reply, SignedIn, Status, Thread, ThreadId, Timestamp};
+use vocabulary::{
+    Fact, Notice, Refusal, Reply, SignedIn, Status, Thread, ThreadFact, ThreadId, Timestamp,
+};
 
 use self::calls::{Calls, Waiting};
 use self::listening::Listening;
@@ -193,6 +195,9 @@ impl Dialect for Codex {
             Heard::Live(event) => {
                 self.listening.follow(delivery.card.id, event);
                 out.push(Action::Shared);
+                if let Fact::Thread(ThreadFact::Reset) = event.fact {
+                    self.begin_anew(out, delivery.card.id);
+                }
             }
             // A client of this protocol cannot be told of a hole; it can resume.
             Heard::Gap { .. } => out.push(Action::Close(Reason::too_slow())),

@@ -6,8 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use vocabulary::{
-    Call, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadId, ThreadQuery, Timestamp,
-    TurnFact,
+    Call, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadFact, ThreadId, ThreadQuery,
+    Timestamp, TurnFact,
 };
 
 use self::calls::{Calls, Wanted};
@@ -179,6 +179,8 @@ impl Dialect for Diminuendo {
         };
         match outcome {
             Ok(reply) => self.answer(out, waiting, reply),
+            // Nobody asked for it.
+            Err(_) if matches!(waiting.wanted, Wanted::Snapshot) => {}
             Err(refusal) => {
                 let frame = refuse::refusal(&refusal).answer(waiting.request_id.as_deref());
                 out.push(Action::Send(frame));
@@ -195,8 +197,14 @@ impl Dialect for Diminuendo {
         if let Heard::Ended(ending) = delivery.what {
             return self.session_ended(out, delivery.card.id, ending);
         }
-        if let Some(replay) = self.joined.get_mut(&delivery.card.id) {
-            replay.hear(out, delivery.what);
+        let Some(replay) = self.joined.get_mut(&delivery.card.id) else {
+            return;
+        };
+        replay.hear(out, delivery.what);
+        if let Heard::Live(event) = delivery.what
+            && event.fact == Fact::Thread(ThreadFact::Reset)
+        {
+            self.calls.snapshot(out, delivery.card.id);
         }
     }
 

@@ -1,10 +1,11 @@
 //! Replies and refusals as responses to the connection that asked.
 
 use vocabulary::{
-    AskId, Event, Fact, Reply, RunningTurn, Status, Thread, ThreadView, TurnFact, TurnId, Why,
+    AskId, Call, Event, Fact, Reply, RunningTurn, Status, Thread, ThreadId, ThreadView, TurnFact,
+    TurnId, Why,
 };
 
-use super::calls::Waiting;
+use super::calls::{ALL_MESSAGES, Waiting};
 use super::refuse::Wrong;
 use super::tell::{notify, tell};
 use super::wire::notice::ThreadStarted;
@@ -70,6 +71,7 @@ impl Codex {
                 send(out, respond(&id, &ThreadReadResponse { thread }));
             }
             (Waiting::ReadTurns(id), Reply::View(view)) => self.read(out, &id, &view),
+            (Waiting::Anew, Reply::View(view)) => self.began_anew(out, &view),
             (Waiting::TurnListen(id, wanted), Reply::Listening(view)) => {
                 let asks = self.listening.begin(&view);
                 self.turn_settings(out, id, wanted);
@@ -251,6 +253,26 @@ impl Codex {
         send(out, respond(id, &ThreadReadResponse { thread }));
     }
 
+    /// This protocol has no word for a reset: the thread is started again for who hears it, with the
+    /// turns that it has then.
+    pub(super) fn begin_anew(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
+        let recent = ALL_MESSAGES;
+        let call = Call::ReadThread { thread, recent };
+        self.calls.make(out, Waiting::Anew, call);
+    }
+
+    fn began_anew(&self, out: &mut Vec<Action>, view: &ThreadView) {
+        if !self.listening.hears(view.thread.card.id) {
+            return;
+        }
+        let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
+        let notice = ThreadStarted {
+            thread_id: view.thread.card.id.to_string(),
+            thread: show::loaded(self.speaking(), &view.thread, &kinds, self.turns_of(view)),
+        };
+        send(out, notify("thread/started", &notice));
+    }
+
     fn turn(&self, out: &mut Vec<Action>, id: &Id, turn: &TurnId) {
         let turn = show::turn(self.endpoint, turn);
         send(out, respond(id, &TurnStartResponse { turn }));
@@ -300,6 +322,6 @@ fn id_of(waiting: &Waiting) -> Option<&Id> {
         | Waiting::Steer(id)
         | Waiting::Grants(id)
         | Waiting::Done(id) => Some(id),
-        Waiting::Answer(_) | Waiting::Subscribe | Waiting::LoginFinish(_) => None,
+        Waiting::Answer(_) | Waiting::Subscribe | Waiting::Anew | Waiting::LoginFinish(_) => None,
     }
 }

@@ -49,6 +49,8 @@ pub enum Waiting {
     Answer(AskId),
     /// Zane's `orbit.subscribe`.
     Subscribe,
+    /// A thread that is heard was reset.
+    Anew,
 }
 
 pub type Calls = Pending<Waiting>;

@@ -73,6 +73,13 @@ impl Diminuendo {
             (Wanted::Join(join), Reply::Listening(view)) => {
                 self.join(out, request_id, &join, &view);
             }
+            (Wanted::Snapshot, Reply::View(mut view)) => {
+                // It counts among those who listen, unless it has left.
+                view.listeners = view.listeners.saturating_sub(1);
+                if self.joined.contains_key(&view.thread.card.id) {
+                    tell_state(out, None, &view);
+                }
+            }
             (Wanted::Reload, Reply::Threads { threads, .. }) => {
                 for thread in &threads {
                     self.session_updated(out, thread);
@@ -109,6 +116,7 @@ impl Diminuendo {
                 | Wanted::Steer { .. }
                 | Wanted::Join(_)
                 | Wanted::Reload
+                | Wanted::Snapshot
                 | Wanted::History(_)
                 | Wanted::Events(_)
                 | Wanted::FileHistory(_)
@@ -127,13 +135,8 @@ impl Diminuendo {
         join: &Join,
         view: &ThreadView,
     ) {
-        let session = join.thread.to_string();
-        let state = snapshot::state(&session, view);
-        out.push(Action::Send(state.answer(request_id)));
-        if let Some(turn) = &view.turn {
-            send(out, &snapshot::stream(&session, turn));
-        }
-        let mut replay = Replay::new(session, view);
+        tell_state(out, request_id, view);
+        let mut replay = Replay::new(join.thread.to_string(), view);
         if join.after.is_none() || join.left {
             replay.caught_up(out, view.head);
         }
@@ -158,6 +161,15 @@ impl Diminuendo {
                 self.calls.request(out, request_id, wanted, call);
             }
         }
+    }
+}
+
+fn tell_state(out: &mut Vec<Action>, request_id: Option<&str>, view: &ThreadView) {
+    let session = view.thread.card.id.to_string();
+    let state = snapshot::state(&session, view);
+    out.push(Action::Send(state.answer(request_id)));
+    if let Some(turn) = &view.turn {
+        send(out, &snapshot::stream(&session, turn));
     }
 }
 
