@@ -40,6 +40,7 @@ fn allow(caller: &Caller, need: Need) -> Result<(), Refusal> {
 fn need(call: &Call) -> Need {
     match call {
         Call::ListThreads(_)
+        | Call::FindThread { .. }
         | Call::GetThread { .. }
         | Call::ListGrants { .. }
         | Call::ReadThread { .. }
@@ -85,8 +86,7 @@ fn need_of_library(call: &LibraryCall) -> Need {
         // Who asks for a default gets one, whatever their role: it is nobody's loss.
         LibraryCall::ListWorkspaces
         | LibraryCall::DefaultWorkspace
-        | LibraryCall::ReadTree { .. }
-        | LibraryCall::FindThread { .. } => Need::Read,
+        | LibraryCall::ReadTree { .. } => Need::Read,
         LibraryCall::SelectWorkspace { make_current, .. } => match make_current {
             true => Need::Write,
             false => Need::Read,
@@ -144,6 +144,9 @@ mod tests {
     fn reads(thread: ThreadId) -> Vec<Call> {
         vec![
             Call::ListThreads(ThreadQuery::default()),
+            Call::FindThread {
+                name: "mine".to_owned(),
+            },
             Call::GetThread { thread },
             Call::ListGrants { thread },
             Call::ReadThread { thread, recent: 1 },

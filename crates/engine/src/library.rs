@@ -95,10 +95,7 @@ pub(crate) async fn list(
     for thread in &mut page.threads {
         thread.status = status(shared, thread);
     }
-    Ok(Reply::Threads {
-        threads: page.threads,
-        next: page.next,
-    })
+    Ok(Reply::Threads(page))
 }
 
 /// From its session where it is awake: a thread that is not kept is nowhere else.

@@ -17,6 +17,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             permissions::settle(shared, &mut new.changes).await?;
             library::create(shared, caller, *new).await
         }
+        Call::FindThread { name } => keeping::find(shared, caller, &name).await,
         Call::GetThread { thread } => return library::get(shared, caller, thread).await,
         Call::DeleteThread {
             thread,

@@ -10,7 +10,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use thiserror::Error;
 use vocabulary::{
-    IndexedTurn, ItemId, Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp, TurnSelection,
+    IndexedTurn, ItemId, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp,
+    TurnSelection,
 };
 
 mod check;
@@ -135,12 +136,6 @@ pub struct Draft {
     /// The engine's own description of the item; only the first piece's counts.
     pub about: String,
     pub text: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ThreadPage {
-    pub threads: Vec<Thread>,
-    pub next: Option<String>,
 }
 
 /// Numbers that are unique in the whole home.

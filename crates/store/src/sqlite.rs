@@ -22,11 +22,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::ErrorCode;
-use vocabulary::{IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadQuery, TurnSelection};
+use vocabulary::{
+    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TurnSelection,
+};
 
 use crate::{
     Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
-    RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
+    RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
 use leases::Owner;
 pub use open::APPLICATION_ID;

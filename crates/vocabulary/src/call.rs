@@ -49,6 +49,10 @@ pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
     CreateThread(Box<NewThread>),
+    /// The thread that a client names: by our id, else by the one it made up.
+    FindThread {
+        name: String,
+    },
     /// One thread as a list shows it, without waking it.
     GetThread {
         thread: ThreadId,
@@ -131,7 +135,7 @@ pub enum Call {
         limit: u32,
     },
 
-    /// Workspaces, folders, and which thread is meant.
+    /// Workspaces and folders.
     Library(LibraryCall),
 
     GetCatalog,
@@ -324,6 +328,7 @@ impl Call {
             | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::FindThread { .. }
             | Call::Library(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }

@@ -52,7 +52,9 @@ pub use library::{
 pub use notice::Notice;
 pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};
-pub use reply::{Entry, Reply, TurnPage};
+pub use reply::{
+    Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
+};
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,

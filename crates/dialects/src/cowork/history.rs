@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use vocabulary::{
-    Entry, Fact, Item, ItemFact, ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact,
+    Entry, Fact, Item, ItemFact, MessagePage, ToolCall, ToolEvent, ToolFact, ToolOutcome,
+    ToolOutput, TurnFact,
 };
 
 use super::tell::tools::output;
@@ -14,16 +15,8 @@ use super::wire::session::{
 use crate::Frame;
 use crate::content::mcp_content;
 
-/// Which slice of how many messages this is.
-#[derive(Clone, Copy, Debug)]
-pub struct Page {
-    pub total: u64,
-    pub offset: u64,
-    pub limit: u64,
-}
-
-pub fn messages(session: &str, entries: &[Entry], page: Page) -> Frame {
-    let messages = entries.chunk_by(|a, b| a.message == b.message);
+pub fn messages(session: &str, page: &MessagePage) -> Frame {
+    let messages = page.entries.chunk_by(|a, b| a.message == b.message);
     ServerEvent::Messages(Messages {
         session_id: session,
         messages: messages.filter_map(message).collect(),

@@ -1,6 +1,6 @@
 //! `thread/history`: the log of a thread in pages, as many as the answer needs.
 
-use vocabulary::{Call, Event, Seq, Thread};
+use vocabulary::{Call, Event, EventPage, Seq, Thread};
 
 use super::history::HistoryQuery;
 use super::steps::{Running, Step};
@@ -77,25 +77,24 @@ impl Pioneer {
     pub(super) fn read_history(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         read: HistoryReader,
     ) {
         let call = read.next_page();
-        self.call(out, running.with(Step::History(Box::new(read))), call);
+        self.call(out, running, Step::History(Box::new(read)), call);
     }
 
     pub(super) fn history_page(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         mut read: HistoryReader,
-        page: Vec<Event>,
-        more: bool,
+        page: EventPage,
     ) {
-        read.take_in(page);
-        match more && !read.is_enough() {
+        read.take_in(page.events);
+        match page.more && !read.is_enough() {
             true => self.read_history(out, running, read),
-            false => read.answer(out, &running, more),
+            false => read.answer(out, running, page.more),
         }
     }
 }

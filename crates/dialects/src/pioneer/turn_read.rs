@@ -43,18 +43,18 @@ impl Pioneer {
     pub(super) fn read_turns(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         thread: ThreadId,
         read: TurnRead,
     ) {
         let call = read.next_page(thread);
-        self.call(out, running.with(Step::Turns(read)), call);
+        self.call(out, running, Step::Turns(read), call);
     }
 
     pub(super) fn turn_page(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         read: TurnRead,
         mut page: TurnPage,
     ) {
@@ -70,12 +70,12 @@ impl Pioneer {
                 respond(out, &running.id, &ThreadResponse { thread });
             }
             TurnRead::One(turn) => match page.turns.first() {
-                Some(found) => one(out, &running, &page, found),
-                None => unknown(out, &running, &turn),
+                Some(found) => one(out, running, &page, found),
+                None => unknown(out, running, &turn),
             },
             TurnRead::Items(turn) => match page.turns.is_empty() {
-                false => happened(out, &running, page, &turn),
-                true => unknown(out, &running, &turn),
+                false => happened(out, running, page, &turn),
+                true => unknown(out, running, &turn),
             },
         }
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use store::LoadedThread;
 use tokio::sync::oneshot;
 use vocabulary::{
-    Entry, IndexedTurn, Refusal, Reply, SandboxInForce, Seq, ThreadCard, ThreadId, ThreadView,
-    TurnPage, TurnSelection,
+    Entry, EventPage, IndexedTurn, MessagePage, Refusal, Reply, SandboxInForce, Seq, ThreadCard,
+    ThreadId, ThreadView, TurnPage, TurnSelection,
 };
 
 use super::permissions;
@@ -237,12 +237,12 @@ pub async fn read_messages(
     entries.retain(|entry| entry.event.seq <= transcript.head);
     Ok(Replied {
         as_of: transcript.head,
-        reply: Reply::Messages {
+        reply: Reply::Messages(MessagePage {
             entries,
             total,
             offset,
             limit,
-        },
+        }),
     })
 }
 
@@ -333,11 +333,11 @@ async fn events_reply(
     let events = decode(shared, card.id, &rows).await?;
     Ok(Replied {
         as_of: head,
-        reply: Reply::Events {
+        reply: Reply::Events(EventPage {
             card: Box::new(card),
             events,
             more,
-        },
+        }),
     })
 }
 

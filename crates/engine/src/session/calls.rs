@@ -6,8 +6,8 @@ use store::Receipt;
 use tokio::sync::oneshot;
 use vocabulary::{
     Audience, Call, Caller, Changes, Fact, NoteFact, PlannedCall, Refusal, Reply, RunningTurn, Seq,
-    StartTurn, Status, StatusReason, SteerTurn, ThreadFact, ThreadView, Title, TitleSource,
-    TurnFact, TurnId, UserInput, Why,
+    StartTurn, StartedTurn, Status, StatusReason, SteerTurn, SteeredTurn, ThreadFact, ThreadView,
+    Title, TitleSource, TurnFact, TurnId, UserInput, Why,
 };
 
 use super::given::{
@@ -47,6 +47,7 @@ impl Session {
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::FindThread { .. }
             | Call::ReadThread { .. }
             | Call::ReadMessages { .. }
             | Call::ReadEvents { .. }
@@ -144,7 +145,7 @@ impl Session {
         }
         self.permit();
         self.run_turn(turn.clone(), Start::Fresh);
-        Ok(Reply::Turn { turn, again: false })
+        Ok(Reply::Turn(StartedTurn { turn, again: false }))
     }
 
     /// Takes in what the user says to the running turn; it hears it at its next step.
@@ -194,7 +195,7 @@ impl Session {
             input,
             after_step,
         }))?;
-        Ok(Reply::Steered { turn, item })
+        Ok(Reply::Steered(SteeredTurn { turn, item }))
     }
 
     /// The answer a client had for the same message to a running turn.
@@ -205,10 +206,10 @@ impl Session {
         match self.receipt_for(STEERED, id).await? {
             Some(known) if known.hash == hash_of(&steer.text, &steer.images) => {
                 let (turn, item) = known.answer.split_once(' ').unwrap_or_default();
-                Ok(Some(Reply::Steered {
+                Ok(Some(Reply::Steered(SteeredTurn {
                     turn: TurnId::new(turn),
                     item: vocabulary::ItemId::new(item),
-                }))
+                })))
             }
             Some(_) => Err(used_for_another(id)),
             None => Ok(None),
@@ -222,7 +223,7 @@ impl Session {
             match known {
                 Some(known) if known.hash == receipt.hash => {
                     let turn = TurnId::new(known.answer.as_str());
-                    return Ok(Some(Reply::Turn { turn, again: true }));
+                    return Ok(Some(Reply::Turn(StartedTurn { turn, again: true })));
                 }
                 Some(_) => return Err(used_for_another(&receipt.client_id)),
                 None => {}
@@ -306,7 +307,7 @@ impl Session {
             (Some(_), None) => Err(Refusal::new(Why::NoRunningTurn, "no turn is running")),
             (Some(_), Some(_)) | (None, _) => {
                 let turn = running.cloned();
-                self.cancel_turn().map(|()| Reply::Cancelled { turn })
+                self.cancel_turn().map(|()| Reply::Cancelled(turn))
             }
         }
     }

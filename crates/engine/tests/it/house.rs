@@ -16,9 +16,9 @@ use store::testing::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
 use tools::{ToolSource, Toolbox};
 use vocabulary::{
-    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, Fact, ItemFact, ModelRef,
-    Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact, TurnFact,
-    TurnOutcome, TurnSelection,
+    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, EventPage, Fact, ItemFact,
+    ModelRef, Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact,
+    TurnFact, TurnOutcome, TurnSelection,
 };
 
 use crate::puppet::{self, BIG, PUPPET, Puppet};
@@ -206,7 +206,7 @@ impl House {
             limit,
         };
         match self.call(read).await {
-            Ok(Reply::Events { events, .. }) => {
+            Ok(Reply::Events(EventPage { events, .. })) => {
                 events.into_iter().map(|event| event.fact).collect()
             }
             other => panic!("no events: {other:?}"),
@@ -236,7 +236,7 @@ impl House {
                 limit: u32::MAX,
             })
             .await;
-        let Ok(Reply::Events { events, .. }) = read else {
+        let Ok(Reply::Events(EventPage { events, .. })) = read else {
             panic!("no events: {read:?}")
         };
         events

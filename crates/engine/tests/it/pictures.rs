@@ -4,7 +4,8 @@ use providers::catalog::Model;
 use providers::{Message, ResultBlock, UserMessage};
 use store::Store;
 use vocabulary::{
-    Call, ContentBlock, Effects, Image, Reply, StartTurn, Subject, ThreadId, ToolOutput, Why,
+    Call, ContentBlock, Effects, Image, Reply, StartTurn, StartedTurn, Subject, ThreadId,
+    ToolOutput, Why,
 };
 
 use crate::house::{House, Stage, said};
@@ -126,7 +127,10 @@ async fn the_same_words_with_other_pictures_are_another_message() {
     send(vec![png("AA"), png("BB")]).await.expect("a turn");
     ear.completed().await;
     let again = send(vec![png("AA"), png("BB")]).await;
-    assert!(matches!(again, Ok(Reply::Turn { again: true, .. })));
+    assert!(matches!(
+        again,
+        Ok(Reply::Turn(StartedTurn { again: true, .. }))
+    ));
     for images in [
         vec![],
         vec![png("AA")],

@@ -128,10 +128,8 @@ async fn one_turn_is_found_by_its_id_and_read_alone() {
     let (thread, mut ear) = house.heard_thread().await;
     let mut ids = Vec::new();
     for _ in 0..3 {
-        let Ok(Reply::Turn { turn, .. }) = house.say(thread, "go").await else {
-            panic!("no turn")
-        };
-        ids.push(turn);
+        let started = house.say(thread, "go").await.and_then(Reply::turn);
+        ids.push(started.expect("a turn").turn);
         ear.ended().await;
     }
     let one = TurnSelection::One(ids[1].clone());

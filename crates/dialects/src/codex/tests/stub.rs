@@ -63,7 +63,7 @@ impl Stub {
         let mut stub = Self::ready(endpoint);
         stub.ask(1, "thread/start", json!({}));
         stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-        stub.reply(Ok(Reply::Listening(Box::new(view()))));
+        stub.reply(Ok(Reply::View(Box::new(view()))));
         stub.sent.clear();
         stub
     }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vocabulary::{
-    AgentMode, Call, EndedTurn, Entry, Fact, IndexedTurn, LibraryReply, Reply, Seq, TurnId,
-    TurnOutcome, TurnPage, TurnSelection, Why,
+    AgentMode, Call, EndedTurn, Entry, EventPage, Fact, IndexedTurn, LibraryReply, Reply, Seq,
+    TurnId, TurnOutcome, TurnPage, TurnSelection, Why,
 };
 
 use super::samples::{self, THREAD, WORKSPACE, thread, turn_finished, turn_started, view};
@@ -28,7 +28,7 @@ fn a_new_thread_keeps_the_clients_id_and_only_chats() {
         assert_eq!(new.changes.mode, Some(AgentMode::Chat));
         assert_eq!(new.changes.auto_approve, Some(auto_approve));
         stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-        stub.reply(Ok(Reply::Listening(Box::new(view()))));
+        stub.reply(Ok(Reply::View(Box::new(view()))));
         let sent = stub.take();
         assert_eq!(sent[0]["result"]["thread"]["id"], THREAD);
         assert_eq!(sent[0]["result"]["thread"]["mode"], "Chat");
@@ -79,13 +79,13 @@ fn an_unknown_thread_is_named_in_the_refusal() {
 
 fn page(facts: Vec<Fact>) -> Reply {
     let events = (1..).zip(facts);
-    Reply::Events {
+    Reply::Events(EventPage {
         card: Box::new(thread().card),
         events: events
             .map(|(seq, fact)| samples::event(seq, fact))
             .collect(),
         more: false,
-    }
+    })
 }
 
 /// A page of the index: turn `number` is called `t<number>`.

@@ -5,13 +5,13 @@ use std::sync::Weak;
 
 use bytes::Bytes;
 use vocabulary::{
-    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp, TurnSelection,
+    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp, TurnSelection,
 };
 
 use super::library::Library;
 use crate::check::LogHead;
 use crate::cursor::Cursor;
-use crate::{Batch, Draft, EntryRow, Lease, Receipt, Result, StoreError, StoredEvent, ThreadPage};
+use crate::{Batch, Draft, EntryRow, Lease, Receipt, Result, StoreError, StoredEvent};
 
 #[derive(Default)]
 pub(super) struct World {
