@@ -51,8 +51,8 @@ impl Codex {
         listing: TurnListing,
         page: &TurnPage,
     ) {
-        let numbers = page.turns.iter().map(|turn| turn.number);
-        let (first, last) = (numbers.clone().next(), numbers.last());
+        let (first, last) = (page.turns.first(), page.turns.last());
+        let (first, last) = (first.map(|turn| turn.number), last.map(|turn| turn.number));
         let answer = ThreadTurnsListResponse {
             data: listing.shown(self.endpoint, page),
             next_cursor: last.filter(|_| page.more).map(|last| last.to_string()),
