@@ -51,8 +51,9 @@ impl Codex {
         listing: TurnListing,
         page: &TurnPage,
     ) {
-        let numbers = page.turns.iter().map(|turn| turn.number);
-        let (first, last) = (numbers.clone().next(), numbers.last());
+        let number = |turn: &IndexedTurn| turn.number;
+        let first = page.turns.first().map(number);
+        let last = page.turns.last().map(number);
         let answer = ThreadTurnsListResponse {
             data: listing.shown(self.endpoint, page),
             next_cursor: last.filter(|_| page.more).map(|last| last.to_string()),
