@@ -4,7 +4,7 @@ use vocabulary::{AskId, ThreadId};
 
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
-use super::wire::params::{ModelListParams, ThreadStartParams};
+use super::wire::params::ModelListParams;
 use crate::jsonrpc::Id;
 use crate::pending::Pending;
 use crate::{Action, StartAt};
@@ -29,8 +29,6 @@ pub enum Waiting {
     TurnList(Id, TurnListing),
     LoadedList(Id),
     Grants(Id),
-    /// The catalog, to know the model that was named.
-    StartModel(Id, ThreadStartParams),
     StartCreate(Id),
     StartListen(Id),
     Resume {
@@ -39,9 +37,8 @@ pub enum Waiting {
     },
     Read(Id),
     ReadTurns(Id),
-    /// To hear the thread that a turn is to start in.
-    TurnListen(Id, Box<WantedTurn>),
-    TurnModel(Id, Box<WantedTurn>),
+    /// To know the thread that a turn is to start in, where it is not heard.
+    TurnThread(Id, Box<WantedTurn>),
     Turn(Id),
     Steer(Id),
     /// `{}` when it is done.

@@ -69,10 +69,6 @@ impl Pioneer {
             Step::Find(goal) => self.found(out, running, *reply.thread()?, goal),
             Step::History(read) => self.history_page(out, running, *read, reply.events()?),
             Step::Turns(read) => self.turn_page(out, running, read, *reply.turns()?),
-            Step::TurnModel(wanted) => {
-                let catalog = reply.catalog()?;
-                self.change_and_start(out, running, *wanted, Some(&catalog));
-            }
             Step::TurnStart => {
                 let turn = reply.turn()?.turn;
                 let turn = items::running(&turn);

@@ -5,7 +5,6 @@ use super::history_read::HistoryReader;
 use super::providers::Asked;
 use super::start::Start;
 use super::turn_read::TurnRead;
-use super::turns::WantedTurn;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
 use vocabulary::Thread;
@@ -32,8 +31,6 @@ pub enum Step {
     History(Box<HistoryReader>),
     /// A page of its turns.
     Turns(TurnRead),
-    /// The catalog, to know the model that a turn names by half.
-    TurnModel(Box<WantedTurn>),
     TurnStart,
     Provider(Asked),
     Cancel {
