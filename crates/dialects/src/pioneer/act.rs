@@ -5,7 +5,7 @@ use vocabulary::{
 };
 
 use super::hear::{Request, Wrong};
-use super::start::Start;
+use super::start::ThreadStart;
 use super::steps::{Goal, Running, Step};
 use super::wire::params::{PermissionRespondParams, ThreadHistoryParams, WorkspaceUpdateParams};
 use super::wire::permission::Resolution;
@@ -25,7 +25,7 @@ impl Pioneer {
         let refused = match request {
             Request::ThreadStart(params) => {
                 self.bind(&params.workspace_id);
-                self.begin_start(out, running, Start::new(*params));
+                self.begin_start(out, running, ThreadStart::new(*params));
                 return;
             }
             Request::TurnStart(params) => self.start_turn(out, running, params),

@@ -1,8 +1,8 @@
 //! The request under way, and what it does with the next answer.
 
-use super::providers::Asked;
+use super::providers::ProviderQuery;
 use super::scan::Scan;
-use super::start::Start;
+use super::start::ThreadStart;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
 use vocabulary::Thread;
@@ -22,13 +22,13 @@ pub enum Step {
         include_hidden: bool,
     },
     /// `thread/start`, at one of its several calls.
-    Start(Box<Start>),
+    Start(Box<ThreadStart>),
     /// To know which thread is meant.
     Find(Goal),
     /// A page of the log of a thread.
     Scan(Box<Scan>),
     TurnStart,
-    Provider(Asked),
+    Provider(ProviderQuery),
     Cancel {
         thread: Box<Thread>,
         turn: String,
