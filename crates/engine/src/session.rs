@@ -38,7 +38,7 @@ use recorder::Recorder;
 use resting::Resting;
 use snapshots::CheckpointTasks;
 use state::ThreadState;
-use turns::{TurnSupplies, TurnHandle};
+use turns::{TurnHandle, TurnSupplies};
 use writing::{Writing, ready};
 
 pub struct Session {

@@ -117,6 +117,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Files(FilesFact::Changed { .. }) => "files",
         Fact::Files(FilesFact::TurnDiffed { .. }) => "diff",
         Fact::Note(NoteFact::Logged { .. }) => "logged",
+        Fact::Note(NoteFact::Instructed { .. }) => "instructed",
         Fact::Step {
             what: StepFact::RawReceived { .. },
             ..
