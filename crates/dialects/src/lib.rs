@@ -102,8 +102,8 @@ pub enum Action {
         tag: Tag,
         call: Call,
     },
-    /// Answered with `Reply::Listening`, with the last `recent` messages; deliveries start right
-    /// behind it.
+    /// Answered with `Reply::View`, with the last `recent` messages; deliveries start right behind
+    /// it.
     Listen {
         tag: Tag,
         thread: ThreadId,
