@@ -118,11 +118,7 @@ fn hello_turn() -> Vec<Fact> {
             tag: tag(0),
             what: StepFact::Started,
         },
-        title(
-            "Fake Session Title",
-            TitleSource::Model,
-            Some("gpt-5-mini"),
-        ),
+        title("Fake Session Title", TitleSource::Model, Some("gpt-5-mini")),
         Fact::Item {
             tag: tag(2),
             item: item.clone(),
