@@ -1,0 +1,235 @@
+//! Whether all clients of a thread have the same of it, and whether that is what was said and done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::desk::Fate;
+use super::entry::{Entry, TurnSeen, lines};
+use super::plan::mark_of;
+use super::player::Player;
+use super::report::{Counts, Finding};
+use super::voice::Views;
+
+/// What is not an item in codex and zane: they have messages of their own.
+const NO_ITEMS: [&str; 2] = ["ask", "todoWrite"];
+
+pub struct Comparison<'a> {
+    players: Vec<(&'a Player, Views)>,
+    /// What commands left behind, a line each.
+    marks: &'a str,
+    pub findings: Vec<Finding>,
+    pub counts: Counts,
+}
+
+impl<'a> Comparison<'a> {
+    pub fn new(players: impl Iterator<Item = &'a Player>, marks: &'a str) -> Self {
+        Self {
+            players: players
+                .map(|player| (player, player.voice.views(&player.desk)))
+                .collect(),
+            marks,
+            findings: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    pub fn run(&mut self) {
+        self.alarms();
+        // Who did not come to rest is a finding already, and has nothing to compare.
+        if !self.players.iter().all(|(player, _)| player.gone || player.asked_to_read) {
+            return;
+        }
+        self.own_views();
+        let cowork = self.players.iter().find(|(player, _)| player.dialect == "cowork");
+        let Some(reference) = cowork.and_then(|(_, views)| views.history.clone()) else {
+            let finding = Finding::new("everyone", "no cowork client read the history");
+            return self.findings.push(finding);
+        };
+        self.histories(&reference);
+        self.first_protocol();
+        self.messages(&reference);
+        self.asks();
+        self.titles();
+        self.commands(&reference);
+    }
+
+    fn alarms(&mut self) {
+        for (player, _) in &self.players {
+            for alarm in &player.desk.alarms {
+                self.findings.push(Finding::new(&player.name, alarm));
+            }
+        }
+    }
+
+    fn equal(&mut self, who: &str, what: &str, left: Vec<String>, right: Vec<String>) {
+        self.counts.add("comparisons", 1);
+        if left != right {
+            self.findings.push(Finding {
+                who: who.to_owned(),
+                what: what.to_owned(),
+                views: Some((left, right)),
+            });
+        }
+    }
+
+    /// What everyone saw is what the same client read.
+    fn own_views(&mut self) {
+        let mut pairs = Vec::new();
+        for (player, views) in &mut self.players {
+            for pair in std::mem::take(&mut views.pairs) {
+                pairs.push((player.name.clone(), pair));
+            }
+        }
+        for (name, pair) in pairs {
+            let what = format!("its {}: seen (-) and read (+)", pair.what);
+            self.equal(&name, &what, pair.seen, pair.read);
+        }
+    }
+
+    /// What one dialect reads is what the others read, as far as they tell it.
+    fn histories(&mut self, reference: &[Entry]) {
+        let mut told = Vec::new();
+        for (player, views) in &self.players {
+            if let Some(history) = &views.history {
+                let expected = projected(reference, player.dialect);
+                told.push((player.name.clone(), expected, lines(history)));
+            }
+        }
+        for (name, expected, history) in told {
+            let what = "its history (+) is not cowork's (-)";
+            self.equal(&name, what, expected, history);
+        }
+    }
+
+    /// What a client of the first protocol heard, by the turns that codex reads.
+    fn first_protocol(&mut self) {
+        let turns = self.players.iter().find_map(|(_, views)| views.turns.clone());
+        let live = self.players.iter().find_map(|(player, views)| {
+            let live = views.live.as_ref()?;
+            Some((player.name.clone(), lines(live)))
+        });
+        if let (Some(turns), Some((name, live))) = (turns, live) {
+            let expected = turns.iter().flat_map(heard_in_the_first_protocol);
+            let what = "what it heard (+) is not what codex reads (-)";
+            self.equal(&name, what, expected.collect(), live);
+        }
+    }
+
+    /// Accepted once, refused never, unknown at most once; and nothing that nobody said.
+    fn messages(&mut self, reference: &[Entry]) {
+        let mut bounds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for said in self.players.iter().flat_map(|(player, _)| &player.desk.said) {
+            let (least, most) = bounds.entry(&said.words).or_default();
+            match said.fate {
+                Fate::Accepted => (*least, *most) = (*least + 1, *most + 1),
+                Fate::Waiting | Fate::Unknown => *most += 1,
+                Fate::Refused => {}
+            }
+            self.counts
+                .add("accepted", usize::from(said.fate == Fate::Accepted));
+        }
+        let mut times: BTreeMap<&str, usize> = bounds.keys().map(|words| (*words, 0)).collect();
+        for entry in reference {
+            if let Entry::User(words) = entry {
+                *times.entry(words).or_default() += 1;
+            }
+        }
+        for (words, times) in times {
+            self.counts.add("comparisons", 1);
+            let (least, most) = bounds.get(words).copied().unwrap_or_default();
+            if !(least..=most).contains(&times) {
+                let what =
+                    format!("{words:?} is there {times} times, and should {least} to {most} times");
+                self.findings.push(Finding::new("everyone", what));
+            }
+        }
+    }
+
+    fn asks(&mut self) {
+        let mut outcomes: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+        for (player, _) in &self.players {
+            for (number, ask) in &player.desk.asks {
+                let told = outcomes.entry(*number).or_default();
+                told.extend(ask.outcome.clone());
+            }
+        }
+        self.counts.add("asks", outcomes.len());
+        for (number, told) in outcomes {
+            self.counts.add("comparisons", 1);
+            if told.len() > 1 {
+                let what = format!("ask {number} ended as {told:?}");
+                self.findings.push(Finding::new("everyone", what));
+            }
+        }
+    }
+
+    fn titles(&mut self) {
+        let told = self.players.iter().filter(|(player, _)| player.desk.ready);
+        let told = told.filter(|(player, _)| player.dialect != "cowork1");
+        let titles: Vec<(&String, &Option<String>)> = told
+            .map(|(player, _)| (&player.name, &player.desk.title))
+            .collect();
+        self.counts.add("comparisons", titles.len());
+        if titles.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+            let what = format!("the thread is called {titles:?}");
+            self.findings.push(Finding::new("everyone", what));
+        }
+    }
+
+    /// A command that ran left one mark, one that was denied none.
+    fn commands(&mut self, reference: &[Entry]) {
+        for entry in reference {
+            let Entry::Call(call) = entry else { continue };
+            let Some(mark) = mark_of(&call.input) else {
+                continue;
+            };
+            let times = self.marks.lines().filter(|line| *line == mark).count();
+            let result = call.result.as_ref();
+            let said = result.map(|result| result.output.as_str()).unwrap_or_default();
+            let right = match result {
+                // It told its mark, so it ran to its end.
+                Some(_) if said.contains(&format!("did {mark}")) => times == 1,
+                Some(_) if said.contains("rejected") || said.contains("not run") => times == 0,
+                _ => times <= 1,
+            };
+            self.counts.add("commands checked", 1);
+            if !right {
+                let what = format!("{mark} stands {times} times on disk, and the call is {entry}");
+                self.findings.push(Finding::new("everyone", what));
+            }
+        }
+    }
+}
+
+/// Cowork's history, as far as a dialect tells it.
+fn projected(reference: &[Entry], dialect: &str) -> Vec<String> {
+    let is_item = |entry: &&Entry| match entry {
+        Entry::Call(call) => !NO_ITEMS.contains(&call.tool.as_str()),
+        _ => true,
+    };
+    match dialect {
+        "codex" | "zane" => lines(reference.iter().filter(is_item)),
+        "diminuendo" => {
+            let said = reference.iter().filter(|entry| !entry.is_call());
+            lines(said.chain(reference.iter().filter(|entry| entry.is_call())))
+        }
+        _ => lines(reference),
+    }
+}
+
+/// What people said comes as it is said, what the agent said whole at the end of a turn that ended well.
+fn heard_in_the_first_protocol(turn: &TurnSeen) -> Vec<String> {
+    let users = turn.entries.iter();
+    let mut heard: Vec<Entry> = users
+        .filter(|entry| matches!(entry, Entry::User(_)))
+        .cloned()
+        .collect();
+    let said = turn.entries.iter().filter_map(|entry| match entry {
+        Entry::Agent(words) => Some(words.as_str()),
+        _ => None,
+    });
+    let said: Vec<&str> = said.collect();
+    if turn.completed && !said.is_empty() {
+        heard.push(Entry::Agent(said.join("\n\n")));
+    }
+    lines(&heard)
+}

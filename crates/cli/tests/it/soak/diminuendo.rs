@@ -1,0 +1,417 @@
+//! A diminuendo client: it keeps every event that has a number, and joins behind the last one it saw.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use super::cowork::ask_number;
+use super::desk::{Desk, Fate};
+use super::entry::{Entry, list, text};
+use super::voice::{Deed, Pair, Views, Voice};
+
+/// These take a number and are not kept by the server.
+const EPHEMERAL: [&str; 5] = [
+    "text_delta",
+    "tool_call_start",
+    "tool_call_delta",
+    "thinking_progress",
+    "terminal_stream",
+];
+const PAGE: usize = 200;
+
+#[derive(Default)]
+pub struct Diminuendo {
+    /// The events that are kept, by number: type and fields.
+    kept: BTreeMap<u64, (String, Value)>,
+    /// The highest number that was seen or told to be gone.
+    covered: u64,
+    replaying: bool,
+    /// What was streamed of the turn that runs; none if some of it was missed.
+    streamed: BTreeMap<String, String>,
+    /// The answers to the last read.
+    history: Option<Vec<(String, Entry)>>,
+    events: BTreeMap<u64, (String, Value)>,
+    read: Option<Completed>,
+}
+
+/// A read with all its pages.
+struct Completed {
+    seen: BTreeMap<u64, (String, Value)>,
+    events: BTreeMap<u64, (String, Value)>,
+    history: Vec<(String, Entry)>,
+}
+
+impl Diminuendo {
+    fn frame(desk: &Desk, kind: &str, mut fields: Value) -> Option<String> {
+        fields["type"] = json!(kind);
+        fields["sessionId"] = json!(desk.thread.as_ref()?);
+        Some(fields.to_string())
+    }
+
+    fn request(desk: &mut Desk, kind: &str, mut fields: Value) -> Option<String> {
+        let id = format!("{kind}-{}", desk.number());
+        fields["requestId"] = json!(id);
+        desk.expect(id);
+        Self::frame(desk, kind, fields)
+    }
+
+    fn join(&mut self, desk: &Desk) -> Vec<String> {
+        let fields = json!({ "afterSeq": self.covered });
+        Self::frame(desk, "join_session", fields).into_iter().collect()
+    }
+
+    fn events(&mut self, desk: &mut Desk, after: u64) -> Option<String> {
+        Self::request(desk, "get_events", json!({ "afterSeq": after, "limit": PAGE }))
+    }
+
+    /// Checks that an event has its place, and keeps it.
+    fn numbered(&mut self, desk: &mut Desk, kind: &str, frame: &Value, seq: u64) {
+        let mut fields = frame.clone();
+        if let Some(fields) = fields.as_object_mut() {
+            fields.remove("type");
+        }
+        if seq <= self.covered {
+            // A permission that waits is told again with its own number.
+            let same = self.kept.get(&seq).is_none_or(|(_, kept)| *kept == fields);
+            if kind != "permission_requested" || !same {
+                desk.alarm(format!("number {seq} comes behind {}: {frame}", self.covered));
+            }
+            return;
+        }
+        if self.replaying && seq != self.covered + 1 {
+            desk.alarm(format!("a replay jumps from {} to {seq}", self.covered));
+        }
+        self.covered = seq;
+        if !EPHEMERAL.contains(&kind) {
+            self.kept.insert(seq, (kind.to_owned(), fields));
+        }
+    }
+
+    fn gap(&mut self, desk: &mut Desk, frame: &Value) {
+        let from = frame["fromSeq"].as_u64().unwrap_or_default();
+        if from != self.covered {
+            let covered = self.covered;
+            desk.alarm(format!("a gap from {from}, and {covered} was the last number"));
+        }
+        self.covered = frame["toSeq"].as_u64().unwrap_or_default();
+        // Pieces of a text may be gone.
+        if !self.replaying {
+            self.streamed.clear();
+        }
+    }
+
+    fn told(&mut self, desk: &mut Desk, kind: &str, frame: &Value) {
+        let turn = text(&frame["turnId"]);
+        match kind {
+            "turn_started" => {
+                if let Some(at) = desk.said.iter().position(|said| said.id == turn) {
+                    desk.accept(at);
+                }
+                if !self.replaying {
+                    self.streamed.insert(turn, String::new());
+                }
+            }
+            "stream_snapshot" => {
+                self.streamed.insert(turn, text(&frame["text"]));
+            }
+            "text_delta" => {
+                if let Some(words) = self.streamed.get_mut(&turn) {
+                    words.push_str(&text(&frame["text"]));
+                }
+            }
+            "turn_complete" => {
+                let bare = |words: &str| words.split_whitespace().collect::<String>();
+                if let Some(words) = self.streamed.remove(&turn)
+                    && bare(&words) != bare(&text(&frame["finalText"]))
+                {
+                    desk.alarm(format!("streamed {words:?}, and then {}", frame["finalText"]));
+                }
+            }
+            "permission_requested" => {
+                let request = text(&frame["requestId"]);
+                desk.asked(ask_number(&request), &request, Vec::new());
+            }
+            "question_requested" => {
+                let request = text(&frame["requestId"]);
+                let questions = list(&frame["questions"]).map(|each| text(&each["id"]));
+                desk.asked(ask_number(&request), &request, questions.collect());
+            }
+            "approval_resolved" => {
+                let outcome = match frame["approved"] == true {
+                    true => "allowed",
+                    false => "not allowed",
+                };
+                let number = ask_number(&text(&frame["requestId"]));
+                desk.ask_ended(number, Some(outcome.to_owned()));
+            }
+            "steer_sent" => {
+                let words = text(&frame["content"]);
+                let mine = |said: &super::desk::Said| said.steers && said.words == words;
+                if let Some(at) = desk.said.iter().position(mine) {
+                    desk.accept(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn state(&mut self, desk: &mut Desk, status: &Value) {
+        let status = status.as_str().unwrap_or_default();
+        desk.busy = matches!(status, "running" | "waiting" | "activating");
+        if status != "waiting" {
+            desk.asks_over();
+        }
+    }
+
+    fn error(&mut self, desk: &mut Desk, frame: &Value) {
+        let request = text(&frame["requestId"]);
+        if let Some(at) = desk.said.iter().position(|said| said.id == request) {
+            desk.refuse(at, &frame.to_string());
+        } else if frame["code"] == "RequestAlreadyResolved" {
+            desk.too_late += 1;
+        } else if !request.is_empty() {
+            desk.answered(&request);
+            if request.starts_with("get_") {
+                desk.alarm(format!("a read was refused: {frame}"));
+            }
+        }
+    }
+
+    fn answered(&mut self, desk: &mut Desk, kind: &str, frame: &Value) -> Option<String> {
+        let request = text(&frame["requestId"]);
+        desk.answered(&request);
+        match kind {
+            "history" => {
+                let items = list(&frame["items"]).map(|item| {
+                    let words = text(&item["content"]);
+                    let entry = match item["role"] == "user" {
+                        true => Entry::User(words),
+                        false => Entry::Agent(words),
+                    };
+                    (text(&item["turnId"]), entry)
+                });
+                self.history = Some(items.collect());
+                self.events.clear();
+                self.events(desk, 0)
+            }
+            "events" if self.history.is_some() => {
+                let before = self.events.len();
+                for event in list(&frame["events"]) {
+                    let seq = event["seq"].as_u64().unwrap_or_default();
+                    // It is told without its number.
+                    if event["type"] != "question_requested" {
+                        let event = (text(&event["type"]), event["data"].clone());
+                        self.events.insert(seq, event);
+                    }
+                }
+                let last = self.events.last_key_value().map_or(0, |(seq, _)| *seq);
+                if self.events.len() > before {
+                    return self.events(desk, last);
+                }
+                self.read = self.history.take().map(|history| Completed {
+                    seen: self.kept.clone(),
+                    events: std::mem::take(&mut self.events),
+                    history,
+                });
+                None
+            }
+            // A session that was made to be deleted.
+            "session_created" => {
+                let session = text(&frame["session"]["id"]);
+                let id = format!("delete-{}", desk.number());
+                desk.expect(id.clone());
+                let delete = json!({ "type": "delete_session", "sessionId": session, "requestId": id });
+                Some(delete.to_string())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Voice for Diminuendo {
+    fn url(&self, base: &str, _thread: Option<&str>) -> String {
+        let base = base.strip_suffix("/ws").unwrap_or(base);
+        format!("{base}/diminuendo")
+    }
+
+    fn greet(&mut self, _desk: &mut Desk) -> Vec<String> {
+        self.streamed.clear();
+        self.replaying = false;
+        self.history = None;
+        Vec::new()
+    }
+
+    fn hear(&mut self, desk: &mut Desk, frame: &Value) -> anyhow::Result<Vec<String>> {
+        let kind = frame["type"].as_str().context("a frame without a type")?;
+        let asked_for = frame["requestId"].as_str().is_some_and(|id| !id.starts_with("req-"));
+        match kind {
+            "authenticated" if desk.thread.is_none() => {
+                let create = json!({ "type": "create_session", "agentType": "coding-agent" });
+                return Ok(vec![create.to_string()]);
+            }
+            "authenticated" => return Ok(self.join(desk)),
+            "session_created" if desk.thread.is_none() => {
+                desk.thread = Some(text(&frame["session"]["id"]));
+                return Ok(self.join(desk));
+            }
+            "error" => self.error(desk, frame),
+            "session_updated" if frame["session"]["id"].as_str() == desk.thread.as_deref() => {
+                desk.title = frame["session"]["name"].as_str().map(str::to_owned);
+                if asked_for {
+                    desk.answered(&text(&frame["requestId"]));
+                }
+            }
+            "steer_sent" => self.told(desk, kind, frame),
+            _ if asked_for => return Ok(self.answered(desk, kind, frame).into_iter().collect()),
+            _ if frame["sessionId"].as_str() != desk.thread.as_deref() => {}
+            "state_snapshot" => {
+                desk.title = frame["session"]["name"].as_str().map(str::to_owned);
+                self.state(desk, &frame["session"]["status"]);
+                self.replaying = true;
+            }
+            "gap" => self.gap(desk, frame),
+            "replay_complete" => {
+                self.replaying = false;
+                desk.ready = true;
+                let last = frame["lastSeq"].as_u64().unwrap_or_default();
+                if last != self.covered {
+                    let covered = self.covered;
+                    desk.alarm(format!("a replay up to {last} told up to {covered}"));
+                }
+            }
+            "session_state" => self.state(desk, &frame["state"]),
+            _ => {
+                if let Some(seq) = frame["seq"].as_u64() {
+                    self.numbered(desk, kind, frame, seq);
+                }
+                self.told(desk, kind, frame);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
+        match deed {
+            Deed::Say(words) => {
+                let id = format!("turn-{words}");
+                let id: String = id.chars().take(190).collect();
+                desk.say(&id, words, false);
+                let fields = json!({ "text": words, "clientTurnId": id, "requestId": id });
+                Self::frame(desk, "run_turn", fields)
+            }
+            Deed::SayAgain => {
+                let said = desk.said[desk.last_said()?].clone();
+                let fields =
+                    json!({ "text": said.words, "clientTurnId": said.id, "requestId": said.id });
+                Self::frame(desk, "run_turn", fields)
+            }
+            Deed::Steer(words) if !desk.said.iter().any(|said| said.fate == Fate::Waiting) => {
+                let id = format!("steer-{words}");
+                desk.say(&id, words, true);
+                let fields = json!({ "content": words, "requestId": id });
+                Self::frame(desk, "steer", fields)
+            }
+            Deed::Cancel => Self::request(desk, "stop_turn", json!({})),
+            Deed::Answer { ask, yes, words } => {
+                let ask = desk.asks.get_mut(ask)?;
+                ask.answered = true;
+                let answers = match ask.questions.is_empty() {
+                    true => json!({ "approved": yes }),
+                    false => {
+                        let all = ask.questions.iter().map(|id| (id.clone(), json!(words)));
+                        Value::Object(all.collect())
+                    }
+                };
+                let fields = json!({ "requestId": ask.reply_to, "answers": answers });
+                Self::frame(desk, "answer_question", fields)
+            }
+            Deed::Title(name) => Self::request(desk, "rename_session", json!({ "name": name })),
+            Deed::Read if self.history.is_none() => {
+                Self::request(desk, "get_history", json!({ "limit": 1000 }))
+            }
+            Deed::Page(from) if self.history.is_none() => {
+                let fields = json!({ "afterSeq": (*from).min(1), "limit": 5 });
+                Self::request(desk, "get_events", fields)
+            }
+            Deed::List => Self::request(desk, "list_sessions", json!({})),
+            Deed::Archive => Self::request(desk, "archive_session", json!({})),
+            Deed::Unarchive => Self::request(desk, "unarchive_session", json!({})),
+            Deed::Throwaway => {
+                let fields = json!({ "agentType": "coding-agent" });
+                Self::request(desk, "create_session", fields)
+            }
+            _ => None,
+        }
+    }
+
+    fn views(&self, _desk: &Desk) -> Views {
+        let Some(read) = &self.read else {
+            return Views::default();
+        };
+        let shown = |events: &BTreeMap<u64, (String, Value)>| -> Vec<String> {
+            let events = events.iter();
+            events.map(|(seq, (kind, fields))| format!("{seq} {kind} {fields}")).collect()
+        };
+        let said = read.history.iter().map(|(_, entry)| entry.clone());
+        Views {
+            history: Some(said.chain(calls(&read.events)).collect()),
+            pairs: vec![
+                Pair {
+                    what: "events",
+                    seen: shown(&read.seen),
+                    read: shown(&read.events),
+                },
+                final_texts(read),
+            ],
+            ..Views::default()
+        }
+    }
+}
+
+fn calls(events: &BTreeMap<u64, (String, Value)>) -> Vec<Entry> {
+    let mut calls: Vec<(String, Entry)> = Vec::new();
+    for (kind, fields) in events.values() {
+        let id = text(&fields["toolCallId"]);
+        match kind.as_str() {
+            "tool_call" => {
+                let call = Entry::call(&text(&fields["toolName"]), &fields["args"]);
+                calls.push((id, call));
+            }
+            "tool_result" | "tool_error" => {
+                let made = calls.iter_mut().rev().find(|(call, _)| *call == id);
+                if let Some((_, Entry::Call(call))) = made {
+                    let output = text(&fields["output"]) + &text(&fields["error"]);
+                    call.end(fields["status"] == "success", &output);
+                }
+            }
+            _ => {}
+        }
+    }
+    calls.into_iter().map(|(_, call)| call).collect()
+}
+
+/// What turns said in the end, by their last event and by the history.
+fn final_texts(read: &Completed) -> Pair {
+    let (mut seen, mut told) = (Vec::new(), Vec::new());
+    for (kind, fields) in read.events.values() {
+        if kind != "turn_complete" {
+            continue;
+        }
+        let turn = text(&fields["turnId"]);
+        let said = read.history.iter().filter(|(each, _)| *each == turn);
+        let said: Vec<String> = said
+            .filter_map(|(_, entry)| match entry {
+                Entry::Agent(words) => Some(words.clone()),
+                _ => None,
+            })
+            .collect();
+        seen.push(format!("{turn} {:?}", text(&fields["finalText"]).trim()));
+        told.push(format!("{turn} {:?}", said.join("\n\n").trim()));
+    }
+    Pair {
+        what: "final texts",
+        seen,
+        read: told,
+    }
+}
