@@ -109,6 +109,7 @@ impl Codex {
             (Purpose::Read, None) => {
                 let before = self.turns.clone();
                 self.opened(desk, &result["thread"]);
+                desk.compare("the turns", told_lines(&before), told_lines(&self.turns));
                 self.read = Some((before, self.turns.clone()));
             }
             (Purpose::Read, Some(error)) => desk.alarm(format!("no history: {error}")),

@@ -92,6 +92,8 @@ impl Cowork {
         let at = self.calls.get(&text(&part["toolCallId"]));
         match at.and_then(|at| self.entries.get_mut(*at)) {
             Some(Entry::Call(call)) => end(call, output, is_error),
+            // Before the first answer it is not known what went before.
+            _ if !desk.ready => {}
             _ => desk.alarm(format!("a result of a call that was never told: {part}")),
         }
     }
@@ -106,11 +108,16 @@ impl Cowork {
         let growing = std::mem::take(&mut self.open);
         let before = std::mem::replace(&mut self.entries, entries.clone());
         self.calls = calls;
-        for (part, at) in growing {
-            self.open.insert(part, self.entries.len());
-            self.entries.extend(before.get(at).cloned());
+        for (part, at) in &growing {
+            self.open.insert(part.clone(), self.entries.len());
+            self.entries.extend(before.get(*at).cloned());
         }
         if desk.ready {
+            let growing: Vec<usize> = growing.values().copied().collect();
+            let seen = before.iter().enumerate();
+            let seen = seen.filter(|(at, _)| !growing.contains(at));
+            let seen = lines(seen.map(|(_, entry)| entry));
+            desk.compare("the history", seen, lines(&entries));
             self.read = Some((before, entries));
         }
         desk.ready = true;

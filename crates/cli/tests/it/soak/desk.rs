@@ -52,6 +52,7 @@ pub struct Desk {
     pub alarms: Vec<String>,
     /// Answers that came too late, or had been given by another.
     pub too_late: usize,
+    pub comparisons: usize,
     last_number: u64,
 }
 
@@ -73,6 +74,16 @@ impl Desk {
         self.alarms.push(what.into());
     }
 
+    /// Two views of one moment.
+    pub fn compare(&mut self, what: &str, seen: Vec<String>, read: Vec<String>) {
+        self.comparisons += 1;
+        if seen != read {
+            let same = seen.iter().zip(&read).take_while(|(a, b)| a == b).count();
+            let (seen, read) = (seen.get(same), read.get(same));
+            self.alarm(format!("{what}, line {same}: seen {seen:?}, read {read:?}"));
+        }
+    }
+
     pub fn say(&mut self, id: &str, words: &str, steers: bool) -> usize {
         self.said.push(Said {
             id: id.to_owned(),
@@ -92,6 +103,10 @@ impl Desk {
     }
 
     pub fn refuse(&mut self, at: usize, why: &str) {
+        // A server that stops says no to everything, also to what it took before.
+        if why.contains("shutting down") && self.said[at].fate != Fate::Waiting {
+            return;
+        }
         if self.said[at].fate == Fate::Accepted {
             let words = self.said[at].words.clone();
             self.alarm(format!("accepted, and refused when sent again: {words:?}, {why}"));

@@ -172,7 +172,7 @@ impl Diminuendo {
             desk.too_late += 1;
         } else if !request.is_empty() {
             desk.answered(&request);
-            if request.starts_with("get_") {
+            if request.starts_with("get_") && frame["code"] != "ServerShuttingDown" {
                 desk.alarm(format!("a read was refused: {frame}"));
             }
         }

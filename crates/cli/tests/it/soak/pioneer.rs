@@ -74,6 +74,12 @@ impl Pioneer {
                 self.thread(desk, &result["thread"]);
                 return vec![self.history(desk, None)];
             }
+            // It stops; the close comes next.
+            (_, Some(error)) if error.to_string().contains("shutting down") => {
+                if let Purpose::Message(at) = purpose {
+                    desk.refuse(at, "shutting down");
+                }
+            }
             (Purpose::Open | Purpose::History, Some(error)) => {
                 desk.alarm(format!("the thread cannot be opened or read: {error}"));
             }

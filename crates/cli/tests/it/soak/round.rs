@@ -230,8 +230,8 @@ impl<'a> Round<'a> {
         self.phase.send_replace(Phase::Stop);
         for seat in self.seats.drain(..) {
             let mut player = seat.playing.await?;
-            let late = std::mem::take(&mut player.desk.too_late);
-            player.counts.add("answers too late", late);
+            player.counts.add("answers too late", player.desk.too_late);
+            player.counts.add("comparisons", player.desk.comparisons);
             self.counts.merge(&player.counts);
             self.players.push(player);
         }
