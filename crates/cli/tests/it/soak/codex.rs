@@ -8,6 +8,13 @@ use super::desk::Desk;
 use super::entry::{Entry, ToolCall, TurnSeen, lines, list, text, tool_kind};
 use super::voice::{Deed, Pair, Views, Voice};
 
+/// Small questions.
+const LOOKS: [(&str, &str); 4] = [
+    ("model/list", "{}"),
+    ("thread/loaded/list", "{}"),
+    ("config/read", "{}"),
+    ("account/read", "{}"),
+];
 /// The code of what is refused because the server is about to stop.
 const STOPPING: i64 = -32001;
 
@@ -289,7 +296,7 @@ impl Voice for Codex {
         Ok(Vec::new())
     }
 
-    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
+    fn one_frame(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
         let thread = desk.thread.clone()?;
         let only = json!({ "threadId": thread });
         let input = |words: &str| json!([{ "type": "text", "text": words }]);
@@ -337,10 +344,35 @@ impl Voice for Codex {
             Deed::Unarchive if self.endpoint == Endpoint::Codex => {
                 (Purpose::Other, "thread/unarchive", only)
             }
-            Deed::Rejoin => (Purpose::Open, "thread/resume", only),
+            Deed::Resume => (Purpose::Open, "thread/resume", only),
+            Deed::Look(which) => {
+                let (method, params) = LOOKS[which % LOOKS.len()];
+                let params = serde_json::from_str(params).unwrap_or_default();
+                (Purpose::Other, method, params)
+            }
             _ => return None,
         };
         Some(self.request(desk, purpose, method, params))
+    }
+
+    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Vec<String> {
+        let (Deed::Rejoin, Some(thread)) = (deed, desk.thread.clone()) else {
+            return self.one_frame(desk, deed).into_iter().collect();
+        };
+        desk.ready = false;
+        desk.asks.values_mut().for_each(|ask| ask.ends = 0);
+        match self.endpoint {
+            // What answers the second goes on with thread/resume.
+            Endpoint::Zane => ["orbit.unsubscribe", "orbit.subscribe"]
+                .map(|kind| json!({ "type": kind, "threadId": thread }).to_string())
+                .into(),
+            Endpoint::Codex => {
+                let only = json!({ "threadId": thread });
+                let leave =
+                    self.request(desk, Purpose::Other, "thread/unsubscribe", only.clone());
+                vec![leave, self.open(desk)]
+            }
+        }
     }
 
     fn views(&self, _desk: &Desk) -> Views {

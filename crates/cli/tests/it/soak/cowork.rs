@@ -12,6 +12,9 @@ use super::voice::{Deed, Pair, Views, Voice};
 /// More than any conversation here has; what asks for so many reads it whole.
 const WHOLE: u64 = 10_000;
 
+/// Small questions, and what answers them.
+const LOOKS: [(&str, &str); 2] = [("ping", "pong"), ("list_tools", "tools")];
+
 #[derive(Default)]
 pub struct Cowork {
     entries: Vec<Entry>,
@@ -217,7 +220,7 @@ impl Voice for Cowork {
                 desk.asked(ask_number(&request), &request, questions);
             }
             "messages" => self.messages(desk, frame),
-            "sessions" => desk.answered("sessions"),
+            "sessions" | "pong" | "tools" => desk.answered(kind),
             "reset_done" => {
                 desk.answered("reset");
                 self.entries.clear();
@@ -229,7 +232,7 @@ impl Voice for Cowork {
         Ok(Vec::new())
     }
 
-    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
+    fn one_frame(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
         match deed {
             Deed::Say(words) if !desk.is_waiting() => {
                 let id = format!("message-{words}");
@@ -264,6 +267,12 @@ impl Voice for Cowork {
                 desk.expect("messages");
                 Self::frame(desk, "get_messages", json!({ "offset": from, "limit": 5 }))
             }
+            Deed::Look(which) => {
+                let (kind, answer) = LOOKS[which % LOOKS.len()];
+                desk.expect(answer);
+                Self::frame(desk, kind, json!({}))
+            }
+            Deed::Close => Self::frame(desk, "session_close", json!({})),
             Deed::List => {
                 desk.expect("sessions");
                 Self::frame(desk, "list_sessions", json!({}))

@@ -78,7 +78,7 @@ impl Voice for Cowork1 {
         Ok(Vec::new())
     }
 
-    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
+    fn one_frame(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
         match deed {
             Deed::Say(words) if !desk.is_waiting() => {
                 desk.say("", words, false);

@@ -190,6 +190,12 @@ impl Desk {
         }
     }
 
+    /// How many asks wait for this client's answer.
+    pub fn unanswered(&self) -> usize {
+        let asks = self.asks.values();
+        asks.filter(|ask| ask.open && !ask.answered).count()
+    }
+
     /// Nothing goes on, and nothing is owed.
     pub fn is_quiet(&self) -> bool {
         let open = self.asks.values().any(|ask| ask.open);

@@ -256,6 +256,7 @@ impl Voice for Diminuendo {
                 return Ok(self.join(desk));
             }
             "error" => self.error(desk, frame),
+            "pong" => desk.answered("pong"),
             "session_updated" if frame["session"]["id"].as_str() == desk.thread.as_deref() => {
                 desk.title = frame["session"]["name"].as_str().map(str::to_owned);
                 if asked_for {
@@ -268,6 +269,8 @@ impl Voice for Diminuendo {
             "state_snapshot" => {
                 desk.title = frame["session"]["name"].as_str().map(str::to_owned);
                 self.state(desk, &frame["session"]["status"]);
+                // What waits is replayed, or told behind it.
+                desk.asks_over();
                 self.replaying = true;
             }
             "gap" => self.gap(desk, frame),
@@ -291,7 +294,7 @@ impl Voice for Diminuendo {
         Ok(Vec::new())
     }
 
-    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
+    fn one_frame(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
         match deed {
             Deed::Say(words) => {
                 let id = format!("turn-{words}");
@@ -334,6 +337,10 @@ impl Voice for Diminuendo {
                 let fields = json!({ "afterSeq": (*from).min(1), "limit": 5 });
                 Self::request(desk, "get_events", fields)
             }
+            Deed::Look(_) => {
+                desk.expect("pong");
+                Some(json!({ "type": "ping", "ts": 1 }).to_string())
+            }
             Deed::List => Self::request(desk, "list_sessions", json!({})),
             Deed::Archive => Self::request(desk, "archive_session", json!({})),
             Deed::Unarchive => Self::request(desk, "unarchive_session", json!({})),
@@ -343,6 +350,17 @@ impl Voice for Diminuendo {
             }
             _ => None,
         }
+    }
+
+    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Vec<String> {
+        let Deed::Rejoin = deed else {
+            return self.one_frame(desk, deed).into_iter().collect();
+        };
+        // What is still on its way may come before the join, or not: nothing more is streamed whole.
+        desk.ready = false;
+        self.streamed.clear();
+        let leave = Self::frame(desk, "leave_session", json!({}));
+        leave.into_iter().chain(self.join(desk)).collect()
     }
 
     fn views(&self, _desk: &Desk) -> Views {

@@ -72,6 +72,8 @@ impl Pioneer {
             (Purpose::Workspace, _) => return vec![self.open(desk)],
             (Purpose::Open, None) => {
                 self.thread(desk, &result["thread"]);
+                // What waits is asked again behind the answer.
+                desk.asks_over();
                 return vec![self.history(desk, None)];
             }
             // It stops; the close comes next.
@@ -255,7 +257,7 @@ impl Voice for Pioneer {
         Ok(Vec::new())
     }
 
-    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
+    fn one_frame(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
         let thread = desk.thread.clone()?;
         let start = |id: &str, words: &str| {
             let input = json!([{ "type": "text", "text": words, "textElements": [] }]);
@@ -303,10 +305,30 @@ impl Voice for Pioneer {
                 let params = json!({ "workspace_id": WORKSPACE });
                 (Purpose::Other, "thread/tree", params)
             }
-            Deed::Rejoin => (Purpose::Other, "thread/get", json!({ "thread_id": thread })),
+            Deed::Look(which) => match (which % 3, desk.turn.clone()) {
+                (0, Some(turn)) => {
+                    let params = json!({ "thread_id": thread, "turn_id": turn });
+                    (Purpose::Other, "turn/items", params)
+                }
+                (1, _) => (Purpose::Other, "provider/list", json!({})),
+                _ => (Purpose::Other, "thread/get", json!({ "thread_id": thread })),
+            },
+            Deed::Resume => return Some(self.open(desk)),
             _ => return None,
         };
         Some(self.request(desk, purpose, method, params))
+    }
+
+    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Vec<String> {
+        let Deed::Rejoin = deed else {
+            return self.one_frame(desk, deed).into_iter().collect();
+        };
+        desk.ready = false;
+        desk.asks.values_mut().for_each(|ask| ask.ends = 0);
+        self.items.clear();
+        let only = json!({ "threadId": desk.thread });
+        let leave = self.request(desk, Purpose::Other, "thread/unsubscribe", only);
+        vec![leave, self.open(desk)]
     }
 
     fn views(&self, _desk: &Desk) -> Views {

@@ -40,12 +40,15 @@ impl Plan {
         }
     }
 
-    /// How long a client thinks before its next move; what is asked is often answered at once, so that several
-    /// answer together.
+    /// How long a client thinks before its next move.
     pub fn pause(&mut self, desk: &Desk) -> Duration {
-        let asked = desk.asks.values().any(|ask| ask.open && !ask.answered);
-        let most = if asked { 150 } else { 500 };
+        let most = if desk.unanswered() > 0 { 150 } else { 500 };
         Duration::from_millis(u64::try_from(20 + self.chance.below(most)).unwrap_or(0))
+    }
+
+    /// Whether what is asked is answered at once: then several do so together.
+    pub fn hastens(&mut self) -> bool {
+        self.chance.once_in(3)
     }
 
     /// How long somebody waits before joining.
@@ -73,13 +76,16 @@ impl Plan {
             36..=40 => Move::Do(Deed::SayAgain),
             41..=46 => Move::Do(Deed::Cancel),
             47..=51 => Move::Do(Deed::Title(self.unique("Title"))),
-            52..=59 => Move::Do(Deed::Read),
-            60..=63 => Move::Do(Deed::Page(second % 7)),
-            64..=66 => Move::Do(Deed::List),
-            67..=68 => Move::Do(Deed::Archive),
-            69..=71 => Move::Do(Deed::Unarchive),
-            72..=75 => Move::Do(Deed::Rejoin),
-            76..=77 => Move::Do(Deed::Throwaway),
+            52..=58 => Move::Do(Deed::Read),
+            59..=61 => Move::Do(Deed::Page(second % 7)),
+            62..=63 => Move::Do(Deed::List),
+            64..=66 => Move::Do(Deed::Look(second)),
+            67 => Move::Do(Deed::Archive),
+            68..=69 => Move::Do(Deed::Unarchive),
+            70..=72 => Move::Do(Deed::Rejoin),
+            73..=75 => Move::Do(Deed::Resume),
+            76 => Move::Do(Deed::Throwaway),
+            77 => Move::Do(Deed::Close),
             78 if self.resets => Move::Do(Deed::Reset),
             79..=82 => Move::SayAndGo(Deed::Say(self.words(second))),
             83..=87 => Move::Leave {

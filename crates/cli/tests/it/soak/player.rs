@@ -127,7 +127,14 @@ impl Player {
             self.show();
             let next = tokio::select! {
                 heard = client.recv() => match heard? {
-                    Heard::Frame(frame) => self.hear(&mut client, &frame).await?,
+                    Heard::Frame(frame) => {
+                        let asked = self.desk.unanswered();
+                        let next = self.hear(&mut client, &frame).await?;
+                        if self.desk.unanswered() > asked && self.plan.hastens() {
+                            next_move = Instant::now();
+                        }
+                        next
+                    }
                     Heard::Closed(close) => {
                         self.note("--", &format!("closed {close}"));
                         return Ok(());
@@ -206,8 +213,11 @@ impl Player {
     }
 
     async fn do_deed(&mut self, client: &mut Client, deed: &Deed) {
-        if let Some(frame) = self.voice.act(&mut self.desk, deed) {
+        let frames = self.voice.act(&mut self.desk, deed);
+        if !frames.is_empty() {
             self.counts.did(deed);
+        }
+        for frame in frames {
             self.send(client, frame).await;
         }
     }

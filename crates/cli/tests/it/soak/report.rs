@@ -12,7 +12,7 @@ const LINES_SHOWN: usize = 8;
 const LINE_CHARS_SHOWN: usize = 300;
 
 /// The rows of the closing table.
-const ROWS: [&str; 25] = [
+const ROWS: [&str; 28] = [
     "rounds",
     "threads",
     "messages",
@@ -24,7 +24,10 @@ const ROWS: [&str; 25] = [
     "answers",
     "answers too late",
     "titles",
-    "reads while it runs",
+    "histories read while it runs",
+    "small questions",
+    "joined again, same socket",
+    "session_close",
     "archived, unarchived",
     "resets",
     "threads made and deleted",
@@ -68,7 +71,10 @@ impl Counts {
             Deed::Cancel => "cancels",
             Deed::Answer { .. } => "answers",
             Deed::Title(_) => "titles",
-            Deed::Read | Deed::Page(_) | Deed::List | Deed::Rejoin => "reads while it runs",
+            Deed::Read | Deed::Page(_) => "histories read while it runs",
+            Deed::List | Deed::Look(_) => "small questions",
+            Deed::Rejoin | Deed::Resume => "joined again, same socket",
+            Deed::Close => "session_close",
             Deed::Reset => "resets",
             Deed::Throwaway => "threads made and deleted",
             Deed::Archive | Deed::Unarchive => "archived, unarchived",
@@ -80,7 +86,7 @@ impl Counts {
 impl fmt::Display for Counts {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for what in ROWS {
-            writeln!(out, "| {what:<26} | {:>9} |", self.get(what))?;
+            writeln!(out, "| {what:<28} | {:>9} |", self.get(what))?;
         }
         Ok(())
     }

@@ -27,8 +27,14 @@ pub enum Deed {
     List,
     Archive,
     Unarchive,
-    /// Listens anew on the same connection.
+    /// Listens no more, and then again, on the same connection.
     Rejoin,
+    /// Listens anew without having stopped.
+    Resume,
+    /// One of the dialect's small questions, by number; looked at is only that it is answered.
+    Look(usize),
+    /// Ends the session, as far as one client can.
+    Close,
     Reset,
     /// Makes another thread and deletes it.
     Throwaway,
@@ -61,7 +67,11 @@ pub trait Voice: Send {
     fn greet(&mut self, desk: &mut Desk) -> Vec<String>;
     /// Keeps what a frame tells, and gives what to say because of it.
     fn hear(&mut self, desk: &mut Desk, frame: &Value) -> anyhow::Result<Vec<String>>;
-    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String>;
+    /// The frames that do it: none where there is no word for it, or it does not fit the moment.
+    fn act(&mut self, desk: &mut Desk, deed: &Deed) -> Vec<String> {
+        self.one_frame(desk, deed).into_iter().collect()
+    }
+    fn one_frame(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String>;
     /// Whether a connection that is gone can be taken up again.
     fn resumes(&self) -> bool {
         true
