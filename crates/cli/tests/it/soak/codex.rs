@@ -291,6 +291,8 @@ impl Voice for Codex {
             // Who subscribes first, and then resumes, has nothing to keep before the answer.
             (Some(_), None) if !desk.ready => {}
             (Some(method), None) => self.told(desk, method, params),
+            // A control frame came while the server stops.
+            (None, Some(Value::Null)) if frame["error"]["code"] == STOPPING => {}
             (None, _) => return Ok(self.answered(desk, frame)),
         }
         Ok(Vec::new())

@@ -10,6 +10,8 @@ use super::voice::{Deed, Pair, Views, Voice};
 
 const WORKSPACE: &str = "000000000000000000000";
 
+const ENDED: &str = "is not subscribed";
+
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
     Workspace,
@@ -87,6 +89,10 @@ impl Pioneer {
             }
             (Purpose::History, None) => return self.page(desk, result),
             (Purpose::Message(at), None) => desk.accept(at),
+            // A server that stops has ended its sessions before it says so.
+            (Purpose::Message(at), Some(error)) if error.to_string().contains(ENDED) => {
+                desk.refuse(at, "shutting down");
+            }
             (Purpose::Message(at), Some(error)) => desk.refuse(at, &error.to_string()),
             (Purpose::Answer, Some(_)) => desk.too_late += 1,
             (Purpose::Answer | Purpose::Other, _) => {}
@@ -158,6 +164,8 @@ impl Pioneer {
                 let at = position(&self.items, &text(&params["item_id"]));
                 match at.map(|at| &mut self.items[at].entry) {
                     Some(Some(Entry::Agent(words))) => words.push_str(&text(&params["delta"])),
+                    // Some of what was on its way when it left may come.
+                    _ if !desk.ready => {}
                     _ => desk.alarm(format!("a delta of what is not there: {params}")),
                 }
             }
@@ -168,7 +176,7 @@ impl Pioneer {
     fn completed(&mut self, desk: &mut Desk, params: &Value) {
         let told = item(&params["item"], true);
         let Some(at) = position(&self.items, &told.id) else {
-            if told.entry.is_some() {
+            if told.entry.is_some() && desk.ready {
                 desk.alarm(format!("completed and never begun: {params}"));
             }
             return self.items.push(told);
