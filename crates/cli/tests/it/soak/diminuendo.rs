@@ -27,6 +27,8 @@ pub struct Diminuendo {
     /// The highest number that was seen or told to be gone.
     covered: u64,
     replaying: bool,
+    /// It left, and joins again: what comes before the snapshot was on its way, and is told again or gone.
+    rejoining: bool,
     /// What was streamed of the turn that runs; none if some of it was missed.
     streamed: BTreeMap<String, String>,
     /// The answers to the last read.
@@ -238,6 +240,7 @@ impl Voice for Diminuendo {
     fn greet(&mut self, _desk: &mut Desk) -> Vec<String> {
         self.streamed.clear();
         self.replaying = false;
+        self.rejoining = false;
         self.history = None;
         Vec::new()
     }
@@ -266,7 +269,9 @@ impl Voice for Diminuendo {
             "steer_sent" => self.told(desk, kind, frame),
             _ if asked_for => return Ok(self.answered(desk, kind, frame).into_iter().collect()),
             _ if frame["sessionId"].as_str() != desk.thread.as_deref() => {}
+            _ if self.rejoining && kind != "state_snapshot" => {}
             "state_snapshot" => {
+                self.rejoining = false;
                 desk.title = frame["session"]["name"].as_str().map(str::to_owned);
                 self.state(desk, &frame["session"]["status"]);
                 // What waits is replayed, or told behind it.
@@ -356,8 +361,8 @@ impl Voice for Diminuendo {
         let Deed::Rejoin = deed else {
             return self.one_frame(desk, deed).into_iter().collect();
         };
-        // What is still on its way may come before the join, or not: nothing more is streamed whole.
         desk.ready = false;
+        self.rejoining = true;
         self.streamed.clear();
         let leave = Self::frame(desk, "leave_session", json!({}));
         leave.into_iter().chain(self.join(desk)).collect()
