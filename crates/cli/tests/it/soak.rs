@@ -18,12 +18,16 @@ mod voice;
 
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use testkit::process::Launch;
 use testkit::{Process, Scratch};
 
 use crate::{DRAGOMAN, tell};
 use report::{Counts, keep_frames};
 use round::Round;
+
+/// How long the round may take that is under way when the time is over.
+const LAST_ROUND: Duration = Duration::from_secs(150);
 
 /// What a run is to be.
 pub struct Options {
@@ -101,32 +105,58 @@ async fn soak(options: &Options) -> anyhow::Result<Counts> {
     Ok(total)
 }
 
-/// The long form; without `DRAGOMAN_SOAK_SECONDS` a round with a seed that stays and one with a new seed.
+/// What `cargo xtask soak dialects` wants; nothing in the short form.
+fn wanted(mut options: Options) -> Options {
+    if let Some(seconds) = number("DRAGOMAN_SOAK_SECONDS") {
+        options.time = Duration::from_secs(seconds);
+        options.play = Duration::from_secs(6);
+    }
+    options.clients = count("DRAGOMAN_SOAK_CLIENTS").unwrap_or(options.clients);
+    options.drop_one_in = count("DRAGOMAN_SOAK_DROP");
+    options
+}
+
+fn count(name: &str) -> Option<usize> {
+    number(name).and_then(|number| usize::try_from(number).ok())
+}
+
+/// The short form is a round with a seed that stays and one with a seed that is new each time.
 #[test]
 fn all_dialects_have_the_same() {
-    let seed = number("DRAGOMAN_SEED");
-    let seconds = number("DRAGOMAN_SOAK_SECONDS").unwrap_or(0);
-    let seeds = match seed {
+    let seeds = match number("DRAGOMAN_SEED") {
         Some(seed) => vec![seed],
         None => vec![1, u64::from(std::process::id())],
     };
     for seed in seeds {
         println!("soak dialects: seed {seed}");
-        let mut options = Options::short(seed);
-        options.time = Duration::from_secs(seconds);
-        if seconds > 0 {
-            options.play = Duration::from_secs(6);
-        }
-        if let Some(clients) = number("DRAGOMAN_SOAK_CLIENTS") {
-            options.clients = clients as usize;
-        }
-        options.drop_one_in = number("DRAGOMAN_SOAK_DROP").map(|one_in| one_in as usize);
-        let limit = options.time + Duration::from_secs(200);
-        tell(limit, async move {
-            let counts = soak(&options).await?;
-            let findings = counts.get("findings");
-            anyhow::ensure!(findings == 0, "{findings} findings, see above");
+        let options = wanted(Options::short(seed));
+        tell(options.time + LAST_ROUND, async move {
+            let findings = soak(&options).await?.get("findings");
+            ensure!(
+                findings == 0,
+                "{findings} findings with seed {seed}, see above"
+            );
             Ok(())
         });
     }
+}
+
+/// The test of the test.
+#[test]
+fn a_frame_that_is_lost_is_noticed() {
+    let options = Options {
+        drop_one_in: Some(200),
+        patience: Duration::from_secs(6),
+        ..Options::short(1)
+    };
+    tell(LAST_ROUND, async move {
+        let counts = soak(&options).await?;
+        let (lost, findings) = (
+            counts.get("frames dropped on purpose"),
+            counts.get("findings"),
+        );
+        ensure!(lost > 0, "no frame was lost");
+        ensure!(findings > 0, "{lost} frames were lost, and nobody noticed");
+        Ok(())
+    });
 }

@@ -65,7 +65,13 @@ impl Codex {
         }
     }
 
-    fn request(&mut self, desk: &mut Desk, purpose: Purpose, method: &str, params: Value) -> String {
+    fn request(
+        &mut self,
+        desk: &mut Desk,
+        purpose: Purpose,
+        method: &str,
+        params: Value,
+    ) -> String {
         let id = desk.number();
         desk.expect(id.to_string());
         self.waiting.insert(id, purpose);
@@ -160,7 +166,9 @@ impl Codex {
                 desk.busy = false;
                 desk.turn = None;
             }
-            "item/started" | "item/completed" => self.item(desk, params, method == "item/completed"),
+            "item/started" | "item/completed" => {
+                self.item(desk, params, method == "item/completed")
+            }
             "item/agentMessage/delta" => match self.find(params, &text(&params["itemId"])) {
                 Some(item) if !item.completed => {
                     if let Some(Entry::Agent(words)) = &mut item.entry {
@@ -221,7 +229,9 @@ fn turn(value: &Value) -> Turn {
     Turn {
         id: text(&value["id"]),
         status: first.into_iter().chain(letters).collect(),
-        items: list(&value["items"]).map(|each| item(each, false)).collect(),
+        items: list(&value["items"])
+            .map(|each| item(each, false))
+            .collect(),
     }
 }
 
@@ -370,8 +380,7 @@ impl Voice for Codex {
                 .into(),
             Endpoint::Codex => {
                 let only = json!({ "threadId": thread });
-                let leave =
-                    self.request(desk, Purpose::Other, "thread/unsubscribe", only.clone());
+                let leave = self.request(desk, Purpose::Other, "thread/unsubscribe", only.clone());
                 vec![leave, self.open(desk)]
             }
         }

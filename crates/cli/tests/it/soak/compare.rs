@@ -9,6 +9,8 @@ use super::player::Player;
 use super::report::{Counts, Finding};
 use super::voice::Views;
 
+/// One fault often rings many times.
+const ALARMS_SHOWN: usize = 3;
 /// What is not an item in codex and zane: they have messages of their own.
 const NO_ITEMS: [&str; 2] = ["ask", "todoWrite"];
 
@@ -35,11 +37,18 @@ impl<'a> Comparison<'a> {
     pub fn run(&mut self) {
         self.alarms();
         // Who did not come to rest is a finding already, and has nothing to compare.
-        if !self.players.iter().all(|(player, _)| player.gone || player.asked_to_read) {
+        if !self
+            .players
+            .iter()
+            .all(|(player, _)| player.gone || player.asked_to_read)
+        {
             return;
         }
         self.own_views();
-        let cowork = self.players.iter().find(|(player, _)| player.dialect == "cowork");
+        let cowork = self
+            .players
+            .iter()
+            .find(|(player, _)| player.dialect == "cowork");
         let Some(reference) = cowork.and_then(|(_, views)| views.history.clone()) else {
             let finding = Finding::new("everyone", "no cowork client read the history");
             return self.findings.push(finding);
@@ -54,8 +63,13 @@ impl<'a> Comparison<'a> {
 
     fn alarms(&mut self) {
         for (player, _) in &self.players {
-            for alarm in &player.desk.alarms {
+            let alarms = &player.desk.alarms;
+            for alarm in alarms.iter().take(ALARMS_SHOWN) {
                 self.findings.push(Finding::new(&player.name, alarm));
+            }
+            if let Some(more) = alarms.len().checked_sub(ALARMS_SHOWN + 1) {
+                let what = format!("and {} more like these", more + 1);
+                self.findings.push(Finding::new(&player.name, what));
             }
         }
     }
@@ -102,7 +116,10 @@ impl<'a> Comparison<'a> {
 
     /// What a client of the first protocol heard, by the turns that codex reads.
     fn first_protocol(&mut self) {
-        let turns = self.players.iter().find_map(|(_, views)| views.turns.clone());
+        let turns = self
+            .players
+            .iter()
+            .find_map(|(_, views)| views.turns.clone());
         let live = self.players.iter().find_map(|(player, views)| {
             let live = views.live.as_ref()?;
             Some((player.name.clone(), lines(live)))
@@ -117,7 +134,11 @@ impl<'a> Comparison<'a> {
     /// Accepted once, refused never, unknown at most once; and nothing that nobody said.
     fn messages(&mut self, reference: &[Entry]) {
         let mut bounds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-        for said in self.players.iter().flat_map(|(player, _)| &player.desk.said) {
+        for said in self
+            .players
+            .iter()
+            .flat_map(|(player, _)| &player.desk.said)
+        {
             let (least, most) = bounds.entry(&said.words).or_default();
             match said.fate {
                 Fate::Accepted => (*least, *most) = (*least + 1, *most + 1),
@@ -184,7 +205,9 @@ impl<'a> Comparison<'a> {
             };
             let times = self.marks.lines().filter(|line| *line == mark).count();
             let result = call.result.as_ref();
-            let said = result.map(|result| result.output.as_str()).unwrap_or_default();
+            let said = result
+                .map(|result| result.output.as_str())
+                .unwrap_or_default();
             let right = match result {
                 // It told its mark, so it ran to its end.
                 Some(_) if said.contains(&format!("did {mark}")) => times == 1,

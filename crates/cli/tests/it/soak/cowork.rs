@@ -129,7 +129,9 @@ impl Cowork {
 
 /// A command's result is an object, and stands as JSON text in a history.
 fn end(call: &mut ToolCall, output: &Value, is_error: bool) {
-    let parsed = output.as_str().and_then(|text| serde_json::from_str(text).ok());
+    let parsed = output
+        .as_str()
+        .and_then(|text| serde_json::from_str(text).ok());
     let object = parsed.as_ref().unwrap_or(output);
     match object["exitCode"].as_i64() {
         Some(code) if call.tool == "bash" => {

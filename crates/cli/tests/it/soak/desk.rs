@@ -109,7 +109,9 @@ impl Desk {
         }
         if self.said[at].fate == Fate::Accepted {
             let words = self.said[at].words.clone();
-            self.alarm(format!("accepted, and refused when sent again: {words:?}, {why}"));
+            self.alarm(format!(
+                "accepted, and refused when sent again: {words:?}, {why}"
+            ));
             return;
         }
         self.said[at].fate = Fate::Refused;
@@ -143,7 +145,8 @@ impl Desk {
     pub fn asked(&mut self, number: u64, reply_to: &str, questions: Vec<String>) {
         let ask = self.asks.entry(number).or_default();
         if ask.ends > 0 {
-            self.alarms.push(format!("ask {number} was over, and is asked again"));
+            self.alarms
+                .push(format!("ask {number} was over, and is asked again"));
         }
         // The next question of the same ask has another id.
         ask.answered &= ask.reply_to == reply_to;
@@ -164,7 +167,8 @@ impl Desk {
             self.alarms.push(what);
         }
         if ask.ends > 1 {
-            self.alarms.push(format!("ask {number} ended {} times", ask.ends));
+            self.alarms
+                .push(format!("ask {number} ended {} times", ask.ends));
         }
         ask.outcome = outcome.or(ask.outcome.take());
     }

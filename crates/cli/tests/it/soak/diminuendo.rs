@@ -60,11 +60,17 @@ impl Diminuendo {
 
     fn join(&mut self, desk: &Desk) -> Vec<String> {
         let fields = json!({ "afterSeq": self.covered });
-        Self::frame(desk, "join_session", fields).into_iter().collect()
+        Self::frame(desk, "join_session", fields)
+            .into_iter()
+            .collect()
     }
 
     fn events(&mut self, desk: &mut Desk, after: u64) -> Option<String> {
-        Self::request(desk, "get_events", json!({ "afterSeq": after, "limit": PAGE }))
+        Self::request(
+            desk,
+            "get_events",
+            json!({ "afterSeq": after, "limit": PAGE }),
+        )
     }
 
     /// Checks that an event has its place, and keeps it.
@@ -77,7 +83,10 @@ impl Diminuendo {
             // A permission that waits is told again with its own number.
             let same = self.kept.get(&seq).is_none_or(|(_, kept)| *kept == fields);
             if kind != "permission_requested" || !same {
-                desk.alarm(format!("number {seq} comes behind {}: {frame}", self.covered));
+                desk.alarm(format!(
+                    "number {seq} comes behind {}: {frame}",
+                    self.covered
+                ));
             }
             return;
         }
@@ -94,7 +103,9 @@ impl Diminuendo {
         let from = frame["fromSeq"].as_u64().unwrap_or_default();
         if from != self.covered {
             let covered = self.covered;
-            desk.alarm(format!("a gap from {from}, and {covered} was the last number"));
+            desk.alarm(format!(
+                "a gap from {from}, and {covered} was the last number"
+            ));
         }
         self.covered = frame["toSeq"].as_u64().unwrap_or_default();
         // Pieces of a text may be gone.
@@ -127,7 +138,10 @@ impl Diminuendo {
                 if let Some(words) = self.streamed.remove(&turn)
                     && bare(&words) != bare(&text(&frame["finalText"]))
                 {
-                    desk.alarm(format!("streamed {words:?}, and then {}", frame["finalText"]));
+                    desk.alarm(format!(
+                        "streamed {words:?}, and then {}",
+                        frame["finalText"]
+                    ));
                 }
             }
             "permission_requested" => {
@@ -223,7 +237,8 @@ impl Diminuendo {
                 let session = text(&frame["session"]["id"]);
                 let id = format!("delete-{}", desk.number());
                 desk.expect(id.clone());
-                let delete = json!({ "type": "delete_session", "sessionId": session, "requestId": id });
+                let delete =
+                    json!({ "type": "delete_session", "sessionId": session, "requestId": id });
                 Some(delete.to_string())
             }
             _ => None,
@@ -247,7 +262,9 @@ impl Voice for Diminuendo {
 
     fn hear(&mut self, desk: &mut Desk, frame: &Value) -> anyhow::Result<Vec<String>> {
         let kind = frame["type"].as_str().context("a frame without a type")?;
-        let asked_for = frame["requestId"].as_str().is_some_and(|id| !id.starts_with("req-"));
+        let asked_for = frame["requestId"]
+            .as_str()
+            .is_some_and(|id| !id.starts_with("req-"));
         match kind {
             "authenticated" if desk.thread.is_none() => {
                 let create = json!({ "type": "create_session", "agentType": "coding-agent" });
@@ -374,7 +391,9 @@ impl Voice for Diminuendo {
         };
         let shown = |events: &BTreeMap<u64, (String, Value)>| -> Vec<String> {
             let events = events.iter();
-            events.map(|(seq, (kind, fields))| format!("{seq} {kind} {fields}")).collect()
+            events
+                .map(|(seq, (kind, fields))| format!("{seq} {kind} {fields}"))
+                .collect()
         };
         let said = read.history.iter().map(|(_, entry)| entry.clone());
         Views {

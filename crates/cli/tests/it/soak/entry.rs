@@ -100,7 +100,9 @@ pub fn lines<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
         let mut at = ordered.len();
         if is_steer(entry) {
             let agents = ordered.iter().rev();
-            at -= agents.take_while(|before| matches!(before, Entry::Agent(_))).count();
+            at -= agents
+                .take_while(|before| matches!(before, Entry::Agent(_)))
+                .count();
         }
         ordered.insert(at, entry);
     }

@@ -41,7 +41,13 @@ pub struct Pioneer {
 }
 
 impl Pioneer {
-    fn request(&mut self, desk: &mut Desk, purpose: Purpose, method: &str, params: Value) -> String {
+    fn request(
+        &mut self,
+        desk: &mut Desk,
+        purpose: Purpose,
+        method: &str,
+        params: Value,
+    ) -> String {
         let id = format!("request{:014}", desk.number());
         desk.expect(id.clone());
         self.waiting.insert(id.clone(), purpose);
@@ -49,7 +55,8 @@ impl Pioneer {
     }
 
     fn open(&mut self, desk: &mut Desk) -> String {
-        let params = json!({ "thread_id": desk.thread, "workspace_id": WORKSPACE, "mode": "Agent" });
+        let params =
+            json!({ "thread_id": desk.thread, "workspace_id": WORKSPACE, "mode": "Agent" });
         self.request(desk, Purpose::Open, "thread/start", params)
     }
 
@@ -241,7 +248,10 @@ impl Voice for Pioneer {
             &params["thread"]["id"],
             &params["request"]["thread_id"],
         ];
-        if !places.iter().any(|place| place.as_str() == desk.thread.as_deref()) {
+        if !places
+            .iter()
+            .any(|place| place.as_str() == desk.thread.as_deref())
+        {
             return Ok(Vec::new());
         }
         match method {
@@ -280,7 +290,11 @@ impl Voice for Pioneer {
             Deed::SayAgain => {
                 let at = desk.last_said()?;
                 let said = &desk.said[at];
-                (Purpose::Message(at), "turn/start", start(&said.id, &said.words))
+                (
+                    Purpose::Message(at),
+                    "turn/start",
+                    start(&said.id, &said.words),
+                )
             }
             Deed::Cancel => {
                 let params = json!({ "thread_id": thread, "turn_id": desk.turn.clone()? });

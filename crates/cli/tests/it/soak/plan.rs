@@ -16,7 +16,9 @@ pub enum Move {
     /// Says something and is gone before the answer.
     SayAndGo(Deed),
     /// Closes its connection, and comes back.
-    Leave { polite: bool },
+    Leave {
+        polite: bool,
+    },
     /// Does not read for a while.
     Doze(Duration),
     Nothing,

@@ -164,8 +164,11 @@ impl Player {
 
     async fn hear(&mut self, client: &mut Client, frame: &str) -> anyhow::Result<Next> {
         self.counts.add("frames heard", 1);
+        // The beginning and the end of a round are heard whole: they say when it is over.
+        let playing = *self.phase.borrow() == Phase::Play;
         if let Some((one_in, chance)) = &mut self.drops
             && chance.once_in(*one_in)
+            && playing
         {
             self.counts.add("frames dropped on purpose", 1);
             self.note("<x", frame);
@@ -250,6 +253,7 @@ impl Player {
 
     fn note(&mut self, direction: &str, frame: &str) {
         let seconds = self.began.elapsed().as_secs_f64();
-        self.frames.push(format!("{seconds:9.4} {direction} {frame}"));
+        self.frames
+            .push(format!("{seconds:9.4} {direction} {frame}"));
     }
 }

@@ -136,7 +136,9 @@ fn shortened(line: &str) -> String {
 
 /// Writes what was said on every connection, and the server's log; gives the folder.
 pub fn keep_frames(place: &str, players: &[Player], log: &str) -> anyhow::Result<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("soak").join(place);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("soak")
+        .join(place);
     std::fs::create_dir_all(&folder)?;
     for player in players {
         let frames = player.frames.join("\n");

@@ -270,9 +270,8 @@ impl<'a> Round<'a> {
         }
         self.end().await?;
         for (thread, dialect, now) in histories(&self.players[known..]) {
-            let same = |(at, each, _): &&(String, &str, Vec<String>)| {
-                *at == thread && *each == dialect
-            };
+            let same =
+                |(at, each, _): &&(String, &str, Vec<String>)| *at == thread && *each == dialect;
             if let Some((_, _, before)) = before.iter().find(same) {
                 self.counts.add("comparisons", 1);
                 if *before != now {
