@@ -11,6 +11,7 @@ use vocabulary::{
 };
 
 pub mod codex;
+mod content;
 pub mod cowork;
 pub mod diminuendo;
 mod frame;

@@ -95,10 +95,7 @@ pub(crate) async fn list(
     for thread in &mut page.threads {
         thread.status = status(shared, thread);
     }
-    Ok(Reply::Threads {
-        threads: page.threads,
-        next: page.next,
-    })
+    Ok(Reply::Threads(page))
 }
 
 /// From its session where it is awake: a thread that is not kept is nowhere else.
@@ -186,6 +183,7 @@ async fn bear(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<R
         Some(directory) => directory.clone(),
         None => workspaces::directory(shared, caller, new.workspace.as_ref()).await?,
     };
+    shared.agents.check(new.changes.agent.as_deref())?;
     let model = match &new.changes.model {
         Some(model) => {
             offer::obstacle(shared, model).await?;
@@ -238,7 +236,8 @@ fn newborn(
                 .or(new.approvals_expected)
                 .unwrap_or(Approvals::Auto),
             sandbox: changes.sandbox.unwrap_or_default(),
-            tools: changes.tools.unwrap_or(true),
+            mode: changes.mode.unwrap_or_default(),
+            agent: changes.agent.filter(|name| !name.is_empty()),
             max_steps: changes.max_steps.unwrap_or(STEPS_DEFAULT),
             sub_agent_model: changes.sub_agent_model.unwrap_or_default(),
             observability: changes.observability.unwrap_or(true),

@@ -17,6 +17,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             permissions::settle(shared, &mut new.changes).await?;
             library::create(shared, caller, *new).await
         }
+        Call::FindThread { name } => keeping::find(shared, caller, &name).await,
         Call::GetThread { thread } => return library::get(shared, caller, thread).await,
         Call::DeleteThread {
             thread,
@@ -63,7 +64,10 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             Ok(Reply::ProviderStatus(statuses))
         }
         Call::SignIn(call) => sign_in::answer(shared, call).await,
-        Call::ListTools => Ok(Reply::Tools(offer::tool_names(shared))),
+        Call::ListTools { thread } => {
+            let card = library::owned(shared, caller, thread).await?;
+            Ok(Reply::Tools(offer::tool_names(shared, &card)))
+        }
         Call::GetMcpServers { thread } => {
             let card = library::owned(shared, caller, thread).await?;
             Ok(Reply::McpServers(offer::mcp_files(shared, &card).await))

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use parking_lot::Mutex;
 use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
+use tools::Toolbox;
 use vocabulary::{
     AskId, AskKind, Closing, Fact, ItemFact, ItemId, Person, Refusal, Seq, Status, StatusReason,
     ThreadCard, ThreadFact, Why,
 };
 
+use crate::agents::AgentMemory;
 use crate::limits::{SLEEP_AFTER, TURN_FACTS_PER_ROUND};
-use crate::turn::context::ReadConversation;
 use crate::turn::{FromTurn, Permits};
 use crate::{Shared, now};
 
@@ -70,8 +70,9 @@ pub struct Session {
     own_mail: mpsc::WeakSender<Mail>,
     title_asked: bool,
     seen: Arc<tools::Seen>,
-    /// What turns have read of the conversation; let go of at rest.
-    conversation: Arc<Mutex<Option<Box<ReadConversation>>>>,
+    agent_memory: AgentMemory,
+    /// What its turns can use.
+    tools: Arc<Toolbox>,
     /// Boxed, because most of the time it only waits.
     checkpoints: Box<CheckpointTasks<oneshot::Sender<Outcome>>>,
     appending: Option<BoxFuture<'static, Result<(), StoreError>>>,

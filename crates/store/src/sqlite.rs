@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::ErrorCode;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
 
 use crate::{
     Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
-    RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
+    RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
 use leases::Owner;
 pub use open::APPLICATION_ID;

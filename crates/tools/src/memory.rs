@@ -155,6 +155,18 @@ fn read(scope: &Scope, seen: &Seen, key: &str) -> Result<String, Failure> {
     }))
 }
 
+/// The note that every agent is told.
+pub(crate) fn main_note(scope: &Scope) -> Option<String> {
+    let mut directories = [OWN, OTHER_AGENTS].into_iter();
+    directories.find_map(|directory| text_in(scope, &inner(directory, HOT)))
+}
+
+/// The text of a file of the workspace, if there is one with words in it.
+pub(crate) fn text_in(scope: &Scope, path: &str) -> Option<String> {
+    let text = load(scope, None, path).ok().flatten()?;
+    (!text.trim().is_empty()).then_some(text)
+}
+
 /// The text of a note, if there is one.
 fn load(scope: &Scope, seen: Option<&Seen>, inner: &str) -> Result<Option<String>, Failure> {
     let target = path::resolve(NAME, scope, inner)?;

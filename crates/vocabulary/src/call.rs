@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{
-    Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope, Image,
-    LibraryCall, ModelRef, SandboxMode, Seq, SignInCall, TenantId, ThreadId, TurnId, WorkspaceId,
+    AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
+    Image, LibraryCall, ModelRef, SandboxMode, Seq, SignInCall, TenantId, ThreadId, TurnId,
+    WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -48,6 +49,10 @@ pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
     CreateThread(Box<NewThread>),
+    /// The thread that a client names: by our id, else by the one it made up.
+    FindThread {
+        name: String,
+    },
     /// One thread as a list shows it, without waking it.
     GetThread {
         thread: ThreadId,
@@ -122,7 +127,7 @@ pub enum Call {
         limit: u32,
     },
 
-    /// Workspaces, folders, and which thread is meant.
+    /// Workspaces and folders.
     Library(LibraryCall),
 
     GetCatalog,
@@ -131,7 +136,10 @@ pub enum Call {
         verify: bool,
     },
     SignIn(SignInCall),
-    ListTools,
+    /// What the thread's agent can use.
+    ListTools {
+        thread: ThreadId,
+    },
     GetMcpServers {
         thread: ThreadId,
     },
@@ -177,7 +185,9 @@ pub struct Changes {
     pub auto_approve: Option<bool>,
     pub approvals: Option<Approvals>,
     pub sandbox: Option<SandboxMode>,
-    pub tools: Option<bool>,
+    pub mode: Option<AgentMode>,
+    /// What drives its turns, by name; empty for the built-in agent.
+    pub agent: Option<String>,
     pub max_steps: Option<u32>,
     pub sub_agent_model: Option<String>,
     pub observability: Option<bool>,
@@ -195,7 +205,8 @@ impl Changes {
             (self.auto_approve.is_some(), Changed::AutoApprove),
             (self.approvals.is_some(), Changed::Approvals),
             (self.sandbox.is_some(), Changed::Sandbox),
-            (self.tools.is_some(), Changed::Tools),
+            (self.mode.is_some(), Changed::Mode),
+            (self.agent.is_some(), Changed::Agent),
             (self.max_steps.is_some(), Changed::MaxSteps),
             (self.sub_agent_model.is_some(), Changed::SubAgentModel),
             (self.observability.is_some(), Changed::Observability),
@@ -280,15 +291,16 @@ impl Call {
             | Call::ReadMessages { thread, .. }
             | Call::ReadEvents { thread, .. }
             | Call::ReadEventsBefore { thread, .. }
+            | Call::ListTools { thread }
             | Call::GetMcpServers { thread }
             | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::FindThread { .. }
             | Call::Library(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
-            | Call::SignIn(_)
-            | Call::ListTools => None,
+            | Call::SignIn(_) => None,
         }
     }
 }

@@ -63,7 +63,8 @@ pub enum TurnFact {
         turn: TurnId,
         cause: Cause,
         input: UserInput,
-        model: Arc<ModelRef>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Arc<ModelRef>>,
     },
     /// The user said more while the turn ran; the model reads it at its next step.
     Steered {
@@ -82,7 +83,8 @@ pub enum TurnFact {
         #[serde(skip)]
         reasoning: Vec<(ReasoningKind, String)>,
         usage: Option<Usage>,
-        model: Arc<ModelRef>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Arc<ModelRef>>,
     },
     PlanChanged {
         turn: Option<TurnId>,

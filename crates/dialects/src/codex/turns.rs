@@ -13,7 +13,7 @@ use crate::Action;
 use crate::jsonrpc::Id;
 
 /// A turn that is to start, with its input read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WantedTurn {
     pub thread: ThreadId,
     said: Said,

@@ -56,10 +56,10 @@ impl Pioneer {
             params,
         };
         if wanted.named().is_half() {
-            let running = running.with(Step::TurnModel(Box::new(wanted)));
-            self.call(out, running, Call::GetCatalog);
+            let step = Step::TurnModel(Box::new(wanted));
+            self.call(out, &running, step, Call::GetCatalog);
         } else {
-            self.change_and_start(out, running, wanted, None);
+            self.change_and_start(out, &running, wanted, None);
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Pioneer {
     pub(super) fn change_and_start(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         wanted: WantedTurn,
         catalog: Option<&Catalog>,
     ) {
@@ -90,8 +90,7 @@ impl Pioneer {
             client_message_id: None,
             client_turn_id: Some(wanted.params.turn_id).filter(|id| !id.is_empty()),
         };
-        let running = running.with(Step::TurnStart);
-        self.call(out, running, Call::StartTurn(turn));
+        self.call(out, running, Step::TurnStart, Call::StartTurn(turn));
     }
 
     fn overrides(&self, wanted: &WantedTurn, catalog: Option<&Catalog>) -> Result<Changes, String> {
@@ -101,7 +100,7 @@ impl Pioneer {
         let model = wanted.named().choose(catalog, model)?;
         Ok(Changes {
             model,
-            tools: wanted.params.mode.map(|mode| mode == ThreadMode::Agent),
+            mode: wanted.params.mode.map(ThreadMode::meant),
             ..Changes::default()
         })
     }

@@ -78,7 +78,7 @@ pub async fn move_thread(
         };
         Ok(Plan {
             changes: vec![place(&placement)?],
-            outcome: Reply::Done,
+            outcome: LibraryReply::Moved.into(),
         })
     })
     .await
@@ -142,7 +142,7 @@ pub async fn move_folder(
         moved.updated_at = now();
         Ok(Plan {
             changes: vec![put(&moved)?],
-            outcome: Reply::Done,
+            outcome: LibraryReply::Moved.into(),
         })
     })
     .await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use providers::catalog;
 use providers::models::Obstacle;
-use tools::folders;
+use tools::{Toolbox, folders};
 use vocabulary::{
     AuthMethod, Catalog, CatalogModel, CatalogProvider, McpFile, McpLayer, McpSnapshot, ModelRef,
     Refusal, ThreadCard,
@@ -77,11 +77,12 @@ fn auth_method(method: &catalog::Auth) -> AuthMethod {
     }
 }
 
-pub fn tool_names(shared: &Shared) -> Vec<(String, String)> {
+pub fn tool_names(shared: &Shared, card: &ThreadCard) -> Vec<(String, String)> {
     let first_line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
     let named =
         |tool: &Arc<dyn tools::Tool>| (tool.name().to_owned(), first_line(tool.description()));
-    shared.tools.list().iter().map(named).collect()
+    let tools = Toolbox::of(&shared.tools, card);
+    tools.list().iter().map(named).collect()
 }
 
 /// Looks where MCP servers would be configured. Reading them is a later capability.

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use vocabulary::{Entry, Refusal, Reply, SandboxInForce, Seq, ThreadCard, ThreadId, ThreadView};
+use vocabulary::{
+    Entry, EventPage, MessagePage, Refusal, Reply, SandboxInForce, Seq, ThreadCard, ThreadId,
+    ThreadView,
+};
 
 use super::permissions;
 use crate::limits::{ENTRIES_PER_READ_MAX, EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX};
@@ -162,12 +165,12 @@ pub async fn read_messages(
     entries.retain(|entry| entry.event.seq <= transcript.head);
     Ok(Replied {
         as_of: transcript.head,
-        reply: Reply::Messages {
+        reply: Reply::Messages(MessagePage {
             entries,
             total,
             offset,
             limit,
-        },
+        }),
     })
 }
 
@@ -211,11 +214,11 @@ async fn events_reply(
     let events = decode(shared, card.id, &rows).await?;
     Ok(Replied {
         as_of: head,
-        reply: Reply::Events {
+        reply: Reply::Events(EventPage {
             card: Box::new(card),
             events,
             more,
-        },
+        }),
     })
 }
 

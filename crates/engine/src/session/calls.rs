@@ -6,8 +6,8 @@ use store::Receipt;
 use tokio::sync::oneshot;
 use vocabulary::{
     Audience, Call, Caller, Changes, Fact, NoteFact, PlannedCall, Refusal, Reply, RunningTurn, Seq,
-    StartTurn, Status, StatusReason, SteerTurn, ThreadFact, ThreadView, Title, TitleSource,
-    TurnFact, TurnId, UserInput, Why,
+    StartTurn, StartedTurn, Status, StatusReason, SteerTurn, SteeredTurn, ThreadFact, ThreadView,
+    Title, TitleSource, TurnFact, TurnId, UserInput, Why,
 };
 
 use super::given::{
@@ -47,6 +47,7 @@ impl Session {
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::FindThread { .. }
             | Call::ReadThread { .. }
             | Call::ReadMessages { .. }
             | Call::ReadEvents { .. }
@@ -57,7 +58,7 @@ impl Session {
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_)
-            | Call::ListTools
+            | Call::ListTools { .. }
             | Call::GetMcpServers { .. } => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",
@@ -117,6 +118,8 @@ impl Session {
         let from = self.state.thread.status;
         self.tell_status(from, Status::Running, StatusReason::TurnStarted)?;
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
+        let settings = &self.state.thread.settings;
+        let agent = self.shared.agents.of(settings);
         self.record(Fact::Turn(TurnFact::Started {
             turn: turn.clone(),
             cause: start.cause,
@@ -127,7 +130,10 @@ impl Session {
                 client_id: start.client_message_id,
                 images: start.images,
             },
-            model: Arc::new(self.state.thread.settings.model.clone()),
+            model: agent
+                .abilities()
+                .uses_model
+                .then(|| Arc::new(settings.model.clone())),
         }))?;
         if let (TitleSource::Default, Some(text)) = (self.state.thread.title.source, title) {
             self.set_title(Title {
@@ -138,7 +144,7 @@ impl Session {
         }
         self.permit();
         self.run_turn(turn.clone(), Start::Fresh);
-        Ok(Reply::Turn { turn, again: false })
+        Ok(Reply::Turn(StartedTurn { turn, again: false }))
     }
 
     /// Takes in what the user says to the running turn; it hears it at its next step.
@@ -155,6 +161,11 @@ impl Session {
         if handle.cancelled || steer.turn.is_some_and(|wanted| wanted != turn) {
             let message = "that turn is not running any more";
             return Err(Refusal::new(Why::NoRunningTurn, message));
+        }
+        if !handle.abilities.hears_steers {
+            let message =
+                "this thread's agent hears nothing while it runs; wait for its turn to end";
+            return Err(Refusal::new(Why::Busy, message));
         }
         if handle.steers.len() >= STEERS_MAX {
             let message = format!("{STEERS_MAX} messages wait for this turn already");
@@ -183,7 +194,7 @@ impl Session {
             input,
             after_step,
         }))?;
-        Ok(Reply::Steered { turn, item })
+        Ok(Reply::Steered(SteeredTurn { turn, item }))
     }
 
     /// The answer a client had for the same message to a running turn.
@@ -194,10 +205,10 @@ impl Session {
         match self.receipt_for(STEERED, id).await? {
             Some(known) if known.hash == hash_of(&steer.text, &steer.images) => {
                 let (turn, item) = known.answer.split_once(' ').unwrap_or_default();
-                Ok(Some(Reply::Steered {
+                Ok(Some(Reply::Steered(SteeredTurn {
                     turn: TurnId::new(turn),
                     item: vocabulary::ItemId::new(item),
-                }))
+                })))
             }
             Some(_) => Err(used_for_another(id)),
             None => Ok(None),
@@ -211,7 +222,7 @@ impl Session {
             match known {
                 Some(known) if known.hash == receipt.hash => {
                     let turn = TurnId::new(known.answer.as_str());
-                    return Ok(Some(Reply::Turn { turn, again: true }));
+                    return Ok(Some(Reply::Turn(StartedTurn { turn, again: true })));
                 }
                 Some(_) => return Err(used_for_another(&receipt.client_id)),
                 None => {}
@@ -234,11 +245,13 @@ impl Session {
     }
 
     async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
-        // A running turn keeps the model and the tools it started with.
-        if self.state.turn.is_some() && (changes.model.is_some() || changes.mcp.is_some()) {
+        // A running turn keeps the agent, the model and the tools it started with.
+        let fixed = changes.model.is_some() || changes.mcp.is_some() || changes.agent.is_some();
+        if self.state.turn.is_some() && fixed {
             return Err(Refusal::busy());
         }
         let title = changes.title.as_deref().map(title_of).transpose()?;
+        self.shared.agents.check(changes.agent.as_deref())?;
         let settings = changed_settings(&self.state.thread.settings, &changes)?;
         let obstacle = match &changes.model {
             Some(model) => offer::obstacle(&self.shared, model).await?,
@@ -293,7 +306,7 @@ impl Session {
             (Some(_), None) => Err(Refusal::new(Why::NoRunningTurn, "no turn is running")),
             (Some(_), Some(_)) | (None, _) => {
                 let turn = running.cloned();
-                self.cancel_turn().map(|()| Reply::Cancelled { turn })
+                self.cancel_turn().map(|()| Reply::Cancelled(turn))
             }
         }
     }

@@ -63,7 +63,7 @@ impl Session {
         if let Some(upto) = self.shrinking.take_due(now) {
             self.recorder.outbox.shrink(upto, AT_REST);
             self.recorder.shrink();
-            *self.conversation.lock() = None;
+            *self.agent_memory.lock() = None;
         }
     }
 

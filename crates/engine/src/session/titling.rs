@@ -7,8 +7,8 @@ use providers::{Message, ModelRequest, RequestPurpose};
 use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, TurnFact, Usage};
 
 use super::{Mail, Session};
+use crate::agents::model::compaction;
 use crate::limits::TITLE_WAIT_MAX;
-use crate::turn::compaction;
 use crate::turn::meter::{self, Meter};
 use crate::{Shared, prompts, titles};
 

@@ -16,7 +16,7 @@ use vocabulary::{
 
 use super::Session;
 use super::state::CallState;
-use crate::agents::{Agent, model::ModelAgent};
+use crate::agents::Abilities;
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
 use crate::turn::meter::Meter;
@@ -37,6 +37,7 @@ pub struct TurnHandle {
     pub cancelled_by: Option<Arc<Person>>,
     /// What was said to it and it has not heard yet.
     pub steers: Arc<Steers>,
+    pub abilities: Abilities,
     pub meter: Arc<Meter>,
     pub writes: Arc<TurnWrites>,
 }
@@ -61,11 +62,14 @@ impl Session {
     pub(super) fn run_turn(&mut self, turn: TurnId, start: Start) {
         let (to_session, facts) = mpsc::channel(TURN_FACTS_MAX);
         let cancel = CancellationToken::new();
-        let model = match &self.state.turn {
-            Some(turn) => Arc::clone(&turn.model),
-            None => Arc::new(self.state.thread.settings.model.clone()),
-        };
         let running = self.state.turn.as_ref();
+        let settings = &self.state.thread.settings;
+        let agent = self.shared.agents.of(settings);
+        let abilities = agent.abilities();
+        let model = match running.and_then(|turn| turn.model.as_ref()) {
+            Some(model) => Arc::clone(model),
+            None => Arc::new(settings.model.clone()),
+        };
         let spent = running.and_then(|turn| turn.usage).unwrap_or_default();
         let steers = Arc::new(Steers::after(running.map_or(0, |turn| turn.step)));
         let meter = Arc::new(Meter::new(self.state.usage, spent));
@@ -78,7 +82,9 @@ impl Session {
             shared: Arc::clone(&self.shared),
             card: Arc::clone(&self.card),
             id: turn,
+            agent,
             model,
+            tools: Arc::clone(&self.tools),
             input: running
                 .map(|turn| turn.input.text.clone())
                 .unwrap_or_default(),
@@ -93,7 +99,7 @@ impl Session {
             },
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
-            conversation: Arc::clone(&self.conversation),
+            memory: Arc::clone(&self.agent_memory),
             seen: Arc::clone(&self.seen),
             writes: Arc::clone(&writes),
             permits: self.permits.subscribe(),
@@ -102,7 +108,7 @@ impl Session {
         });
         let span = telemetry::turn_span(self.card.id, &turn.id);
         let work = async move {
-            let end = ModelAgent.run(turn, start).await;
+            let end = Arc::clone(&turn.agent).run(turn, start).await;
             // A session that is gone needs no goodbye.
             let _ = to_session.send(FromTurn::Ended(end)).await;
         };
@@ -119,6 +125,7 @@ impl Session {
             cancelled: false,
             cancelled_by: None,
             steers,
+            abilities,
             meter,
             writes,
         });
@@ -217,7 +224,7 @@ impl Session {
             text: self.live.text(),
             reasoning: self.live.reasoning(),
             usage: running.usage,
-            model: Arc::clone(&running.model),
+            model: running.model.clone(),
         });
         self.close_all_asks(Closing::Cancelled)?;
         let from = self.state.thread.status;
@@ -293,7 +300,7 @@ impl Session {
         open.map(|known| {
             let tag = StreamTag {
                 turn: turn.turn.clone(),
-                model: Arc::clone(&turn.model),
+                model: turn.model.clone(),
                 step: known.step,
                 part: 0,
             };

@@ -7,6 +7,7 @@ use snapshots::CheckpointTasks;
 use store::{Lease, LoadedThread};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
+use tools::Toolbox;
 use vocabulary::{
     Event, Fact, Refusal, Seq, Thread, ThreadFact, ToolCall, ToolEvent, ToolFact, TurnError,
     TurnErrorKind, TurnOutcome,
@@ -86,6 +87,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         settings: state.thread.settings.clone(),
     });
     let store = Arc::clone(&shared.store);
+    let tools = Toolbox::of(&shared.tools, &card);
     let session = Session {
         // A turn that goes on may have some from before.
         turn_grants: state.turn.is_some(),
@@ -107,7 +109,8 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         own_mail,
         title_asked: false,
         seen: Arc::default(),
-        conversation: Arc::default(),
+        agent_memory: Arc::default(),
+        tools,
         checkpoints,
         appending: None,
         list_row_sent: false,
@@ -132,7 +135,8 @@ impl Session {
         };
         let events = self.events_since(Seq(turn.started_seq.0 - 1)).await?;
         self.live.catch_up(&events, turn.parts);
-        if !self.state.asks.is_empty() {
+        let agent = self.shared.agents.of(&self.state.thread.settings);
+        if !self.state.asks.is_empty() && agent.abilities().picks_up {
             self.drop_drafts(loaded)?;
             self.close_asks_of_sub_agents("the server stopped")?;
             // A call that had started is never made again, even in a turn that goes on; and

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    CheckpointSetting, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold,
+    Agents, CheckpointSetting, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish,
+    fold,
 };
 use providers::Models;
 use providers::catalog::ModelCatalog;
@@ -13,11 +14,11 @@ use providers::rehearsal::{Rehearsal, RehearsalScript};
 use store::testing::faulty::Faulty;
 use store::testing::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
-use tools::Toolbox;
+use tools::{ToolSource, Toolbox};
 use vocabulary::{
-    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, Fact, ItemFact, ModelRef,
-    Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact, TurnFact,
-    TurnOutcome,
+    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, EventPage, Fact, ItemFact,
+    ModelRef, Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact,
+    TurnFact, TurnOutcome,
 };
 
 use crate::puppet::{self, BIG, PUPPET, Puppet};
@@ -44,6 +45,9 @@ pub struct Stage {
     puppet: Option<Arc<Puppet>>,
     pub catalog: ModelCatalog,
     pub tools: Toolbox,
+    /// Where more tools come from.
+    pub sources: Vec<Arc<dyn ToolSource>>,
+    pub agents: Agents,
     pub budgets: Budgets,
     pub auto_approve: bool,
     pub approvals: Option<Approvals>,
@@ -58,6 +62,8 @@ impl Stage {
             puppet: None,
             catalog: ModelCatalog::default(),
             tools: Toolbox::builtin(),
+            sources: Vec::new(),
+            agents: Agents::default(),
             budgets: Budgets::default(),
             auto_approve: false,
             // Stories that ask are told as cowork's are.
@@ -200,7 +206,7 @@ impl House {
             limit,
         };
         match self.call(read).await {
-            Ok(Reply::Events { events, .. }) => {
+            Ok(Reply::Events(EventPage { events, .. })) => {
                 events.into_iter().map(|event| event.fact).collect()
             }
             other => panic!("no events: {other:?}"),
@@ -230,7 +236,7 @@ impl House {
                 limit: u32::MAX,
             })
             .await;
-        let Ok(Reply::Events { events, .. }) = read else {
+        let Ok(Reply::Events(EventPage { events, .. })) = read else {
             panic!("no events: {read:?}")
         };
         events
@@ -308,7 +314,15 @@ fn open(
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());
-    let engine = Engine::new(config, shared, models, stage.tools.clone());
+    let mut tools: Vec<Arc<dyn ToolSource>> = vec![Arc::new(stage.tools.clone())];
+    tools.extend(stage.sources.iter().cloned());
+    let parts = engine::Parts {
+        store: shared,
+        models,
+        tools,
+        agents: stage.agents.clone(),
+    };
+    let engine = Engine::new(config, parts);
     (store, engine)
 }
 

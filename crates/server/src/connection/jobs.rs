@@ -113,7 +113,7 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
             // Who listened before hears what is in the answer before the answer, like any reply.
             let as_of = heard.as_ref().map_or(Seq::ZERO, |(view, _)| view.head);
             let (outcome, listener) = match heard {
-                Ok((view, listener)) => (Ok(Reply::Listening(Box::new(view))), Some(listener)),
+                Ok((view, listener)) => (Ok(Reply::View(Box::new(view))), Some(listener)),
                 Err(refusal) => (Err(refusal), None),
             };
             Finished {

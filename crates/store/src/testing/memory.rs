@@ -8,11 +8,11 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
 
 use crate::{
     Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
-    RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
+    RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
 use world::World;
 

@@ -116,7 +116,7 @@ fn a_read_has_what_is_being_written_as_a_resume_has_it() {
         assert_eq!(items[3]["text"], "so far");
 
         stub.ask(2, "thread/resume", json!({ "threadId": THREAD }));
-        stub.reply(Ok(Reply::Listening(Box::new(writing()))));
+        stub.reply(Ok(Reply::View(Box::new(writing()))));
         let resumed = stub.take().remove(0)["result"]["thread"].take();
         assert_eq!(resumed["turns"], read["turns"]);
         assert_eq!(resumed["status"], read["status"]);
@@ -130,7 +130,7 @@ fn who_wants_no_turns_is_told_what_is_being_written() {
     stub.ask(1, "thread/resume", params);
     let mut without = writing();
     without.recent.clear();
-    stub.reply(Ok(Reply::Listening(Box::new(without))));
+    stub.reply(Ok(Reply::View(Box::new(without))));
     let sent = stub.take();
     assert_eq!(sent[0]["result"]["thread"]["turns"], json!([]));
     let told = sent[1..].iter().map(|frame| {
@@ -167,7 +167,7 @@ fn who_resumes_is_told_the_plan_of_the_turn_that_made_it() {
     ] {
         let mut stub = Stub::ready(endpoint);
         stub.ask(1, "thread/resume", json!({ "threadId": THREAD }));
-        stub.reply(Ok(Reply::Listening(Box::new(view.clone()))));
+        stub.reply(Ok(Reply::View(Box::new(view.clone()))));
         let sent = stub.take();
         assert_eq!(sent[0]["id"], 1);
         assert_eq!(sent[1]["method"], "turn/plan/updated");
