@@ -184,7 +184,8 @@ impl Diminuendo {
         let request = text(&frame["requestId"]);
         if let Some(at) = desk.said.iter().position(|said| said.id == request) {
             desk.refuse(at, &frame.to_string());
-        } else if frame["code"] == "RequestAlreadyResolved" {
+        } else if request.starts_with("req-") {
+            // It was answered by another, or the server stops and will ask again.
             desk.too_late += 1;
         } else if !request.is_empty() {
             desk.answered(&request);

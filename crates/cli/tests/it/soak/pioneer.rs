@@ -16,8 +16,8 @@ const ENDED: &str = "is not subscribed";
 enum Purpose {
     Workspace,
     Open,
-    /// A page of the whole history.
-    History,
+    /// A page of the whole history, and of which reading of it.
+    History(usize),
     Message(usize),
     Answer,
     Other,
@@ -34,8 +34,9 @@ struct Item {
 pub struct Pioneer {
     items: Vec<Item>,
     waiting: BTreeMap<String, Purpose>,
-    /// The pages so far of a history that is being read.
+    /// The pages so far of the history that is being read; a newer reading gives up the one before.
     pages: Vec<Item>,
+    reading: usize,
     /// A whole history, and what was known before it.
     read: Option<(Vec<Item>, Vec<Item>)>,
 }
@@ -63,11 +64,13 @@ impl Pioneer {
     fn history(&mut self, desk: &mut Desk, after: Option<i64>) -> String {
         if after.is_none() {
             self.pages.clear();
+            self.reading += 1;
         }
         // Pages are counted from a place on; without one they are the last ones.
         let params =
             json!({ "thread_id": desk.thread, "after_sequence": after.unwrap_or(0), "limit": 40 });
-        self.request(desk, Purpose::History, "thread/history", params)
+        let purpose = Purpose::History(self.reading);
+        self.request(desk, purpose, "thread/history", params)
     }
 
     fn answered(&mut self, desk: &mut Desk, frame: &Value) -> Vec<String> {
@@ -91,10 +94,12 @@ impl Pioneer {
                     desk.refuse(at, "shutting down");
                 }
             }
-            (Purpose::Open | Purpose::History, Some(error)) => {
+            (Purpose::Open | Purpose::History(_), Some(error)) => {
                 desk.alarm(format!("the thread cannot be opened or read: {error}"));
             }
-            (Purpose::History, None) => return self.page(desk, result),
+            (Purpose::History(which), None) if which == self.reading => {
+                return self.page(desk, result);
+            }
             (Purpose::Message(at), None) => desk.accept(at),
             // A server that stops has ended its sessions before it says so.
             (Purpose::Message(at), Some(error)) if error.to_string().contains(ENDED) => {
@@ -102,7 +107,7 @@ impl Pioneer {
             }
             (Purpose::Message(at), Some(error)) => desk.refuse(at, &error.to_string()),
             (Purpose::Answer, Some(_)) => desk.too_late += 1,
-            (Purpose::Answer | Purpose::Other, _) => {}
+            (Purpose::Answer | Purpose::Other | Purpose::History(_), _) => {}
         }
         Vec::new()
     }

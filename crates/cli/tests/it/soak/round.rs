@@ -95,8 +95,18 @@ impl<'a> Round<'a> {
         }
     }
 
+    /// Whatever happens, the players come back with their frames.
     pub async fn run(&mut self) -> anyhow::Result<()> {
+        let ended = self.play_and_compare().await;
+        self.stop().await?;
+        self.counts.add("rounds", 1);
+        self.counts.add("findings", self.findings.len());
+        ended
+    }
+
+    async fn play_and_compare(&mut self) -> anyhow::Result<()> {
         let threads = self.open().await?;
+        self.counts.add("threads", threads.len());
         for (at, thread) in threads.iter().enumerate() {
             let extra = *self.chance.pick(&GUESTS);
             for dialect in GUESTS.into_iter().chain([extra]) {
@@ -113,9 +123,6 @@ impl<'a> Round<'a> {
         if self.findings.is_empty() && self.number % 3 == 1 {
             self.read_after_restart(&threads).await?;
         }
-        self.counts.add("rounds", 1);
-        self.counts.add("threads", threads.len());
-        self.counts.add("findings", self.findings.len());
         Ok(())
     }
 
@@ -227,6 +234,10 @@ impl<'a> Round<'a> {
             let all = self.wait("reads", |seats| seats.iter().all(read)).await;
             self.blame(all.is_err(), "has not read", read);
         }
+        self.stop().await
+    }
+
+    async fn stop(&mut self) -> anyhow::Result<()> {
         self.phase.send_replace(Phase::Stop);
         for seat in self.seats.drain(..) {
             let mut player = seat.playing.await?;
@@ -253,7 +264,12 @@ impl<'a> Round<'a> {
             let mut comparison = Comparison::new(self.players.iter().filter(at_it), &marks);
             comparison.run();
             self.counts.merge(&comparison.counts);
-            self.findings.append(&mut comparison.findings);
+            let id = self.players.iter().find(at_it);
+            let id = id.and_then(|player| player.desk.thread.clone());
+            for mut finding in comparison.findings {
+                finding.who = format!("thread {}, {}", id.as_deref().unwrap_or("?"), finding.who);
+                self.findings.push(finding);
+            }
         }
     }
 
