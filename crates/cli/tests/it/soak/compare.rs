@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::desk::Fate;
 use super::entry::{Entry, TurnSeen, lines};
-use super::plan::mark_of;
+use super::plan::{is_nested, mark_of};
 use super::player::Player;
 use super::report::{Counts, Finding};
 use super::voice::Views;
@@ -59,6 +59,8 @@ impl<'a> Comparison<'a> {
         self.asks();
         self.titles();
         self.commands(&reference);
+        let nested = self.nested();
+        self.commands(&nested);
     }
 
     fn alarms(&mut self) {
@@ -105,6 +107,7 @@ impl<'a> Comparison<'a> {
         for (player, views) in &self.players {
             if let Some(history) = &views.history {
                 let expected = projected(reference, player.dialect);
+                let history = history.iter().filter(|entry| !nested(entry));
                 told.push((player.name.clone(), expected, lines(history)));
             }
         }
@@ -112,6 +115,27 @@ impl<'a> Comparison<'a> {
             let what = "its history (+) is not cowork's (-)";
             self.equal(&name, what, expected, history);
         }
+    }
+
+    /// What sub-agents did is in no history of cowork; the others have the same of it.
+    fn nested(&mut self) -> Vec<Entry> {
+        let others = self
+            .players
+            .iter()
+            .filter(|(player, _)| player.dialect != "cowork");
+        let told = others.filter_map(|(player, views)| {
+            let history = views.history.as_ref()?.iter();
+            let entries: Vec<Entry> = history.filter(|entry| nested(entry)).cloned().collect();
+            Some((player.name.clone(), entries))
+        });
+        let told: Vec<(String, Vec<Entry>)> = told.collect();
+        let first = told.first().map(|(_, entries)| entries.clone());
+        let first = first.unwrap_or_default();
+        for (name, entries) in told {
+            let what = "its calls of sub-agents (+) are not another's (-)";
+            self.equal(&name, what, lines(&first), lines(&entries));
+        }
+        first
     }
 
     /// What a client of the first protocol heard, by the turns that codex reads.
@@ -221,6 +245,10 @@ impl<'a> Comparison<'a> {
             }
         }
     }
+}
+
+fn nested(entry: &Entry) -> bool {
+    matches!(entry, Entry::Call(call) if is_nested(&call.input))
 }
 
 /// Cowork's history, as far as a dialect tells it.

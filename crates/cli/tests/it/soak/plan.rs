@@ -10,6 +10,9 @@ use super::voice::Deed;
 /// The file that commands leave their marks in.
 pub const MARKS: &str = "marks.txt";
 
+/// How the mark of a sub-agent's command begins.
+const NESTED: &str = "sub-";
+
 /// A thing that a client does next.
 pub enum Move {
     Do(Deed),
@@ -129,7 +132,7 @@ impl Plan {
     fn words(&mut self, second: usize) -> String {
         let tag = self.unique("no");
         let mark = tag.replace(' ', "-");
-        match second % 14 {
+        match second % 15 {
             0..=2 => format!("echo {tag}, and some words behind it"),
             3 | 4 => format!("Tell me about {tag}"),
             5 | 6 => command(&mark, ""),
@@ -141,6 +144,10 @@ impl Plan {
             ),
             11 => format!("show me a plan ({tag})"),
             12 => format!("show me reasoning ({tag})"),
+            13 => {
+                let task = command(&format!("{NESTED}{mark}"), "");
+                format!("tool spawnAgent {}", serde_json::json!({ "task": task }))
+            }
             _ => match second % 3 {
                 0 => format!("show me an error ({tag})"),
                 1 => format!("show me a file edit ({tag})"),
@@ -160,4 +167,9 @@ pub fn mark_of(command: &str) -> Option<&str> {
     let rest = command.strip_prefix("echo ")?;
     let (mark, _) = rest.split_once(&format!(" >> {MARKS}"))?;
     Some(mark)
+}
+
+/// Whether a command is a sub-agent's.
+pub fn is_nested(command: &str) -> bool {
+    mark_of(command).is_some_and(|mark| mark.starts_with(NESTED))
 }
