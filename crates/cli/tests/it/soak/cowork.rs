@@ -12,6 +12,7 @@ use super::voice::{Deed, Pair, Views, Voice};
 /// More than any conversation here has; what asks for so many reads it whole.
 const WHOLE: u64 = 10_000;
 
+const INTERRUPTED: [&str; 2] = ["cancelled", "the server stopped"];
 /// Small questions, and what answers them.
 const LOOKS: [(&str, &str); 2] = [("ping", "pong"), ("list_tools", "tools")];
 
@@ -140,7 +141,10 @@ fn end(call: &mut ToolCall, output: &Value, is_error: bool) {
         }
         _ => {
             let whole = output.as_str().map(str::to_owned);
-            call.end(!is_error, &whole.unwrap_or_else(|| output.to_string()));
+            let whole = whole.unwrap_or_else(|| output.to_string());
+            // What was interrupted is no error in this protocol; only its words say so.
+            let interrupted = INTERRUPTED.iter().any(|words| whole.contains(words));
+            call.end(!is_error && !interrupted, &whole);
         }
     }
 }
