@@ -1,12 +1,15 @@
 //! A codex app-server client, and Zane's: turns with items, kept by their ids.
 
+mod items;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::desk::Desk;
-use super::entry::{Entry, ToolCall, TurnSeen, lines, list, text, tool_kind};
+use super::entry::{Entry, TurnSeen, list, text};
 use super::voice::{Deed, Pair, Views, Voice};
+use items::{Item, Turn, entries, item, told_lines, turn};
 
 /// Small questions.
 const LOOKS: [(&str, &str); 4] = [
@@ -22,20 +25,6 @@ const STOPPING: i64 = -32001;
 pub enum Endpoint {
     Codex,
     Zane,
-}
-
-#[derive(Clone, Debug)]
-struct Turn {
-    id: String,
-    status: String,
-    items: Vec<Item>,
-}
-
-#[derive(Clone, Debug)]
-struct Item {
-    id: String,
-    entry: Option<Entry>,
-    completed: bool,
 }
 
 /// What a request was for.
@@ -222,49 +211,6 @@ impl Codex {
     }
 }
 
-fn turn(value: &Value) -> Turn {
-    let status = text(&value["status"]);
-    let mut letters = status.chars();
-    let first = letters.next().map(|first| first.to_ascii_lowercase());
-    Turn {
-        id: text(&value["id"]),
-        status: first.into_iter().chain(letters).collect(),
-        items: list(&value["items"])
-            .map(|each| item(each, false))
-            .collect(),
-    }
-}
-
-fn item(value: &Value, completed: bool) -> Item {
-    let words = || text(&value["text"]);
-    let entry = match value["type"].as_str().unwrap_or_default() {
-        "userMessage" => Some(Entry::User(text(&value["content"][0]["text"]))),
-        "agentMessage" => Some(Entry::Agent(words())),
-        "commandExecution" => Some(call(value, "bash", &value["commandActions"][0])),
-        "fileChange" => Some(call(value, "file", &Value::Null)),
-        "mcpToolCall" => Some(call(value, &text(&value["tool"]), &Value::Null)),
-        _ => None,
-    };
-    Item {
-        id: text(&value["id"]),
-        entry,
-        completed,
-    }
-}
-
-fn call(value: &Value, tool: &str, input: &Value) -> Entry {
-    let mut call = ToolCall {
-        tool: tool_kind(tool).to_owned(),
-        input: text(&input["command"]),
-        result: None,
-    };
-    let status = text(&value["status"]);
-    if status != "inProgress" {
-        call.end(status == "completed", &text(&value["aggregatedOutput"]));
-    }
-    Entry::Call(call)
-}
-
 impl Voice for Codex {
     fn url(&self, base: &str, _thread: Option<&str>) -> String {
         let base = base.strip_suffix("/ws").unwrap_or(base);
@@ -406,20 +352,6 @@ impl Voice for Codex {
             ..Views::default()
         }
     }
-}
-
-fn entries(turn: &Turn) -> Vec<Entry> {
-    let items = turn.items.iter();
-    items.filter_map(|item| item.entry.clone()).collect()
-}
-
-fn told_lines(turns: &[Turn]) -> Vec<String> {
-    let mut told = Vec::new();
-    for turn in turns {
-        told.push(format!("turn {} {}", turn.id, turn.status));
-        told.extend(lines(&entries(turn)));
-    }
-    told
 }
 
 /// To a request of the server; nothing answers it.

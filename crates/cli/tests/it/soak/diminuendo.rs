@@ -1,5 +1,7 @@
 //! A diminuendo client: it keeps every event that has a number, and joins behind the last one it saw.
 
+mod events;
+
 use std::collections::BTreeMap;
 
 use anyhow::Context;
@@ -9,39 +11,21 @@ use super::cowork::ask_number;
 use super::desk::{Desk, Fate};
 use super::entry::{Entry, list, text};
 use super::voice::{Deed, Pair, Views, Voice};
+use events::{Completed, Events, Sequence, calls, final_texts};
 
-/// These take a number and are not kept by the server.
-const EPHEMERAL: [&str; 5] = [
-    "text_delta",
-    "tool_call_start",
-    "tool_call_delta",
-    "thinking_progress",
-    "terminal_stream",
-];
 const PAGE: usize = 200;
 
 #[derive(Default)]
 pub struct Diminuendo {
-    /// The events that are kept, by number: type and fields.
-    kept: BTreeMap<u64, (String, Value)>,
-    /// The highest number that was seen or told to be gone.
-    covered: u64,
-    replaying: bool,
+    sequence: Sequence,
     /// It left, and joins again: what comes before the snapshot was on its way, and is told again or gone.
     rejoining: bool,
     /// What was streamed of the turn that runs; none if some of it was missed.
     streamed: BTreeMap<String, String>,
     /// The answers to the last read.
     history: Option<Vec<(String, Entry)>>,
-    events: BTreeMap<u64, (String, Value)>,
+    events: Events,
     read: Option<Completed>,
-}
-
-/// A read with all its pages.
-struct Completed {
-    seen: BTreeMap<u64, (String, Value)>,
-    events: BTreeMap<u64, (String, Value)>,
-    history: Vec<(String, Entry)>,
 }
 
 impl Diminuendo {
@@ -59,7 +43,7 @@ impl Diminuendo {
     }
 
     fn join(&mut self, desk: &Desk) -> Vec<String> {
-        let fields = json!({ "afterSeq": self.covered });
+        let fields = json!({ "afterSeq": self.sequence.covered });
         Self::frame(desk, "join_session", fields)
             .into_iter()
             .collect()
@@ -73,47 +57,6 @@ impl Diminuendo {
         )
     }
 
-    /// Checks that an event has its place, and keeps it.
-    fn numbered(&mut self, desk: &mut Desk, kind: &str, frame: &Value, seq: u64) {
-        let mut fields = frame.clone();
-        if let Some(fields) = fields.as_object_mut() {
-            fields.remove("type");
-        }
-        if seq <= self.covered {
-            // A permission that waits is told again with its own number.
-            let same = self.kept.get(&seq).is_none_or(|(_, kept)| *kept == fields);
-            if kind != "permission_requested" || !same {
-                desk.alarm(format!(
-                    "number {seq} comes behind {}: {frame}",
-                    self.covered
-                ));
-            }
-            return;
-        }
-        if self.replaying && seq != self.covered + 1 {
-            desk.alarm(format!("a replay jumps from {} to {seq}", self.covered));
-        }
-        self.covered = seq;
-        if !EPHEMERAL.contains(&kind) {
-            self.kept.insert(seq, (kind.to_owned(), fields));
-        }
-    }
-
-    fn gap(&mut self, desk: &mut Desk, frame: &Value) {
-        let from = frame["fromSeq"].as_u64().unwrap_or_default();
-        if from != self.covered {
-            let covered = self.covered;
-            desk.alarm(format!(
-                "a gap from {from}, and {covered} was the last number"
-            ));
-        }
-        self.covered = frame["toSeq"].as_u64().unwrap_or_default();
-        // Pieces of a text may be gone.
-        if !self.replaying {
-            self.streamed.clear();
-        }
-    }
-
     fn told(&mut self, desk: &mut Desk, kind: &str, frame: &Value) {
         let turn = text(&frame["turnId"]);
         match kind {
@@ -121,7 +64,7 @@ impl Diminuendo {
                 if let Some(at) = desk.said.iter().position(|said| said.id == turn) {
                     desk.accept(at);
                 }
-                if !self.replaying {
+                if !self.sequence.replaying {
                     self.streamed.insert(turn, String::new());
                 }
             }
@@ -227,7 +170,7 @@ impl Diminuendo {
                     return self.events(desk, last);
                 }
                 self.read = self.history.take().map(|history| Completed {
-                    seen: self.kept.clone(),
+                    seen: self.sequence.kept.clone(),
                     events: std::mem::take(&mut self.events),
                     history,
                 });
@@ -255,7 +198,7 @@ impl Voice for Diminuendo {
 
     fn greet(&mut self, _desk: &mut Desk) -> Vec<String> {
         self.streamed.clear();
-        self.replaying = false;
+        self.sequence.replaying = false;
         self.rejoining = false;
         self.history = None;
         Vec::new()
@@ -294,22 +237,28 @@ impl Voice for Diminuendo {
                 self.state(desk, &frame["session"]["status"]);
                 // What waits is replayed, or told behind it.
                 desk.asks_over();
-                self.replaying = true;
+                self.sequence.replaying = true;
             }
-            "gap" => self.gap(desk, frame),
+            "gap" => {
+                self.sequence.gap(desk, frame);
+                // Pieces of a text may be gone.
+                if !self.sequence.replaying {
+                    self.streamed.clear();
+                }
+            }
             "replay_complete" => {
-                self.replaying = false;
+                self.sequence.replaying = false;
                 desk.ready = true;
                 let last = frame["lastSeq"].as_u64().unwrap_or_default();
-                if last != self.covered {
-                    let covered = self.covered;
+                if last != self.sequence.covered {
+                    let covered = self.sequence.covered;
                     desk.alarm(format!("a replay up to {last} told up to {covered}"));
                 }
             }
             "session_state" => self.state(desk, &frame["state"]),
             _ => {
                 if let Some(seq) = frame["seq"].as_u64() {
-                    self.numbered(desk, kind, frame, seq);
+                    self.sequence.numbered(desk, kind, frame, seq);
                 }
                 self.told(desk, kind, frame);
             }
@@ -390,7 +339,7 @@ impl Voice for Diminuendo {
         let Some(read) = &self.read else {
             return Views::default();
         };
-        let shown = |events: &BTreeMap<u64, (String, Value)>| -> Vec<String> {
+        let shown = |events: &Events| -> Vec<String> {
             let events = events.iter();
             events
                 .map(|(seq, (kind, fields))| format!("{seq} {kind} {fields}"))
@@ -409,52 +358,5 @@ impl Voice for Diminuendo {
             ],
             ..Views::default()
         }
-    }
-}
-
-fn calls(events: &BTreeMap<u64, (String, Value)>) -> Vec<Entry> {
-    let mut calls: Vec<(String, Entry)> = Vec::new();
-    for (kind, fields) in events.values() {
-        let id = text(&fields["toolCallId"]);
-        match kind.as_str() {
-            "tool_call" => {
-                let call = Entry::call(&text(&fields["toolName"]), &fields["args"]);
-                calls.push((id, call));
-            }
-            "tool_result" | "tool_error" => {
-                let made = calls.iter_mut().rev().find(|(call, _)| *call == id);
-                if let Some((_, Entry::Call(call))) = made {
-                    let output = text(&fields["output"]) + &text(&fields["error"]);
-                    call.end(fields["status"] == "success", &output);
-                }
-            }
-            _ => {}
-        }
-    }
-    calls.into_iter().map(|(_, call)| call).collect()
-}
-
-/// What turns said in the end, by their last event and by the history.
-fn final_texts(read: &Completed) -> Pair {
-    let (mut seen, mut told) = (Vec::new(), Vec::new());
-    for (kind, fields) in read.events.values() {
-        if kind != "turn_complete" {
-            continue;
-        }
-        let turn = text(&fields["turnId"]);
-        let said = read.history.iter().filter(|(each, _)| *each == turn);
-        let said: Vec<String> = said
-            .filter_map(|(_, entry)| match entry {
-                Entry::Agent(words) => Some(words.clone()),
-                _ => None,
-            })
-            .collect();
-        seen.push(format!("{turn} {:?}", text(&fields["finalText"]).trim()));
-        told.push(format!("{turn} {:?}", said.join("\n\n").trim()));
-    }
-    Pair {
-        what: "final texts",
-        seen,
-        read: told,
     }
 }

@@ -1,5 +1,7 @@
 //! A pioneer client: items kept by their ids; what it missed it reads from the history.
 
+mod items;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -7,6 +9,7 @@ use serde_json::{Value, json};
 use super::desk::Desk;
 use super::entry::{Entry, lines, list, text};
 use super::voice::{Deed, Pair, Views, Voice};
+use items::{Item, item, number_of, position};
 
 const WORKSPACE: &str = "000000000000000000000";
 
@@ -21,13 +24,6 @@ enum Purpose {
     Message(usize),
     Answer,
     Other,
-}
-
-#[derive(Clone, Debug)]
-struct Item {
-    id: String,
-    entry: Option<Entry>,
-    completed: bool,
 }
 
 #[derive(Default)]
@@ -205,33 +201,6 @@ impl Pioneer {
     }
 }
 
-fn position(items: &[Item], id: &str) -> Option<usize> {
-    items.iter().position(|item| item.id == id)
-}
-
-fn item(value: &Value, completed: bool) -> Item {
-    let entry = match value["type"].as_str().unwrap_or_default() {
-        "userMessage" => Some(Entry::User(text(&value["text"]))),
-        "agentMessage" => Some(Entry::Agent(text(&value["text"]))),
-        "commandExecution" | "fileChange" | "dynamicToolCall" => {
-            let mut entry = Entry::call(&text(&value["toolName"]), &value["arguments"]);
-            if let (Entry::Call(call), true) = (&mut entry, completed) {
-                let display = &value["display"];
-                let shown = text(&display["stdout"]) + &text(&display["stderr"]);
-                let lines: Vec<String> = list(&display["lines"]).map(text).collect();
-                call.end(value["success"] == true, &(shown + &lines.join("\n")));
-            }
-            Some(entry)
-        }
-        _ => None,
-    };
-    Item {
-        id: text(&value["id"]),
-        entry,
-        completed,
-    }
-}
-
 impl Voice for Pioneer {
     fn url(&self, base: &str, _thread: Option<&str>) -> String {
         let base = base.strip_suffix("/ws").unwrap_or(base);
@@ -375,11 +344,4 @@ impl Voice for Pioneer {
             ..Views::default()
         }
     }
-}
-
-/// A name for a turn that follows from its words.
-fn number_of(words: &str) -> u64 {
-    words.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
