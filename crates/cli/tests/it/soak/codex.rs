@@ -166,6 +166,8 @@ impl Codex {
                 }
                 _ => desk.alarm(format!("a delta of what is not there: {params}")),
             },
+            // It was made, or begins anew.
+            "thread/started" => self.opened(desk, &params["thread"]),
             "thread/name/updated" => desk.title = params["name"].as_str().map(str::to_owned),
             "serverRequest/resolved" => {
                 desk.ask_ended(params["requestId"].as_u64().unwrap_or_default(), None);

@@ -155,8 +155,11 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Accepted once, refused never, unknown at most once; and nothing that nobody said.
+    /// Accepted once, refused never, unknown at most once; and nothing that nobody said. A reset may have taken away
+    /// what was accepted.
     fn messages(&mut self, reference: &[Entry]) {
+        let mut players = self.players.iter();
+        let reset = players.any(|(player, _)| player.counts.get("resets") > 0);
         let mut bounds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         for said in self
             .players
@@ -165,8 +168,8 @@ impl<'a> Comparison<'a> {
         {
             let (least, most) = bounds.entry(&said.words).or_default();
             match said.fate {
-                Fate::Accepted => (*least, *most) = (*least + 1, *most + 1),
-                Fate::Waiting | Fate::Unknown => *most += 1,
+                Fate::Accepted if !reset => (*least, *most) = (*least + 1, *most + 1),
+                Fate::Accepted | Fate::Waiting | Fate::Unknown => *most += 1,
                 Fate::Refused => {}
             }
             self.counts

@@ -228,8 +228,11 @@ impl Voice for Cowork {
             "messages" => self.messages(desk, frame),
             "sessions" | "pong" | "tools" => desk.answered(kind),
             "reset_done" => {
-                desk.answered("reset");
+                if desk.waits_for("reset") {
+                    desk.answered("reset");
+                }
                 self.entries.clear();
+                self.calls.clear();
             }
             "error" if frame["source"] == "session" => refused(desk, frame),
             "log" if text(&frame["line"]).contains("[warn]") => desk.too_late += 1,
@@ -240,6 +243,11 @@ impl Voice for Cowork {
 
     fn one_frame(&mut self, desk: &mut Desk, deed: &Deed) -> Option<String> {
         match deed {
+            Deed::Reset if !desk.is_waiting() => {
+                desk.expect("reset");
+                Self::frame(desk, "reset", json!({}))
+            }
+            Deed::Say(_) | Deed::SayAgain if desk.waits_for("reset") => None,
             Deed::Say(words) if !desk.is_waiting() => {
                 let id = format!("message-{words}");
                 desk.say(&id, words, false);
@@ -301,10 +309,12 @@ impl Voice for Cowork {
     }
 }
 
-/// One message waits at a time, so the refusal is its.
+/// One message or one reset waits at a time, so the refusal is its.
 fn refused(desk: &mut Desk, frame: &Value) {
     let waiting = |said: &super::desk::Said| said.fate == super::desk::Fate::Waiting;
     if let Some(at) = desk.said.iter().position(waiting) {
         desk.refuse(at, &frame.to_string());
+    } else if desk.waits_for("reset") {
+        desk.answered("reset");
     }
 }

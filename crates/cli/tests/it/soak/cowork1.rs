@@ -69,10 +69,7 @@ impl Voice for Cowork1 {
                 }
             }
             "tools" => desk.answered("tools"),
-            "reset_done" => {
-                desk.answered("reset");
-                self.heard.clear();
-            }
+            "reset_done" => self.heard.clear(),
             _ => {}
         }
         Ok(Vec::new())

@@ -132,6 +132,10 @@ impl Desk {
         *self.pending.entry(request.into()).or_default() += 1;
     }
 
+    pub fn waits_for(&self, request: &str) -> bool {
+        self.pending.contains_key(request)
+    }
+
     pub fn answered(&mut self, request: &str) {
         match self.pending.get_mut(request) {
             Some(1) => {

@@ -232,12 +232,13 @@ impl Voice for Diminuendo {
             _ if frame["sessionId"].as_str() != desk.thread.as_deref() => {}
             _ if self.rejoining && kind != "state_snapshot" => {}
             "state_snapshot" => {
+                // Without a join it only says what the session is now.
+                self.sequence.replaying = !desk.ready;
                 self.rejoining = false;
                 desk.title = frame["session"]["name"].as_str().map(str::to_owned);
                 self.state(desk, &frame["session"]["status"]);
                 // What waits is replayed, or told behind it.
                 desk.asks_over();
-                self.sequence.replaying = true;
             }
             "gap" => {
                 self.sequence.gap(desk, frame);
