@@ -32,15 +32,17 @@ pub struct Plan {
     /// Makes every message unlike all others: round, thread and client.
     name: String,
     number: usize,
+    seat: usize,
     resets: bool,
 }
 
 impl Plan {
-    pub fn new(seed: u64, name: &str, resets: bool) -> Self {
+    pub fn new(seed: u64, name: &str, seat: usize, resets: bool) -> Self {
         Self {
             chance: Chance::new(seed),
             name: name.to_owned(),
             number: 0,
+            seat,
             resets,
         }
     }
@@ -151,7 +153,7 @@ impl Plan {
             _ => match second % 3 {
                 0 => format!("show me an error ({tag})"),
                 1 => format!("show me a file edit ({tag})"),
-                _ => format!("stream {}", 300 + second),
+                _ => format!("stream {}", 300 + 32 * self.number + self.seat % 32),
             },
         }
     }
