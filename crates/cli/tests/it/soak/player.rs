@@ -193,6 +193,8 @@ impl Player {
             return Next::On;
         }
         let next = match *self.phase.borrow() {
+            // Who cannot come back does not go lightly.
+            Phase::Play if !self.voice.resumes() => self.plan.next_of_one_who_stays(&self.desk),
             Phase::Play => self.plan.next(&self.desk),
             Phase::Settle => self.plan.settle(&self.desk),
             Phase::Read | Phase::Stop => Move::Nothing,

@@ -54,7 +54,7 @@ pub struct Views {
     pub history: Option<Vec<Entry>>,
     /// The same by turns, where the dialect has turns.
     pub turns: Option<Vec<TurnSeen>>,
-    /// All that was seen since the thread began, where nothing can be read.
+    /// All that was seen since the thread began, until the client left, where nothing can be read.
     pub live: Option<Vec<Entry>>,
     /// What was seen live beside what was read.
     pub pairs: Vec<Pair>,
