@@ -113,6 +113,7 @@ pub fn any_reply(number: u8) -> Reply {
         2 => Reply::Turn(StartedTurn {
             turn: TurnId::new("turn"),
             again: false,
+            joined: None,
         }),
         3 => Reply::Cancelled(Some(TurnId::new("turn"))),
         4 => Reply::Messages(MessagePage {

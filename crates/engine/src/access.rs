@@ -192,6 +192,7 @@ mod tests {
                 client_turn_id: None,
                 images: Vec::new(),
                 changes: Box::default(),
+                listen: None,
             }),
             Call::SteerTurn(SteerTurn {
                 thread,

@@ -249,7 +249,7 @@ impl Engine {
             return Err(Refusal::shutting_down());
         }
         access::check_hearing(caller)?;
-        library::attach(&self.shared, caller, thread, wish).await
+        library::joining::attach(&self.shared, caller, thread, wish).await
     }
 
     /// Hears the notices of the caller's tenant.

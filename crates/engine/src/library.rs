@@ -3,6 +3,7 @@
 mod births;
 pub(crate) mod checkpoints;
 mod folders;
+pub(crate) mod joining;
 pub(crate) mod keeping;
 pub(crate) mod offer;
 pub(crate) mod permissions;
@@ -15,53 +16,18 @@ mod workspaces;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
 use uuid::Uuid;
 use vocabulary::{
     Approvals, Call, Caller, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal, Reply, Seq, Status,
-    Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
+    Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, Title, TitleSource, Why,
     WorkspaceId,
 };
 
 pub use births::Births;
 
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
-use crate::session::{Mail, Outcome, Replied, storage, waking};
-use crate::{Listener, Shared, Wish, now, router};
-
-pub async fn attach(
-    shared: &Arc<Shared>,
-    caller: &Caller,
-    thread: ThreadId,
-    wish: Wish,
-) -> Result<(ThreadView, Listener), Refusal> {
-    let Wish {
-        audience,
-        from,
-        recent,
-    } = wish;
-    owned(shared, caller, thread).await?;
-    let attached = shared
-        .registry
-        .reach(shared, thread, |handle| {
-            let (reply, answer) = oneshot::channel();
-            async move {
-                handle
-                    .mail
-                    .send(Mail::Attach {
-                        audience,
-                        from,
-                        reply,
-                    })
-                    .await
-                    .ok()?;
-                answer.await.ok()
-            }
-        })
-        .await??;
-    let view = reading::complete(shared, attached.seen, recent).await?;
-    Ok((view, attached.listener))
-}
+use crate::session::{Outcome, Replied, storage, waking};
+use crate::{Shared, now, router};
 
 /// A thread of this caller's tenant; anybody else's does not exist for them.
 pub(crate) async fn owned(
@@ -108,10 +74,7 @@ pub(crate) async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId)
         .filter(|kept| kept.card.tenant == caller.tenant)
         .ok_or_else(|| Refusal::unknown_thread(thread))?;
     kept.status = asleep(kept.status);
-    Ok(Replied {
-        reply: Reply::Thread(Box::new(kept)),
-        as_of: Seq::ZERO,
-    })
+    Ok(Replied::new(Seq::ZERO, Reply::Thread(Box::new(kept))))
 }
 
 fn status(shared: &Shared, thread: &Thread) -> Status {
@@ -282,8 +245,5 @@ pub(crate) async fn delete(
     }
     shared.grants.thread_deleted(&card.tenant, thread).await;
     shared.thread_removed(&card);
-    Ok(Replied {
-        reply: Reply::Done,
-        as_of: Seq::ZERO,
-    })
+    Ok(Replied::new(Seq::ZERO, Reply::Done))
 }

@@ -91,7 +91,7 @@ fn brought_along(surroundings: &Surroundings) -> String {
             text.push_str(&format!("- {}: {}\n", skill.name, skill.description));
         }
     }
-    if let Some(note) = &surroundings.note {
+    if let Some((_, note)) = &surroundings.note {
         text.push_str("\nThe main note of this workspace, kept by agents before you:\n");
         text.push_str(&fenced("note", note));
     }
@@ -187,7 +187,7 @@ mod tests {
                 name: "release".to_owned(),
                 description: "How to release".to_owned(),
             }],
-            note: Some("Tests need a database.".to_owned()),
+            note: Some(("n".to_owned(), "Tests need a database.".to_owned())),
             is_git: true,
         };
         let tools = ["bash", "edit", "todoWrite"].map(spec);

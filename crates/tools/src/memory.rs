@@ -156,9 +156,11 @@ fn read(scope: &Scope, seen: &Seen, key: &str) -> Result<String, Failure> {
 }
 
 /// The note that every agent is told.
-pub(crate) fn main_note(scope: &Scope) -> Option<String> {
-    let mut directories = [OWN, OTHER_AGENTS].into_iter();
-    directories.find_map(|directory| text_in(scope, &inner(directory, HOT)))
+pub(crate) fn main_note(scope: &Scope) -> Option<(String, String)> {
+    let mut files = [OWN, OTHER_AGENTS]
+        .map(|directory| inner(directory, HOT))
+        .into_iter();
+    files.find_map(|file| Some((file.clone(), text_in(scope, &file)?)))
 }
 
 /// The text of a file of the workspace, if there is one with words in it.

@@ -18,8 +18,18 @@ pub struct Surroundings {
     pub instructions: Option<(&'static str, String)>,
     /// Those that may be used without asking, by name.
     pub skills: Vec<SkillSummary>,
-    pub note: Option<String>,
+    /// The note's path in the workspace and its text.
+    pub note: Option<(String, String)>,
     pub is_git: bool,
+}
+
+impl Surroundings {
+    /// What was read, by their paths in the workspace.
+    pub fn files(&self) -> Vec<String> {
+        let instructions = self.instructions.iter().map(|(file, _)| (*file).to_owned());
+        let note = self.note.iter().map(|(file, _)| file.clone());
+        instructions.chain(note).collect()
+    }
 }
 
 /// Looks around in a workspace. Blocks.
@@ -29,7 +39,7 @@ pub fn look(scope: &Scope, trusted: &Trusted) -> Surroundings {
     Surroundings {
         instructions: instructions.map(cut).map(|text| (INSTRUCTIONS, text)),
         skills: skill::summaries(scope, trusted),
-        note: memory::main_note(scope).map(|text| beginning(text, NOTE_BYTES_MAX)),
+        note: memory::main_note(scope).map(|(file, text)| (file, beginning(text, NOTE_BYTES_MAX))),
         is_git: is_repository(&scope.directory),
     }
 }
@@ -84,11 +94,14 @@ mod tests {
         scope.skills = vec![user.path("")];
 
         let seen = look(&scope, &Trusted::nothing("nobody said so"));
-        let (_, text) = seen.instructions.unwrap();
+        let (_, text) = seen.instructions.as_ref().unwrap();
         assert!(text.ends_with(&format!(
             "é\n[{INSTRUCTIONS_BYTES_MAX} more bytes are left out here]"
         )));
-        assert_eq!(seen.note.as_deref(), Some("Build with make."));
+        let note = (".cowork/AGENT.md", "Build with make.");
+        let (file, text) = seen.note.as_ref().unwrap();
+        assert_eq!((file.as_str(), text.as_str()), note);
+        assert_eq!(seen.files(), ["AGENTS.md", ".cowork/AGENT.md"]);
         assert!(seen.is_git);
         let names = |skills: &[SkillSummary]| {
             let each = skills.iter().map(|skill| skill.name.clone());

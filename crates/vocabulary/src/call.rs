@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
-    Image, LibraryCall, ModelRef, SandboxMode, Seq, SignInCall, TenantId, ThreadId, TurnId,
-    WorkspaceId,
+    Image, LibraryCall, ModelRef, NamedModel, SandboxMode, Seq, SignInCall, TenantId, ThreadId,
+    TurnId, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -182,6 +182,8 @@ pub struct Changes {
     pub title: Option<String>,
     pub archived: Option<bool>,
     pub model: Option<ModelRef>,
+    /// The model by a name, which the engine looks up; the one in use stays if there is none of it.
+    pub named_model: Option<NamedModel>,
     pub auto_approve: Option<bool>,
     pub approvals: Option<Approvals>,
     pub sandbox: Option<SandboxMode>,
@@ -233,6 +235,9 @@ pub struct StartTurn {
     pub images: Vec<Image>,
     /// What the thread is to be set to with it; a turn that is refused changes nothing.
     pub changes: Box<Changes>,
+    /// Who starts it listens to the thread from before its first event; a turn that is refused leaves no
+    /// listener. The reply says how the thread stood.
+    pub listen: Option<Audience>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -271,6 +276,11 @@ impl Call {
             // tidy: wildcard, because only what is named here reads.
             _ => false,
         }
+    }
+
+    /// Whether who makes it listens to its thread from then on.
+    pub fn listens(&self) -> bool {
+        matches!(self, Call::StartTurn(start) if start.listen.is_some())
     }
 
     /// The thread a call is for; calls without one go to the library.

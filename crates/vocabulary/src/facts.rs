@@ -286,6 +286,12 @@ pub enum FilesFact {
 pub enum NoteFact {
     /// A line for people who watch.
     Logged { line: String },
+    /// What the workspace told the agent of a turn before it began.
+    Instructed {
+        /// Relative to the workspace.
+        files: Vec<String>,
+        skills: usize,
+    },
     /// The log has something here that this version does not know: it is kept there, and passed over.
     Unknown,
 }

@@ -14,6 +14,7 @@ mod facts;
 mod ids;
 mod item;
 mod library;
+mod named_model;
 mod notice;
 mod permissions;
 mod refusal;
@@ -49,6 +50,7 @@ pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
     WorkspaceChange, WorkspaceDirectory,
 };
+pub use named_model::{ModelOffer, NamedModel};
 pub use notice::Notice;
 pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};

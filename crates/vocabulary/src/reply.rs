@@ -39,10 +39,12 @@ pub struct ThreadPage {
 }
 
 /// A turn started, or had been started before by the same client id.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StartedTurn {
     pub turn: TurnId,
     pub again: bool,
+    /// The thread right before, for who listens from then on.
+    pub joined: Option<Box<ThreadView>>,
 }
 
 /// What was said to the running turn is kept, and will be read at its next step.

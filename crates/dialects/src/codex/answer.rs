@@ -1,8 +1,8 @@
 //! Replies and refusals as responses to the connection that asked.
 
 use vocabulary::{
-    AskId, Event, Fact, Refusal, Reply, RunningTurn, SignedIn, Status, Thread, ThreadPage,
-    ThreadView, TurnFact, TurnId, Why,
+    AskId, Event, Fact, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Status, Thread,
+    ThreadPage, ThreadView, TurnFact, Why,
 };
 
 use super::calls::Waiting;
@@ -46,10 +46,6 @@ impl Codex {
             }
             Waiting::ThreadList(id, params) => self.threads(out, id, params, reply.threads()?),
             Waiting::LoadedList(id) => self.loaded(out, id, &reply.threads()?.threads),
-            Waiting::StartModel(id, params) => {
-                let catalog = reply.catalog()?;
-                self.thread_create(out, id.clone(), params.clone(), Some(&catalog));
-            }
             Waiting::StartCreate(id) => {
                 let thread = reply.thread()?.card.id;
                 self.announced.insert(thread);
@@ -64,16 +60,10 @@ impl Codex {
                 send(out, respond(id, &ThreadReadResponse { thread }));
             }
             Waiting::ReadTurns(id) => self.read(out, id, &*reply.view()?),
-            Waiting::TurnListen(id, wanted) => {
-                let asks = self.listening.begin(&*reply.view()?);
-                self.turn_settings(out, id.clone(), wanted.clone());
-                self.request_again(out, &asks);
+            Waiting::TurnThread(id, wanted) => {
+                self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
-            Waiting::TurnModel(id, wanted) => {
-                let catalog = reply.catalog()?;
-                self.turn_change(out, id.clone(), (**wanted).clone(), Some(&catalog));
-            }
-            Waiting::Turn(id) => self.turn(out, id, &reply.turn()?.turn),
+            Waiting::Turn(id) => self.turn(out, id, &reply.turn()?),
             Waiting::Grants(id) => {
                 let grants = reply.grants()?;
                 let data = grants.iter().map(show::grant).collect();
@@ -115,7 +105,7 @@ impl Codex {
             }
             Waiting::Subscribe => send(out, Wrong::from(&refusal).frame(None)),
             Waiting::Steer(id) => send(out, Wrong::steer(&refusal).frame(Some(id))),
-            Waiting::StartModel(id, _) | Waiting::StartCreate(id) | Waiting::StartListen(id) => {
+            Waiting::StartCreate(id) | Waiting::StartListen(id) => {
                 self.start_over(out);
                 send(out, Wrong::from(&refusal).frame(Some(id)));
             }
@@ -130,8 +120,7 @@ impl Codex {
             | Waiting::Resume { id, .. }
             | Waiting::Read(id)
             | Waiting::ReadTurns(id)
-            | Waiting::TurnListen(id, _)
-            | Waiting::TurnModel(id, _)
+            | Waiting::TurnThread(id, _)
             | Waiting::Turn(id)
             | Waiting::Grants(id)
             | Waiting::Done(id) => send(out, Wrong::from(&refusal).frame(Some(id))),
@@ -267,8 +256,12 @@ impl Codex {
         send(out, respond(id, &ThreadReadResponse { thread }));
     }
 
-    fn turn(&self, out: &mut Vec<Action>, id: &Id, turn: &TurnId) {
-        let turn = show::turn(self.endpoint, turn);
+    fn turn(&mut self, out: &mut Vec<Action>, id: &Id, started: &StartedTurn) {
+        if let Some(view) = &started.joined {
+            let asks = self.listening.begin(view);
+            self.request_again(out, &asks);
+        }
+        let turn = show::turn(self.endpoint, &started.turn);
         send(out, respond(id, &TurnStartResponse { turn }));
     }
 

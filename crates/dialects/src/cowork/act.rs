@@ -156,6 +156,7 @@ impl Session {
         };
         let turn = StartTurn {
             changes: Box::default(),
+            listen: None,
             images: Vec::new(),
             thread: self.thread(),
             text: said.text,

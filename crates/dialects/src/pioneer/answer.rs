@@ -67,10 +67,6 @@ impl Pioneer {
             Step::Provider(asked) => return asked.answer(out, id, reply),
             Step::Find(goal) => self.found(out, running, *reply.thread()?, goal),
             Step::Scan(scan) => self.scanned(out, running, *scan, reply.events()?),
-            Step::TurnModel(wanted) => {
-                let catalog = reply.catalog()?;
-                self.change_and_start(out, running, *wanted, Some(&catalog));
-            }
             Step::TurnStart => {
                 let turn = reply.turn()?.turn;
                 let turn = items::running(&turn);

@@ -1,18 +1,17 @@
 //! `thread/start`: create or reopen, subscribe, and say so.
 
 use vocabulary::{
-    AgentMode, Call, Catalog, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread,
-    ThreadId, ThreadView, Why, WorkspaceId,
+    AgentMode, Call, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread, ThreadId,
+    ThreadView, Why, WorkspaceId,
 };
 
 use super::hear::Wrong;
-use super::models::Named;
 use super::steps::{Running, Step};
 use super::subscription::Subscription;
 use super::tell::notification;
 use super::wire::params::ThreadStartParams;
 use super::wire::thread::{SandboxPolicy, ThreadMode, ThreadResponse, ThreadStartResponse};
-use super::{Pioneer, respond, send_error, show};
+use super::{Pioneer, models, respond, send_error, show};
 use crate::{Action, Frame};
 
 pub struct Start {
@@ -20,53 +19,43 @@ pub struct Start {
     pub at: At,
     /// Somebody else may create the same thread at the same moment; then it is looked for again.
     pub again: bool,
-    /// Where a model was named by half.
-    catalog: Option<Box<Catalog>>,
 }
 
 impl Start {
     pub fn new(params: ThreadStartParams) -> Self {
         Self {
             params,
-            at: At::Choosing,
+            at: At::Finding,
             again: false,
-            catalog: None,
         }
     }
 
-    /// The model that is meant, where it is another than the one in use.
-    fn model(&self, known: Option<&ModelRef>) -> Result<Option<ModelRef>, String> {
-        named(&self.params).choose(self.catalog.as_deref(), known)
-    }
-
     /// What is supplied.
-    fn changes(&self, known: Option<&ModelRef>) -> Result<Changes, String> {
+    fn changes(&self, in_use: Option<&ModelRef>) -> Changes {
         let params = &self.params;
-        Ok(Changes {
+        let (provider, model) = (params.model_provider.as_ref(), params.model.as_ref());
+        Changes {
             title: name(params),
-            model: self.model(known)?,
             mode: params.mode.map(ThreadMode::meant),
-            ..Changes::default()
-        })
+            ..models::change(provider, model, in_use)
+        }
     }
 
     /// What is supplied and differs.
-    fn changes_of(&self, thread: &Thread) -> Result<Changes, String> {
+    fn changes_of(&self, thread: &Thread) -> Changes {
         let known = &thread.settings;
-        let changes = self.changes(Some(&known.model))?;
-        Ok(Changes {
+        let changes = self.changes(Some(&known.model));
+        Changes {
             // A thread that plans is an agent's, and goes on planning.
             mode: changes
                 .mode
                 .filter(|mode| ThreadMode::from(*mode) != known.mode.into()),
             ..changes
-        })
+        }
     }
 }
 
 pub enum At {
-    /// The catalog, to know the model that was named by half.
-    Choosing,
     Finding,
     /// A new thread needs a workspace that can be used.
     Selecting,
@@ -83,10 +72,7 @@ impl Pioneer {
         start: Start,
     ) {
         running.thread = Some(start.params.thread_id.clone());
-        match named(&start.params).is_half() {
-            true => self.go_on_starting(out, &running, start, Call::GetCatalog),
-            false => self.find_to_start(out, &running, start),
-        }
+        self.find_to_start(out, &running, start);
     }
 
     fn go_on_starting(
@@ -126,12 +112,9 @@ impl Pioneer {
                 start.again = true;
                 self.find_to_start(out, running, start);
             }
-            At::Choosing
-            | At::Finding
-            | At::Selecting
-            | At::Creating
-            | At::Changing
-            | At::Listening => return Err(refusal),
+            At::Finding | At::Selecting | At::Creating | At::Changing | At::Listening => {
+                return Err(refusal);
+            }
         }
         Ok(())
     }
@@ -140,14 +123,10 @@ impl Pioneer {
         &mut self,
         out: &mut Vec<Action>,
         running: &Running,
-        mut start: Start,
+        start: Start,
         reply: Reply,
     ) -> Result<(), Refusal> {
         match start.at {
-            At::Choosing => {
-                start.catalog = Some(reply.catalog()?);
-                self.find_to_start(out, running, start);
-            }
             At::Finding => self.reopen(out, running, start, *reply.thread()?),
             At::Selecting => {
                 reply.library()?;
@@ -169,23 +148,18 @@ impl Pioneer {
 
     fn create(&mut self, out: &mut Vec<Action>, running: &Running, mut start: Start) {
         start.at = At::Creating;
-        match self.new_thread(&start) {
-            Ok(new) => {
-                let call = Call::CreateThread(Box::new(new));
-                self.go_on_starting(out, running, start, call);
-            }
-            Err(message) => refuse_params(out, running, message),
-        }
+        let call = Call::CreateThread(Box::new(self.new_thread(&start)));
+        self.go_on_starting(out, running, start, call);
     }
 
-    fn new_thread(&self, start: &Start) -> Result<NewThread, String> {
+    fn new_thread(&self, start: &Start) -> NewThread {
         let params = &start.params;
-        let mut changes = start.changes(None)?;
+        let mut changes = start.changes(None);
         changes.title = None;
         changes.mode.get_or_insert(AgentMode::Chat);
         // Full access asks nobody, unless this client wants to be asked.
         changes.auto_approve = Some(!self.permissions);
-        Ok(NewThread {
+        NewThread {
             client_id: Some(params.thread_id.clone()),
             workspace: Some(WorkspaceId::new(params.workspace_id.as_str())),
             directory: None,
@@ -194,7 +168,7 @@ impl Pioneer {
             changes,
             approvals_expected: None,
             keep: true,
-        })
+        }
     }
 
     /// A thread that is known: what was supplied is taken over, but for one that is loaded only
@@ -220,14 +194,10 @@ impl Pioneer {
             | vocabulary::Status::Running
             | vocabulary::Status::Waiting
             | vocabulary::Status::Deactivating
-            | vocabulary::Status::Error => Ok(Changes {
+            | vocabulary::Status::Error => Changes {
                 title: name(params),
                 ..Changes::default()
-            }),
-        };
-        let changes = match changes {
-            Ok(changes) => changes,
-            Err(message) => return refuse_params(out, running, message),
+            },
         };
         if changes == Changes::default() {
             return self.join(out, running, start, thread);
@@ -282,15 +252,6 @@ impl Pioneer {
             out.extend(open.map(|ask| Action::Send(subscription.opened(ask))));
         }
     }
-}
-
-fn refuse_params(out: &mut Vec<Action>, running: &Running, message: String) {
-    let wrong = Wrong::params(&running.method, message);
-    send_error(out, Some(&running.id), &wrong);
-}
-
-fn named(params: &ThreadStartParams) -> Named<'_> {
-    Named::new(&params.model_provider, &params.model)
 }
 
 fn name(params: &ThreadStartParams) -> Option<String> {

@@ -3,7 +3,6 @@
 use super::providers::Asked;
 use super::scan::Scan;
 use super::start::Start;
-use super::turns::WantedTurn;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
 use vocabulary::Thread;
@@ -28,8 +27,6 @@ pub enum Step {
     Find(Goal),
     /// A page of the log of a thread.
     Scan(Box<Scan>),
-    /// The catalog, to know the model that a turn names by half.
-    TurnModel(Box<WantedTurn>),
     TurnStart,
     Provider(Asked),
     Cancel {

@@ -74,6 +74,7 @@ async fn drive(turn: &Arc<Turn>, start: Start) -> Result<TurnEnd, SessionGone> {
         Err(refusal) => return Ok(failed(TurnErrorKind::Internal, refusal.message)),
     };
     let surroundings = look_around(turn).await;
+    tell_surroundings(turn, &surroundings).await?;
     let mut talk = Talk {
         turn,
         offered: Offered::of(turn, &surroundings),
@@ -339,6 +340,17 @@ impl Offered {
             system,
         }
     }
+}
+
+/// Whoever watches sees what the agent goes by.
+async fn tell_surroundings(turn: &Turn, surroundings: &Surroundings) -> Result<(), SessionGone> {
+    let files = surroundings.files();
+    let skills = surroundings.skills.len();
+    if files.is_empty() && skills == 0 {
+        return Ok(());
+    }
+    let fact = NoteFact::Instructed { files, skills };
+    turn.tell(Fact::Note(fact)).await
 }
 
 /// What every agent in this workspace is told; nothing in a mode without tools.

@@ -6,8 +6,8 @@ use providers::catalog;
 use providers::models::Obstacle;
 use tools::{Toolbox, folders};
 use vocabulary::{
-    AuthMethod, Catalog, CatalogModel, CatalogProvider, McpFile, McpLayer, McpSnapshot, ModelRef,
-    Refusal, ThreadCard,
+    AuthMethod, Catalog, CatalogModel, CatalogProvider, Changes, McpFile, McpLayer, McpSnapshot,
+    ModelRef, Refusal, ThreadCard,
 };
 
 use crate::Shared;
@@ -45,6 +45,18 @@ pub async fn default_model(shared: &Shared) -> ModelRef {
         provider: choice.provider,
         model: choice.model,
     }
+}
+
+/// Looks up the model that changes name.
+pub async fn settle_model(
+    shared: &Shared,
+    changes: &mut Changes,
+    in_use: Option<&ModelRef>,
+) -> Result<(), Refusal> {
+    if let Some(named) = changes.named_model.take() {
+        changes.model = catalog(shared).await.find(&named, in_use)?;
+    }
+    Ok(())
 }
 
 /// What keeps a model from being used right now, for people. One of an unknown provider is refused.

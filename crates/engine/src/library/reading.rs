@@ -163,15 +163,13 @@ pub async fn read_messages(
         true => read_entries(shared, thread, transcript.from_ordinal, offset..upto).await?,
     };
     entries.retain(|entry| entry.event.seq <= transcript.head);
-    Ok(Replied {
-        as_of: transcript.head,
-        reply: Reply::Messages(MessagePage {
-            entries,
-            total,
-            offset,
-            limit,
-        }),
-    })
+    let page = MessagePage {
+        entries,
+        total,
+        offset,
+        limit,
+    };
+    Ok(Replied::new(transcript.head, Reply::Messages(page)))
 }
 
 pub async fn read_events(
@@ -212,14 +210,12 @@ async fn events_reply(
 ) -> Outcome {
     let more = rows.len() as u32 == limit;
     let events = decode(shared, card.id, &rows).await?;
-    Ok(Replied {
-        as_of: head,
-        reply: Reply::Events(EventPage {
-            card: Box::new(card),
-            events,
-            more,
-        }),
-    })
+    let page = EventPage {
+        card: Box::new(card),
+        events,
+        more,
+    };
+    Ok(Replied::new(head, Reply::Events(page)))
 }
 
 async fn events_between(

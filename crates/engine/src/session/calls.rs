@@ -34,7 +34,7 @@ impl Session {
                 return self.delete(even_if_open, reply).await;
             }
             Call::Checkpoints { call, .. } => return self.open_checkpoint_call(call, reply).await,
-            Call::StartTurn(start) => self.start_turn(start).await,
+            Call::StartTurn(start) => self.start_turn(start).await.map(Reply::Turn),
             Call::SteerTurn(steer) => self.steer(steer).await,
             Call::ChangeThread { changes, .. } => self.change(changes).await,
             Call::ResetThread { .. } => self.reset().await,
@@ -69,10 +69,7 @@ impl Session {
                 let _ = reply.send(Err(refusal));
             }
             Ok(answer) => self.recorder.reply_after_commit(as_of, move |committed| {
-                let _ = reply.send(committed.map(|()| Replied {
-                    reply: answer,
-                    as_of,
-                }));
+                let _ = reply.send(committed.map(|()| Replied::new(as_of, answer)));
             }),
         }
         Ok(None)
@@ -89,7 +86,7 @@ impl Session {
         Ok(())
     }
 
-    async fn start_turn(&mut self, start: StartTurn) -> Result<Reply, Refusal> {
+    async fn start_turn(&mut self, start: StartTurn) -> Result<StartedTurn, Refusal> {
         check_input(&start.text, &start.images)?;
         let message_id = ("clientMessageId", &start.client_message_id);
         check_ids(&[message_id, ("clientTurnId", &start.client_turn_id)])?;
@@ -99,7 +96,7 @@ impl Session {
         if self.state.turn.is_some() || self.checkpoints.restoring() {
             return Err(Refusal::busy());
         }
-        if self.stopping.is_some() {
+        if self.resting.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
         if *start.changes != Changes::default() {
@@ -144,7 +141,12 @@ impl Session {
         }
         self.permit();
         self.run_turn(turn.clone(), Start::Fresh);
-        Ok(Reply::Turn(StartedTurn { turn, again: false }))
+        let (again, joined) = (false, None);
+        Ok(StartedTurn {
+            turn,
+            again,
+            joined,
+        })
     }
 
     /// Takes in what the user says to the running turn; it hears it at its next step.
@@ -216,13 +218,18 @@ impl Session {
     }
 
     /// The answer a client had for the same ids, if it has asked before.
-    async fn answered_before(&mut self, start: &StartTurn) -> Result<Option<Reply>, Refusal> {
+    async fn answered_before(&mut self, start: &StartTurn) -> Result<Option<StartedTurn>, Refusal> {
         for receipt in receipts(start, &TurnId::new("")) {
             let known = self.receipt_for(receipt.kind, &receipt.client_id).await?;
             match known {
                 Some(known) if known.hash == receipt.hash => {
                     let turn = TurnId::new(known.answer.as_str());
-                    return Ok(Some(Reply::Turn(StartedTurn { turn, again: true })));
+                    let (again, joined) = (true, None);
+                    return Ok(Some(StartedTurn {
+                        turn,
+                        again,
+                        joined,
+                    }));
                 }
                 Some(_) => return Err(used_for_another(&receipt.client_id)),
                 None => {}
@@ -318,7 +325,7 @@ impl Session {
         if self.recorder.outbox.listeners() <= 1 {
             self.cancel_turn()?;
         }
-        self.close_when_idle = true;
+        self.resting.close_when_idle = true;
         self.record(Fact::Thread(ThreadFact::Closed))?;
         Ok(Reply::Done)
     }
@@ -333,12 +340,12 @@ impl Session {
             let _ = reply.send(Err(refusal));
             return Ok(None);
         }
-        self.waiters.clear();
+        self.asking.waiters.clear();
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
         }
         // An append under way must land before the thread goes, or it would come after.
-        if let Some(appending) = self.appending.take() {
+        if let Some(appending) = self.writing.appending.take() {
             appending.await.map_err(storage)?;
         }
         if let (Some(lease), true) = (self.recorder.lease(), self.recorder.kept) {
@@ -349,17 +356,17 @@ impl Session {
         grants.thread_deleted(&self.card.tenant, self.card.id).await;
         let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
-        let _ = reply.send(Ok(Replied {
-            reply: Reply::Done,
-            as_of,
-        }));
+        let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
         Ok(Some(Flow::End(Ended::Deleted)))
     }
 
-    pub(super) fn attach(
+    /// A listener, and the turn that it starts. The listener comes first, so that it misses nothing of the
+    /// turn; it goes again if there is none.
+    pub(super) async fn attach(
         &mut self,
         audience: Audience,
         from: ListenFrom,
+        start: Option<StartTurn>,
         reply: oneshot::Sender<Result<Attached, Refusal>>,
     ) {
         let head = self.recorder.last();
@@ -372,14 +379,29 @@ impl Session {
             }
             ListenFrom::After(after) => (after, Some(head)),
         };
-        self.close_when_idle = false;
         let mut seen = self.seen_at(head);
-        seen.view.woken = std::mem::take(&mut self.woken);
         let outbox = &self.recorder.outbox;
         let (store, reset_at) = (Arc::clone(&self.store), self.state.reset_at);
         let listener = outbox.listen(store, audience, cursor, replay_to, reset_at);
+        let started = match start {
+            None => None,
+            Some(start) => match self.start_turn(start).await {
+                Ok(started) => Some(started),
+                Err(refusal) => {
+                    let _ = reply.send(Err(refusal));
+                    return;
+                }
+            },
+        };
+        self.resting.close_when_idle = false;
+        seen.view.woken = std::mem::take(&mut self.woken);
+        let attached = Attached {
+            seen,
+            listener,
+            started,
+        };
         self.recorder.after_commit(move |committed| {
-            let _ = reply.send(committed.map(|()| Attached { seen, listener }));
+            let _ = reply.send(committed.map(|()| attached));
         });
     }
 

@@ -24,7 +24,7 @@ impl Session {
     pub(super) fn think_of_title(&mut self) {
         let first = std::mem::replace(&mut self.title_asked, true);
         let title = &self.state.thread.title;
-        if first || title.source != TitleSource::Heuristic || self.stopping.is_some() {
+        if first || title.source != TitleSource::Heuristic || self.resting.stopping.is_some() {
             return;
         }
         let settings = &self.state.thread.settings;

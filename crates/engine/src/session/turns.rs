@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use snapshots::TurnWrites;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tools::Toolbox;
 use tracing::Instrument as _;
 use vocabulary::{
-    Closing, Fact, Person, Refusal, Status, StatusReason, StreamTag, ToolFact, ToolOutcome,
-    ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
+    Closing, Fact, Person, Refusal, Status, StatusReason, StreamTag, ThreadSettings, ToolFact,
+    ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
 };
 
 use super::Session;
 use super::state::CallState;
-use crate::agents::Abilities;
+use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
 use crate::turn::meter::Meter;
@@ -40,6 +41,26 @@ pub struct TurnHandle {
     pub abilities: Abilities,
     pub meter: Arc<Meter>,
     pub writes: Arc<TurnWrites>,
+}
+
+/// What a session has for its turns, one after the other.
+pub struct TurnSupplies {
+    pub permits: watch::Sender<Permits>,
+    /// The files that were read.
+    pub seen: Arc<tools::Seen>,
+    pub memory: AgentMemory,
+    pub tools: Arc<Toolbox>,
+}
+
+impl TurnSupplies {
+    pub fn new(settings: ThreadSettings, tools: Arc<Toolbox>) -> Self {
+        Self {
+            permits: watch::Sender::new(Permits { settings }),
+            seen: Arc::default(),
+            memory: Arc::default(),
+            tools,
+        }
+    }
 }
 
 impl TurnHandle {
@@ -84,7 +105,7 @@ impl Session {
             id: turn,
             agent,
             model,
-            tools: Arc::clone(&self.tools),
+            tools: Arc::clone(&self.supplies.tools),
             input: running
                 .map(|turn| turn.input.text.clone())
                 .unwrap_or_default(),
@@ -99,10 +120,10 @@ impl Session {
             },
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
-            memory: Arc::clone(&self.agent_memory),
-            seen: Arc::clone(&self.seen),
+            memory: Arc::clone(&self.supplies.memory),
+            seen: Arc::clone(&self.supplies.seen),
             writes: Arc::clone(&writes),
-            permits: self.permits.subscribe(),
+            permits: self.supplies.permits.subscribe(),
             cancel: cancel.clone(),
             to_session: to_session.clone(),
         });
@@ -113,15 +134,19 @@ impl Session {
             let _ = to_session.send(FromTurn::Ended(end)).await;
         };
         let task = tokio::spawn(work.instrument(span));
-        self.early.clear();
+        self.asking.early.clear();
         self.shrink_between_turns();
-        self.drafted_at = Instant::now();
+        self.writing.drafted_at = Instant::now();
         self.turn = Some(TurnHandle {
             cancel,
             facts,
             task,
             // A turn that goes on while the server stops must still end in time.
-            force_at: self.stopping.as_ref().map(|stopping| stopping.deadline),
+            force_at: self
+                .resting
+                .stopping
+                .as_ref()
+                .map(|stopping| stopping.deadline),
             cancelled: false,
             cancelled_by: None,
             steers,
@@ -245,8 +270,8 @@ impl Session {
         self.tell_status(from, self.state.thread.status, reason)?;
         let writes = self.turn.take().map(|turn| turn.writes);
         self.live = Default::default();
-        self.early.clear();
-        self.idle_since = Instant::now();
+        self.asking.early.clear();
+        self.resting.idle_since = Instant::now();
         if outcome == TurnOutcome::Completed {
             self.think_of_title();
         }
@@ -336,7 +361,7 @@ impl Session {
 
     /// What the turn may do follows every change of settings.
     pub(super) fn permit(&self) {
-        self.permits.send_replace(Permits {
+        self.supplies.permits.send_replace(Permits {
             settings: self.state.thread.settings.clone(),
         });
     }

@@ -1,26 +1,27 @@
 //! How a session comes to be: born, or woken from the store with whatever its last process left.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use snapshots::CheckpointTasks;
 use store::{Lease, LoadedThread};
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
 use tools::Toolbox;
 use vocabulary::{
     Event, Fact, Refusal, Seq, Thread, ThreadFact, ToolCall, ToolEvent, ToolFact, TurnError,
     TurnErrorKind, TurnOutcome,
 };
 
+use super::asks::Asking;
 use super::live::{Live, from_draft};
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Standing};
-use super::shrinking::Shrinking;
+use super::resting::Resting;
 use super::state::{CallState, ThreadState};
+use super::turns::TurnSupplies;
+use super::writing::Writing;
 use super::{Handle, Session, storage};
 use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
-use crate::turn::{Due, Permits, Start};
+use crate::turn::{Due, Start};
 use crate::{Shared, codec};
 
 /// A new thread. Nothing of it is in the store before something happens in it, unless `keep`.
@@ -83,14 +84,11 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         status: status.subscribe(),
         checkpoints: checkpoints.published.clone(),
     };
-    let permits = watch::Sender::new(Permits {
-        settings: state.thread.settings.clone(),
-    });
     let store = Arc::clone(&shared.store);
     let tools = Toolbox::of(&shared.tools, &card);
     let session = Session {
-        // A turn that goes on may have some from before.
-        turn_grants: state.turn.is_some(),
+        asking: Asking::new(state.turn.is_some()),
+        supplies: TurnSupplies::new(state.thread.settings.clone(), tools),
         shared: Arc::clone(shared),
         recorder: Recorder::new(Arc::clone(&store), outbox, standing),
         store,
@@ -99,29 +97,14 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         status,
         live: Live::default(),
         turn: None,
-        permits,
-        waiters: HashMap::new(),
-        early: HashMap::new(),
-        closed_asks: VecDeque::new(),
-        asked_at: Instant::now(),
-        unattended_since: Instant::now(),
         mail,
         own_mail,
         title_asked: false,
-        seen: Arc::default(),
-        agent_memory: Arc::default(),
-        tools,
         checkpoints,
-        appending: None,
-        list_row_sent: false,
         announced: false,
-        drafting: None,
-        drafted_at: Instant::now(),
-        idle_since: Instant::now(),
-        shrinking: Shrinking::new(head),
+        writing: Writing::new(),
+        resting: Resting::new(head),
         woken: false,
-        stopping: None,
-        close_when_idle: false,
         acting: None,
     };
     (session, handle)

@@ -80,10 +80,15 @@ async fn the_same_message_twice_is_answered_alike_even_before_it_is_on_disk() {
     let calls = vec![start("go"), start("go"), start("stay")];
     let answers = before_the_disk(&house, calls).await;
     let [
-        Ok(Reply::Turn(StartedTurn { turn, again: false })),
+        Ok(Reply::Turn(StartedTurn {
+            turn,
+            again: false,
+            joined: None,
+        })),
         Ok(Reply::Turn(StartedTurn {
             turn: same,
             again: true,
+            joined: None,
         })),
         Err(other),
     ] = answers.as_slice()

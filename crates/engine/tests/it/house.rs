@@ -338,6 +338,7 @@ pub fn wish(from: ListenFrom) -> Wish {
 pub fn said(thread: ThreadId, text: &str) -> StartTurn {
     StartTurn {
         changes: Box::default(),
+        listen: None,
         thread,
         text: text.to_owned(),
         display: None,
@@ -359,6 +360,7 @@ pub fn steered(thread: ThreadId, text: &str) -> SteerTurn {
 }
 
 /// A listener that remembers.
+#[derive(Debug)]
 pub struct Ear {
     listener: Listener,
     pub heard: Vec<Told>,

@@ -23,6 +23,7 @@ fn png(base64: &str) -> Image {
 fn with(thread: ThreadId, images: Vec<Image>) -> StartTurn {
     StartTurn {
         changes: Box::default(),
+        listen: None,
         images,
         ..said(thread, "look at this")
     }

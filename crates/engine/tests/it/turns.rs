@@ -117,6 +117,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Files(FilesFact::Changed { .. }) => "files",
         Fact::Files(FilesFact::TurnDiffed { .. }) => "diff",
         Fact::Note(NoteFact::Logged { .. }) => "logged",
+        Fact::Note(NoteFact::Instructed { .. }) => "instructed",
         Fact::Step {
             what: StepFact::RawReceived { .. },
             ..
@@ -605,10 +606,15 @@ async fn the_same_client_id_runs_once() {
         .await
         .expect("the same, even if busy");
     let (
-        Reply::Turn(StartedTurn { turn, again: false }),
+        Reply::Turn(StartedTurn {
+            turn,
+            again: false,
+            joined: None,
+        }),
         Reply::Turn(StartedTurn {
             turn: same,
             again: true,
+            joined: None,
         }),
     ) = (first, again)
     else {

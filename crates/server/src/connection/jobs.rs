@@ -48,10 +48,32 @@ impl Job {
         debug_span!("call", thread = thread().map(display))
     }
 
+    /// The thread that is listened to from then on.
+    pub fn listens(&self) -> Option<ThreadId> {
+        match &self.what {
+            What::Call(call) if call.listens() => call.thread(),
+            What::Call(_) => None,
+            What::Listen { thread, .. } => Some(*thread),
+        }
+    }
+
+    /// Refused before it was begun.
+    pub fn refused(self, refusal: Refusal) -> Finished {
+        Finished {
+            tag: self.tag,
+            lane: self.lane,
+            thread: None,
+            as_of: Seq::ZERO,
+            outcome: Err(refusal),
+            silenced: None,
+            listener: None,
+        }
+    }
+
     /// The thread that is silent until the answer is there: what it tells meanwhile belongs behind it.
     pub fn silences(&self) -> Option<ThreadId> {
         match &self.what {
-            What::Call(call) if call.reads_history() => call.thread(),
+            What::Call(call) if call.reads_history() || call.listens() => call.thread(),
             What::Call(_) => None,
             What::Listen { thread, .. } => Some(*thread),
         }
@@ -87,8 +109,10 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
         What::Call(call) => {
             let thread = call.thread();
             let outcome = engine.call(&caller, call).await;
-            let as_of = outcome.as_ref().map_or(Seq::ZERO, |replied| replied.as_of);
-            let outcome = outcome.map(|replied| replied.reply);
+            let (as_of, outcome, listener) = match outcome {
+                Ok(replied) => (replied.as_of, Ok(replied.reply), replied.listener),
+                Err(refusal) => (Seq::ZERO, Err(refusal), None),
+            };
             Finished {
                 tag,
                 lane,
@@ -96,7 +120,7 @@ pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) 
                 as_of,
                 outcome,
                 silenced,
-                listener: None,
+                listener,
             }
         }
         What::Listen {

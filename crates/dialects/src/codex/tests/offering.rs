@@ -119,14 +119,13 @@ fn chosen(stub: &mut Stub, name: &str) -> Option<ModelRef> {
     let input = json!([{ "type": "text", "text": "Go" }]);
     let params = json!({ "threadId": THREAD, "input": input, "model": name });
     stub.ask(5, "turn/start", params);
-    if let Call::GetCatalog = stub.call() {
-        stub.reply(Ok(Reply::Catalog(Box::new(catalog()))));
-    }
     let (_, call) = stub.calls.remove(0);
-    match call {
-        Some(Call::StartTurn(start)) => start.changes.model,
-        other => panic!("{other:?}"),
-    }
+    let Some(Call::StartTurn(start)) = call else {
+        panic!("{call:?}")
+    };
+    assert_eq!(start.changes.model, None);
+    let found = |named| catalog().find(&named, None).expect("a name, or none");
+    start.changes.named_model.and_then(found)
 }
 
 #[test]

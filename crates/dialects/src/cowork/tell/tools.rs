@@ -111,6 +111,17 @@ pub fn log(session: &str, line: &str) -> Frame {
     .frame()
 }
 
+/// What the agent was told before it began.
+pub fn instructed(session: &str, files: &[String], skills: usize) -> Frame {
+    let mut what = files.to_vec();
+    match skills {
+        0 => {}
+        1 => what.push("1 skill".to_owned()),
+        _ => what.push(format!("{skills} skills")),
+    }
+    log(session, &format!("[context] {}", what.join(", ")))
+}
+
 /// A call and its input or output; one of a sub-agent says whose it is.
 fn log_json(
     session: &str,

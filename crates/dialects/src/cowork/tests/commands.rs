@@ -37,6 +37,7 @@ fn a_user_message_starts_a_turn() {
         stub.call(),
         &Call::StartTurn(StartTurn {
             changes: Box::default(),
+            listen: None,
             images: Vec::new(),
             thread: card().id,
             text: "/hello".to_owned(),
@@ -47,7 +48,11 @@ fn a_user_message_starts_a_turn() {
         })
     );
     let turn = TurnId::new("t1");
-    stub.reply(Ok(Reply::Turn(StartedTurn { turn, again: false })));
+    stub.reply(Ok(Reply::Turn(StartedTurn {
+        turn,
+        again: false,
+        joined: None,
+    })));
     assert!(stub.sent.is_empty(), "events tell the turn");
 }
 
@@ -55,7 +60,11 @@ fn a_user_message_starts_a_turn() {
 fn a_message_sent_again_is_echoed_to_who_sent_it() {
     let mut stub = said(json!({ "type": "user_message", "text": "hi", "clientMessageId": "m1" }));
     let turn = TurnId::new("t1");
-    stub.reply(Ok(Reply::Turn(StartedTurn { turn, again: true })));
+    stub.reply(Ok(Reply::Turn(StartedTurn {
+        turn,
+        again: true,
+        joined: None,
+    })));
     assert_eq!(
         stub.take(),
         [json!({

@@ -6,7 +6,7 @@
 //! to its default model (Server -> Client Events: config_updated).
 
 use vocabulary::{
-    AuthMethod, Call, Catalog, Challenge, Changes, ModelRef, Secret, SignInCall, SignedIn,
+    AuthMethod, Call, Catalog, Challenge, Changes, NamedModel, Secret, SignInCall, SignedIn,
 };
 
 use super::super::sign_in::FLOW_RUNNING;
@@ -23,7 +23,6 @@ pub struct Connecting {
     key: Option<Secret>,
     /// Of the catalog, once it is known.
     method: String,
-    default_model: String,
 }
 
 impl Session {
@@ -42,7 +41,6 @@ impl Session {
             provider,
             key: key.filter(|key| !key.is_blank()),
             method: String::new(),
-            default_model: String::new(),
         });
         calls.make(out, Wanted::ConnectCatalog, Call::GetCatalog);
     }
@@ -102,10 +100,7 @@ impl Session {
             return;
         }
         let changes = Changes {
-            model: Some(ModelRef {
-                provider: provider.clone(),
-                model: connecting.default_model.clone(),
-            }),
+            named_model: Some(NamedModel::DefaultOf(provider.clone())),
             ..Changes::default()
         };
         let thread = self.card.id;
@@ -145,7 +140,6 @@ impl Connecting {
         let provider = self.provider.clone();
         let entry = catalog.providers.iter().find(|each| each.id == provider);
         let entry = entry.ok_or_else(|| format!("this server has no provider {provider}"))?;
-        self.default_model = entry.default_model.clone();
         let with_key = entry.auth_methods.iter().find_map(|method| match method {
             AuthMethod::ApiKey { id, .. } => Some(id),
             AuthMethod::OAuth { .. } => None,

@@ -153,6 +153,7 @@ impl Session {
         };
         let turn = StartTurn {
             changes: Box::default(),
+            listen: None,
             images: Vec::new(),
             thread: self.card.id,
             text,

@@ -26,7 +26,11 @@ fn a_turn_has_the_id_its_client_gave() {
     assert_eq!(start.text, "Go");
     assert_eq!(start.client_turn_id.as_deref(), Some("mine"));
     let turn = TurnId::new("mine");
-    stub.reply(Ok(Reply::Turn(StartedTurn { turn, again: false })));
+    stub.reply(Ok(Reply::Turn(StartedTurn {
+        turn,
+        again: false,
+        joined: None,
+    })));
     assert!(stub.take().is_empty(), "events tell of a turn");
 }
 

@@ -23,7 +23,11 @@ fn a_turn_is_answered_and_then_told() {
     };
     assert_eq!(turn.client_turn_id.as_deref(), Some("t1"));
     let turn = TurnId::new("t1");
-    stub.reply(Ok(Reply::Turn(StartedTurn { turn, again: false })));
+    stub.reply(Ok(Reply::Turn(StartedTurn {
+        turn,
+        again: false,
+        joined: None,
+    })));
     let result = json!({ "turn": { "id": "t1", "status": "InProgress" } });
     assert_eq!(stub.take()[0]["result"], result);
     stub.tell(Fact::Thread(ThreadFact::StatusChanged {
