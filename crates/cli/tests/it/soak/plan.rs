@@ -93,7 +93,7 @@ impl Plan {
             73..=75 => Move::Do(Deed::Resume),
             76 => Move::Do(Deed::Throwaway),
             77 => Move::Do(Deed::Close),
-            78 if self.resets => Move::Do(Deed::Reset),
+            78 | 92..=95 if self.resets => Move::Do(Deed::Reset),
             79..=82 => Move::SayAndGo(Deed::Say(self.words(second))),
             83..=87 => Move::Leave {
                 polite: second % 2 == 0,
