@@ -38,7 +38,7 @@ mod turn;
 pub use agents::{Abilities, Agent, AgentMemory, Agents};
 pub use grants::Grants;
 pub use session::outbox::{Delivered, Ended, Held, Listener, Slot};
-pub use session::state::{ThreadState, fold};
+pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
 pub use turn::{SessionGone, Start, Turn, TurnEnd};

@@ -16,6 +16,7 @@ mod schemas;
 mod soak;
 mod sockets;
 mod together;
+mod turn_pages;
 mod two_processes;
 
 use std::path::Path;

@@ -39,6 +39,8 @@ pub enum Wanted {
     FileAtIteration(Asked),
     /// Some notices were missed.
     Reload,
+    /// A joined session was reset.
+    Snapshot,
 }
 
 #[derive(Debug)]
@@ -68,6 +70,13 @@ impl Calls {
         let wanted = Wanted::Join(join);
         let waiting = Waiting { request_id, wanted };
         self.attach(out, waiting, thread, from, RECENT_MESSAGES_MAX);
+    }
+
+    /// The state of a session that is joined already, to be told to it again.
+    pub fn snapshot(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
+        let recent = RECENT_MESSAGES_MAX;
+        let call = Call::ReadThread { thread, recent };
+        self.request(out, None, Wanted::Snapshot, call);
     }
 
     /// Joins that are still under way end as soon as they begin.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 use vocabulary::{
-    Image, Item, ItemId, ReasoningKind, StreamTag, Subject, ThreadCard, ToolCall, ToolOutcome,
-    ToolOutput, TurnId, TurnOutcome, UserInput,
+    Image, IndexedTurn, Item, ItemId, ReasoningKind, StreamTag, Subject, ThreadCard, ToolCall,
+    ToolOutcome, ToolOutput, TurnId, TurnOutcome, UserInput,
 };
 
 use super::wire::item::{
@@ -36,6 +36,13 @@ pub fn ended<'a>(turn: &'a TurnId, outcome: &'a TurnOutcome) -> Turn<'a> {
         id: Cow::Borrowed(turn.as_str()),
         status,
         error,
+    }
+}
+
+pub fn indexed(turn: &IndexedTurn) -> Turn<'_> {
+    match &turn.ended {
+        Some(end) => ended(&turn.turn, &end.outcome),
+        None => running(&turn.turn),
     }
 }
 

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use store::{EntryRow, LoadedThread, StoredEvent};
 use vocabulary::{
-    AskFact, CallRef, Event, Fact, Grant, ItemFact, ItemId, OpenAsk, PlanStep, Refusal, Seq,
-    Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent, ToolFact, TurnFact,
-    TurnId, TurnOutcome, Usage, UserInput, Why,
+    AskFact, CallRef, EndedTurn, Event, Fact, Grant, IndexedTurn, ItemFact, ItemId, OpenAsk,
+    PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent,
+    ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
 };
 
 use crate::codec;
@@ -32,6 +32,9 @@ pub struct ThreadState {
     /// Where the log was when that happened: what stands before is told to nobody.
     #[serde(default)]
     pub reset_at: Seq,
+    /// How many turns the index has. Nothing: an older version wrote this and had no index.
+    #[serde(default)]
+    pub turn_count: Option<u64>,
     /// What was spent so far, on everything.
     #[serde(default)]
     pub usage: Usage,
@@ -48,6 +51,9 @@ pub struct ThreadState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnState {
     pub turn: TurnId,
+    /// Its number among the thread's turns.
+    #[serde(default)]
+    pub number: u64,
     pub started_at: Timestamp,
     pub started_seq: Seq,
     /// Where it starts in the transcript.
@@ -64,6 +70,27 @@ pub struct TurnState {
     #[serde(default)]
     pub parts: u32,
     pub usage: Option<Usage>,
+}
+
+impl TurnState {
+    /// Its row in the index, as long as it runs.
+    fn indexed(&self) -> IndexedTurn {
+        IndexedTurn {
+            number: self.number,
+            turn: self.turn.clone(),
+            first_seq: self.started_seq,
+            first_ordinal: self.ordinal,
+            started_at: self.started_at,
+            ended: None,
+        }
+    }
+}
+
+/// The rows that an event makes beside the state.
+#[derive(Default)]
+pub struct Projected {
+    pub entry: Option<EntryRow>,
+    pub turn: Option<IndexedTurn>,
 }
 
 /// A planned call: where the log has it, and how far it came.
@@ -96,6 +123,7 @@ impl ThreadState {
             next_ordinal: 0,
             history_from: 0,
             reset_at: Seq::ZERO,
+            turn_count: Some(0),
             usage: Usage::default(),
             context_tokens: 0,
             compacted: None,
@@ -111,10 +139,18 @@ impl ThreadState {
         })
     }
 
-    /// Takes one event in; gives its transcript entry where it makes one.
+    /// Takes one event in; gives the rows that it makes.
     /// Ephemeral events change nothing: the fold of the log alone gives the state.
-    pub fn apply(&mut self, event: &Event) -> Option<EntryRow> {
+    pub fn apply(&mut self, event: &Event) -> Projected {
         let at = event.at;
+        // Once it has ended, the state knows it no more.
+        let ending = match &event.fact {
+            Fact::Turn(TurnFact::Finished { outcome, .. }) => {
+                self.turn.as_ref().map(|turn| (turn.indexed(), outcome))
+            }
+            // tidy: wildcard, because only this ends a turn.
+            _ => None,
+        };
         match &event.fact {
             Fact::Thread(what) => self.apply_thread(event.seq, at, what),
             Fact::Turn(what) => self.apply_turn(event.seq, at, what),
@@ -123,7 +159,23 @@ impl ThreadState {
             Fact::Ask { tag, what } => self.apply_ask(event.seq, at, tag, what),
             Fact::Item { .. } | Fact::Files(_) | Fact::Note(_) => {}
         }
-        self.enter(event)
+        let entry = self.enter(event);
+        let turn = match (&event.fact, entry, ending) {
+            (Fact::Turn(TurnFact::Started { .. }), ..) => {
+                self.turn.as_ref().map(TurnState::indexed)
+            }
+            (_, Some(entry), Some((turn, outcome))) => Some(IndexedTurn {
+                ended: Some(EndedTurn {
+                    last_seq: event.seq,
+                    last_ordinal: entry.ordinal,
+                    at,
+                    outcome: outcome.clone(),
+                }),
+                ..turn
+            }),
+            (..) => None,
+        };
+        Projected { entry, turn }
     }
 
     fn apply_thread(&mut self, seq: Seq, at: Timestamp, what: &ThreadFact) {
@@ -298,8 +350,11 @@ impl ThreadState {
                 .take(PREVIEW_CHARS_MAX)
                 .collect();
         }
+        let number = self.turn_count.unwrap_or_default() + 1;
+        self.turn_count = Some(number);
         self.turn = Some(TurnState {
             turn: turn.clone(),
+            number,
             started_at: at,
             started_seq: seq,
             ordinal: self.next_ordinal,
@@ -383,8 +438,16 @@ impl ThreadState {
     }
 }
 
-/// The state that a whole log folds to, and the entries it makes: what the rows must say.
-pub fn fold(log: &[StoredEvent]) -> Result<(ThreadState, Vec<EntryRow>), Refusal> {
+/// What the rows of a log must say.
+pub struct Folded {
+    pub state: ThreadState,
+    pub entries: Vec<EntryRow>,
+    /// In order of their numbers.
+    pub turns: Vec<IndexedTurn>,
+}
+
+/// The state that a whole log folds to, the entries and the turns it makes.
+pub fn fold(log: &[StoredEvent]) -> Result<Folded, Refusal> {
     let mut events = log.iter().map(codec::decode);
     let first = events.next().transpose()?;
     let Some(Fact::Thread(ThreadFact::Created { thread })) = first.map(|event| event.fact) else {
@@ -394,10 +457,17 @@ pub fn fold(log: &[StoredEvent]) -> Result<(ThreadState, Vec<EntryRow>), Refusal
         ));
     };
     let (mut state, mut entries) = (ThreadState::new(*thread), Vec::new());
+    let mut turns = std::collections::BTreeMap::new();
     for event in events {
-        entries.extend(state.apply(&event?));
+        let Projected { entry, turn } = state.apply(&event?);
+        entries.extend(entry);
+        turns.extend(turn.map(|turn| (turn.number, turn)));
     }
-    Ok((state, entries))
+    Ok(Folded {
+        state,
+        entries,
+        turns: turns.into_values().collect(),
+    })
 }
 
 /// Whether a fact changes the thread's row in the list. Counts alone do not: the row follows at

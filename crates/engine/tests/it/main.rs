@@ -21,4 +21,5 @@ mod sub_agents;
 mod summaries;
 mod titling;
 mod toys;
+mod turn_index;
 mod turns;

@@ -4,7 +4,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use vocabulary::{Seq, TenantId, Thread, ThreadId};
 
 use super::leases::{Owner, check_fence};
-use super::{queries, signed};
+use super::{queries, signed, turns};
 use crate::check::LogHead;
 use crate::{Batch, Draft, Lease, Receipt, Result, StoreError};
 
@@ -33,6 +33,7 @@ pub(super) fn append(
     };
     insert_events(db, number, batch)?;
     insert_entries(db, number, batch)?;
+    turns::write(db, number, batch)?;
     for receipt in &batch.receipts {
         insert_receipt(db, number, receipt)?;
     }
