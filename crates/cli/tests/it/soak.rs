@@ -42,8 +42,6 @@ pub struct Options {
     patience: Duration,
     /// Frames are lost on the client's side: the test of the test.
     drop_one_in: Option<usize>,
-    /// Whether conversations are reset, too. Off: what is gone is not gone in every dialect yet.
-    resets: bool,
 }
 
 impl Options {
@@ -56,7 +54,6 @@ impl Options {
             clients: 1,
             patience: Duration::from_secs(30),
             drop_one_in: None,
-            resets: false,
         }
     }
 }
@@ -114,7 +111,6 @@ fn wanted(mut options: Options) -> Options {
     }
     options.clients = count("DRAGOMAN_SOAK_CLIENTS").unwrap_or(options.clients);
     options.drop_one_in = count("DRAGOMAN_SOAK_DROP");
-    options.resets = number("DRAGOMAN_SOAK_RESETS").is_some();
     options
 }
 

@@ -33,17 +33,15 @@ pub struct Plan {
     name: String,
     number: usize,
     seat: usize,
-    resets: bool,
 }
 
 impl Plan {
-    pub fn new(seed: u64, name: &str, seat: usize, resets: bool) -> Self {
+    pub fn new(seed: u64, name: &str, seat: usize) -> Self {
         Self {
             chance: Chance::new(seed),
             name: name.to_owned(),
             number: 0,
             seat,
-            resets,
         }
     }
 
@@ -93,7 +91,7 @@ impl Plan {
             73..=75 => Move::Do(Deed::Resume),
             76 => Move::Do(Deed::Throwaway),
             77 => Move::Do(Deed::Close),
-            78 | 92..=95 if self.resets => Move::Do(Deed::Reset),
+            78 => Move::Do(Deed::Reset),
             79..=82 => Move::SayAndGo(Deed::Say(self.words(second))),
             83..=87 => Move::Leave {
                 polite: second % 2 == 0,

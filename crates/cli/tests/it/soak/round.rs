@@ -148,7 +148,7 @@ impl<'a> Round<'a> {
         let count = self.seats.len();
         let name = format!("{}.{thread}.{count}", self.number);
         let seed = self.options.seed ^ ((self.number * 100 + count) as u64).wrapping_mul(7_919);
-        let mut plan = Plan::new(seed, &name, count, self.options.resets);
+        let mut plan = Plan::new(seed, &name, count);
         let late = match id {
             Some(_) => plan.lateness(),
             None => Duration::ZERO,
