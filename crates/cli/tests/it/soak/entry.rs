@@ -92,7 +92,12 @@ pub struct TurnSeen {
 /// What was said to a running turn begins like this.
 pub const STEERS: [&str; 2] = ["echo steer ", "echo more "];
 
-/// The entries as lines. What is said while a message grows has its place before it or behind it, by dialect: where
+/// The entries as lines, in their order.
+pub fn lines_in_order<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
+    entries.into_iter().map(Entry::to_string).collect()
+}
+
+/// The entries as lines, for views that differ in one thing. What is said while a message grows has its place before it or behind it, by dialect: where
 /// the two touch, it is put before.
 pub fn lines<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
     let mut ordered: Vec<&Entry> = Vec::new();

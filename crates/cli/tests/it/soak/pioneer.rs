@@ -153,7 +153,13 @@ impl Pioneer {
 
     fn told(&mut self, desk: &mut Desk, method: &str, params: &Value) {
         match method {
-            "thread/started" | "thread/updated" => self.thread(desk, &params["thread"]),
+            "thread/started" | "thread/updated" => {
+                self.thread(desk, &params["thread"]);
+                // All that says that a conversation begins anew.
+                if params["thread"]["preview"] == "" {
+                    self.items.clear();
+                }
+            }
             "turn/started" => desk.turn = params["turn"]["id"].as_str().map(str::to_owned),
             "turn/completed" | "turn/failed" => desk.turn = None,
             "item/started" => {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::soak::entry::{Entry, ToolCall, lines, list, text, tool_kind};
+use crate::soak::entry::{Entry, ToolCall, lines_in_order, list, text, tool_kind};
 
 #[derive(Clone, Debug)]
 pub struct Turn {
@@ -70,7 +70,7 @@ pub fn told_lines(turns: &[Turn]) -> Vec<String> {
     let mut told = Vec::new();
     for turn in turns {
         told.push(format!("turn {} {}", turn.id, turn.status));
-        told.extend(lines(&entries(turn)));
+        told.extend(lines_in_order(&entries(turn)));
     }
     told
 }
