@@ -8,6 +8,7 @@ use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use vocabulary::Caller;
 
 use crate::accept::Arrival;
 use crate::access::Denied;
@@ -62,14 +63,19 @@ pub fn log_refusal(site: &Site, arrival: &Arrival, status: StatusCode, reason: &
 pub async fn check(
     State(site): State<Arc<Site>>,
     Extension(arrival): Extension<Arrival>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let page = request.headers().get(header::ORIGIN).cloned();
     let mut response = match check_names(&site, &arrival, &request) {
         Ok(()) => {
             let mut response = match check_sender(&site, &arrival, &request) {
-                Ok(()) => next.run(request).await,
+                Ok(caller) => {
+                    if let Some(caller) = caller {
+                        request.extensions_mut().insert(caller);
+                    }
+                    next.run(request).await
+                }
                 Err(refusal) => *refusal,
             };
             // The page is one that may read the answer, a refusal too.
@@ -156,8 +162,8 @@ fn check_page(site: &Site, text: &str, host: &Authority<'_>) -> Checked<()> {
     Err(refuse((StatusCode::FORBIDDEN, message)))
 }
 
-/// Whether whoever sends a request may.
-fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()> {
+/// Who sends a request, if they may; nobody, where everybody may.
+fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<Option<Caller>> {
     let uri = request.uri();
     let too_long = |query: &str| query.len() > QUERY_BYTES_MAX;
     if uri.query().is_some_and(too_long) {
@@ -166,7 +172,7 @@ fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()
     }
     // A browser's question whether it may ask carries no secret, by its rules.
     if request.method() == Method::OPTIONS || OPEN_PAGES.contains(&uri.path()) {
-        return Ok(());
+        return Ok(None);
     }
     let query = Query::<Vec<(String, String)>>::try_from_uri(uri);
     let query = query.map(|Query(pairs)| pairs).unwrap_or_default();
@@ -174,7 +180,7 @@ fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()
     let admitted = site
         .access
         .admit(arrival.peer, request.headers(), &query, now);
-    admitted.map_err(|denied| {
+    let caller = admitted.map_err(|denied| {
         let answer = denial(site, arrival, &denied, now);
         match denied {
             Denied::NoToken => refuse_for("no token", answer),
@@ -183,7 +189,7 @@ fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()
         }
     })?;
     arrival.seat.identify();
-    Ok(())
+    Ok(Some(caller))
 }
 
 /// Says no, and how it could be yes.

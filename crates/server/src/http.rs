@@ -85,8 +85,9 @@ type Routes = Router<Arc<Site>>;
 
 fn with_dialect(mut routes: Routes, tongue: &'static Tongue, paths: &[&str]) -> Routes {
     for path in paths {
-        let enter =
-            get(move |site, arrival, query, socket| upgrade(tongue, site, arrival, query, socket));
+        let enter = get(move |site, arrival, caller, query, socket| {
+            upgrade(tongue, site, arrival, caller, query, socket)
+        });
         routes = routes.route(path, enter);
     }
     routes
@@ -144,10 +145,10 @@ async fn health(State(site): State<Arc<Site>>, port: u16) -> Response {
 
 /// A ticket costs the token itself: a ticket for a ticket would live for ever.
 async fn ticket(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
-    if !site.access.holds_token(&headers) {
+    let Some(holder) = site.access.token_holder(&headers) else {
         return gate::no_token();
-    }
-    match site.access.tickets.issue(Instant::now()) {
+    };
+    match site.access.tickets.issue(holder, Instant::now()) {
         Some(ticket) => spelled(&json!({
             "ticket": ticket,
             "expiresInMs": TICKET_LIFE.as_millis() as u64,
@@ -213,6 +214,7 @@ async fn upgrade(
     tongue: &'static Tongue,
     State(site): State<Arc<Site>>,
     Extension(arrival): Extension<Arrival>,
+    Extension(caller): Extension<Caller>,
     Query(query): Pairs,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
@@ -252,7 +254,7 @@ async fn upgrade(
             let (tracked, stop) = (site.connections.clone(), site.stop.clone());
             let caller = Caller {
                 via: Some(tongue.name),
-                ..Caller::local()
+                ..caller
             };
             let number = site.connected.fetch_add(1, Ordering::Relaxed) + 1;
             let span = info_span!("connection", number, dialect = tongue.name);

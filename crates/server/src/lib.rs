@@ -13,6 +13,7 @@ mod gate;
 mod guesses;
 pub mod home;
 mod http;
+mod identity;
 pub mod limits;
 mod log_limiter;
 pub mod origin;
