@@ -107,7 +107,7 @@ impl<D: Dialect> Connection<D> {
         let mut out = Vec::new();
         let cx = Cx {
             now: self.now,
-            caller: &self.caller,
+            caller: Some(&self.caller),
         };
         speak(&mut self.dialect, &cx, &mut out);
         for action in out {
@@ -117,6 +117,7 @@ impl<D: Dialect> Connection<D> {
                 Action::Send(_)
                 | Action::Shared
                 | Action::Unlisten(_)
+                | Action::Authenticate { .. }
                 | Action::Watch
                 | Action::WakeAt(_)
                 | Action::Close(_) => {}

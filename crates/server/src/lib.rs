@@ -9,6 +9,7 @@ pub mod assembly;
 mod connection;
 pub mod database;
 mod descriptors;
+mod door;
 mod gate;
 mod guesses;
 pub mod home;

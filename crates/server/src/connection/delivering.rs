@@ -67,7 +67,7 @@ impl Connection {
             };
             let cx = Cx {
                 now,
-                caller: &self.caller,
+                caller: self.door.caller.as_ref(),
             };
             self.dialect
                 .told(&cx, &mut out, Delivery { card: &card, what });
