@@ -156,8 +156,11 @@ impl House {
     }
 
     pub async fn call(&self, call: Call) -> Result<Reply, Refusal> {
-        let caller = Caller::local();
-        let answered = self.engine.call(&caller, call);
+        self.call_as(&Caller::local(), call).await
+    }
+
+    pub async fn call_as(&self, caller: &Caller, call: Call) -> Result<Reply, Refusal> {
+        let answered = self.engine.call(caller, call);
         let answered = tokio::time::timeout(self.patience, answered)
             .await
             .expect("an answer in time");

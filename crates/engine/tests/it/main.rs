@@ -18,6 +18,7 @@ mod recall;
 mod steering;
 mod sub_agents;
 mod summaries;
+mod tenants;
 mod titling;
 mod toys;
 mod turns;
