@@ -42,7 +42,9 @@ pub fn converse(dialect: impl Dialect, input: &[u8]) {
     for line in String::from_utf8_lossy(input).lines() {
         connection.line(line);
     }
-    let last = Notice::ShuttingDown { reason: "restart" };
+    let last = Notice::ShuttingDown {
+        reason: "restart".into(),
+    };
     connection.go(|dialect, cx, out| dialect.noticed(cx, out, &last));
     connection.go(|dialect, cx, out| dialect.gone(cx, out));
 }

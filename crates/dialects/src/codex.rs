@@ -217,7 +217,7 @@ impl Dialect for Codex {
                 );
             }
             Notice::ShuttingDown { reason } => {
-                let reason = Reason::new(Reason::GOING_AWAY, *reason);
+                let reason = Reason::new(Reason::GOING_AWAY, reason.as_ref());
                 out.push(Action::Close(reason));
             }
             Notice::ThreadChanged { .. }

@@ -251,7 +251,10 @@ impl Dialect for Diminuendo {
             Notice::ShuttingDown { reason } => {
                 let ts = cx.now.millis();
                 send(out, &ServerEvent::ServerShutdown { reason, ts });
-                out.push(Action::Close(Reason::new(Reason::GOING_AWAY, *reason)));
+                out.push(Action::Close(Reason::new(
+                    Reason::GOING_AWAY,
+                    reason.as_ref(),
+                )));
             }
         }
     }

@@ -279,7 +279,7 @@ impl Dialect for Pioneer {
                 }
             }
             Notice::ShuttingDown { reason } => {
-                self.close(out, Reason::new(Reason::GOING_AWAY, *reason));
+                self.close(out, Reason::new(Reason::GOING_AWAY, reason.as_ref()));
             }
         }
     }

@@ -51,10 +51,7 @@ pub fn given(
         (given, _) => given,
     };
     let (scope, key) = longest.zip(approval.key.clone())?;
-    let by = Some(Person {
-        member: by.member.clone(),
-        via: by.via.map(str::to_owned),
-    });
+    let by = Some(Person::from(by));
     Some(named(Grant {
         id: String::new(),
         what: words(&approval.command),

@@ -442,7 +442,7 @@ pub(crate) fn storage(error: StoreError) -> Refusal {
         StoreError::Held { .. } | StoreError::Fenced => Why::OwnedElsewhere,
         StoreError::UnknownThread => Why::UnknownThread,
         StoreError::Taken => Why::Conflict,
-        StoreError::BadCursor => Why::Invalid { field: "cursor" },
+        StoreError::BadCursor => Why::invalid("cursor"),
         StoreError::OutOfStep { .. }
         | StoreError::Outdated { .. }
         | StoreError::Foreign(_)

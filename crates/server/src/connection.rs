@@ -152,7 +152,9 @@ impl Connection {
                 () = tokio::time::sleep(wake_in) => Box::pin(self.woke()).await,
                 () = stop.cancelled(), if !stopping => {
                     stopping = true;
-                    let notice = Notice::ShuttingDown { reason: "restart" };
+                    let notice = Notice::ShuttingDown {
+                        reason: "restart".into(),
+                    };
                     Box::pin(self.noticed(&notice)).await
                 }
                 () = shut(&mut self.shut), if self.shut.is_some() => {

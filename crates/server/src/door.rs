@@ -30,7 +30,7 @@ impl Door {
     /// From now on the socket is theirs.
     pub fn enter(&mut self, caller: Caller) {
         self.caller = Some(Caller {
-            via: Some(self.via),
+            via: Some(self.via.into()),
             ..caller
         });
         self.arrival.seat.identify();

@@ -1,7 +1,10 @@
 //! Calls: what a client can want of the engine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope, Image,
@@ -9,13 +12,13 @@ use crate::{
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     pub tenant: TenantId,
     pub member: String,
     pub role: Role,
     /// The dialect they speak, where it is known.
-    pub via: Option<&'static str>,
+    pub via: Option<Cow<'static, str>>,
 }
 
 impl Caller {
@@ -30,7 +33,7 @@ impl Caller {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     Owner,
     Admin,
@@ -40,10 +43,10 @@ pub enum Role {
 }
 
 /// Which family of clients listens. The engine only compares them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Audience(pub u8);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
@@ -141,7 +144,7 @@ pub enum Call {
     },
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadQuery {
     pub archived: bool,
     pub workspace: Option<WorkspaceId>,
@@ -151,7 +154,7 @@ pub struct ThreadQuery {
     pub cursor: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewThread {
     /// The same id again names the same thread.
     pub client_id: Option<String>,
@@ -169,7 +172,7 @@ pub struct NewThread {
 }
 
 /// A patch of what an owner may set: absent fields stay as they are.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Changes {
     pub title: Option<String>,
     pub archived: Option<bool>,
@@ -209,7 +212,7 @@ impl Changes {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartTurn {
     pub thread: ThreadId,
     pub text: String,
@@ -224,7 +227,7 @@ pub struct StartTurn {
     pub changes: Box<Changes>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteerTurn {
     pub thread: ThreadId,
     /// The turn that the client believes to be running.
@@ -297,7 +300,7 @@ impl From<&Caller> for crate::Person {
     fn from(caller: &Caller) -> Self {
         Self {
             member: caller.member.clone(),
-            via: caller.via.map(str::to_owned),
+            via: caller.via.clone().map(Cow::into_owned),
         }
     }
 }

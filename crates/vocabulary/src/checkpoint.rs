@@ -91,7 +91,7 @@ pub enum CheckpointNews {
 }
 
 /// What a client can want of a thread's checkpoints.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CheckpointCall {
     Get,
     Take,
@@ -125,7 +125,7 @@ pub enum CheckpointCall {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CheckpointReply {
     State(Checkpoints),
     Preview(Vec<Touched>),
@@ -139,14 +139,14 @@ pub enum CheckpointReply {
 }
 
 /// A file that a restore would touch, or must leave alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
     /// Relative to the workspace.
     pub path: String,
     pub how: Touch,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Touch {
     Create,
     Replace,

@@ -1,8 +1,12 @@
 //! Notices: unnumbered hints that a list changed.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
 use crate::{Thread, ThreadId, Workspace, WorkspaceChange, WorkspaceId};
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Notice {
     ThreadAdded {
         revision: u64,
@@ -32,6 +36,6 @@ pub enum Notice {
     },
     /// The server is about to go; the last thing a connection hears.
     ShuttingDown {
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
 }

@@ -1,11 +1,13 @@
 //! Replies: what a call gets when it is not refused.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Catalog, Challenge, CheckpointReply, Event, Grant, ItemId, LibraryReply, McpSnapshot,
     ProviderStatus, SignedIn, Thread, ThreadCard, ThreadView, TurnId,
 };
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     Done,
     Thread(Box<Thread>),
@@ -56,7 +58,7 @@ pub enum Reply {
 }
 
 /// One entry of the transcript, with the message it belongs to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its place in the transcript.
     pub ordinal: u64,

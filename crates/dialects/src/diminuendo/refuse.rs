@@ -18,7 +18,7 @@ fn code(why: &Why) -> (ErrorCode, Option<i64>) {
         Why::UnknownThread => (ErrorCode::SessionNotFound, None),
         Why::UnknownAsk | Why::AlreadyAnswered => (ErrorCode::RequestAlreadyResolved, None),
         Why::UnknownFile => (ErrorCode::FileNotFound, None),
-        Why::Invalid { field: "after" } => (ErrorCode::InvalidCursor, None),
+        Why::Invalid { field } if field == "after" => (ErrorCode::InvalidCursor, None),
         Why::Invalid { .. } | Why::BlankAnswer | Why::UnknownCheckpoint => {
             (ErrorCode::InvalidRequest, None)
         }

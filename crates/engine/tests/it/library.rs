@@ -168,7 +168,7 @@ async fn an_unknown_workspace_is_refused() {
     };
     let refusal = house.workspace(select).await.expect_err("a refusal");
     let field = "workspace_id";
-    assert_eq!(refusal.why, Why::Invalid { field });
+    assert_eq!(refusal.why, Why::invalid(field));
     assert_eq!(refusal.message, "workspace `nowhere` does not exist");
 }
 
@@ -302,7 +302,7 @@ async fn a_thread_of_another_workspace_is_not_moved() {
     let refusal = house.call(Call::Library(place)).await;
     let field = "workspace_id";
     let why = refusal.expect_err("a refusal").why;
-    assert_eq!(why, Why::Invalid { field });
+    assert_eq!(why, Why::invalid(field));
 }
 
 #[tokio::test]

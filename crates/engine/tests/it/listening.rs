@@ -125,7 +125,7 @@ async fn a_cursor_past_the_head_is_refused() {
     let from = ListenFrom::After(Seq(1_000_000_000));
     let listening = house.engine.listen(&caller, thread, wish(from)).await;
     let refusal = listening.err().expect("a refusal");
-    assert_eq!(refusal.why, Why::Invalid { field: "after" });
+    assert_eq!(refusal.why, Why::invalid("after"));
 }
 
 #[tokio::test]

@@ -35,7 +35,9 @@ fn a_server_that_stops_says_goodbye() {
     let mut stub = Stub::connected();
     stub.notice(&Notice::Reload { revision: 1 });
     assert_eq!(stub.closed, None);
-    stub.notice(&Notice::ShuttingDown { reason: "restart" });
+    stub.notice(&Notice::ShuttingDown {
+        reason: "restart".into(),
+    });
     assert_eq!(stub.closed, Some(Reason::new(1001, "restart")));
 }
 

@@ -98,7 +98,9 @@ fn a_stranger_can_do_nothing_but_say_who_it_is() {
 #[test]
 fn a_server_that_stops_says_so_last() {
     let mut stub = Stub::connected();
-    stub.notice(&Notice::ShuttingDown { reason: "restart" });
+    stub.notice(&Notice::ShuttingDown {
+        reason: "restart".into(),
+    });
     assert_eq!(
         stub.take(),
         [json!({"type": "server_shutdown", "reason": "restart", "ts": NOW.millis()})]
