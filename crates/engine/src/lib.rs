@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use providers::Models;
 use secrecy::SecretString;
@@ -22,6 +22,7 @@ use vocabulary::{
 mod access;
 mod agents;
 mod ask_numbers;
+mod clock;
 mod codec;
 mod grants;
 mod library;
@@ -35,6 +36,7 @@ mod titles;
 mod trust;
 mod turn;
 
+pub use clock::{Clock, SystemClock};
 pub use grants::Grants;
 pub use session::outbox::{Delivered, Ended, Held, Listener, Slot};
 pub use session::state::{ThreadState, fold};
@@ -83,6 +85,8 @@ pub struct Config {
     pub checkpoints: CheckpointSetting,
     /// How many numbered parts a fact makes for clients that count them within a turn.
     pub parts: fn(&vocabulary::Fact) -> u32,
+    /// Where time and new ids come from.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Config {
@@ -105,6 +109,7 @@ impl Config {
             budgets: Budgets::default(),
             checkpoints: CheckpointSetting::default(),
             parts: |_| 0,
+            clock: Arc::new(SystemClock),
         }
     }
 }
@@ -165,13 +170,6 @@ pub struct Watcher {
     shared: Arc<Shared>,
 }
 
-pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Timestamp(since.as_millis() as i64)
-}
-
 impl Engine {
     pub fn new(config: Config, store: SharedStore, models: Arc<Models>, tools: Toolbox) -> Self {
         let (keys, searxng) = (Arc::clone(&models), config.searxng_url.clone());
@@ -180,11 +178,13 @@ impl Engine {
             tools::web::Key::Searxng => searxng.clone().map(SecretString::from),
         };
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
+        let clock = Arc::clone(&config.clock);
+        let started_at = clock.now();
         let scanners = WorkspaceScanners::new(snapshots::SnapshotSettings {
             home: config.home.clone(),
             workspace_data: tools::folders::OWN.into(),
             checkpoints: config.checkpoints,
-            clock: Arc::new(now),
+            clock: Arc::new(move || clock.now()),
         });
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
@@ -201,7 +201,7 @@ impl Engine {
             notices: broadcast::channel(NOTICES_MAX).0,
             // Grows over restarts without a write: no process changes a list a thousand times
             // per millisecond.
-            revision: AtomicU64::new(now().0.unsigned_abs() * 1_000),
+            revision: AtomicU64::new(started_at.0.unsigned_abs() * 1_000),
             library: tokio::sync::Mutex::default(),
             stopping: AtomicBool::new(false),
         };
@@ -307,6 +307,14 @@ impl Engine {
 }
 
 impl Shared {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.config.clock.now()
+    }
+
+    pub(crate) fn new_id(&self) -> uuid::Uuid {
+        self.config.clock.new_id()
+    }
+
     /// What fences commands in; found out once, by trying, away from whoever serves others.
     pub(crate) async fn sandbox(&self) -> Arc<tools::Sandbox> {
         self.find_sandbox(true).await

@@ -16,7 +16,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use uuid::Uuid;
 use vocabulary::{
     Approvals, Call, Caller, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal, Reply, Seq, Status,
     Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
@@ -27,7 +26,7 @@ pub use births::Births;
 
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
 use crate::session::{Mail, Outcome, Replied, storage, waking};
-use crate::{Listener, Shared, Wish, now, router};
+use crate::{Listener, Shared, Wish, router};
 
 pub async fn attach(
     shared: &Arc<Shared>,
@@ -212,10 +211,10 @@ fn newborn(
     new: NewThread,
 ) -> Thread {
     let config = &shared.config;
-    let (at, changes) = (now(), new.changes);
+    let (at, changes) = (shared.now(), new.changes);
     Thread {
         card: ThreadCard {
-            id: ThreadId(Uuid::now_v7()),
+            id: ThreadId(shared.new_id()),
             tenant: caller.tenant.clone(),
             workspace: new
                 .workspace

@@ -13,10 +13,10 @@ use vocabulary::{
     ThreadCard, ThreadFact, Why,
 };
 
+use crate::Shared;
 use crate::limits::{SLEEP_AFTER, TURN_FACTS_PER_ROUND};
 use crate::turn::context::ReadConversation;
 use crate::turn::{FromTurn, Permits};
-use crate::{Shared, now};
 
 mod asks;
 mod calls;
@@ -378,7 +378,9 @@ impl Session {
             turn.parts = self.live.next_part;
         }
         let before = self.state.thread.status;
-        let seq = self.recorder.record(&mut self.state, now(), by, fact)?;
+        let seq = self
+            .recorder
+            .record(&mut self.state, self.shared.now(), by, fact)?;
         if begins {
             self.live.began_at(seq);
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    CheckpointSetting, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish, fold,
+    CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom, Listener, SystemClock,
+    ThreadState, Wish, fold,
 };
 use providers::Models;
 use providers::catalog::ModelCatalog;
@@ -49,6 +50,7 @@ pub struct Stage {
     pub approvals: Option<Approvals>,
     pub ask_timeout: Option<Duration>,
     pub checkpoints: CheckpointSetting,
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Stage {
@@ -64,6 +66,7 @@ impl Stage {
             approvals: Some(Approvals::Ask),
             ask_timeout: None,
             checkpoints: CheckpointSetting::Off,
+            clock: Arc::new(SystemClock),
         }
     }
 
@@ -308,6 +311,7 @@ fn open(
         budgets: stage.budgets,
         checkpoints: stage.checkpoints,
         parts: |_| 1,
+        clock: Arc::clone(&stage.clock),
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());

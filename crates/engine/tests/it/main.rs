@@ -5,6 +5,7 @@ mod answers;
 mod broken;
 mod budgets;
 mod checkpoints;
+mod clocks;
 mod durability;
 mod grants;
 mod house;
