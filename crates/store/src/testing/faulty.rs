@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
-    RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
+    Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record,
+    RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
 };
 
 /// Passes everything on to the store inside, but for the faults it was told.
@@ -218,6 +218,10 @@ impl<S: Store> Store for Faulty<S> {
     ) -> Result<u64> {
         self.check()?;
         self.inner.write_records(tenant, expected, changes).await
+    }
+
+    async fn changed_elsewhere(&self) -> Result<ChangesElsewhere> {
+        self.inner.changed_elsewhere().await
     }
 
     async fn ready(&self) -> Result<()> {
