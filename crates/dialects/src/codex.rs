@@ -221,7 +221,7 @@ impl Dialect for Codex {
                 out.push(Action::Close(reason));
             }
             Notice::ThreadChanged { .. }
-            | Notice::Reload { .. }
+            | Notice::Reload
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. } => {}
         }

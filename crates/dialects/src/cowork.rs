@@ -242,7 +242,7 @@ impl Dialect for Cowork {
             | Notice::ThreadRemoved { .. }
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. }
-            | Notice::Reload { .. } => {}
+            | Notice::Reload => {}
         }
     }
 

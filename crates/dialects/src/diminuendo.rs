@@ -240,7 +240,7 @@ impl Dialect for Diminuendo {
             | Notice::TreeChanged { .. } => {}
             Notice::ThreadChanged { thread, .. } => self.session_updated(out, thread),
             Notice::ThreadRemoved { thread, .. } => self.session_deleted(out, *thread),
-            Notice::Reload { .. } => {
+            Notice::Reload => {
                 let query = ThreadQuery {
                     limit: Some(RELOADED_SESSIONS_MAX),
                     ..ThreadQuery::default()

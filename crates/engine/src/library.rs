@@ -116,7 +116,7 @@ pub(crate) async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId)
     })
 }
 
-fn status(shared: &Shared, thread: &Thread) -> Status {
+pub(crate) fn status(shared: &Shared, thread: &Thread) -> Status {
     match shared.registry.get(thread.card.id) {
         Some(handle) => *handle.status.borrow(),
         None => asleep(thread.status),

@@ -182,7 +182,7 @@ impl Dialect for Cowork1 {
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
             | Notice::ThreadRemoved { .. }
-            | Notice::Reload { .. }
+            | Notice::Reload
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. } => {}
         }

@@ -127,6 +127,11 @@ impl House {
         self.directory.path()
     }
 
+    /// Another process on the same world, at the same time.
+    pub fn neighbour(&self) -> Engine {
+        open(&self.world, &self.stage, self.directory().to_owned()).1
+    }
+
     /// The process dies without a word, and another one opens the same world.
     pub fn crash(self) -> Self {
         let stage = self.stage.clone();

@@ -193,31 +193,21 @@ fn workspace() -> Workspace {
 
 #[test]
 fn every_notice_comes_back() {
-    let revision = 3;
     let thread = || Box::new(replies::thread());
     let notices = [
-        Notice::ThreadAdded {
-            revision,
-            thread: thread(),
-        },
-        Notice::ThreadChanged {
-            revision,
-            thread: thread(),
-        },
+        Notice::ThreadAdded { thread: thread() },
+        Notice::ThreadChanged { thread: thread() },
         Notice::ThreadRemoved {
-            revision,
             thread: thread_id(),
         },
         Notice::WorkspaceChanged {
-            revision,
             what: WorkspaceChange::Created,
             workspace: Box::new(workspace()),
         },
         Notice::TreeChanged {
-            revision,
             workspace: WorkspaceId::new("w"),
         },
-        Notice::Reload { revision },
+        Notice::Reload,
         Notice::ShuttingDown {
             reason: Cow::Borrowed("restart"),
         },
@@ -228,7 +218,7 @@ fn every_notice_comes_back() {
         Notice::ThreadRemoved { .. } => 2,
         Notice::WorkspaceChanged { .. } => 3,
         Notice::TreeChanged { .. } => 4,
-        Notice::Reload { .. } => 5,
+        Notice::Reload => 5,
         Notice::ShuttingDown { .. } => 6,
     });
 }

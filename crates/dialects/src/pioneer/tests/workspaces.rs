@@ -10,7 +10,6 @@ use super::stub::Stub;
 
 fn changed(what: WorkspaceChange) -> Notice {
     Notice::WorkspaceChanged {
-        revision: 1,
         what,
         workspace: Box::new(workspace()),
     }
@@ -18,7 +17,6 @@ fn changed(what: WorkspaceChange) -> Notice {
 
 fn tree_changed(workspace: &str) -> Notice {
     Notice::TreeChanged {
-        revision: 1,
         workspace: WorkspaceId::new(workspace),
     }
 }
