@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use dialects::Hello;
 use vocabulary::{
-    Call, Catalog, ItemId, McpSnapshot, ModelRef, Refusal, Reply, Seq, Status, TenantId, Thread,
-    ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title, TurnId, Why, WorkspaceId,
+    Call, Catalog, EventPage, ItemId, McpSnapshot, MessagePage, ModelRef, Refusal, Reply, Seq,
+    StartedTurn, Status, SteeredTurn, TenantId, Thread, ThreadCard, ThreadId, ThreadPage,
+    ThreadSettings, ThreadView, Timestamp, Title, TurnId, Why, WorkspaceId,
 };
 
 /// The id that transcripts have for the first thing they name.
@@ -45,7 +46,8 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
-            tools: true,
+            mode: vocabulary::AgentMode::Code,
+            agent: None,
             max_steps: 100,
             sub_agent_model: String::new(),
             observability: true,
@@ -64,7 +66,7 @@ pub fn thread() -> Thread {
 }
 
 pub fn listening() -> Reply {
-    Reply::Listening(Box::new(ThreadView {
+    Reply::View(Box::new(ThreadView {
         thread: thread(),
         head: Seq(7),
         turn: None,
@@ -90,7 +92,7 @@ pub fn fitting(call: &Call) -> Reply {
         matches!(call, Call::ReadEvents { .. }),
         matches!(call, Call::GetCatalog),
         matches!(call, Call::GetProviderStatus { .. }),
-        matches!(call, Call::ListTools),
+        matches!(call, Call::ListTools { .. }),
         matches!(call, Call::GetMcpServers { .. }),
         matches!(call, Call::SteerTurn(_)),
         matches!(call, Call::ListGrants { .. }),
@@ -103,29 +105,28 @@ pub fn fitting(call: &Call) -> Reply {
 
 pub fn any_reply(number: u8) -> Reply {
     match number % 14 {
-        0 => Reply::Threads {
+        0 => Reply::Threads(ThreadPage {
             threads: vec![thread()],
             next: Some("more".to_owned()),
-        },
+        }),
         1 => Reply::Thread(Box::new(thread())),
-        2 => Reply::Turn {
+        2 => Reply::Turn(StartedTurn {
             turn: TurnId::new("turn"),
             again: false,
-        },
-        3 => Reply::Cancelled {
-            turn: Some(TurnId::new("turn")),
-        },
-        4 => Reply::Messages {
+            joined: None,
+        }),
+        3 => Reply::Cancelled(Some(TurnId::new("turn"))),
+        4 => Reply::Messages(MessagePage {
             entries: Vec::new(),
             total: 3,
             offset: u64::MAX,
             limit: 100,
-        },
-        5 => Reply::Events {
+        }),
+        5 => Reply::Events(EventPage {
             card: Box::new(thread().card),
             events: Vec::new(),
             more: false,
-        },
+        }),
         6 => Reply::Catalog(Box::new(Catalog {
             providers: Vec::new(),
             default: model(),
@@ -133,10 +134,10 @@ pub fn any_reply(number: u8) -> Reply {
         7 => Reply::ProviderStatus(Vec::new()),
         8 => Reply::Tools(vec![("bash".to_owned(), "runs a command".to_owned())]),
         9 => Reply::McpServers(McpSnapshot::default()),
-        10 => Reply::Steered {
+        10 => Reply::Steered(SteeredTurn {
             turn: TurnId::new("turn"),
             item: ItemId::new("item"),
-        },
+        }),
         11 => Reply::Grants(Vec::new()),
         12 => listening(),
         _ => Reply::Done,

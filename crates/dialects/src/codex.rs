@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use vocabulary::{Notice, Refusal, Reply, SignedIn, Status, Thread, ThreadId, Timestamp};
+use vocabulary::{Notice, Refusal, Reply, Status, Thread, ThreadId, Timestamp};
 
-use self::calls::{Calls, Waiting};
+use self::calls::Calls;
 use self::listening::Listening;
 use self::refuse::Wrong;
 use self::wire::notice::{ThreadNamed, ThreadStatusChanged};
@@ -169,21 +169,9 @@ impl Dialect for Codex {
         let Some(waiting) = self.calls.take(tag) else {
             return;
         };
-        match (outcome, waiting) {
-            (Ok(reply), waiting) => self.answer(out, waiting, reply),
-            (Err(refusal), Waiting::Answer(ask)) => self.answer_refused(out, ask, &refusal.why),
-            (Err(refusal), Waiting::LoginFinish(login)) => {
-                let end = SignedIn {
-                    ok: false,
-                    mode: None,
-                    message: refusal.message,
-                };
-                self.login_ended(out, login, &end);
-            }
-            (Err(refusal), Waiting::Steer(id)) => {
-                send(out, Wrong::steer(&refusal).frame(Some(&id)))
-            }
-            (Err(refusal), waiting) => self.refuse(out, &waiting, &Wrong::from(&refusal)),
+        let done = outcome.and_then(|reply| self.answer(out, &waiting, reply));
+        if let Err(refusal) = done {
+            self.refused(out, &waiting, refusal);
         }
     }
 

@@ -9,9 +9,9 @@ use vocabulary::{
     Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView, Why,
 };
 
-use self::calls::{Calls, Waiting};
+use self::calls::Calls;
 use self::session::Session;
-use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
+use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, StartAt, Tag, Variant};
 
 mod act;
 mod answer;
@@ -43,7 +43,31 @@ pub struct Cowork {
     variant: Variant,
     providers: Arc<[String]>,
     calls: Calls,
+    step: OpeningStep,
     stage: Stage,
+}
+
+/// What the one call is for that a connection waits for before it has a session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OpeningStep {
+    /// A new session.
+    Create,
+    /// To hear the new session.
+    Listen,
+    /// To hear the session that was asked for.
+    Resume,
+}
+
+/// Its tag; those of a session's calls begin behind it.
+const OPENING: Tag = Tag(0);
+
+fn opening_listen(thread: ThreadId) -> Action {
+    Action::Listen {
+        tag: OPENING,
+        thread,
+        from: StartAt::Head,
+        recent: 0,
+    }
 }
 
 enum Stage {
@@ -69,6 +93,7 @@ impl Cowork {
             variant: Variant::Cowork,
             providers: Arc::default(),
             calls: Calls::default(),
+            step: OpeningStep::Create,
             stage: Stage::Opening {
                 asked: None,
                 early: Vec::new(),
@@ -82,7 +107,8 @@ impl Cowork {
             approvals_expected: Some(Approvals::Ask),
             ..NewThread::default()
         }));
-        self.calls.make(out, Waiting::Creation, call);
+        self.step = OpeningStep::Create;
+        out.push(Action::Call { tag: OPENING, call });
     }
 
     fn close(&mut self, out: &mut Vec<Action>, reason: Reason) {
@@ -90,50 +116,31 @@ impl Cowork {
         out.push(Action::Close(reason));
     }
 
+    fn listen(&mut self, out: &mut Vec<Action>, step: OpeningStep, thread: ThreadId) {
+        self.step = step;
+        out.push(opening_listen(thread));
+    }
+
     /// An answer that came before the session was known.
-    fn opening(
-        &mut self,
-        cx: &Cx<'_>,
-        out: &mut Vec<Action>,
-        waiting: &Waiting,
-        outcome: Result<Reply, Refusal>,
-    ) {
-        match outcome {
-            Ok(Reply::Thread(thread)) => {
-                self.calls.listen(out, Waiting::Listening, thread.card.id);
-            }
-            Ok(Reply::Listening(view)) => {
-                self.open(cx, out, *view, matches!(waiting, Waiting::Resumption));
-            }
-            Err(refusal) => {
-                let resumes = matches!(waiting, Waiting::Resumption);
-                if resumes && refusal.why == Why::UnknownThread {
-                    return self.create(out);
+    fn opening(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, outcome: Result<Reply, Refusal>) {
+        let step = self.step;
+        let done = outcome.and_then(|reply| {
+            match step {
+                OpeningStep::Create => {
+                    let thread = reply.thread()?.card.id;
+                    self.listen(out, OpeningStep::Listen, thread);
                 }
-                self.refuse(out, &refusal);
+                OpeningStep::Listen => self.open(cx, out, *reply.view()?, false),
+                OpeningStep::Resume => self.open(cx, out, *reply.view()?, true),
             }
-            Ok(
-                Reply::Done
-                | Reply::Threads { .. }
-                | Reply::View(_)
-                | Reply::Turn { .. }
-                | Reply::Cancelled { .. }
-                | Reply::Messages { .. }
-                | Reply::Events { .. }
-                | Reply::Catalog(_)
-                | Reply::ProviderStatus(_)
-                | Reply::Tools(_)
-                | Reply::Steered { .. }
-                | Reply::Grants(_)
-                | Reply::Challenge(_)
-                | Reply::SignedIn(_)
-                | Reply::McpServers(_)
-                | Reply::Checkpoints(_)
-                | Reply::Library(_),
-            ) => {
-                let message = "the session could not be opened; connect again";
-                self.refuse(out, &Refusal::new(Why::Internal, message));
+            Ok(())
+        });
+        match done {
+            Ok(()) => {}
+            Err(refusal) if step == OpeningStep::Resume && refusal.why == Why::UnknownThread => {
+                self.create(out);
             }
+            Err(refusal) => self.refuse(out, &refusal),
         }
     }
 
@@ -179,7 +186,7 @@ impl Dialect for Cowork {
         if let Stage::Opening { asked, .. } = &mut self.stage {
             *asked = Some(thread);
         }
-        self.calls.listen(out, Waiting::Resumption, thread);
+        self.listen(out, OpeningStep::Resume, thread);
     }
 
     fn heard(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
@@ -205,12 +212,13 @@ impl Dialect for Cowork {
         tag: Tag,
         outcome: Result<Reply, Refusal>,
     ) {
-        let Some(waiting) = self.calls.take(tag) else {
-            return;
-        };
         match &mut self.stage {
-            Stage::Opening { .. } => self.opening(cx, out, &waiting, outcome),
-            Stage::Open(session) => session.answered(out, &mut self.calls, waiting, outcome),
+            Stage::Opening { .. } => self.opening(cx, out, outcome),
+            Stage::Open(session) => {
+                if let Some(waiting) = self.calls.take(tag) {
+                    session.answered(out, &mut self.calls, waiting, outcome);
+                }
+            }
             Stage::Closed => {}
         }
     }

@@ -10,7 +10,7 @@ use vocabulary::{
     Timestamp, TurnFact,
 };
 
-use self::calls::{Calls, Wanted};
+use self::calls::{Calls, Waiting, Wanted};
 use self::replay::Replay;
 use self::wire::ServerEvent;
 use self::wire::parts::{ErrorCode, Identity, SessionStatus};
@@ -185,15 +185,14 @@ impl Dialect for Diminuendo {
         tag: Tag,
         outcome: Result<Reply, Refusal>,
     ) {
-        let Some(waiting) = self.calls.take(tag) else {
+        let Some(Waiting { request_id, wanted }) = self.calls.take(tag) else {
             return;
         };
-        match outcome {
-            Ok(reply) => self.answer(out, waiting, reply),
-            Err(refusal) => {
-                let frame = refuse::refusal(&refusal).answer(waiting.request_id.as_deref());
-                out.push(Action::Send(frame));
-            }
+        let request_id = request_id.as_deref();
+        let done = outcome.and_then(|reply| self.answer(out, request_id, wanted, reply));
+        if let Err(refusal) = done {
+            let frame = refuse::refusal(&refusal).answer(request_id);
+            out.push(Action::Send(frame));
         }
     }
 

@@ -12,6 +12,7 @@ use vocabulary::{
 };
 
 pub mod codex;
+mod content;
 pub mod cowork;
 pub mod diminuendo;
 mod frame;

@@ -52,7 +52,7 @@ pub struct Pioneer {
     /// The workspace whose notifications it hears.
     bound: Option<WorkspaceId>,
     subscriptions: HashMap<ThreadId, Subscription>,
-    running: Option<Running>,
+    running: Option<(Running, Step)>,
     waiting: VecDeque<String>,
     /// Notifications that came while a request was under way: its answer goes first.
     held: Vec<Frame>,
@@ -78,13 +78,13 @@ impl Pioneer {
     }
 
     /// Makes a call for the request under way.
-    fn call(&mut self, out: &mut Vec<Action>, running: Running, call: Call) {
-        let tag = self.run(running);
+    fn call(&mut self, out: &mut Vec<Action>, running: &Running, step: Step, call: Call) {
+        let tag = self.run(running, step);
         out.push(Action::Call { tag, call });
     }
 
-    fn listen(&mut self, out: &mut Vec<Action>, running: Running, thread: ThreadId) {
-        let tag = self.run(running);
+    fn listen(&mut self, out: &mut Vec<Action>, running: &Running, step: Step, thread: ThreadId) {
+        let tag = self.run(running, step);
         out.push(Action::Listen {
             tag,
             thread,
@@ -93,8 +93,8 @@ impl Pioneer {
         });
     }
 
-    fn run(&mut self, running: Running) -> Tag {
-        self.running = Some(running);
+    fn run(&mut self, running: &Running, step: Step) -> Tag {
+        self.running = Some((running.clone(), step));
         self.last_tag += 1;
         Tag(self.last_tag)
     }
@@ -150,10 +150,7 @@ impl Pioneer {
     /// Whether this connection is just starting this thread: it is told by the answer.
     fn is_starting(&self, card: &ThreadCard) -> bool {
         match &self.running {
-            Some(Running {
-                step: Step::Start(start),
-                ..
-            }) => start.params.thread_id == show::wire_id(card),
+            Some((_, Step::Start(start))) => start.params.thread_id == show::wire_id(card),
             Some(_) | None => false,
         }
     }
@@ -220,8 +217,8 @@ impl Dialect for Pioneer {
         if tag != Tag(self.last_tag) || self.closed {
             return;
         }
-        if let Some(running) = self.running.take() {
-            self.answered(out, running, outcome);
+        if let Some((running, step)) = self.running.take() {
+            self.answered(out, &running, step, outcome);
             self.go_on(out);
         }
     }

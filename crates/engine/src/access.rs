@@ -40,6 +40,7 @@ fn allow(caller: &Caller, need: Need) -> Result<(), Refusal> {
 fn need(call: &Call) -> Need {
     match call {
         Call::ListThreads(_)
+        | Call::FindThread { .. }
         | Call::GetThread { .. }
         | Call::ListGrants { .. }
         | Call::ReadThread { .. }
@@ -48,7 +49,7 @@ fn need(call: &Call) -> Need {
         | Call::ReadEventsBefore { .. }
         | Call::GetCatalog
         | Call::GetProviderStatus { .. }
-        | Call::ListTools
+        | Call::ListTools { .. }
         | Call::GetMcpServers { .. } => Need::Read,
         Call::CreateThread(_)
         | Call::ChangeThread { .. }
@@ -84,8 +85,7 @@ fn need_of_library(call: &LibraryCall) -> Need {
         // Who asks for a default gets one, whatever their role: it is nobody's loss.
         LibraryCall::ListWorkspaces
         | LibraryCall::DefaultWorkspace
-        | LibraryCall::ReadTree { .. }
-        | LibraryCall::FindThread { .. } => Need::Read,
+        | LibraryCall::ReadTree { .. } => Need::Read,
         LibraryCall::SelectWorkspace { make_current, .. } => match make_current {
             true => Need::Write,
             false => Need::Read,
@@ -143,6 +143,9 @@ mod tests {
     fn reads(thread: ThreadId) -> Vec<Call> {
         vec![
             Call::ListThreads(ThreadQuery::default()),
+            Call::FindThread {
+                name: "mine".to_owned(),
+            },
             Call::GetThread { thread },
             Call::ListGrants { thread },
             Call::ReadThread { thread, recent: 1 },
@@ -163,7 +166,7 @@ mod tests {
             },
             Call::GetCatalog,
             Call::GetProviderStatus { verify: true },
-            Call::ListTools,
+            Call::ListTools { thread },
             Call::GetMcpServers { thread },
             Call::Library(LibraryCall::ListWorkspaces),
             Call::Checkpoints {
@@ -189,6 +192,7 @@ mod tests {
                 client_turn_id: None,
                 images: Vec::new(),
                 changes: Box::default(),
+                listen: None,
             }),
             Call::SteerTurn(SteerTurn {
                 thread,

@@ -1,16 +1,124 @@
-//! The seam for "what drives a turn": the built-in loop over a model today, external agents later.
+//! What drives a turn, chosen by a thread's settings: the built-in loop over a model, and whatever else
+//! is registered under a name.
 
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
+use tools::Failure;
+use vocabulary::{Refusal, StreamTag, ThreadSettings, ToolCall, TurnError, TurnErrorKind};
 
 use crate::turn::{Start, Turn, TurnEnd};
 
 pub mod model;
-pub mod sub;
 
 /// Drives one turn to its end. Everything that happens is told through the turn.
 #[async_trait]
 pub trait Agent: Send + Sync + 'static {
+    fn abilities(&self) -> Abilities;
+
     async fn run(&self, turn: Arc<Turn>, start: Start) -> TurnEnd;
+
+    /// Runs a sub-agent for a call of its turn; gives the last it said.
+    async fn spawn(
+        &self,
+        _turn: &Arc<Turn>,
+        _tag: &StreamTag,
+        _call: &Arc<ToolCall>,
+        _kind: &str,
+        _task: String,
+    ) -> Result<String, Failure> {
+        let message = "this agent has no sub-agents; do it yourself";
+        Err(Failure::Error(message.to_owned()))
+    }
+}
+
+/// What an agent can do beside running a turn from its beginning to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// It uses the thread's model, so what it tells names that.
+    pub uses_model: bool,
+    /// It hears what is said to it while it runs.
+    pub hears_steers: bool,
+    /// It goes on with a turn that waited when the process died.
+    pub picks_up: bool,
+}
+
+/// What an agent keeps of a thread between its turns; let go of when the thread is at rest.
+pub type AgentMemory = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
+
+/// The agents that threads can choose from.
+#[derive(Clone)]
+pub struct Agents {
+    built_in: Arc<dyn Agent>,
+    named: BTreeMap<String, Arc<dyn Agent>>,
+}
+
+impl Default for Agents {
+    /// The built-in one alone.
+    fn default() -> Self {
+        Self {
+            built_in: Arc::new(model::ModelAgent),
+            named: BTreeMap::new(),
+        }
+    }
+}
+
+impl Agents {
+    /// Adds an agent; one of the same name is replaced.
+    pub fn add(&mut self, name: impl Into<String>, agent: Arc<dyn Agent>) {
+        self.named.insert(name.into(), agent);
+    }
+
+    /// The agent of a thread with these settings. One that is not here any more fails its turns, in
+    /// words.
+    pub(crate) fn of(&self, settings: &ThreadSettings) -> Arc<dyn Agent> {
+        let Some(name) = &settings.agent else {
+            return Arc::clone(&self.built_in);
+        };
+        match self.named.get(name) {
+            Some(agent) => Arc::clone(agent),
+            None => Arc::new(MissingAgent(self.unknown(name))),
+        }
+    }
+
+    /// Refuses a name that no agent has; the empty one is the built-in agent's.
+    pub(crate) fn check(&self, name: Option<&str>) -> Result<(), Refusal> {
+        match name {
+            Some(name) if !name.is_empty() && !self.named.contains_key(name) => {
+                Err(Refusal::invalid("agent", self.unknown(name)))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let known: Vec<&str> = self.named.keys().map(String::as_str).collect();
+        match known.is_empty() {
+            true => format!("there is no agent {name:?}, only the built-in one"),
+            false => format!(
+                "there is no agent {name:?}; there are: {}, and the built-in one",
+                known.join(", ")
+            ),
+        }
+    }
+}
+
+/// Stands for an agent that is not here.
+struct MissingAgent(String);
+
+#[async_trait]
+impl Agent for MissingAgent {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    async fn run(&self, _turn: Arc<Turn>, _start: Start) -> TurnEnd {
+        TurnEnd::Failed(TurnError {
+            kind: TurnErrorKind::Internal,
+            message: format!("{}; choose another agent", self.0),
+        })
+    }
 }

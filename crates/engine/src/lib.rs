@@ -13,7 +13,7 @@ use secrecy::SecretString;
 use store::SharedStore;
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
-use tools::Toolbox;
+use tools::ToolSource;
 use tools::policy::Policy;
 use vocabulary::{
     Approvals, Audience, Budgets, Call, Caller, ModelRef, Refusal, ThreadId, ThreadView, Timestamp,
@@ -38,6 +38,7 @@ mod titles;
 mod trust;
 mod turn;
 
+pub use agents::{Abilities, Agent, AgentMemory, Agents};
 pub use clock::{Clock, SystemClock};
 pub use grants::Grants;
 pub use notices::Watcher;
@@ -45,6 +46,7 @@ pub use session::outbox::{Delivered, Ended, Held, Listener, Slot};
 pub use session::state::{ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
+pub use turn::{SessionGone, Start, Turn, TurnEnd};
 
 use ask_numbers::AskNumbers;
 use library::Births;
@@ -117,6 +119,15 @@ impl Config {
     }
 }
 
+/// What an engine is made of.
+pub struct Parts {
+    pub store: SharedStore,
+    pub models: Arc<Models>,
+    /// Where threads get their tools from; of two tools with one name the first source's is there.
+    pub tools: Vec<Arc<dyn ToolSource>>,
+    pub agents: Agents,
+}
+
 /// How commands are fenced in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
@@ -136,7 +147,8 @@ pub enum Fence {
 pub struct Shared {
     pub(crate) store: SharedStore,
     pub(crate) models: Arc<Models>,
-    pub(crate) tools: Toolbox,
+    pub(crate) tools: Vec<Arc<dyn ToolSource>>,
+    pub(crate) agents: Agents,
     sandbox: tokio::sync::OnceCell<Arc<tools::Sandbox>>,
     pub(crate) web: Arc<tools::Web>,
     pub(crate) config: Config,
@@ -168,7 +180,13 @@ pub struct Wish {
 }
 
 impl Engine {
-    pub fn new(config: Config, store: SharedStore, models: Arc<Models>, tools: Toolbox) -> Self {
+    pub fn new(config: Config, parts: Parts) -> Self {
+        let Parts {
+            store,
+            models,
+            tools,
+            agents,
+        } = parts;
         let (keys, searxng) = (Arc::clone(&models), config.searxng_url.clone());
         let key = move |key: tools::web::Key| match key {
             tools::web::Key::Exa | tools::web::Key::Brave => keys.tool_key(key.tool()),
@@ -188,6 +206,7 @@ impl Engine {
             store,
             models,
             tools,
+            agents,
             sandbox: tokio::sync::OnceCell::new(),
             web,
             config,
@@ -227,7 +246,7 @@ impl Engine {
             return Err(Refusal::shutting_down());
         }
         access::check_hearing(caller)?;
-        library::attach(&self.shared, caller, thread, wish).await
+        library::joining::attach(&self.shared, caller, thread, wish).await
     }
 
     /// Hears the notices of the caller's tenant.

@@ -3,6 +3,7 @@
 mod births;
 pub(crate) mod checkpoints;
 mod folders;
+pub(crate) mod joining;
 pub(crate) mod keeping;
 pub(crate) mod offer;
 pub(crate) mod permissions;
@@ -15,52 +16,17 @@ mod workspaces;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
 use vocabulary::{
     Approvals, Call, Caller, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal, Reply, Seq, Status,
-    Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, ThreadView, Title, TitleSource, Why,
+    Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, Title, TitleSource, Why,
     WorkspaceId,
 };
 
 pub use births::Births;
 
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
-use crate::session::{Mail, Outcome, Replied, storage, waking};
-use crate::{Listener, Shared, Wish, router};
-
-pub async fn attach(
-    shared: &Arc<Shared>,
-    caller: &Caller,
-    thread: ThreadId,
-    wish: Wish,
-) -> Result<(ThreadView, Listener), Refusal> {
-    let Wish {
-        audience,
-        from,
-        recent,
-    } = wish;
-    owned(shared, caller, thread).await?;
-    let attached = shared
-        .registry
-        .reach(shared, thread, |handle| {
-            let (reply, answer) = oneshot::channel();
-            async move {
-                handle
-                    .mail
-                    .send(Mail::Attach {
-                        audience,
-                        from,
-                        reply,
-                    })
-                    .await
-                    .ok()?;
-                answer.await.ok()
-            }
-        })
-        .await??;
-    let view = reading::complete(shared, attached.seen, recent).await?;
-    Ok((view, attached.listener))
-}
+use crate::session::{Outcome, Replied, storage, waking};
+use crate::{Shared, router};
 
 /// A thread of this caller's tenant; anybody else's does not exist for them.
 pub(crate) async fn owned(
@@ -94,10 +60,7 @@ pub(crate) async fn list(
     for thread in &mut page.threads {
         thread.status = status(shared, thread);
     }
-    Ok(Reply::Threads {
-        threads: page.threads,
-        next: page.next,
-    })
+    Ok(Reply::Threads(page))
 }
 
 /// From its session where it is awake: a thread that is not kept is nowhere else.
@@ -110,10 +73,7 @@ pub(crate) async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId)
         .filter(|kept| kept.card.tenant == caller.tenant)
         .ok_or_else(|| Refusal::unknown_thread(thread))?;
     kept.status = asleep(kept.status);
-    Ok(Replied {
-        reply: Reply::Thread(Box::new(kept)),
-        as_of: Seq::ZERO,
-    })
+    Ok(Replied::new(Seq::ZERO, Reply::Thread(Box::new(kept))))
 }
 
 pub(crate) fn status(shared: &Shared, thread: &Thread) -> Status {
@@ -185,6 +145,7 @@ async fn bear(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<R
         Some(directory) => directory.clone(),
         None => workspaces::directory(shared, caller, new.workspace.as_ref()).await?,
     };
+    shared.agents.check(new.changes.agent.as_deref())?;
     let model = match &new.changes.model {
         Some(model) => {
             offer::obstacle(shared, model).await?;
@@ -237,7 +198,8 @@ fn newborn(
                 .or(new.approvals_expected)
                 .unwrap_or(Approvals::Auto),
             sandbox: changes.sandbox.unwrap_or_default(),
-            tools: changes.tools.unwrap_or(true),
+            mode: changes.mode.unwrap_or_default(),
+            agent: changes.agent.filter(|name| !name.is_empty()),
             max_steps: changes.max_steps.unwrap_or(STEPS_DEFAULT),
             sub_agent_model: changes.sub_agent_model.unwrap_or_default(),
             observability: changes.observability.unwrap_or(true),
@@ -282,8 +244,5 @@ pub(crate) async fn delete(
     }
     shared.grants.thread_deleted(&card.tenant, thread).await;
     shared.thread_removed(&card);
-    Ok(Replied {
-        reply: Reply::Done,
-        as_of: Seq::ZERO,
-    })
+    Ok(Replied::new(Seq::ZERO, Reply::Done))
 }

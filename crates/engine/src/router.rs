@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use vocabulary::{Call, Caller, CheckpointCall, Refusal, Reply, Seq, ThreadId, Why};
+use vocabulary::{Call, Caller, Changes, CheckpointCall, Refusal, Reply, Seq, ThreadId, Why};
 
 use crate::Shared;
-use crate::library::{self, checkpoints, keeping, offer, permissions, pictures, reading, sign_in};
+use crate::library::{
+    self, checkpoints, joining, keeping, offer, permissions, pictures, reading, sign_in,
+};
 use crate::session::{Mail, Outcome, Replied};
 
 /// Answers a call that the caller is allowed to make.
@@ -15,8 +17,10 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::ListThreads(query) => library::list(shared, caller, &query).await,
         Call::CreateThread(mut new) => {
             permissions::settle(shared, &mut new.changes).await?;
+            offer::settle_model(shared, &mut new.changes, None).await?;
             library::create(shared, caller, *new).await
         }
+        Call::FindThread { name } => keeping::find(shared, caller, &name).await,
         Call::GetThread { thread } => return library::get(shared, caller, thread).await,
         Call::DeleteThread {
             thread,
@@ -51,10 +55,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::ReadThread { thread, recent } => {
             library::owned(shared, caller, thread).await?;
             let view = reading::look(shared, thread, recent).await?;
-            return Ok(Replied {
-                as_of: view.head,
-                reply: Reply::View(Box::new(view)),
-            });
+            return Ok(Replied::new(view.head, Reply::View(Box::new(view))));
         }
         Call::Library(call) => keeping::answer(shared, caller, call).await,
         Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared).await))),
@@ -63,7 +64,10 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             Ok(Reply::ProviderStatus(statuses))
         }
         Call::SignIn(call) => sign_in::answer(shared, call).await,
-        Call::ListTools => Ok(Reply::Tools(offer::tool_names(shared))),
+        Call::ListTools { thread } => {
+            let card = library::owned(shared, caller, thread).await?;
+            Ok(Reply::Tools(offer::tool_names(shared, &card)))
+        }
         Call::GetMcpServers { thread } => {
             let card = library::owned(shared, caller, thread).await?;
             Ok(Reply::McpServers(offer::mcp_files(shared, &card).await))
@@ -72,8 +76,11 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             return checkpoint_call(shared, caller, thread, call).await;
         }
         Call::StartTurn(mut start) => {
-            permissions::settle(shared, &mut start.changes).await?;
+            settle_changes(shared, caller, start.thread, &mut start.changes).await?;
             start.images = pictures::read(start.images).await?;
+            if let Some(audience) = start.listen {
+                return joining::start_turn(shared, caller, start, audience).await;
+            }
             return to_session(shared, caller, Call::StartTurn(start)).await;
         }
         Call::SteerTurn(mut steer) => {
@@ -97,7 +104,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             thread,
             mut changes,
         } => {
-            permissions::settle(shared, &mut changes).await?;
+            settle_changes(shared, caller, thread, &mut changes).await?;
             let call = Call::ChangeThread { thread, changes };
             return to_session(shared, caller, call).await;
         }
@@ -106,10 +113,23 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         | Call::ResetThread { .. }
         | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
     };
-    reply.map(|reply| Replied {
-        reply,
-        as_of: Seq::ZERO,
-    })
+    reply.map(|reply| Replied::new(Seq::ZERO, reply))
+}
+
+/// What changes mean here, and for this thread.
+async fn settle_changes(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    thread: ThreadId,
+    changes: &mut Changes,
+) -> Result<(), Refusal> {
+    permissions::settle(shared, changes).await?;
+    if changes.named_model.is_none() {
+        return Ok(());
+    }
+    let thread = library::get(shared, caller, thread).await?;
+    let in_use = thread.reply.thread()?.settings.model;
+    offer::settle_model(shared, changes, Some(&in_use)).await
 }
 
 async fn checkpoint_call(
@@ -131,10 +151,7 @@ async fn checkpoint_call(
         | CheckpointCall::History { .. }
         | CheckpointCall::FileAt { .. }) => checkpoints::read(shared, &card, call).await,
     };
-    reply.map(|reply| Replied {
-        reply,
-        as_of: Seq::ZERO,
-    })
+    reply.map(|reply| Replied::new(Seq::ZERO, reply))
 }
 
 pub async fn to_session(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {

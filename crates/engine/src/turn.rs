@@ -7,17 +7,18 @@ use parking_lot::Mutex;
 use snapshots::TurnWrites;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
+use tools::Toolbox;
 use vocabulary::{
     Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, StreamTag, ThreadCard, ThreadSettings,
     ToolCall, TurnError, TurnId, UserInput,
 };
 
 use crate::Shared;
+use crate::agents::{Agent, AgentMemory};
 
-pub mod compaction;
-pub mod context;
 mod gate;
 pub mod meter;
+pub mod offer;
 pub mod tooling;
 mod trusting;
 pub mod writes;
@@ -137,14 +138,18 @@ pub struct Turn {
     pub shared: Arc<Shared>,
     pub card: Arc<ThreadCard>,
     pub id: TurnId,
+    pub agent: Arc<dyn Agent>,
+    /// The thread's model.
     pub model: Arc<ModelRef>,
+    /// The thread's tools.
+    pub tools: Arc<Toolbox>,
     /// What the user said to start it.
     pub input: String,
     pub history: History,
     pub meter: Arc<Meter>,
     pub steers: Arc<Steers>,
-    /// What was read of the conversation for the turn before, and then for this one.
-    pub conversation: Arc<Mutex<Option<Box<context::ReadConversation>>>>,
+    /// What its agent kept from the turn before.
+    pub memory: AgentMemory,
     /// The files its thread has read.
     pub seen: Arc<tools::Seen>,
     /// The files it changes.
@@ -163,7 +168,11 @@ impl Turn {
         // The session numbers the parts.
         StreamTag {
             turn: self.id.clone(),
-            model: Arc::clone(&self.model),
+            model: self
+                .agent
+                .abilities()
+                .uses_model
+                .then(|| Arc::clone(&self.model)),
             step,
             part: 0,
         }

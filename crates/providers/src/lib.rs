@@ -3,6 +3,7 @@
 //! A provider knows neither threads nor clients. Parts of one block never interleave out of order:
 //! a block is started, grows, and is ended, and a tool call is complete when it is told.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub struct ModelRequest {
     pub system: String,
     /// Shared, because each request of a conversation begins with all of the one before.
     pub messages: Vec<Arc<Message>>,
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<[ToolSpec]>,
     /// How hard to think, in the catalog's words (`low`, `high`); the provider's own default when
     /// absent.
     pub effort: Option<String>,
@@ -123,8 +124,38 @@ pub enum Block {
 pub struct ToolResult {
     pub call_id: String,
     pub name: String,
-    pub text: String,
+    pub content: Vec<ResultBlock>,
     pub is_error: bool,
+}
+
+/// What a model can be shown of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResultBlock {
+    Text(String),
+    Image(MessageImage),
+}
+
+impl ToolResult {
+    /// Its words, without its pictures.
+    pub fn text(&self) -> Cow<'_, str> {
+        let texts = self.content.iter().filter_map(|block| match block {
+            ResultBlock::Text(text) => Some(text.as_str()),
+            ResultBlock::Image(_) => None,
+        });
+        let texts: Vec<&str> = texts.collect();
+        match texts[..] {
+            [] => Cow::Borrowed(""),
+            [text] => Cow::Borrowed(text),
+            _ => Cow::Owned(texts.join("\n\n")),
+        }
+    }
+
+    pub fn images(&self) -> impl Iterator<Item = &MessageImage> {
+        self.content.iter().filter_map(|block| match block {
+            ResultBlock::Image(image) => Some(image),
+            ResultBlock::Text(_) => None,
+        })
+    }
 }
 
 /// One piece of a model's answer. `block` is the position of the block within the answer, from 0.

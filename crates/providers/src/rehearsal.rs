@@ -148,7 +148,7 @@ impl ScriptPosition<'_> {
                 text.push_str(self.user);
                 rest = after;
             } else if let Some(after) = rest.strip_prefix("{result}") {
-                text.push_str(self.result.map_or("", |result| &result.text));
+                text.push_str(&self.result.map(ToolResult::text).unwrap_or_default());
                 rest = after;
             } else {
                 text.push('{');

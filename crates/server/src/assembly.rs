@@ -353,7 +353,13 @@ fn assemble(
         parts: dialects::cowork::tell::chunks::count,
         ..settings.engine.clone()
     };
-    let engine = Engine::new(config, store, Arc::clone(&models), Toolbox::builtin());
+    let parts = engine::Parts {
+        store,
+        models: Arc::clone(&models),
+        tools: vec![Arc::new(Toolbox::builtin())],
+        agents: engine::Agents::default(),
+    };
+    let engine = Engine::new(config, parts);
     Ok((engine, models))
 }
 

@@ -24,7 +24,7 @@ use vocabulary::{Notice, ThreadId, Timestamp};
 use crate::door::Door;
 use crate::limits::{
     CALLS_BESIDE_MAX, CALLS_OPEN_MAX, CALLS_RUNNING_MAX, CLOSE_LINGER, EVENTS_PER_FLUSH,
-    LISTENERS_MAX, PING_EVERY, WRITE_STALL_MAX,
+    LISTENERS_MAX, MESSAGES_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
 };
 use crate::pace::Pace;
 use delivering::next_heard;
@@ -130,6 +130,8 @@ impl Connection {
         let opened = self.with_dialect(|dialect, cx, out| dialect.opened(cx, out, hello));
         let mut flow = Box::pin(opened).await;
         let mut stopping = false;
+        // One timer for everything that has a time, so that a message sets none.
+        let mut alarm = std::pin::pin!(tokio::time::sleep(PING_EVERY));
         loop {
             if let Err(end) = flow {
                 return end;
@@ -137,19 +139,23 @@ impl Connection {
             if let Err(end) = self.flush().await {
                 return end;
             }
-            let pause = self.pace.wait(Instant::now());
+            let now = Instant::now();
+            let pause = self.pace.wait(now);
             let may_hear = pause.is_zero() && self.has_room();
-            let wake_in = self.wake_in();
-            let ping_at = self.heard_at + PING_EVERY * if self.pinged { 3 } else { 1 };
+            let due = self.due(now, pause, may_hear);
+            if due < alarm.deadline().into_std() {
+                alarm.as_mut().reset(due.into());
+            }
             flow = tokio::select! {
                 biased;
                 Some(finished) = self.running.next() => Box::pin(self.finished(finished)).await,
-                message = stream.next(), if may_hear => Box::pin(self.message(message)).await,
+                message = stream.next(), if may_hear => {
+                    Box::pin(self.messages(message, &mut stream)).await
+                }
                 (at, heard) = next_heard(&mut self.listeners, &self.silent) => {
                     Box::pin(self.heard(at, heard)).await
                 }
                 notice = next_notice(&mut self.watcher) => Box::pin(self.noticed(&notice)).await,
-                () = tokio::time::sleep(wake_in) => Box::pin(self.woke()).await,
                 () = stop.cancelled(), if !stopping => {
                     stopping = true;
                     let notice = Notice::ShuttingDown {
@@ -160,11 +166,63 @@ impl Connection {
                 () = shut(&mut self.shut), if self.shut.is_some() => {
                     Err(End::Close(Reason::new(Reason::POLICY, "nobody said who this is")))
                 }
-                () = tokio::time::sleep(pause), if !pause.is_zero() => Ok(()),
-                // Who is not read cannot be blamed for silence.
-                () = tokio::time::sleep_until(ping_at.into()), if may_hear => self.ping().await,
+                () = alarm.as_mut() => {
+                    let flow = Box::pin(self.alarmed(may_hear)).await;
+                    alarm.as_mut().reset((Instant::now() + PING_EVERY).into());
+                    flow
+                }
             };
         }
+    }
+
+    /// When something is to be done, whatever comes.
+    fn due(&self, now: Instant, pause: Duration, may_hear: bool) -> Instant {
+        let mut due = now + PING_EVERY;
+        if let Some(at) = self.wake_at {
+            due = due.min(now + until(at));
+        }
+        if !pause.is_zero() {
+            due = due.min(now + pause);
+        }
+        if may_hear {
+            due = due.min(self.ping_at());
+        }
+        due
+    }
+
+    fn ping_at(&self) -> Instant {
+        self.heard_at + PING_EVERY * if self.pinged { 3 } else { 1 }
+    }
+
+    /// Does what has its time now; a pause that is over needs nothing.
+    async fn alarmed(&mut self, may_hear: bool) -> Flow {
+        if self.wake_at.is_some_and(|at| until(at).is_zero()) {
+            self.woke().await?;
+        }
+        // Who is not read cannot be blamed for silence.
+        if may_hear && Instant::now() >= self.ping_at() {
+            self.ping().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes a message in and those that have come with it: their answers go out together.
+    async fn messages(
+        &mut self,
+        first: Option<Result<Message, axum::Error>>,
+        stream: &mut SplitStream<WebSocket>,
+    ) -> Flow {
+        self.message(first).await?;
+        for _ in 1..MESSAGES_PER_FLUSH {
+            if !self.has_room() || !self.pace.wait(self.heard_at).is_zero() {
+                break;
+            }
+            match stream.next().now_or_never() {
+                Some(message) => self.message(message).await?,
+                None => break,
+            }
+        }
+        Ok(())
     }
 
     /// Lets the dialect speak, and does what it wants done.
@@ -252,6 +310,11 @@ impl Connection {
         while self.running.len().saturating_sub(self.beside) < at_once
             && let Some(mut job) = self.waiting.pop_front()
         {
+            if job.listens().is_some_and(|thread| !self.may_listen(thread)) {
+                let refused = std::future::ready(job.refused(too_many_listeners()));
+                self.running.push(Box::pin(refused));
+                continue;
+            }
             if job.waits_outside() && self.beside < CALLS_BESIDE_MAX {
                 job.lane = Lane::Beside;
                 self.beside += 1;
@@ -282,11 +345,7 @@ impl Connection {
         if let Some(listener) = finished.listener.take() {
             self.listeners
                 .retain(|known| known.card().id != listener.card().id);
-            if self.listeners.len() < LISTENERS_MAX {
-                self.listeners.push(listener);
-            } else {
-                finished.outcome = JobOutcome::Replied(Err(too_many_listeners()));
-            }
+            self.listeners.push(listener);
         }
         if let Some(silenced) = finished.silenced
             && let Some(at) = self.silent.iter().position(|each| *each == silenced)
@@ -317,6 +376,11 @@ impl Connection {
             self.noticed(&notice).await?;
         }
         Ok(())
+    }
+
+    /// Asked before anything is done, so that what is refused has changed nothing.
+    fn may_listen(&self, thread: ThreadId) -> bool {
+        self.listeners.len() < LISTENERS_MAX || self.listener_of(Some(thread)).is_some()
     }
 
     fn listener_of(&self, thread: Option<ThreadId>) -> Option<usize> {
@@ -355,13 +419,6 @@ impl Connection {
         self.wake_at = None;
         self.with_dialect(|dialect, cx, out| dialect.woke(cx, out))
             .await
-    }
-
-    fn wake_in(&self) -> Duration {
-        match self.wake_at {
-            Some(at) => Duration::from_millis((at.0 - now().0).max(0).unsigned_abs()),
-            None => Duration::from_secs(3_600),
-        }
     }
 
     async fn ping(&mut self) -> Flow {
@@ -467,6 +524,10 @@ async fn shut(shut: &mut Option<BoxFuture<'static, ()>>) {
         Some(shut) => shut.await,
         None => std::future::pending().await,
     }
+}
+
+fn until(at: Timestamp) -> Duration {
+    Duration::from_millis((at.0 - now().0).max(0).unsigned_abs())
 }
 
 fn now() -> Timestamp {

@@ -13,6 +13,8 @@ pub const READ_BUFFER_BYTES: usize = 2 << 10;
 pub const WRITE_BUFFER_BYTES: usize = 16 << 10;
 /// Events written before a flush.
 pub const EVENTS_PER_FLUSH: usize = 64;
+/// Messages of a client that are taken in before their answers are sent off.
+pub const MESSAGES_PER_FLUSH: usize = 64;
 /// Calls of one connection that are not answered yet; a client that sends more waits.
 pub const CALLS_OPEN_MAX: usize = 256;
 /// Of those, how many run at once where a dialect does not keep them in order.

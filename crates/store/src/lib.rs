@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use thiserror::Error;
-use vocabulary::{ItemId, Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp};
+use vocabulary::{ItemId, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp};
 
 mod changes;
 mod check;
@@ -133,12 +133,6 @@ pub struct Draft {
     /// The engine's own description of the item; only the first piece's counts.
     pub about: String,
     pub text: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ThreadPage {
-    pub threads: Vec<Thread>,
-    pub next: Option<String>,
 }
 
 /// Numbers that are unique in the whole home.

@@ -22,11 +22,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::ErrorCode;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
 
 use crate::{
     Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record,
-    RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
+    RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
 use changes::Follower;
 use leases::Owner;

@@ -221,7 +221,10 @@ fn noted(output: ToolOutput, note: String) -> ToolOutput {
             exit_code,
             duration_ms,
         },
-        other @ (ToolOutput::Text(_) | ToolOutput::Files { .. } | ToolOutput::Json(_)) => other,
+        other @ (ToolOutput::Text(_)
+        | ToolOutput::Files { .. }
+        | ToolOutput::Json(_)
+        | ToolOutput::Content(_)) => other,
     }
 }
 

@@ -177,7 +177,7 @@ fn show(value: &Value) -> String {
 }
 
 /// Runs file work where it may block.
-pub(crate) async fn blocking<F>(tool: &'static str, work: F) -> Result<ToolOutput, Failure>
+pub(crate) async fn blocking<F>(tool: &str, work: F) -> Result<ToolOutput, Failure>
 where
     F: FnOnce() -> Result<ToolOutput, Failure> + Send + 'static,
 {

@@ -38,6 +38,22 @@ pub(crate) fn describe(beginning: &[u8]) -> String {
     }
 }
 
+/// The media type of a picture that models can be shown.
+pub(crate) fn picture(beginning: &[u8]) -> Option<&'static str> {
+    let begins = |mark: &[u8]| beginning.starts_with(mark);
+    if begins(b"\x89PNG\r\n\x1a\n") {
+        Some("image/png")
+    } else if begins(b"\xff\xd8\xff") {
+        Some("image/jpeg")
+    } else if begins(b"GIF8") {
+        Some("image/gif")
+    } else if begins(b"RIFF") && beginning.get(8..12) == Some(b"WEBP") {
+        Some("image/webp")
+    } else {
+        None
+    }
+}
+
 fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     if bytes.starts_with(b"\x89PNG") {
         let number = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));

@@ -38,6 +38,7 @@ pub mod shown;
 mod skill;
 mod spawn_agent;
 mod spill;
+pub mod surroundings;
 mod text;
 mod todo_write;
 mod toolbox;
@@ -50,21 +51,22 @@ mod write;
 
 pub use sandbox::Sandbox;
 pub use seen::Seen;
-pub use skill::SKILL;
+pub use skill::{SKILL, SkillSummary};
 pub use spawn_agent::SPAWN_AGENT;
-pub use toolbox::Toolbox;
+pub use surroundings::Surroundings;
+pub use toolbox::{ToolSource, Toolbox};
 pub use trusted::Trusted;
 pub use web::Web;
 
 #[cfg(test)]
 mod scratch;
 
-/// A built-in tool: what the model is told about it, what it would do, and doing it.
+/// A tool: what the model is told about it, what it would do, and doing it.
 #[async_trait]
 pub trait Tool: Send + Sync + 'static {
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// For the model; the first line is also for people.
-    fn description(&self) -> &'static str;
+    fn description(&self) -> &str;
     /// JSON Schema of the input.
     fn parameters(&self) -> Value;
     /// What running it can do.

@@ -155,6 +155,20 @@ fn read(scope: &Scope, seen: &Seen, key: &str) -> Result<String, Failure> {
     }))
 }
 
+/// The note that every agent is told.
+pub(crate) fn main_note(scope: &Scope) -> Option<(String, String)> {
+    let mut files = [OWN, OTHER_AGENTS]
+        .map(|directory| inner(directory, HOT))
+        .into_iter();
+    files.find_map(|file| Some((file.clone(), text_in(scope, &file)?)))
+}
+
+/// The text of a file of the workspace, if there is one with words in it.
+pub(crate) fn text_in(scope: &Scope, path: &str) -> Option<String> {
+    let text = load(scope, None, path).ok().flatten()?;
+    (!text.trim().is_empty()).then_some(text)
+}
+
 /// The text of a note, if there is one.
 fn load(scope: &Scope, seen: Option<&Seen>, inner: &str) -> Result<Option<String>, Failure> {
     let target = path::resolve(NAME, scope, inner)?;

@@ -1,14 +1,15 @@
-//! The tool `read`: shows the lines of a text file, numbered.
+//! The tool `read`: shows the lines of a text file, numbered, or a picture.
 
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read as _};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use base64::Engine as _;
 use encoding_rs_io::DecodeReaderBytes;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use vocabulary::{Effects, Subject, ToolOutput};
+use vocabulary::{ContentBlock, Effects, Subject, ToolOutput};
 
 use crate::change::FILE_BYTES_MAX;
 use crate::held::{Kind, Place};
@@ -27,6 +28,8 @@ const LINE_CHARS_MAX: usize = 2000;
 const LINE_BYTES_MAX: usize = LINE_CHARS_MAX * 4;
 /// A longer answer ends early and says where to read on.
 const ANSWER_BYTES_MAX: usize = 400_000;
+/// The largest picture that models take.
+const PICTURE_BYTES_MAX: usize = 3_750_000;
 /// How much of a large file is held at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -39,7 +42,7 @@ impl Tool for Read {
     }
 
     fn description(&self) -> &'static str {
-        "Reads a text file.\n\
+        "Reads a text file, or shows a picture (PNG, JPEG, GIF, WebP).\n\
          Answers with numbered lines: the number, a tab, the line. For a long file, set offset (the \
          first line, from 1) and limit (how many lines)."
     }
@@ -118,6 +121,9 @@ fn read(
         let mut bytes = Vec::new();
         let mut file = file.take(FILE_BYTES_MAX);
         file.read_to_end(&mut bytes).map_err(failed)?;
+        if let Some(shown) = picture(&bytes, given) {
+            return Ok(shown);
+        }
         let text = small(&bytes, &wish)?;
         seen.note(&target, stamp, Some(&bytes));
         text
@@ -127,6 +133,19 @@ fn read(
         text
     };
     Ok(ToolOutput::Text(text))
+}
+
+/// Shows a picture as one. Larger ones are refused by models, so they are only described.
+fn picture(bytes: &[u8], given: &str) -> Option<ToolOutput> {
+    let media_type = kind::picture(bytes).filter(|_| bytes.len() <= PICTURE_BYTES_MAX)?;
+    let words = format!("{given} is {}:", kind::describe(bytes));
+    Some(ToolOutput::Content(vec![
+        ContentBlock::Text(words),
+        ContentBlock::Image {
+            media_type: media_type.to_owned(),
+            base64: base64::prelude::BASE64_STANDARD.encode(bytes).into(),
+        },
+    ]))
 }
 
 /// Shows a file that is held whole.

@@ -161,6 +161,39 @@ fn content(file: &Path) -> Result<String, Failure> {
 }
 
 fn not_found(scope: &Scope, name: &str) -> Failure {
+    let names: Vec<String> = names(scope).into_iter().take(NAMES_MAX).collect();
+    error(match names.is_empty() {
+        true => format!("there is no skill {name}, nor any other"),
+        false => format!("there is no skill {name}; there are: {}", names.join(", ")),
+    })
+}
+
+/// A skill as it is told before it is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillSummary {
+    pub name: String,
+    pub description: String,
+}
+
+/// The skills that may be used, sorted by name; those that are not valid are left out.
+pub(crate) fn summaries(scope: &Scope, trusted: &Trusted) -> Vec<SkillSummary> {
+    let summary = |name: String| {
+        let skill = match project(scope, &name) {
+            Ok(Some((path, file))) if scope.trusted => {
+                let skill = content(&file).ok()?;
+                trusted.has(&path, skill.as_bytes()).then_some(skill)?
+            }
+            Ok(_) | Err(_) => content(&global(scope, &name)?).ok()?,
+        };
+        let description = front::description(&skill, &name).ok()?;
+        Some(SkillSummary { name, description })
+    };
+    let names = names(scope).into_iter();
+    names.filter_map(summary).take(NAMES_MAX).collect()
+}
+
+/// The names of all skills that may be used.
+fn names(scope: &Scope) -> BTreeSet<String> {
     let mut tiers: Vec<PathBuf> = scope.skills.clone();
     if scope.trusted {
         tiers.extend(GUARDED.map(|folder| scope.directory.join(folder).join(SKILLS)));
@@ -175,11 +208,7 @@ fn not_found(scope: &Scope, name: &str) -> Failure {
             }
         }
     }
-    let names: Vec<String> = names.into_iter().take(NAMES_MAX).collect();
-    error(match names.is_empty() {
-        true => format!("there is no skill {name}, nor any other"),
-        false => format!("there is no skill {name}; there are: {}", names.join(", ")),
-    })
+    names
 }
 
 fn error(message: impl std::fmt::Display) -> Failure {

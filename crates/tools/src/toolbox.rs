@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use vocabulary::{Effects, Subject};
+use vocabulary::{Effects, Subject, ThreadCard};
 
 use crate::Tool;
 use crate::ask::Ask;
@@ -25,10 +25,24 @@ use crate::write::Write;
 /// Other names that tools are called by.
 const ALIASES: [(&str, &str); 1] = [("AskUserQuestion", "ask")];
 
+/// Where tools of a thread come from: those that come with the server, those that a workspace brings
+/// along.
+pub trait ToolSource: Send + Sync + 'static {
+    /// What it has for this thread now. Asked when the thread wakes, so nothing may be waited for.
+    fn toolbox(self: Arc<Self>, thread: &ThreadCard) -> Arc<Toolbox>;
+}
+
 /// The tools that an agent has.
 #[derive(Clone, Default)]
 pub struct Toolbox {
-    tools: BTreeMap<&'static str, Arc<dyn Tool>>,
+    tools: BTreeMap<Box<str>, Arc<dyn Tool>>,
+}
+
+/// The same for every thread.
+impl ToolSource for Toolbox {
+    fn toolbox(self: Arc<Self>, _thread: &ThreadCard) -> Arc<Toolbox> {
+        self
+    }
 }
 
 impl Toolbox {
@@ -54,7 +68,27 @@ impl Toolbox {
 
     /// Adds a tool; one of the same name is replaced.
     pub fn add(&mut self, tool: Arc<dyn Tool>) {
-        self.tools.insert(tool.name(), tool);
+        self.tools.insert(tool.name().into(), tool);
+    }
+
+    /// What these have for a thread; of two tools with one name the first is there.
+    pub fn of(sources: &[Arc<dyn ToolSource>], thread: &ThreadCard) -> Arc<Toolbox> {
+        let mut boxes = sources
+            .iter()
+            .map(|source| Arc::clone(source).toolbox(thread));
+        let Some(mut all) = boxes.next() else {
+            return Arc::default();
+        };
+        for other in boxes {
+            for (name, tool) in &other.tools {
+                if !all.tools.contains_key(name) {
+                    // Shared with other threads for as long as nothing is added.
+                    let all = Arc::make_mut(&mut all);
+                    all.tools.insert(name.clone(), Arc::clone(tool));
+                }
+            }
+        }
+        all
     }
 
     /// The tool of this name, or of which it is an alias. Models call some tools by a name that they
@@ -86,7 +120,8 @@ mod tests {
     #[test]
     fn the_built_in_tools_are_listed_by_name_and_describe_themselves() {
         let toolbox = Toolbox::builtin();
-        let names: Vec<_> = toolbox.list().iter().map(|tool| tool.name()).collect();
+        let tools = toolbox.list();
+        let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
         assert_eq!(
             names,
             [
@@ -112,7 +147,7 @@ mod tests {
         }
         assert!(toolbox.get("bash").is_some());
         assert!(toolbox.get("Bash").is_none());
-        let alias = toolbox.get("AskUserQuestion");
-        assert_eq!(alias.map(|tool| tool.name()), Some("ask"));
+        let alias = toolbox.get("AskUserQuestion").expect("ask");
+        assert_eq!(alias.name(), "ask");
     }
 }

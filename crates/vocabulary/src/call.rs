@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope, Image,
-    LibraryCall, ModelRef, SandboxMode, Seq, SignInCall, TenantId, ThreadId, TurnId, WorkspaceId,
+    AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
+    Image, LibraryCall, ModelRef, NamedModel, SandboxMode, Seq, SignInCall, TenantId, ThreadId,
+    TurnId, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -51,6 +52,10 @@ pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
     CreateThread(Box<NewThread>),
+    /// The thread that a client names: by our id, else by the one it made up.
+    FindThread {
+        name: String,
+    },
     /// One thread as a list shows it, without waking it.
     GetThread {
         thread: ThreadId,
@@ -125,7 +130,7 @@ pub enum Call {
         limit: u32,
     },
 
-    /// Workspaces, folders, and which thread is meant.
+    /// Workspaces and folders.
     Library(LibraryCall),
 
     GetCatalog,
@@ -134,7 +139,10 @@ pub enum Call {
         verify: bool,
     },
     SignIn(SignInCall),
-    ListTools,
+    /// What the thread's agent can use.
+    ListTools {
+        thread: ThreadId,
+    },
     GetMcpServers {
         thread: ThreadId,
     },
@@ -177,10 +185,14 @@ pub struct Changes {
     pub title: Option<String>,
     pub archived: Option<bool>,
     pub model: Option<ModelRef>,
+    /// The model by a name, which the engine looks up; the one in use stays if there is none of it.
+    pub named_model: Option<NamedModel>,
     pub auto_approve: Option<bool>,
     pub approvals: Option<Approvals>,
     pub sandbox: Option<SandboxMode>,
-    pub tools: Option<bool>,
+    pub mode: Option<AgentMode>,
+    /// What drives its turns, by name; empty for the built-in agent.
+    pub agent: Option<String>,
     pub max_steps: Option<u32>,
     pub sub_agent_model: Option<String>,
     pub observability: Option<bool>,
@@ -198,7 +210,8 @@ impl Changes {
             (self.auto_approve.is_some(), Changed::AutoApprove),
             (self.approvals.is_some(), Changed::Approvals),
             (self.sandbox.is_some(), Changed::Sandbox),
-            (self.tools.is_some(), Changed::Tools),
+            (self.mode.is_some(), Changed::Mode),
+            (self.agent.is_some(), Changed::Agent),
             (self.max_steps.is_some(), Changed::MaxSteps),
             (self.sub_agent_model.is_some(), Changed::SubAgentModel),
             (self.observability.is_some(), Changed::Observability),
@@ -225,6 +238,9 @@ pub struct StartTurn {
     pub images: Vec<Image>,
     /// What the thread is to be set to with it; a turn that is refused changes nothing.
     pub changes: Box<Changes>,
+    /// Who starts it listens to the thread from before its first event; a turn that is refused leaves no
+    /// listener. The reply says how the thread stood.
+    pub listen: Option<Audience>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -265,6 +281,11 @@ impl Call {
         }
     }
 
+    /// Whether who makes it listens to its thread from then on.
+    pub fn listens(&self) -> bool {
+        matches!(self, Call::StartTurn(start) if start.listen.is_some())
+    }
+
     /// The thread a call is for; calls without one go to the library.
     pub fn thread(&self) -> Option<ThreadId> {
         match self {
@@ -283,15 +304,16 @@ impl Call {
             | Call::ReadMessages { thread, .. }
             | Call::ReadEvents { thread, .. }
             | Call::ReadEventsBefore { thread, .. }
+            | Call::ListTools { thread }
             | Call::GetMcpServers { thread }
             | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::FindThread { .. }
             | Call::Library(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
-            | Call::SignIn(_)
-            | Call::ListTools => None,
+            | Call::SignIn(_) => None,
         }
     }
 }

@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::reply::misfit;
+use crate::{Refusal, Timestamp};
 
 /// Names a checkpoint of one thread: its number, from 1. Never used twice, not even after a
 /// deletion.
@@ -136,6 +137,31 @@ pub enum CheckpointReply {
         content: Vec<u8>,
         iteration: FileIteration,
     },
+}
+
+/// As for every reply: who made the call knows the kind.
+impl CheckpointReply {
+    pub fn state(self) -> Result<Checkpoints, Refusal> {
+        let Self::State(state) = self else {
+            return Err(misfit());
+        };
+        Ok(state)
+    }
+
+    pub fn history(self) -> Result<Vec<FileIteration>, Refusal> {
+        let Self::History(iterations) = self else {
+            return Err(misfit());
+        };
+        Ok(iterations)
+    }
+
+    /// What the file was.
+    pub fn content(self) -> Result<Vec<u8>, Refusal> {
+        let Self::File { content, .. } = self else {
+            return Err(misfit());
+        };
+        Ok(content)
+    }
 }
 
 /// A file that a restore would touch, or must leave alone.

@@ -24,7 +24,9 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamTag {
     pub turn: TurnId,
-    pub model: Arc<ModelRef>,
+    /// The model that speaks; absent where an agent does not say which it uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Arc<ModelRef>>,
     /// The model request within the turn, from 1.
     pub step: u32,
     /// The number of the first stream part this fact makes, contiguous within the turn, from 0.

@@ -63,7 +63,8 @@ pub enum TurnFact {
         turn: TurnId,
         cause: Cause,
         input: UserInput,
-        model: Arc<ModelRef>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Arc<ModelRef>>,
     },
     /// The user said more while the turn ran; the model reads it at its next step.
     Steered {
@@ -82,7 +83,8 @@ pub enum TurnFact {
         #[serde(skip)]
         reasoning: Vec<(ReasoningKind, String)>,
         usage: Option<Usage>,
-        model: Arc<ModelRef>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Arc<ModelRef>>,
     },
     PlanChanged {
         turn: Option<TurnId>,
@@ -284,6 +286,12 @@ pub enum FilesFact {
 pub enum NoteFact {
     /// A line for people who watch.
     Logged { line: String },
+    /// What the workspace told the agent of a turn before it began.
+    Instructed {
+        /// Relative to the workspace.
+        files: Vec<String>,
+        skills: usize,
+    },
     /// The log has something here that this version does not know: it is kept there, and passed over.
     Unknown,
 }

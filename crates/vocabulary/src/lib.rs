@@ -15,6 +15,7 @@ mod facts;
 mod ids;
 mod item;
 mod library;
+mod named_model;
 mod notice;
 mod permissions;
 mod refusal;
@@ -51,18 +52,19 @@ pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
     WorkspaceChange, WorkspaceDirectory,
 };
+pub use named_model::{ModelOffer, NamedModel};
 pub use notice::Notice;
 pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};
-pub use reply::{Entry, Reply};
+pub use reply::{Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage};
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use thread::{
-    Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
+    AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
     ThreadSettings, ThreadView, Title, TitleSource,
 };
 pub use tool::{
-    CallRef, Effects, FileChange, FileChangeKind, FilePreview, FileSubject, OutputStream, SubAgent,
-    Subject, ToolCall, ToolOutcome, ToolOutput,
+    CallRef, ContentBlock, Effects, FileChange, FileChangeKind, FilePreview, FileSubject,
+    OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,
 };
 pub use turn::{
     Budgets, Cause, Image, ModelRef, Purpose, StopReason, TurnError, TurnErrorKind, TurnOutcome,

@@ -111,10 +111,6 @@ pub enum LibraryCall {
         workspace: WorkspaceId,
         folder: String,
     },
-    /// The thread that a client names: by our id, else by the one it made up.
-    FindThread {
-        name: String,
-    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,6 +119,8 @@ pub enum LibraryReply {
     Workspace(Workspace),
     Tree(Tree),
     Folder(Folder),
+    /// A thread or a folder is where it was to go.
+    Moved,
     /// A folder was deleted, or there was none.
     Deleted(bool),
 }

@@ -4,47 +4,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Catalog, Challenge, CheckpointReply, Event, Grant, ItemId, LibraryReply, McpSnapshot,
-    ProviderStatus, SignedIn, Thread, ThreadCard, ThreadView, TurnId,
+    ProviderStatus, Refusal, SignedIn, Thread, ThreadCard, ThreadView, TurnId, Why,
 };
 
+/// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     Done,
     Thread(Box<Thread>),
-    /// The answer to a wish to listen.
-    Listening(Box<ThreadView>),
-    /// A thread at one moment, to one who does not listen.
+    /// A thread at one moment, to one who reads it or listens to it from then on.
     View(Box<ThreadView>),
-    Threads {
-        threads: Vec<Thread>,
-        next: Option<String>,
-    },
+    Threads(ThreadPage),
+    Turn(StartedTurn),
     /// The turn that will now end; none was running.
-    Cancelled {
-        turn: Option<TurnId>,
-    },
-    /// A turn started, or had been started before by the same client id.
-    Turn {
-        turn: TurnId,
-        again: bool,
-    },
-    /// What was said to the running turn is kept, and will be read at its next step.
-    Steered {
-        turn: TurnId,
-        item: ItemId,
-    },
-    Messages {
-        entries: Vec<Entry>,
-        total: u64,
-        offset: u64,
-        limit: u64,
-    },
-    Events {
-        card: Box<ThreadCard>,
-        events: Vec<Event>,
-        /// Whether there are more in the direction that was read.
-        more: bool,
-    },
+    Cancelled(Option<TurnId>),
+    Steered(SteeredTurn),
+    Messages(MessagePage),
+    Events(EventPage),
     Catalog(Box<Catalog>),
     ProviderStatus(Vec<ProviderStatus>),
     Grants(Vec<Grant>),
@@ -57,6 +33,45 @@ pub enum Reply {
     Library(Box<LibraryReply>),
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadPage {
+    pub threads: Vec<Thread>,
+    /// To be passed as `cursor` for the next page.
+    pub next: Option<String>,
+}
+
+/// A turn started, or had been started before by the same client id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartedTurn {
+    pub turn: TurnId,
+    pub again: bool,
+    /// The thread right before, for who listens from then on.
+    pub joined: Option<Box<ThreadView>>,
+}
+
+/// What was said to the running turn is kept, and will be read at its next step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SteeredTurn {
+    pub turn: TurnId,
+    pub item: ItemId,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessagePage {
+    pub entries: Vec<Entry>,
+    pub total: u64,
+    pub offset: u64,
+    pub limit: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventPage {
+    pub card: Box<ThreadCard>,
+    pub events: Vec<Event>,
+    /// Whether there are more in the direction that was read.
+    pub more: bool,
+}
+
 /// One entry of the transcript, with the message it belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -65,4 +80,53 @@ pub struct Entry {
     /// The number of its message, from 0 since the last reset.
     pub message: u64,
     pub event: Event,
+}
+
+/// A method for each kind of reply. A reply of another kind is the engine's fault: it is refused, so
+/// that nobody waits for ever.
+macro_rules! kinds {
+    ($($method:ident: $kind:ident, $content:ty;)*) => {
+        impl Reply {
+            $(pub fn $method(self) -> Result<$content, Refusal> {
+                let Reply::$kind(content) = self else {
+                    return Err(misfit());
+                };
+                Ok(content)
+            })*
+        }
+    };
+}
+
+kinds! {
+    thread: Thread, Box<Thread>;
+    view: View, Box<ThreadView>;
+    threads: Threads, ThreadPage;
+    turn: Turn, StartedTurn;
+    cancelled: Cancelled, Option<TurnId>;
+    steered: Steered, SteeredTurn;
+    messages: Messages, MessagePage;
+    events: Events, EventPage;
+    catalog: Catalog, Box<Catalog>;
+    provider_status: ProviderStatus, Vec<ProviderStatus>;
+    grants: Grants, Vec<Grant>;
+    challenge: Challenge, Box<Challenge>;
+    signed_in: SignedIn, SignedIn;
+    tools: Tools, Vec<(String, String)>;
+    mcp_servers: McpServers, McpSnapshot;
+    checkpoints: Checkpoints, Box<CheckpointReply>;
+    library: Library, Box<LibraryReply>;
+}
+
+impl Reply {
+    pub fn done(self) -> Result<(), Refusal> {
+        match self == Reply::Done {
+            true => Ok(()),
+            false => Err(misfit()),
+        }
+    }
+}
+
+pub(crate) fn misfit() -> Refusal {
+    let message = "the server gave an answer that does not fit; try again";
+    Refusal::new(Why::Internal, message)
 }

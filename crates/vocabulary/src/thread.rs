@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Budgets, CallRef, Entry, Event, Fact, Growth, ItemFact, ItemId, ModelRef,
-    Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq, Status,
-    StepFact, StreamTag, TenantId, ThreadId, Timestamp, ToolCall, ToolFact, TurnId, UserInput,
-    WorkspaceId,
+    Approvals, Ask, Budgets, CallRef, Effects, Entry, Event, Fact, Growth, ItemFact, ItemId,
+    ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq,
+    Status, StepFact, StreamTag, TenantId, ThreadId, Timestamp, ToolCall, ToolFact, TurnId,
+    UserInput, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -86,8 +86,12 @@ pub struct ThreadSettings {
     pub approvals: Approvals,
     #[serde(default)]
     pub sandbox: SandboxMode,
-    /// Chat only when false.
-    pub tools: bool,
+    /// What the agent may do at all. Older logs have `tools: false` for a chat.
+    #[serde(alias = "tools", deserialize_with = "mode_or_flag", default)]
+    pub mode: AgentMode,
+    /// What drives its turns; the built-in agent when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     pub max_steps: u32,
     /// Empty: the thread's own model.
     pub sub_agent_model: String,
@@ -101,6 +105,43 @@ pub struct ThreadSettings {
     pub budgets: Box<Budgets>,
 }
 
+/// What an agent may do at all: the tools it is offered, and nothing else runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentMode {
+    /// Talks, and has no tools.
+    Chat,
+    /// Looks and asks, and changes nothing.
+    Plan,
+    #[default]
+    Code,
+}
+
+impl AgentMode {
+    /// Whether a tool with these effects is there in this mode.
+    pub fn offers(self, effects: Effects) -> bool {
+        match self {
+            AgentMode::Chat => false,
+            AgentMode::Plan => !effects.writes && !effects.runs,
+            AgentMode::Code => true,
+        }
+    }
+}
+
+fn mode_or_flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentMode, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum ModeOrFlag {
+        Mode(AgentMode),
+        HasTools(bool),
+    }
+    Ok(match ModeOrFlag::deserialize(deserializer)? {
+        ModeOrFlag::Mode(mode) => mode,
+        ModeOrFlag::HasTools(true) => AgentMode::Code,
+        ModeOrFlag::HasTools(false) => AgentMode::Chat,
+    })
+}
+
 /// One of the `ThreadSettings`, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -109,7 +150,9 @@ pub enum Changed {
     AutoApprove,
     Approvals,
     Sandbox,
-    Tools,
+    #[serde(alias = "tools")]
+    Mode,
+    Agent,
     MaxSteps,
     SubAgentModel,
     Observability,

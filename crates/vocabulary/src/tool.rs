@@ -1,6 +1,7 @@
 //! Tool calls: what the model wants done, what that is about, and what came of it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -296,6 +297,66 @@ pub enum ToolOutput {
         changes: Vec<FileChange>,
     },
     Json(Value),
+    /// Pieces of several kinds, in their order.
+    Content(Vec<ContentBlock>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentBlock {
+    Text(String),
+    Image {
+        media_type: String,
+        base64: Arc<str>,
+    },
+    /// Something that has an address, with its text where that came along.
+    Resource {
+        uri: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        media_type: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// For programs.
+    Structured(Value),
+}
+
+impl ToolOutput {
+    /// All of it in words, for those who can show nothing else.
+    pub fn words(&self) -> Cow<'_, str> {
+        match self {
+            ToolOutput::Text(text) => Cow::Borrowed(text),
+            ToolOutput::Command { stdout, stderr, .. } => {
+                match (stdout.as_str(), stderr.as_str()) {
+                    (only, "") | ("", only) => Cow::Borrowed(only),
+                    (stdout, stderr) => Cow::Owned(format!("{stdout}{stderr}")),
+                }
+            }
+            ToolOutput::Files { summary, .. } => Cow::Borrowed(summary),
+            ToolOutput::Json(value) => Cow::Owned(value.to_string()),
+            ToolOutput::Content(blocks) => match &blocks[..] {
+                [only] => only.words(),
+                _ => {
+                    let words: Vec<_> = blocks.iter().map(ContentBlock::words).collect();
+                    Cow::Owned(words.join("\n"))
+                }
+            },
+        }
+    }
+}
+
+impl ContentBlock {
+    pub fn words(&self) -> Cow<'_, str> {
+        match self {
+            ContentBlock::Text(text) => Cow::Borrowed(text),
+            ContentBlock::Image { media_type, .. } => Cow::Owned(format!("[{media_type}]")),
+            ContentBlock::Resource {
+                text: Some(text), ..
+            } => Cow::Borrowed(text),
+            ContentBlock::Resource { uri, .. } => Cow::Owned(format!("[{uri}]")),
+            ContentBlock::Structured(value) => Cow::Owned(value.to_string()),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

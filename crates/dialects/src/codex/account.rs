@@ -120,28 +120,28 @@ impl Codex {
     }
 
     /// Signs out of every account there is, one after the other.
-    pub(super) fn sign_out(&mut self, out: &mut Vec<Action>, id: Id, mut left: Vec<&'static str>) {
+    pub(super) fn sign_out(&mut self, out: &mut Vec<Action>, id: &Id, mut left: Vec<&'static str>) {
         let Some(provider) = left.pop() else {
-            send(out, respond(&id, &Empty {}));
+            send(out, respond(id, &Empty {}));
             return updated(out, None);
         };
         let call = SignInCall::SignOut {
             provider: provider.to_owned(),
         };
-        self.calls
-            .make(out, Waiting::SignOut(id, left), Call::SignIn(call));
+        let waiting = Waiting::SignOut(id.clone(), left);
+        self.calls.make(out, waiting, Call::SignIn(call));
     }
 
     pub(super) fn signed_out(
         &mut self,
         out: &mut Vec<Action>,
-        id: Id,
+        id: &Id,
         left: Vec<&'static str>,
         end: SignedIn,
     ) {
         match end.ok {
             true => self.sign_out(out, id, left),
-            false => send(out, Wrong::request(end.message).frame(Some(&id))),
+            false => send(out, Wrong::request(end.message).frame(Some(id))),
         }
     }
 

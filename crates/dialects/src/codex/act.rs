@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use vocabulary::{Answer, Call, Catalog, Changes, ModelRef, NewThread, ThreadId, ThreadQuery};
+use vocabulary::{Answer, Call, Changes, NamedModel, NewThread, ThreadId, ThreadQuery};
 
 use super::calls::{ALL_MESSAGES, Waiting};
 use super::hear::{Request, repeated};
@@ -170,44 +170,23 @@ impl Codex {
             let message = "thread/start: cwd: expected an absolute path";
             return Err(Wrong::params(message));
         }
-        permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref())?;
-        self.starting += 1;
-        match params.model {
-            Some(_) => {
-                let waiting = Waiting::StartModel(id, params);
-                self.calls.make(out, waiting, Call::GetCatalog);
-            }
-            None => self.thread_create(out, id, params, None),
-        }
-        Ok(())
-    }
-
-    pub(super) fn thread_create(
-        &mut self,
-        out: &mut Vec<Action>,
-        id: Id,
-        params: ThreadStartParams,
-        catalog: Option<&Catalog>,
-    ) {
-        let config = params.config.unwrap_or_default();
-        // Read once before, so that it is right.
         let permissions =
-            permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref());
+            permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref())?;
+        let config = params.config.unwrap_or_default();
         let new = NewThread {
             directory: params.cwd.map(PathBuf::from),
             changes: Changes {
-                model: named(catalog, params.model.as_deref()),
+                named_model: params.model.map(NamedModel::Listed),
                 effort: config.model_reasoning_effort,
-                ..permissions.unwrap_or_default().of_new()
+                ..permissions.of_new()
             },
             keep: true,
             ..NewThread::default()
         };
-        self.calls.make(
-            out,
-            Waiting::StartCreate(id),
-            Call::CreateThread(Box::new(new)),
-        );
+        self.starting += 1;
+        let call = Call::CreateThread(Box::new(new));
+        self.calls.make(out, Waiting::StartCreate(id), call);
+        Ok(())
     }
 
     fn thread_list(&mut self, out: &mut Vec<Action>, id: Id, params: ThreadListParams) {
@@ -264,9 +243,4 @@ pub fn parse(thread_id: &str) -> Result<ThreadId, Wrong> {
         let thread_id = repeated(thread_id);
         Wrong::request(format!("invalid thread id: {thread_id:?}: expected a UUID"))
     })
-}
-
-/// A name that the catalog does not have changes nothing.
-pub fn named(catalog: Option<&Catalog>, name: Option<&str>) -> Option<ModelRef> {
-    offer::chosen(catalog?, name?)
 }

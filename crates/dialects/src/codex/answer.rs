@@ -1,7 +1,8 @@
 //! Replies and refusals as responses to the connection that asked.
 
 use vocabulary::{
-    AskId, Event, Fact, Reply, RunningTurn, Status, Thread, ThreadView, TurnFact, TurnId, Why,
+    AskId, Event, Fact, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Status, Thread,
+    ThreadPage, ThreadView, TurnFact, Why,
 };
 
 use super::calls::Waiting;
@@ -12,132 +13,136 @@ use super::wire::params::ThreadListParams;
 use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
 use super::wire::thread::Turn;
 use super::{Codex, account, history, offer, orbit, respond, send, show};
-use crate::jsonrpc::{INTERNAL_ERROR, Id};
+use crate::jsonrpc::Id;
 use crate::{Action, Frame};
 
 impl Codex {
-    pub(super) fn answer(&mut self, out: &mut Vec<Action>, waiting: Waiting, reply: Reply) {
-        match (waiting, reply) {
-            (Waiting::ModelList(id, params), Reply::Catalog(catalog)) => {
+    /// What an answer is for says what it is.
+    pub(super) fn answer(
+        &mut self,
+        out: &mut Vec<Action>,
+        waiting: &Waiting,
+        reply: Reply,
+    ) -> Result<(), Refusal> {
+        match waiting {
+            Waiting::ModelList(id, params) => {
+                let catalog = reply.catalog()?;
                 self.learn_names(&catalog);
-                let models = offer::models(&catalog, &params);
-                send(out, respond(&id, &models));
+                send(out, respond(id, &offer::models(&catalog, params)));
             }
-            (Waiting::Account(id), Reply::ProviderStatus(statuses)) => {
-                send(out, respond(&id, &account::account(&statuses)));
+            Waiting::Account(id) => {
+                let statuses = reply.provider_status()?;
+                send(out, respond(id, &account::account(&statuses)));
             }
-            (Waiting::LoginKey(id), Reply::SignedIn(end)) => self.key_saved(out, &id, end),
-            (Waiting::LoginBegin(id), Reply::Challenge(challenge)) => {
-                self.challenged(out, &id, *challenge);
+            Waiting::LoginKey(id) => self.key_saved(out, id, reply.signed_in()?),
+            Waiting::LoginBegin(id) => self.challenged(out, id, *reply.challenge()?),
+            Waiting::LoginFinish(login) => self.login_ended(out, *login, &reply.signed_in()?),
+            Waiting::Logout(id) => {
+                let accounts = account::accounts(&reply.provider_status()?);
+                self.sign_out(out, id, accounts);
             }
-            (Waiting::LoginFinish(login), Reply::SignedIn(end)) => {
-                self.login_ended(out, login, &end);
+            Waiting::SignOut(id, left) => {
+                self.signed_out(out, id, left.clone(), reply.signed_in()?)
             }
-            (Waiting::Logout(id), Reply::ProviderStatus(statuses)) => {
-                self.sign_out(out, id, account::accounts(&statuses));
+            Waiting::ThreadList(id, params) => self.threads(out, id, params, reply.threads()?),
+            Waiting::LoadedList(id) => self.loaded(out, id, &reply.threads()?.threads),
+            Waiting::StartCreate(id) => {
+                let thread = reply.thread()?.card.id;
+                self.announced.insert(thread);
+                let waiting = Waiting::StartListen(id.clone());
+                self.calls.listen(out, waiting, thread);
             }
-            (Waiting::SignOut(id, left), Reply::SignedIn(end)) => {
-                self.signed_out(out, id, left, end);
-            }
-            (Waiting::ThreadList(id, params), Reply::Threads { threads, next }) => {
-                self.threads(out, &id, &params, &threads, next);
-            }
-            (Waiting::LoadedList(id), Reply::Threads { threads, .. }) => {
-                let heard = |thread: &Thread| self.listening.hears(thread.card.id);
-                let awake = threads
-                    .iter()
-                    .filter(|thread| is_awake(thread.status) || heard(thread));
-                let data = awake.map(|thread| thread.card.id.to_string()).collect();
-                let next_cursor = None;
-                send(out, respond(&id, &Page { data, next_cursor }));
-            }
-            (Waiting::StartModel(id, params), Reply::Catalog(catalog)) => {
-                self.thread_create(out, id, params, Some(&catalog));
-            }
-            (Waiting::StartCreate(id), Reply::Thread(thread)) => {
-                self.announced.insert(thread.card.id);
-                self.calls
-                    .listen(out, Waiting::StartListen(id), thread.card.id);
-            }
-            (Waiting::StartListen(id), Reply::Listening(view)) => self.started(out, &id, &view),
-            (Waiting::Resume { id, turns }, Reply::Listening(view)) => {
-                self.resumed(out, &id, &view, turns);
-            }
-            (Waiting::Read(id), Reply::Thread(thread)) => {
+            Waiting::StartListen(id) => self.started(out, id, &*reply.view()?),
+            Waiting::Resume { id, turns } => self.resumed(out, id, &*reply.view()?, *turns),
+            Waiting::Read(id) => {
+                let thread = reply.thread()?;
                 let thread = show::thread(self.speaking(), &thread, Vec::new());
-                send(out, respond(&id, &ThreadReadResponse { thread }));
+                send(out, respond(id, &ThreadReadResponse { thread }));
             }
-            (Waiting::ReadTurns(id), Reply::View(view)) => self.read(out, &id, &view),
-            (Waiting::TurnListen(id, wanted), Reply::Listening(view)) => {
-                let asks = self.listening.begin(&view);
-                self.turn_settings(out, id, wanted);
-                self.request_again(out, &asks);
+            Waiting::ReadTurns(id) => self.read(out, id, &*reply.view()?),
+            Waiting::TurnThread(id, wanted) => {
+                self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
-            (Waiting::TurnModel(id, wanted), Reply::Catalog(catalog)) => {
-                self.turn_change(out, id, *wanted, Some(&catalog));
-            }
-            (Waiting::Turn(id), Reply::Turn { turn, .. }) => self.turn(out, &id, &turn),
-            (Waiting::Grants(id), Reply::Grants(grants)) => {
+            Waiting::Turn(id) => self.turn(out, id, &reply.turn()?),
+            Waiting::Grants(id) => {
+                let grants = reply.grants()?;
                 let data = grants.iter().map(show::grant).collect();
                 let next_cursor = None;
-                send(out, respond(&id, &Page { data, next_cursor }));
+                send(out, respond(id, &Page { data, next_cursor }));
             }
-            (Waiting::Steer(id), Reply::Steered { turn, .. }) => {
+            Waiting::Steer(id) => {
+                let turn = reply.steered()?.turn;
                 let turn_id = turn.as_str();
-                send(out, respond(&id, &TurnSteerResponse { turn_id }));
+                send(out, respond(id, &TurnSteerResponse { turn_id }));
             }
-            (Waiting::Done(id), Reply::Done | Reply::Thread(_) | Reply::Cancelled { .. }) => {
-                send(out, respond(&id, &Empty {}))
-            }
-            (Waiting::Answer(_), Reply::Done) => {}
-            (Waiting::Subscribe, Reply::Listening(view)) => {
+            Waiting::Done(id) => send(out, respond(id, &Empty {})),
+            Waiting::Answer(_) => {}
+            Waiting::Subscribe => {
+                let view = reply.view()?;
                 let asks = self.listening.begin(&view);
                 send(out, orbit::subscribed(view.thread.card.id));
                 self.request_again(out, &asks);
             }
-            // tidy: wildcard, because any other pair is a fault of the engine's, and told as one
-            (waiting, _) => self.confused(out, &waiting),
+        }
+        Ok(())
+    }
+
+    pub(super) fn refused(&mut self, out: &mut Vec<Action>, waiting: &Waiting, refusal: Refusal) {
+        match waiting {
+            // A response cannot be answered; but what is still open is asked again.
+            Waiting::Answer(ask) => {
+                if refusal.why == Why::BlankAnswer {
+                    self.request_again(out, &[*ask]);
+                }
+            }
+            Waiting::LoginFinish(login) => {
+                let end = SignedIn {
+                    ok: false,
+                    mode: None,
+                    message: refusal.message,
+                };
+                self.login_ended(out, *login, &end);
+            }
+            Waiting::Subscribe => send(out, Wrong::from(&refusal).frame(None)),
+            Waiting::Steer(id) => send(out, Wrong::steer(&refusal).frame(Some(id))),
+            Waiting::StartCreate(id) | Waiting::StartListen(id) => {
+                self.start_over(out);
+                send(out, Wrong::from(&refusal).frame(Some(id)));
+            }
+            Waiting::Account(id)
+            | Waiting::LoginKey(id)
+            | Waiting::LoginBegin(id)
+            | Waiting::Logout(id)
+            | Waiting::SignOut(id, _)
+            | Waiting::ModelList(id, _)
+            | Waiting::ThreadList(id, _)
+            | Waiting::LoadedList(id)
+            | Waiting::Resume { id, .. }
+            | Waiting::Read(id)
+            | Waiting::ReadTurns(id)
+            | Waiting::TurnThread(id, _)
+            | Waiting::Turn(id)
+            | Waiting::Grants(id)
+            | Waiting::Done(id) => send(out, Wrong::from(&refusal).frame(Some(id))),
         }
     }
 
-    pub(super) fn refuse(&mut self, out: &mut Vec<Action>, waiting: &Waiting, wrong: &Wrong) {
-        if is_start(waiting) {
-            self.start_over(out);
-        }
-        match id_of(waiting) {
-            Some(id) => send(out, wrong.frame(Some(id))),
-            None if matches!(waiting, Waiting::Subscribe) => send(out, wrong.frame(None)),
-            // A response cannot be answered.
-            None => {}
-        }
-    }
-
-    /// A blank answer leaves the ask open, and it is asked again.
-    pub(super) fn answer_refused(&mut self, out: &mut Vec<Action>, ask: AskId, why: &Why) {
-        if *why == Why::BlankAnswer {
-            self.request_again(out, &[ask]);
-        }
-    }
-
-    fn confused(&mut self, out: &mut Vec<Action>, waiting: &Waiting) {
-        let wrong = Wrong {
-            code: INTERNAL_ERROR,
-            message: "the server gave an answer that does not fit; try again".to_owned(),
-        };
-        self.refuse(out, waiting, &wrong);
-    }
-
-    fn threads(
-        &self,
-        out: &mut Vec<Action>,
-        id: &Id,
-        params: &ThreadListParams,
-        threads: &[Thread],
-        next_cursor: Option<String>,
-    ) {
-        let wanted = threads.iter().filter(|thread| is_wanted(thread, params));
+    fn threads(&self, out: &mut Vec<Action>, id: &Id, params: &ThreadListParams, page: ThreadPage) {
+        let wanted = page.threads.iter();
+        let wanted = wanted.filter(|thread| is_wanted(thread, params));
         let show = |thread| show::thread(self.speaking(), thread, Vec::new());
         let data = wanted.map(show).collect();
+        let next_cursor = page.next;
+        send(out, respond(id, &Page { data, next_cursor }));
+    }
+
+    /// Threads that are awake, or heard.
+    fn loaded(&self, out: &mut Vec<Action>, id: &Id, threads: &[Thread]) {
+        let heard = |thread: &Thread| self.listening.hears(thread.card.id);
+        let loaded = threads.iter();
+        let loaded = loaded.filter(|thread| is_awake(thread.status) || heard(thread));
+        let data = loaded.map(|thread| thread.card.id.to_string()).collect();
+        let next_cursor = None;
         send(out, respond(id, &Page { data, next_cursor }));
     }
 
@@ -251,8 +256,12 @@ impl Codex {
         send(out, respond(id, &ThreadReadResponse { thread }));
     }
 
-    fn turn(&self, out: &mut Vec<Action>, id: &Id, turn: &TurnId) {
-        let turn = show::turn(self.endpoint, turn);
+    fn turn(&mut self, out: &mut Vec<Action>, id: &Id, started: &StartedTurn) {
+        if let Some(view) = &started.joined {
+            let asks = self.listening.begin(view);
+            self.request_again(out, &asks);
+        }
+        let turn = show::turn(self.endpoint, &started.turn);
         send(out, respond(id, &TurnStartResponse { turn }));
     }
 
@@ -279,38 +288,4 @@ fn is_wanted(thread: &Thread, params: &ThreadListParams) -> bool {
         thread.title.text.contains(term.as_str()) || thread.preview.contains(term.as_str())
     });
     here && named
-}
-
-fn is_start(waiting: &Waiting) -> bool {
-    matches!(
-        waiting,
-        Waiting::StartModel(..) | Waiting::StartCreate(_) | Waiting::StartListen(_)
-    )
-}
-
-/// The request that waits for this, if it was one.
-fn id_of(waiting: &Waiting) -> Option<&Id> {
-    match waiting {
-        Waiting::Account(id)
-        | Waiting::LoginKey(id)
-        | Waiting::LoginBegin(id)
-        | Waiting::Logout(id)
-        | Waiting::SignOut(id, _)
-        | Waiting::ModelList(id, _)
-        | Waiting::ThreadList(id, _)
-        | Waiting::LoadedList(id)
-        | Waiting::StartModel(id, _)
-        | Waiting::StartCreate(id)
-        | Waiting::StartListen(id)
-        | Waiting::Resume { id, .. }
-        | Waiting::Read(id)
-        | Waiting::ReadTurns(id)
-        | Waiting::TurnListen(id, _)
-        | Waiting::TurnModel(id, _)
-        | Waiting::Turn(id)
-        | Waiting::Steer(id)
-        | Waiting::Grants(id)
-        | Waiting::Done(id) => Some(id),
-        Waiting::Answer(_) | Waiting::Subscribe | Waiting::LoginFinish(_) => None,
-    }
 }

@@ -3,7 +3,7 @@
 use vocabulary::{AskId, ThreadId};
 
 use super::turns::WantedTurn;
-use super::wire::params::{ModelListParams, ThreadListParams, ThreadStartParams};
+use super::wire::params::{ModelListParams, ThreadListParams};
 use crate::jsonrpc::Id;
 use crate::pending::Pending;
 use crate::{Action, StartAt};
@@ -27,8 +27,6 @@ pub enum Waiting {
     ThreadList(Id, ThreadListParams),
     LoadedList(Id),
     Grants(Id),
-    /// The catalog, to know the model that was named.
-    StartModel(Id, ThreadStartParams),
     StartCreate(Id),
     StartListen(Id),
     Resume {
@@ -37,9 +35,8 @@ pub enum Waiting {
     },
     Read(Id),
     ReadTurns(Id),
-    /// To hear the thread that a turn is to start in.
-    TurnListen(Id, Box<WantedTurn>),
-    TurnModel(Id, Box<WantedTurn>),
+    /// To know the thread that a turn is to start in, where it is not heard.
+    TurnThread(Id, Box<WantedTurn>),
     Turn(Id),
     Steer(Id),
     /// `{}` when it is done.

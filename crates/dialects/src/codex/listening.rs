@@ -17,10 +17,23 @@ pub struct Listening {
     asks: BTreeMap<AskId, Open>,
 }
 
-struct Known {
-    card: ThreadCard,
-    settings: ThreadSettings,
-    sandbox: SandboxInForce,
+/// What is known of a thread.
+#[derive(Clone)]
+pub struct Known {
+    pub card: ThreadCard,
+    pub settings: ThreadSettings,
+    /// What really holds its commands.
+    pub sandbox: SandboxInForce,
+}
+
+impl Known {
+    pub fn new(view: &ThreadView) -> Self {
+        Self {
+            card: view.thread.card.clone(),
+            settings: view.thread.settings.clone(),
+            sandbox: view.sandbox,
+        }
+    }
 }
 
 pub struct Open {
@@ -34,17 +47,8 @@ impl Listening {
         self.threads.contains_key(&thread)
     }
 
-    pub fn settings(&self, thread: ThreadId) -> Option<&ThreadSettings> {
-        self.threads.get(&thread).map(|known| &known.settings)
-    }
-
-    /// What is known of a thread: its card, its settings, and what really holds its commands.
-    pub fn known(
-        &self,
-        thread: ThreadId,
-    ) -> Option<(&ThreadCard, &ThreadSettings, SandboxInForce)> {
-        let known = self.threads.get(&thread)?;
-        Some((&known.card, &known.settings, known.sandbox))
+    pub fn known(&self, thread: ThreadId) -> Option<&Known> {
+        self.threads.get(&thread)
     }
 
     pub fn ask(&self, ask: AskId) -> Option<&Open> {
@@ -54,12 +58,7 @@ impl Listening {
     /// From now on this thread is heard; gives the asks that this connection did not know.
     pub fn begin(&mut self, view: &ThreadView) -> Vec<AskId> {
         let thread = view.thread.card.id;
-        let known = Known {
-            card: view.thread.card.clone(),
-            settings: view.thread.settings.clone(),
-            sandbox: view.sandbox,
-        };
-        self.threads.insert(thread, known);
+        self.threads.insert(thread, Known::new(view));
         let known_asks: Vec<AskId> = self.asks_of(thread);
         self.asks.retain(|_, open| open.thread != thread);
         for OpenAsk { ask, at, .. } in &view.asks {

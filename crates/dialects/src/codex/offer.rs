@@ -1,9 +1,9 @@
 //! What there is to choose from: models and collaboration modes.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use vocabulary::{Catalog, CatalogModel, ModelRef};
+use vocabulary::{Catalog, ModelOffer, ModelRef};
 
 use super::Endpoint;
 use super::wire::params::ModelListParams;
@@ -15,64 +15,34 @@ const EFFORT_UNKNOWN: ReasoningEffortOption<'static> = ReasoningEffortOption {
     description: "The provider's own default.",
 };
 
-/// A model under the name by which clients choose it.
-struct Offer<'a> {
-    name: Cow<'a, str>,
-    provider: &'a str,
-    model: &'a CatalogModel,
-    connected: bool,
-}
-
-/// Connected providers first: a name that several have means theirs; the others' is spelled out.
-fn offers(catalog: &Catalog) -> Vec<Offer<'_>> {
-    let default = |id: &str| id != catalog.default.provider;
-    let mut providers: Vec<_> = catalog.providers.iter().collect();
-    providers.sort_by_key(|provider| (!provider.connected, default(&provider.id)));
-    let mut taken = HashSet::new();
-    let mut offers: Vec<Offer<'_>> = Vec::new();
-    for provider in providers {
-        for model in &provider.models {
-            offers.push(Offer {
-                name: match taken.insert(model.id.as_str()) {
-                    true => Cow::Borrowed(model.id.as_str()),
-                    false => Cow::Owned(format!("{}/{}", provider.id, model.id)),
-                },
-                provider: &provider.id,
-                model,
-                connected: provider.connected,
-            });
-        }
-    }
-    offers
-}
-
 /// What clients were told of models that these do not say themselves.
 #[derive(Debug, Default)]
 pub struct Names {
     /// Names that are not the model's own id, because another provider's model has that.
     spelled_out: HashMap<ModelRef, String>,
-    /// Models whose efforts are not known: the one they were listed with is only a word.
-    effortless: HashSet<ModelRef>,
+    /// By name, whether a model's efforts are known: the one it was listed with may be only a word.
+    efforts_known: HashMap<String, bool>,
 }
 
 impl Names {
     pub fn new(catalog: &Catalog) -> Self {
         let mut names = Self::default();
-        for offer in offers(catalog) {
-            let model = reference(&offer);
-            if offer.model.efforts.is_empty() {
-                names.effortless.insert(model.clone());
+        for offer in catalog.offers() {
+            let (model, known) = (offer.reference(), !offer.model.efforts.is_empty());
+            if let Cow::Owned(name) = &offer.name {
+                names.spelled_out.insert(model, name.clone());
             }
-            if let Cow::Owned(name) = offer.name {
-                names.spelled_out.insert(model, name);
-            }
+            names.efforts_known.insert(offer.name.into_owned(), known);
         }
         names
     }
 
-    /// Whether an effort is the word we made up, and so no wish of anyone.
-    pub fn is_made_up(&self, effort: &str, model: &ModelRef) -> bool {
-        effort == EFFORT_UNKNOWN.reasoning_effort && self.effortless.contains(model)
+    /// Whether an effort is the word we made up, and so no wish of anyone. A model that was never listed
+    /// leaves the one in use.
+    pub fn is_made_up(&self, effort: &str, model: &str, in_use: &str) -> bool {
+        let known = |name: &str| self.efforts_known.get(name).copied();
+        let known = known(model).or_else(|| known(in_use));
+        effort == EFFORT_UNKNOWN.reasoning_effort && known == Some(false)
     }
 
     pub fn of<'a>(&'a self, model: &'a ModelRef) -> &'a str {
@@ -80,33 +50,10 @@ impl Names {
     }
 }
 
-fn reference(offer: &Offer<'_>) -> ModelRef {
-    ModelRef {
-        provider: offer.provider.to_owned(),
-        model: offer.model.id.clone(),
-    }
-}
-
-/// The model a client names, if there is one of that name; `provider/model` names any model of a
-/// provider, even one that the catalog has not heard of.
-pub fn chosen(catalog: &Catalog, name: &str) -> Option<ModelRef> {
-    let offers = offers(catalog);
-    if let Some(offer) = offers.iter().find(|offer| offer.name == name) {
-        return Some(reference(offer));
-    }
-    let (provider, model) = name.split_once('/')?;
-    let mut providers = catalog.providers.iter();
-    let known = providers.any(|known| known.id == provider) && !model.is_empty();
-    known.then(|| ModelRef {
-        provider: provider.to_owned(),
-        model: model.to_owned(),
-    })
-}
-
 /// A cursor is the place of the next model in the list.
 pub fn models<'a>(catalog: &'a Catalog, params: &ModelListParams) -> Page<Model<'a>> {
     let hidden_too = params.include_hidden == Some(true);
-    let offers = offers(catalog).into_iter();
+    let offers = catalog.offers().into_iter();
     let shown = offers.filter(|offer| offer.connected || hidden_too);
     let start: usize = params
         .cursor
@@ -126,7 +73,7 @@ pub fn models<'a>(catalog: &'a Catalog, params: &ModelListParams) -> Page<Model<
     Page { data, next_cursor }
 }
 
-fn model<'a>(catalog: &Catalog, offer: Offer<'a>) -> Model<'a> {
+fn model<'a>(catalog: &Catalog, offer: ModelOffer<'a>) -> Model<'a> {
     let known = offer.model;
     let is_default =
         offer.provider == catalog.default.provider && known.id == catalog.default.model;

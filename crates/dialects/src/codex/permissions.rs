@@ -147,13 +147,12 @@ impl Wanted {
 
     /// What it changes of settings that a thread has. Clients repeat what they were told with every
     /// turn: that changes nothing.
-    pub fn of_known(&self, now: Option<&ThreadSettings>, in_force: SandboxInForce) -> Changes {
-        let told = now.map(ApprovalPolicy::in_force);
-        let policy = self.approval_policy.filter(|policy| told != Some(*policy));
+    pub fn of_known(&self, now: &ThreadSettings, in_force: SandboxInForce) -> Changes {
+        let told = ApprovalPolicy::in_force(now);
+        let policy = self.approval_policy.filter(|policy| told != *policy);
         let (approvals, auto_approve) = policy.map_or((None, None), settings_of);
         let same = |wanted: &SandboxMode| {
-            now.is_some_and(|now| now.sandbox == *wanted)
-                || *wanted == SandboxMode::FullAccess && !in_force.holds
+            now.sandbox == *wanted || *wanted == SandboxMode::FullAccess && !in_force.holds
         };
         Changes {
             approvals,

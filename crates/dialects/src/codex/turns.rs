@@ -1,21 +1,24 @@
 //! Turns that a client starts, and what it says while they run.
 
-use vocabulary::{Call, Catalog, Cause, Changes, StartTurn, SteerTurn, ThreadId, TurnId};
+use vocabulary::{
+    Call, Catalog, Cause, Changes, NamedModel, StartTurn, SteerTurn, ThreadId, ThreadView, TurnId,
+};
 
-use super::act::{named, parse};
+use super::act::parse;
 use super::calls::Waiting;
 use super::input::{self, Said};
+use super::listening::Known;
 use super::permissions::{self, Wanted};
 use super::refuse::Wrong;
 use super::wire::params::{TurnStartParams, TurnSteerParams};
 use super::{Codex, offer};
-use crate::Action;
 use crate::jsonrpc::Id;
+use crate::{Action, Dialect};
 
 /// A turn that is to start, with its input read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WantedTurn {
-    pub thread: ThreadId,
+    thread: ThreadId,
     said: Said,
     permissions: Wanted,
     /// Without the input.
@@ -23,7 +26,8 @@ pub struct WantedTurn {
 }
 
 impl Codex {
-    /// Whoever starts a turn hears it.
+    /// Whoever starts a turn hears it. What a turn sets depends on its thread, so one that is not heard
+    /// is looked at first.
     pub(super) fn turn_start(
         &mut self,
         out: &mut Vec<Action>,
@@ -37,56 +41,55 @@ impl Codex {
             params.approval_policy.as_ref(),
             params.sandbox_policy.as_ref(),
         )?;
-        let wanted = Box::new(WantedTurn {
+        let wanted = WantedTurn {
             thread,
             said,
             permissions,
             params,
-        });
-        match self.listening.hears(thread) {
-            true => self.turn_settings(out, id, wanted),
-            false => {
-                let waiting = Waiting::TurnListen(id, wanted);
-                self.calls.listen(out, waiting, thread);
-            }
-        }
+        };
+        let Some(known) = self.listening.known(thread) else {
+            let waiting = Waiting::TurnThread(id, Box::new(wanted));
+            let call = Call::ReadThread { thread, recent: 0 };
+            self.calls.make(out, waiting, call);
+            return Ok(());
+        };
+        let start = self.start_of(known, wanted)?;
+        self.calls
+            .make(out, Waiting::Turn(id), Call::StartTurn(start));
         Ok(())
     }
 
-    /// Clients repeat the model with every turn; only another one has to be looked up.
-    pub(super) fn turn_settings(&mut self, out: &mut Vec<Action>, id: Id, wanted: Box<WantedTurn>) {
-        let current = self.listening.settings(wanted.thread);
-        let current = current.map(|settings| self.names.of(&settings.model));
-        let model = wanted.params.model();
-        if model.is_some() && model != current {
-            let waiting = Waiting::TurnModel(id, wanted);
-            self.calls.make(out, waiting, Call::GetCatalog);
-        } else {
-            self.turn_change(out, id, *wanted, None);
+    /// The thread is known now, and is heard from before the turn's first event.
+    pub(super) fn turn_in(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: &Id,
+        wanted: WantedTurn,
+        view: &ThreadView,
+    ) {
+        match self.start_of(&Known::new(view), wanted) {
+            Ok(start) => {
+                let call = Call::StartTurn(StartTurn {
+                    listen: Some(self.variant().audience()),
+                    ..start
+                });
+                self.calls.make(out, Waiting::Turn(id.clone()), call);
+            }
+            Err(wrong) => out.push(Action::Send(wrong.frame(Some(id)))),
         }
     }
 
-    pub(super) fn turn_change(
-        &mut self,
-        out: &mut Vec<Action>,
-        id: Id,
-        wanted: WantedTurn,
-        catalog: Option<&Catalog>,
-    ) {
+    fn start_of(&self, known: &Known, wanted: WantedTurn) -> Result<StartTurn, Wrong> {
         let WantedTurn {
             thread,
             said,
             permissions,
             params,
         } = wanted;
-        if let Some((card, _, sandbox)) = self.listening.known(thread)
-            && let Err(wrong) = permissions.check(card, sandbox)
-        {
-            return out.push(Action::Send(wrong.frame(Some(&id))));
-        }
-        let changes = self.changes(thread, &params, &permissions, catalog);
-        let start = StartTurn {
-            changes: Box::new(changes),
+        permissions.check(&known.card, known.sandbox)?;
+        Ok(StartTurn {
+            changes: Box::new(self.changes(known, &params, &permissions)),
+            listen: None,
             images: said.images,
             thread,
             text: said.text,
@@ -94,33 +97,25 @@ impl Codex {
             cause: Cause::UserMessage,
             client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
             client_turn_id: None,
-        };
-        let call = Call::StartTurn(start);
-        self.calls.make(out, Waiting::Turn(id), call);
+        })
     }
 
-    /// What a turn sets that its thread has not.
-    fn changes(
-        &self,
-        thread: ThreadId,
-        params: &TurnStartParams,
-        permissions: &Wanted,
-        catalog: Option<&Catalog>,
-    ) -> Changes {
-        let known = self.listening.known(thread);
-        let settings = known.map(|(_, settings, _)| settings);
-        let sandbox = known.map(|(_, _, sandbox)| sandbox).unwrap_or_default();
-        let model = named(catalog, params.model());
-        let in_use = model.as_ref().or(settings.map(|now| &now.model));
-        let made_up =
-            |effort: &&str| in_use.is_some_and(|model| self.names.is_made_up(effort, model));
-        let effort = params.effort().filter(|effort| !made_up(effort));
-        let effort = effort.map(str::to_owned);
+    /// What a turn sets that its thread has not: clients repeat everything with every turn.
+    fn changes(&self, known: &Known, params: &TurnStartParams, permissions: &Wanted) -> Changes {
+        let settings = &known.settings;
+        let in_use = self.names.of(&settings.model);
+        let named = params.model().filter(|name| *name != in_use);
+        let has = |effort: &&str| settings.effort.as_deref() == Some(effort);
+        let made_up = |effort: &&str| {
+            self.names
+                .is_made_up(effort, named.unwrap_or(in_use), in_use)
+        };
+        let effort = params.effort();
+        let effort = effort.filter(|effort| !has(effort) && !made_up(effort));
         Changes {
-            model: model.filter(|model| settings.is_none_or(|now| now.model != *model)),
-            effort: effort
-                .filter(|effort| settings.is_none_or(|now| now.effort.as_ref() != Some(effort))),
-            ..permissions.of_known(settings, sandbox)
+            named_model: named.map(|name| NamedModel::Listed(name.to_owned())),
+            effort: effort.map(str::to_owned),
+            ..permissions.of_known(settings, known.sandbox)
         }
     }
 

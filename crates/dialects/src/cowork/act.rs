@@ -80,7 +80,7 @@ impl Session {
                 let session_id = &self.id;
                 send(out, ServerEvent::Pong(Pong { session_id }).frame());
             }
-            ClientMessage::ListTools(_) => make(Waiting::Tools, Call::ListTools),
+            ClientMessage::ListTools(_) => make(Waiting::Tools, Call::ListTools { thread }),
             ClientMessage::ProviderCatalogGet(_) => {
                 make(Waiting::Asked(Slot::ProviderCatalog), Call::GetCatalog);
             }
@@ -156,6 +156,7 @@ impl Session {
         };
         let turn = StartTurn {
             changes: Box::default(),
+            listen: None,
             images: Vec::new(),
             thread: self.thread(),
             text: said.text,

@@ -1,11 +1,11 @@
 //! Replies and refusals as frames of the connection that asked.
 
-use vocabulary::{Catalog, CheckpointReply, Refusal, Reply, Why};
+use vocabulary::{Catalog, Refusal, Reply, Why};
 
 use super::backup::{self, ComparedWith};
 use super::calls::{Calls, Waiting};
 use super::connect::Slot;
-use super::history::{self, Page};
+use super::history;
 use super::offer;
 use super::refuse::refusal_frame;
 use super::session::{Session, send};
@@ -25,103 +25,89 @@ impl Session {
         if let Waiting::SignIn(sign_in) = &waiting {
             self.signing_in &= !sign_in.waits;
         }
-        match outcome {
-            Ok(reply) => self.answer(out, calls, waiting, reply),
-            Err(refusal) => self.refused(out, waiting, &refusal),
+        let done = outcome.and_then(|reply| self.answer(out, calls, &waiting, reply));
+        if let Err(refusal) = done {
+            self.refused(out, waiting, &refusal);
         }
     }
 
-    fn answer(&mut self, out: &mut Vec<Action>, calls: &mut Calls, waiting: Waiting, reply: Reply) {
-        match reply {
-            Reply::Done => self.done(out, waiting),
-            Reply::Turn { again, .. } => self.turn(out, waiting, again),
-            Reply::Threads { threads, .. } => send(out, show::sessions(&self.id, &threads)),
-            Reply::Messages {
-                entries,
-                total,
-                offset,
-                limit,
+    /// What an answer is for says what it is.
+    fn answer(
+        &mut self,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        waiting: &Waiting,
+        reply: Reply,
+    ) -> Result<(), Refusal> {
+        match waiting {
+            // Its answer fills the auth methods too.
+            Waiting::Connect(Slot::ProviderCatalog) => {
+                let (catalog, methods) = self.catalog(&*reply.catalog()?);
+                self.slots.fill(Slot::ProviderAuthMethods, vec![methods]);
+                self.fill(out, Slot::ProviderCatalog, vec![catalog]);
+            }
+            Waiting::Connect(slot) => {
+                let frame = self.asked(*slot, reply)?;
+                self.fill(out, *slot, vec![frame]);
+            }
+            Waiting::Asked(slot) => {
+                let frame = self.asked(*slot, reply)?;
+                send(out, frame);
+            }
+            Waiting::Tools => send(out, offer::tools(&self.id, &reply.tools()?)),
+            Waiting::Sessions => send(out, show::sessions(&self.id, &reply.threads()?.threads)),
+            Waiting::Messages => send(out, history::messages(&self.id, &reply.messages()?)),
+            Waiting::Turn {
+                text,
+                client_message_id,
             } => {
-                let page = Page {
-                    total,
-                    offset,
-                    limit,
-                };
-                send(out, history::messages(&self.id, &entries, page));
+                // A turn tells itself, unless it was told before: then only who asked again hears it.
+                if reply.turn()?.again {
+                    send(
+                        out,
+                        user_message(&self.id, text, client_message_id.as_deref()),
+                    );
+                }
             }
-            Reply::Catalog(catalog) => self.catalog(out, waiting, &catalog),
-            Reply::ProviderStatus(statuses) => {
-                let frame = offer::provider_status(&self.id, &statuses);
-                self.show(out, waiting, frame);
+            Waiting::Challenge(sign_in) => self.challenged(out, sign_in, &*reply.challenge()?),
+            Waiting::SignIn(sign_in) => self.signed_in(out, calls, sign_in, &reply.signed_in()?),
+            Waiting::Deletion { target } => {
+                reply.done()?;
+                send(out, self.session_deleted(target));
             }
-            Reply::Tools(tools) => send(out, offer::tools(&self.id, &tools)),
-            Reply::McpServers(snapshot) => {
-                let frame = offer::mcp_servers(&self.id, &snapshot);
-                self.show(out, waiting, frame);
-            }
-            Reply::Checkpoints(reply) => self.checkpoints(out, waiting, &reply),
-            Reply::Challenge(challenge) => self.challenged(out, &waiting, &challenge),
-            Reply::SignedIn(end) => self.signed_in(out, calls, &waiting, &end),
-            // Events tell what a change did; the others are never asked for once a session is open.
-            Reply::Thread(_)
-            | Reply::Listening(_)
-            | Reply::View(_)
-            | Reply::Events { .. }
-            | Reply::Steered { .. }
-            | Reply::Grants(_)
-            | Reply::Library(_)
-            | Reply::Cancelled { .. } => {}
+            Waiting::Close => out.push(Action::Close(closed())),
+            // Events tell what these did.
+            Waiting::Told
+            | Waiting::Cancel
+            | Waiting::AskResponse(_)
+            | Waiting::ApprovalResponse(_)
+            | Waiting::Backup(_) => {}
         }
+        Ok(())
     }
 
-    fn done(&self, out: &mut Vec<Action>, waiting: Waiting) {
-        if let Waiting::Deletion { target } = waiting {
-            send(out, self.session_deleted(&target));
-        } else if let Waiting::Close = waiting {
-            out.push(Action::Close(closed()));
-        }
+    /// One of the events that a connection starts with.
+    fn asked(&mut self, slot: Slot, reply: Reply) -> Result<Frame, Refusal> {
+        let id = &self.id;
+        Ok(match slot {
+            Slot::ProviderCatalog => self.catalog(&*reply.catalog()?).0,
+            Slot::ProviderAuthMethods => self.catalog(&*reply.catalog()?).1,
+            Slot::ProviderStatus => offer::provider_status(id, &reply.provider_status()?),
+            Slot::McpServers => offer::mcp_servers(id, &reply.mcp_servers()?),
+            Slot::SessionBackupState => {
+                let now = reply.checkpoints()?.state()?;
+                backup::requested(id, &self.card, &now, ComparedWith::Previous)
+            }
+        })
     }
 
-    /// A turn tells itself, unless it was told before: then only who asked again hears it.
-    fn turn(&self, out: &mut Vec<Action>, waiting: Waiting, again: bool) {
-        if let Waiting::Turn {
-            text,
-            client_message_id,
-        } = waiting
-            && again
-        {
-            let echo = user_message(&self.id, &text, client_message_id.as_deref());
-            send(out, echo);
-        }
-    }
-
-    fn catalog(&mut self, out: &mut Vec<Action>, waiting: Waiting, catalog: &Catalog) {
+    /// As the catalog and as the auth methods.
+    fn catalog(&mut self, catalog: &Catalog) -> (Frame, Frame) {
         self.methods = Methods::of(catalog);
-        let shown = offer::provider_catalog(&self.id, catalog, &self.settings.model);
-        let methods = offer::provider_auth_methods(&self.id, catalog);
-        if let Waiting::Connect(_) = waiting {
-            self.slots.fill(Slot::ProviderAuthMethods, vec![methods]);
-            self.fill(out, Slot::ProviderCatalog, vec![shown]);
-        } else if let Waiting::Asked(Slot::ProviderAuthMethods) = waiting {
-            send(out, methods);
-        } else {
-            send(out, shown);
-        }
-    }
-
-    fn checkpoints(&mut self, out: &mut Vec<Action>, waiting: Waiting, reply: &CheckpointReply) {
-        match reply {
-            CheckpointReply::State(now) => {
-                let compared = ComparedWith::Previous;
-                let frame = backup::requested(&self.id, &self.card, now, compared);
-                self.show(out, waiting, frame);
-            }
-            // This protocol has no words to ask for these.
-            CheckpointReply::Preview(_)
-            | CheckpointReply::Diff(_)
-            | CheckpointReply::History(_)
-            | CheckpointReply::File { .. } => {}
-        }
+        (
+            offer::provider_catalog(&self.id, catalog, &self.settings.model),
+            offer::provider_auth_methods(&self.id, catalog),
+        )
     }
 
     /// Into its slot while connecting, out at once otherwise.
@@ -156,7 +142,9 @@ impl Session {
                 let line = self.unknown_request("approval_response", &id.to_string());
                 send(out, line);
             }
-            Waiting::SignIn(_) => send(out, sign_in::refusal_frame(&self.id, refusal)),
+            Waiting::Challenge(_) | Waiting::SignIn(_) => {
+                send(out, sign_in::refusal_frame(&self.id, refusal))
+            }
             Waiting::Backup(wanted) => {
                 send(out, backup::refusal_frame(&self.id, &wanted, refusal));
             }
@@ -172,10 +160,7 @@ impl Session {
                 }
                 out.push(Action::Close(closed()));
             }
-            Waiting::Creation
-            | Waiting::Listening
-            | Waiting::Resumption
-            | Waiting::Asked(_)
+            Waiting::Asked(_)
             | Waiting::Tools
             | Waiting::Sessions
             | Waiting::Messages

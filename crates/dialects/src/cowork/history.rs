@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use vocabulary::{
-    Entry, Fact, Item, ItemFact, ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact,
+    Entry, Fact, Item, ItemFact, MessagePage, ToolCall, ToolEvent, ToolFact, ToolOutcome,
+    ToolOutput, TurnFact,
 };
 
 use super::tell::tools::output;
@@ -12,17 +13,10 @@ use super::wire::session::{
     AssistantContent, Messages, ModelMessage, ToolContent, ToolResultOutput,
 };
 use crate::Frame;
+use crate::content::mcp_content;
 
-/// Which slice of how many messages this is.
-#[derive(Clone, Copy, Debug)]
-pub struct Page {
-    pub total: u64,
-    pub offset: u64,
-    pub limit: u64,
-}
-
-pub fn messages(session: &str, entries: &[Entry], page: Page) -> Frame {
-    let messages = entries.chunk_by(|a, b| a.message == b.message);
+pub fn messages(session: &str, page: &MessagePage) -> Frame {
+    let messages = page.entries.chunk_by(|a, b| a.message == b.message);
     ServerEvent::Messages(Messages {
         session_id: session,
         messages: messages.filter_map(message).collect(),
@@ -111,17 +105,22 @@ fn tool_call(call: &ToolCall) -> AssistantContent<'_> {
 }
 
 fn tool_result<'a>(call: &'a ToolCall, outcome: &'a ToolOutcome) -> ToolContent<'a> {
-    let (value, is_error) = match outcome {
+    let text = |value| ToolResultOutput::Text { value };
+    let (output, is_error) = match outcome {
+        ToolOutcome::Succeeded(given @ ToolOutput::Content(_)) => {
+            let value = mcp_content(given);
+            (ToolResultOutput::Content { value }, false)
+        }
         ToolOutcome::Succeeded(given)
         | ToolOutcome::Denied(given)
-        | ToolOutcome::Interrupted(given) => (output(given).as_text(), false),
-        ToolOutcome::Failed { error } => (Cow::Borrowed(error.as_str()), true),
-        ToolOutcome::NotRun { why } => (Cow::Borrowed(why.as_str()), true),
+        | ToolOutcome::Interrupted(given) => (text(output(given).as_text()), false),
+        ToolOutcome::Failed { error } => (text(Cow::Borrowed(error.as_str())), true),
+        ToolOutcome::NotRun { why } => (text(Cow::Borrowed(why.as_str())), true),
     };
     ToolContent::ToolResult {
         tool_call_id: &call.call_id,
         tool_name: &call.name,
-        output: ToolResultOutput::Text { value },
+        output,
         is_error,
     }
 }

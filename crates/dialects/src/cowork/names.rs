@@ -65,6 +65,14 @@ pub fn spell(model: &ModelRef) -> (ProviderName, ModelName<'_>) {
     spell_parts(&model.provider, &model.model)
 }
 
+/// The model that speaks, where its agent says which it is.
+pub fn spell_speaker(model: Option<&ModelRef>) -> (ProviderName, ModelName<'_>) {
+    match model {
+        Some(model) => spell(model),
+        None => (ProviderName::Openai, ModelName::Plain("unknown")),
+    }
+}
+
 pub fn spell_parts<'a>(provider: &'a str, model: &'a str) -> (ProviderName, ModelName<'a>) {
     match ProviderName::of(provider) {
         Some(name) => (name, ModelName::Plain(model)),

@@ -85,7 +85,8 @@ impl Session {
             provider: provider.as_str().to_owned(),
             method: method.clone(),
         };
-        self.sign_in(out, calls, SignIn::new(provider, method), call);
+        let waiting = Waiting::Challenge(SignIn::new(provider, method));
+        calls.make(out, waiting, Call::SignIn(call));
     }
 
     pub fn callback(
@@ -152,10 +153,8 @@ impl Session {
         calls.make(out, Waiting::SignIn(sign_in), Call::SignIn(call));
     }
 
-    pub fn challenged(&self, out: &mut Vec<Action>, waiting: &Waiting, challenge: &Challenge) {
-        if let Waiting::SignIn(sign_in) = waiting {
-            send(out, challenge_frame(&self.id, sign_in, challenge));
-        }
+    pub fn challenged(&self, out: &mut Vec<Action>, sign_in: &SignIn, challenge: &Challenge) {
+        send(out, challenge_frame(&self.id, sign_in, challenge));
     }
 
     /// A success is followed by what it changed.
@@ -163,12 +162,9 @@ impl Session {
         &self,
         out: &mut Vec<Action>,
         calls: &mut Calls,
-        waiting: &Waiting,
+        sign_in: &SignIn,
         end: &SignedIn,
     ) {
-        let Waiting::SignIn(sign_in) = waiting else {
-            return;
-        };
         send(out, result_frame(&self.id, sign_in, end));
         if !end.ok {
             return;

@@ -64,6 +64,9 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
             vec![backup::changed(session, card, (*news, now), compared)]
         }
         Fact::Note(NoteFact::Logged { line }) => vec![tools::log(session, line)],
+        Fact::Note(NoteFact::Instructed { files, skills }) => {
+            vec![tools::instructed(session, files, *skills)]
+        }
         Fact::Files(FilesFact::Changed { .. } | FilesFact::TurnDiffed { .. })
         | Fact::Note(NoteFact::Unknown) => Vec::new(),
     }

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use vocabulary::{
-    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView, Why,
+    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView,
 };
 
 use self::calls::{Calls, Wanted};
 use self::session::Session;
-use super::{EARLY_BYTES_MAX, EARLY_FRAMES_MAX};
+use super::{EARLY_BYTES_MAX, EARLY_FRAMES_MAX, OPENING, opening_listen};
 use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
 
 mod calls;
@@ -30,6 +30,8 @@ pub use tell::tell;
 pub struct Cowork1 {
     providers: Arc<[String]>,
     calls: Calls,
+    /// The thread is made, and the next answer says how it stands.
+    listens: bool,
     stage: Stage,
 }
 
@@ -45,6 +47,7 @@ impl Default for Cowork1 {
         Self {
             providers: Arc::default(),
             calls: Calls::default(),
+            listens: false,
             stage: Stage::Opening(Vec::new()),
         }
     }
@@ -66,32 +69,21 @@ impl Cowork1 {
     }
 
     fn opening(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, outcome: Result<Reply, Refusal>) {
-        let refusal = match outcome {
-            Ok(Reply::Thread(thread)) => return self.calls.listen(out, thread.card.id),
-            Ok(Reply::Listening(view)) => return self.open(cx, out, &view),
-            Err(refusal) => refusal,
-            Ok(
-                Reply::Done
-                | Reply::Threads { .. }
-                | Reply::View(_)
-                | Reply::Turn { .. }
-                | Reply::Cancelled { .. }
-                | Reply::Library(_)
-                | Reply::Messages { .. }
-                | Reply::Events { .. }
-                | Reply::Catalog(_)
-                | Reply::ProviderStatus(_)
-                | Reply::Tools(_)
-                | Reply::Steered { .. }
-                | Reply::Grants(_)
-                | Reply::Challenge(_)
-                | Reply::SignedIn(_)
-                | Reply::McpServers(_)
-                | Reply::Checkpoints(_),
-            ) => Refusal::new(Why::Internal, "the session could not be opened"),
-        };
-        out.push(Action::Send(wire::error("", &refusal.message)));
-        self.close(out, Reason::new(Reason::TRY_AGAIN_LATER, refusal.message));
+        let listens = self.listens;
+        let done = outcome.and_then(|reply| {
+            match listens {
+                false => {
+                    self.listens = true;
+                    out.push(opening_listen(reply.thread()?.card.id));
+                }
+                true => self.open(cx, out, &*reply.view()?),
+            }
+            Ok(())
+        });
+        if let Err(refusal) = done {
+            out.push(Action::Send(wire::error("", &refusal.message)));
+            self.close(out, Reason::new(Reason::TRY_AGAIN_LATER, refusal.message));
+        }
     }
 
     fn open(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, view: &ThreadView) {
@@ -118,7 +110,7 @@ impl Dialect for Cowork1 {
             approvals_expected: Some(Approvals::AskUnlessRead),
             ..NewThread::default()
         }));
-        self.calls.make(out, Wanted::Nothing, call);
+        out.push(Action::Call { tag: OPENING, call });
     }
 
     fn heard(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
@@ -144,12 +136,13 @@ impl Dialect for Cowork1 {
         tag: Tag,
         outcome: Result<Reply, Refusal>,
     ) {
-        let Some(wanted) = self.calls.take(tag) else {
-            return;
-        };
         match &mut self.stage {
             Stage::Opening(_) => self.opening(cx, out, outcome),
-            Stage::Open(session) => session.answered(out, &mut self.calls, &wanted, outcome),
+            Stage::Open(session) => {
+                if let Some(wanted) = self.calls.take(tag) {
+                    session.answered(out, &mut self.calls, &wanted, outcome);
+                }
+            }
             Stage::Closed(_) => {}
         }
     }

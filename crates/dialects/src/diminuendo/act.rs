@@ -140,6 +140,7 @@ impl Diminuendo {
             } => {
                 let turn = StartTurn {
                     changes: Box::default(),
+                    listen: None,
                     images: Vec::new(),
                     thread: thread(&session_id)?,
                     text,

@@ -1,66 +1,74 @@
 //! Replies as frames of the connection that asked.
 
-use vocabulary::{CheckpointReply, Reply, Thread, ThreadView};
+use vocabulary::{Refusal, Reply, ThreadView};
 
-use super::calls::{Join, Waiting, Wanted};
+use super::calls::{Join, Wanted};
 use super::read::Progress;
 use super::replay::Replay;
 use super::wire::ServerEvent;
-use super::wire::parts::{ErrorCode, SessionMeta};
+use super::wire::parts::ErrorCode;
 use super::{Diminuendo, refuse, send, snapshot};
 use crate::Action;
 
 impl Diminuendo {
-    pub(super) fn answer(&mut self, out: &mut Vec<Action>, waiting: Waiting, reply: Reply) {
-        let Waiting { request_id, wanted } = waiting;
-        let request_id = request_id.as_deref();
+    /// What an answer is for says what it is.
+    pub(super) fn answer(
+        &mut self,
+        out: &mut Vec<Action>,
+        request_id: Option<&str>,
+        wanted: Wanted,
+        reply: Reply,
+    ) -> Result<(), Refusal> {
         let mut answer = |event: ServerEvent<'_>| out.push(Action::Send(event.answer(request_id)));
-        match (wanted, reply) {
-            (Wanted::List, Reply::Threads { threads, .. }) => {
-                let sessions = threads.iter().map(snapshot::meta).collect();
+        match wanted {
+            // Events tell the rest.
+            Wanted::Told => {}
+            Wanted::List => {
+                let page = reply.threads()?;
+                let sessions = page.threads.iter().map(snapshot::meta).collect();
                 answer(ServerEvent::SessionList { sessions });
             }
-            (Wanted::Create, Reply::Thread(thread)) => {
-                answer(about(&thread, |session| ServerEvent::SessionCreated {
-                    session,
-                }));
+            Wanted::Create => {
+                let thread = reply.thread()?;
+                let session = snapshot::meta(&thread);
+                answer(ServerEvent::SessionCreated { session });
                 self.answered = Some(*thread);
             }
-            (Wanted::Rename, Reply::Thread(thread)) => {
-                answer(about(&thread, |session| ServerEvent::SessionUpdated {
-                    session,
-                }));
+            Wanted::Rename => {
+                let thread = reply.thread()?;
+                let session = snapshot::meta(&thread);
+                answer(ServerEvent::SessionUpdated { session });
                 self.answered = Some(*thread);
             }
-            (Wanted::Archive, Reply::Thread(thread)) => {
-                answer(about(&thread, |session| ServerEvent::SessionArchived {
-                    session,
-                }));
+            Wanted::Archive => {
+                let thread = reply.thread()?;
+                let session = snapshot::meta(&thread);
+                answer(ServerEvent::SessionArchived { session });
             }
-            (Wanted::Unarchive, Reply::Thread(thread)) => {
-                answer(about(&thread, |session| ServerEvent::SessionUnarchived {
-                    session,
-                }));
+            Wanted::Unarchive => {
+                let thread = reply.thread()?;
+                let session = snapshot::meta(&thread);
+                answer(ServerEvent::SessionUnarchived { session });
             }
-            (Wanted::Delete(thread), Reply::Done) => {
+            Wanted::Delete(thread) => {
+                reply.done()?;
                 let session_id = &thread.to_string();
                 answer(ServerEvent::SessionDeleted { session_id });
                 self.joined.remove(&thread);
                 self.deleted = Some(thread);
             }
-            (Wanted::Stop(thread), Reply::Cancelled { turn: Some(turn) }) => {
-                answer(ServerEvent::StopAcknowledged {
+            Wanted::Stop(thread) => match reply.cancelled()? {
+                Some(turn) => answer(ServerEvent::StopAcknowledged {
                     session_id: &thread.to_string(),
                     turn_id: turn.as_str(),
-                });
-            }
-            (Wanted::Stop(_), Reply::Cancelled { turn: None }) => {
-                answer(refuse::error(
-                    ErrorCode::NoActiveTurn,
-                    "no turn is running in this session",
-                ));
-            }
-            (Wanted::Steer { thread, content }, Reply::Steered { item, .. }) => {
+                }),
+                None => {
+                    let message = "no turn is running in this session";
+                    answer(refuse::error(ErrorCode::NoActiveTurn, message));
+                }
+            },
+            Wanted::Steer { thread, content } => {
+                let item = reply.steered()?.item;
                 answer(ServerEvent::SteerSent {
                     session_id: &thread.to_string(),
                     steer_id: item.as_str(),
@@ -70,52 +78,26 @@ impl Diminuendo {
                     self.steered = Some(item);
                 }
             }
-            (Wanted::Join(join), Reply::Listening(view)) => {
-                self.join(out, request_id, &join, &view);
-            }
-            (Wanted::Reload, Reply::Threads { threads, .. }) => {
-                for thread in &threads {
+            Wanted::Join(join) => self.join(out, request_id, &join, &*reply.view()?),
+            Wanted::Reload => {
+                for thread in &reply.threads()?.threads {
                     self.session_updated(out, thread);
                 }
             }
-            (Wanted::History(read), Reply::Messages { entries, total, .. }) => {
-                let progress = read.take_in(entries, total).map(Wanted::History);
+            Wanted::History(read) => {
+                let progress = read.take_in(reply.messages()?).map(Wanted::History);
                 self.go_on(out, request_id, progress);
             }
-            (Wanted::Events(read), Reply::Events { events, more, .. }) => {
-                let progress = read.take_in(&events, more).map(Wanted::Events);
+            Wanted::Events(read) => {
+                let progress = read.take_in(&reply.events()?).map(Wanted::Events);
                 self.go_on(out, request_id, progress);
             }
-            (Wanted::FileHistory(asked), Reply::Checkpoints(reply)) => {
-                if let CheckpointReply::History(iterations) = *reply {
-                    asked.history(&iterations, answer);
-                }
+            Wanted::FileHistory(asked) => asked.history(&reply.checkpoints()?.history()?, answer),
+            Wanted::FileAtIteration(asked) => {
+                asked.content(&reply.checkpoints()?.content()?, answer);
             }
-            (Wanted::FileAtIteration(asked), Reply::Checkpoints(reply)) => {
-                if let CheckpointReply::File { content, .. } = *reply {
-                    asked.content(&content, answer);
-                }
-            }
-            // Events tell the rest.
-            (
-                Wanted::Told
-                | Wanted::List
-                | Wanted::Create
-                | Wanted::Rename
-                | Wanted::Archive
-                | Wanted::Unarchive
-                | Wanted::Delete(_)
-                | Wanted::Stop(_)
-                | Wanted::Steer { .. }
-                | Wanted::Join(_)
-                | Wanted::Reload
-                | Wanted::History(_)
-                | Wanted::Events(_)
-                | Wanted::FileHistory(_)
-                | Wanted::FileAtIteration(_),
-                _,
-            ) => {}
         }
+        Ok(())
     }
 
     /// The snapshots, what is replayed, its end, what waits for an answer, then live
@@ -159,11 +141,4 @@ impl Diminuendo {
             }
         }
     }
-}
-
-fn about<'a>(
-    thread: &'a Thread,
-    tell: impl FnOnce(SessionMeta<'a>) -> ServerEvent<'a>,
-) -> ServerEvent<'a> {
-    tell(snapshot::meta(thread))
 }

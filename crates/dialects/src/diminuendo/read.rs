@@ -1,7 +1,9 @@
 //! Reads that may take several calls: the newest messages of a history, and told events of a log.
 
 use serde_json::Value;
-use vocabulary::{Call, Entry, Event, Fact, Seq, StepFact, ThreadId, TurnFact};
+use vocabulary::{
+    Call, Entry, Event, EventPage, Fact, MessagePage, Seq, StepFact, ThreadId, TurnFact,
+};
 
 use super::snapshot::history_item;
 use super::tell::spell;
@@ -88,15 +90,16 @@ impl HistoryRead {
         }
     }
 
-    pub fn take_in(mut self, page: Vec<Entry>, total: u64) -> Progress<Self> {
+    pub fn take_in(mut self, page: MessagePage) -> Progress<Self> {
+        let MessagePage { entries, total, .. } = page;
         let began_at_the_start = self.from.is_none();
         if began_at_the_start && total > PAGE {
             return self.read_before(total);
         }
         let reached = self
             .after
-            .is_some_and(|after| page.first().is_none_or(|entry| entry.event.seq <= after));
-        let said = page.into_iter().filter(|e| history_item(e).is_some());
+            .is_some_and(|after| entries.first().is_none_or(|entry| entry.event.seq <= after));
+        let said = entries.into_iter().filter(|e| history_item(e).is_some());
         self.entries.splice(0..0, said);
         let enough = self.after.is_none() && self.entries.len() >= self.limit;
         // Where this page was asked to begin: each asks for an earlier one, so reading ends.
@@ -158,14 +161,15 @@ impl EventsRead {
     }
 
     /// A page may hold less than was asked for, because not every event has a word.
-    pub fn take_in(mut self, page: &[Event], more: bool) -> Progress<Self> {
+    pub fn take_in(mut self, page: &EventPage) -> Progress<Self> {
+        let EventPage { events, more, .. } = page;
         let session = self.thread.to_string();
-        let told = page.iter().filter_map(|event| logged(&session, event));
+        let told = events.iter().filter_map(|event| logged(&session, event));
         let room = self.limit.saturating_sub(self.events.len());
         self.events.extend(told.take(room));
         let before = self.after;
-        self.after = page.last().map_or(self.after, |last| last.seq);
-        if !more || self.after <= before || page.is_empty() || self.events.len() >= self.limit {
+        self.after = events.last().map_or(self.after, |last| last.seq);
+        if !more || self.after <= before || events.is_empty() || self.events.len() >= self.limit {
             return Progress::Done(Read::Events(self.thread, self.events));
         }
         Progress::More(self.next_call(), self)

@@ -145,7 +145,7 @@ pub fn spell<'a>(session_id: &'a str, event: &'a Event) -> Option<Spelled<'a>> {
         Fact::Step {
             tag,
             what: StepFact::Finished { usage, .. },
-        } => Some(at.usage(&tag.turn, &tag.model, *usage)),
+        } => Some(at.usage(&tag.turn, tag.model.as_deref(), *usage)),
         Fact::Tool(tool) => at.tool(tool),
         Fact::Ask { what, .. } => match what {
             AskFact::Opened { ask } => Some(at.asked(ask)),

@@ -13,12 +13,15 @@ use super::{Pioneer, send_error};
 use crate::Action;
 use crate::jsonrpc::Id;
 
+/// The answer says it all.
+const WHOLE: Step = Step::Library {
+    include_hidden: true,
+};
+
 impl Pioneer {
     pub(super) fn act(&mut self, out: &mut Vec<Action>, id: Id, method: String, request: Request) {
-        let step = Step::Library {
-            include_hidden: true,
-        };
-        let running = Running { id, method, step };
+        let thread = None;
+        let running = Running { id, method, thread };
         let refused = match request {
             Request::ThreadStart(params) => {
                 self.bind(&params.workspace_id);
@@ -66,15 +69,15 @@ impl Pioneer {
                 let include_hidden = params.include_hidden.unwrap_or(true);
                 let workspace = WorkspaceId::new(params.workspace_id.trim());
                 let call = Call::Library(LibraryCall::ReadTree { workspace });
-                self.call(out, running.with(Step::Library { include_hidden }), call);
+                self.call(out, &running, Step::Library { include_hidden }, call);
                 return;
             }
-            Request::ProviderList => return self.provider_list(out, running),
+            Request::ProviderList => return self.provider_list(out, &running),
             Request::ProviderModelsList(params) => {
-                return self.provider_models(out, running, params);
+                return self.provider_models(out, &running, params);
             }
-            Request::ProviderSetApiKey(params) => return self.set_key(out, running, params),
-            Request::ProviderDeleteApiKey(params) => return self.delete_key(out, running, params),
+            Request::ProviderSetApiKey(params) => return self.set_key(out, &running, params),
+            Request::ProviderDeleteApiKey(params) => return self.delete_key(out, &running, params),
             Request::WorkspaceList
             | Request::WorkspaceDefault
             | Request::WorkspaceCreate(_)
@@ -83,7 +86,7 @@ impl Pioneer {
             | Request::ThreadFolderMove(_)
             | Request::ThreadFolderDelete(_) => {
                 if let Some(call) = self.library_call(request) {
-                    self.call(out, running, Call::Library(call));
+                    self.call(out, &running, WHOLE, Call::Library(call));
                 }
                 return;
             }
@@ -135,9 +138,15 @@ impl Pioneer {
         })
     }
 
-    fn find(&mut self, out: &mut Vec<Action>, running: Running, name: String, goal: Goal) {
-        let call = Call::Library(LibraryCall::FindThread { name: name.clone() });
-        self.call(out, running.with(Step::Find { name, goal }), call);
+    pub(super) fn find(
+        &mut self,
+        out: &mut Vec<Action>,
+        mut running: Running,
+        name: String,
+        goal: Goal,
+    ) {
+        running.thread = Some(name.clone());
+        self.call(out, &running, Step::Find(goal), Call::FindThread { name });
     }
 
     fn update_workspace(
@@ -153,7 +162,7 @@ impl Pioneer {
         };
         let id = WorkspaceId::new(params.workspace_id.trim());
         let call = Call::Library(LibraryCall::UpdateWorkspace { id, name });
-        self.call(out, running, call);
+        self.call(out, &running, WHOLE, call);
         Ok(())
     }
 
@@ -208,7 +217,7 @@ impl Pioneer {
             request_id,
             resolution,
         };
-        self.call(out, running.with(step), call);
+        self.call(out, &running, step, call);
         Ok(())
     }
 }

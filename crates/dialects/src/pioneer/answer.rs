@@ -4,7 +4,6 @@ use vocabulary::{
     Call, LibraryCall, LibraryReply, Refusal, Reply, Status, Thread, TurnId, WorkspaceId,
 };
 
-use super::hear::Wrong;
 use super::scan::Scan;
 use super::steps::{Goal, Running, Step};
 use super::wire::permission::PermissionRespondResponse;
@@ -22,50 +21,59 @@ impl Pioneer {
     pub(super) fn answered(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
+        step: Step,
         outcome: Result<Reply, Refusal>,
     ) {
-        let Running { id, method, step } = running;
-        let rest = |step| Running {
-            id: id.clone(),
-            method: method.clone(),
-            step,
+        let done = match outcome {
+            Ok(reply) => self.answer(out, running, step, reply),
+            Err(refusal) => self.refused(out, running, step, refusal),
         };
-        match (step, outcome) {
-            (Step::Start(start), outcome) => {
-                let step = Step::TurnStart;
-                self.started(out, rest(step), *start, outcome);
+        if let Err(refusal) = done {
+            let wrong = refuse::wrong(&running.method, running.thread.as_deref(), &refusal);
+            send_error(out, Some(&running.id), &wrong);
+        }
+    }
+
+    /// Some refusals are no end.
+    fn refused(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &Running,
+        step: Step,
+        refusal: Refusal,
+    ) -> Result<(), Refusal> {
+        match step {
+            Step::Start(start) => self.start_refused(out, running, *start, refusal),
+            Step::Find(Goal::Unsubscribe) => {
+                unsubscribed(out, running, ThreadUnsubscribeStatus::NotLoaded);
+                Ok(())
             }
-            (Step::Provider(asked), outcome) => {
-                self.provider_answered(out, &rest(Step::TurnStart), &asked, outcome);
-            }
-            (Step::Find { name, goal }, Err(refusal)) => {
-                let unsubscribes = matches!(goal, Goal::Unsubscribe);
-                let running = rest(Step::Find {
-                    name: name.clone(),
-                    goal,
-                });
-                match unsubscribes {
-                    true => unsubscribed(out, &running, ThreadUnsubscribeStatus::NotLoaded),
-                    false => refused(out, &running, Some(&name), &refusal),
-                }
-            }
-            (step, Err(refusal)) => refused(out, &rest(step), None, &refusal),
-            (Step::Find { goal, .. }, Ok(Reply::Thread(thread))) => {
-                self.found(out, rest(Step::TurnStart), *thread, goal);
-            }
-            (Step::Scan(scan), Ok(Reply::Events { events, more, .. })) => {
-                self.scanned(out, rest(Step::TurnStart), *scan, events, more);
-            }
-            (Step::TurnModel(wanted), Ok(Reply::Catalog(catalog))) => {
-                let running = rest(Step::TurnStart);
-                self.change_and_start(out, running, *wanted, Some(&catalog));
-            }
-            (Step::TurnStart, Ok(Reply::Turn { turn, .. })) => {
+            _ => Err(refusal),
+        }
+    }
+
+    /// The step says what the answer is.
+    fn answer(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &Running,
+        step: Step,
+        reply: Reply,
+    ) -> Result<(), Refusal> {
+        let id = &running.id;
+        match step {
+            Step::Start(start) => return self.start_answered(out, running, *start, reply),
+            Step::Provider(asked) => return asked.answer(out, id, reply),
+            Step::Find(goal) => self.found(out, running, *reply.thread()?, goal),
+            Step::Scan(scan) => self.scanned(out, running, *scan, reply.events()?),
+            Step::TurnStart => {
+                let turn = reply.turn()?.turn;
                 let turn = items::running(&turn);
-                respond(out, &id, &TurnStartResponse { turn });
+                respond(out, id, &TurnStartResponse { turn });
             }
-            (Step::Cancel { thread, turn }, Ok(Reply::Cancelled { .. })) => {
+            Step::Cancel { thread, turn } => {
+                reply.cancelled()?;
                 let turn = Turn {
                     id: turn.into(),
                     status: TurnStatus::Interrupted,
@@ -76,34 +84,24 @@ impl Pioneer {
                     workspace_id: thread.card.workspace.as_str(),
                     turn,
                 };
-                respond(out, &id, &result);
+                respond(out, id, &result);
             }
-            (
-                Step::Answer {
-                    request_id,
-                    resolution,
-                },
-                Ok(Reply::Done),
-            ) => {
+            Step::Answer {
+                request_id,
+                resolution,
+            } => {
+                reply.done()?;
                 let result = PermissionRespondResponse {
                     request_id: &request_id,
                     resolution,
                 };
-                respond(out, &id, &result);
+                respond(out, id, &result);
             }
-            // A move.
-            (Step::Library { .. }, Ok(Reply::Done)) => {
-                respond(out, &id, &MovedResponse { moved: true });
-            }
-            (Step::Library { include_hidden }, Ok(Reply::Library(reply))) => {
-                let running = rest(Step::Library { include_hidden });
-                self.library(out, &running, *reply, include_hidden);
-            }
-            (_, Ok(_)) => {
-                let wrong = Wrong::request("the server gave no answer to this; try again");
-                send_error(out, Some(&id), &wrong);
+            Step::Library { include_hidden } => {
+                self.library(out, running, *reply.library()?, include_hidden);
             }
         }
+        Ok(())
     }
 
     fn library(
@@ -132,13 +130,14 @@ impl Pioneer {
                 let folder = show::folder(&folder);
                 respond(out, id, &ThreadFolderCreateResponse { folder });
             }
+            LibraryReply::Moved => respond(out, id, &MovedResponse { moved: true }),
             LibraryReply::Deleted(deleted) => {
                 respond(out, id, &ThreadFolderDeleteResponse { deleted });
             }
         }
     }
 
-    fn found(&mut self, out: &mut Vec<Action>, running: Running, thread: Thread, goal: Goal) {
+    fn found(&mut self, out: &mut Vec<Action>, running: &Running, thread: Thread, goal: Goal) {
         let id = thread.card.id;
         match goal {
             Goal::Turns | Goal::History { .. } => self.scan(out, running, thread, goal),
@@ -153,7 +152,7 @@ impl Pioneer {
                     folder,
                 });
                 let include_hidden = true;
-                self.call(out, running.with(Step::Library { include_hidden }), call);
+                self.call(out, running, Step::Library { include_hidden }, call);
             }
             Goal::Cancel { turn } => {
                 let call = Call::CancelTurn {
@@ -161,7 +160,7 @@ impl Pioneer {
                     turn: Some(TurnId::new(turn.as_str())),
                 };
                 let thread = Box::new(thread);
-                self.call(out, running.with(Step::Cancel { thread, turn }), call);
+                self.call(out, running, Step::Cancel { thread, turn }, call);
             }
             Goal::Unsubscribe => {
                 let status = match thread.status {
@@ -173,23 +172,21 @@ impl Pioneer {
                     | Status::Deactivating
                     | Status::Error => ThreadUnsubscribeStatus::NotSubscribed,
                 };
-                unsubscribed(out, &running, status);
+                unsubscribed(out, running, status);
             }
         }
     }
 
-    fn scan(&mut self, out: &mut Vec<Action>, running: Running, thread: Thread, goal: Goal) {
+    fn scan(&mut self, out: &mut Vec<Action>, running: &Running, thread: Thread, goal: Goal) {
         let (scan, call) = Scan::new(thread, goal);
-        self.call(out, running.with(Step::Scan(Box::new(scan))), call);
+        self.call(out, running, Step::Scan(Box::new(scan)), call);
     }
 
     /// Only who leaves by itself is told that the thread is closed for it.
     pub(super) fn unsubscribe(&mut self, out: &mut Vec<Action>, running: Running, name: String) {
         let subscribed = self.subscribed(&name);
         let Some(left) = subscribed.and_then(|thread| self.subscriptions.remove(&thread)) else {
-            let goal = Goal::Unsubscribe;
-            let call = Call::Library(LibraryCall::FindThread { name: name.clone() });
-            return self.call(out, running.with(Step::Find { name, goal }), call);
+            return self.find(out, running, name, Goal::Unsubscribe);
         };
         let card = &left.thread.card;
         out.push(Action::Unlisten(card.id));
@@ -200,9 +197,4 @@ impl Pioneer {
 
 fn unsubscribed(out: &mut Vec<Action>, running: &Running, status: ThreadUnsubscribeStatus) {
     respond(out, &running.id, &ThreadUnsubscribeResponse { status });
-}
-
-fn refused(out: &mut Vec<Action>, running: &Running, thread: Option<&str>, refusal: &Refusal) {
-    let wrong = refuse::wrong(&running.method, thread, refusal);
-    send_error(out, Some(&running.id), &wrong);
 }

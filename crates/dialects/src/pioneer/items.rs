@@ -168,7 +168,7 @@ pub fn output(outcome: &ToolOutcome) -> Option<(&str, ItemDeltaStream)> {
         },
         ToolOutput::Files { summary, .. } => Some((summary, ItemDeltaStream::FileChange)),
         ToolOutput::Text(text) => Some((text, ItemDeltaStream::ToolProgress)),
-        ToolOutput::Json(_) => None,
+        ToolOutput::Json(_) | ToolOutput::Content(_) => None,
     }
 }
 
@@ -212,9 +212,13 @@ fn changed_files(outcome: &ToolOutcome) -> Vec<&str> {
         Some(ToolOutput::Files { changes, .. }) => {
             changes.iter().map(|change| change.path.as_str()).collect()
         }
-        Some(ToolOutput::Text(_) | ToolOutput::Command { .. } | ToolOutput::Json(_)) | None => {
-            Vec::new()
-        }
+        Some(
+            ToolOutput::Text(_)
+            | ToolOutput::Command { .. }
+            | ToolOutput::Json(_)
+            | ToolOutput::Content(_),
+        )
+        | None => Vec::new(),
     }
 }
 
@@ -260,9 +264,10 @@ fn display<'a>(title: &'a str, outcome: &'a ToolOutcome) -> ToolDisplayPayload<'
                     truncated: false,
                 };
             }
-            ToolOutput::Text(text) => Cow::Borrowed(text.as_str()),
-            ToolOutput::Files { summary, .. } => Cow::Borrowed(summary.as_str()),
-            ToolOutput::Json(value) => Cow::Owned(value.to_string()),
+            ToolOutput::Text(_)
+            | ToolOutput::Files { .. }
+            | ToolOutput::Json(_)
+            | ToolOutput::Content(_) => output.words(),
         },
     };
     ToolDisplayPayload::Summary {

@@ -12,8 +12,9 @@ use super::wire::provider::{
     Capabilities, Limits, Pricing, Provider, ProviderDeleteApiKeyResponse, ProviderListResponse,
     ProviderModelInfo, ProviderModelsListResponse, ProviderSetApiKeyResponse,
 };
-use super::{Pioneer, refuse, respond, send_error};
+use super::{Pioneer, respond, send_error};
 use crate::Action;
+use crate::jsonrpc::Id;
 
 /// How a key is saved; every provider that takes one calls it so.
 const KEY_METHOD: &str = "api_key";
@@ -29,25 +30,25 @@ pub enum Asked {
 }
 
 impl Pioneer {
-    pub(super) fn provider_list(&mut self, out: &mut Vec<Action>, running: Running) {
-        let running = running.with(Step::Provider(Asked::List));
-        self.call(out, running, Call::GetCatalog);
+    pub(super) fn provider_list(&mut self, out: &mut Vec<Action>, running: &Running) {
+        let step = Step::Provider(Asked::List);
+        self.call(out, running, step, Call::GetCatalog);
     }
 
     pub(super) fn provider_models(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         params: ProviderParams,
     ) {
-        let running = running.with(Step::Provider(Asked::Models(params.provider)));
-        self.call(out, running, Call::GetCatalog);
+        let step = Step::Provider(Asked::Models(params.provider));
+        self.call(out, running, step, Call::GetCatalog);
     }
 
     pub(super) fn set_key(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         params: ProviderSetApiKeyParams,
     ) {
         let call = SignInCall::SetKey {
@@ -55,65 +56,56 @@ impl Pioneer {
             method: KEY_METHOD.to_owned(),
             key: params.api_key.into(),
         };
-        let running = running.with(Step::Provider(Asked::SetKey(params.provider)));
-        self.call(out, running, Call::SignIn(call));
+        let step = Step::Provider(Asked::SetKey(params.provider));
+        self.call(out, running, step, Call::SignIn(call));
     }
 
     pub(super) fn delete_key(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         params: ProviderParams,
     ) {
         let provider = params.provider;
         let call = SignInCall::SignOut {
             provider: provider.clone(),
         };
-        let running = running.with(Step::Provider(Asked::DeleteKey(provider)));
-        self.call(out, running, Call::SignIn(call));
+        let step = Step::Provider(Asked::DeleteKey(provider));
+        self.call(out, running, step, Call::SignIn(call));
     }
+}
 
-    pub(super) fn provider_answered(
-        &self,
-        out: &mut Vec<Action>,
-        running: &Running,
-        asked: &Asked,
-        outcome: Result<Reply, Refusal>,
-    ) {
-        let id = &running.id;
-        let wrong = match (asked, outcome) {
-            (Asked::List, Ok(Reply::Catalog(catalog))) => {
+impl Asked {
+    pub fn answer(&self, out: &mut Vec<Action>, id: &Id, reply: Reply) -> Result<(), Refusal> {
+        match self {
+            Asked::List => {
+                let catalog = reply.catalog()?;
                 let name = |provider: &CatalogProvider| Provider {
                     name: provider.id.clone(),
                 };
                 let providers = catalog.providers.iter().map(name).collect();
-                return respond(out, id, &ProviderListResponse { providers });
+                respond(out, id, &ProviderListResponse { providers });
             }
-            (Asked::Models(provider), Ok(Reply::Catalog(catalog))) => {
-                match models(&catalog, provider) {
-                    Some(list) => return respond(out, id, &list),
-                    None => Wrong::request(not_found(provider)),
+            Asked::Models(provider) => match models(&*reply.catalog()?, provider) {
+                Some(list) => respond(out, id, &list),
+                None => send_error(out, Some(id), &Wrong::request(not_found(provider))),
+            },
+            Asked::SetKey(provider) => {
+                let SignedIn { ok, message, .. } = reply.signed_in()?;
+                if !ok {
+                    send_error(out, Some(id), &Wrong::request(message));
+                    return Ok(());
                 }
-            }
-            (
-                Asked::SetKey(_),
-                Ok(Reply::SignedIn(SignedIn {
-                    ok: false, message, ..
-                })),
-            ) => Wrong::request(message),
-            (Asked::SetKey(provider), Ok(Reply::SignedIn(_))) => {
                 let updated = true;
-                let result = ProviderSetApiKeyResponse { provider, updated };
-                return respond(out, id, &result);
+                respond(out, id, &ProviderSetApiKeyResponse { provider, updated });
             }
-            (Asked::DeleteKey(provider), Ok(Reply::SignedIn(SignedIn { ok: deleted, .. }))) => {
+            Asked::DeleteKey(provider) => {
+                let deleted = reply.signed_in()?.ok;
                 let result = ProviderDeleteApiKeyResponse { provider, deleted };
-                return respond(out, id, &result);
+                respond(out, id, &result);
             }
-            (_, Err(refusal)) => refuse::wrong(&running.method, None, &refusal),
-            (_, Ok(_)) => Wrong::request("the server gave no answer to this; try again"),
-        };
-        send_error(out, Some(id), &wrong);
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reading a thread's log in pages, for history and turns.
 
-use vocabulary::{Call, Event, Fact, Seq, Thread, TurnFact, TurnId};
+use vocabulary::{Call, Event, EventPage, Fact, Seq, Thread, TurnFact, TurnId};
 
 use super::steps::{Goal, Running, Step};
 use super::wire::history::ThreadHistoryResponse;
@@ -143,14 +143,13 @@ impl Pioneer {
     pub(super) fn scanned(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         mut scan: Scan,
-        page: Vec<Event>,
-        more: bool,
+        page: EventPage,
     ) {
-        match scan.take_in(page, more) {
-            Next::Read(call) => self.call(out, running.with(Step::Scan(Box::new(scan))), *call),
-            Next::Answer { more } => scan.answer(out, &running, more),
+        match scan.take_in(page.events, page.more) {
+            Next::Read(call) => self.call(out, running, Step::Scan(Box::new(scan)), *call),
+            Next::Answer { more } => scan.answer(out, running, more),
         }
     }
 }

@@ -10,8 +10,8 @@ use vocabulary::{Folder, Status, Thread, ThreadCard, ThreadId, Tree, Workspace, 
 
 use super::wire::params::ThreadStartParams;
 use super::wire::thread::{
-    Thread as WireThread, ThreadFolder, ThreadMode, ThreadPlacement, ThreadSidebarVisibility,
-    ThreadStatus, ThreadTreeResponse,
+    Thread as WireThread, ThreadFolder, ThreadPlacement, ThreadSidebarVisibility, ThreadStatus,
+    ThreadTreeResponse,
 };
 use super::wire::turn::Turn;
 use super::wire::workspace::{
@@ -68,10 +68,7 @@ pub fn with_turns<'a>(thread: &'a Thread, turns: Vec<Turn<'a>>) -> WireThread<'a
         id: wire_id(&thread.card),
         name: (!title.is_empty()).then_some(title),
         preview: &thread.preview,
-        mode: match thread.settings.tools {
-            true => ThreadMode::Agent,
-            false => ThreadMode::Chat,
-        },
+        mode: thread.settings.mode.into(),
         model: &thread.settings.model.model,
         model_provider: &thread.settings.model.provider,
         created_at: thread.card.created_at.seconds(),

@@ -1,18 +1,17 @@
 //! `thread/start`: create or reopen, subscribe, and say so.
 
 use vocabulary::{
-    Call, Catalog, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread, ThreadId,
+    AgentMode, Call, Changes, LibraryCall, ModelRef, NewThread, Refusal, Reply, Thread, ThreadId,
     ThreadView, Why, WorkspaceId,
 };
 
 use super::hear::Wrong;
-use super::models::Named;
 use super::steps::{Running, Step};
 use super::subscription::Subscription;
 use super::tell::notification;
 use super::wire::params::ThreadStartParams;
 use super::wire::thread::{SandboxPolicy, ThreadMode, ThreadResponse, ThreadStartResponse};
-use super::{Pioneer, refuse, respond, send_error, show};
+use super::{Pioneer, models, respond, send_error, show};
 use crate::{Action, Frame};
 
 pub struct Start {
@@ -20,50 +19,43 @@ pub struct Start {
     pub at: At,
     /// Somebody else may create the same thread at the same moment; then it is looked for again.
     pub again: bool,
-    /// Where a model was named by half.
-    catalog: Option<Box<Catalog>>,
 }
 
 impl Start {
     pub fn new(params: ThreadStartParams) -> Self {
         Self {
             params,
-            at: At::Choosing,
+            at: At::Finding,
             again: false,
-            catalog: None,
         }
     }
 
-    /// The model that is meant, where it is another than the one in use.
-    fn model(&self, known: Option<&ModelRef>) -> Result<Option<ModelRef>, String> {
-        named(&self.params).choose(self.catalog.as_deref(), known)
-    }
-
     /// What is supplied.
-    fn changes(&self, known: Option<&ModelRef>) -> Result<Changes, String> {
+    fn changes(&self, in_use: Option<&ModelRef>) -> Changes {
         let params = &self.params;
-        Ok(Changes {
+        let (provider, model) = (params.model_provider.as_ref(), params.model.as_ref());
+        Changes {
             title: name(params),
-            model: self.model(known)?,
-            tools: params.mode.map(|mode| mode == ThreadMode::Agent),
-            ..Changes::default()
-        })
+            mode: params.mode.map(ThreadMode::meant),
+            ..models::change(provider, model, in_use)
+        }
     }
 
     /// What is supplied and differs.
-    fn changes_of(&self, thread: &Thread) -> Result<Changes, String> {
+    fn changes_of(&self, thread: &Thread) -> Changes {
         let known = &thread.settings;
-        let changes = self.changes(Some(&known.model))?;
-        Ok(Changes {
-            tools: changes.tools.filter(|tools| *tools != known.tools),
+        let changes = self.changes(Some(&known.model));
+        Changes {
+            // A thread that plans is an agent's, and goes on planning.
+            mode: changes
+                .mode
+                .filter(|mode| ThreadMode::from(*mode) != known.mode.into()),
             ..changes
-        })
+        }
     }
 }
 
 pub enum At {
-    /// The catalog, to know the model that was named by half.
-    Choosing,
     Finding,
     /// A new thread needs a workspace that can be used.
     Selecting,
@@ -73,91 +65,101 @@ pub enum At {
 }
 
 impl Pioneer {
-    pub(super) fn begin_start(&mut self, out: &mut Vec<Action>, running: Running, start: Start) {
-        match named(&start.params).is_half() {
-            true => {
-                let running = running.with(Step::Start(Box::new(start)));
-                self.call(out, running, Call::GetCatalog);
-            }
-            false => self.find_to_start(out, running, start),
-        }
-    }
-
-    fn find_to_start(&mut self, out: &mut Vec<Action>, running: Running, mut start: Start) {
-        start.at = At::Finding;
-        let name = start.params.thread_id.clone();
-        let call = Call::Library(LibraryCall::FindThread { name });
-        self.call(out, running.with(Step::Start(Box::new(start))), call);
-    }
-
-    /// The answer to one of its calls.
-    pub(super) fn started(
+    pub(super) fn begin_start(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
-        mut start: Start,
-        outcome: Result<Reply, Refusal>,
+        mut running: Running,
+        start: Start,
     ) {
-        match (&start.at, outcome) {
-            (At::Choosing, Ok(Reply::Catalog(catalog))) => {
-                start.catalog = Some(catalog);
-                self.find_to_start(out, running, start);
-            }
-            (At::Finding, Ok(Reply::Thread(thread))) => self.reopen(out, running, start, *thread),
-            (At::Finding, Err(refusal)) if refusal.why == Why::UnknownThread => {
+        running.thread = Some(start.params.thread_id.clone());
+        self.find_to_start(out, &running, start);
+    }
+
+    fn go_on_starting(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &Running,
+        start: Start,
+        call: Call,
+    ) {
+        self.call(out, running, Step::Start(Box::new(start)), call);
+    }
+
+    fn find_to_start(&mut self, out: &mut Vec<Action>, running: &Running, mut start: Start) {
+        start.at = At::Finding;
+        let name = start.params.thread_id.clone();
+        self.go_on_starting(out, running, start, Call::FindThread { name });
+    }
+
+    /// A thread that is not there is made, and one that somebody else just made is found.
+    pub(super) fn start_refused(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &Running,
+        mut start: Start,
+        refusal: Refusal,
+    ) -> Result<(), Refusal> {
+        match start.at {
+            At::Finding if refusal.why == Why::UnknownThread => {
                 start.at = At::Selecting;
                 let call = Call::Library(LibraryCall::SelectWorkspace {
                     id: WorkspaceId::new(start.params.workspace_id.as_str()),
                     make_current: false,
                 });
-                self.call(out, running.with(Step::Start(Box::new(start))), call);
+                self.go_on_starting(out, running, start, call);
             }
-            (At::Selecting, Ok(Reply::Library(_))) => {
-                start.at = At::Creating;
-                match self.new_thread(&start) {
-                    Ok(new) => {
-                        let running = running.with(Step::Start(Box::new(start)));
-                        self.call(out, running, Call::CreateThread(Box::new(new)));
-                    }
-                    Err(message) => refuse_params(out, &running, message),
-                }
-            }
-            // Somebody else may have been quicker, and elsewhere.
-            (At::Creating, Ok(Reply::Thread(thread)))
-                if thread.card.workspace.as_str() != start.params.workspace_id.trim() =>
-            {
-                self.reopen(out, running, start, *thread);
-            }
-            (At::Creating | At::Changing, Ok(Reply::Thread(thread))) => {
-                self.join(out, running, start, *thread);
-            }
-            (At::Listening, Ok(Reply::Listening(view))) => self.subscribe(out, &running, &view),
-            (At::Creating | At::Listening, Err(refusal))
-                if refusal.why == Why::Conflict && !start.again =>
-            {
+            At::Creating | At::Listening if refusal.why == Why::Conflict && !start.again => {
                 start.again = true;
                 self.find_to_start(out, running, start);
             }
-            (_, Err(refusal)) => {
-                let name = Some(start.params.thread_id.as_str());
-                let wrong = refuse::wrong(&running.method, name, &refusal);
-                send_error(out, Some(&running.id), &wrong);
-            }
-            (_, Ok(_)) => {
-                let wrong = Wrong::request("the thread could not be started; try again");
-                send_error(out, Some(&running.id), &wrong);
+            At::Finding | At::Selecting | At::Creating | At::Changing | At::Listening => {
+                return Err(refusal);
             }
         }
+        Ok(())
     }
 
-    fn new_thread(&self, start: &Start) -> Result<NewThread, String> {
+    pub(super) fn start_answered(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &Running,
+        start: Start,
+        reply: Reply,
+    ) -> Result<(), Refusal> {
+        match start.at {
+            At::Finding => self.reopen(out, running, start, *reply.thread()?),
+            At::Selecting => {
+                reply.library()?;
+                self.create(out, running, start);
+            }
+            At::Creating => {
+                let thread = *reply.thread()?;
+                // Somebody else may have been quicker, and elsewhere.
+                match thread.card.workspace.as_str() == start.params.workspace_id.trim() {
+                    true => self.join(out, running, start, thread),
+                    false => self.reopen(out, running, start, thread),
+                }
+            }
+            At::Changing => self.join(out, running, start, *reply.thread()?),
+            At::Listening => self.subscribe(out, running, &*reply.view()?),
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, out: &mut Vec<Action>, running: &Running, mut start: Start) {
+        start.at = At::Creating;
+        let call = Call::CreateThread(Box::new(self.new_thread(&start)));
+        self.go_on_starting(out, running, start, call);
+    }
+
+    fn new_thread(&self, start: &Start) -> NewThread {
         let params = &start.params;
-        let mut changes = start.changes(None)?;
+        let mut changes = start.changes(None);
         changes.title = None;
-        changes.tools.get_or_insert(false);
+        changes.mode.get_or_insert(AgentMode::Chat);
         // Full access asks nobody, unless this client wants to be asked.
         changes.auto_approve = Some(!self.permissions);
-        Ok(NewThread {
+        NewThread {
             client_id: Some(params.thread_id.clone()),
             workspace: Some(WorkspaceId::new(params.workspace_id.as_str())),
             directory: None,
@@ -166,7 +168,7 @@ impl Pioneer {
             changes,
             approvals_expected: None,
             keep: true,
-        })
+        }
     }
 
     /// A thread that is known: what was supplied is taken over, but for one that is loaded only
@@ -174,7 +176,7 @@ impl Pioneer {
     fn reopen(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: &Running,
         mut start: Start,
         thread: Thread,
     ) {
@@ -192,14 +194,10 @@ impl Pioneer {
             | vocabulary::Status::Running
             | vocabulary::Status::Waiting
             | vocabulary::Status::Deactivating
-            | vocabulary::Status::Error => Ok(Changes {
+            | vocabulary::Status::Error => Changes {
                 title: name(params),
                 ..Changes::default()
-            }),
-        };
-        let changes = match changes {
-            Ok(changes) => changes,
-            Err(message) => return refuse_params(out, &running, message),
+            },
         };
         if changes == Changes::default() {
             return self.join(out, running, start, thread);
@@ -209,18 +207,18 @@ impl Pioneer {
             thread: card.id,
             changes,
         };
-        self.call(out, running.with(Step::Start(Box::new(start))), call);
+        self.go_on_starting(out, running, start, call);
     }
 
     /// Listens, or answers at once where this connection does already.
-    fn join(&mut self, out: &mut Vec<Action>, running: Running, mut start: Start, thread: Thread) {
+    fn join(&mut self, out: &mut Vec<Action>, running: &Running, mut start: Start, thread: Thread) {
         let id = thread.card.id;
         if let Some(subscription) = self.subscriptions.get_mut(&id) {
             subscription.thread.title = thread.title;
-            return self.say_started(out, &running, id, Vec::new());
+            return self.say_started(out, running, id, Vec::new());
         }
         start.at = At::Listening;
-        self.listen(out, running.with(Step::Start(Box::new(start))), id);
+        self.listen(out, running, Step::Start(Box::new(start)), id);
     }
 
     fn subscribe(&mut self, out: &mut Vec<Action>, running: &Running, view: &ThreadView) {
@@ -254,15 +252,6 @@ impl Pioneer {
             out.extend(open.map(|ask| Action::Send(subscription.opened(ask))));
         }
     }
-}
-
-fn refuse_params(out: &mut Vec<Action>, running: &Running, message: String) {
-    let wrong = Wrong::params(&running.method, message);
-    send_error(out, Some(&running.id), &wrong);
-}
-
-fn named(params: &ThreadStartParams) -> Named<'_> {
-    Named::new(&params.model_provider, &params.model)
 }
 
 fn name(params: &ThreadStartParams) -> Option<String> {

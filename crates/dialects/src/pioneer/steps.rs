@@ -3,15 +3,17 @@
 use super::providers::Asked;
 use super::scan::Scan;
 use super::start::Start;
-use super::turns::WantedTurn;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
 use vocabulary::Thread;
 
+/// A request that is answered later.
+#[derive(Clone)]
 pub struct Running {
     pub id: Id,
     pub method: String,
-    pub step: Step,
+    /// The thread as the client named it, where that has to be found first.
+    pub thread: Option<String>,
 }
 
 pub enum Step {
@@ -22,14 +24,9 @@ pub enum Step {
     /// `thread/start`, at one of its several calls.
     Start(Box<Start>),
     /// To know which thread is meant.
-    Find {
-        name: String,
-        goal: Goal,
-    },
+    Find(Goal),
     /// A page of the log of a thread.
     Scan(Box<Scan>),
-    /// The catalog, to know the model that a turn names by half.
-    TurnModel(Box<WantedTurn>),
     TurnStart,
     Provider(Asked),
     Cancel {
@@ -63,10 +60,4 @@ pub enum Goal {
         turn: String,
     },
     Unsubscribe,
-}
-
-impl Running {
-    pub fn with(self, step: Step) -> Self {
-        Self { step, ..self }
-    }
 }

@@ -1,37 +1,22 @@
-//! `turn/start`: the overrides that stick, then the turn itself.
+//! `turn/start`: the turn, and the overrides that stick.
 
-use vocabulary::{Call, Catalog, Cause, Changes, StartTurn, ThreadId};
+use vocabulary::{Call, Cause, Changes, StartTurn, Thread};
 
 use super::hear::Wrong;
-use super::input::{self, Said};
-use super::models::Named;
 use super::steps::{Running, Step};
 use super::wire::params::TurnStartParams;
 use super::wire::thread::ThreadMode;
-use super::{Pioneer, send_error};
+use super::{Pioneer, input, models};
 use crate::Action;
 use crate::jsonrpc::Id;
 
-/// A turn that is to start, with its input read.
-pub struct WantedTurn {
-    thread: ThreadId,
-    said: Said,
-    /// Without the input.
-    params: TurnStartParams,
-}
-
-impl WantedTurn {
-    fn named(&self) -> Named<'_> {
-        Named::new(&self.params.model_provider, &self.params.model)
-    }
-}
-
 impl Pioneer {
+    /// What a turn overrides sticks to its thread.
     pub(super) fn start_turn(
         &mut self,
         out: &mut Vec<Action>,
         running: Running,
-        mut params: TurnStartParams,
+        params: TurnStartParams,
     ) -> Result<(), (Id, Wrong)> {
         let thread = self.subscribed(&params.thread_id);
         let subscription = thread.and_then(|thread| self.subscriptions.get(&thread));
@@ -40,69 +25,33 @@ impl Pioneer {
             let message = format!("this connection is not subscribed to thread `{name}`");
             return Err((running.id, Wrong::request(message)));
         };
-        let said = match input::read(&std::mem::take(&mut params.input)) {
+        let said = match input::read(&params.input) {
             Ok(said) => said,
             Err(message) => {
                 let wrong = Wrong::params(&running.method, message);
                 return Err((running.id, wrong));
             }
         };
-        let card = &subscription.thread.card;
-        let (thread, workspace) = (card.id, card.workspace.clone());
-        self.bind(workspace.as_str());
-        let wanted = WantedTurn {
-            thread,
-            said,
-            params,
+        let Thread { card, settings, .. } = &subscription.thread;
+        let (provider, model) = (params.model_provider.as_ref(), params.model.as_ref());
+        let changes = Changes {
+            mode: params.mode.map(ThreadMode::meant),
+            ..models::change(provider, model, Some(&settings.model))
         };
-        if wanted.named().is_half() {
-            let running = running.with(Step::TurnModel(Box::new(wanted)));
-            self.call(out, running, Call::GetCatalog);
-        } else {
-            self.change_and_start(out, running, wanted, None);
-        }
-        Ok(())
-    }
-
-    /// What a turn overrides sticks to its thread.
-    pub(super) fn change_and_start(
-        &mut self,
-        out: &mut Vec<Action>,
-        running: Running,
-        wanted: WantedTurn,
-        catalog: Option<&Catalog>,
-    ) {
-        let changes = match self.overrides(&wanted, catalog) {
-            Ok(changes) => changes,
-            Err(message) => {
-                let wrong = Wrong::params(&running.method, message);
-                return send_error(out, Some(&running.id), &wrong);
-            }
-        };
-        let thread = wanted.thread;
         let turn = StartTurn {
             changes: Box::new(changes),
-            images: wanted.said.images,
-            thread,
-            text: wanted.said.text,
+            listen: None,
+            images: said.images,
+            thread: card.id,
+            text: said.text,
             display: None,
             cause: Cause::UserMessage,
             client_message_id: None,
-            client_turn_id: Some(wanted.params.turn_id).filter(|id| !id.is_empty()),
+            client_turn_id: Some(params.turn_id).filter(|id| !id.is_empty()),
         };
-        let running = running.with(Step::TurnStart);
-        self.call(out, running, Call::StartTurn(turn));
-    }
-
-    fn overrides(&self, wanted: &WantedTurn, catalog: Option<&Catalog>) -> Result<Changes, String> {
-        let known = self.subscriptions.get(&wanted.thread);
-        let known = known.map(|subscription| &subscription.thread);
-        let model = known.map(|thread| &thread.settings.model);
-        let model = wanted.named().choose(catalog, model)?;
-        Ok(Changes {
-            model,
-            tools: wanted.params.mode.map(|mode| mode == ThreadMode::Agent),
-            ..Changes::default()
-        })
+        let workspace = card.workspace.clone();
+        self.bind(workspace.as_str());
+        self.call(out, &running, Step::TurnStart, Call::StartTurn(turn));
+        Ok(())
     }
 }

@@ -4,34 +4,59 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use providers::{ErrorKind, Message, ModelRequest, Provider, ProviderError, ToolSpec};
+use tools::{Failure, Surroundings};
 use tracing::Instrument as _;
 use vocabulary::{
-    Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, TurnError, TurnErrorKind,
+    AgentMode, Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, StreamTag, ToolCall,
+    TurnError, TurnErrorKind,
 };
 
-use super::Agent;
-use crate::prompts;
+use super::{Abilities, Agent};
+use crate::prompts::{self, Situation};
 use crate::telemetry;
-use crate::turn::compaction::{self, Compacted};
-use crate::turn::context::Told;
-use crate::turn::{Due, SessionGone, Start, Turn, TurnEnd, context, meter};
+use crate::trust::{self, Trust};
+use crate::turn::{Due, SessionGone, Start, Turn, TurnEnd, meter, offer, tooling};
 
 pub mod answer;
 pub mod calls;
+pub mod compaction;
+mod context;
+mod sub;
 
 use answer::{Answered, Broken, Speaker};
+use compaction::Compacted;
+use context::Told;
 
 /// Drives turns with whatever provider the thread's model belongs to.
 pub struct ModelAgent;
 
 #[async_trait]
 impl Agent for ModelAgent {
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            uses_model: true,
+            hears_steers: true,
+            picks_up: true,
+        }
+    }
+
     async fn run(&self, turn: Arc<Turn>, start: Start) -> TurnEnd {
         match drive(&turn, start).await {
             Ok(end) => end,
             // Nobody is left to tell; the session has ended this turn already.
             Err(SessionGone) => TurnEnd::Cancelled,
         }
+    }
+
+    async fn spawn(
+        &self,
+        turn: &Arc<Turn>,
+        tag: &StreamTag,
+        call: &Arc<ToolCall>,
+        kind: &str,
+        task: String,
+    ) -> Result<String, Failure> {
+        sub::run(turn, tag, call, kind, task).await
     }
 }
 
@@ -48,8 +73,12 @@ async fn drive(turn: &Arc<Turn>, start: Start) -> Result<TurnEnd, SessionGone> {
         Ok(loaded) => loaded,
         Err(refusal) => return Ok(failed(TurnErrorKind::Internal, refusal.message)),
     };
+    let surroundings = look_around(turn).await;
+    tell_surroundings(turn, &surroundings).await?;
     let mut talk = Talk {
         turn,
+        offered: Offered::of(turn, &surroundings),
+        surroundings,
         provider,
         counted: loaded.counted,
         context_tokens: turn.history.context_tokens,
@@ -74,6 +103,8 @@ async fn drive(turn: &Arc<Turn>, start: Start) -> Result<TurnEnd, SessionGone> {
 struct Talk<'a> {
     turn: &'a Arc<Turn>,
     provider: Arc<dyn Provider>,
+    surroundings: Surroundings,
+    offered: Offered,
     messages: Vec<Arc<Message>>,
     /// How many of the messages the model has counted, and how many tokens it counted.
     counted: usize,
@@ -115,6 +146,22 @@ impl Talk<'_> {
         }
     }
 
+    fn request(&mut self) -> ModelRequest {
+        let turn = self.turn;
+        if self.offered.mode != turn.permits.borrow().settings.mode {
+            self.offered = Offered::of(turn, &self.surroundings);
+        }
+        ModelRequest {
+            model: turn.model.model.clone(),
+            system: self.offered.system.clone(),
+            messages: self.messages.clone(),
+            tools: Arc::clone(&self.offered.tools),
+            effort: effort(turn, &turn.model),
+            cache_key: Some(turn.card.id.to_string()),
+            ..ModelRequest::default()
+        }
+    }
+
     /// What the user said since the last step is heard now.
     fn hear_steers(&mut self) {
         let sees = context::sees(self.turn);
@@ -142,7 +189,7 @@ impl Talk<'_> {
             })
             .await?;
         loop {
-            let request = request(self.turn, &self.messages);
+            let request = self.request();
             let provider = self.provider.as_ref();
             let asked = answer::ask(self.turn, provider, &tag, Speaker::Agent, request).await;
             let broken = match asked {
@@ -270,29 +317,64 @@ pub fn effort(turn: &Turn, model: &ModelRef) -> Option<String> {
     }
 }
 
-fn request(turn: &Turn, messages: &[Arc<Message>]) -> ModelRequest {
-    let permits = turn.permits.borrow();
-    let settings = &permits.settings;
-    ModelRequest {
-        model: turn.model.model.clone(),
-        system: prompts::agent(&turn.card.directory, settings.tools),
-        messages: messages.to_vec(),
-        tools: match settings.tools {
-            true => turn.shared.tools.list().iter().map(tool_spec).collect(),
-            false => Vec::new(),
-        },
-        effort: effort(turn, &turn.model),
-        cache_key: Some(turn.card.id.to_string()),
-        ..ModelRequest::default()
+/// What the model of a turn is told and offered; made anew only when the mode changes.
+struct Offered {
+    mode: AgentMode,
+    tools: Arc<[ToolSpec]>,
+    system: String,
+}
+
+impl Offered {
+    fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
+        let mode = turn.permits.borrow().settings.mode;
+        let tools = offer::specs(turn, None);
+        let system = prompts::agent(&Situation {
+            directory: &turn.card.directory,
+            mode,
+            tools: &tools,
+            surroundings,
+        });
+        Self {
+            mode,
+            tools,
+            system,
+        }
     }
 }
 
-pub fn tool_spec(tool: &Arc<dyn tools::Tool>) -> ToolSpec {
-    ToolSpec {
-        name: tool.name().to_owned(),
-        description: tool.description().to_owned(),
-        parameters: tool.parameters(),
+/// Whoever watches sees what the agent goes by.
+async fn tell_surroundings(turn: &Turn, surroundings: &Surroundings) -> Result<(), SessionGone> {
+    let files = surroundings.files();
+    let skills = surroundings.skills.len();
+    if files.is_empty() && skills == 0 {
+        return Ok(());
     }
+    let fact = NoteFact::Instructed { files, skills };
+    turn.tell(Fact::Note(fact)).await
+}
+
+/// What every agent in this workspace is told; nothing in a mode without tools.
+async fn look_around(turn: &Turn) -> Surroundings {
+    let (auto_approve, mode) = {
+        let settings = &turn.permits.borrow().settings;
+        (settings.auto_approve, settings.mode)
+    };
+    if mode == AgentMode::Chat {
+        return Surroundings::default();
+    }
+    let trusted = match trust::look(&turn.shared, &turn.card).await {
+        Ok(Trust::Nothing) => tools::Trusted::default(),
+        Ok(Trust::Trusted(content)) => content.as_trusted(),
+        Ok(Trust::Untrusted(content)) if auto_approve => content.as_trusted(),
+        Ok(Trust::Untrusted(_) | Trust::Unreadable) | Err(_) => {
+            tools::Trusted::nothing("nobody has trusted it yet")
+        }
+    };
+    let mut scope = tooling::scope(turn);
+    scope.trusted = trusted.is_some();
+    let look = move || tools::surroundings::look(&scope, &trusted);
+    let looked = tokio::task::spawn_blocking(look).await;
+    looked.unwrap_or_default()
 }
 
 fn stop_reason(end: &TurnEnd) -> StopReason {

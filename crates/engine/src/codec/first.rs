@@ -218,7 +218,7 @@ fn turn(first: First) -> Fact {
             turn,
             cause,
             input,
-            model,
+            model: Some(model),
         },
         First::TurnFinished {
             turn,
@@ -232,7 +232,7 @@ fn turn(first: First) -> Fact {
             text,
             reasoning: Vec::new(),
             usage,
-            model,
+            model: Some(model),
         },
         First::TurnSteered {
             turn,

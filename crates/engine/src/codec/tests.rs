@@ -4,11 +4,11 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use store::{EntryRow, StoredEvent};
 use vocabulary::{
-    Answer, Approval, ApprovalAnswer, Ask, AskFact, AskId, AskKind, CallRef, Cause, Changed,
-    Closing, Effects, FileChangeKind, Item, ItemFact, ModelRef, Native, Opening, OutputStream,
-    PlanStep, PlanStepStatus, Purpose, Question, ReasoningKind, RiskCode, StepFact, StopReason,
-    StreamTag, SubAgent, ThreadFact, Timestamp, Title, TitleSource, ToolOutcome, ToolOutput,
-    TurnFact, TurnId, TurnOutcome, Usage, UserInput,
+    AgentMode, Answer, Approval, ApprovalAnswer, Ask, AskFact, AskId, AskKind, CallRef, Cause,
+    Changed, Closing, ContentBlock, Effects, FileChangeKind, Item, ItemFact, ModelRef, Native,
+    Opening, OutputStream, PlanStep, PlanStepStatus, Purpose, Question, ReasoningKind, RiskCode,
+    StepFact, StopReason, StreamTag, SubAgent, ThreadFact, Timestamp, Title, TitleSource,
+    ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome, Usage, UserInput,
 };
 
 use super::*;
@@ -135,6 +135,26 @@ fn the_second_version_is_written_as_it_was() {
     }
 }
 
+/// Threads had tools or none before they had modes.
+#[test]
+fn a_chat_of_the_second_version_is_still_one() {
+    let line = SECOND.lines().nth(2).expect("changed settings");
+    assert!(line.contains(r#""mode":"code""#));
+    for (older, mode) in [("true", AgentMode::Code), ("false", AgentMode::Chat)] {
+        let older = line.replace(r#""mode":"code""#, &format!(r#""tools":{older}"#));
+        let older = older.replace(r#"["model"]"#, r#"["tools"]"#);
+        let value = serde_json::from_str(&older).expect("JSON");
+        let read = decode(&stored(1, 1, &value)).expect("an event");
+        let Fact::Thread(ThreadFact::SettingsChanged {
+            settings, changed, ..
+        }) = read.fact
+        else {
+            panic!("{read:?}")
+        };
+        assert_eq!((settings.mode, changed), (mode, vec![Changed::Mode]));
+    }
+}
+
 fn written((fact, seq): (Fact, u64)) -> String {
     let person = Person {
         member: "owner".to_owned(),
@@ -181,7 +201,7 @@ fn model() -> Arc<ModelRef> {
 fn tag() -> StreamTag {
     StreamTag {
         turn: TurnId::new("t1"),
-        model: model(),
+        model: Some(model()),
         step: 1,
         part: 9,
     }
@@ -303,7 +323,7 @@ fn turn_facts() -> Vec<TurnFact> {
             turn: turn.clone(),
             cause: Cause::SlashCommand,
             input: input.clone(),
-            model: model(),
+            model: Some(model()),
         },
         TurnFact::Steered {
             turn: turn.clone(),
@@ -330,7 +350,7 @@ fn turn_facts() -> Vec<TurnFact> {
             text: "said".to_owned(),
             reasoning: Vec::new(),
             usage: Some(Usage::default()),
-            model: model(),
+            model: Some(model()),
         },
     ]
 }
@@ -376,6 +396,21 @@ fn tool_facts() -> Vec<ToolFact> {
         ToolFact::Exited { exit_code: 3 },
         ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(output),
+        },
+        ToolFact::Finished {
+            outcome: ToolOutcome::Succeeded(ToolOutput::Content(vec![
+                ContentBlock::Text("t".to_owned()),
+                ContentBlock::Image {
+                    media_type: "image/png".to_owned(),
+                    base64: "aGk=".into(),
+                },
+                ContentBlock::Resource {
+                    uri: "file:///a".to_owned(),
+                    media_type: Some("text/plain".to_owned()),
+                    text: Some("a".to_owned()),
+                },
+                ContentBlock::Structured(json!({"n": 1})),
+            ])),
         },
         ToolFact::Finished {
             outcome: ToolOutcome::NotRun {

@@ -77,7 +77,7 @@ pub async fn move_thread(
         };
         Ok(Plan {
             changes: vec![place(&placement)?],
-            outcome: Reply::Done,
+            outcome: LibraryReply::Moved.into(),
         })
     })
     .await
@@ -141,7 +141,7 @@ pub async fn move_folder(
         moved.updated_at = shared.now();
         Ok(Plan {
             changes: vec![put(&moved)?],
-            outcome: Reply::Done,
+            outcome: LibraryReply::Moved.into(),
         })
     })
     .await

@@ -58,12 +58,11 @@ pub async fn answer(
         LibraryCall::DeleteFolder { workspace, folder } => {
             folders::delete(shared, caller, workspace, &folder).await
         }
-        LibraryCall::FindThread { name } => find(shared, caller, &name).await,
     }
 }
 
-/// Ours first: nobody can take another thread's name.
-async fn find(shared: &Arc<Shared>, caller: &Caller, name: &str) -> Result<Reply, Refusal> {
+/// The thread of a name. Ours first: nobody can take another thread's name.
+pub async fn find(shared: &Arc<Shared>, caller: &Caller, name: &str) -> Result<Reply, Refusal> {
     let unknown = || Refusal::new(Why::UnknownThread, format!("there is no thread {name}"));
     if let Some(id) = ThreadId::parse(name) {
         match super::get(shared, caller, id).await {

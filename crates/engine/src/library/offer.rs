@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use providers::catalog;
 use providers::models::Obstacle;
-use tools::folders;
+use tools::{Toolbox, folders};
 use vocabulary::{
-    AuthMethod, Catalog, CatalogModel, CatalogProvider, McpFile, McpLayer, McpSnapshot, ModelRef,
-    Refusal, ThreadCard,
+    AuthMethod, Catalog, CatalogModel, CatalogProvider, Changes, McpFile, McpLayer, McpSnapshot,
+    ModelRef, Refusal, ThreadCard,
 };
 
 use crate::Shared;
@@ -47,6 +47,18 @@ pub async fn default_model(shared: &Shared) -> ModelRef {
     }
 }
 
+/// Looks up the model that changes name.
+pub async fn settle_model(
+    shared: &Shared,
+    changes: &mut Changes,
+    in_use: Option<&ModelRef>,
+) -> Result<(), Refusal> {
+    if let Some(named) = changes.named_model.take() {
+        changes.model = catalog(shared).await.find(&named, in_use)?;
+    }
+    Ok(())
+}
+
 /// What keeps a model from being used right now, for people. One of an unknown provider is refused.
 pub async fn obstacle(shared: &Shared, model: &ModelRef) -> Result<Option<String>, Refusal> {
     match shared.models.obstacle(&model.provider).await {
@@ -77,11 +89,12 @@ fn auth_method(method: &catalog::Auth) -> AuthMethod {
     }
 }
 
-pub fn tool_names(shared: &Shared) -> Vec<(String, String)> {
+pub fn tool_names(shared: &Shared, card: &ThreadCard) -> Vec<(String, String)> {
     let first_line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
     let named =
         |tool: &Arc<dyn tools::Tool>| (tool.name().to_owned(), first_line(tool.description()));
-    shared.tools.list().iter().map(named).collect()
+    let tools = Toolbox::of(&shared.tools, card);
+    tools.list().iter().map(named).collect()
 }
 
 /// Looks where MCP servers would be configured. Reading them is a later capability.

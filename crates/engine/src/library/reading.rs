@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use vocabulary::{Entry, Refusal, Reply, SandboxInForce, Seq, ThreadCard, ThreadId, ThreadView};
+use vocabulary::{
+    Entry, EventPage, MessagePage, Refusal, Reply, SandboxInForce, Seq, ThreadCard, ThreadId,
+    ThreadView,
+};
 
 use super::permissions;
 use crate::limits::{ENTRIES_PER_READ_MAX, EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX};
@@ -160,15 +163,13 @@ pub async fn read_messages(
         true => read_entries(shared, thread, transcript.from_ordinal, offset..upto).await?,
     };
     entries.retain(|entry| entry.event.seq <= transcript.head);
-    Ok(Replied {
-        as_of: transcript.head,
-        reply: Reply::Messages {
-            entries,
-            total,
-            offset,
-            limit,
-        },
-    })
+    let page = MessagePage {
+        entries,
+        total,
+        offset,
+        limit,
+    };
+    Ok(Replied::new(transcript.head, Reply::Messages(page)))
 }
 
 pub async fn read_events(
@@ -209,14 +210,12 @@ async fn events_reply(
 ) -> Outcome {
     let more = rows.len() as u32 == limit;
     let events = decode(shared, card.id, &rows).await?;
-    Ok(Replied {
-        as_of: head,
-        reply: Reply::Events {
-            card: Box::new(card),
-            events,
-            more,
-        },
-    })
+    let page = EventPage {
+        card: Box::new(card),
+        events,
+        more,
+    };
+    Ok(Replied::new(head, Reply::Events(page)))
 }
 
 async fn events_between(

@@ -1,11 +1,11 @@
 //! Asks: opened by a turn, answered by anyone, closed once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use vocabulary::{
-    Answer, ApprovalAnswer, Ask, AskFact, AskId, AskKind, Closing, Fact, NoteFact, OpenAsk,
+    Answer, ApprovalAnswer, Ask, AskFact, AskId, AskKind, Closing, Fact, ItemId, NoteFact, OpenAsk,
     Question, Refusal, Status, StatusReason, StreamTag, Why,
 };
 
@@ -15,6 +15,35 @@ use crate::telemetry;
 /// Closed asks remembered, to tell "too late" from "never heard of".
 const CLOSED_ASKS_MAX: usize = 64;
 
+/// What a session knows of asks beside those that are open.
+pub struct Asking {
+    /// Turns that wait for an answer.
+    pub waiters: HashMap<AskId, oneshot::Sender<Closing>>,
+    /// Asks of this turn that were answered before the turn came to wait for them.
+    pub early: HashMap<ItemId, (AskKind, Closing)>,
+    closed: VecDeque<AskId>,
+    /// Whether something may have been allowed for this turn only.
+    pub turn_grants: bool,
+    /// When the last ask was opened.
+    asked_at: Instant,
+    /// Since when nobody has been there to answer.
+    pub unattended_since: Instant,
+}
+
+impl Asking {
+    /// `turn_grants`: a turn that goes on may have some from before.
+    pub fn new(turn_grants: bool) -> Self {
+        Self {
+            waiters: HashMap::new(),
+            early: HashMap::new(),
+            closed: VecDeque::new(),
+            turn_grants,
+            asked_at: Instant::now(),
+            unattended_since: Instant::now(),
+        }
+    }
+}
+
 impl Session {
     /// Opens an ask for a turn, or joins the one that is open for the same call.
     pub(super) fn open_ask(
@@ -23,7 +52,7 @@ impl Session {
         ask: Ask,
         reply: oneshot::Sender<Closing>,
     ) -> Result<(), Refusal> {
-        if let Some((asked, closing)) = self.early.remove(&ask.call.item)
+        if let Some((asked, closing)) = self.asking.early.remove(&ask.call.item)
             && same_matter(&asked, &ask.kind)
         {
             let _ = reply.send(closing);
@@ -37,19 +66,19 @@ impl Session {
         let mut open = open.filter(|open| open.ask.call.item == ask.call.item);
         match open.next().cloned() {
             Some(open) if same_matter(&open.ask.kind, &ask.kind) => {
-                self.waiters.insert(open.ask.id, reply);
+                self.asking.waiters.insert(open.ask.id, reply);
                 return Ok(());
             }
             // Left open by another process, about something that is not so any more.
             Some(open) => {
                 let why = "what it was about has changed".to_owned();
                 self.close_ask(open, Closing::Lost { why })?;
-                self.early.remove(&ask.call.item);
+                self.asking.early.remove(&ask.call.item);
             }
             None => {}
         }
-        self.waiters.insert(ask.id, reply);
-        self.asked_at = Instant::now();
+        self.asking.waiters.insert(ask.id, reply);
+        self.asking.asked_at = Instant::now();
         telemetry::ask_opened(self.card.id, &ask);
         let from = self.state.thread.status;
         self.record(Fact::Ask {
@@ -94,7 +123,7 @@ impl Session {
     }
 
     fn no_such_ask(&self, id: AskId) -> Refusal {
-        if self.closed_asks.contains(&id) {
+        if self.asking.closed.contains(&id) {
             already_answered(id)
         } else {
             Refusal::new(Why::UnknownAsk, format!("there is no open ask {id}"))
@@ -112,7 +141,7 @@ impl Session {
     pub(super) fn unattended_until(&self) -> Option<Instant> {
         let timeout = self.shared.config.ask_timeout?;
         let waits = !self.state.asks.is_empty() && self.recorder.outbox.listeners() == 0;
-        let since = self.unattended_since.max(self.asked_at);
+        let since = self.asking.unattended_since.max(self.asking.asked_at);
         waits.then_some(since + timeout)
     }
 
@@ -156,11 +185,11 @@ impl Session {
             },
         })?;
         self.tell_status(from, self.state.thread.status, StatusReason::AskClosed)?;
-        self.closed_asks.push_back(id);
-        if self.closed_asks.len() > CLOSED_ASKS_MAX {
-            self.closed_asks.pop_front();
+        self.asking.closed.push_back(id);
+        if self.asking.closed.len() > CLOSED_ASKS_MAX {
+            self.asking.closed.pop_front();
         }
-        match self.waiters.remove(&id) {
+        match self.asking.waiters.remove(&id) {
             // The turn goes on once the answer is on disk.
             Some(waiter) => self.recorder.after_commit(move |committed| {
                 if committed.is_ok() {
@@ -168,7 +197,7 @@ impl Session {
                 }
             }),
             None => {
-                self.early.insert(item, (kind, closing));
+                self.asking.early.insert(item, (kind, closing));
             }
         }
         Ok(())

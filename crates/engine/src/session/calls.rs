@@ -6,8 +6,8 @@ use store::Receipt;
 use tokio::sync::oneshot;
 use vocabulary::{
     Audience, Call, Caller, Changes, Fact, NoteFact, PlannedCall, Refusal, Reply, RunningTurn, Seq,
-    StartTurn, Status, StatusReason, SteerTurn, ThreadFact, ThreadView, Title, TitleSource,
-    TurnFact, TurnId, UserInput, Why,
+    StartTurn, StartedTurn, Status, StatusReason, SteerTurn, SteeredTurn, ThreadFact, ThreadView,
+    Title, TitleSource, TurnFact, TurnId, UserInput, Why,
 };
 
 use super::given::{
@@ -34,7 +34,7 @@ impl Session {
                 return self.delete(even_if_open, reply).await;
             }
             Call::Checkpoints { call, .. } => return self.open_checkpoint_call(call, reply).await,
-            Call::StartTurn(start) => self.start_turn(start).await,
+            Call::StartTurn(start) => self.start_turn(start).await.map(Reply::Turn),
             Call::SteerTurn(steer) => self.steer(steer).await,
             Call::ChangeThread { changes, .. } => self.change(changes).await,
             Call::ResetThread { .. } => self.reset().await,
@@ -47,6 +47,7 @@ impl Session {
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::FindThread { .. }
             | Call::ReadThread { .. }
             | Call::ReadMessages { .. }
             | Call::ReadEvents { .. }
@@ -57,7 +58,7 @@ impl Session {
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_)
-            | Call::ListTools
+            | Call::ListTools { .. }
             | Call::GetMcpServers { .. } => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",
@@ -68,10 +69,7 @@ impl Session {
                 let _ = reply.send(Err(refusal));
             }
             Ok(answer) => self.recorder.reply_after_commit(as_of, move |committed| {
-                let _ = reply.send(committed.map(|()| Replied {
-                    reply: answer,
-                    as_of,
-                }));
+                let _ = reply.send(committed.map(|()| Replied::new(as_of, answer)));
             }),
         }
         Ok(None)
@@ -88,7 +86,7 @@ impl Session {
         Ok(())
     }
 
-    async fn start_turn(&mut self, start: StartTurn) -> Result<Reply, Refusal> {
+    async fn start_turn(&mut self, start: StartTurn) -> Result<StartedTurn, Refusal> {
         check_input(&start.text, &start.images)?;
         let message_id = ("clientMessageId", &start.client_message_id);
         check_ids(&[message_id, ("clientTurnId", &start.client_turn_id)])?;
@@ -98,7 +96,7 @@ impl Session {
         if self.state.turn.is_some() || self.checkpoints.restoring() {
             return Err(Refusal::busy());
         }
-        if self.stopping.is_some() {
+        if self.resting.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
         if *start.changes != Changes::default() {
@@ -117,6 +115,8 @@ impl Session {
         let from = self.state.thread.status;
         self.tell_status(from, Status::Running, StatusReason::TurnStarted)?;
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
+        let settings = &self.state.thread.settings;
+        let agent = self.shared.agents.of(settings);
         self.record(Fact::Turn(TurnFact::Started {
             turn: turn.clone(),
             cause: start.cause,
@@ -127,7 +127,10 @@ impl Session {
                 client_id: start.client_message_id,
                 images: start.images,
             },
-            model: Arc::new(self.state.thread.settings.model.clone()),
+            model: agent
+                .abilities()
+                .uses_model
+                .then(|| Arc::new(settings.model.clone())),
         }))?;
         if let (TitleSource::Default, Some(text)) = (self.state.thread.title.source, title) {
             self.set_title(Title {
@@ -138,7 +141,12 @@ impl Session {
         }
         self.permit();
         self.run_turn(turn.clone(), Start::Fresh);
-        Ok(Reply::Turn { turn, again: false })
+        let (again, joined) = (false, None);
+        Ok(StartedTurn {
+            turn,
+            again,
+            joined,
+        })
     }
 
     /// Takes in what the user says to the running turn; it hears it at its next step.
@@ -155,6 +163,11 @@ impl Session {
         if handle.cancelled || steer.turn.is_some_and(|wanted| wanted != turn) {
             let message = "that turn is not running any more";
             return Err(Refusal::new(Why::NoRunningTurn, message));
+        }
+        if !handle.abilities.hears_steers {
+            let message =
+                "this thread's agent hears nothing while it runs; wait for its turn to end";
+            return Err(Refusal::new(Why::Busy, message));
         }
         if handle.steers.len() >= STEERS_MAX {
             let message = format!("{STEERS_MAX} messages wait for this turn already");
@@ -183,7 +196,7 @@ impl Session {
             input,
             after_step,
         }))?;
-        Ok(Reply::Steered { turn, item })
+        Ok(Reply::Steered(SteeredTurn { turn, item }))
     }
 
     /// The answer a client had for the same message to a running turn.
@@ -194,10 +207,10 @@ impl Session {
         match self.receipt_for(STEERED, id).await? {
             Some(known) if known.hash == hash_of(&steer.text, &steer.images) => {
                 let (turn, item) = known.answer.split_once(' ').unwrap_or_default();
-                Ok(Some(Reply::Steered {
+                Ok(Some(Reply::Steered(SteeredTurn {
                     turn: TurnId::new(turn),
                     item: vocabulary::ItemId::new(item),
-                }))
+                })))
             }
             Some(_) => Err(used_for_another(id)),
             None => Ok(None),
@@ -205,13 +218,18 @@ impl Session {
     }
 
     /// The answer a client had for the same ids, if it has asked before.
-    async fn answered_before(&mut self, start: &StartTurn) -> Result<Option<Reply>, Refusal> {
+    async fn answered_before(&mut self, start: &StartTurn) -> Result<Option<StartedTurn>, Refusal> {
         for receipt in receipts(start, &TurnId::new("")) {
             let known = self.receipt_for(receipt.kind, &receipt.client_id).await?;
             match known {
                 Some(known) if known.hash == receipt.hash => {
                     let turn = TurnId::new(known.answer.as_str());
-                    return Ok(Some(Reply::Turn { turn, again: true }));
+                    let (again, joined) = (true, None);
+                    return Ok(Some(StartedTurn {
+                        turn,
+                        again,
+                        joined,
+                    }));
                 }
                 Some(_) => return Err(used_for_another(&receipt.client_id)),
                 None => {}
@@ -234,11 +252,13 @@ impl Session {
     }
 
     async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
-        // A running turn keeps the model and the tools it started with.
-        if self.state.turn.is_some() && (changes.model.is_some() || changes.mcp.is_some()) {
+        // A running turn keeps the agent, the model and the tools it started with.
+        let fixed = changes.model.is_some() || changes.mcp.is_some() || changes.agent.is_some();
+        if self.state.turn.is_some() && fixed {
             return Err(Refusal::busy());
         }
         let title = changes.title.as_deref().map(title_of).transpose()?;
+        self.shared.agents.check(changes.agent.as_deref())?;
         let settings = changed_settings(&self.state.thread.settings, &changes)?;
         let obstacle = match &changes.model {
             Some(model) => offer::obstacle(&self.shared, model).await?,
@@ -293,7 +313,7 @@ impl Session {
             (Some(_), None) => Err(Refusal::new(Why::NoRunningTurn, "no turn is running")),
             (Some(_), Some(_)) | (None, _) => {
                 let turn = running.cloned();
-                self.cancel_turn().map(|()| Reply::Cancelled { turn })
+                self.cancel_turn().map(|()| Reply::Cancelled(turn))
             }
         }
     }
@@ -305,7 +325,7 @@ impl Session {
         if self.recorder.outbox.listeners() <= 1 {
             self.cancel_turn()?;
         }
-        self.close_when_idle = true;
+        self.resting.close_when_idle = true;
         self.record(Fact::Thread(ThreadFact::Closed))?;
         Ok(Reply::Done)
     }
@@ -320,12 +340,12 @@ impl Session {
             let _ = reply.send(Err(refusal));
             return Ok(None);
         }
-        self.waiters.clear();
+        self.asking.waiters.clear();
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
         }
         // An append under way must land before the thread goes, or it would come after.
-        if let Some(appending) = self.appending.take() {
+        if let Some(appending) = self.writing.appending.take() {
             appending.await.map_err(storage)?;
         }
         if let (Some(lease), true) = (self.recorder.lease(), self.recorder.kept) {
@@ -336,17 +356,17 @@ impl Session {
         grants.thread_deleted(&self.card.tenant, self.card.id).await;
         let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
-        let _ = reply.send(Ok(Replied {
-            reply: Reply::Done,
-            as_of,
-        }));
+        let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
         Ok(Some(Flow::End(Ended::Deleted)))
     }
 
-    pub(super) fn attach(
+    /// A listener, and the turn that it starts. The listener comes first, so that it misses nothing of the
+    /// turn; it goes again if there is none.
+    pub(super) async fn attach(
         &mut self,
         audience: Audience,
         from: ListenFrom,
+        start: Option<StartTurn>,
         reply: oneshot::Sender<Result<Attached, Refusal>>,
     ) {
         let head = self.recorder.last();
@@ -359,14 +379,29 @@ impl Session {
             }
             ListenFrom::After(after) => (after, Some(head)),
         };
-        self.close_when_idle = false;
         let mut seen = self.seen_at(head);
-        seen.view.woken = std::mem::take(&mut self.woken);
         let outbox = &self.recorder.outbox;
         let (store, reset_at) = (Arc::clone(&self.store), self.state.reset_at);
         let listener = outbox.listen(store, audience, cursor, replay_to, reset_at);
+        let started = match start {
+            None => None,
+            Some(start) => match self.start_turn(start).await {
+                Ok(started) => Some(started),
+                Err(refusal) => {
+                    let _ = reply.send(Err(refusal));
+                    return;
+                }
+            },
+        };
+        self.resting.close_when_idle = false;
+        seen.view.woken = std::mem::take(&mut self.woken);
+        let attached = Attached {
+            seen,
+            listener,
+            started,
+        };
         self.recorder.after_commit(move |committed| {
-            let _ = reply.send(committed.map(|()| Attached { seen, listener }));
+            let _ = reply.send(committed.map(|()| attached));
         });
     }
 

@@ -54,7 +54,7 @@ impl Session {
         if self.state.turn.is_some() {
             return Err(Refusal::busy());
         }
-        if self.stopping.is_some() {
+        if self.resting.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
         if request != CheckpointRequest::Delete {
@@ -74,12 +74,8 @@ impl Session {
             let _ = reply.send(Err(refusal));
             return;
         }
-        let done = move |()| Replied {
-            reply: Reply::Done,
-            as_of,
-        };
         self.recorder.reply_after_commit(as_of, move |committed| {
-            let _ = reply.send(committed.map(done));
+            let _ = reply.send(committed.map(|()| Replied::new(as_of, Reply::Done)));
         });
     }
 }

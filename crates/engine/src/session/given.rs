@@ -150,7 +150,11 @@ pub(super) fn changed_settings(
         auto_approve: changes.auto_approve.unwrap_or(was.auto_approve),
         approvals: changes.approvals.unwrap_or(was.approvals),
         sandbox: changes.sandbox.unwrap_or(was.sandbox),
-        tools: changes.tools.unwrap_or(was.tools),
+        mode: changes.mode.unwrap_or(was.mode),
+        agent: match &changes.agent {
+            Some(name) => Some(name.clone()).filter(|name| !name.is_empty()),
+            None => was.agent,
+        },
         max_steps: changes.max_steps.unwrap_or(was.max_steps),
         sub_agent_model: changes
             .sub_agent_model

@@ -25,7 +25,7 @@ impl Session {
         let answer = match grants::given(&self.card, &ask.turn, approval, &answer, by, at) {
             Some(grant) => {
                 self.shared.grants.add(&self.card.tenant, &grant).await?;
-                self.turn_grants |= grant.turn.is_some();
+                self.asking.turn_grants |= grant.turn.is_some();
                 answer
             }
             None => for_once(answer),
@@ -35,7 +35,7 @@ impl Session {
 
     /// Lets go, in the background, of what was allowed for a turn that ends.
     pub(super) fn forget_turn_grants(&mut self, turn: TurnId) {
-        if std::mem::take(&mut self.turn_grants) {
+        if std::mem::take(&mut self.asking.turn_grants) {
             let (shared, card) = (Arc::clone(&self.shared), Arc::clone(&self.card));
             tokio::spawn(async move { shared.grants.turn_ended(&card, &turn).await });
         }

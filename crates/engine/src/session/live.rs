@@ -43,7 +43,8 @@ struct Growing {
 #[derive(Serialize, Deserialize)]
 struct About {
     turn: TurnId,
-    model: Arc<ModelRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<Arc<ModelRef>>,
     step: u32,
     content: u32,
     reasoning: Option<ReasoningKind>,
@@ -301,7 +302,7 @@ impl Growing {
         };
         let about = About {
             turn: self.tag.turn.clone(),
-            model: Arc::clone(&self.tag.model),
+            model: self.tag.model.clone(),
             step: self.tag.step,
             content,
             reasoning,

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use snapshots::PublishedCheckpoints;
 use tokio::sync::{mpsc, oneshot, watch};
-use vocabulary::{Audience, Call, Caller, Refusal, Reply, Seq, Status, ThreadCard, ThreadView};
+use vocabulary::{
+    Audience, Call, Caller, Refusal, Reply, Seq, StartTurn, StartedTurn, Status, ThreadCard,
+    ThreadView,
+};
 
 use super::outbox::{Listener, Outbox};
 
@@ -15,9 +18,11 @@ pub enum Mail {
         caller: Caller,
         reply: oneshot::Sender<Outcome>,
     },
+    /// Listen, and start a turn in the same step, if one is given.
     Attach {
         audience: Audience,
         from: ListenFrom,
+        start: Option<(Box<StartTurn>, Caller)>,
         reply: oneshot::Sender<Result<Attached, Refusal>>,
     },
     /// Look at it without listening.
@@ -38,6 +43,18 @@ pub enum Mail {
 pub struct Replied {
     pub reply: Reply,
     pub as_of: Seq,
+    /// Of a call that also listens.
+    pub listener: Option<Listener>,
+}
+
+impl Replied {
+    pub fn new(as_of: Seq, reply: Reply) -> Self {
+        Self {
+            reply,
+            as_of,
+            listener: None,
+        }
+    }
 }
 
 pub type Outcome = Result<Replied, Refusal>;
@@ -51,6 +68,7 @@ pub enum ListenFrom {
 pub struct Attached {
     pub seen: Seen,
     pub listener: Listener,
+    pub started: Option<StartedTurn>,
 }
 
 /// A thread as its session sees it; what the store has of it is read by whoever wants it.

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -412,6 +413,12 @@ impl Listener {
         }
         self.move_to(at);
         Ok(delivered)
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Listener({}, after {})", self.number, self.cursor)
     }
 }
 

@@ -55,22 +55,22 @@ impl Session {
     /// Call after each round.
     pub(super) fn shrink_later(&mut self) {
         if self.turn.is_none() {
-            self.shrinking.start(self.recorder.last());
+            self.resting.shrinking.start(self.recorder.last());
         }
     }
 
     pub(super) fn shrink_when_due(&mut self, now: Instant) {
-        if let Some(upto) = self.shrinking.take_due(now) {
+        if let Some(upto) = self.resting.shrinking.take_due(now) {
             self.recorder.outbox.shrink(upto, AT_REST);
             self.recorder.shrink();
-            *self.conversation.lock() = None;
+            *self.supplies.memory.lock() = None;
         }
     }
 
     /// A thread that is never at rest must not gather turn after turn: what all have heard is let go
     /// of, and of the rest what is too much.
     pub(super) fn shrink_between_turns(&mut self) {
-        self.shrinking.due = None;
+        self.resting.shrinking.due = None;
         let (outbox, last) = (&self.recorder.outbox, self.recorder.last());
         outbox.forget_heard(AT_REST);
         outbox.shrink(last, BETWEEN_TURNS);

@@ -54,7 +54,8 @@ pub struct TurnState {
     #[serde(default)]
     pub ordinal: u64,
     pub input: UserInput,
-    pub model: std::sync::Arc<vocabulary::ModelRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<std::sync::Arc<vocabulary::ModelRef>>,
     /// The last step that finished.
     pub step: u32,
     /// The calls of that step.
@@ -284,7 +285,7 @@ impl ThreadState {
         at: Timestamp,
         turn: &TurnId,
         input: &UserInput,
-        model: &std::sync::Arc<vocabulary::ModelRef>,
+        model: &Option<std::sync::Arc<vocabulary::ModelRef>>,
     ) {
         self.thread.status = Status::Running;
         self.thread.updated_at = at;

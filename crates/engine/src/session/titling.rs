@@ -7,8 +7,8 @@ use providers::{Message, ModelRequest, RequestPurpose};
 use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, TurnFact, Usage};
 
 use super::{Mail, Session};
+use crate::agents::model::compaction;
 use crate::limits::TITLE_WAIT_MAX;
-use crate::turn::compaction;
 use crate::turn::meter::{self, Meter};
 use crate::{Shared, prompts, titles};
 
@@ -24,7 +24,7 @@ impl Session {
     pub(super) fn think_of_title(&mut self) {
         let first = std::mem::replace(&mut self.title_asked, true);
         let title = &self.state.thread.title;
-        if first || title.source != TitleSource::Heuristic || self.stopping.is_some() {
+        if first || title.source != TitleSource::Heuristic || self.resting.stopping.is_some() {
             return;
         }
         let settings = &self.state.thread.settings;

@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use snapshots::TurnWrites;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tools::Toolbox;
 use tracing::Instrument as _;
 use vocabulary::{
-    Closing, Fact, Person, Refusal, Status, StatusReason, StreamTag, ToolFact, ToolOutcome,
-    ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
+    Closing, Fact, Person, Refusal, Status, StatusReason, StreamTag, ThreadSettings, ToolFact,
+    ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
 };
 
 use super::Session;
 use super::state::CallState;
-use crate::agents::{Agent, model::ModelAgent};
+use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
 use crate::turn::meter::Meter;
@@ -37,8 +38,29 @@ pub struct TurnHandle {
     pub cancelled_by: Option<Arc<Person>>,
     /// What was said to it and it has not heard yet.
     pub steers: Arc<Steers>,
+    pub abilities: Abilities,
     pub meter: Arc<Meter>,
     pub writes: Arc<TurnWrites>,
+}
+
+/// What a session has for its turns, one after the other.
+pub struct TurnSupplies {
+    pub permits: watch::Sender<Permits>,
+    /// The files that were read.
+    pub seen: Arc<tools::Seen>,
+    pub memory: AgentMemory,
+    pub tools: Arc<Toolbox>,
+}
+
+impl TurnSupplies {
+    pub fn new(settings: ThreadSettings, tools: Arc<Toolbox>) -> Self {
+        Self {
+            permits: watch::Sender::new(Permits { settings }),
+            seen: Arc::default(),
+            memory: Arc::default(),
+            tools,
+        }
+    }
 }
 
 impl TurnHandle {
@@ -61,11 +83,14 @@ impl Session {
     pub(super) fn run_turn(&mut self, turn: TurnId, start: Start) {
         let (to_session, facts) = mpsc::channel(TURN_FACTS_MAX);
         let cancel = CancellationToken::new();
-        let model = match &self.state.turn {
-            Some(turn) => Arc::clone(&turn.model),
-            None => Arc::new(self.state.thread.settings.model.clone()),
-        };
         let running = self.state.turn.as_ref();
+        let settings = &self.state.thread.settings;
+        let agent = self.shared.agents.of(settings);
+        let abilities = agent.abilities();
+        let model = match running.and_then(|turn| turn.model.as_ref()) {
+            Some(model) => Arc::clone(model),
+            None => Arc::new(settings.model.clone()),
+        };
         let spent = running.and_then(|turn| turn.usage).unwrap_or_default();
         let steers = Arc::new(Steers::after(running.map_or(0, |turn| turn.step)));
         let meter = Arc::new(Meter::new(self.state.usage, spent));
@@ -78,7 +103,9 @@ impl Session {
             shared: Arc::clone(&self.shared),
             card: Arc::clone(&self.card),
             id: turn,
+            agent,
             model,
+            tools: Arc::clone(&self.supplies.tools),
             input: running
                 .map(|turn| turn.input.text.clone())
                 .unwrap_or_default(),
@@ -93,32 +120,37 @@ impl Session {
             },
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
-            conversation: Arc::clone(&self.conversation),
-            seen: Arc::clone(&self.seen),
+            memory: Arc::clone(&self.supplies.memory),
+            seen: Arc::clone(&self.supplies.seen),
             writes: Arc::clone(&writes),
-            permits: self.permits.subscribe(),
+            permits: self.supplies.permits.subscribe(),
             cancel: cancel.clone(),
             to_session: to_session.clone(),
         });
         let span = telemetry::turn_span(self.card.id, &turn.id);
         let work = async move {
-            let end = ModelAgent.run(turn, start).await;
+            let end = Arc::clone(&turn.agent).run(turn, start).await;
             // A session that is gone needs no goodbye.
             let _ = to_session.send(FromTurn::Ended(end)).await;
         };
         let task = tokio::spawn(work.instrument(span));
-        self.early.clear();
+        self.asking.early.clear();
         self.shrink_between_turns();
-        self.drafted_at = Instant::now();
+        self.writing.drafted_at = Instant::now();
         self.turn = Some(TurnHandle {
             cancel,
             facts,
             task,
             // A turn that goes on while the server stops must still end in time.
-            force_at: self.stopping.as_ref().map(|stopping| stopping.deadline),
+            force_at: self
+                .resting
+                .stopping
+                .as_ref()
+                .map(|stopping| stopping.deadline),
             cancelled: false,
             cancelled_by: None,
             steers,
+            abilities,
             meter,
             writes,
         });
@@ -217,7 +249,7 @@ impl Session {
             text: self.live.text(),
             reasoning: self.live.reasoning(),
             usage: running.usage,
-            model: Arc::clone(&running.model),
+            model: running.model.clone(),
         });
         self.close_all_asks(Closing::Cancelled)?;
         let from = self.state.thread.status;
@@ -238,8 +270,8 @@ impl Session {
         self.tell_status(from, self.state.thread.status, reason)?;
         let writes = self.turn.take().map(|turn| turn.writes);
         self.live = Default::default();
-        self.early.clear();
-        self.idle_since = Instant::now();
+        self.asking.early.clear();
+        self.resting.idle_since = Instant::now();
         if outcome == TurnOutcome::Completed {
             self.think_of_title();
         }
@@ -293,7 +325,7 @@ impl Session {
         open.map(|known| {
             let tag = StreamTag {
                 turn: turn.turn.clone(),
-                model: Arc::clone(&turn.model),
+                model: turn.model.clone(),
                 step: known.step,
                 part: 0,
             };
@@ -329,7 +361,7 @@ impl Session {
 
     /// What the turn may do follows every change of settings.
     pub(super) fn permit(&self) {
-        self.permits.send_replace(Permits {
+        self.supplies.permits.send_replace(Permits {
             settings: self.state.thread.settings.clone(),
         });
     }

@@ -1,25 +1,27 @@
 //! How a session comes to be: born, or woken from the store with whatever its last process left.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use snapshots::CheckpointTasks;
 use store::{Lease, LoadedThread};
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tools::Toolbox;
 use vocabulary::{
     Event, Fact, Refusal, Seq, Thread, ThreadFact, ToolCall, ToolEvent, ToolFact, TurnError,
     TurnErrorKind, TurnOutcome,
 };
 
+use super::asks::Asking;
 use super::live::{Live, from_draft};
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Standing};
-use super::shrinking::Shrinking;
+use super::resting::Resting;
 use super::state::{CallState, ThreadState};
+use super::turns::TurnSupplies;
+use super::writing::Writing;
 use super::{Handle, Session, storage};
 use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
-use crate::turn::{Due, Permits, Start};
+use crate::turn::{Due, Start};
 use crate::{Shared, codec};
 
 /// A new thread. Nothing of it is in the store before something happens in it, unless `keep`.
@@ -82,13 +84,11 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         status: status.subscribe(),
         checkpoints: checkpoints.published.clone(),
     };
-    let permits = watch::Sender::new(Permits {
-        settings: state.thread.settings.clone(),
-    });
     let store = Arc::clone(&shared.store);
+    let tools = Toolbox::of(&shared.tools, &card);
     let session = Session {
-        // A turn that goes on may have some from before.
-        turn_grants: state.turn.is_some(),
+        asking: Asking::new(state.turn.is_some()),
+        supplies: TurnSupplies::new(state.thread.settings.clone(), tools),
         shared: Arc::clone(shared),
         recorder: Recorder::new(Arc::clone(&store), outbox, standing),
         store,
@@ -97,28 +97,14 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session
         status,
         live: Live::default(),
         turn: None,
-        permits,
-        waiters: HashMap::new(),
-        early: HashMap::new(),
-        closed_asks: VecDeque::new(),
-        asked_at: Instant::now(),
-        unattended_since: Instant::now(),
         mail,
         own_mail,
         title_asked: false,
-        seen: Arc::default(),
-        conversation: Arc::default(),
         checkpoints,
-        appending: None,
-        list_row_sent: false,
         announced: false,
-        drafting: None,
-        drafted_at: Instant::now(),
-        idle_since: Instant::now(),
-        shrinking: Shrinking::new(head),
+        writing: Writing::new(),
+        resting: Resting::new(head),
         woken: false,
-        stopping: None,
-        close_when_idle: false,
         acting: None,
     };
     (session, handle)
@@ -132,7 +118,8 @@ impl Session {
         };
         let events = self.events_since(Seq(turn.started_seq.0 - 1)).await?;
         self.live.catch_up(&events, turn.parts);
-        if !self.state.asks.is_empty() {
+        let agent = self.shared.agents.of(&self.state.thread.settings);
+        if !self.state.asks.is_empty() && agent.abilities().picks_up {
             self.drop_drafts(loaded)?;
             self.close_asks_of_sub_agents("the server stopped")?;
             // A call that had started is never made again, even in a turn that goes on; and

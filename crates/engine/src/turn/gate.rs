@@ -92,7 +92,7 @@ fn unasked(settings: &ThreadSettings, wish: &Wish) -> Option<Result<(), String>>
 /// Whether a call that is under way may go on as if it had been called with this input, only that
 /// nobody can be asked any more.
 pub async fn may_go_on(turn: &Turn, call: &ToolCall, input: Value) -> Result<(), String> {
-    let tool = turn.shared.tools.get(&call.name);
+    let tool = turn.tools.get(&call.name);
     let tool = tool.ok_or_else(|| format!("there is no tool named {:?}", call.name))?;
     let call = ToolCall {
         subject: tool.subject(&input),

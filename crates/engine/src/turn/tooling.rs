@@ -10,8 +10,7 @@ use vocabulary::{
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
-use super::{Due, FromTurn, SessionGone, Turn, gate, trusting, writes};
-use crate::agents::sub;
+use super::{Due, FromTurn, SessionGone, Turn, gate, offer, trusting, writes};
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
 pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, SessionGone> {
@@ -22,17 +21,13 @@ pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, Se
         turn.tell(Fact::tool(tag.clone(), Arc::clone(call), ToolFact::Reached))
             .await?;
     }
-    let has = |agent| sub::may_use(agent, &call.name);
-    // A model may call what it was not offered.
-    let offered = turn.permits.borrow().settings.tools;
-    let outcome = match (turn.shared.tools.get(&call.name), &call.problem) {
+    let tool = offer::find(turn, call.agent.as_deref(), &call.name);
+    let outcome = match (tool, &call.problem) {
         (_, Some(problem)) => ToolOutcome::Failed {
             error: problem.clone(),
         },
-        (Some(tool), None) if offered && call.agent.as_deref().is_none_or(has) => {
-            allowed_run(turn, tag, call, tool.as_ref()).await?
-        }
-        (Some(_) | None, None) => ToolOutcome::Failed {
+        (Some(tool), None) => allowed_run(turn, tag, call, tool.as_ref()).await?,
+        (None, None) => ToolOutcome::Failed {
             error: format!("there is no tool named {:?}", call.name),
         },
     };
@@ -170,7 +165,10 @@ impl Host for CallHost {
     }
 
     async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure> {
-        sub::run(&self.turn, &self.tag, &self.call, kind, task).await
+        let agent = &self.turn.agent;
+        agent
+            .spawn(&self.turn, &self.tag, &self.call, kind, task)
+            .await
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use vocabulary::{
-    Answer, AskFact, Call, Fact, NewThread, Refusal, Reply, SteerTurn, ThreadId, TurnFact,
-    TurnOutcome, Why,
+    Answer, AskFact, Call, Fact, NewThread, Refusal, Reply, StartedTurn, SteerTurn, ThreadId,
+    TurnFact, TurnOutcome, Why,
 };
 
 use crate::house::{House, Stage, said, steered};
@@ -80,11 +80,16 @@ async fn the_same_message_twice_is_answered_alike_even_before_it_is_on_disk() {
     let calls = vec![start("go"), start("go"), start("stay")];
     let answers = before_the_disk(&house, calls).await;
     let [
-        Ok(Reply::Turn { turn, again: false }),
-        Ok(Reply::Turn {
+        Ok(Reply::Turn(StartedTurn {
+            turn,
+            again: false,
+            joined: None,
+        })),
+        Ok(Reply::Turn(StartedTurn {
             turn: same,
             again: true,
-        }),
+            joined: None,
+        })),
         Err(other),
     ] = answers.as_slice()
     else {
@@ -100,7 +105,7 @@ async fn the_same_message_twice_is_answered_alike_even_before_it_is_on_disk() {
 async fn no_client_gives_a_turn_the_id_that_another_has() {
     let house = House::new("turn\n say first\nturn\n say second");
     let (thread, mut ear) = house.heard_thread().await;
-    let Ok(Reply::Turn { turn, .. }) = house.say(thread, "go").await else {
+    let Ok(Reply::Turn(StartedTurn { turn, .. })) = house.say(thread, "go").await else {
         panic!("no turn")
     };
     ear.completed().await;

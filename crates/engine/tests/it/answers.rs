@@ -4,7 +4,7 @@ use engine::ListenFrom;
 use providers::{Block, Message, ToolResult};
 use serde_json::json;
 use vocabulary::Effects;
-use vocabulary::{Call, Changes, Fact, ToolEvent, ToolFact, TurnOutcome};
+use vocabulary::{AgentMode, Call, Changes, Fact, ToolEvent, ToolFact, TurnOutcome};
 
 use crate::house::{House, Stage};
 use crate::puppet::{Gate, Play, Puppet, calls, native, says};
@@ -34,7 +34,7 @@ pub fn result(call_id: &str, name: &str, text: &str) -> ToolResult {
     ToolResult {
         call_id: call_id.to_owned(),
         name: name.to_owned(),
-        text: text.to_owned(),
+        content: vec![providers::ResultBlock::Text(text.to_owned())],
         is_error: false,
     }
 }
@@ -181,7 +181,7 @@ async fn arguments_that_cannot_be_read_run_nothing_after_a_crash_either() {
         panic!("no results")
     };
     assert_eq!(results[0], result("c1", "beg", "a did it"));
-    assert!(results[1].is_error && results[1].text == "the arguments are not JSON");
+    assert!(results[1].is_error && results[1].text() == "the arguments are not JSON");
 }
 
 #[tokio::test(start_paused = true)]
@@ -217,14 +217,14 @@ async fn a_tool_that_was_not_offered_does_not_run() {
     let house = House::staged(stage_with(&puppet, &toys));
     let (thread, mut ear) = house.heard_thread().await;
     let changes = Changes {
-        tools: Some(false),
+        mode: Some(AgentMode::Chat),
         ..Changes::default()
     };
     house.change(thread, changes).await;
     house.say(thread, "go").await.expect("a turn");
     assert_eq!(ear.completed().await, "oh");
     assert_eq!(toys.notes(), [] as [&str; 0]);
-    assert_eq!(puppet.requests()[0].tools, []);
+    assert!(puppet.requests()[0].tools.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,7 +11,7 @@ use serde_json::json;
 use vocabulary::{
     Call, Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
     Fact, FileChangeKind, FileVersion, FilesFact, NewThread, NoteFact, Refusal, Reply, Standing,
-    ThreadId, Timestamp, ToolEvent, ToolFact, Touch, Touched, Trigger, TurnFact, Why,
+    StartedTurn, ThreadId, Timestamp, ToolEvent, ToolFact, Touch, Touched, Trigger, TurnFact, Why,
 };
 
 mod lasting;
@@ -310,7 +310,7 @@ async fn what_a_command_or_a_person_changed_is_told_to_everyone_there() {
     let (other_thread, mut other) = house.heard_thread().await;
     state(&house, thread).await;
     state(&house, other_thread).await;
-    let Ok(Reply::Turn { turn, .. }) = house.say(thread, "go").await else {
+    let Ok(Reply::Turn(StartedTurn { turn, .. })) = house.say(thread, "go").await else {
         panic!("no turn")
     };
     let changed = vec![version("d/c.txt", 1, 3, FileChangeKind::Add)];

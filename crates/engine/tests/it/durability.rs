@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use store::StoreError;
 use store::testing::faulty::Fault;
 use vocabulary::{
-    Answer, ApprovalAnswer, AskFact, Call, Changes, Fact, Item, ItemFact, NewThread, Reply, Seq,
-    Status, StepFact, ThreadFact, ToolEvent, ToolFact, ToolOutcome, TurnErrorKind, TurnFact,
-    TurnOutcome, Why,
+    Answer, ApprovalAnswer, AskFact, Call, Changes, Fact, Item, ItemFact, MessagePage, NewThread,
+    Reply, Seq, Status, StepFact, ThreadFact, ThreadPage, ToolEvent, ToolFact, ToolOutcome,
+    TurnErrorKind, TurnFact, TurnOutcome, Why,
 };
 
 use store::Store;
@@ -21,7 +21,7 @@ async fn a_thread_in_which_nothing_happened_leaves_no_trace() {
     let (view, ear) = house.listen(thread, ListenFrom::Head).await;
     assert!(!view.kept);
     drop(ear);
-    let Ok(Reply::Threads { threads, .. }) =
+    let Ok(Reply::Threads(ThreadPage { threads, .. })) =
         house.call(Call::ListThreads(Default::default())).await
     else {
         panic!("no list")
@@ -113,7 +113,7 @@ async fn partial_text_survives_a_crash() {
         offset: 0,
         limit: 10,
     };
-    let Ok(Reply::Messages { entries, .. }) = house.call(read).await else {
+    let Ok(Reply::Messages(MessagePage { entries, .. })) = house.call(read).await else {
         panic!("no messages")
     };
     assert!(entries.iter().any(|entry| matches!(

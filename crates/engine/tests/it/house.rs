@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom, Listener, SystemClock,
+    Agents, CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom, Listener, SystemClock,
     ThreadState, Wish, fold,
 };
 use providers::Models;
@@ -14,11 +14,11 @@ use providers::rehearsal::{Rehearsal, RehearsalScript};
 use store::testing::faulty::Faulty;
 use store::testing::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
-use tools::Toolbox;
+use tools::{ToolSource, Toolbox};
 use vocabulary::{
-    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, Fact, ItemFact, ModelRef,
-    Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact, TurnFact,
-    TurnOutcome,
+    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, EventPage, Fact, ItemFact,
+    ModelRef, Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact,
+    TurnFact, TurnOutcome,
 };
 
 use crate::puppet::{self, BIG, PUPPET, Puppet};
@@ -45,6 +45,9 @@ pub struct Stage {
     puppet: Option<Arc<Puppet>>,
     pub catalog: ModelCatalog,
     pub tools: Toolbox,
+    /// Where more tools come from.
+    pub sources: Vec<Arc<dyn ToolSource>>,
+    pub agents: Agents,
     pub budgets: Budgets,
     pub auto_approve: bool,
     pub approvals: Option<Approvals>,
@@ -60,6 +63,8 @@ impl Stage {
             puppet: None,
             catalog: ModelCatalog::default(),
             tools: Toolbox::builtin(),
+            sources: Vec::new(),
+            agents: Agents::default(),
             budgets: Budgets::default(),
             auto_approve: false,
             // Stories that ask are told as cowork's are.
@@ -211,7 +216,7 @@ impl House {
             limit,
         };
         match self.call(read).await {
-            Ok(Reply::Events { events, .. }) => {
+            Ok(Reply::Events(EventPage { events, .. })) => {
                 events.into_iter().map(|event| event.fact).collect()
             }
             other => panic!("no events: {other:?}"),
@@ -241,7 +246,7 @@ impl House {
                 limit: u32::MAX,
             })
             .await;
-        let Ok(Reply::Events { events, .. }) = read else {
+        let Ok(Reply::Events(EventPage { events, .. })) = read else {
             panic!("no events: {read:?}")
         };
         events
@@ -320,7 +325,15 @@ fn open(
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());
-    let engine = Engine::new(config, shared, models, stage.tools.clone());
+    let mut tools: Vec<Arc<dyn ToolSource>> = vec![Arc::new(stage.tools.clone())];
+    tools.extend(stage.sources.iter().cloned());
+    let parts = engine::Parts {
+        store: shared,
+        models,
+        tools,
+        agents: stage.agents.clone(),
+    };
+    let engine = Engine::new(config, parts);
     (store, engine)
 }
 
@@ -336,6 +349,7 @@ pub fn wish(from: ListenFrom) -> Wish {
 pub fn said(thread: ThreadId, text: &str) -> StartTurn {
     StartTurn {
         changes: Box::default(),
+        listen: None,
         thread,
         text: text.to_owned(),
         display: None,
@@ -357,6 +371,7 @@ pub fn steered(thread: ThreadId, text: &str) -> SteerTurn {
 }
 
 /// A listener that remembers.
+#[derive(Debug)]
 pub struct Ear {
     listener: Listener,
     pub heard: Vec<Told>,

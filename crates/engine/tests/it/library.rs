@@ -298,8 +298,8 @@ async fn what_was_in_a_deleted_folder_moves_up() {
         workspace: WorkspaceId::new(DEFAULT),
         folder: Some(middle.id.clone()),
     };
-    let placed = house.call(Call::Library(place)).await;
-    assert_eq!(placed, Ok(Reply::Done));
+    let placed = house.library(place).await;
+    assert_eq!(placed, Ok(LibraryReply::Moved));
     let delete = LibraryCall::DeleteFolder {
         workspace: WorkspaceId::new(DEFAULT),
         folder: middle.id.clone(),
@@ -343,14 +343,14 @@ async fn a_thread_is_found_by_either_of_its_names() {
     });
     let made = made.await.card;
     for name in ["my-own-thread".to_owned(), made.id.to_string()] {
-        let found = house.call(Call::Library(LibraryCall::FindThread { name }));
+        let found = house.call(Call::FindThread { name });
         let Ok(Reply::Thread(found)) = found.await else {
             panic!("not found")
         };
         assert_eq!(found.card, made);
     }
     let name = "nobody".to_owned();
-    let found = house.call(Call::Library(LibraryCall::FindThread { name }));
+    let found = house.call(Call::FindThread { name });
     let refusal = found.await.expect_err("a refusal");
     assert_eq!(refusal.why, Why::UnknownThread);
 }

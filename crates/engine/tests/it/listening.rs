@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use engine::ListenFrom;
 use proptest::prelude::*;
-use vocabulary::{Call, Changes, Fact, ItemFact, Reply, Seq, Status, TurnFact, Why};
+use vocabulary::{
+    Audience, Call, Caller, Changes, Fact, ItemFact, NamedModel, Refusal, Reply, Seq, StartTurn,
+    StartedTurn, Status, ThreadFact, TurnFact, Why,
+};
 
-use crate::house::{Ear, House, Stage, Told, wish};
+use crate::house::{Ear, House, Stage, Told, said, wish};
 
 #[tokio::test]
 async fn two_listeners_hear_the_same() {
@@ -54,6 +57,88 @@ async fn a_look_shows_what_a_joiner_sees_and_wakes_nobody() {
     assert_eq!((asleep.turn, asleep.recent.len()), (None, 3));
     let (woken, _) = house.listen(thread, ListenFrom::Head).await;
     assert!(woken.woken, "the look had woken it");
+}
+
+/// A turn whose starter listens to it.
+async fn start(house: &House, turn: StartTurn) -> Result<(StartedTurn, Ear), Refusal> {
+    let call = Call::StartTurn(StartTurn {
+        listen: Some(Audience(0)),
+        ..turn
+    });
+    let replied = house.engine.call(&Caller::local(), call).await?;
+    let listener = replied.listener.expect("a listener");
+    Ok((replied.reply.turn()?, Ear::new(listener)))
+}
+
+#[tokio::test]
+async fn who_starts_a_turn_hears_all_of_it() {
+    let house = House::new("turn\n say a b\nturn\n hold");
+    let thread = house.thread().await;
+    let changes = Changes {
+        max_steps: Some(7),
+        ..Changes::default()
+    };
+    let turn = StartTurn {
+        changes: Box::new(changes),
+        client_turn_id: Some("mine".to_owned()),
+        ..said(thread, "go")
+    };
+    let (started, mut ear) = start(&house, turn.clone()).await.expect("a turn");
+    let before = started.joined.expect("how it stood");
+    assert_eq!(before.turn, None);
+    assert_ne!(before.thread.settings.max_steps, 7);
+    ear.rest().await;
+    let first = ear.facts()[0];
+    assert!(
+        matches!(first, Fact::Thread(ThreadFact::SettingsChanged { settings, .. }) if settings.max_steps == 7),
+        "{first:?}"
+    );
+
+    let (again, mut late) = start(&house, turn).await.expect("the same turn");
+    assert!(again.again);
+    house.say(thread, "more").await.expect("another turn");
+    late.fact(|fact| matches!(fact, Fact::Turn(TurnFact::Started { .. })))
+        .await;
+}
+
+#[tokio::test]
+async fn a_turn_that_is_refused_leaves_no_listener_and_no_settings() {
+    let house = House::new("turn\n hold");
+    let (thread, ear) = house.heard_thread().await;
+    let (before, _) = house.listen(thread, ListenFrom::Head).await;
+    let refused = |changes| {
+        let changes = Box::new(Changes {
+            effort: Some("high".to_owned()),
+            ..changes
+        });
+        let turn = StartTurn {
+            changes,
+            ..said(thread, "go")
+        };
+        start(&house, turn)
+    };
+    let nowhere = Changes {
+        named_model: Some(NamedModel::DefaultOf("nobody".to_owned())),
+        ..Changes::default()
+    };
+    let too_many = Changes {
+        max_steps: Some(u32::MAX),
+        ..Changes::default()
+    };
+    for changes in [nowhere, too_many] {
+        let refusal = refused(changes).await.expect_err("a refusal");
+        assert!(matches!(refusal.why, Why::Invalid { .. }), "{refusal}");
+    }
+    house.say(thread, "go").await.expect("a turn");
+    let refusal = refused(Changes::default()).await.expect_err("a refusal");
+    assert_eq!(refusal.why, Why::Busy);
+
+    let look = Call::ReadThread { thread, recent: 0 };
+    let now = house.call(look).await.and_then(Reply::view);
+    let now = now.expect("the thread");
+    assert_eq!(now.thread.settings, before.thread.settings);
+    assert_eq!(now.listeners, 1);
+    drop(ear);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Stories of the engine, told over the memory store with the rehearsal model or a puppet.
 
 mod again;
+mod agents;
 mod answers;
 mod broken;
 mod budgets;

@@ -5,7 +5,7 @@ use engine::ListenFrom;
 use serde_json::Value;
 use store::{Batch, EntryRow, Store, StoredEvent};
 use vocabulary::{
-    Call, Fact, NoteFact, Reply, Seq, Subject, Thread, ThreadId, Timestamp, ToolEvent,
+    Call, Fact, MessagePage, NoteFact, Reply, Seq, Subject, Thread, ThreadId, Timestamp, ToolEvent,
 };
 
 use crate::house::House;
@@ -76,7 +76,8 @@ async fn a_thread_of_the_first_version_is_read_replayed_and_goes_on() {
             offset: 0,
             limit: 100,
         };
-        let Ok(Reply::Messages { entries, total, .. }) = house.call(messages).await else {
+        let Ok(Reply::Messages(MessagePage { entries, total, .. })) = house.call(messages).await
+        else {
             panic!("no messages")
         };
         let last = entries

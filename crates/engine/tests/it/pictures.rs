@@ -1,9 +1,12 @@
 //! Pictures: how many, kept where, shown to whom.
 
 use providers::catalog::Model;
-use providers::{Message, UserMessage};
+use providers::{Message, ResultBlock, UserMessage};
 use store::Store;
-use vocabulary::{Call, Image, Reply, StartTurn, ThreadId, Why};
+use vocabulary::{
+    Call, ContentBlock, Effects, Image, Reply, StartTurn, StartedTurn, Subject, ThreadId,
+    ToolOutput, Why,
+};
 
 use crate::house::{House, Stage, said};
 use crate::puppet::{self, Puppet, big, says};
@@ -20,6 +23,7 @@ fn png(base64: &str) -> Image {
 fn with(thread: ThreadId, images: Vec<Image>) -> StartTurn {
     StartTurn {
         changes: Box::default(),
+        listen: None,
         images,
         ..said(thread, "look at this")
     }
@@ -124,7 +128,10 @@ async fn the_same_words_with_other_pictures_are_another_message() {
     send(vec![png("AA"), png("BB")]).await.expect("a turn");
     ear.completed().await;
     let again = send(vec![png("AA"), png("BB")]).await;
-    assert!(matches!(again, Ok(Reply::Turn { again: true, .. })));
+    assert!(matches!(
+        again,
+        Ok(Reply::Turn(StartedTurn { again: true, .. }))
+    ));
     for images in [
         vec![],
         vec![png("AA")],
@@ -136,4 +143,98 @@ async fn the_same_words_with_other_pictures_are_another_message() {
         assert_eq!(refusal.why, Why::Conflict);
     }
     assert_eq!(puppet.requests().len(), 1);
+}
+
+/// A tool that answers with pieces of every kind.
+struct Camera;
+
+#[async_trait::async_trait]
+impl tools::Tool for Camera {
+    fn name(&self) -> &str {
+        "camera"
+    }
+
+    fn description(&self) -> &str {
+        "Takes a picture."
+    }
+
+    fn parameters(&self) -> serde_json::Value {
+        serde_json::json!({"type": "object"})
+    }
+
+    fn effects(&self) -> Effects {
+        Effects::READS
+    }
+
+    fn subject(&self, _input: &serde_json::Value) -> Subject {
+        Subject::Other
+    }
+
+    fn judge(&self, _scope: &tools::Scope, _input: &serde_json::Value) -> tools::Judgement {
+        tools::Judgement::Allow
+    }
+
+    async fn run(
+        &self,
+        _cx: &tools::ToolCx,
+        _input: serde_json::Value,
+    ) -> Result<ToolOutput, tools::Failure> {
+        Ok(ToolOutput::Content(vec![
+            ContentBlock::Text("a cat".to_owned()),
+            ContentBlock::Image {
+                media_type: "image/png".to_owned(),
+                base64: PIXELS.into(),
+            },
+            ContentBlock::Resource {
+                uri: "file:///cat.txt".to_owned(),
+                media_type: None,
+                text: Some("meow".to_owned()),
+            },
+            ContentBlock::Structured(serde_json::json!({"cats": 1})),
+        ]))
+    }
+}
+
+/// What the model was shown of a result, in one request and, from the log, in another.
+async fn shown_of_a_result(model: Model) -> [Vec<ResultBlock>; 2] {
+    let play = puppet::calls("c1", "camera", serde_json::json!({}));
+    let puppet = Puppet::new([play, says("nice"), says("again")]);
+    let mut stage = Stage::of(&puppet);
+    stage.catalog = puppet::catalog(model);
+    stage.tools.add(std::sync::Arc::new(Camera));
+    let house = House::staged(stage);
+    let (thread, mut ear) = house.heard_thread().await;
+    for text in ["look", "and?"] {
+        house.say(thread, text).await.expect("a turn");
+        ear.completed().await;
+    }
+    [1, 2].map(|request| match &puppet.requests()[request].messages[2] {
+        Message::ToolResults(results) => results[0].content.clone(),
+        other => panic!("no results: {other:?}"),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn pieces_of_a_result_reach_the_model_in_their_order() {
+    let text = |text: &str| ResultBlock::Text(text.to_owned());
+    let picture = ResultBlock::Image(providers::MessageImage::Data {
+        media_type: "image/png".to_owned(),
+        base64: PIXELS.into(),
+    });
+    let mut shown = vec![
+        text("a cat"),
+        picture,
+        text("file:///cat.txt:\nmeow"),
+        text("{\"cats\":1}"),
+    ];
+    assert_eq!(
+        shown_of_a_result(big()).await,
+        [shown.clone(), shown.clone()]
+    );
+    shown[1] = text("[a picture; this model cannot see pictures]");
+    let blind = Model {
+        vision: Some(false),
+        ..big()
+    };
+    assert_eq!(shown_of_a_result(blind).await, [shown.clone(), shown]);
 }

@@ -3,10 +3,10 @@
 use engine::ListenFrom;
 use providers::Message;
 use serde_json::json;
-use vocabulary::Effects;
 use vocabulary::{
     Call, Fact, Image, Reply, SteerTurn, TurnErrorKind, TurnFact, TurnId, TurnOutcome, Why,
 };
+use vocabulary::{Effects, StartedTurn, SteeredTurn};
 
 use crate::answers::{answer, result, text, tool_call};
 use crate::house::{House, Stage, steered};
@@ -36,7 +36,7 @@ async fn what_is_said_while_a_step_is_under_way_is_heard_after_its_results() {
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
     ear.word("one moment").await;
-    let Ok(Reply::Steered { item, .. }) = house.steer(thread, "and this").await else {
+    let Ok(Reply::Steered(SteeredTurn { item, .. })) = house.steer(thread, "and this").await else {
         panic!("not steered")
     };
     let told = ear
@@ -153,7 +153,7 @@ async fn only_the_running_turn_can_be_told_more() {
     let (thread, mut ear) = house.heard_thread().await;
     let early = house.steer(thread, "hello?").await.expect_err("no turn");
     assert_eq!(early.why, Why::NoRunningTurn);
-    let Ok(Reply::Turn { turn, .. }) = house.say(thread, "go").await else {
+    let Ok(Reply::Turn(StartedTurn { turn, .. })) = house.say(thread, "go").await else {
         panic!("no turn")
     };
     ear.word("on it").await;

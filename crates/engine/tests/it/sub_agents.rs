@@ -187,7 +187,7 @@ async fn a_sub_agent_has_the_tools_of_its_kind_only() {
     assert_eq!(tools_of(&requests[1]), ["bash", "glob", "grep", "read"]);
     for (nth, name) in [(2, "write"), (3, "act"), (4, "spawnAgent")] {
         let result = last_result(&requests[nth]);
-        assert!(result.is_error && result.text == format!("there is no tool named {name:?}"));
+        assert!(result.is_error && result.text() == format!("there is no tool named {name:?}"));
     }
     assert!(!house.directory().join("x.txt").exists());
     assert_eq!(toys.notes(), [] as [&str; 0]);
@@ -245,7 +245,9 @@ async fn a_sub_agent_without_end_is_stopped() {
     let requests = puppet.requests();
     let result = last_result(&requests[51]);
     assert!(
-        result.is_error && result.text.contains("after 50 steps") && result.text.ends_with("s50")
+        result.is_error
+            && result.text().contains("after 50 steps")
+            && result.text().ends_with("s50")
     );
     house.kept(thread).await;
 }
@@ -289,7 +291,7 @@ async fn a_sub_agent_that_fails_is_a_call_that_failed() {
     assert_eq!(ear.completed().await, "a pity");
     let requests = puppet.requests();
     let result = last_result(&requests[2]);
-    assert!(result.is_error && result.text == "no money left");
+    assert!(result.is_error && result.text() == "no money left");
 }
 
 #[tokio::test(start_paused = true)]
@@ -311,7 +313,7 @@ async fn a_sub_agents_answer_that_breaks_off_is_asked_for_again() {
     assert_eq!(ear.completed().await, "well");
     let requests = puppet.requests();
     assert_eq!(requests[1], requests[2]);
-    assert_eq!(last_result(&requests[3]).text, "whole");
+    assert_eq!(last_result(&requests[3]).text(), "whole");
     assert_eq!(toys.notes(), [] as [&str; 0]);
     assert!(matches!(
         finished(&ear, "act")[..],
@@ -362,7 +364,7 @@ async fn what_a_sub_agent_must_ask_is_asked_and_answered() {
     approve(&house, thread, ask.id).await;
     assert_eq!(ear.completed().await, "well");
     assert_eq!(toys.notes(), ["a begins", "a ends"]);
-    assert_eq!(last_result(&puppet.requests()[3]).text, "did it");
+    assert_eq!(last_result(&puppet.requests()[3]).text(), "did it");
 }
 
 #[tokio::test(start_paused = true)]

@@ -287,6 +287,7 @@ async fn what_was_said_to_the_running_turn_outlives_the_summary() {
     };
     let start = StartTurn {
         changes: Box::default(),
+        listen: None,
         images: vec![picture],
         ..said(thread, "see this")
     };

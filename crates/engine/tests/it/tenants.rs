@@ -54,7 +54,8 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::GetCatalog => (17, Shows::TheServer),
         Call::GetProviderStatus { .. } => (18, Shows::TheServer),
         Call::SignIn(_) => (19, Shows::TheServer),
-        Call::ListTools => (20, Shows::TheServer),
+        Call::ListTools { .. } => (20, Shows::NoThread),
+        Call::FindThread { .. } => (32, Shows::NoThread),
         Call::GetMcpServers { .. } => (21, Shows::NoThread),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
@@ -73,7 +74,6 @@ fn place_in_library(call: &LibraryCall) -> (usize, Shows) {
         LibraryCall::CreateFolder { .. } => (29, Shows::Own),
         LibraryCall::MoveFolder { .. } => (30, Shows::Own),
         LibraryCall::DeleteFolder { .. } => (31, Shows::Own),
-        LibraryCall::FindThread { .. } => (32, Shows::NoThread),
     }
 }
 
@@ -157,6 +157,13 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             limit: 9,
         },
         Call::GetMcpServers { thread },
+        Call::ListTools { thread },
+        Call::FindThread {
+            name: thread.to_string(),
+        },
+        Call::FindThread {
+            name: CLIENT_ID.to_owned(),
+        },
     ]
 }
 
@@ -168,7 +175,6 @@ fn calls_of_server() -> Vec<Call> {
         Call::SignIn(SignInCall::SignOut {
             provider: "nobody".to_owned(),
         }),
-        Call::ListTools,
     ]
 }
 
@@ -201,12 +207,6 @@ fn calls_of_library(thread: ThreadId, folder: &str) -> impl Iterator<Item = Libr
         LibraryCall::DeleteFolder {
             workspace: workspace.clone(),
             folder: folder.clone(),
-        },
-        LibraryCall::FindThread {
-            name: thread.to_string(),
-        },
-        LibraryCall::FindThread {
-            name: CLIENT_ID.to_owned(),
         },
         LibraryCall::DefaultWorkspace,
         LibraryCall::CreateWorkspace {

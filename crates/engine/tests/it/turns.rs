@@ -9,8 +9,9 @@ use providers::Message;
 use serde_json::json;
 use vocabulary::{
     Answer, ApprovalAnswer, AskFact, AskId, Call, Changes, Closing, Fact, FilesFact, GrantScope,
-    ItemFact, NoteFact, Refusal, Reply, Status, StepFact, ThreadFact, ThreadId, ToolEvent,
-    ToolFact, ToolOutcome, ToolOutput, TurnErrorKind, TurnFact, TurnOutcome, Why,
+    ItemFact, MessagePage, NoteFact, Refusal, Reply, StartedTurn, Status, StepFact, ThreadFact,
+    ThreadId, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnErrorKind, TurnFact, TurnOutcome,
+    Why,
 };
 
 use crate::house::{Ear, House, Stage, said};
@@ -116,6 +117,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Files(FilesFact::Changed { .. }) => "files",
         Fact::Files(FilesFact::TurnDiffed { .. }) => "diff",
         Fact::Note(NoteFact::Logged { .. }) => "logged",
+        Fact::Note(NoteFact::Instructed { .. }) => "instructed",
         Fact::Step {
             what: StepFact::RawReceived { .. },
             ..
@@ -434,7 +436,7 @@ async fn an_ask_that_nobody_is_there_to_see_may_be_answered_by_policy() {
     let Message::ToolResults(results) = denied else {
         panic!("no result: {denied:?}")
     };
-    assert!(results[0].text.contains("User rejected this command."));
+    assert!(results[0].text().contains("User rejected this command."));
 }
 
 #[tokio::test]
@@ -604,11 +606,16 @@ async fn the_same_client_id_runs_once() {
         .await
         .expect("the same, even if busy");
     let (
-        Reply::Turn { turn, again: false },
-        Reply::Turn {
+        Reply::Turn(StartedTurn {
+            turn,
+            again: false,
+            joined: None,
+        }),
+        Reply::Turn(StartedTurn {
             turn: same,
             again: true,
-        },
+            joined: None,
+        }),
     ) = (first, again)
     else {
         panic!("not answered again")
@@ -639,13 +646,14 @@ async fn a_reset_starts_the_conversation_anew() {
         offset: 0,
         limit: 100,
     };
-    let Ok(Reply::Messages { entries, total, .. }) = house.call(read.clone()).await else {
+    let Ok(Reply::Messages(MessagePage { entries, total, .. })) = house.call(read.clone()).await
+    else {
         panic!("no messages")
     };
     assert_eq!((entries.len(), total), (0, 0));
     house.say(thread, "go").await.expect("a turn");
     ear.rest().await;
-    let Ok(Reply::Messages { entries, total, .. }) = house.call(read).await else {
+    let Ok(Reply::Messages(MessagePage { entries, total, .. })) = house.call(read).await else {
         panic!("no messages")
     };
     assert_eq!((entries.len(), total), (3, 2));

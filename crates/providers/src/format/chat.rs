@@ -4,7 +4,9 @@ mod decode;
 
 use serde_json::{Value, json};
 
-use super::history::{AssistantPart, HistoryCall, HistoryTurn, UserPart, turns};
+use super::history::{
+    AssistantPart, HistoryCall, HistoryResult, HistoryTurn, PICTURES_OF, UserPart, turns,
+};
 use super::{Outgoing, Wire, family};
 use crate::{MessageImage, ModelRequest, ToolSpec};
 
@@ -78,10 +80,23 @@ fn messages(request: &ModelRequest) -> Vec<Value> {
                         "content": result.marked(),
                     })
                 }));
+                messages.extend(pictures(&results));
             }
         }
     }
     messages
+}
+
+/// A result has no place for pictures here: a user shows them behind all results.
+fn pictures(results: &[HistoryResult<'_>]) -> Option<Value> {
+    let images: Vec<_> = results.iter().flat_map(HistoryResult::images).collect();
+    if images.is_empty() {
+        return None;
+    }
+    let pieces: Vec<_> = std::iter::once(UserPart::Text(PICTURES_OF))
+        .chain(images)
+        .collect();
+    Some(json!({ "role": "user", "content": content(&pieces) }))
 }
 
 /// Texts alone are one string: some servers know no other form.

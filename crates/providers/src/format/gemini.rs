@@ -105,7 +105,9 @@ fn contents(request: &ModelRequest, version: Option<(u32, u32)>) -> Vec<Value> {
             HistoryTurn::Assistant { said, results } => {
                 contents.push(json!({ "role": "model", "parts": model_parts(&said, signed) }));
                 if !results.is_empty() {
-                    let parts: Vec<_> = results.iter().map(result).collect();
+                    let images = results.iter().flat_map(HistoryResult::images);
+                    let images: Vec<_> = images.map(|image| piece(&image)).collect();
+                    let parts: Vec<_> = results.iter().map(result).chain(images).collect();
                     contents.push(json!({ "role": "user", "parts": parts }));
                 }
             }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Wire;
-use crate::{Block, Message, MessageImage, ModelRequest, NativeBlock, ToolResult, UserMessage};
+use crate::{
+    Block, Message, MessageImage, ModelRequest, NativeBlock, ResultBlock, ToolResult, UserMessage,
+};
 
 /// Said where the history begins with the model.
 pub(super) const OPENING: &str = "(The beginning of this conversation is not shown.)";
@@ -17,6 +19,10 @@ pub(super) const CONTINUE: &str = "Continue.";
 /// The result of a call that has none: its turn was interrupted.
 pub(super) const NOT_RUN: &str = "This call was not run: the turn was interrupted before it. Call it again if it is still needed.";
 const NO_OUTPUT: &str = "(no output)";
+/// Said for a result without words.
+const PICTURES: &str = "(pictures)";
+/// Said where pictures of a result stand behind it.
+pub(super) const PICTURES_OF: &str = "What the call showed:";
 
 pub(super) enum HistoryTurn<'a> {
     User(Vec<UserPart<'a>>),
@@ -56,7 +62,9 @@ pub(super) struct HistoryCall<'a> {
 pub(super) struct HistoryResult<'a> {
     pub id: Cow<'a, str>,
     pub name: &'a str,
-    pub text: &'a str,
+    pub text: Cow<'a, str>,
+    /// Everything in its order, where there are pictures in it.
+    pub shown: Vec<UserPart<'a>>,
     pub is_error: bool,
     /// Of the call.
     pub native: Option<&'a Value>,
@@ -72,7 +80,13 @@ impl HistoryResult<'_> {
         if self.is_error && !says_so {
             return Cow::Owned(format!("Error: {}", self.text));
         }
-        Cow::Borrowed(self.text)
+        Cow::Borrowed(&self.text)
+    }
+
+    /// For formats whose results are words alone: its pictures, to be shown behind them.
+    pub fn images(&self) -> impl Iterator<Item = UserPart<'_>> {
+        let images = self.shown.iter().copied();
+        images.filter(|part| matches!(part, UserPart::Image(_)))
     }
 }
 
@@ -216,17 +230,37 @@ fn result_of<'a>(call_id: &str, after: &'a [Arc<Message>]) -> Option<&'a ToolRes
 
 fn outcome<'a>(call: &HistoryCall<'a>, result: Option<&'a ToolResult>) -> HistoryResult<'a> {
     let (text, is_error) = match result {
-        Some(result) if result.text.trim().is_empty() => (NO_OUTPUT, result.is_error),
-        Some(result) => (result.text.as_str(), result.is_error),
-        None => (NOT_RUN, true),
+        Some(result) => (result.text(), result.is_error),
+        None => (Cow::Borrowed(NOT_RUN), true),
+    };
+    let shown = result.map(shown).unwrap_or_default();
+    let text = match text.trim().is_empty() {
+        true if shown.is_empty() => Cow::Borrowed(NO_OUTPUT),
+        true => Cow::Borrowed(PICTURES),
+        false => text,
     };
     HistoryResult {
         id: call.id.clone(),
         name: call.name,
         text,
+        shown,
         is_error,
         native: call.native,
     }
+}
+
+/// Its texts and pictures, if there are pictures.
+fn shown(result: &ToolResult) -> Vec<UserPart<'_>> {
+    if result.images().next().is_none() {
+        return Vec::new();
+    }
+    let parts = result.content.iter().map(|block| match block {
+        ResultBlock::Text(text) => UserPart::Text(text),
+        ResultBlock::Image(image) => UserPart::Image(image),
+    });
+    let filled =
+        |part: &UserPart<'_>| !matches!(part, UserPart::Text(text) if text.trim().is_empty());
+    parts.filter(filled).collect()
 }
 
 /// Call ids that the format accepts. Those of another provider may be too long, hold letters that

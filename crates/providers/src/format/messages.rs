@@ -140,10 +140,14 @@ fn block(said: &AssistantPart<'_>) -> Value {
 }
 
 fn result(outcome: &HistoryResult<'_>) -> Value {
+    let content = match outcome.shown.is_empty() {
+        true => json!(outcome.text),
+        false => outcome.shown.iter().map(piece).collect(),
+    };
     let mut result = json!({
         "type": "tool_result",
         "tool_use_id": outcome.id,
-        "content": outcome.text,
+        "content": content,
     });
     if outcome.is_error {
         result["is_error"] = json!(true);

@@ -5,7 +5,7 @@ mod items;
 
 use serde_json::{Value, json};
 
-use super::history::{AssistantPart, HistoryTurn, UserPart, turns};
+use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, Wire, family};
 use crate::{MessageImage, ModelRequest, ToolSpec};
 
@@ -68,16 +68,26 @@ fn input(request: &ModelRequest) -> Vec<Value> {
             HistoryTurn::Assistant { said, results } => {
                 items.extend(said.iter().filter_map(item));
                 items.extend(results.iter().map(|result| {
+                    let output = match result.shown.is_empty() {
+                        true => json!(result.marked()),
+                        false => marked(result).map(piece).collect(),
+                    };
                     json!({
                         "type": "function_call_output",
                         "call_id": result.id,
-                        "output": result.marked(),
+                        "output": output,
                     })
                 }));
             }
         }
     }
     items
+}
+
+/// What a result shows, with a word in front where the call failed: there is no other place for that.
+fn marked<'a>(result: &'a HistoryResult<'_>) -> impl Iterator<Item = UserPart<'a>> {
+    let failed = result.is_error.then_some(UserPart::Text("Error:"));
+    failed.into_iter().chain(result.shown.iter().copied())
 }
 
 fn piece(piece: UserPart<'_>) -> Value {

@@ -8,6 +8,7 @@ mod encode;
 mod failure;
 mod history;
 mod listing;
+mod pictures;
 mod properties;
 mod trouble;
 

@@ -293,7 +293,9 @@ fn words_of(request: &ModelRequest) -> u64 {
     let of_message = |message: &Message| match message {
         Message::User(said) => words_in(&said.text),
         Message::Assistant(blocks) => blocks.iter().map(words_of_block).sum(),
-        Message::ToolResults(results) => results.iter().map(|result| words_in(&result.text)).sum(),
+        Message::ToolResults(results) => {
+            results.iter().map(|result| words_in(&result.text())).sum()
+        }
     };
     let messages = request.messages.iter();
     messages.map(|message| of_message(message)).sum()

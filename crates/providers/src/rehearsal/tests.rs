@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Block, ModelUsage, Part, StopCause, ToolSpec};
+use crate::{Block, ModelUsage, Part, ResultBlock, StopCause, ToolSpec};
 
 mod properties;
 
@@ -23,7 +23,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest {
         model: MODELS[0].to_owned(),
         messages: messages.into_iter().map(std::sync::Arc::new).collect(),
-        tools: tools.to_vec(),
+        tools: tools.into(),
         ..ModelRequest::default()
     }
 }
@@ -36,7 +36,7 @@ fn result(text: &str, is_error: bool) -> Message {
     Message::ToolResults(vec![ToolResult {
         call_id: "call".to_owned(),
         name: "tool".to_owned(),
-        text: text.to_owned(),
+        content: vec![ResultBlock::Text(text.to_owned())],
         is_error,
     }])
 }
@@ -439,7 +439,7 @@ async fn a_refused_tool_ends_the_demonstration_honestly() {
     assert_eq!(calls.len(), 2, "a read and a write, and no edit");
     assert!(text.contains("What came back: no"), "{text}");
     let mut bare = request(vec![user("an approval")]);
-    bare.tools.clear();
+    bare.tools = Default::default();
     let stream = Rehearsal::new(None).stream(bare).await.unwrap();
     let parts: Vec<Part> = stream.map(Result::unwrap).collect().await;
     assert!(text_of(&parts).contains("`bash`, but it is not offered here"));

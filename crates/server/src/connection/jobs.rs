@@ -50,10 +50,32 @@ impl Job {
         debug_span!("call", thread = thread().map(display))
     }
 
+    /// The thread that is listened to from then on.
+    pub fn listens(&self) -> Option<ThreadId> {
+        match &self.what {
+            What::Call(call) if call.listens() => call.thread(),
+            What::Call(_) | What::Authenticate(_) => None,
+            What::Listen { thread, .. } => Some(*thread),
+        }
+    }
+
+    /// Refused before it was begun.
+    pub fn refused(self, refusal: Refusal) -> Finished {
+        Finished {
+            tag: self.tag,
+            lane: self.lane,
+            thread: None,
+            as_of: Seq::ZERO,
+            outcome: JobOutcome::Replied(Err(refusal)),
+            silenced: None,
+            listener: None,
+        }
+    }
+
     /// The thread that is silent until the answer is there: what it tells meanwhile belongs behind it.
     pub fn silences(&self) -> Option<ThreadId> {
         match &self.what {
-            What::Call(call) if call.reads_history() => call.thread(),
+            What::Call(call) if call.reads_history() || call.listens() => call.thread(),
             What::Call(_) | What::Authenticate(_) => None,
             What::Listen { thread, .. } => Some(*thread),
         }
@@ -110,10 +132,11 @@ pub async fn work(engine: Engine, door: Door, audience: Audience, job: Job) -> F
         (What::Call(_) | What::Listen { .. }, None) => refused(nobody()),
         (What::Call(call), Some(caller)) => {
             let thread = call.thread();
-            let outcome = engine.call(caller, call).await;
-            let as_of = outcome.as_ref().map_or(Seq::ZERO, |replied| replied.as_of);
-            let outcome = JobOutcome::Replied(outcome.map(|replied| replied.reply));
-            done(thread, as_of, outcome, None)
+            let (as_of, outcome, listener) = match engine.call(caller, call).await {
+                Ok(replied) => (replied.as_of, Ok(replied.reply), replied.listener),
+                Err(refusal) => (Seq::ZERO, Err(refusal), None),
+            };
+            done(thread, as_of, JobOutcome::Replied(outcome), listener)
         }
         (
             What::Listen {
@@ -132,7 +155,7 @@ pub async fn work(engine: Engine, door: Door, audience: Audience, job: Job) -> F
             // Who listened before hears what is in the answer before the answer, like any reply.
             let as_of = heard.as_ref().map_or(Seq::ZERO, |(view, _)| view.head);
             let (outcome, listener) = match heard {
-                Ok((view, listener)) => (Ok(Reply::Listening(Box::new(view))), Some(listener)),
+                Ok((view, listener)) => (Ok(Reply::View(Box::new(view))), Some(listener)),
                 Err(refusal) => (Err(refusal), None),
             };
             done(Some(thread), as_of, JobOutcome::Replied(outcome), listener)

@@ -2,11 +2,11 @@
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use vocabulary::{TenantId, Thread, ThreadId, ThreadQuery};
+use vocabulary::{TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
 
 use super::queries;
+use crate::Result;
 use crate::cursor::Cursor;
-use crate::{Result, ThreadPage};
 
 /// `archived` is the index's second column, so each kind is one walk along the index.
 const UNARCHIVED: &str = "

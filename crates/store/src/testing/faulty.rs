@@ -5,11 +5,11 @@ use std::ops::Range;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
 
 use crate::{
     Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record,
-    RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent, ThreadPage,
+    RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
 
 /// Passes everything on to the store inside, but for the faults it was told.

@@ -9,12 +9,11 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery};
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
 
 use crate::{
     Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, ListChange, ListEntry, LoadedThread,
     Receipt, Record, RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
-    ThreadPage,
 };
 use world::World;
 

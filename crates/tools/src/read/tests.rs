@@ -118,14 +118,27 @@ async fn encodings_and_line_ends_are_shown_readable() {
         std::fs::write(scratch.path("f"), bytes).unwrap();
         assert_eq!(text(&scratch, json!({"filePath": "f"})).await, expected);
     }
-    std::fs::write(
-        scratch.path("p.png"),
-        b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x20",
-    )
-    .unwrap();
+}
+
+#[tokio::test]
+async fn a_picture_is_shown_as_one_unless_it_is_too_large_for_models() {
+    let scratch = Scratch::new();
+    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x20".to_vec();
+    std::fs::write(scratch.path("p.png"), &png).unwrap();
+    let shown = scratch.run(&Read, json!({"filePath": "p.png"})).await;
+    let blocks = vec![
+        ContentBlock::Text("p.png is a PNG image of 16 x 32 pixels:".to_owned()),
+        ContentBlock::Image {
+            media_type: "image/png".to_owned(),
+            base64: "iVBORw0KGgoAAAANSUhEUgAAABAAAAAg".into(),
+        },
+    ];
+    assert_eq!(shown.unwrap(), ToolOutput::Content(blocks));
+    png.resize(PICTURE_BYTES_MAX + 1, 0);
+    std::fs::write(scratch.path("p.png"), &png).unwrap();
     let message = scratch.refusal(&Read, json!({"filePath": "p.png"})).await;
     assert!(
-        message.starts_with("read: p.png is a PNG image of 16 x 32 pixels of 24 bytes"),
+        message.starts_with("read: p.png is a PNG image of 16 x 32 pixels of 3750001 bytes"),
         "{message}"
     );
 }

@@ -17,6 +17,16 @@ pub(super) fn is_name(name: &str) -> bool {
 
 /// The instructions behind the front matter, which must fit the directory's name.
 pub(crate) fn body<'a>(skill: &'a str, directory: &str) -> Result<&'a str, String> {
+    Ok(parts(skill, directory)?.1)
+}
+
+/// What the skill is for, in its own words.
+pub(super) fn description(skill: &str, directory: &str) -> Result<String, String> {
+    Ok(parts(skill, directory)?.0)
+}
+
+/// The description and the instructions.
+fn parts<'a>(skill: &'a str, directory: &str) -> Result<(String, &'a str), String> {
     let skill = skill.strip_prefix('\u{feff}').unwrap_or(skill);
     let (front, body) = split(skill).ok_or("it does not begin with lines between two ---")?;
     let name = field(front, "name").ok_or("it has no name")?;
@@ -28,7 +38,7 @@ pub(crate) fn body<'a>(skill: &'a str, directory: &str) -> Result<&'a str, Strin
     let description = field(front, "description").unwrap_or_default();
     match description.chars().count() {
         0 => Err("it has no description".to_owned()),
-        1..=DESCRIPTION_CHARS_MAX => Ok(body),
+        1..=DESCRIPTION_CHARS_MAX => Ok((description, body)),
         count => Err(format!(
             "its description has {count} characters, more than {DESCRIPTION_CHARS_MAX}"
         )),

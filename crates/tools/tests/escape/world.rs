@@ -173,7 +173,7 @@ pub fn ran(output: ToolOutput) -> Ran {
             stderr,
             exit_code,
         },
-        other @ (ToolOutput::Text(_) | ToolOutput::Files { .. } | ToolOutput::Json(_)) => {
+        other => {
             panic!("{other:?}")
         }
     }

@@ -48,7 +48,7 @@ fn model() -> ModelRef {
 fn tag(part: u32) -> StreamTag {
     StreamTag {
         turn: TurnId::new("t"),
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
         step: 2,
         part,
     }
@@ -91,7 +91,7 @@ fn finished() -> Fact {
         text: "done".to_owned(),
         reasoning: vec![(ReasoningKind::Summary, "because".to_owned())],
         usage: None,
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
     })
 }
 

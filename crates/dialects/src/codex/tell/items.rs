@@ -10,10 +10,11 @@ use vocabulary::{
 use super::{Told, notify};
 use crate::codex::Endpoint;
 use crate::codex::wire::item::{
-    CommandAction, FileUpdateChange, ItemStatus, McpContent, McpToolCallError, McpToolCallResult,
+    CommandAction, FileUpdateChange, ItemStatus, McpToolCallError, McpToolCallResult,
     PatchChangeKind, ThreadItem, UserContent,
 };
 use crate::codex::wire::notice::{ItemCompleted, ItemStarted};
+use crate::content::{mcp_content, structured};
 use crate::{Frame, images};
 
 /// What our own tools are a server of, where a client wants to know one.
@@ -165,9 +166,13 @@ fn command<'a>(
             duration_ms,
             ..
         }) => (Some(*exit_code), Some(*duration_ms)),
-        Some(ToolOutput::Text(_) | ToolOutput::Files { .. } | ToolOutput::Json(_)) | None => {
-            (None, None)
-        }
+        Some(
+            ToolOutput::Text(_)
+            | ToolOutput::Files { .. }
+            | ToolOutput::Json(_)
+            | ToolOutput::Content(_),
+        )
+        | None => (None, None),
     };
     ThreadItem::CommandExecution {
         id: call.item.as_str(),
@@ -189,9 +194,13 @@ fn file_change<'a>(
 ) -> ThreadItem<'a> {
     let changes = match ended_output(shown) {
         Some(ToolOutput::Files { changes, .. }) => changes.iter().map(changed).collect(),
-        Some(ToolOutput::Text(_) | ToolOutput::Command { .. } | ToolOutput::Json(_)) | None => {
-            files.iter().map(wanted).collect()
-        }
+        Some(
+            ToolOutput::Text(_)
+            | ToolOutput::Command { .. }
+            | ToolOutput::Json(_)
+            | ToolOutput::Content(_),
+        )
+        | None => files.iter().map(wanted).collect(),
     };
     ThreadItem::FileChange {
         id: call.item.as_str(),
@@ -266,15 +275,9 @@ fn tool_call<'a>(
 }
 
 fn result(output: &ToolOutput) -> McpToolCallResult<'_> {
-    let structured_content = match output {
-        ToolOutput::Json(value) => Some(value),
-        ToolOutput::Text(_) | ToolOutput::Command { .. } | ToolOutput::Files { .. } => None,
-    };
     McpToolCallResult {
-        content: vec![McpContent::Text {
-            text: output_words(output),
-        }],
-        structured_content,
+        content: mcp_content(output),
+        structured_content: structured(output),
     }
 }
 
@@ -302,18 +305,6 @@ fn words(shown: Shown<'_>) -> Option<Cow<'_, str>> {
             ToolOutcome::Succeeded(output)
             | ToolOutcome::Denied(output)
             | ToolOutcome::Interrupted(output),
-        ) => Some(output_words(output)),
-    }
-}
-
-fn output_words(output: &ToolOutput) -> Cow<'_, str> {
-    match output {
-        ToolOutput::Text(text) => Cow::Borrowed(text),
-        ToolOutput::Command { stdout, stderr, .. } => match (stdout.as_str(), stderr.as_str()) {
-            (only, "") | ("", only) => Cow::Borrowed(only),
-            (out, err) => Cow::Owned(format!("{out}{err}")),
-        },
-        ToolOutput::Files { summary, .. } => Cow::Borrowed(summary),
-        ToolOutput::Json(value) => Cow::Owned(value.to_string()),
+        ) => Some(output.words()),
     }
 }

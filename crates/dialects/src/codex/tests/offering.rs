@@ -101,7 +101,7 @@ fn an_effort_that_was_made_up_is_nobodys_wish() {
         model: "gpt".to_owned(),
     };
     stub.ask(2, "thread/resume", json!({ "threadId": THREAD }));
-    stub.reply(Ok(Reply::Listening(Box::new(shared))));
+    stub.reply(Ok(Reply::View(Box::new(shared))));
     for (effort, changed) in [("medium", None), ("high", Some("high"))] {
         let input = json!([{ "type": "text", "text": "Go" }]);
         let params = json!({ "threadId": THREAD, "input": input, "effort": effort });
@@ -119,14 +119,13 @@ fn chosen(stub: &mut Stub, name: &str) -> Option<ModelRef> {
     let input = json!([{ "type": "text", "text": "Go" }]);
     let params = json!({ "threadId": THREAD, "input": input, "model": name });
     stub.ask(5, "turn/start", params);
-    if let Call::GetCatalog = stub.call() {
-        stub.reply(Ok(Reply::Catalog(Box::new(catalog()))));
-    }
     let (_, call) = stub.calls.remove(0);
-    match call {
-        Some(Call::StartTurn(start)) => start.changes.model,
-        other => panic!("{other:?}"),
-    }
+    let Some(Call::StartTurn(start)) = call else {
+        panic!("{call:?}")
+    };
+    assert_eq!(start.changes.model, None);
+    let found = |named| catalog().find(&named, None).expect("a name, or none");
+    start.changes.named_model.and_then(found)
 }
 
 #[test]
@@ -139,7 +138,7 @@ fn a_name_comes_back_as_the_model_it_was_listed_for() {
     };
     stub.sent.clear();
     stub.ask(2, "thread/resume", json!({ "threadId": THREAD }));
-    stub.reply(Ok(Reply::Listening(Box::new(shared))));
+    stub.reply(Ok(Reply::View(Box::new(shared))));
     let result = &stub.take()[0]["result"];
     assert_eq!(result["model"], "codex-cli/gpt");
     assert_eq!(result["modelProvider"], "codex-cli");

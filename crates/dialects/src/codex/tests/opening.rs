@@ -1,7 +1,7 @@
 //! Greetings, and threads that are started, listed and resumed.
 
 use serde_json::json;
-use vocabulary::{Approvals, Call, Notice, Refusal, Reply};
+use vocabulary::{Approvals, Call, Notice, Refusal, Reply, ThreadPage};
 
 use super::stub::{Stub, THREAD, approval, open, thread, view};
 use crate::codex::Endpoint;
@@ -54,7 +54,7 @@ fn a_new_thread_is_told_once_behind_its_response() {
     stub.notice(&added);
     assert_eq!(stub.sent.len(), 0, "held until it is known whose it is");
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-    stub.reply(Ok(Reply::Listening(Box::new(view()))));
+    stub.reply(Ok(Reply::View(Box::new(view()))));
     let sent = stub.take();
     assert_eq!(sent[0]["result"]["thread"]["id"], THREAD);
     assert_eq!(
@@ -133,10 +133,10 @@ fn an_unknown_thread_is_refused_by_its_requests_id() {
 fn a_list_is_paged() {
     let mut stub = Stub::ready(Endpoint::Zane);
     stub.ask(1, "thread/list", json!({ "cursor": null, "limit": 1 }));
-    stub.reply(Ok(Reply::Threads {
+    stub.reply(Ok(Reply::Threads(ThreadPage {
         threads: vec![thread()],
         next: Some("c".to_owned()),
-    }));
+    })));
     let result = stub.take()[0]["result"].clone();
     assert_eq!(result["nextCursor"], "c");
     assert_eq!(result["data"][0]["createdAt"], 1_771_524_000);
@@ -150,7 +150,7 @@ fn resuming_asks_again_with_the_same_id() {
     for endpoint in [Endpoint::Codex, Endpoint::Zane] {
         let mut stub = Stub::ready(endpoint);
         stub.ask(1, "thread/resume", json!({ "threadId": THREAD }));
-        stub.reply(Ok(Reply::Listening(Box::new(view.clone()))));
+        stub.reply(Ok(Reply::View(Box::new(view.clone()))));
         let sent = stub.take();
         assert_eq!(sent[0]["id"], 1);
         assert_eq!(sent[1]["id"], 7);
@@ -166,4 +166,16 @@ fn leaving_a_thread_ends_its_deliveries() {
     assert_eq!(stub.unlistened, [thread().card.id]);
     stub.ask(3, "thread/unsubscribe", json!({ "threadId": THREAD }));
     assert_eq!(stub.take()[0]["result"]["status"], "notSubscribed");
+}
+
+#[test]
+fn an_answer_of_the_wrong_kind_leaves_nobody_waiting() {
+    let mut stub = Stub::ready(Endpoint::Codex);
+    stub.ask(9, "thread/start", json!({}));
+    stub.reply(Ok(Reply::Done));
+    let sent = stub.take();
+    assert_eq!(
+        (&sent[0]["id"], &sent[0]["error"]["code"]),
+        (&json!(9), &json!(-32603))
+    );
 }

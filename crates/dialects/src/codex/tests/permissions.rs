@@ -11,7 +11,7 @@ fn told(view: ThreadView) -> Value {
     let mut stub = Stub::ready(Endpoint::Codex);
     stub.ask(1, "thread/start", json!({}));
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-    stub.reply(Ok(Reply::Listening(Box::new(view))));
+    stub.reply(Ok(Reply::View(Box::new(view))));
     let result = stub.take()[0]["result"].clone();
     json!([result["approvalPolicy"], result["sandbox"]])
 }

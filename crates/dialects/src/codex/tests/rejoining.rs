@@ -3,12 +3,13 @@
 use serde_json::json;
 use vocabulary::{
     Call, Entry, Event, Fact, Growing, ItemId, LiveItem, PlanStep, PlanStepStatus, ReasoningKind,
-    Reply, RunningTurn, Seq, Status, ThreadView, ToolEvent, ToolFact, TurnFact, TurnId, UserInput,
+    Refusal, Reply, RunningTurn, Seq, StartedTurn, Status, ThreadView, ToolEvent, ToolFact,
+    TurnFact, TurnId, UserInput,
 };
 
-use super::stub::{NOW, Stub, THREAD, bash, tag, thread, view};
+use super::stub::{NOW, Stub, THREAD, approval, bash, open, tag, thread, view};
 use crate::codex::Endpoint;
-use crate::{Ending, Heard};
+use crate::{Ending, Heard, Variant};
 
 fn input() -> UserInput {
     UserInput {
@@ -116,7 +117,7 @@ fn a_read_has_what_is_being_written_as_a_resume_has_it() {
         assert_eq!(items[3]["text"], "so far");
 
         stub.ask(2, "thread/resume", json!({ "threadId": THREAD }));
-        stub.reply(Ok(Reply::Listening(Box::new(writing()))));
+        stub.reply(Ok(Reply::View(Box::new(writing()))));
         let resumed = stub.take().remove(0)["result"]["thread"].take();
         assert_eq!(resumed["turns"], read["turns"]);
         assert_eq!(resumed["status"], read["status"]);
@@ -130,7 +131,7 @@ fn who_wants_no_turns_is_told_what_is_being_written() {
     stub.ask(1, "thread/resume", params);
     let mut without = writing();
     without.recent.clear();
-    stub.reply(Ok(Reply::Listening(Box::new(without))));
+    stub.reply(Ok(Reply::View(Box::new(without))));
     let sent = stub.take();
     assert_eq!(sent[0]["result"]["thread"]["turns"], json!([]));
     let told = sent[1..].iter().map(|frame| {
@@ -167,7 +168,7 @@ fn who_resumes_is_told_the_plan_of_the_turn_that_made_it() {
     ] {
         let mut stub = Stub::ready(endpoint);
         stub.ask(1, "thread/resume", json!({ "threadId": THREAD }));
-        stub.reply(Ok(Reply::Listening(Box::new(view.clone()))));
+        stub.reply(Ok(Reply::View(Box::new(view.clone()))));
         let sent = stub.take();
         assert_eq!(sent[0]["id"], 1);
         assert_eq!(sent[1]["method"], "turn/plan/updated");
@@ -195,9 +196,45 @@ fn a_thread_that_fails_is_closed_and_the_connection_goes_on() {
             "turn/start",
             json!({ "threadId": THREAD, "input": input }),
         );
-        assert_eq!(stub.calls.len(), 1);
-        assert_eq!(stub.calls[0].1, None, "a wish to listen");
+        let thread = thread().card.id;
+        assert_eq!(stub.call(), &Call::ReadThread { thread, recent: 0 });
+        stub.reply(Ok(Reply::View(Box::new(view()))));
+        let Call::StartTurn(start) = stub.call() else {
+            panic!("{:?}", stub.calls)
+        };
+        let audience = match endpoint {
+            Endpoint::Codex => Variant::Codex.audience(),
+            Endpoint::Zane => Variant::Zane.audience(),
+        };
+        assert_eq!((start.thread, start.listen), (thread, Some(audience)));
     }
+}
+
+#[test]
+fn who_starts_a_turn_hears_its_thread_and_one_that_is_refused_is_not_heard() {
+    let mut stub = Stub::ready(Endpoint::Codex);
+    let input = json!([{ "type": "text", "text": "Go" }]);
+    let params = json!({ "threadId": THREAD, "input": input });
+    stub.ask(2, "turn/start", params.clone());
+    stub.reply(Ok(Reply::View(Box::new(view()))));
+    stub.reply(Err(Refusal::busy()));
+    assert_eq!(stub.take()[0]["error"]["message"], "Agent is busy");
+
+    stub.ask(3, "turn/start", params.clone());
+    stub.reply(Ok(Reply::View(Box::new(view()))));
+    let mut joined = view();
+    joined.asks.push(open(approval(7)));
+    stub.reply(Ok(Reply::Turn(StartedTurn {
+        turn: TurnId::new("t9"),
+        again: true,
+        joined: Some(Box::new(joined)),
+    })));
+    let sent = stub.take();
+    assert_eq!(sent[0]["id"], 7, "what waits is asked again");
+    assert_eq!(sent[1]["result"]["turn"]["id"], "t9");
+
+    stub.ask(4, "turn/start", params);
+    assert!(matches!(stub.call(), Call::StartTurn(start) if start.listen.is_none()));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Changes, Fact, Image, ItemId, Refusal, Reply, SteerTurn, TurnFact, TurnId, UserInput, Why,
+    Call, Changes, Fact, Image, ItemId, Refusal, Reply, SteerTurn, SteeredTurn, TurnFact, TurnId,
+    UserInput, Why,
 };
 
 use super::stub::{NOW, Stub, THREAD, event, thread, view};
@@ -92,7 +93,7 @@ fn a_running_turn_is_steered() {
     });
     assert_eq!(stub.call(), &call);
     let (turn, item) = (TurnId::new("t1"), ItemId::new("u2"));
-    stub.reply(Ok(Reply::Steered { turn, item }));
+    stub.reply(Ok(Reply::Steered(SteeredTurn { turn, item })));
     let answer = json!({ "id": 2, "result": { "turnId": "t1" } });
     assert_eq!(stub.take(), [answer]);
 
@@ -135,7 +136,7 @@ fn what_was_steered_is_an_item_of_its_turn_live_and_later() {
         event: event(fact),
     });
     stub.ask(1, "thread/resume", json!({ "threadId": THREAD }));
-    stub.reply(Ok(Reply::Listening(Box::new(view))));
+    stub.reply(Ok(Reply::View(Box::new(view))));
     let turns = &stub.take()[0]["result"]["thread"]["turns"];
     assert_eq!(turns[0]["id"], "t1");
     assert_eq!(turns[0]["items"], json!([shown()]));
@@ -177,6 +178,6 @@ fn a_thread_starts_with_an_effort_and_says_it() {
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
     let mut view = view();
     view.thread.settings.effort = Some("high".to_owned());
-    stub.reply(Ok(Reply::Listening(Box::new(view))));
+    stub.reply(Ok(Reply::View(Box::new(view))));
     assert_eq!(stub.take()[0]["result"]["reasoningEffort"], "high");
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Approval, Ask, AskId, AskKind, Call, Caller, Effects, Event, Fact, ItemId, ModelRef, Notice,
-    OpenAsk, Question, Refusal, Reply, RiskCode, Seq, Status, StreamTag, Subject, TenantId, Thread,
-    ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title, ToolCall, TurnId,
+    AgentMode, Approval, Ask, AskId, AskKind, Call, Caller, Effects, Event, Fact, ItemId, ModelRef,
+    Notice, OpenAsk, Question, Refusal, Reply, RiskCode, Seq, Status, StreamTag, Subject, TenantId,
+    Thread, ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title, ToolCall, TurnId,
     WorkspaceId,
 };
 
@@ -63,7 +63,7 @@ impl Stub {
         let mut stub = Self::ready(endpoint);
         stub.ask(1, "thread/start", json!({}));
         stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-        stub.reply(Ok(Reply::Listening(Box::new(view()))));
+        stub.reply(Ok(Reply::View(Box::new(view()))));
         stub.sent.clear();
         stub
     }
@@ -189,7 +189,8 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
-            tools: true,
+            mode: AgentMode::Code,
+            agent: None,
             max_steps: 100,
             sub_agent_model: String::new(),
             observability: true,
@@ -227,7 +228,7 @@ pub fn view() -> ThreadView {
 pub fn tag() -> StreamTag {
     StreamTag {
         turn: TurnId::new("t1"),
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
         step: 1,
         part: 0,
     }

@@ -29,7 +29,7 @@ fn turn_started() -> Fact {
             display: None,
             client_id: None,
         },
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
     })
 }
 
@@ -40,7 +40,7 @@ fn turn_finished(outcome: TurnOutcome) -> Fact {
         text: String::new(),
         reasoning: Vec::new(),
         usage: None,
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
     })
 }
 

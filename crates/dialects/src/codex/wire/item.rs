@@ -1,5 +1,6 @@
 //! The items of a turn.
 
+use crate::content::McpContent;
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
@@ -110,12 +111,6 @@ pub enum PatchChangeKind {
 pub struct McpToolCallResult<'a> {
     pub content: Vec<McpContent<'a>>,
     pub structured_content: Option<&'a Value>,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "camelCase")]
-pub enum McpContent<'a> {
-    Text { text: Cow<'a, str> },
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]

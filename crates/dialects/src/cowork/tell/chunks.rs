@@ -6,7 +6,7 @@ use vocabulary::{
 
 use super::Raw;
 use crate::Frame;
-use crate::cowork::names::spell;
+use crate::cowork::names::spell_speaker;
 use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::ModelStreamChunk;
 use crate::cowork::wire::part::{Part, RawPart};
@@ -45,7 +45,7 @@ impl<'a> Chunks<'a> {
     }
 
     fn numbered(self, index: u32, part: Part<'_>, payload_bytes: usize) -> Frame {
-        let (provider, model) = spell(&self.tag.model);
+        let (provider, model) = spell_speaker(self.tag.model.as_deref());
         let part_type = part.part_type();
         let raw_part = match self.raw {
             Raw::Leave => None,

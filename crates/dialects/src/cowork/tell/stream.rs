@@ -5,7 +5,7 @@ use vocabulary::{Growth, Item, Opening, ReasoningKind, StopReason, Usage};
 
 use super::chunks::Chunks;
 use crate::Frame;
-use crate::cowork::names::spell;
+use crate::cowork::names::spell_speaker;
 use crate::cowork::wire::conversation::ReasoningMode;
 use crate::cowork::wire::part::{
     ContentId, FinishReason, Part, Request, Response, Usage as WireUsage,
@@ -13,7 +13,7 @@ use crate::cowork::wire::part::{
 use crate::frame::AsText;
 
 pub fn step_started(chunks: Chunks<'_>) -> Vec<Frame> {
-    let (provider, model) = spell(&chunks.tag.model);
+    let (provider, model) = spell_speaker(chunks.tag.model.as_deref());
     let start_step = Part::StartStep {
         step_number: chunks.tag.step,
         request: Request {

@@ -5,6 +5,7 @@ use vocabulary::{SubAgent, ToolCall, ToolOutcome, ToolOutput};
 
 use super::chunks::Chunks;
 use crate::Frame;
+use crate::content::mcp_content;
 use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::Log;
 use crate::cowork::wire::part::{Output, Part};
@@ -60,7 +61,7 @@ pub fn finished_log(session: &str, call: &ToolCall, outcome: &ToolOutcome) -> Op
     let shown = match outcome {
         ToolOutcome::Succeeded(given)
         | ToolOutcome::Denied(given)
-        | ToolOutcome::Interrupted(given) => output(given),
+        | ToolOutcome::Interrupted(given) => logged(given),
         ToolOutcome::Failed { error } => Output::Failure { error },
         ToolOutcome::NotRun { .. } => return None,
     };
@@ -72,10 +73,21 @@ pub fn finished_log(session: &str, call: &ToolCall, outcome: &ToolOutcome) -> Op
     ))
 }
 
+/// As a line for people has it: pictures by their names only.
+fn logged(given: &ToolOutput) -> Output<'_> {
+    match given {
+        ToolOutput::Content(_) => Output::Text(given.words()),
+        ToolOutput::Text(_)
+        | ToolOutput::Command { .. }
+        | ToolOutput::Files { .. }
+        | ToolOutput::Json(_) => output(given),
+    }
+}
+
 /// What a tool gave back, in the shape this protocol's clients know.
 pub fn output(given: &ToolOutput) -> Output<'_> {
     match given {
-        ToolOutput::Text(text) => Output::Text(text),
+        ToolOutput::Text(_) | ToolOutput::Files { .. } => Output::Text(given.words()),
         ToolOutput::Command {
             stdout,
             stderr,
@@ -86,8 +98,8 @@ pub fn output(given: &ToolOutput) -> Output<'_> {
             stderr,
             exit_code: *exit_code,
         },
-        ToolOutput::Files { summary, .. } => Output::Text(summary),
         ToolOutput::Json(value) => Output::Json(value),
+        ToolOutput::Content(_) => Output::Content(mcp_content(given)),
     }
 }
 
@@ -97,6 +109,17 @@ pub fn log(session: &str, line: &str) -> Frame {
         line,
     })
     .frame()
+}
+
+/// What the agent was told before it began.
+pub fn instructed(session: &str, files: &[String], skills: usize) -> Frame {
+    let mut what = files.to_vec();
+    match skills {
+        0 => {}
+        1 => what.push("1 skill".to_owned()),
+        _ => what.push(format!("{skills} skills")),
+    }
+    log(session, &format!("[context] {}", what.join(", ")))
 }
 
 /// A call and its input or output; one of a sub-agent says whose it is.

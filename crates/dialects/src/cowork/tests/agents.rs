@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, Ask, AskFact, Closing, Entry, Fact, Item, ItemFact, ItemId, Native,
-    OutputStream, Purpose, ReasoningKind, Reply, StepFact, SubAgent, ToolCall, ToolEvent, ToolFact,
-    ToolOutcome, ToolOutput, TurnFact, TurnId, Usage, UserInput,
+    Answer, ApprovalAnswer, Ask, AskFact, Closing, Entry, Fact, Item, ItemFact, ItemId,
+    MessagePage, Native, OutputStream, Purpose, ReasoningKind, Reply, StepFact, SubAgent, ToolCall,
+    ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, Usage, UserInput,
 };
 
 use super::commands::said;
@@ -267,12 +267,12 @@ fn history(facts: Vec<(u64, Fact)>) -> Value {
         event: event(fact),
     });
     let mut stub = said(json!({ "type": "get_messages" }));
-    stub.reply(Ok(Reply::Messages {
+    stub.reply(Ok(Reply::Messages(MessagePage {
         entries: entries.collect(),
         total: 9,
         offset: 0,
         limit: 100,
-    }));
+    })));
     stub.take().remove(0)["messages"].take()
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Cause, Changed, Changes, Fact, ModelRef, Reply, StartTurn, ThreadFact, ThreadQuery,
-    Title, TurnId,
+    Call, Cause, Changed, Changes, Fact, MessagePage, ModelRef, Reply, StartTurn, StartedTurn,
+    ThreadFact, ThreadPage, ThreadQuery, Title, TurnId,
 };
 
 use super::samples::{
@@ -37,6 +37,7 @@ fn a_user_message_starts_a_turn() {
         stub.call(),
         &Call::StartTurn(StartTurn {
             changes: Box::default(),
+            listen: None,
             images: Vec::new(),
             thread: card().id,
             text: "/hello".to_owned(),
@@ -47,7 +48,11 @@ fn a_user_message_starts_a_turn() {
         })
     );
     let turn = TurnId::new("t1");
-    stub.reply(Ok(Reply::Turn { turn, again: false }));
+    stub.reply(Ok(Reply::Turn(StartedTurn {
+        turn,
+        again: false,
+        joined: None,
+    })));
     assert!(stub.sent.is_empty(), "events tell the turn");
 }
 
@@ -55,7 +60,11 @@ fn a_user_message_starts_a_turn() {
 fn a_message_sent_again_is_echoed_to_who_sent_it() {
     let mut stub = said(json!({ "type": "user_message", "text": "hi", "clientMessageId": "m1" }));
     let turn = TurnId::new("t1");
-    stub.reply(Ok(Reply::Turn { turn, again: true }));
+    stub.reply(Ok(Reply::Turn(StartedTurn {
+        turn,
+        again: true,
+        joined: None,
+    })));
     assert_eq!(
         stub.take(),
         [json!({
@@ -149,23 +158,25 @@ fn each_question_is_asked_and_answered() {
         offset: 0,
         limit: 100,
     };
-    let messages = || Reply::Messages {
-        entries: Vec::new(),
-        total: 0,
-        offset: 0,
-        limit: 100,
+    let messages = || {
+        Reply::Messages(MessagePage {
+            entries: Vec::new(),
+            total: 0,
+            offset: 0,
+            limit: 100,
+        })
     };
     let get = json!({ "type": "get_messages" });
     let get_page = json!({ "type": "get_messages", "offset": 1.9, "limit": 2.2 });
     let threads = Call::ListThreads(ThreadQuery::default());
-    let listed = Reply::Threads {
+    let listed = Reply::Threads(ThreadPage {
         threads: Vec::new(),
         next: None,
-    };
+    });
     for (message, call, reply, event) in [
         (
             json!({ "type": "list_tools" }),
-            Call::ListTools,
+            Call::ListTools { thread },
             tools(),
             "tools",
         ),
@@ -238,10 +249,10 @@ fn sessions_are_listed_as_the_engine_sorts_them() {
     named.title.text = "Fix login bug".to_owned();
     named.message_count = 24;
     let mut stub = said(json!({ "type": "list_sessions" }));
-    stub.reply(Ok(Reply::Threads {
+    stub.reply(Ok(Reply::Threads(ThreadPage {
         threads: vec![named, thread()],
         next: None,
-    }));
+    })));
     let summary = |id: &str, title: &str, count: u64| {
         json!({
             "sessionId": id,
@@ -278,4 +289,16 @@ fn other_sessions_can_be_deleted_and_this_one_cannot() {
     assert_eq!(own[0]["message"], "Cannot delete the active session");
     assert_eq!(own[0]["code"], "validation_failed");
     assert_eq!(own[0]["source"], "session");
+}
+
+#[test]
+fn an_answer_of_the_wrong_kind_leaves_nobody_waiting() {
+    let mut stub = Stub::connected();
+    stub.say(json!({ "type": "list_tools", "sessionId": SESSION }));
+    stub.reply(Ok(Reply::Done));
+    let sent = stub.take();
+    assert_eq!(
+        (&sent[0]["type"], &sent[0]["code"]),
+        (&json!("error"), &json!("internal_error"))
+    );
 }

@@ -47,7 +47,7 @@ fn a_fresh_connection_is_told_the_first_five_at_once() {
     assert_eq!(stub.call(), &creation());
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
     assert!(stub.sent.is_empty());
-    stub.reply(Ok(Reply::Listening(Box::new(view()))));
+    stub.reply(Ok(Reply::View(Box::new(view()))));
     assert_eq!(
         stub.take(),
         [
@@ -255,7 +255,7 @@ fn live_events_flow_before_the_slots_are_full() {
 
 fn resumed(view: ThreadView) -> Stub {
     let mut stub = Stub::opened(&[("resumeSessionId", SESSION)]);
-    stub.reply(Ok(Reply::Listening(Box::new(view))));
+    stub.reply(Ok(Reply::View(Box::new(view))));
     stub
 }
 
@@ -364,7 +364,7 @@ fn an_unknown_session_is_silently_a_new_one() {
     stub.reply(Err(Refusal::new(Why::UnknownThread, "there is none")));
     assert_eq!(stub.call(), &creation());
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-    stub.reply(Ok(Reply::Listening(Box::new(view()))));
+    stub.reply(Ok(Reply::View(Box::new(view()))));
     let hello = stub.take().remove(0);
     assert_eq!(hello["sessionId"], SESSION);
     assert_eq!(hello.get("isResume"), None);
@@ -401,7 +401,7 @@ fn what_is_said_before_the_greeting_is_heard_after_it() {
     stub.say(json!({ "type": "client_hello", "client": "tui" }));
     stub.say(json!({ "type": "ping", "sessionId": SESSION }));
     assert!(stub.sent.is_empty());
-    stub.reply(Ok(Reply::Listening(Box::new(view()))));
+    stub.reply(Ok(Reply::View(Box::new(view()))));
     let types = stub.take_types();
     assert_eq!(types[..5], FIRST_FIVE);
     assert_eq!(types[5..], ["pong"]);

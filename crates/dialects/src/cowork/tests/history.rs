@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vocabulary::{
-    Cause, Entry, Fact, Item, ItemFact, ItemId, Reply, ToolEvent, ToolFact, ToolOutcome,
-    ToolOutput, TurnFact, TurnId, UserInput,
+    Cause, Entry, Fact, Item, ItemFact, ItemId, MessagePage, Reply, ToolEvent, ToolFact,
+    ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput,
 };
 
 use super::commands::said;
@@ -96,12 +96,12 @@ fn history_is_told_message_by_message() {
         ),
     ];
     let mut stub = said(json!({ "type": "get_messages" }));
-    stub.reply(Ok(Reply::Messages {
+    stub.reply(Ok(Reply::Messages(MessagePage {
         entries,
         total: 3,
         offset: 0,
         limit: 100,
-    }));
+    })));
     let result = |value: &str, is_error: bool| {
         json!({
             "type": "tool-result",

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vocabulary::{
-    Cause, Entry, Fact, Growth, Item, ItemFact, ItemId, Opening, Reply, StepFact, StopReason,
-    StreamTag, ThreadFact, Title, TitleSource, TurnFact, TurnId, TurnOutcome, Usage, UserInput,
+    Cause, Entry, Fact, Growth, Item, ItemFact, ItemId, MessagePage, Opening, Reply, StepFact,
+    StopReason, StreamTag, ThreadFact, Title, TitleSource, TurnFact, TurnId, TurnOutcome, Usage,
+    UserInput,
 };
 
 use super::samples::{SESSION, card, event, json, model, view};
@@ -70,7 +71,7 @@ fn hello_turn() -> Vec<Fact> {
     let (turn, item) = (TurnId::new("t1"), ItemId::new("i1"));
     let tag = |part| StreamTag {
         turn: turn.clone(),
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
         step: 1,
         part,
     };
@@ -110,7 +111,7 @@ fn hello_turn() -> Vec<Fact> {
                 display: None,
                 client_id: Some("cm-1".to_owned()),
             },
-            model: Arc::new(model()),
+            model: Some(Arc::new(model())),
         }),
         title("Hello there", TitleSource::Heuristic, None),
         Fact::Step {
@@ -156,7 +157,7 @@ fn hello_turn() -> Vec<Fact> {
             text: text.to_owned(),
             reasoning: Vec::new(),
             usage: Some(usage),
-            model: Arc::new(model()),
+            model: Some(Arc::new(model())),
         }),
     ]
 }
@@ -207,12 +208,12 @@ fn the_history_of_a_text_turn_is_told_as_recorded() {
     });
     let mut stub = Stub::connected();
     stub.say(serde_json::json!({ "type": "get_messages", "sessionId": SESSION }));
-    stub.reply(Ok(Reply::Messages {
+    stub.reply(Ok(Reply::Messages(MessagePage {
         entries: entries.collect(),
         total: 2,
         offset: 0,
         limit: 100,
-    }));
+    })));
     let ours = &stub.take()[0]["messages"];
     assert_eq!(ours[0], theirs[0]);
     assert_eq!(ours[1], theirs[1]);

@@ -45,7 +45,7 @@ fn writing(live: Vec<Growing>) -> ThreadView {
 
 fn resumed(view: ThreadView) -> Stub {
     let mut stub = Stub::opened(&[("resumeSessionId", SESSION)]);
-    stub.reply(Ok(Reply::Listening(Box::new(view))));
+    stub.reply(Ok(Reply::View(Box::new(view))));
     stub
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vocabulary::{
-    Approval, Ask, AskId, AskKind, AuthMethod, Catalog, CatalogProvider, Checkpoint, CheckpointId,
-    Checkpoints, Effects, Event, Fact, ItemId, McpFile, McpLayer, McpSnapshot, ModelRef,
-    ProviderStatus, Question, QuestionOption, RiskCode, Seq, Standing, Status, StreamTag, Subject,
-    TenantId, Thread, ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title, ToolCall,
-    Trigger, TurnId, WorkspaceId,
+    AgentMode, Approval, Ask, AskId, AskKind, AuthMethod, Catalog, CatalogProvider, Checkpoint,
+    CheckpointId, Checkpoints, Effects, Event, Fact, ItemId, McpFile, McpLayer, McpSnapshot,
+    ModelRef, ProviderStatus, Question, QuestionOption, RiskCode, Seq, Standing, Status, StreamTag,
+    Subject, TenantId, Thread, ThreadCard, ThreadId, ThreadSettings, ThreadView, Timestamp, Title,
+    ToolCall, Trigger, TurnId, WorkspaceId,
 };
 
 use crate::Frame;
@@ -49,7 +49,8 @@ pub fn settings() -> ThreadSettings {
         auto_approve: false,
         approvals: vocabulary::Approvals::Auto,
         sandbox: vocabulary::SandboxMode::WorkspaceWrite,
-        tools: true,
+        mode: AgentMode::Code,
+        agent: None,
         max_steps: 100,
         sub_agent_model: String::new(),
         observability: true,
@@ -94,7 +95,7 @@ pub fn view() -> ThreadView {
 pub fn tag(part: u32) -> StreamTag {
     StreamTag {
         turn: TurnId::new("t1"),
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
         step: 1,
         part,
     }

@@ -228,7 +228,7 @@ fn a_model_of_another_provider_is_spelled_with_it() {
         model: "echo".to_owned(),
     };
     let tag = StreamTag {
-        model: Arc::new(model),
+        model: Some(Arc::new(model)),
         ..tag(0)
     };
     let frames = told(

@@ -60,7 +60,7 @@ impl Stub {
     pub fn greeted(view: ThreadView) -> Self {
         let mut stub = Self::opened(&[]);
         stub.reply(Ok(Reply::Thread(Box::new(view.thread.clone()))));
-        stub.reply(Ok(Reply::Listening(Box::new(view))));
+        stub.reply(Ok(Reply::View(Box::new(view))));
         stub
     }
 

@@ -80,7 +80,7 @@ fn finished(outcome: TurnOutcome, text: &str) -> Fact {
             (ReasoningKind::Summary, "Thought.".to_owned()),
         ],
         usage: Some(usage()),
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
     })
 }
 
@@ -102,7 +102,7 @@ fn a_turn_starts_with_the_echo() {
                 display: display.map(str::to_owned),
                 client_id: client_id.map(str::to_owned),
             },
-            model: Arc::new(model()),
+            model: Some(Arc::new(model())),
         })
     };
     let busy = |cause: &str| {
@@ -219,7 +219,7 @@ fn settings_are_told_by_what_was_named() {
         Changed::SubAgentModel,
     ];
     check(changed(&named), &[config]);
-    check(changed(&[Changed::Tools]), &[]);
+    check(changed(&[Changed::Mode]), &[]);
     let observed = told(changed(&[Changed::Observability]), Raw::Leave);
     assert_eq!(observed[0]["type"], "session_config");
     assert_eq!(observed[1]["type"], "observability_status");

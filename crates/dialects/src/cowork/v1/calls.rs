@@ -1,10 +1,7 @@
 //! Calls that wait for their answer, and what to do with it.
 
-use vocabulary::ThreadId;
-
 use super::super::backup::Backup;
 use crate::pending::Pending;
-use crate::{Action, StartAt};
 
 /// What an answer is for.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,8 +9,11 @@ pub enum Wanted {
     /// Events tell the outcome; a refusal is told.
     Nothing,
     Tools,
-    /// The next step of a sign-in.
-    Connect,
+    /// To sign in, the catalog first.
+    ConnectCatalog,
+    /// What a person has to do to sign in.
+    ConnectChallenge,
+    ConnectEnd,
     /// An answer to an ask; one that came too late is not worth a word.
     Prompt,
     /// The state of the checkpoints.
@@ -28,9 +28,3 @@ pub enum Wanted {
 }
 
 pub type Calls = Pending<Wanted>;
-
-impl Calls {
-    pub fn listen(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
-        self.attach(out, Wanted::Nothing, thread, StartAt::Head, 0);
-    }
-}

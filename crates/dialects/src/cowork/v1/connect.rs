@@ -6,8 +6,7 @@
 //! to its default model (Server -> Client Events: config_updated).
 
 use vocabulary::{
-    AuthMethod, Call, Catalog, Challenge, Changes, ModelRef, Refusal, Reply, Secret, SignInCall,
-    SignedIn,
+    AuthMethod, Call, Catalog, Challenge, Changes, NamedModel, Secret, SignInCall, SignedIn,
 };
 
 use super::super::sign_in::FLOW_RUNNING;
@@ -24,7 +23,6 @@ pub struct Connecting {
     key: Option<Secret>,
     /// Of the catalog, once it is known.
     method: String,
-    default_model: String,
 }
 
 impl Session {
@@ -43,49 +41,53 @@ impl Session {
             provider,
             key: key.filter(|key| !key.is_blank()),
             method: String::new(),
-            default_model: String::new(),
         });
-        calls.make(out, Wanted::Connect, Call::GetCatalog);
+        calls.make(out, Wanted::ConnectCatalog, Call::GetCatalog);
     }
 
-    pub fn connect_goes_on(
-        &mut self,
-        out: &mut Vec<Action>,
-        calls: &mut Calls,
-        outcome: Result<Reply, Refusal>,
-    ) {
-        let Some(mut connecting) = self.connecting.take() else {
-            return;
-        };
-        let next = match outcome {
-            Ok(Reply::Catalog(catalog)) => connecting.choose(&catalog),
-            Ok(Reply::Challenge(challenge)) => connecting.answer_to(&challenge),
-            Ok(Reply::SignedIn(end)) => return self.connected(out, calls, &connecting, end),
-            Err(refusal) => Err(refusal.message),
-            // tidy: wildcard, because any other answer is a fault of the engine's, and told as one.
-            Ok(_) => Err("the server gave no answer".to_owned()),
-        };
-        match next {
-            Ok(Next { tell, call }) => {
-                match tell {
-                    Tell::Nothing => {}
-                    Tell::Log(line) => out.push(Action::Send(log(&self.id, &line))),
-                    Tell::Person(text) => self.tell_person(out, &text),
-                }
-                self.connecting = Some(connecting);
-                calls.make(out, Wanted::Connect, Call::SignIn(call));
-            }
-            Err(why) => self.connect_failed(out, &why),
+    pub fn connect_chosen(&mut self, out: &mut Vec<Action>, calls: &mut Calls, catalog: &Catalog) {
+        if let Some(mut connecting) = self.connecting.take() {
+            let next = connecting.choose(catalog);
+            self.connect_goes_on(out, calls, connecting, next);
         }
     }
 
-    fn connected(
-        &self,
+    pub fn connect_challenged(
+        &mut self,
         out: &mut Vec<Action>,
         calls: &mut Calls,
-        connecting: &Connecting,
-        end: SignedIn,
+        challenge: &Challenge,
     ) {
+        if let Some(connecting) = self.connecting.take() {
+            let next = connecting.answer_to(challenge);
+            self.connect_goes_on(out, calls, connecting, next);
+        }
+    }
+
+    fn connect_goes_on(
+        &mut self,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        connecting: Connecting,
+        next: Result<Next, String>,
+    ) {
+        let Next { tell, wanted, call } = match next {
+            Ok(next) => next,
+            Err(why) => return self.connect_failed(out, &why),
+        };
+        match tell {
+            Tell::Nothing => {}
+            Tell::Log(line) => out.push(Action::Send(log(&self.id, &line))),
+            Tell::Person(text) => self.tell_person(out, &text),
+        }
+        self.connecting = Some(connecting);
+        calls.make(out, wanted, Call::SignIn(call));
+    }
+
+    pub fn connected(&mut self, out: &mut Vec<Action>, calls: &mut Calls, end: SignedIn) {
+        let Some(connecting) = self.connecting.take() else {
+            return;
+        };
         if !end.ok {
             return self.connect_failed(out, &end.message);
         }
@@ -98,17 +100,15 @@ impl Session {
             return;
         }
         let changes = Changes {
-            model: Some(ModelRef {
-                provider: provider.clone(),
-                model: connecting.default_model.clone(),
-            }),
+            named_model: Some(NamedModel::DefaultOf(provider.clone())),
             ..Changes::default()
         };
         let thread = self.card.id;
         calls.make(out, Wanted::Nothing, Call::ChangeThread { thread, changes });
     }
 
-    fn connect_failed(&self, out: &mut Vec<Action>, why: &str) {
+    pub fn connect_failed(&mut self, out: &mut Vec<Action>, why: &str) {
+        self.connecting = None;
         self.refuse(out, &format!("connect failed: {why}"));
     }
 
@@ -124,6 +124,7 @@ impl Session {
 /// What a flow does next, and what is said of it.
 struct Next {
     tell: Tell,
+    wanted: Wanted,
     call: SignInCall,
 }
 
@@ -139,7 +140,6 @@ impl Connecting {
         let provider = self.provider.clone();
         let entry = catalog.providers.iter().find(|each| each.id == provider);
         let entry = entry.ok_or_else(|| format!("this server has no provider {provider}"))?;
-        self.default_model = entry.default_model.clone();
         let with_key = entry.auth_methods.iter().find_map(|method| match method {
             AuthMethod::ApiKey { id, .. } => Some(id),
             AuthMethod::OAuth { .. } => None,
@@ -153,6 +153,7 @@ impl Connecting {
                 let method = id.clone();
                 Ok(Next {
                     tell: Tell::Nothing,
+                    wanted: Wanted::ConnectEnd,
                     call: SignInCall::SetKey {
                         provider,
                         method,
@@ -165,6 +166,7 @@ impl Connecting {
                 let method = id.clone();
                 Ok(Next {
                     tell: Tell::Log(format!("[connect {provider}] starting oauth...")),
+                    wanted: Wanted::ConnectChallenge,
                     call: SignInCall::Begin { provider, method },
                 })
             }
@@ -189,6 +191,7 @@ impl Connecting {
         }
         Ok(Next {
             tell: Tell::Person(text),
+            wanted: Wanted::ConnectEnd,
             call: SignInCall::Finish {
                 provider: provider.clone(),
                 method: self.method.clone(),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, CheckpointReply, Fact, ModelRef,
-    Refusal, Reply, StartTurn, ThreadCard, ThreadFact, ThreadView, TurnFact, Why,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, Fact, ModelRef, Refusal, Reply,
+    StartTurn, ThreadCard, ThreadFact, ThreadView, TurnFact, Why,
 };
 
 use super::super::act::SKIPPED;
@@ -103,7 +103,9 @@ impl Session {
                 let call = Call::ChangeThread { thread, changes };
                 calls.make(out, Wanted::Nothing, call);
             }
-            ClientMessage::ListTools {} => calls.make(out, Wanted::Tools, Call::ListTools),
+            ClientMessage::ListTools {} => {
+                calls.make(out, Wanted::Tools, Call::ListTools { thread })
+            }
             ClientMessage::Reset {} => {
                 calls.make(out, Wanted::Nothing, Call::ResetThread { thread });
             }
@@ -151,6 +153,7 @@ impl Session {
         };
         let turn = StartTurn {
             changes: Box::default(),
+            listen: None,
             images: Vec::new(),
             thread: self.card.id,
             text,
@@ -224,43 +227,70 @@ impl Session {
         wanted: &Wanted,
         outcome: Result<Reply, Refusal>,
     ) {
-        match (wanted, outcome) {
-            (Wanted::Connect, outcome) => self.connect_goes_on(out, calls, outcome),
-            (Wanted::Tools, Ok(Reply::Tools(tools))) => {
+        let done = outcome.and_then(|reply| self.reply(out, calls, wanted, reply));
+        if let Err(refusal) = done {
+            self.refused(out, wanted, &refusal);
+        }
+    }
+
+    /// What an answer is for says what it is.
+    fn reply(
+        &mut self,
+        out: &mut Vec<Action>,
+        calls: &mut Calls,
+        wanted: &Wanted,
+        reply: Reply,
+    ) -> Result<(), Refusal> {
+        match wanted {
+            Wanted::ConnectCatalog => self.connect_chosen(out, calls, &*reply.catalog()?),
+            Wanted::ConnectChallenge => self.connect_challenged(out, calls, &*reply.challenge()?),
+            Wanted::ConnectEnd => self.connected(out, calls, reply.signed_in()?),
+            Wanted::Tools => {
+                let tools = reply.tools()?;
                 let tools = tools.iter().map(|(name, _)| name.as_str()).collect();
                 let session_id = &self.id;
                 let event = ServerEvent::Tools { session_id, tools };
                 out.push(Action::Send(event.frame()));
             }
-            (
-                Wanted::Turn {
-                    text,
-                    client_message_id,
-                },
-                Ok(Reply::Turn { again: true, .. }),
-            ) => {
-                let echo = user_message(&self.id, text, client_message_id.as_deref());
-                out.push(Action::Send(echo));
-            }
-            (Wanted::BackupState, Ok(Reply::Checkpoints(reply))) => {
-                if let CheckpointReply::State(now) = *reply {
-                    let compared = ComparedWith::Original;
-                    let frame = backup::requested(&self.id, &self.card, &now, compared);
-                    out.push(Action::Send(frame));
+            Wanted::Turn {
+                text,
+                client_message_id,
+            } => {
+                if reply.turn()?.again {
+                    let echo = user_message(&self.id, text, client_message_id.as_deref());
+                    out.push(Action::Send(echo));
                 }
             }
-            (Wanted::BackupState, Err(refusal)) => {
-                let frame = backup::failed(&self.id, &self.card, &refusal);
+            Wanted::BackupState => {
+                let now = reply.checkpoints()?.state()?;
+                let compared = ComparedWith::Original;
+                let frame = backup::requested(&self.id, &self.card, &now, compared);
                 out.push(Action::Send(frame));
             }
-            (Wanted::Backup(backup), Err(refusal)) if refusal.why == Why::UnknownCheckpoint => {
+            Wanted::Nothing | Wanted::Prompt | Wanted::Backup(_) => {}
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, out: &mut Vec<Action>, wanted: &Wanted, refusal: &Refusal) {
+        match wanted {
+            Wanted::ConnectCatalog | Wanted::ConnectChallenge | Wanted::ConnectEnd => {
+                self.connect_failed(out, &refusal.message);
+            }
+            Wanted::BackupState => {
+                let frame = backup::failed(&self.id, &self.card, refusal);
+                out.push(Action::Send(frame));
+            }
+            Wanted::Backup(backup) if refusal.why == Why::UnknownCheckpoint => {
                 self.refuse(out, &unknown(backup));
             }
             // Whoever answers too late, or what nobody asked, hears nothing.
-            (Wanted::Prompt, Err(refusal))
-                if matches!(refusal.why, Why::UnknownAsk | Why::AlreadyAnswered) => {}
-            (_, Err(refusal)) => self.refuse(out, &refusal.message),
-            (_, Ok(_)) => {}
+            Wanted::Prompt if matches!(refusal.why, Why::UnknownAsk | Why::AlreadyAnswered) => {}
+            Wanted::Nothing
+            | Wanted::Tools
+            | Wanted::Prompt
+            | Wanted::Backup(_)
+            | Wanted::Turn { .. } => self.refuse(out, &refusal.message),
         }
     }
 }

@@ -49,6 +49,9 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             vec![backup::changed(session, card, (*news, now), compared)]
         }
         Fact::Note(NoteFact::Logged { line }) => vec![tools::log(session, line)],
+        Fact::Note(NoteFact::Instructed { files, skills }) => {
+            vec![tools::instructed(session, files, *skills)]
+        }
         Fact::Tool(ToolEvent { call, what, .. }) => match what {
             ToolFact::Reached => vec![tools::reached(session, call)],
             ToolFact::Finished { outcome } => {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::conversation::ReasoningMode;
+use crate::content::McpContent;
 use crate::cowork::names::{ModelName, ProviderName};
 use crate::frame::AsText;
 use crate::request_id::RequestId;
@@ -242,16 +243,17 @@ pub struct Usage {
 }
 
 /// What a tool gave back, as `tool_result.output` and the log line show it.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum Output<'a> {
-    Text(&'a str),
+    Text(Cow<'a, str>),
     Command {
         stdout: &'a str,
         stderr: &'a str,
         exit_code: i32,
     },
     Json(&'a Value),
+    Content(Vec<McpContent<'a>>),
     Failure {
         error: &'a str,
     },
@@ -261,10 +263,11 @@ impl<'a> Output<'a> {
     /// As one text: itself, or its JSON.
     pub fn as_text(self) -> Cow<'a, str> {
         match self {
-            Output::Text(text) => Cow::Borrowed(text),
-            Output::Command { .. } | Output::Json(_) | Output::Failure { .. } => {
-                Cow::Owned(crate::frame::frame(&self, 0))
-            }
+            Output::Text(text) => text,
+            Output::Command { .. }
+            | Output::Json(_)
+            | Output::Content(_)
+            | Output::Failure { .. } => Cow::Owned(crate::frame::frame(&self, 0)),
         }
     }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::content::McpContent;
 use crate::cowork::names::{ModelName, ProviderName};
 use crate::frame::AsText;
 
@@ -193,6 +194,7 @@ pub enum ToolContent<'a> {
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum ToolResultOutput<'a> {
     Text { value: Cow<'a, str> },
+    Content { value: Vec<McpContent<'a>> },
 }
 
 /// Server -> Client Events: sessions.

@@ -100,18 +100,20 @@ fn status_of(output: &ToolOutput) -> ToolStatus {
         ToolOutput::Command { .. }
         | ToolOutput::Text(_)
         | ToolOutput::Files { .. }
-        | ToolOutput::Json(_) => ToolStatus::Success,
+        | ToolOutput::Json(_)
+        | ToolOutput::Content(_) => ToolStatus::Success,
     }
 }
 
 fn output_text(output: &ToolOutput) -> Cow<'_, str> {
     match output {
-        ToolOutput::Text(text) => Cow::Borrowed(text),
         ToolOutput::Command { stdout, stderr, .. } => match (stdout.as_str(), stderr.as_str()) {
             (only, "") | ("", only) => Cow::Borrowed(only),
             (stdout, stderr) => Cow::Owned(format!("{}\n{stderr}", stdout.trim_end_matches('\n'))),
         },
-        ToolOutput::Files { summary, .. } => Cow::Borrowed(summary),
-        ToolOutput::Json(value) => Cow::Owned(value.to_string()),
+        ToolOutput::Text(_)
+        | ToolOutput::Files { .. }
+        | ToolOutput::Json(_)
+        | ToolOutput::Content(_) => output.words(),
     }
 }

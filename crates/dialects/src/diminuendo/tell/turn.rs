@@ -23,7 +23,7 @@ impl<'a> At<'a> {
                 model,
                 usage,
                 ..
-            } => Some(self.usage(turn, model, *usage)),
+            } => Some(self.usage(turn, Some(model), *usage)),
             // Usage is told of a turn.
             TurnFact::UsageAdded { turn: None, .. } | TurnFact::PlanChanged { .. } => None,
         }
@@ -85,12 +85,12 @@ impl<'a> At<'a> {
     }
 
     /// A price that is not known is not told: it is not zero.
-    pub fn usage(self, turn: &'a TurnId, model: &'a ModelRef, usage: Usage) -> Spelled<'a> {
+    pub fn usage(self, turn: &'a TurnId, model: Option<&'a ModelRef>, usage: Usage) -> Spelled<'a> {
         Spelled::Unnumbered(ServerEvent::UsageUpdate {
             session_id: self.session_id,
             turn_id: turn.as_str(),
-            model: &model.model,
-            provider: &model.provider,
+            model: model.map_or("unknown", |model| &model.model),
+            provider: model.map_or("unknown", |model| &model.provider),
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
             cached_tokens: usage.cached_tokens,

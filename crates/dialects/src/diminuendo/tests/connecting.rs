@@ -46,7 +46,7 @@ fn authenticating_again_is_answered_again_and_may_ask_for_dots() {
     assert_eq!(sent[0]["type"], "authenticated");
     assert_eq!(sent[0]["requestId"], "r1");
     stub.say(json!({"type": "join_session", "sessionId": SESSION}));
-    stub.reply(Ok(Reply::Listening(Box::new(view()))));
+    stub.reply(Ok(Reply::View(Box::new(view()))));
     stub.sent.clear();
     stub.hear(Heard::Live(&event(facts::grew(Growth::Text))));
     assert_eq!(stub.take_types(), ["text_delta", "message.delta"]);

@@ -28,7 +28,7 @@ pub fn turn_started() -> Fact {
             display: None,
             client_id: None,
         },
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
     })
 }
 
@@ -84,7 +84,7 @@ pub fn turn_finished(outcome: TurnOutcome) -> Fact {
         text: "All of it.".to_owned(),
         reasoning: Vec::new(),
         usage: None,
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
     })
 }
 

@@ -65,7 +65,7 @@ fn a_joiner_sees_the_state_the_stream_the_end_and_what_waits_in_this_order() {
     joined.turn = Some(running());
     joined.asks = vec![open(1, true), open(2, false)];
     joined.listeners = 2;
-    stub.reply(Ok(Reply::Listening(Box::new(joined))));
+    stub.reply(Ok(Reply::View(Box::new(joined))));
     let sent = stub.take();
     let kinds: Vec<_> = sent.iter().map(|frame| frame["type"].clone()).collect();
     assert_eq!(
@@ -136,7 +136,7 @@ fn leaving_before_being_in_ends_the_join_with_its_answer() {
     stub.say(json!({"type": "join_session", "sessionId": SESSION, "afterSeq": 2}));
     stub.say(json!({"type": "leave_session", "sessionId": SESSION}));
     stub.unlistened.clear();
-    stub.reply(Ok(Reply::Listening(Box::new(view()))));
+    stub.reply(Ok(Reply::View(Box::new(view()))));
     assert_eq!(stub.take_types(), ["state_snapshot", "replay_complete"]);
     assert_eq!(stub.unlistened, [thread_id(SESSION)]);
     stub.hear(Heard::Live(&event(facts::turn_started())));

@@ -1,7 +1,7 @@
 //! Sessions are listed, made, changed and deleted, and everyone of the tenant is told.
 
 use serde_json::{Value, json};
-use vocabulary::{Call, Changes, Notice, Reply, Thread};
+use vocabulary::{Call, Changes, Notice, Reply, Thread, ThreadPage};
 
 use super::stub::Stub;
 use crate::cowork::tests::samples::{NOW, OTHER, SESSION, thread, thread_id};
@@ -41,7 +41,7 @@ fn the_list_shows_a_session_nobody_named_without_a_name() {
     stub.say(json!({"type": "list_sessions", "includeArchived": true, "requestId": "l"}));
     assert!(matches!(stub.call(), Call::ListThreads(query) if query.archived));
     let (threads, next) = (vec![thread()], None);
-    stub.reply(Ok(Reply::Threads { threads, next }));
+    stub.reply(Ok(Reply::Threads(ThreadPage { threads, next })));
     assert_eq!(
         stub.take(),
         [json!({"type": "session_list", "sessions": [meta(Value::Null)], "requestId": "l"})]
@@ -103,6 +103,18 @@ fn missed_notices_are_made_up_for() {
     let mut stub = Stub::connected();
     stub.notice(&Notice::Reload);
     let (threads, next) = (vec![thread(), named("x")], None);
-    stub.reply(Ok(Reply::Threads { threads, next }));
+    stub.reply(Ok(Reply::Threads(ThreadPage { threads, next })));
     assert_eq!(stub.take_types(), ["session_updated", "session_updated"]);
+}
+
+#[test]
+fn an_answer_of_the_wrong_kind_leaves_nobody_waiting() {
+    let mut stub = Stub::connected();
+    stub.say(json!({"type": "list_sessions", "requestId": "l"}));
+    stub.reply(Ok(Reply::Done));
+    let sent = stub.take();
+    assert_eq!(
+        (&sent[0]["type"], &sent[0]["requestId"]),
+        (&json!("error"), &json!("l"))
+    );
 }

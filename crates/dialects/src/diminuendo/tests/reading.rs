@@ -1,7 +1,9 @@
 //! The history and the log.
 
 use serde_json::json;
-use vocabulary::{Call, Entry, Event, Fact, Reply, Seq, ThreadFact, TurnId};
+use vocabulary::{
+    Call, Entry, Event, EventPage, Fact, MessagePage, Reply, Seq, ThreadFact, TurnId,
+};
 
 use super::facts;
 use super::stub::Stub;
@@ -22,12 +24,12 @@ fn entry(number: u64, fact: Fact) -> Entry {
 }
 
 fn page(entries: Vec<Entry>, total: u64, offset: u64) -> Reply {
-    Reply::Messages {
+    Reply::Messages(MessagePage {
         entries,
         total,
         offset,
         limit: 200,
-    }
+    })
 }
 
 #[test]
@@ -88,15 +90,17 @@ fn history_after_a_position_begins_there() {
 fn the_log_is_read_on_until_it_has_told_enough() {
     let mut stub = Stub::connected();
     stub.say(json!({"type": "get_events", "sessionId": SESSION, "limit": 1}));
-    let events = |number, fact| Reply::Events {
-        card: Box::new(card()),
-        events: vec![Event {
-            seq: Seq(number),
-            at: NOW,
-            by: None,
-            fact,
-        }],
-        more: true,
+    let events = |number, fact| {
+        Reply::Events(EventPage {
+            card: Box::new(card()),
+            events: vec![Event {
+                seq: Seq(number),
+                at: NOW,
+                by: None,
+                fact,
+            }],
+            more: true,
+        })
     };
     let untold = [
         Fact::Thread(ThreadFact::Reset),

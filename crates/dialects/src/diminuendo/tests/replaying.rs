@@ -135,7 +135,7 @@ proptest! {
         let mut joined = view();
         joined.head = Seq(head);
         joined.asks = open.clone();
-        stub.reply(Ok(Reply::Listening(Box::new(joined))));
+        stub.reply(Ok(Reply::View(Box::new(joined))));
         deliver(&mut stub, &events, after);
         let frames = stub.take();
 

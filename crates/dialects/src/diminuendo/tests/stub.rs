@@ -70,7 +70,7 @@ impl Stub {
     pub fn joined(view: ThreadView) -> Self {
         let mut stub = Self::connected();
         stub.say(serde_json::json!({"type": "join_session", "sessionId": SESSION}));
-        stub.reply(Ok(Reply::Listening(Box::new(view))));
+        stub.reply(Ok(Reply::View(Box::new(view))));
         stub.sent.clear();
         stub
     }

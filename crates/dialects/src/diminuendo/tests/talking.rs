@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, Call, ItemId, Refusal, Reply, SteerTurn, Subject, ToolCall,
-    TurnId, Why,
+    Answer, ApprovalAnswer, AskId, Call, ItemId, Refusal, Reply, StartedTurn, SteerTurn,
+    SteeredTurn, Subject, ToolCall, TurnId, Why,
 };
 
 use super::facts;
@@ -26,7 +26,11 @@ fn a_turn_has_the_id_its_client_gave() {
     assert_eq!(start.text, "Go");
     assert_eq!(start.client_turn_id.as_deref(), Some("mine"));
     let turn = TurnId::new("mine");
-    stub.reply(Ok(Reply::Turn { turn, again: false }));
+    stub.reply(Ok(Reply::Turn(StartedTurn {
+        turn,
+        again: false,
+        joined: None,
+    })));
     assert!(stub.take().is_empty(), "events tell of a turn");
 }
 
@@ -45,7 +49,7 @@ fn a_stop_is_acknowledged_if_there_was_something_to_stop() {
         ),
     ] {
         stub.say(json!({"type": "stop_turn", "sessionId": SESSION}));
-        stub.reply(Ok(Reply::Cancelled { turn }));
+        stub.reply(Ok(Reply::Cancelled(turn)));
         assert_eq!(stub.take(), [expected]);
     }
 }
@@ -65,7 +69,7 @@ fn a_running_turn_is_steered_and_the_sender_hears_it_once() {
     });
     assert_eq!(stub.call(), &call);
     let (turn, item) = (TurnId::new("t1"), ItemId::new("u2"));
-    stub.reply(Ok(Reply::Steered { turn, item }));
+    stub.reply(Ok(Reply::Steered(SteeredTurn { turn, item })));
     let mut sent = json!({"type": "steer_sent", "sessionId": SESSION, "steerId": "u2",
         "content": "Left"});
     let another = sent.clone();

@@ -90,7 +90,7 @@ fn joined(view: ThreadView) -> Vec<Value> {
     let params = json!({ "thread_id": THREAD, "workspace_id": WORKSPACE });
     stub.say("thread/start", params);
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-    stub.reply(Ok(Reply::Listening(Box::new(view))));
+    stub.reply(Ok(Reply::View(Box::new(view))));
     let mut sent = stub.take();
     assert_eq!(sent[1]["method"], "thread/started");
     sent.split_off(2)

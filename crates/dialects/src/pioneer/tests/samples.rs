@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vocabulary::{
-    Approval, Ask, AskId, AskKind, Cause, Effects, Event, Fact, ItemId, ModelRef, RiskCode, Seq,
-    Status, StreamTag, Subject, TenantId, Thread, ThreadCard, ThreadId, ThreadSettings, ThreadView,
-    Timestamp, Title, ToolCall, TurnFact, TurnId, TurnOutcome, UserInput, Workspace,
-    WorkspaceDirectory, WorkspaceId,
+    AgentMode, Approval, Ask, AskId, AskKind, Cause, Effects, Event, Fact, ItemId, ModelRef,
+    RiskCode, Seq, Status, StreamTag, Subject, TenantId, Thread, ThreadCard, ThreadId,
+    ThreadSettings, ThreadView, Timestamp, Title, ToolCall, TurnFact, TurnId, TurnOutcome,
+    UserInput, Workspace, WorkspaceDirectory, WorkspaceId,
 };
 
 pub const NOW: Timestamp = Timestamp(1_771_524_000_000);
@@ -40,7 +40,8 @@ pub fn thread() -> Thread {
             auto_approve: true,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
-            tools: false,
+            mode: AgentMode::Chat,
+            agent: None,
             max_steps: 100,
             sub_agent_model: String::new(),
             observability: true,
@@ -90,7 +91,7 @@ pub fn workspace() -> Workspace {
 pub fn tag() -> StreamTag {
     StreamTag {
         turn: TurnId::new("t1"),
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
         step: 1,
         part: 0,
     }
@@ -116,7 +117,7 @@ pub fn turn_started() -> Fact {
             display: None,
             client_id: None,
         },
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
     })
 }
 
@@ -127,7 +128,7 @@ pub fn turn_finished() -> Fact {
         text: String::new(),
         reasoning: Vec::new(),
         usage: None,
-        model: Arc::new(model()),
+        model: Some(Arc::new(model())),
     })
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Fact, Image, Item, ItemFact, ItemId, Native, OutputStream, ReasoningKind, Reply,
-    StepFact, SubAgent, Subject, ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact, TurnId,
-    UserInput,
+    Call, EventPage, Fact, Image, Item, ItemFact, ItemId, Native, OutputStream, ReasoningKind,
+    Reply, StepFact, SubAgent, Subject, ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact,
+    TurnId, UserInput,
 };
 
 use super::samples::{self, THREAD, WORKSPACE, bash, tag, thread};
@@ -80,13 +80,13 @@ fn history(facts: Vec<Fact>) -> Vec<Value> {
     stub.say("thread/history", json!({ "thread_id": THREAD }));
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
     let events = (1..).zip(facts);
-    stub.reply(Ok(Reply::Events {
+    stub.reply(Ok(Reply::Events(EventPage {
         card: Box::new(thread().card),
         events: events
             .map(|(seq, fact)| samples::event(seq, fact))
             .collect(),
         more: false,
-    }));
+    })));
     let result = stub.take().remove(0)["result"].take();
     result["events"].as_array().cloned().unwrap_or_default()
 }

@@ -42,7 +42,7 @@ impl Stub {
         let params = json!({ "thread_id": THREAD, "workspace_id": WORKSPACE });
         stub.say("thread/start", params);
         stub.reply(Ok(Reply::Thread(Box::new(samples::thread()))));
-        stub.reply(Ok(Reply::Listening(Box::new(samples::view()))));
+        stub.reply(Ok(Reply::View(Box::new(samples::view()))));
         stub.sent.clear();
         stub
     }

@@ -1,7 +1,7 @@
 //! Threads: started, reopened, left, read.
 
 use serde_json::json;
-use vocabulary::{Call, Fact, LibraryReply, Reply, Why};
+use vocabulary::{AgentMode, Call, EventPage, Fact, LibraryReply, Reply, Why};
 
 use super::samples::{self, THREAD, WORKSPACE, thread, turn_finished, turn_started, view};
 use super::stub::Stub;
@@ -22,10 +22,10 @@ fn a_new_thread_keeps_the_clients_id_and_only_chats() {
         };
         assert_eq!(new.client_id.as_deref(), Some(THREAD));
         assert!(new.keep);
-        assert_eq!(new.changes.tools, Some(false));
+        assert_eq!(new.changes.mode, Some(AgentMode::Chat));
         assert_eq!(new.changes.auto_approve, Some(auto_approve));
         stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-        stub.reply(Ok(Reply::Listening(Box::new(view()))));
+        stub.reply(Ok(Reply::View(Box::new(view()))));
         let sent = stub.take();
         assert_eq!(sent[0]["result"]["thread"]["id"], THREAD);
         assert_eq!(sent[0]["result"]["thread"]["mode"], "Chat");
@@ -76,13 +76,13 @@ fn an_unknown_thread_is_named_in_the_refusal() {
 
 fn page(facts: Vec<Fact>) -> Reply {
     let events = (1..).zip(facts);
-    Reply::Events {
+    Reply::Events(EventPage {
         card: Box::new(thread().card),
         events: events
             .map(|(seq, fact)| samples::event(seq, fact))
             .collect(),
         more: false,
-    }
+    })
 }
 
 #[test]

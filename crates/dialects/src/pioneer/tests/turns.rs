@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vocabulary::{
-    Answer, ApprovalAnswer, AskFact, AskId, Call, Closing, Fact, Reply, Status, StatusReason,
-    ThreadFact, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnId, Why,
+    AgentMode, Answer, ApprovalAnswer, AskFact, AskId, Call, Closing, Fact, Reply, StartedTurn,
+    Status, StatusReason, ThreadFact, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnId, Why,
 };
 
 use super::samples::{THREAD, approval, bash, tag, turn_finished, turn_started};
@@ -23,7 +23,11 @@ fn a_turn_is_answered_and_then_told() {
     };
     assert_eq!(turn.client_turn_id.as_deref(), Some("t1"));
     let turn = TurnId::new("t1");
-    stub.reply(Ok(Reply::Turn { turn, again: false }));
+    stub.reply(Ok(Reply::Turn(StartedTurn {
+        turn,
+        again: false,
+        joined: None,
+    })));
     let result = json!({ "turn": { "id": "t1", "status": "InProgress" } });
     assert_eq!(stub.take()[0]["result"], result);
     stub.tell(Fact::Thread(ThreadFact::StatusChanged {
@@ -61,7 +65,7 @@ fn an_override_goes_with_its_turn() {
     let Call::StartTurn(start) = stub.call() else {
         panic!("{:?}", stub.call())
     };
-    assert_eq!(start.changes.tools, Some(true));
+    assert_eq!(start.changes.mode, Some(AgentMode::Code));
     stub.refuse(Why::Busy);
     let error = &stub.take()[0]["error"];
     assert_eq!(error["message"], "failed to start turn: no");

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use vocabulary::{
-    Call, LibraryCall, LibraryReply, Notice, WorkspaceChange, WorkspaceDirectory, WorkspaceId,
+    Call, LibraryCall, LibraryReply, Notice, Reply, WorkspaceChange, WorkspaceDirectory,
+    WorkspaceId,
 };
 
 use super::samples::{WORKSPACE, workspace};
@@ -122,5 +123,16 @@ fn what_cannot_be_read_is_told_in_the_protocols_words() {
         let sent = stub.take();
         assert_eq!(sent[0]["error"]["code"], code, "{frame}");
         assert_eq!(sent[0]["error"]["message"], message, "{frame}");
+    }
+}
+
+#[test]
+fn an_answer_of_the_wrong_kind_leaves_nobody_waiting() {
+    for method in ["workspace/list", "provider/list"] {
+        let mut stub = Stub::opened(false);
+        stub.say(method, json!({}));
+        stub.reply(Ok(Reply::Done));
+        let sent = stub.take();
+        assert_eq!(sent[0]["error"]["code"], -32600, "{method}");
     }
 }

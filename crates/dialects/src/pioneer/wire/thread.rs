@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use vocabulary::AgentMode;
 
 use super::turn::Turn;
 
@@ -39,6 +40,24 @@ pub enum ThreadMode {
     #[default]
     Chat,
     Agent,
+}
+
+impl ThreadMode {
+    pub fn meant(self) -> AgentMode {
+        match self {
+            ThreadMode::Chat => AgentMode::Chat,
+            ThreadMode::Agent => AgentMode::Code,
+        }
+    }
+}
+
+impl From<AgentMode> for ThreadMode {
+    fn from(mode: AgentMode) -> Self {
+        match mode {
+            AgentMode::Chat => ThreadMode::Chat,
+            AgentMode::Plan | AgentMode::Code => ThreadMode::Agent,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -8,9 +8,10 @@ use tools::Judgement;
 use tracing::Instrument as _;
 use vocabulary::ToolOutcome;
 
+use super::context;
 use crate::limits::PARALLEL_CALLS_MAX;
 use crate::telemetry;
-use crate::turn::{Due, SessionGone, Turn, context, tooling};
+use crate::turn::{Due, SessionGone, Turn, offer, tooling};
 
 /// Makes the calls and adds their results to the conversation, in the order of the calls. Whether
 /// the turn goes on: false when it was cancelled.
@@ -19,6 +20,7 @@ pub async fn make(
     messages: &mut Vec<Arc<Message>>,
     calls: &[Due],
 ) -> Result<bool, SessionGone> {
+    let sees = context::sees(turn);
     let mut going = true;
     let mut rest = calls;
     while !rest.is_empty() {
@@ -36,7 +38,7 @@ pub async fn make(
         let outcomes = try_join_all(makings).await?;
         for (due, outcome) in now.iter().zip(outcomes) {
             match outcome {
-                Some(outcome) => context::add_result(messages, result_of(due, &outcome)),
+                Some(outcome) => context::add_result(messages, result_of(due, &outcome, sees)),
                 // The rest is told as not run, so that no call stays without an end.
                 None => going = false,
             }
@@ -48,7 +50,7 @@ pub async fn make(
 
 /// Whether a call neither changes anything nor waits for anyone.
 fn only_reads(turn: &Turn, due: &Due) -> bool {
-    let Some(tool) = turn.shared.tools.get(&due.call.name) else {
+    let Some(tool) = offer::find(turn, due.call.agent.as_deref(), &due.call.name) else {
         return true;
     };
     !tool.effects().leave_traces()
@@ -56,11 +58,11 @@ fn only_reads(turn: &Turn, due: &Due) -> bool {
         && tool.judge(&tooling::scope(turn), &due.call.input) == Judgement::Allow
 }
 
-fn result_of(due: &Due, outcome: &ToolOutcome) -> ToolResult {
+fn result_of(due: &Due, outcome: &ToolOutcome, sees: bool) -> ToolResult {
     ToolResult {
         call_id: due.model_call_id.clone(),
         name: due.call.name.clone(),
         is_error: context::is_error(outcome),
-        text: context::model_text(outcome),
+        content: context::shown_to_model(outcome, sees),
     }
 }

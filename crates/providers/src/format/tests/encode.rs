@@ -6,7 +6,9 @@ use serde_json::json;
 use super::*;
 use crate::format::history::NOT_RUN;
 use crate::format::{Outgoing, family};
-use crate::{Block, Message, MessageImage, ModelRequest, ToolResult, ToolSpec, UserMessage};
+use crate::{
+    Block, Message, MessageImage, ModelRequest, ResultBlock, ToolResult, ToolSpec, UserMessage,
+};
 
 /// A user with an image, a thought, a text, two calls of which one was interrupted, and the user
 /// again.
@@ -50,7 +52,7 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
             Message::ToolResults(vec![ToolResult {
                 call_id: "call_a".to_owned(),
                 name: "read".to_owned(),
-                text: "no such file".to_owned(),
+                content: vec![ResultBlock::Text("no such file".to_owned())],
                 is_error: true,
             }]),
             Message::user("Go on."),
@@ -61,7 +63,8 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
             name: "read".to_owned(),
             description: "Reads a file.".to_owned(),
             parameters: schema(),
-        }],
+        }]
+        .into(),
         effort: Some("high".to_owned()),
         max_output_tokens: Some(30_000),
         cache_key: Some("thread-1".to_owned()),

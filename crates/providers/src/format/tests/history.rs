@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::format::history::{CONTINUE, NOT_RUN, OPENING};
-use crate::{Block, Message, ModelRequest, ToolResult, UserMessage};
+use crate::{Block, Message, ModelRequest, ResultBlock, ToolResult, UserMessage};
 
 fn said(text: &str) -> Block {
     Block::Text {
@@ -26,7 +26,7 @@ fn result(call_id: &str, text: &str) -> ToolResult {
     ToolResult {
         call_id: call_id.to_owned(),
         name: "ls".to_owned(),
-        text: text.to_owned(),
+        content: vec![ResultBlock::Text(text.to_owned())],
         is_error: false,
     }
 }

@@ -207,7 +207,7 @@ fn histories() -> impl Strategy<Value = Vec<Message>> {
     let result = "[ab]?".prop_map(|call_id| ToolResult {
         call_id,
         name: "n".to_owned(),
-        text: String::new(),
+        content: Vec::new(),
         is_error: false,
     });
     let message = prop_oneof![

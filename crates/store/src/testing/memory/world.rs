@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Weak;
 
 use bytes::Bytes;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadQuery, Timestamp};
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp};
 
 use super::library::Library;
 use crate::check::LogHead;
 use crate::cursor::Cursor;
 use crate::{
     Batch, Draft, EntryRow, Lease, ListChange, ListEntry, Receipt, Result, StoreError, StoredEvent,
-    ThreadPage,
 };
 
 #[derive(Default)]

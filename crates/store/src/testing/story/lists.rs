@@ -1,10 +1,10 @@
 //! Chapters about what a home keeps beside its logs: the list, client ids, settings, counters.
 
-use vocabulary::{TenantId, Thread, ThreadQuery, Timestamp, WorkspaceId};
+use vocabulary::{TenantId, Thread, ThreadPage, ThreadQuery, Timestamp, WorkspaceId};
 
 use super::log::created;
 use super::props::a_thread;
-use crate::{Counter, SharedStore, StoreError, ThreadPage};
+use crate::{Counter, SharedStore, StoreError};
 
 fn of_tenant(tenant: &str, number: u64) -> Thread {
     let mut thread = a_thread(number);

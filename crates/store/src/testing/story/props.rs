@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use uuid::Uuid;
 use vocabulary::{
-    ModelRef, Seq, Status, TenantId, Thread, ThreadCard, ThreadId, ThreadSettings, Timestamp,
-    Title, WorkspaceId,
+    AgentMode, ModelRef, Seq, Status, TenantId, Thread, ThreadCard, ThreadId, ThreadSettings,
+    Timestamp, Title, WorkspaceId,
 };
 
 use crate::{Batch, EntryRow, StoredEvent};
@@ -32,7 +32,8 @@ pub fn a_thread(number: u64) -> Thread {
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
-            tools: true,
+            mode: AgentMode::Code,
+            agent: None,
             max_steps: 100,
             sub_agent_model: String::new(),
             observability: false,

@@ -72,6 +72,10 @@ fn of_threads() -> Vec<Call> {
             limit: 2,
         },
         Call::GetMcpServers { thread },
+        Call::ListTools { thread },
+        Call::FindThread {
+            name: "n".to_owned(),
+        },
     ]
 }
 
@@ -87,6 +91,7 @@ fn of_turns() -> Vec<Call> {
             client_turn_id: None,
             images: vec![Image::Path("/a".into()), Image::Url("u".to_owned())],
             changes: Box::new(changes()),
+            listen: Some(Audience(1)),
         }),
         Call::SteerTurn(SteerTurn {
             thread,
@@ -109,7 +114,6 @@ fn of_server() -> Vec<Call> {
     vec![
         Call::GetCatalog,
         Call::GetProviderStatus { verify: true },
-        Call::ListTools,
         Call::SignIn(SignInCall::SignOut {
             provider: provider(),
         }),
@@ -151,7 +155,7 @@ fn of_library() -> Vec<LibraryCall> {
         LibraryCall::CreateFolder {
             workspace: workspace.clone(),
             parent: None,
-            name: name.clone(),
+            name,
         },
         LibraryCall::MoveFolder {
             workspace: workspace.clone(),
@@ -159,7 +163,6 @@ fn of_library() -> Vec<LibraryCall> {
             parent: None,
         },
         LibraryCall::DeleteFolder { workspace, folder },
-        LibraryCall::FindThread { name },
     ]
 }
 
@@ -196,7 +199,7 @@ fn every_call_comes_back() {
     let thread = thread_id();
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
-    all_come_back(&calls, 24, |call| match call {
+    all_come_back(&calls, 25, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -218,7 +221,8 @@ fn every_call_comes_back() {
         Call::GetCatalog => 18,
         Call::GetProviderStatus { .. } => 19,
         Call::SignIn(_) => 20,
-        Call::ListTools => 21,
+        Call::ListTools { .. } => 21,
+        Call::FindThread { .. } => 24,
         Call::GetMcpServers { .. } => 22,
         Call::Checkpoints { .. } => 23,
     });

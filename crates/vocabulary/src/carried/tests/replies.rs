@@ -4,11 +4,12 @@ use super::{all_come_back, call, event, events, finished, model, tag, thread_id,
 use crate::{
     Account, Approval, Approvals, Ask, AskId, AskKind, AuthMethod, AuthMode, CallRef, Catalog,
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
-    Checkpoints, Entry, FileIteration, Folder, Grant, GrantScope, Growing, ItemId, LibraryReply,
-    LiveItem, McpFile, McpLayer, McpSnapshot, OpenAsk, Placement, PlannedCall, ProviderStatus,
-    ReasoningKind, Reply, RiskCode, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn,
-    Standing, Status, TenantId, Thread, ThreadCard, ThreadSettings, ThreadView, Timestamp, Title,
-    Touch, Touched, Tree, Trigger, TurnId, UserInput, WorkspaceId,
+    Checkpoints, Entry, EventPage, FileIteration, Folder, Grant, GrantScope, Growing, ItemId,
+    LibraryReply, LiveItem, McpFile, McpLayer, McpSnapshot, MessagePage, OpenAsk, Placement,
+    PlannedCall, ProviderStatus, ReasoningKind, Reply, RiskCode, RunningTurn, SandboxInForce,
+    SandboxMode, Seq, SignedIn, Standing, StartedTurn, Status, SteeredTurn, TenantId, Thread,
+    ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touch, Touched, Tree,
+    Trigger, TurnId, UserInput, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -20,7 +21,8 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: Approvals::Auto,
             sandbox: SandboxMode::ReadOnly,
-            tools: true,
+            mode: Default::default(),
+            agent: Some("a".to_owned()),
             max_steps: 3,
             sub_agent_model: String::new(),
             observability: true,
@@ -158,29 +160,29 @@ fn of_threads() -> Vec<Reply> {
     vec![
         Reply::Done,
         Reply::Thread(Box::new(thread())),
-        Reply::Listening(view()),
         Reply::View(view()),
-        Reply::Threads {
+        Reply::Threads(ThreadPage {
             threads: vec![thread()],
             next: Some("n".to_owned()),
-        },
-        Reply::Cancelled { turn: None },
-        Reply::Turn {
+        }),
+        Reply::Cancelled(None),
+        Reply::Turn(StartedTurn {
             turn: turn.clone(),
             again: true,
-        },
-        Reply::Steered { turn, item },
-        Reply::Messages {
+            joined: Some(view()),
+        }),
+        Reply::Steered(SteeredTurn { turn, item }),
+        Reply::Messages(MessagePage {
             entries: entries(),
             total: 3,
             offset: 1,
             limit: 2,
-        },
-        Reply::Events {
+        }),
+        Reply::Events(EventPage {
             card: Box::new(card()),
             events: vec![event(finished())],
             more: true,
-        },
+        }),
         Reply::Grants(vec![Grant {
             id: "g".to_owned(),
             what: "w".to_owned(),
@@ -318,25 +320,24 @@ fn every_reply_comes_back() {
     let checkpoints = of_checkpoints().into_iter().map(Box::new);
     replies.extend(checkpoints.map(Reply::Checkpoints));
     replies.extend(of_library().into_iter().map(Reply::from));
-    all_come_back(&replies, 19, |reply| match reply {
+    all_come_back(&replies, 18, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
-        Reply::Listening(_) => 2,
-        Reply::View(_) => 3,
-        Reply::Threads { .. } => 4,
-        Reply::Cancelled { .. } => 5,
-        Reply::Turn { .. } => 6,
-        Reply::Steered { .. } => 7,
-        Reply::Messages { .. } => 8,
-        Reply::Events { .. } => 9,
-        Reply::Catalog(_) => 10,
-        Reply::ProviderStatus(_) => 11,
-        Reply::Grants(_) => 12,
-        Reply::Challenge(_) => 13,
-        Reply::SignedIn(_) => 14,
-        Reply::Tools(_) => 15,
-        Reply::McpServers(_) => 16,
-        Reply::Checkpoints(_) => 17,
-        Reply::Library(_) => 18,
+        Reply::View(_) => 2,
+        Reply::Threads(_) => 3,
+        Reply::Turn(_) => 4,
+        Reply::Cancelled(_) => 5,
+        Reply::Steered(_) => 6,
+        Reply::Messages(_) => 7,
+        Reply::Events(_) => 8,
+        Reply::Catalog(_) => 9,
+        Reply::ProviderStatus(_) => 10,
+        Reply::Grants(_) => 11,
+        Reply::Challenge(_) => 12,
+        Reply::SignedIn(_) => 13,
+        Reply::Tools(_) => 14,
+        Reply::McpServers(_) => 15,
+        Reply::Checkpoints(_) => 16,
+        Reply::Library(_) => 17,
     });
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    AuthMode, Call, Challenge, Changes, ModelRef, Refusal, Reply, Secret, SignInCall, SignedIn, Why,
+    AuthMode, Call, Challenge, Changes, NamedModel, Refusal, Reply, Secret, SignInCall, SignedIn,
+    Why,
 };
 
 use super::stub::Stub;
@@ -66,14 +67,11 @@ fn a_key_connects_a_provider_and_the_session_uses_it() {
         stub.take(),
         [message("### Connected: anthropic\n\nThat was it.")]
     );
-    let claude = ModelRef {
-        provider: "anthropic".to_owned(),
-        model: "claude".to_owned(),
-    };
+    let claude = NamedModel::DefaultOf("anthropic".to_owned());
     let change = Call::ChangeThread {
         thread: thread_id(SESSION),
         changes: Changes {
-            model: Some(claude),
+            named_model: Some(claude),
             ..Changes::default()
         },
     };

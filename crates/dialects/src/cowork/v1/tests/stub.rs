@@ -44,7 +44,7 @@ impl Stub {
     pub fn greet(&mut self) {
         let view = samples::view();
         self.reply(Ok(Reply::Thread(Box::new(view.thread.clone()))));
-        self.reply(Ok(Reply::Listening(Box::new(view))));
+        self.reply(Ok(Reply::View(Box::new(view))));
     }
 
     fn act(&mut self, act: impl FnOnce(&mut Cowork1, &Cx<'_>, &mut Vec<Action>)) -> usize {

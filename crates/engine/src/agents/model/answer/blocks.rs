@@ -209,7 +209,7 @@ impl Answer<'_> {
                 self.turn.new_item()
             }
         };
-        let (subject, effects) = self.turn.shared.tools.about(&said.name, &said.input);
+        let (subject, effects) = self.turn.tools.about(&said.name, &said.input);
         let (call_id, agent) = match &self.speaker {
             Speaker::Agent => (said.call_id.clone(), None),
             // A provider's ids are unique within one conversation only.

@@ -36,7 +36,11 @@ pub fn estimate(messages: &[Arc<Message>]) -> u64 {
     let tokens = |message: &Message| {
         let pictures = match message {
             Message::User(said) => said.images.len() as u64,
-            Message::Assistant(_) | Message::ToolResults(_) => 0,
+            Message::Assistant(_) => 0,
+            Message::ToolResults(results) => results
+                .iter()
+                .map(|result| result.images().count())
+                .sum::<usize>() as u64,
         };
         record(message, None).len() as u64 / BYTES_PER_TOKEN + pictures * TOKENS_PER_PICTURE
     };
@@ -170,7 +174,13 @@ fn record(message: &Message, most: Option<usize>) -> String {
         Message::Assistant(blocks) => blocks.iter().map(record_block).collect(),
         Message::ToolResults(results) => results
             .iter()
-            .map(|result| format!("Result of {}: {}\n\n", result.name, cut(&result.text, most)))
+            .map(|result| {
+                format!(
+                    "Result of {}: {}\n\n",
+                    result.name,
+                    cut(&result.text(), most)
+                )
+            })
             .collect(),
     }
 }

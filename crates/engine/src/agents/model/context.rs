@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use providers::{Block, Message, ToolResult, UserMessage};
+use providers::{Block, Message, ResultBlock, ToolResult, UserMessage};
 use vocabulary::{
-    Event, Fact, Image, Item, ItemFact, ItemId, Native, Refusal, StepFact, StreamTag, ToolEvent,
-    ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
+    ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, Native, Refusal, StepFact, StreamTag,
+    ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
 };
 
-use super::Turn;
 use crate::codec;
 use crate::limits::{CONTEXT_MESSAGES_MAX, CONTEXT_RESULT_BYTES_MAX};
+use crate::turn::Turn;
 
 const MESSAGES_KEPT: usize = CONTEXT_MESSAGES_MAX as usize;
 
@@ -71,7 +71,9 @@ pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
     let from_ordinal = turn.history.from_ordinal;
     let fits =
         |read: &ReadConversation| read.from_ordinal == from_ordinal && read.reading.sees == sees;
-    let known = turn.conversation.lock().take().filter(|read| fits(read));
+    let kept = turn.memory.lock().take();
+    let known = kept.and_then(|kept| kept.downcast::<ReadConversation>().ok());
+    let known = known.filter(|read| fits(read));
     let mut read = known.unwrap_or_else(|| {
         Box::new(ReadConversation {
             from_ordinal,
@@ -90,7 +92,7 @@ pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
     }
     read.reading.trim();
     let loaded = read.reading.clone().finish();
-    *turn.conversation.lock() = Some(read);
+    *turn.memory.lock() = Some(read);
     Ok(loaded)
 }
 
@@ -223,7 +225,7 @@ impl Reading {
                     call_id: call.call_id.clone(),
                     name: call.name.clone(),
                     is_error: is_error(&outcome),
-                    text: model_text(&outcome),
+                    content: shown_to_model(&outcome, self.sees),
                 };
                 add_result(&mut self.messages, result);
                 in_order_of_calls(&mut self.messages);
@@ -374,30 +376,19 @@ pub fn is_error(outcome: &ToolOutcome) -> bool {
     }
 }
 
-/// What the model reads of a result.
-pub fn model_text(outcome: &ToolOutcome) -> String {
-    let mut text = match outcome {
+/// What the model is shown of a result.
+pub fn shown_to_model(outcome: &ToolOutcome, sees: bool) -> Vec<ResultBlock> {
+    match outcome {
         ToolOutcome::Succeeded(output)
         | ToolOutcome::Denied(output)
-        | ToolOutcome::Interrupted(output) => output_text(output),
-        ToolOutcome::Failed { error } => error.clone(),
-        ToolOutcome::NotRun { why } => why.clone(),
-    };
-    if text.len() > CONTEXT_RESULT_BYTES_MAX {
-        let mut end = CONTEXT_RESULT_BYTES_MAX;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let left_out = text.len() - end;
-        text.truncate(end);
-        text.push_str(&format!("\n[{left_out} more bytes are left out here]"));
+        | ToolOutcome::Interrupted(output) => shown_output(output, sees),
+        ToolOutcome::Failed { error } => vec![text_block(error.clone())],
+        ToolOutcome::NotRun { why } => vec![text_block(why.clone())],
     }
-    text
 }
 
-fn output_text(output: &ToolOutput) -> String {
-    match output {
-        ToolOutput::Text(text) => text.clone(),
+fn shown_output(output: &ToolOutput, sees: bool) -> Vec<ResultBlock> {
+    let text = match output {
         ToolOutput::Command {
             stdout,
             stderr,
@@ -405,9 +396,45 @@ fn output_text(output: &ToolOutput) -> String {
             ..
         } => serde_json::json!({ "stdout": stdout, "stderr": stderr, "exitCode": exit_code })
             .to_string(),
-        ToolOutput::Files { summary, .. } => summary.clone(),
-        ToolOutput::Json(value) => value.to_string(),
+        ToolOutput::Content(blocks) => {
+            return blocks
+                .iter()
+                .map(|block| shown_block(block, sees))
+                .collect();
+        }
+        ToolOutput::Text(_) | ToolOutput::Files { .. } | ToolOutput::Json(_) => {
+            output.words().into_owned()
+        }
+    };
+    vec![text_block(text)]
+}
+
+fn shown_block(block: &ContentBlock, sees: bool) -> ResultBlock {
+    match block {
+        ContentBlock::Image { media_type, base64 } if sees => {
+            ResultBlock::Image(providers::MessageImage::Data {
+                media_type: media_type.clone(),
+                base64: Arc::clone(base64),
+            })
+        }
+        ContentBlock::Image { .. } => {
+            ResultBlock::Text("[a picture; this model cannot see pictures]".to_owned())
+        }
+        ContentBlock::Resource { uri, .. } => text_block(format!("{uri}:\n{}", block.words())),
+        ContentBlock::Text(_) | ContentBlock::Structured(_) => {
+            text_block(block.words().into_owned())
+        }
     }
+}
+
+fn text_block(mut text: String) -> ResultBlock {
+    if text.len() > CONTEXT_RESULT_BYTES_MAX {
+        let end = text.floor_char_boundary(CONTEXT_RESULT_BYTES_MAX);
+        let left_out = text.len() - end;
+        text.truncate(end);
+        text.push_str(&format!("\n[{left_out} more bytes are left out here]"));
+    }
+    ResultBlock::Text(text)
 }
 
 #[cfg(test)]

@@ -7,28 +7,11 @@ use providers::{Message, ModelRequest, Provider};
 use tools::Failure;
 use vocabulary::{Fact, ModelRef, Purpose, StreamTag, SubAgent, ToolCall, ToolOutput, TurnFact};
 
-use super::model::answer::{self, Broken, Speaker};
-use super::model::{calls, effort, exhausted, tool_spec};
+use super::answer::{self, Broken, Speaker};
+use super::{calls, effort, exhausted};
 use crate::limits::{SUB_AGENT_DEPTH_MAX, SUB_AGENT_STEPS_MAX};
 use crate::prompts;
-use crate::turn::{SessionGone, Turn, meter};
-
-/// The tools of each kind of sub-agent. `general` has all but those that need the user.
-const EXPLORE: &[&str] = &["read", "glob", "grep", "bash"];
-const RESEARCH: &[&str] = &["read", "glob", "grep", "webSearch", "webFetch"];
-const NOT_GENERAL: &[&str] = &["ask", "AskUserQuestion", "todoWrite"];
-
-/// Whether a sub-agent has this tool.
-pub fn may_use(agent: &SubAgent, tool: &str) -> bool {
-    if tool == tools::SPAWN_AGENT {
-        return agent.kind == "general" && agent.depth < SUB_AGENT_DEPTH_MAX;
-    }
-    match agent.kind.as_str() {
-        "explore" => EXPLORE.contains(&tool),
-        "research" => RESEARCH.contains(&tool),
-        _ => !NOT_GENERAL.contains(&tool),
-    }
-}
+use crate::turn::{SessionGone, Turn, meter, offer};
 
 /// Runs a sub-agent to its end; gives its last text.
 pub async fn run(
@@ -141,16 +124,11 @@ impl Work<'_> {
     }
 
     fn request(&self) -> ModelRequest {
-        let tools = self.turn.shared.tools.list();
         ModelRequest {
             model: self.model.model.clone(),
             system: prompts::sub_agent(&self.agent.kind, &self.turn.card.directory),
             messages: self.messages.clone(),
-            tools: tools
-                .iter()
-                .filter(|tool| may_use(&self.agent, tool.name()))
-                .map(tool_spec)
-                .collect(),
+            tools: offer::specs(self.turn, Some(&self.agent)),
             effort: effort(self.turn, &self.model),
             purpose: providers::RequestPurpose::Task,
             cache_key: Some(format!("{}/{}", self.turn.card.id, self.agent.parent)),

@@ -1,0 +1,116 @@
+//! When a session looks at itself, falls asleep, or stops.
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use vocabulary::{Seq, Status};
+
+use super::Session;
+use super::shrinking::Shrinking;
+use crate::limits::SLEEP_AFTER;
+
+pub struct Resting {
+    pub idle_since: Instant,
+    pub close_when_idle: bool,
+    pub shrinking: Shrinking,
+    pub stopping: Option<Stopping>,
+}
+
+impl Resting {
+    /// For a session whose log ends here.
+    pub fn new(head: Seq) -> Self {
+        Self {
+            idle_since: Instant::now(),
+            close_when_idle: false,
+            shrinking: Shrinking::new(head),
+            stopping: None,
+        }
+    }
+}
+
+pub struct Stopping {
+    pub deadline: Instant,
+    pub done: Vec<oneshot::Sender<()>>,
+}
+
+impl Session {
+    /// When the session must look at itself again, whatever comes.
+    pub(super) fn deadline(&self) -> Instant {
+        let far = self.resting.idle_since + SLEEP_AFTER;
+        let mut deadline = if self.turn.is_none() {
+            far
+        } else {
+            Instant::now() + SLEEP_AFTER
+        };
+        if let Some(save) = self.next_save() {
+            deadline = deadline.min(save);
+        }
+        if let Some(at) = self.turn.as_ref().and_then(|turn| turn.force_at) {
+            deadline = deadline.min(at);
+        }
+        if let Some(stopping) = &self.resting.stopping {
+            deadline = deadline.min(stopping.deadline);
+        }
+        if let Some(due) = self.unattended_until() {
+            deadline = deadline.min(due);
+        }
+        for at in [self.resting.shrinking.at(), self.checkpoints.tell_at()] {
+            deadline = deadline.min(at.unwrap_or(deadline));
+        }
+        deadline.max(Instant::now())
+    }
+
+    pub(super) fn tick(&mut self) {
+        let now = Instant::now();
+        if let Err(refusal) = self.force_overdue_turn(now) {
+            tracing::error!(thread = %self.card.id, error = %refusal, "turn could not be ended");
+        }
+        if self.unattended_until().is_some_and(|due| now >= due)
+            && let Err(refusal) = self.answer_for_nobody()
+        {
+            tracing::error!(thread = %self.card.id, error = %refusal, "an ask could not be closed");
+        }
+        self.save_draft(now);
+        self.shrink_when_due(now);
+        self.checkpoints.tell_when_due(now);
+        if self.turn.is_none()
+            && self.recorder.outbox.listeners() > 0
+            && now >= self.resting.idle_since + SLEEP_AFTER
+        {
+            // Somebody still listens: look again later, do not spin.
+            self.resting.idle_since = now;
+        }
+    }
+
+    pub(super) fn may_sleep(&self) -> bool {
+        let at_rest = self.turn.is_none()
+            && self.recorder.outbox.listeners() == 0
+            && self.mail.is_empty()
+            && self.writing.is_idle()
+            && self.checkpoints.at_rest();
+        let long_enough = !self.recorder.kept
+            || self.resting.close_when_idle
+            || self.resting.idle_since.elapsed() >= SLEEP_AFTER;
+        at_rest && self.recorder.is_clean() && long_enough
+    }
+
+    /// Whether the server may stop now, as far as this session goes.
+    pub(super) fn may_stop(&self) -> bool {
+        self.resting.stopping.as_ref().is_some_and(|stopping| {
+            self.recorder.is_clean()
+                && (self.turn.is_none() || self.state.thread.status == Status::Waiting)
+                && (self.checkpoints.at_rest() || Instant::now() >= stopping.deadline)
+        })
+    }
+
+    pub(super) fn stop(&mut self, grace: std::time::Duration, done: oneshot::Sender<()>) {
+        let deadline = Instant::now() + grace;
+        let stopping = self.resting.stopping.get_or_insert(Stopping {
+            deadline,
+            done: Vec::new(),
+        });
+        stopping.done.push(done);
+        if let Some(turn) = &mut self.turn {
+            turn.force_at.get_or_insert(deadline);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What drives a turn is the thread's choice, and so are the tools it has.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use engine::{Abilities, Agent, ListenFrom, Start, Turn, TurnEnd};
+use serde_json::json;
+use tools::{ToolSource, Toolbox};
+use vocabulary::{
+    AgentMode, Call, Changes, Effects, Fact, Growth, Item, ItemFact, NewThread, NoteFact, Opening,
+    Reply, ThreadCard, ThreadId, TurnErrorKind, TurnFact, Why,
+};
+
+use crate::house::{House, Stage};
+use crate::puppet::{Play, Puppet, calls, says};
+use crate::toys::Toys;
+
+/// Says what it was told, and uses no model.
+struct Parrot;
+
+#[async_trait]
+impl Agent for Parrot {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    async fn run(&self, turn: Arc<Turn>, _start: Start) -> TurnEnd {
+        if turn.input == "wait" {
+            turn.cancel.cancelled().await;
+            return TurnEnd::Cancelled;
+        }
+        let text = turn.input.clone();
+        let (item, growth, delta) = (turn.new_item(), Growth::Text, text.clone());
+        let body = Item::AgentMessage {
+            text,
+            partial: false,
+            native: None,
+        };
+        let opening = Opening::Text;
+        for what in [
+            ItemFact::Started { opening },
+            ItemFact::Grew { growth, delta },
+            ItemFact::Finished { body, began: None },
+        ] {
+            let (tag, item) = (turn.tag(1), item.clone());
+            let fact = Fact::Item {
+                tag,
+                item,
+                content: 0,
+                what,
+            };
+            if turn.tell(fact).await.is_err() {
+                return TurnEnd::Cancelled;
+            }
+        }
+        TurnEnd::Completed
+    }
+}
+
+fn stage(puppet: &Arc<Puppet>) -> Stage {
+    let mut stage = Stage::of(puppet);
+    stage.agents.add("parrot", Arc::new(Parrot));
+    stage
+}
+
+fn chosen(name: &str) -> Changes {
+    Changes {
+        agent: Some(name.to_owned()),
+        ..Changes::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thread_chooses_what_drives_its_turns() {
+    let puppet = Puppet::new([says("the model")]);
+    let house = House::staged(stage(&puppet));
+    let (thread, mut ear) = house.heard_thread().await;
+    house.change(thread, chosen("parrot")).await;
+    house.say(thread, "polly").await.expect("a turn");
+    assert_eq!(ear.completed().await, "polly");
+    let log = house.log(thread).await;
+    let models: Vec<_> = log.iter().filter_map(named_model).collect();
+    assert_eq!(models, [None, None], "no model was used, so none is named");
+    house.change(thread, chosen("")).await;
+    house.say(thread, "you?").await.expect("a turn");
+    assert_eq!(ear.completed().await, "the model");
+    house.kept(thread).await;
+}
+
+/// The model that the beginning or the end of a turn names.
+fn named_model(fact: &Fact) -> Option<Option<String>> {
+    match fact {
+        Fact::Turn(TurnFact::Started { model, .. } | TurnFact::Finished { model, .. }) => {
+            Some(model.as_ref().map(|model| model.model.clone()))
+        }
+        _ => None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_cannot_do_is_refused_and_a_running_one_is_not_exchanged() {
+    let puppet = Puppet::new([]);
+    let house = House::staged(stage(&puppet));
+    let (thread, mut ear) = house.heard_thread().await;
+    house.change(thread, chosen("parrot")).await;
+    house.say(thread, "wait").await.expect("a turn");
+    let steered = house.steer(thread, "hurry").await.expect_err("a refusal");
+    assert_eq!(steered.why, Why::Busy);
+    let changes = chosen("");
+    let change = Call::ChangeThread { thread, changes };
+    let changed = house.call(change).await.expect_err("a refusal");
+    assert_eq!(changed.why, Why::Busy);
+    let cancel = Call::CancelTurn { thread, turn: None };
+    house.call(cancel).await.expect("a cancel");
+    ear.ended().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_is_not_there_is_refused_and_one_that_went_fails_its_turns() {
+    let puppet = Puppet::new([]);
+    let house = House::staged(stage(&puppet));
+    let (thread, _ear) = house.heard_thread().await;
+    let changes = chosen("owl");
+    let change = Call::ChangeThread {
+        thread,
+        changes: changes.clone(),
+    };
+    let words = "there is no agent \"owl\"; there are: parrot, and the built-in one";
+    let refused = house.call(change).await.expect_err("a refusal");
+    assert_eq!(refused.message, words);
+    let new = NewThread {
+        changes,
+        ..NewThread::default()
+    };
+    let refused = house.call(Call::CreateThread(Box::new(new))).await;
+    assert_eq!(refused.expect_err("a refusal").message, words);
+
+    house.change(thread, chosen("parrot")).await;
+    let house = house.crash_into(Stage::of(&puppet));
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "polly").await.expect("a turn");
+    let error = ear.failed().await;
+    assert_eq!(error.kind, TurnErrorKind::Internal);
+    assert_eq!(
+        error.message,
+        "there is no agent \"parrot\", only the built-in one; choose another agent"
+    );
+}
+
+/// Has a tool for threads that a client named so.
+struct Guests(Arc<Toolbox>);
+
+impl ToolSource for Guests {
+    fn toolbox(self: Arc<Self>, thread: &ThreadCard) -> Arc<Toolbox> {
+        match thread.client_id.as_deref() {
+            Some("guest") => Arc::clone(&self.0),
+            Some(_) | None => Arc::default(),
+        }
+    }
+}
+
+async fn tools_of(house: &House, thread: ThreadId) -> Vec<String> {
+    match house.call(Call::ListTools { thread }).await {
+        Ok(Reply::Tools(tools)) => tools.into_iter().map(|(name, _)| name).collect(),
+        other => panic!("no tools: {other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thread_has_the_tools_of_all_sources_and_the_first_of_a_name() {
+    let toys = Toys::new();
+    let puppet = Puppet::new([
+        calls("c1", "brought", json!({"id": "a"})),
+        says("done"),
+        calls("c2", "brought", json!({"id": "b"})),
+        says("oh"),
+    ]);
+    let mut stage = Stage::of(&puppet);
+    let mut brought = Toolbox::default();
+    brought.add(toys.tool("brought", Effects::READS));
+    brought.add(toys.tool("read", Effects::READS));
+    stage.sources.push(Arc::new(Guests(Arc::new(brought))));
+    let house = House::staged(stage);
+    let new = NewThread {
+        client_id: Some("guest".to_owned()),
+        ..NewThread::default()
+    };
+    let made = house.call(Call::CreateThread(Box::new(new))).await;
+    let Ok(Reply::Thread(guest)) = made else {
+        panic!("no thread: {made:?}")
+    };
+    let (guest, other) = (guest.card.id, house.thread().await);
+    let built_in = tools_of(&house, other).await;
+    let mut with_brought = built_in.clone();
+    with_brought.push("brought".to_owned());
+    with_brought.sort();
+    assert_eq!(tools_of(&house, guest).await, with_brought);
+    let (_, mut ear) = house.listen(guest, ListenFrom::Head).await;
+    house.say(guest, "go").await.expect("a turn");
+    assert_eq!(ear.completed().await, "done");
+    let (_, mut ear) = house.listen(other, ListenFrom::Head).await;
+    house.say(other, "go").await.expect("a turn");
+    assert_eq!(ear.completed().await, "oh");
+    assert_eq!(toys.notes(), ["a begins", "a ends"]);
+    let read = |request: usize| {
+        let tools = Arc::clone(&puppet.requests()[request].tools);
+        let read = tools.iter().find(|tool| tool.name == "read").cloned();
+        read.expect("read").description
+    };
+    assert_eq!(read(0), read(2), "the built-in one, for both");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_workspace_tells_an_agent_is_in_its_prompt_and_told_to_who_watches() {
+    let puppet = Puppet::new([says("one"), says("two")]);
+    let house = House::with(&puppet);
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    ear.completed().await;
+    std::fs::write(house.directory().join("AGENTS.md"), "Use tabs.").expect("a file");
+    house.say(thread, "go").await.expect("a turn");
+    let instructed = |fact: &Fact| matches!(fact, Fact::Note(NoteFact::Instructed { .. }));
+    let told = ear.fact(instructed).await;
+    let files = vec!["AGENTS.md".to_owned()];
+    let expected = Fact::Note(NoteFact::Instructed { files, skills: 0 });
+    assert_eq!(told, expected);
+    ear.completed().await;
+    let prompts = puppet.requests();
+    assert!(!prompts[0].system.contains("AGENTS.md"));
+    assert!(prompts[1].system.contains("Use tabs."));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_plans_is_offered_nothing_that_changes_anything() {
+    let toys = Toys::new();
+    let puppet = Puppet::new([
+        Play::new()
+            .call("c1", "act", json!({"id": "a"}))
+            .call("c2", "look", json!({"id": "b"}))
+            .end(1, 1),
+        says("a plan"),
+    ]);
+    let house = House::staged(crate::answers::stage_with(&puppet, &toys));
+    let (thread, mut ear) = house.heard_thread().await;
+    let mode = Some(AgentMode::Plan);
+    let changes = Changes {
+        mode,
+        ..Changes::default()
+    };
+    house.change(thread, changes).await;
+    house.say(thread, "go").await.expect("a turn");
+    assert_eq!(ear.completed().await, "a plan");
+    assert_eq!(toys.notes(), ["b begins", "b ends"]);
+    let request = puppet.requests()[0].clone();
+    let names: Vec<&str> = request.tools.iter().map(|tool| &tool.name[..]).collect();
+    assert_eq!(
+        names,
+        [
+            "ask",
+            "glob",
+            "grep",
+            "look",
+            "read",
+            "skill",
+            "todoWrite",
+            "webFetch",
+            "webSearch"
+        ]
+    );
+    assert!(request.system.contains("You are planning"));
+    house.kept(thread).await;
+}
