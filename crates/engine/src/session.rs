@@ -9,9 +9,9 @@ use vocabulary::{
     Fact, ItemFact, Person, Refusal, Seq, Status, StatusReason, ThreadCard, ThreadFact, Why,
 };
 
-use crate::Shared;
 use crate::limits::TURN_FACTS_PER_ROUND;
 use crate::turn::FromTurn;
+use crate::{Ended, Shared};
 
 mod asks;
 mod calls;
@@ -33,7 +33,7 @@ mod writing;
 use asks::Asking;
 use live::Live;
 pub use mail::{Attached, Handle, ListenFrom, Mail, Outcome, Replied, Seen, Transcript};
-use outbox::{Ended, Outbox};
+use outbox::Outbox;
 use recorder::Recorder;
 use resting::Resting;
 use snapshots::CheckpointTasks;

@@ -13,8 +13,8 @@ use vocabulary::{
 use super::given::{
     changed_settings, check_ids, check_input, hash_of, own_name, receipts, title_of,
 };
-use super::outbox::Ended;
 use super::{Attached, Flow, ListenFrom, Outcome, Replied, Seen, Session, storage};
+use crate::Ended;
 use crate::library::offer;
 use crate::limits::STEERS_MAX;
 use crate::titles;
@@ -397,7 +397,7 @@ impl Session {
         seen.view.woken = std::mem::take(&mut self.woken);
         let attached = Attached {
             seen,
-            listener,
+            listener: listener.into(),
             started,
         };
         self.recorder.after_commit(move |committed| {
