@@ -31,10 +31,10 @@ pub fn check(source: &Source<'_>) -> Vec<Finding> {
         return impure(source);
     }
     let mut findings = Vec::new();
-    if BELOW.iter().any(|folder| is_in(folder)) {
+    if BELOW.iter().any(&is_in) {
         findings.extend(names(source));
     }
-    if CLOCKED.iter().any(|folder| is_in(folder)) && source.path != CLOCK {
+    if CLOCKED.iter().any(is_in) && source.path != CLOCK {
         findings.extend(own_time(source));
     }
     findings

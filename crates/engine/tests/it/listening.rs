@@ -281,7 +281,7 @@ async fn a_cursor_past_the_head_is_refused() {
     let caller = vocabulary::Caller::local();
     let from = ListenFrom::After(Seq(1_000_000_000));
     let listening = house.engine.listen(&caller, thread, wish(from)).await;
-    let refusal = listening.err().expect("a refusal");
+    let refusal = listening.expect_err("a refusal");
     assert_eq!(refusal.why, Why::invalid("after"));
 }
 

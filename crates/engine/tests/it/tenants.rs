@@ -400,7 +400,7 @@ async fn try_everything(house: &House, north: &North, south: &Caller) {
     let listening = house
         .engine
         .listen(south, north.thread, wish(ListenFrom::Head));
-    let refusal = listening.await.err().expect("a foreign thread is heard");
+    let refusal = listening.await.expect_err("a foreign thread is heard");
     assert_eq!(refusal.why, Why::UnknownThread);
 }
 
