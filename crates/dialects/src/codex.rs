@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use vocabulary::{Notice, Refusal, Reply, Status, Thread, ThreadId, Timestamp};
+use vocabulary::{Fact, Notice, Refusal, Reply, Status, Thread, ThreadFact, ThreadId, Timestamp};
 
 use self::calls::Calls;
 use self::listening::Listening;
@@ -33,6 +33,7 @@ mod refuse;
 pub mod schema;
 mod show;
 pub mod tell;
+mod turn_list;
 mod turns;
 pub mod wire;
 
@@ -180,6 +181,9 @@ impl Dialect for Codex {
             Heard::Live(event) => {
                 self.listening.follow(delivery.card.id, event);
                 out.push(Action::Shared);
+                if let Fact::Thread(ThreadFact::Reset) = event.fact {
+                    self.begin_anew(out, delivery.card.id);
+                }
             }
             // A client of this protocol cannot be told of a hole; it can resume.
             Heard::Gap { .. } => out.push(Action::Close(Reason::too_slow())),

@@ -6,8 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use vocabulary::{
-    Call, Caller, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadId, ThreadQuery,
-    Timestamp, TurnFact,
+    Call, Caller, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadFact, ThreadId,
+    ThreadQuery, Timestamp, TurnFact,
 };
 
 use self::calls::{Calls, Waiting, Wanted};
@@ -189,8 +189,10 @@ impl Dialect for Diminuendo {
             return;
         };
         let request_id = request_id.as_deref();
+        // What nobody asked for is not refused to anybody.
+        let unasked = matches!(wanted, Wanted::Snapshot);
         let done = outcome.and_then(|reply| self.answer(out, request_id, wanted, reply));
-        if let Err(refusal) = done {
+        if let (Err(refusal), false) = (done, unasked) {
             let frame = refuse::refusal(&refusal).answer(request_id);
             out.push(Action::Send(frame));
         }
@@ -226,8 +228,14 @@ impl Dialect for Diminuendo {
         if let Heard::Ended(ending) = delivery.what {
             return self.session_ended(out, delivery.card.id, ending);
         }
-        if let Some(replay) = self.joined.get_mut(&delivery.card.id) {
-            replay.hear(out, delivery.what);
+        let Some(replay) = self.joined.get_mut(&delivery.card.id) else {
+            return;
+        };
+        replay.hear(out, delivery.what);
+        if let Heard::Live(event) = delivery.what
+            && event.fact == Fact::Thread(ThreadFact::Reset)
+        {
+            self.calls.snapshot(out, delivery.card.id);
         }
     }
 

@@ -23,6 +23,7 @@ pub mod pioneer;
 mod request_id;
 pub mod schemas;
 mod secret;
+mod turn_input;
 
 /// One WebSocket text message.
 pub type Frame = String;
@@ -112,8 +113,8 @@ pub enum Action {
         tag: Tag,
         call: Call,
     },
-    /// Answered with `Reply::Listening`, with the last `recent` messages; deliveries start right
-    /// behind it.
+    /// Answered with `Reply::View`, with the last `recent` messages; deliveries start right behind
+    /// it.
     Listen {
         tag: Tag,
         thread: ThreadId,
@@ -258,8 +259,8 @@ impl Variant {
 /// Spells one event. Stateless: the same event gives the same frames to everyone, at any time.
 pub fn tell(variant: Variant, card: &ThreadCard, event: &Event) -> Vec<Frame> {
     match variant {
-        Variant::Cowork => cowork::tell::tell(card, event, cowork::tell::Raw::Leave),
-        Variant::CoworkRaw => cowork::tell::tell(card, event, cowork::tell::Raw::Include),
+        Variant::Cowork => cowork::tell::tell(card, event, cowork::tell::RawParts::Leave),
+        Variant::CoworkRaw => cowork::tell::tell(card, event, cowork::tell::RawParts::Include),
         Variant::Cowork1 => cowork::v1::tell(card, event),
         Variant::Diminuendo => diminuendo::tell(card, event, diminuendo::Form::Snake),
         Variant::DiminuendoDotted => diminuendo::tell(card, event, diminuendo::Form::Dotted),

@@ -46,6 +46,7 @@ fn need(call: &Call) -> Need {
         | Call::ReadThread { .. }
         | Call::ReadMessages { .. }
         | Call::ReadEvents { .. }
+        | Call::ReadTurns { .. }
         | Call::ReadEventsBefore { .. }
         | Call::GetCatalog
         | Call::GetProviderStatus { .. }
@@ -153,6 +154,12 @@ mod tests {
                 thread,
                 offset: 0,
                 limit: 1,
+            },
+            Call::ReadTurns {
+                thread,
+                selection: vocabulary::TurnSelection::Newest,
+                limit: 1,
+                entries: true,
             },
             Call::ReadEvents {
                 thread,

@@ -45,7 +45,7 @@ pub use grants::Grants;
 pub use listener::{Delivered, Ended, Listener};
 pub use notices::Watcher;
 pub use session::outbox::{Held, Slot};
-pub use session::state::{ThreadState, fold};
+pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
 pub use turn::{SessionGone, Start, Turn, TurnEnd};

@@ -141,10 +141,8 @@ async fn by_client_id(
 
 async fn bear(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<Reply, Refusal> {
     let keep = new.keep;
-    let directory = match &new.directory {
-        Some(directory) => directory.clone(),
-        None => workspaces::directory(shared, caller, new.workspace.as_ref()).await?,
-    };
+    let of_workspace = workspaces::directory(shared, caller, new.workspace.as_ref()).await?;
+    let directory = new.directory.clone().unwrap_or(of_workspace);
     shared.agents.check(new.changes.agent.as_deref())?;
     let model = match &new.changes.model {
         Some(model) => {

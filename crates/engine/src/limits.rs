@@ -51,7 +51,10 @@ pub const GRANT_WORDS_MAX: usize = 2_000;
 pub const LIVE_OUTPUT_BYTES_MAX: usize = 32 << 10;
 /// Messages one read may ask for.
 pub const MESSAGES_PER_READ_MAX: u64 = 10_000;
-pub const ENTRIES_PER_READ_MAX: u32 = 100_000;
+/// Entries read from the store at once; what needs more reads on.
+pub const ENTRIES_PER_PAGE: u32 = 1_000;
+/// Turns one read may ask for.
+pub const TURNS_PER_READ_MAX: u32 = 1_000;
 /// Durable events one read may ask for.
 pub const EVENTS_PER_READ_MAX: u32 = 1_000;
 /// Messages a model is shown of a conversation, whatever its context can hold.

@@ -36,6 +36,15 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             library::owned(shared, caller, thread).await?;
             return reading::read_messages(shared, thread, offset, limit).await;
         }
+        Call::ReadTurns {
+            thread,
+            selection,
+            limit,
+            entries,
+        } => {
+            library::owned(shared, caller, thread).await?;
+            return reading::read_turns(shared, thread, &selection, limit, entries).await;
+        }
         Call::ReadEvents {
             thread,
             after,

@@ -26,6 +26,7 @@ mod resting;
 mod shrinking;
 pub mod state;
 mod titling;
+mod turn_index;
 mod turns;
 pub mod waking;
 mod writing;

@@ -1,15 +1,18 @@
 //! Keeps the log, the threads and the settings: one trait and SQLite.
 //!
-//! A store knows nothing of turns or models. It keeps, per thread, an append-only log of durable
-//! events, one small state row, and a projection of transcript entries that only points into the
-//! log; all of them are written in one transaction per append, or not at all.
+//! A store does not look into events. It keeps, per thread, an append-only log of durable events,
+//! one small state row, and two projections that only point into the log, transcript entries and
+//! turns; all of them are written in one transaction per append, or not at all.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use thiserror::Error;
-use vocabulary::{ItemId, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp};
+use vocabulary::{
+    IndexedTurn, ItemId, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp,
+    TurnSelection,
+};
 
 mod changes;
 mod check;
@@ -76,6 +79,8 @@ pub struct Batch {
     pub events: Vec<StoredEvent>,
     /// Which of `events` are entries of the transcript.
     pub entries: Vec<EntryRow>,
+    /// Turns that started or ended; a row replaces the one of its number.
+    pub turns: Vec<IndexedTurn>,
     /// The engine's state row after this batch.
     pub state: Bytes,
     /// Whether the thread needs looking after when its process dies: a turn is running.
@@ -185,6 +190,15 @@ pub trait Store: Send + Sync + 'static {
         messages: std::ops::Range<u64>,
         limit: u32,
     ) -> Result<Vec<(EntryRow, StoredEvent)>>;
+    /// Turns whose first entry stands at `from` or later, in the order that the selection says, at
+    /// most `limit`. Of several with one id the newest is the one.
+    async fn turns(
+        &self,
+        thread: ThreadId,
+        from: u64,
+        selection: &TurnSelection,
+        limit: u32,
+    ) -> Result<Vec<IndexedTurn>>;
     async fn receipt(
         &self,
         thread: ThreadId,

@@ -13,6 +13,7 @@ mod presence;
 mod queries;
 mod reader;
 mod records;
+mod turns;
 mod writer;
 
 use std::collections::HashMap;
@@ -22,7 +23,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::ErrorCode;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
+use vocabulary::{
+    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TurnSelection,
+};
 
 use crate::{
     Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record,
@@ -178,6 +181,19 @@ impl Store for SqliteStore {
     ) -> Result<Vec<(EntryRow, StoredEvent)>> {
         self.readers
             .run(move |db| queries::entries(db, thread, from, messages, limit))
+            .await
+    }
+
+    async fn turns(
+        &self,
+        thread: ThreadId,
+        from: u64,
+        selection: &TurnSelection,
+        limit: u32,
+    ) -> Result<Vec<IndexedTurn>> {
+        let selection = selection.clone();
+        self.readers
+            .run(move |db| turns::read(db, thread, from, &selection, limit))
             .await
     }
 

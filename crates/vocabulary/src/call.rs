@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
-    Image, LibraryCall, ModelRef, NamedModel, SandboxMode, Seq, SignInCall, TenantId, ThreadId,
-    TurnId, WorkspaceId,
+    Image, LibraryCall, ModelRef, NamedModel, SandboxMode, Seq, SignInCall, TenantId, Thread,
+    ThreadId, TurnId, TurnSelection, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -116,6 +116,14 @@ pub enum Call {
         offset: u64,
         limit: u64,
     },
+    /// A page of a thread's turns since its last reset.
+    ReadTurns {
+        thread: ThreadId,
+        selection: TurnSelection,
+        limit: u32,
+        /// With what happened in them.
+        entries: bool,
+    },
     /// A page of the log: durable events after a position.
     ReadEvents {
         thread: ThreadId,
@@ -156,10 +164,32 @@ pub enum Call {
 pub struct ThreadQuery {
     pub archived: bool,
     pub workspace: Option<WorkspaceId>,
+    /// Only threads of these directories, where any is named.
+    pub directories: Vec<PathBuf>,
+    /// Only threads with this in their title or in the first words said; case does not matter.
+    pub text: Option<String>,
     /// `None`: all of them.
     pub limit: Option<u32>,
     /// Where the page before ended.
     pub cursor: Option<String>,
+}
+
+impl ThreadQuery {
+    /// Whether a thread is one of those that the list is about, wherever it pages.
+    pub fn matches(&self, thread: &Thread) -> bool {
+        let card = &thread.card;
+        let has = |text: &str, words: &str| text.to_lowercase().contains(words);
+        (self.archived || !thread.archived)
+            && self
+                .workspace
+                .as_ref()
+                .is_none_or(|id| card.workspace == *id)
+            && (self.directories.is_empty() || self.directories.contains(&card.directory))
+            && self.text.as_ref().is_none_or(|text| {
+                let words = text.to_lowercase();
+                has(&thread.title.text, &words) || has(&thread.preview, &words)
+            })
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -274,6 +304,7 @@ impl Call {
         match self {
             Call::ReadThread { .. }
             | Call::ReadMessages { .. }
+            | Call::ReadTurns { .. }
             | Call::ReadEvents { .. }
             | Call::ReadEventsBefore { .. } => true,
             // tidy: wildcard, because only what is named here reads.
@@ -302,6 +333,7 @@ impl Call {
             | Call::CloseThread { thread, .. }
             | Call::ReadThread { thread, .. }
             | Call::ReadMessages { thread, .. }
+            | Call::ReadTurns { thread, .. }
             | Call::ReadEvents { thread, .. }
             | Call::ReadEventsBefore { thread, .. }
             | Call::ListTools { thread }

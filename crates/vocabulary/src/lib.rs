@@ -56,7 +56,9 @@ pub use named_model::{ModelOffer, NamedModel};
 pub use notice::Notice;
 pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};
-pub use reply::{Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage};
+pub use reply::{
+    Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
+};
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
@@ -67,6 +69,6 @@ pub use tool::{
     OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,
 };
 pub use turn::{
-    Budgets, Cause, Image, ModelRef, Purpose, StopReason, TurnError, TurnErrorKind, TurnOutcome,
-    Usage, UserInput,
+    Budgets, Cause, EndedTurn, Image, IndexedTurn, ModelRef, Purpose, StopReason, TurnError,
+    TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Catalog, Challenge, CheckpointReply, Event, Grant, ItemId, LibraryReply, McpSnapshot,
-    ProviderStatus, Refusal, SignedIn, Thread, ThreadCard, ThreadView, TurnId, Why,
+    Catalog, Challenge, CheckpointReply, Event, Grant, IndexedTurn, ItemId, LibraryReply,
+    McpSnapshot, ProviderStatus, Refusal, SignedIn, Thread, ThreadCard, ThreadView, TurnId, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -20,6 +20,7 @@ pub enum Reply {
     Cancelled(Option<TurnId>),
     Steered(SteeredTurn),
     Messages(MessagePage),
+    Turns(Box<TurnPage>),
     Events(EventPage),
     Catalog(Box<Catalog>),
     ProviderStatus(Vec<ProviderStatus>),
@@ -64,6 +65,19 @@ pub struct MessagePage {
     pub limit: u64,
 }
 
+/// Some turns of a thread, at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnPage {
+    /// Without messages. What the running turn is writing right now is in it.
+    pub view: ThreadView,
+    /// In the order that was asked for.
+    pub turns: Vec<IndexedTurn>,
+    /// What happened in them, where that was wanted; oldest first in any case.
+    pub entries: Vec<Entry>,
+    /// Whether there are more in the direction that was read.
+    pub more: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventPage {
     pub card: Box<ThreadCard>,
@@ -105,6 +119,7 @@ kinds! {
     cancelled: Cancelled, Option<TurnId>;
     steered: Steered, SteeredTurn;
     messages: Messages, MessagePage;
+    turns: Turns, Box<TurnPage>;
     events: Events, EventPage;
     catalog: Catalog, Box<Catalog>;
     provider_status: ProviderStatus, Vec<ProviderStatus>;

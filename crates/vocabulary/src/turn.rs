@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ItemId;
+use crate::{ItemId, Seq, Timestamp, TurnId};
 
 /// Which model of which provider. Provider ids are the catalog's own (`openai`, `rehearsal`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -136,6 +136,44 @@ pub enum TurnOutcome {
     Completed,
     Cancelled,
     Failed(TurnError),
+}
+
+/// A turn as the index of its thread has it: enough to list it, and to read what happened in it
+/// without looking for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexedTurn {
+    /// From 1, in the order in which they started; a reset does not count anew.
+    pub number: u64,
+    pub turn: TurnId,
+    pub first_seq: Seq,
+    /// The place of its first entry in the transcript.
+    pub first_ordinal: u64,
+    pub started_at: Timestamp,
+    /// `None` while it has not come to rest.
+    pub ended: Option<EndedTurn>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedTurn {
+    pub last_seq: Seq,
+    pub last_ordinal: u64,
+    pub at: Timestamp,
+    pub outcome: TurnOutcome,
+}
+
+/// Which turns of a thread are read, and in which order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TurnSelection {
+    /// From the end backwards.
+    Newest,
+    /// From the beginning onwards.
+    Oldest,
+    /// Those before this number, backwards.
+    Before(u64),
+    /// Those after this number, onwards.
+    After(u64),
+    /// The one of this id.
+    One(TurnId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

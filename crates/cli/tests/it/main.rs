@@ -15,6 +15,7 @@ mod scenarios;
 mod schemas;
 mod sockets;
 mod together;
+mod turn_pages;
 mod two_processes;
 
 use std::path::Path;

@@ -8,7 +8,7 @@ use vocabulary::{Answer, Call, Changes, NamedModel, NewThread, ThreadId, ThreadQ
 use super::calls::{ALL_MESSAGES, Waiting};
 use super::hear::{Request, repeated};
 use super::refuse::Wrong;
-use super::wire::params::{InitializeParams, ThreadListParams, ThreadStartParams};
+use super::wire::params::{InitializeParams, OneOrMany, ThreadListParams, ThreadStartParams};
 use super::wire::results::{
     ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
     ThreadUnsubscribeResponse, UnsubscribeStatus,
@@ -83,6 +83,7 @@ impl Codex {
                 let waiting = Waiting::Resume { id, turns };
                 self.calls.listen(out, waiting, thread);
             }
+            Request::ThreadTurnsList(params) => return self.turn_list(out, id, &params),
             Request::ThreadNameSet(params) => {
                 let changes = Changes {
                     title: Some(params.name),
@@ -191,14 +192,21 @@ impl Codex {
 
     fn thread_list(&mut self, out: &mut Vec<Action>, id: Id, params: ThreadListParams) {
         let limit = params.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX);
+        let directories = match params.cwd {
+            None => Vec::new(),
+            Some(OneOrMany::One(one)) => vec![one],
+            Some(OneOrMany::Many(many)) => many,
+        };
         let query = ThreadQuery {
             archived: params.archived == Some(true),
+            directories: directories.into_iter().map(PathBuf::from).collect(),
+            text: params.search_term,
             limit: Some(limit),
-            cursor: params.cursor.clone(),
+            cursor: params.cursor,
             ..ThreadQuery::default()
         };
-        let waiting = Waiting::ThreadList(id, params);
-        self.calls.make(out, waiting, Call::ListThreads(query));
+        let call = Call::ListThreads(query);
+        self.calls.make(out, Waiting::ThreadList(id), call);
     }
 
     fn change(&mut self, out: &mut Vec<Action>, id: Id, thread: ThreadId, changes: Changes) {

@@ -1,15 +1,14 @@
 //! Replies and refusals as responses to the connection that asked.
 
 use vocabulary::{
-    AskId, Event, Fact, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Status, Thread,
-    ThreadPage, ThreadView, TurnFact, Why,
+    AskId, Call, Event, Fact, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Status, Thread,
+    ThreadId, ThreadPage, ThreadView, TurnFact, Why,
 };
 
-use super::calls::Waiting;
+use super::calls::{ALL_MESSAGES, Waiting};
 use super::refuse::Wrong;
 use super::tell::{notify, tell};
 use super::wire::notice::ThreadStarted;
-use super::wire::params::ThreadListParams;
 use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
 use super::wire::thread::Turn;
 use super::{Codex, account, history, offer, orbit, respond, send, show};
@@ -44,7 +43,10 @@ impl Codex {
             Waiting::SignOut(id, left) => {
                 self.signed_out(out, id, left.clone(), reply.signed_in()?)
             }
-            Waiting::ThreadList(id, params) => self.threads(out, id, params, reply.threads()?),
+            Waiting::ThreadList(id) => self.threads(out, id, reply.threads()?),
+            Waiting::TurnList(id, listing) => {
+                self.turns_listed(out, id, *listing, &*reply.turns()?)
+            }
             Waiting::LoadedList(id) => self.loaded(out, id, &reply.threads()?.threads),
             Waiting::StartCreate(id) => {
                 let thread = reply.thread()?.card.id;
@@ -60,6 +62,7 @@ impl Codex {
                 send(out, respond(id, &ThreadReadResponse { thread }));
             }
             Waiting::ReadTurns(id) => self.read(out, id, &*reply.view()?),
+            Waiting::Anew => self.began_anew(out, &*reply.view()?),
             Waiting::TurnThread(id, wanted) => {
                 self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
@@ -104,6 +107,8 @@ impl Codex {
                 self.login_ended(out, *login, &end);
             }
             Waiting::Subscribe => send(out, Wrong::from(&refusal).frame(None)),
+            // Nobody asked for it.
+            Waiting::Anew => {}
             Waiting::Steer(id) => send(out, Wrong::steer(&refusal).frame(Some(id))),
             Waiting::StartCreate(id) | Waiting::StartListen(id) => {
                 self.start_over(out);
@@ -115,7 +120,8 @@ impl Codex {
             | Waiting::Logout(id)
             | Waiting::SignOut(id, _)
             | Waiting::ModelList(id, _)
-            | Waiting::ThreadList(id, _)
+            | Waiting::ThreadList(id)
+            | Waiting::TurnList(id, _)
             | Waiting::LoadedList(id)
             | Waiting::Resume { id, .. }
             | Waiting::Read(id)
@@ -127,11 +133,9 @@ impl Codex {
         }
     }
 
-    fn threads(&self, out: &mut Vec<Action>, id: &Id, params: &ThreadListParams, page: ThreadPage) {
-        let wanted = page.threads.iter();
-        let wanted = wanted.filter(|thread| is_wanted(thread, params));
+    fn threads(&self, out: &mut Vec<Action>, id: &Id, page: ThreadPage) {
         let show = |thread| show::thread(self.speaking(), thread, Vec::new());
-        let data = wanted.map(show).collect();
+        let data = page.threads.iter().map(show).collect();
         let next_cursor = page.next;
         send(out, respond(id, &Page { data, next_cursor }));
     }
@@ -256,6 +260,26 @@ impl Codex {
         send(out, respond(id, &ThreadReadResponse { thread }));
     }
 
+    /// This protocol has no word for a reset: the thread is started again for who hears it, with the
+    /// turns that it has then.
+    pub(super) fn begin_anew(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
+        let recent = ALL_MESSAGES;
+        let call = Call::ReadThread { thread, recent };
+        self.calls.make(out, Waiting::Anew, call);
+    }
+
+    fn began_anew(&self, out: &mut Vec<Action>, view: &ThreadView) {
+        if !self.listening.hears(view.thread.card.id) {
+            return;
+        }
+        let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
+        let notice = ThreadStarted {
+            thread_id: view.thread.card.id.to_string(),
+            thread: show::loaded(self.speaking(), &view.thread, &kinds, self.turns_of(view)),
+        };
+        send(out, notify("thread/started", &notice));
+    }
+
     fn turn(&mut self, out: &mut Vec<Action>, id: &Id, started: &StartedTurn) {
         if let Some(view) = &started.joined {
             let asks = self.listening.begin(view);
@@ -276,16 +300,4 @@ fn is_awake(status: Status) -> bool {
         Status::Activating | Status::Ready | Status::Running | Status::Waiting => true,
         Status::Inactive | Status::Deactivating | Status::Error => false,
     }
-}
-
-fn is_wanted(thread: &Thread, params: &ThreadListParams) -> bool {
-    let directory = thread.card.directory.to_string_lossy();
-    let here = params
-        .cwd
-        .as_ref()
-        .is_none_or(|cwd| cwd.contains(&directory));
-    let named = params.search_term.as_ref().is_none_or(|term| {
-        thread.title.text.contains(term.as_str()) || thread.preview.contains(term.as_str())
-    });
-    here && named
 }

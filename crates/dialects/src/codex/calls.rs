@@ -2,8 +2,9 @@
 
 use vocabulary::{AskId, ThreadId};
 
+use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
-use super::wire::params::{ModelListParams, ThreadListParams};
+use super::wire::params::ModelListParams;
 use crate::jsonrpc::Id;
 use crate::pending::Pending;
 use crate::{Action, StartAt};
@@ -24,7 +25,8 @@ pub enum Waiting {
     /// With the accounts that come next.
     SignOut(Id, Vec<&'static str>),
     ModelList(Id, ModelListParams),
-    ThreadList(Id, ThreadListParams),
+    ThreadList(Id),
+    TurnList(Id, TurnListing),
     LoadedList(Id),
     Grants(Id),
     StartCreate(Id),
@@ -44,6 +46,8 @@ pub enum Waiting {
     Answer(AskId),
     /// Zane's `orbit.subscribe`.
     Subscribe,
+    /// A thread that is heard was reset.
+    Anew,
 }
 
 pub type Calls = Pending<Waiting>;

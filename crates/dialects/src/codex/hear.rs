@@ -9,7 +9,7 @@ use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::params::{
     GrantParams, InitializeParams, ModelListParams, ThreadListParams, ThreadParams,
     ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
-    TurnInterruptParams, TurnStartParams, TurnSteerParams,
+    ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 
 /// How much of a client's own text an answer repeats.
@@ -31,6 +31,7 @@ pub enum Request {
     ThreadLoadedList,
     ThreadRead(ThreadReadParams),
     ThreadResume(ThreadResumeParams),
+    ThreadTurnsList(ThreadTurnsListParams),
     ThreadNameSet(ThreadSetNameParams),
     ThreadArchive(ThreadParams),
     ThreadUnarchive(ThreadParams),
@@ -60,6 +61,7 @@ pub fn request(endpoint: Endpoint, method: &str, params: Value) -> Result<Reques
         ("thread/loaded/list", _) => Request::ThreadLoadedList,
         ("thread/read", _) => Request::ThreadRead(read(method, params)?),
         ("thread/resume", _) => Request::ThreadResume(read(method, params)?),
+        ("thread/turns/list", Endpoint::Codex) => Request::ThreadTurnsList(read(method, params)?),
         ("thread/name/set", _) => Request::ThreadNameSet(read(method, params)?),
         ("thread/archive", _) => Request::ThreadArchive(read(method, params)?),
         ("thread/unarchive", Endpoint::Codex) => Request::ThreadUnarchive(read(method, params)?),

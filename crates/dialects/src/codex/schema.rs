@@ -16,13 +16,14 @@ use super::wire::notice::{
 use super::wire::params::{
     ApprovalResponse, GrantParams, InitializeParams, ModelListParams, ThreadListParams,
     ThreadParams, ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
-    ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams, TurnSteerParams,
+    ThreadTurnsListParams, ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams,
+    TurnSteerParams,
 };
 use super::wire::request::{RequestApproval, RequestUserInput};
 use super::wire::results::{
     CollaborationModeMask, ConfigReadResponse, ConfigRequirementsReadResponse, Empty,
-    InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadUnsubscribeResponse,
-    TurnStartResponse, TurnSteerResponse,
+    InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse,
+    ThreadUnsubscribeResponse, TurnStartResponse, TurnSteerResponse,
 };
 use super::wire::thread::Thread;
 use crate::schemas::rpc::Table;
@@ -53,6 +54,7 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<LoginAccountParams>("account/login/start")
             .request::<CancelLoginAccountParams>("account/login/cancel")
             .request::<Value>("account/logout")
+            .request::<ThreadTurnsListParams>("thread/turns/list")
             .request::<ThreadParams>("thread/unarchive")
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
@@ -106,6 +108,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         Endpoint::Codex => table
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
+            .result::<ThreadTurnsListResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()

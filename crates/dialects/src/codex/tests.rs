@@ -2,6 +2,7 @@
 
 mod anything;
 mod asking;
+mod listing;
 mod offering;
 mod opening;
 mod permissions;

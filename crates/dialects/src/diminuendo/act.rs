@@ -9,8 +9,8 @@ use vocabulary::{
 };
 
 use super::calls::{Join, Wanted};
-use super::files::Asked;
-use super::hear::Hearing;
+use super::files::FileQuery;
+use super::hear::ClientRequest;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::AGENT_TYPE_LABEL;
 use super::wire::ServerEvent;
@@ -29,7 +29,7 @@ const NO_SUCH_SESSION: &str = "there is no such session";
 type Refused = (ErrorCode, String);
 
 impl Diminuendo {
-    pub(super) fn act(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hearing: Hearing) {
+    pub(super) fn act(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hearing: ClientRequest) {
         let request_id = hearing.request_id.clone();
         if let Err((code, message)) = self.try_to_act(cx, out, hearing) {
             let frame = refuse::error(code, &message).answer(request_id.as_deref());
@@ -41,9 +41,9 @@ impl Diminuendo {
         &mut self,
         cx: &Cx<'_>,
         out: &mut Vec<Action>,
-        hearing: Hearing,
+        hearing: ClientRequest,
     ) -> Result<(), Refused> {
-        let Hearing {
+        let ClientRequest {
             name,
             request_id,
             message,
@@ -217,7 +217,7 @@ impl Diminuendo {
             ClientMessage::FileHistory { session_id, path } => {
                 let thread = thread(&session_id)?;
                 let call = CheckpointCall::History { path: path.clone() };
-                let wanted = Wanted::FileHistory(Asked { thread, path });
+                let wanted = Wanted::FileHistory(FileQuery { thread, path });
                 (wanted, Call::Checkpoints { thread, call })
             }
             ClientMessage::FileAtIteration {
@@ -230,7 +230,7 @@ impl Diminuendo {
                     path: path.clone(),
                     iteration,
                 };
-                let wanted = Wanted::FileAtIteration(Asked { thread, path });
+                let wanted = Wanted::FileAtIteration(FileQuery { thread, path });
                 (wanted, Call::Checkpoints { thread, call })
             }
             ClientMessage::ListFiles { session_id, .. }

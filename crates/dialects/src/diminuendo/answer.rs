@@ -79,6 +79,14 @@ impl Diminuendo {
                 }
             }
             Wanted::Join(join) => self.join(out, request_id, &join, &*reply.view()?),
+            Wanted::Snapshot => {
+                let mut view = reply.view()?;
+                // It counts among those who listen, unless it has left.
+                view.listeners = view.listeners.saturating_sub(1);
+                if self.joined.contains_key(&view.thread.card.id) {
+                    tell_state(out, None, &view);
+                }
+            }
             Wanted::Reload => {
                 for thread in &reply.threads()?.threads {
                     self.session_updated(out, thread);
@@ -109,13 +117,8 @@ impl Diminuendo {
         join: &Join,
         view: &ThreadView,
     ) {
-        let session = join.thread.to_string();
-        let state = snapshot::state(&session, view);
-        out.push(Action::Send(state.answer(request_id)));
-        if let Some(turn) = &view.turn {
-            send(out, &snapshot::stream(&session, turn));
-        }
-        let mut replay = Replay::new(session, view);
+        tell_state(out, request_id, view);
+        let mut replay = Replay::new(join.thread.to_string(), view);
         if join.after.is_none() || join.left {
             replay.caught_up(out, view.head);
         }
@@ -140,5 +143,14 @@ impl Diminuendo {
                 self.calls.request(out, request_id, wanted, call);
             }
         }
+    }
+}
+
+fn tell_state(out: &mut Vec<Action>, request_id: Option<&str>, view: &ThreadView) {
+    let session = view.thread.card.id.to_string();
+    let state = snapshot::state(&session, view);
+    out.push(Action::Send(state.answer(request_id)));
+    if let Some(turn) = &view.turn {
+        send(out, &snapshot::stream(&session, turn));
     }
 }

@@ -2,7 +2,7 @@
 
 use vocabulary::{Call, Seq, ThreadId};
 
-use super::files::Asked;
+use super::files::FileQuery;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::RECENT_MESSAGES_MAX;
 use crate::pending::Pending;
@@ -35,10 +35,12 @@ pub enum Wanted {
     Told,
     History(HistoryRead),
     Events(EventsRead),
-    FileHistory(Asked),
-    FileAtIteration(Asked),
+    FileHistory(FileQuery),
+    FileAtIteration(FileQuery),
     /// Some notices were missed.
     Reload,
+    /// A joined session was reset.
+    Snapshot,
 }
 
 #[derive(Debug)]
@@ -68,6 +70,13 @@ impl Calls {
         let wanted = Wanted::Join(join);
         let waiting = Waiting { request_id, wanted };
         self.attach(out, waiting, thread, from, RECENT_MESSAGES_MAX);
+    }
+
+    /// The state of a session that is joined already, to be told to it again.
+    pub fn snapshot(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
+        let recent = RECENT_MESSAGES_MAX;
+        let call = Call::ReadThread { thread, recent };
+        self.request(out, None, Wanted::Snapshot, call);
     }
 
     /// Joins that are still under way end as soon as they begin.

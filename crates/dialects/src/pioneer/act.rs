@@ -1,12 +1,15 @@
 //! Requests as calls.
 
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, AskKind, Call, LibraryCall, WorkspaceDirectory, WorkspaceId,
+    Answer, ApprovalAnswer, AskId, AskKind, Call, LibraryCall, TurnId, WorkspaceDirectory,
+    WorkspaceId,
 };
 
 use super::hear::{Request, Wrong};
-use super::start::Start;
+use super::history::HistoryQuery;
+use super::start::ThreadStart;
 use super::steps::{Goal, Running, Step};
+use super::turn_read::TurnRead;
 use super::wire::params::{PermissionRespondParams, ThreadHistoryParams, WorkspaceUpdateParams};
 use super::wire::permission::Resolution;
 use super::{Pioneer, send_error};
@@ -25,7 +28,7 @@ impl Pioneer {
         let refused = match request {
             Request::ThreadStart(params) => {
                 self.bind(&params.workspace_id);
-                self.begin_start(out, running, Start::new(*params));
+                self.begin_start(out, running, ThreadStart::new(*params));
                 return;
             }
             Request::TurnStart(params) => self.start_turn(out, running, params),
@@ -33,7 +36,12 @@ impl Pioneer {
             Request::WorkspaceUpdate(params) => self.update_workspace(out, running, params),
             Request::ThreadHistory(params) => self.history(out, running, &params),
             Request::ThreadGet(params) => {
-                self.find(out, running, params.thread_id, Goal::Turns);
+                self.find(
+                    out,
+                    running,
+                    params.thread_id,
+                    Goal::Turns(TurnRead::All(Vec::new())),
+                );
                 return;
             }
             Request::ThreadMove(params) => {
@@ -55,13 +63,13 @@ impl Pioneer {
                 return;
             }
             Request::TurnGet(params) => {
-                let turn = params.turn_id;
-                self.find(out, running, params.thread_id, Goal::Turn { turn });
+                let read = TurnRead::One(TurnId::new(params.turn_id));
+                self.find(out, running, params.thread_id, Goal::Turns(read));
                 return;
             }
             Request::TurnItems(params) => {
-                let turn = params.turn_id;
-                self.find(out, running, params.thread_id, Goal::Items { turn });
+                let read = TurnRead::Items(TurnId::new(params.turn_id));
+                self.find(out, running, params.thread_id, Goal::Turns(read));
                 return;
             }
             Request::ThreadTree(params) => {
@@ -176,10 +184,10 @@ impl Pioneer {
             let wrong = Wrong::params(&running.method, "limit must be greater than 0");
             return Err((running.id, wrong));
         }
-        let goal = Goal::History {
+        let goal = Goal::History(HistoryQuery {
             limit: params.limit.map(|limit| limit as usize),
             after: params.after_sequence,
-        };
+        });
         self.find(out, running, params.thread_id.clone(), goal);
         Ok(())
     }

@@ -4,8 +4,9 @@ use vocabulary::{
     Call, LibraryCall, LibraryReply, Refusal, Reply, Status, Thread, TurnId, WorkspaceId,
 };
 
-use super::scan::Scan;
+use super::history_read::HistoryReader;
 use super::steps::{Goal, Running, Step};
+use super::turn_read::TurnRead;
 use super::wire::permission::PermissionRespondResponse;
 use super::wire::thread::{
     MovedResponse, ThreadFolderCreateResponse, ThreadFolderDeleteResponse,
@@ -66,7 +67,8 @@ impl Pioneer {
             Step::Start(start) => return self.start_answered(out, running, *start, reply),
             Step::Provider(asked) => return asked.answer(out, id, reply),
             Step::Find(goal) => self.found(out, running, *reply.thread()?, goal),
-            Step::Scan(scan) => self.scanned(out, running, *scan, reply.events()?),
+            Step::History(read) => self.history_page(out, running, *read, reply.events()?),
+            Step::Turns(read) => self.turn_page(out, running, read, *reply.turns()?),
             Step::TurnStart => {
                 let turn = reply.turn()?.turn;
                 let turn = items::running(&turn);
@@ -140,10 +142,14 @@ impl Pioneer {
     fn found(&mut self, out: &mut Vec<Action>, running: &Running, thread: Thread, goal: Goal) {
         let id = thread.card.id;
         match goal {
-            Goal::Turns | Goal::History { .. } => self.scan(out, running, thread, goal),
-            Goal::Turn { .. } | Goal::Items { .. } => {
-                self.bind(thread.card.workspace.as_str());
-                self.scan(out, running, thread, goal);
+            Goal::History(wanted) => {
+                self.read_history(out, running, HistoryReader::new(thread, wanted));
+            }
+            Goal::Turns(read) => {
+                if let TurnRead::One(_) | TurnRead::Items(_) = read {
+                    self.bind(thread.card.workspace.as_str());
+                }
+                self.read_turns(out, running, id, read);
             }
             Goal::Move { workspace, folder } => {
                 let call = Call::Library(LibraryCall::MoveThread {
@@ -175,11 +181,6 @@ impl Pioneer {
                 unsubscribed(out, running, status);
             }
         }
-    }
-
-    fn scan(&mut self, out: &mut Vec<Action>, running: &Running, thread: Thread, goal: Goal) {
-        let (scan, call) = Scan::new(thread, goal);
-        self.call(out, running, Step::Scan(Box::new(scan)), call);
     }
 
     /// Only who leaves by itself is told that the thread is closed for it.

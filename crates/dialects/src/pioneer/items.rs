@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 use vocabulary::{
-    Image, Item, ItemId, ReasoningKind, StreamTag, Subject, ThreadCard, ToolCall, ToolOutcome,
-    ToolOutput, TurnId, TurnOutcome, UserInput,
+    Image, IndexedTurn, Item, ItemId, ReasoningKind, StreamTag, Subject, ThreadCard, ToolCall,
+    ToolOutcome, ToolOutput, TurnId, TurnOutcome, UserInput,
 };
 
 use super::wire::item::{
@@ -39,6 +39,13 @@ pub fn ended<'a>(turn: &'a TurnId, outcome: &'a TurnOutcome) -> Turn<'a> {
     }
 }
 
+pub fn indexed(turn: &IndexedTurn) -> Turn<'_> {
+    match &turn.ended {
+        Some(end) => ended(&turn.turn, &end.outcome),
+        None => running(&turn.turn),
+    }
+}
+
 pub fn user_message(input: &UserInput) -> TurnItem<'_> {
     TurnItem::UserMessage {
         id: input.item.as_str(),
@@ -49,8 +56,8 @@ pub fn user_message(input: &UserInput) -> TurnItem<'_> {
 
 fn attachment(image: &Image) -> Attachment<'_> {
     match images::show(image) {
-        images::Shown::Url(url) => Attachment::Image { url },
-        images::Shown::Path(path) => Attachment::LocalImage { path },
+        images::ImageLink::Url(url) => Attachment::Image { url },
+        images::ImageLink::Path(path) => Attachment::LocalImage { path },
     }
 }
 

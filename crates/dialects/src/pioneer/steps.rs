@@ -1,8 +1,10 @@
 //! The request under way, and what it does with the next answer.
 
-use super::providers::Asked;
-use super::scan::Scan;
-use super::start::Start;
+use super::history::HistoryQuery;
+use super::history_read::HistoryReader;
+use super::providers::ProviderQuery;
+use super::start::ThreadStart;
+use super::turn_read::TurnRead;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
 use vocabulary::Thread;
@@ -22,13 +24,15 @@ pub enum Step {
         include_hidden: bool,
     },
     /// `thread/start`, at one of its several calls.
-    Start(Box<Start>),
+    Start(Box<ThreadStart>),
     /// To know which thread is meant.
     Find(Goal),
     /// A page of the log of a thread.
-    Scan(Box<Scan>),
+    History(Box<HistoryReader>),
+    /// A page of its turns.
+    Turns(TurnRead),
     TurnStart,
-    Provider(Asked),
+    Provider(ProviderQuery),
     Cancel {
         thread: Box<Thread>,
         turn: String,
@@ -41,22 +45,13 @@ pub enum Step {
 
 /// What is wanted of a thread once it is found.
 pub enum Goal {
-    Turns,
-    History {
-        limit: Option<usize>,
-        after: Option<i64>,
-    },
+    History(HistoryQuery),
+    Turns(TurnRead),
     Move {
         workspace: String,
         folder: Option<String>,
     },
     Cancel {
-        turn: String,
-    },
-    Turn {
-        turn: String,
-    },
-    Items {
         turn: String,
     },
     Unsubscribe,

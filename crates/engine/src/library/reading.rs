@@ -1,15 +1,18 @@
 //! Reading a thread: pages of its transcript and of its log, never the whole.
 
+mod entries;
+
 use std::sync::Arc;
 
+use store::LoadedThread;
 use tokio::sync::oneshot;
 use vocabulary::{
-    Entry, EventPage, MessagePage, Refusal, Reply, SandboxInForce, Seq, ThreadCard, ThreadId,
-    ThreadView,
+    Entry, EventPage, IndexedTurn, MessagePage, Refusal, Reply, SandboxInForce, Seq, ThreadCard,
+    ThreadId, ThreadView, TurnPage, TurnSelection,
 };
 
 use super::permissions;
-use crate::limits::{ENTRIES_PER_READ_MAX, EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX};
+use crate::limits::{EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX, TURNS_PER_READ_MAX};
 use crate::session::state::ThreadState;
 use crate::session::{Mail, Outcome, Replied, Seen, Transcript, storage};
 use crate::{Shared, codec};
@@ -21,28 +24,41 @@ pub async fn look(
     recent: u32,
 ) -> Result<ThreadView, Refusal> {
     let seen = match shared.registry.get(thread) {
-        None => asleep(shared, thread).await?,
-        Some(_) => {
-            let looking = shared.registry.reach(shared, thread, |handle| {
-                let (reply, answer) = oneshot::channel();
-                async move {
-                    handle.mail.send(Mail::Look { reply }).await.ok()?;
-                    answer.await.ok()
-                }
-            });
-            looking.await?
+        None => {
+            let (loaded, state) = load(shared, thread).await?;
+            asleep(&loaded, state)
         }
+        Some(_) => awake(shared, thread).await?,
     };
     complete(shared, seen, recent).await
 }
 
-/// What the store has of a thread that no session of ours runs.
-async fn asleep(shared: &Arc<Shared>, thread: ThreadId) -> Result<Seen, Refusal> {
+/// What its session sees; one that sleeps is woken.
+async fn awake(shared: &Arc<Shared>, thread: ThreadId) -> Result<Seen, Refusal> {
+    let looking = shared.registry.reach(shared, thread, |handle| {
+        let (reply, answer) = oneshot::channel();
+        async move {
+            handle.mail.send(Mail::Look { reply }).await.ok()?;
+            answer.await.ok()
+        }
+    });
+    looking.await
+}
+
+async fn load(
+    shared: &Arc<Shared>,
+    thread: ThreadId,
+) -> Result<(LoadedThread, ThreadState), Refusal> {
     let loaded = shared.store.load(thread).await.map_err(storage)?;
     let loaded = loaded.ok_or_else(|| Refusal::unknown_thread(thread))?;
-    let mut state = ThreadState::read(&loaded)?;
+    let state = ThreadState::read(&loaded)?;
+    Ok((loaded, state))
+}
+
+/// What the store has of a thread that no session of ours runs.
+fn asleep(loaded: &LoadedThread, mut state: ThreadState) -> Seen {
     state.thread.status = super::asleep(state.thread.status);
-    Ok(Seen {
+    Seen {
         turn_from: None,
         from_ordinal: state.history_from,
         view: ThreadView {
@@ -58,7 +74,7 @@ async fn asleep(shared: &Arc<Shared>, thread: ThreadId) -> Result<Seen, Refusal>
             listeners: 0,
             sandbox: SandboxInForce::default(),
         },
-    })
+    }
 }
 
 /// Adds what the store has, what happened in the running turn and the newest messages, and what holds
@@ -92,34 +108,8 @@ async fn recent_entries(
     let count = view.thread.message_count;
     let messages = count.saturating_sub(u64::from(recent))..count;
     let thread = view.thread.card.id;
-    let mut entries = read_entries(shared, thread, from_ordinal, messages).await?;
+    let mut entries = entries::of_messages(shared, thread, from_ordinal, messages).await?;
     entries.retain(|entry| entry.event.seq <= view.head);
-    Ok(entries)
-}
-
-async fn read_entries(
-    shared: &Arc<Shared>,
-    thread: ThreadId,
-    from_ordinal: u64,
-    messages: std::ops::Range<u64>,
-) -> Result<Vec<Entry>, Refusal> {
-    let read = shared
-        .store
-        .entries(thread, from_ordinal, messages, ENTRIES_PER_READ_MAX);
-    let rows = read.await.map_err(storage)?;
-    let entry = |(row, stored): &(store::EntryRow, store::StoredEvent)| {
-        Ok(Entry {
-            ordinal: row.ordinal,
-            message: row.message,
-            event: codec::decode(stored)?,
-        })
-    };
-    let mut entries = rows
-        .iter()
-        .map(entry)
-        .collect::<Result<Vec<_>, Refusal>>()?;
-    let mut events: Vec<_> = entries.iter_mut().map(|entry| &mut entry.event).collect();
-    codec::complete(&shared.store, thread, &mut events).await?;
     Ok(entries)
 }
 
@@ -127,9 +117,7 @@ async fn read_entries(
 /// not woken for it.
 pub async fn locate(shared: &Arc<Shared>, thread: ThreadId) -> Result<Transcript, Refusal> {
     if shared.registry.get(thread).is_none() {
-        let loaded = shared.store.load(thread).await.map_err(storage)?;
-        let loaded = loaded.ok_or_else(|| Refusal::unknown_thread(thread))?;
-        let state = ThreadState::read(&loaded)?;
+        let (loaded, state) = load(shared, thread).await?;
         return Ok(Transcript {
             from_ordinal: state.history_from,
             message_count: state.thread.message_count,
@@ -160,7 +148,7 @@ pub async fn read_messages(
     let upto = offset.saturating_add(limit.min(MESSAGES_PER_READ_MAX));
     let mut entries = match offset < total {
         false => Vec::new(),
-        true => read_entries(shared, thread, transcript.from_ordinal, offset..upto).await?,
+        true => entries::of_messages(shared, thread, transcript.from_ordinal, offset..upto).await?,
     };
     entries.retain(|entry| entry.event.seq <= transcript.head);
     let page = MessagePage {
@@ -170,6 +158,59 @@ pub async fn read_messages(
         limit,
     };
     Ok(Replied::new(transcript.head, Reply::Messages(page)))
+}
+
+pub async fn read_turns(
+    shared: &Arc<Shared>,
+    thread: ThreadId,
+    selection: &TurnSelection,
+    limit: u32,
+    with_entries: bool,
+) -> Outcome {
+    let seen = match shared.registry.get(thread) {
+        None => match load(shared, thread).await? {
+            // An older version left it without an index, which is made when it wakes.
+            (_, state) if state.turn_count.is_none() => awake(shared, thread).await?,
+            (loaded, state) => asleep(&loaded, state),
+        },
+        Some(_) => awake(shared, thread).await?,
+    };
+    let (view, from) = (seen.view, seen.from_ordinal);
+    let limit = limit.clamp(1, TURNS_PER_READ_MAX);
+    // One more than wanted tells whether there are more.
+    let turns = shared.store.turns(thread, from, selection, limit + 1);
+    let mut turns = turns.await.map_err(storage)?;
+    let full = turns.len() > limit as usize;
+    as_of(&mut turns, view.head);
+    let more = match selection {
+        // What started since then was at the front.
+        TurnSelection::Newest | TurnSelection::Before(_) => full,
+        TurnSelection::Oldest | TurnSelection::After(_) | TurnSelection::One(_) => {
+            turns.len() > limit as usize
+        }
+    };
+    turns.truncate(limit as usize);
+    let mut entries = match with_entries {
+        true => entries::of_turns(shared, thread, &turns).await?,
+        false => Vec::new(),
+    };
+    entries.retain(|entry| entry.event.seq <= view.head);
+    let head = view.head;
+    let page = TurnPage {
+        view,
+        turns,
+        entries,
+        more,
+    };
+    Ok(Replied::new(head, Reply::Turns(Box::new(page))))
+}
+
+/// Turns as they were when the log ended at `head`.
+fn as_of(turns: &mut Vec<IndexedTurn>, head: Seq) {
+    turns.retain(|turn| turn.first_seq <= head);
+    for turn in turns {
+        turn.ended.take_if(|ended| ended.last_seq > head);
+    }
 }
 
 pub async fn read_events(

@@ -157,11 +157,9 @@ pub async fn directory(
         return Ok(servers());
     };
     let library = records::read(shared, &caller.tenant, KINDS).await?;
-    let workspace = library.workspaces.into_iter().find(|each| each.id == *id);
-    match workspace.map(|workspace| workspace.directory) {
-        None => Ok(servers()),
-        Some(WorkspaceDirectory::Given(path)) => Ok(path),
-        Some(WorkspaceDirectory::Managed) => managed(shared, &caller.tenant, id).await,
+    match &known(&library, id)?.directory {
+        WorkspaceDirectory::Given(path) => Ok(path.clone()),
+        WorkspaceDirectory::Managed => managed(shared, &caller.tenant, id).await,
     }
 }
 

@@ -51,6 +51,7 @@ impl Session {
             | Call::ReadThread { .. }
             | Call::ReadMessages { .. }
             | Call::ReadEvents { .. }
+            | Call::ReadTurns { .. }
             | Call::ReadEventsBefore { .. }
             | Call::ListGrants { .. }
             | Call::RevokeGrant { .. }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use store::{Batch, EntryRow, Lease, Receipt, SharedStore, StoreError, StoredEvent};
 use vocabulary::{
-    Event, Fact, FileVersion, FilesFact, ItemFact, ItemId, Person, Refusal, Seq, Timestamp,
-    ToolEvent, ToolFact, Why,
+    Event, Fact, FileVersion, FilesFact, IndexedTurn, ItemFact, ItemId, Person, Refusal, Seq,
+    Timestamp, ToolEvent, ToolFact, Why,
 };
 
 use super::outbox::Outbox;
@@ -56,6 +56,7 @@ struct Unwritten {
     list_row: bool,
     events: Vec<StoredEvent>,
     entries: Vec<EntryRow>,
+    turns: Vec<IndexedTurn>,
     receipts: Vec<Receipt>,
     drafts_done: Vec<ItemId>,
     renew: bool,
@@ -155,7 +156,9 @@ impl Recorder {
         let payload = codec::encode(event)?;
         let text_bytes = payload.len();
         self.pending.list_row |= changes_list_row(&event.fact);
-        self.pending.entries.extend(state.apply(event));
+        let rows = state.apply(event);
+        self.pending.entries.extend(rows.entry);
+        self.pending.turns.extend(rows.turn);
         if let Fact::Item {
             item,
             what: ItemFact::Finished { .. },
@@ -263,6 +266,7 @@ impl Recorder {
                 thread: pending.list_row.then(|| state.thread.clone()),
                 events: pending.events,
                 entries: pending.entries,
+                turns: pending.turns,
                 state: state_row,
                 unfinished: state.turn.is_some(),
                 high_water: self.high_water_next,

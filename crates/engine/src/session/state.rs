@@ -1,14 +1,17 @@
 //! What a session knows of its thread: the fold of the log, small enough to be written with every append.
 
+mod fold;
+
+pub use fold::{Folded, fold};
+
 use serde::{Deserialize, Serialize};
-use store::{EntryRow, LoadedThread, StoredEvent};
+use store::{EntryRow, LoadedThread};
 use vocabulary::{
-    AskFact, CallRef, Event, Fact, Grant, ItemFact, ItemId, OpenAsk, PlanStep, Refusal, Seq,
-    Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent, ToolFact, TurnFact,
-    TurnId, TurnOutcome, Usage, UserInput, Why,
+    AskFact, CallRef, EndedTurn, Event, Fact, Grant, IndexedTurn, ItemFact, ItemId, OpenAsk,
+    PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent,
+    ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
 };
 
-use crate::codec;
 use crate::limits::PREVIEW_CHARS_MAX;
 
 /// The state row. Its size does not grow with the conversation.
@@ -32,6 +35,9 @@ pub struct ThreadState {
     /// Where the log was when that happened: what stands before is told to nobody.
     #[serde(default)]
     pub reset_at: Seq,
+    /// How many turns the index has. Nothing: an older version wrote this and had no index.
+    #[serde(default)]
+    pub turn_count: Option<u64>,
     /// What was spent so far, on everything.
     #[serde(default)]
     pub usage: Usage,
@@ -48,6 +54,9 @@ pub struct ThreadState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnState {
     pub turn: TurnId,
+    /// Its number among the thread's turns.
+    #[serde(default)]
+    pub number: u64,
     pub started_at: Timestamp,
     pub started_seq: Seq,
     /// Where it starts in the transcript.
@@ -64,6 +73,27 @@ pub struct TurnState {
     #[serde(default)]
     pub parts: u32,
     pub usage: Option<Usage>,
+}
+
+impl TurnState {
+    /// Its row in the index, as long as it runs.
+    fn indexed(&self) -> IndexedTurn {
+        IndexedTurn {
+            number: self.number,
+            turn: self.turn.clone(),
+            first_seq: self.started_seq,
+            first_ordinal: self.ordinal,
+            started_at: self.started_at,
+            ended: None,
+        }
+    }
+}
+
+/// The rows that an event makes beside the state.
+#[derive(Default)]
+pub struct Projected {
+    pub entry: Option<EntryRow>,
+    pub turn: Option<IndexedTurn>,
 }
 
 /// A planned call: where the log has it, and how far it came.
@@ -96,6 +126,7 @@ impl ThreadState {
             next_ordinal: 0,
             history_from: 0,
             reset_at: Seq::ZERO,
+            turn_count: Some(0),
             usage: Usage::default(),
             context_tokens: 0,
             compacted: None,
@@ -111,10 +142,18 @@ impl ThreadState {
         })
     }
 
-    /// Takes one event in; gives its transcript entry where it makes one.
+    /// Takes one event in; gives the rows that it makes.
     /// Ephemeral events change nothing: the fold of the log alone gives the state.
-    pub fn apply(&mut self, event: &Event) -> Option<EntryRow> {
+    pub fn apply(&mut self, event: &Event) -> Projected {
         let at = event.at;
+        // Once it has ended, the state knows it no more.
+        let ending = match &event.fact {
+            Fact::Turn(TurnFact::Finished { outcome, .. }) => {
+                self.turn.as_ref().map(|turn| (turn.indexed(), outcome))
+            }
+            // tidy: wildcard, because only this ends a turn.
+            _ => None,
+        };
         match &event.fact {
             Fact::Thread(what) => self.apply_thread(event.seq, at, what),
             Fact::Turn(what) => self.apply_turn(event.seq, at, what),
@@ -123,7 +162,23 @@ impl ThreadState {
             Fact::Ask { tag, what } => self.apply_ask(event.seq, at, tag, what),
             Fact::Item { .. } | Fact::Files(_) | Fact::Note(_) => {}
         }
-        self.enter(event)
+        let entry = self.enter(event);
+        let turn = match (&event.fact, entry, ending) {
+            (Fact::Turn(TurnFact::Started { .. }), ..) => {
+                self.turn.as_ref().map(TurnState::indexed)
+            }
+            (_, Some(entry), Some((turn, outcome))) => Some(IndexedTurn {
+                ended: Some(EndedTurn {
+                    last_seq: event.seq,
+                    last_ordinal: entry.ordinal,
+                    at,
+                    outcome: outcome.clone(),
+                }),
+                ..turn
+            }),
+            (..) => None,
+        };
+        Projected { entry, turn }
     }
 
     fn apply_thread(&mut self, seq: Seq, at: Timestamp, what: &ThreadFact) {
@@ -298,8 +353,11 @@ impl ThreadState {
                 .take(PREVIEW_CHARS_MAX)
                 .collect();
         }
+        let number = self.turn_count.unwrap_or_default() + 1;
+        self.turn_count = Some(number);
         self.turn = Some(TurnState {
             turn: turn.clone(),
+            number,
             started_at: at,
             started_seq: seq,
             ordinal: self.next_ordinal,
@@ -381,23 +439,6 @@ impl ThreadState {
         self.thread.preview.clear();
         self.thread.updated_at = at;
     }
-}
-
-/// The state that a whole log folds to, and the entries it makes: what the rows must say.
-pub fn fold(log: &[StoredEvent]) -> Result<(ThreadState, Vec<EntryRow>), Refusal> {
-    let mut events = log.iter().map(codec::decode);
-    let first = events.next().transpose()?;
-    let Some(Fact::Thread(ThreadFact::Created { thread })) = first.map(|event| event.fact) else {
-        return Err(Refusal::new(
-            Why::Storage,
-            "a log begins with the thread's creation",
-        ));
-    };
-    let (mut state, mut entries) = (ThreadState::new(*thread), Vec::new());
-    for event in events {
-        entries.extend(state.apply(&event?));
-    }
-    Ok((state, entries))
 }
 
 /// Whether a fact changes the thread's row in the list. Counts alone do not: the row follows at

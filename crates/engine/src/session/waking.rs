@@ -19,7 +19,7 @@ use super::resting::Resting;
 use super::state::{CallState, ThreadState};
 use super::turns::TurnSupplies;
 use super::writing::Writing;
-use super::{Handle, Session, storage};
+use super::{Handle, Session, storage, turn_index};
 use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
 use crate::turn::{Due, Start};
 use crate::{Shared, codec};
@@ -53,7 +53,8 @@ pub async fn woken(
     lease: Lease,
     loaded: LoadedThread,
 ) -> Result<Handle, Refusal> {
-    let state = ThreadState::read(&loaded)?;
+    let mut state = ThreadState::read(&loaded)?;
+    turn_index::complete(&shared.store, lease, &loaded, &mut state).await?;
     let standing = Standing {
         lease: Some(lease),
         last_seq: loaded.last_seq,

@@ -18,7 +18,7 @@ use tools::{ToolSource, Toolbox};
 use vocabulary::{
     Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, EventPage, Fact, ItemFact,
     ModelRef, Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact,
-    TurnFact, TurnOutcome,
+    TurnFact, TurnOutcome, TurnSelection,
 };
 
 use crate::puppet::{self, BIG, PUPPET, Puppet};
@@ -273,7 +273,12 @@ impl House {
             .entries(thread, 0, 0..u64::MAX, u32::MAX)
             .await
             .expect("entries");
-        let (state, entries) = fold(&log).expect("a log that folds");
+        let turns = self
+            .store
+            .turns(thread, 0, &TurnSelection::Oldest, u32::MAX);
+        let folded = fold(&log).expect("a log that folds");
+        assert_eq!(folded.turns, turns.await.expect("turns"));
+        let (state, entries) = (folded.state, folded.entries);
         let row: ThreadState = serde_json::from_slice(&loaded.state).expect("a state row");
         let mut row = row;
         if let Some(turn) = &mut row.turn {

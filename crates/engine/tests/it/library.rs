@@ -201,6 +201,28 @@ async fn an_unknown_workspace_is_refused() {
     assert_eq!(refusal.message, "workspace `nowhere` does not exist");
 }
 
+/// Nor does a thread start in the server's own directory because of it.
+#[tokio::test]
+async fn no_thread_starts_in_an_unknown_workspace() {
+    let house = House::new("");
+    for directory in [None, Some(house.directory().to_path_buf())] {
+        let new = NewThread {
+            workspace: Some(WorkspaceId::new("nowhere")),
+            directory,
+            ..NewThread::default()
+        };
+        let refused = house.call(Call::CreateThread(Box::new(new))).await;
+        let refusal = refused.expect_err("a refusal");
+        assert_eq!(refusal.message, "workspace `nowhere` does not exist");
+    }
+    let of_default = NewThread {
+        workspace: Some(WorkspaceId::new(DEFAULT)),
+        ..NewThread::default()
+    };
+    let thread = house.kept_thread(of_default).await;
+    assert_eq!(thread.card.directory, house.directory());
+}
+
 #[tokio::test]
 async fn a_managed_workspace_has_a_directory_of_its_own() {
     let house = House::new("");

@@ -23,4 +23,5 @@ mod summaries;
 mod tenants;
 mod titling;
 mod toys;
+mod turn_index;
 mod turns;

@@ -1,11 +1,12 @@
 //! Threads that an older version left are served, and go on.
 
 use bytes::Bytes;
-use engine::ListenFrom;
+use engine::{ListenFrom, fold};
 use serde_json::Value;
 use store::{Batch, EntryRow, Store, StoredEvent};
 use vocabulary::{
-    Call, Fact, MessagePage, NoteFact, Reply, Seq, Subject, Thread, ThreadId, Timestamp, ToolEvent,
+    Call, Fact, IndexedTurn, MessagePage, NoteFact, Reply, Seq, Subject, Thread, ThreadId,
+    Timestamp, ToolEvent, TurnSelection,
 };
 
 use crate::house::House;
@@ -65,12 +66,47 @@ async fn put(house: &House, text: &str) -> ThreadId {
     id
 }
 
+/// Where the log was reset last.
+fn reset_at(text: &str) -> Seq {
+    let lines = text.lines().skip(1);
+    let lines = lines.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let resets = lines.filter(|line| line["payload"] == "thread_reset");
+    Seq(resets.map(|line| number(&line["seq"])).last().unwrap_or(0))
+}
+
 #[tokio::test]
 async fn a_thread_of_the_first_version_is_read_replayed_and_goes_on() {
     for text in LOGS {
         let house =
             House::new("turn\n say well\nturn\n say well\nturn\n say well\nturn\n say well");
         let thread = put(&house, text).await;
+        // It had no index of turns; one is made when it is first asked for.
+        let log = house.store.events(thread, Seq::ZERO, u32::MAX).await;
+        let turns = fold(&log.expect("the log")).expect("it folds").turns;
+        let hidden = turns.iter().filter(|turn| turn.first_seq <= reset_at(text));
+        let shown = turns[hidden.count()..].to_vec();
+        let read = Call::ReadTurns {
+            thread,
+            selection: TurnSelection::Oldest,
+            limit: 100,
+            entries: false,
+        };
+        let Ok(Reply::Turns(page)) = house.call(read).await else {
+            panic!("no turns")
+        };
+        assert_eq!(page.turns.len(), shown.len());
+        let indexed = house.store.turns(thread, 0, &TurnSelection::Oldest, 100);
+        let indexed = indexed.await.expect("turns");
+        // What still ran has been closed by waking it.
+        for (indexed, turn) in indexed.iter().zip(&turns) {
+            let ended = turn.ended.clone().or(indexed.ended.clone());
+            let expected = IndexedTurn {
+                ended,
+                ..turn.clone()
+            };
+            assert_eq!(*indexed, expected);
+        }
+        assert_eq!(indexed.len(), turns.len());
         let messages = Call::ReadMessages {
             thread,
             offset: 0,

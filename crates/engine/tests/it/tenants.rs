@@ -7,7 +7,7 @@ use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
     DEFAULT_WORKSPACE, GrantScope, LibraryCall, LibraryReply, NewThread, Reply, Seq, SignInCall,
-    TenantId, ThreadId, ThreadQuery, Why, WorkspaceDirectory, WorkspaceId,
+    TenantId, ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -30,7 +30,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 41;
+const CALLS: usize = 42;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -51,6 +51,7 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::ReadMessages { .. } => (14, Shows::NoThread),
         Call::ReadEvents { .. } => (15, Shows::NoThread),
         Call::ReadEventsBefore { .. } => (16, Shows::NoThread),
+        Call::ReadTurns { .. } => (41, Shows::NoThread),
         Call::GetCatalog => (17, Shows::TheServer),
         Call::GetProviderStatus { .. } => (18, Shows::TheServer),
         Call::SignIn(_) => (19, Shows::TheServer),
@@ -155,6 +156,12 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             thread,
             upto,
             limit: 9,
+        },
+        Call::ReadTurns {
+            thread,
+            selection: TurnSelection::Newest,
+            limit: 9,
+            entries: true,
         },
         Call::GetMcpServers { thread },
         Call::ListTools { thread },

@@ -5,7 +5,7 @@ use vocabulary::{Seq, TenantId, Thread, ThreadId};
 
 use super::changes::{has_readers, note};
 use super::leases::{Owner, check_fence};
-use super::{queries, signed};
+use super::{queries, signed, turns};
 use crate::check::LogHead;
 use crate::{Batch, Draft, Lease, ListChange, ListEntry, Receipt, Result, StoreError};
 
@@ -49,6 +49,7 @@ pub(super) fn append(
     };
     insert_events(db, number, batch)?;
     insert_entries(db, number, batch)?;
+    turns::write(db, number, batch)?;
     for receipt in &batch.receipts {
         insert_receipt(db, number, receipt)?;
     }

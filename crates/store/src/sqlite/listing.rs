@@ -14,7 +14,7 @@ const UNARCHIVED: &str = "
     WHERE tenant = ?1 AND archived = 0
         AND updated_at <= ?2 AND (updated_at < ?2 OR id > ?3)
         AND (?4 IS NULL OR workspace = ?4)
-    ORDER BY updated_at DESC, id LIMIT ?5";
+    ORDER BY updated_at DESC, id";
 
 /// Two walks, merged; neither is sorted.
 const ALL: &str = "
@@ -27,10 +27,7 @@ const ALL: &str = "
     WHERE tenant = ?1 AND archived = 1
         AND updated_at <= ?2 AND (updated_at < ?2 OR id > ?3)
         AND (?4 IS NULL OR workspace = ?4)
-    ORDER BY updated_at DESC, id LIMIT ?5";
-
-/// SQLite's word for no limit.
-const NO_LIMIT: i64 = -1;
+    ORDER BY updated_at DESC, id";
 
 pub(super) fn threads(
     db: &Connection,
@@ -43,15 +40,20 @@ pub(super) fn threads(
         None => (i64::MAX, String::new()),
     };
     let workspace = query.workspace.as_ref().map(|id| id.as_str());
-    // One more than wanted tells whether there is a next page.
-    let limit = query.limit.map_or(NO_LIMIT, |limit| i64::from(limit) + 1);
     let mut list = db.prepare_cached(if query.archived { ALL } else { UNARCHIVED })?;
-    let found = list.query_map(
-        params![tenant.as_str(), updated_at, id, workspace, limit],
-        |row| summary(row, 2),
-    )?;
-    let mut threads: Vec<Thread> = found.collect::<rusqlite::Result<_>>()?;
+    let mut rows = list.query(params![tenant.as_str(), updated_at, id, workspace])?;
     let wanted = query.limit.map_or(usize::MAX, |limit| limit as usize);
+    let mut threads: Vec<Thread> = Vec::new();
+    // One more than wanted tells whether there is a next page. What a row has no column for is
+    // looked for in it, so that a page is full whatever is left out.
+    while threads.len() <= wanted
+        && let Some(row) = rows.next()?
+    {
+        let thread = summary(row, 2)?;
+        if query.matches(&thread) {
+            threads.push(thread);
+        }
+    }
     let more = threads.len() > wanted;
     threads.truncate(wanted);
     let last = threads.last().filter(|_| more);

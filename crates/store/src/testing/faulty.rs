@@ -5,7 +5,9 @@ use std::ops::Range;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
+use vocabulary::{
+    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TurnSelection,
+};
 
 use crate::{
     Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record,
@@ -152,6 +154,16 @@ impl<S: Store> Store for Faulty<S> {
         limit: u32,
     ) -> Result<Vec<(EntryRow, StoredEvent)>> {
         self.inner.entries(thread, from, messages, limit).await
+    }
+
+    async fn turns(
+        &self,
+        thread: ThreadId,
+        from: u64,
+        selection: &TurnSelection,
+        limit: u32,
+    ) -> Result<Vec<IndexedTurn>> {
+        self.inner.turns(thread, from, selection, limit).await
     }
 
     async fn receipt(

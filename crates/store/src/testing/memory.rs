@@ -9,7 +9,9 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
+use vocabulary::{
+    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TurnSelection,
+};
 
 use crate::{
     Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, ListChange, ListEntry, LoadedThread,
@@ -173,6 +175,18 @@ impl Store for MemoryStore {
             .take(limit as usize)
             .map(|row| (row, kept.events[&row.seq].clone()))
             .collect())
+    }
+
+    async fn turns(
+        &self,
+        thread: ThreadId,
+        from: u64,
+        selection: &TurnSelection,
+        limit: u32,
+    ) -> Result<Vec<IndexedTurn>> {
+        let world = self.world.lock();
+        let kept = world.threads.get(&thread);
+        Ok(kept.map_or_else(Vec::new, |kept| kept.turns(from, selection, limit)))
     }
 
     async fn receipt(

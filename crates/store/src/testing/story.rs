@@ -9,10 +9,11 @@ mod lists;
 mod log;
 mod props;
 mod records;
+mod turns;
 
 use crate::SharedStore;
 
-pub use props::{a_batch, a_thread, an_entry, an_event};
+pub use props::{a_batch, a_thread, a_turn, an_entry, an_event, ended};
 
 /// Panics where the store does not behave.
 pub async fn tell(open: impl Fn() -> SharedStore) {
@@ -24,8 +25,12 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
     log::drafts_grow_until_their_item_is_done(&open()).await;
     log::a_deleted_thread_leaves_nothing(&open()).await;
 
+    turns::a_turn_is_indexed_from_its_start_to_its_end(&open).await;
+    turns::turns_are_paged_both_ways_from_the_last_reset(&open()).await;
+
     lists::threads_are_listed_newest_first(&open()).await;
     lists::pages_stay_in_place_while_threads_come(&open()).await;
+    lists::what_is_left_out_takes_no_room_in_a_page(&open()).await;
     lists::a_client_id_names_one_thread_of_its_tenant(&open()).await;
     lists::settings_and_counters_outlive_the_process(&open).await;
 

@@ -1,11 +1,11 @@
 //! Whatever is appended, rightly or wrongly, both stores end up the same.
 
 use proptest::prelude::*;
-use vocabulary::{ItemId, Seq, ThreadId};
+use vocabulary::{IndexedTurn, ItemId, Seq, ThreadId, TurnOutcome, TurnSelection};
 
 use crate::sqlite::SqliteStore;
 use crate::testing::memory::MemoryStore;
-use crate::testing::story::{a_batch, a_thread, an_entry};
+use crate::testing::story::{a_batch, a_thread, a_turn, an_entry, ended};
 use crate::{Batch, Draft, Lease, Result, Store, StoreError};
 
 const THREADS: u64 = 3;
@@ -130,6 +130,7 @@ impl Writer {
         let batch = Batch {
             thread: append.with_thread.then(|| a_thread(append.thread + 1)),
             entries: entries.collect(),
+            turns: self.turns(thread, append, seq),
             unfinished: append.unfinished,
             high_water: Seq(append.high_water),
             drafts_done: vec![ItemId::new("0")],
@@ -139,6 +140,17 @@ impl Writer {
         self.last[thread] = seq;
         self.ordinals[thread] += seqs.len() as u64;
         Ok(())
+    }
+
+    /// Now and then a row, of a turn that runs or one that ended; some replace another.
+    fn turns(&self, thread: usize, append: &Append, seq: u64) -> Vec<IndexedTurn> {
+        let number = 1 + self.ordinals[thread] / 3;
+        let turn = a_turn(number, self.ordinals[thread], seq);
+        match append.high_water % 3 {
+            0 => Vec::new(),
+            1 => vec![turn],
+            _ => vec![turn.clone(), ended(turn, seq, seq, TurnOutcome::Completed)],
+        }
     }
 }
 
@@ -161,6 +173,14 @@ async fn assert_same(one: &dyn Store, other: &dyn Store) {
         for messages in [0..u64::MAX, 1..3, 2..2, 5..100] {
             let left = one.entries(thread, 1, messages.clone(), 7).await;
             assert_eq!(left, other.entries(thread, 1, messages, 7).await);
+        }
+        for selection in [
+            TurnSelection::Newest,
+            TurnSelection::Before(3),
+            TurnSelection::After(1),
+        ] {
+            let left = one.turns(thread, 1, &selection, 7).await;
+            assert_eq!(left, other.turns(thread, 1, &selection, 7).await);
         }
     }
 }

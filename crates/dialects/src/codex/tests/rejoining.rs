@@ -251,3 +251,28 @@ fn a_deletion_is_told_once_and_closes_nothing() {
     );
     assert_eq!(stub.closed, None);
 }
+
+#[test]
+fn who_hears_a_thread_that_is_reset_is_told_that_it_starts_again() {
+    for endpoint in [Endpoint::Codex, Endpoint::Zane] {
+        let mut stub = Stub::started(endpoint);
+        stub.take();
+        let reset = super::stub::event(Fact::Thread(vocabulary::ThreadFact::Reset));
+        stub.hear(Heard::Live(&reset));
+        let thread = view().thread.card.id;
+        let recent = u32::MAX;
+        assert_eq!(*stub.call(), Call::ReadThread { thread, recent });
+        stub.reply(Ok(Reply::View(Box::new(view()))));
+        let sent = stub.take();
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        assert_eq!(sent[0]["method"], "thread/started");
+        assert_eq!(sent[0]["params"]["threadId"], THREAD);
+        assert_eq!(sent[0]["params"]["thread"]["turns"], json!([]));
+
+        // What has begun meanwhile is in it: nothing of it is told again.
+        stub.hear(Heard::Live(&reset));
+        stub.reply(Ok(Reply::View(Box::new(writing()))));
+        let turns = stub.take().remove(0)["params"]["thread"]["turns"].take();
+        assert_eq!(turns[0]["id"], "t1");
+    }
+}

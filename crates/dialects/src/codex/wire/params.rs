@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::thread::ItemsView;
+
 /// initialize
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -85,13 +87,26 @@ pub enum OneOrMany {
     Many(Vec<String>),
 }
 
-impl OneOrMany {
-    pub fn contains(&self, text: &str) -> bool {
-        match self {
-            OneOrMany::One(one) => one == text,
-            OneOrMany::Many(many) => many.iter().any(|each| each == text),
-        }
-    }
+/// thread/turns/list
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadTurnsListParams {
+    pub thread_id: String,
+    #[serde(default)]
+    pub cursor: Option<String>,
+    #[serde(default)]
+    pub limit: Option<u32>,
+    #[serde(default)]
+    pub sort_direction: Option<SortDirection>,
+    #[serde(default)]
+    pub items_view: Option<ItemsView>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SortDirection {
+    Asc,
+    Desc,
 }
 
 /// thread/archive, thread/unsubscribe

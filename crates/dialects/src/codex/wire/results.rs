@@ -30,6 +30,16 @@ pub struct Page<T> {
     pub next_cursor: Option<String>,
 }
 
+/// thread/turns/list
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadTurnsListResponse<'a> {
+    pub data: Vec<Turn<'a>>,
+    pub next_cursor: Option<String>,
+    /// For the other direction: that page begins with the first turn of this one.
+    pub backwards_cursor: Option<String>,
+}
+
 /// dragoman/grants/list
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::item::ThreadItem;
 
@@ -78,10 +78,12 @@ pub struct Turn<'a> {
 }
 
 /// Whether `items` is all there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ItemsView {
     NotLoaded,
+    /// What the user said first, and what the agent said last.
+    Summary,
     Full,
 }
 

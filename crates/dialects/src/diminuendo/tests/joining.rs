@@ -1,7 +1,10 @@
 //! Joining and leaving a session.
 
 use serde_json::json;
-use vocabulary::{Growing, LiveItem, OpenAsk, Reply, RunningTurn, Seq, TurnId, UserInput, Why};
+use vocabulary::{
+    Call, Fact, Growing, LiveItem, OpenAsk, Reply, RunningTurn, Seq, ThreadFact, TurnId, UserInput,
+    Why,
+};
 
 use super::facts;
 use super::stub::{Asked, Stub};
@@ -83,6 +86,36 @@ fn a_joiner_sees_the_state_the_stream_the_end_and_what_waits_in_this_order() {
     assert_eq!(sent[1]["text"], "One.Tw");
     assert_eq!(sent[2]["lastSeq"], 9);
     assert_eq!(sent[4]["seq"], 5);
+}
+
+#[test]
+fn who_is_there_when_a_session_is_reset_gets_its_state_again() {
+    let reset = event(Fact::Thread(ThreadFact::Reset));
+    let read = Call::ReadThread {
+        thread: thread_id(SESSION),
+        recent: 50,
+    };
+    let mut stub = Stub::joined(view());
+    stub.hear(Heard::Live(&reset));
+    assert_eq!(*stub.call(), read);
+    let mut now = view();
+    now.recent.clear();
+    now.listeners = 2;
+    stub.reply(Ok(Reply::View(Box::new(now.clone()))));
+    let sent = stub.take();
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    assert_eq!(sent[0]["type"], "state_snapshot");
+    assert_eq!(sent[0]["recentHistory"], json!([]));
+    assert_eq!(sent[0]["subscriberCount"], 2, "this one is counted once");
+
+    // Nor is it told to who has left meanwhile, nor that it could not be read.
+    stub.hear(Heard::Live(&reset));
+    stub.reply(Err(vocabulary::Refusal::new(Why::Internal, "no")));
+    stub.hear(Heard::Live(&reset));
+    stub.say(json!({"type": "leave_session", "sessionId": SESSION}));
+    stub.take();
+    stub.reply(Ok(Reply::View(Box::new(now))));
+    assert_eq!(stub.take(), Vec::<serde_json::Value>::new());
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, EventPage, Fact, Image, Item, ItemFact, ItemId, Native, OutputStream, ReasoningKind,
-    Reply, StepFact, SubAgent, Subject, ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact,
-    TurnId, UserInput,
+    Call, Event, EventPage, Fact, Image, Item, ItemFact, ItemId, Native, OutputStream,
+    ReasoningKind, Reply, Seq, StepFact, SubAgent, Subject, ToolCall, ToolEvent, ToolFact,
+    ToolOutcome, TurnFact, TurnId, UserInput,
 };
 
 use super::samples::{self, THREAD, WORKSPACE, bash, tag, thread};
 use super::stub::Stub;
+use crate::pioneer::history::HistoryQuery;
+use crate::pioneer::wire::history::ThreadHistoryEvent;
 
 const PICTURE: &str = "data:image/png;base64,iVBORw0KGgo=";
 
@@ -152,6 +154,110 @@ fn what_is_said_to_a_running_turn_is_an_item_of_it() {
     let kinds: Vec<_> = kept.iter().map(|event| &event["payload"]["type"]).collect();
     assert_eq!(kinds, ["itemStarted", "itemCompleted"]);
     assert_eq!(kept[1]["payload"]["item"], item);
+}
+
+/// An answer that began at `began` and ended at `seq`.
+fn written(seq: u64, began: u64) -> Event {
+    let what = ItemFact::Finished {
+        began: Some(Seq(began)),
+        body: Item::AgentMessage {
+            text: "Hm.".to_owned(),
+            partial: false,
+            native: None,
+        },
+    };
+    let fact = Fact::Item {
+        tag: tag(),
+        item: ItemId::new(format!("m{seq}")),
+        content: 0,
+        what,
+    };
+    samples::event(seq, fact)
+}
+
+/// Each history event in short, with its number.
+fn in_short(page: &[ThreadHistoryEvent<'_>]) -> Vec<String> {
+    let json = serde_json::to_value(page).expect("JSON");
+    let events = json.as_array().expect("events").iter();
+    let short = |event: &Value| {
+        let payload = &event["payload"];
+        let id = payload["item"]["id"].as_str();
+        let id = id.or(payload["itemId"].as_str()).unwrap_or_default();
+        let kind = payload["type"].as_str().unwrap_or_default();
+        format!("{} {id} {kind}", event["sequence"])
+    };
+    events.map(short).collect()
+}
+
+#[test]
+fn what_is_said_while_an_answer_grows_stands_behind_its_beginning() {
+    let log = [written(8, 4), samples::event(6, steered()), written(12, 10)];
+    let mut log = log.to_vec();
+    log.sort_by_key(|event| event.seq);
+    let card = thread().card;
+    let all = HistoryQuery {
+        after: None,
+        limit: None,
+    };
+    let whole = [
+        "16 m8 itemStarted",
+        "24 u2 itemStarted",
+        "25 u2 itemCompleted",
+        "33 m8 itemDelta",
+        "34 m8 itemCompleted",
+        "40 m12 itemStarted",
+        "49 m12 itemDelta",
+        "50 m12 itemCompleted",
+    ];
+    assert_eq!(in_short(&all.page(&card, "", &log, false).0), whole);
+
+    // Whoever reads on is told everything once, wherever a page ends.
+    for limit in 2..whole.len() {
+        let (mut seen, mut after) = (Vec::new(), Some(0));
+        while after.is_some() {
+            let query = HistoryQuery {
+                after,
+                limit: Some(limit),
+            };
+            let (page, next) = query.page(&card, "", &log, false);
+            assert!(page.len() <= limit);
+            seen.extend(in_short(&page));
+            after = next;
+        }
+        let what = seen.iter().filter_map(|each| each.split_once(' '));
+        let mut items: Vec<_> = what.map(|(_, what)| what).collect();
+        let told = items.len();
+        items.sort_unstable();
+        items.dedup();
+        assert_eq!(
+            (told, items.len()),
+            (whole.len(), whole.len()),
+            "{limit}: {seen:?}"
+        );
+    }
+
+    // Who had read up to what was said, before the answer was there, is told of its beginning, too.
+    let later = HistoryQuery {
+        after: Some(25),
+        limit: Some(2),
+    };
+    let (page, next) = later.page(&card, "", &log, false);
+    assert_eq!(in_short(&page), ["32 m8 itemStarted", "33 m8 itemDelta"]);
+    assert_eq!(next, Some(33));
+
+    // From the end, what began before the log that was read is left out.
+    let newest = HistoryQuery {
+        after: None,
+        limit: Some(20),
+    };
+    let (page, next) = newest.page(&card, "", &log[1..], true);
+    assert_eq!(
+        (in_short(&page), next),
+        (
+            whole[3..].iter().map(|each| (*each).to_owned()).collect(),
+            None
+        )
+    );
 }
 
 #[test]

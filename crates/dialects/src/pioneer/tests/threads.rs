@@ -1,7 +1,10 @@
 //! Threads: started, reopened, left, read.
 
 use serde_json::json;
-use vocabulary::{AgentMode, Call, EventPage, Fact, LibraryReply, Reply, Why};
+use vocabulary::{
+    AgentMode, Call, EndedTurn, Entry, EventPage, Fact, IndexedTurn, LibraryReply, Reply, Seq,
+    TurnId, TurnOutcome, TurnPage, TurnSelection, Why,
+};
 
 use super::samples::{self, THREAD, WORKSPACE, thread, turn_finished, turn_started, view};
 use super::stub::Stub;
@@ -85,14 +88,88 @@ fn page(facts: Vec<Fact>) -> Reply {
     })
 }
 
+/// A page of the index: turn `number` is called `t<number>`.
+fn turns(numbers: std::ops::Range<u64>, more: bool) -> Reply {
+    let turn = |number: u64| IndexedTurn {
+        number,
+        turn: TurnId::new(format!("t{number}")),
+        first_seq: Seq(number * 10),
+        first_ordinal: number * 4,
+        started_at: samples::NOW,
+        ended: (number % 2 == 1).then_some(EndedTurn {
+            last_seq: Seq(number * 10 + 9),
+            last_ordinal: number * 4 + 3,
+            at: samples::NOW,
+            outcome: TurnOutcome::Completed,
+        }),
+    };
+    let entries = [turn_started(), turn_finished()];
+    let entries = (10..).zip(entries).map(|(seq, fact)| Entry {
+        ordinal: seq - 6,
+        message: 0,
+        event: samples::event(seq, fact),
+    });
+    Reply::Turns(Box::new(TurnPage {
+        view: samples::view(),
+        turns: numbers.map(turn).collect(),
+        entries: entries.collect(),
+        more,
+    }))
+}
+
+fn asked(stub: &Stub) -> (TurnSelection, bool) {
+    let Call::ReadTurns {
+        selection, entries, ..
+    } = stub.call()
+    else {
+        panic!("{:?}", stub.calls)
+    };
+    (selection.clone(), *entries)
+}
+
 #[test]
 fn a_thread_is_shown_with_its_turns() {
     let mut stub = Stub::opened(false);
     stub.say("thread/get", json!({ "thread_id": THREAD }));
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-    stub.reply(Ok(page(vec![turn_started(), turn_finished()])));
-    let turns = json!([{ "id": "t1", "status": "Completed" }]);
+    assert_eq!(asked(&stub), (TurnSelection::After(0), false));
+    stub.reply(Ok(turns(3..5, true)));
+    assert!(stub.sent.is_empty(), "there are more");
+    assert_eq!(asked(&stub), (TurnSelection::After(4), false));
+    stub.reply(Ok(turns(5..6, false)));
+    let turns = json!([
+        { "id": "t3", "status": "Completed" },
+        { "id": "t4", "status": "InProgress" },
+        { "id": "t5", "status": "Completed" },
+    ]);
     assert_eq!(stub.take()[0]["result"]["thread"]["turns"], turns);
+}
+
+#[test]
+fn one_turn_is_found_without_its_thread() {
+    let params = json!({ "thread_id": THREAD, "turn_id": "t1" });
+    for (method, entries) in [("turn/get", false), ("turn/items", true)] {
+        let mut stub = Stub::opened(false);
+        stub.say(method, params.clone());
+        stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+        let one = TurnSelection::One(TurnId::new("t1"));
+        assert_eq!(asked(&stub), (one, entries));
+        stub.reply(Ok(turns(1..2, false)));
+        let result = stub.take().remove(0)["result"].take();
+        match entries {
+            false => assert_eq!(result["turn"], json!({ "id": "t1", "status": "Completed" })),
+            true => {
+                let of = |field: &str| result["events"][1]["payload"][field].clone();
+                assert_eq!(of("type"), "itemCompleted");
+                assert_eq!(result["last_sequence"], 42);
+            }
+        }
+        stub.say(method, params.clone());
+        stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+        stub.reply(Ok(turns(1..1, false)));
+        let error = &stub.take()[0]["error"];
+        assert_eq!(error["message"], "turn `t1` was not found");
+    }
 }
 
 #[test]

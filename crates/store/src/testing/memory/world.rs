@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Weak;
 
 use bytes::Bytes;
-use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp};
+use vocabulary::{
+    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp, TurnSelection,
+};
 
 use super::library::Library;
 use crate::check::LogHead;
@@ -39,6 +41,7 @@ pub(super) struct Kept {
     pub(super) head: LogHead,
     pub(super) events: BTreeMap<Seq, StoredEvent>,
     pub(super) entries: BTreeMap<u64, EntryRow>,
+    turns: BTreeMap<u64, IndexedTurn>,
     pub(super) receipts: HashMap<(&'static str, String), Receipt>,
     pub(super) drafts: Vec<Draft>,
 }
@@ -52,6 +55,7 @@ impl Kept {
             head: LogHead::default(),
             events: BTreeMap::new(),
             entries: BTreeMap::new(),
+            turns: BTreeMap::new(),
             receipts: HashMap::new(),
             drafts: Vec::new(),
         }
@@ -69,12 +73,41 @@ impl Kept {
             .extend(batch.events.into_iter().map(|event| (event.seq, event)));
         self.entries
             .extend(batch.entries.into_iter().map(|row| (row.ordinal, row)));
+        self.turns
+            .extend(batch.turns.into_iter().map(|row| (row.number, row)));
         for receipt in batch.receipts {
             let key = (receipt.kind, receipt.client_id.clone());
             self.receipts.insert(key, receipt);
         }
         self.drafts
             .retain(|draft| !batch.drafts_done.contains(&draft.item));
+    }
+
+    pub(super) fn turns(
+        &self,
+        from: u64,
+        selection: &TurnSelection,
+        limit: u32,
+    ) -> Vec<IndexedTurn> {
+        let all = || self.turns.values().filter(|row| row.first_ordinal >= from);
+        let limit = limit as usize;
+        let found: Vec<&IndexedTurn> = match selection {
+            TurnSelection::Newest => all().rev().take(limit).collect(),
+            TurnSelection::Oldest => all().take(limit).collect(),
+            TurnSelection::Before(number) => {
+                let before = all().rev().filter(|row| row.number < *number);
+                before.take(limit).collect()
+            }
+            TurnSelection::After(number) => {
+                let after = all().filter(|row| row.number > *number);
+                after.take(limit).collect()
+            }
+            TurnSelection::One(turn) => {
+                let named = all().rev().filter(|row| row.turn == *turn);
+                named.take(limit.min(1)).collect()
+            }
+        };
+        found.into_iter().cloned().collect()
     }
 }
 
@@ -164,11 +197,7 @@ impl World {
             .values()
             .map(|kept| &kept.thread)
             .filter(|thread| thread.card.tenant == *tenant)
-            .filter(|thread| query.archived || !thread.archived)
-            .filter(|thread| match &query.workspace {
-                Some(workspace) => thread.card.workspace == *workspace,
-                None => true,
-            })
+            .filter(|thread| query.matches(thread))
             .filter(|thread| match after {
                 Some(after) => sort_key(Cursor::of(thread)) > sort_key(after),
                 None => true,

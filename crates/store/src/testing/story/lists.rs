@@ -88,6 +88,49 @@ pub(super) async fn pages_stay_in_place_while_threads_come(store: &SharedStore) 
     assert_eq!(refused, Err(StoreError::BadCursor));
 }
 
+pub(super) async fn what_is_left_out_takes_no_room_in_a_page(store: &SharedStore) {
+    let tenant = TenantId::new("searcher");
+    for number in 231..=242 {
+        let mut thread = of_tenant("searcher", number);
+        if number % 3 == 0 {
+            thread.card.directory = "/elsewhere".into();
+        }
+        match number % 4 {
+            0 => thread.title.text = "Mend the ÄRMEL".to_owned(),
+            1 => thread.preview = "mend the ärmel, please".to_owned(),
+            _ => {}
+        }
+        created(store, &thread, &[1]).await;
+    }
+    let pages = async |query: &ThreadQuery| -> Vec<Vec<i64>> {
+        let (mut query, mut pages) = (query.clone(), Vec::new());
+        loop {
+            let page = store.threads(&tenant, &query).await.expect("lists");
+            pages.push(millis(&page));
+            let Some(next) = page.next else { break };
+            query.cursor = Some(next);
+        }
+        pages
+    };
+    let query = ThreadQuery {
+        text: Some("Ärmel".to_owned()),
+        limit: Some(2),
+        ..ThreadQuery::default()
+    };
+    let expected = [vec![241, 240], vec![237, 236], vec![233, 232]];
+    assert_eq!(pages(&query).await, expected);
+    let query = ThreadQuery {
+        directories: vec!["/nowhere".into(), "/elsewhere".into()],
+        ..query
+    };
+    assert_eq!(pages(&query).await, [vec![240, 237]], "both must fit");
+    let query = ThreadQuery {
+        text: None,
+        ..query
+    };
+    assert_eq!(pages(&query).await, [vec![240, 237], vec![234, 231]]);
+}
+
 pub(super) async fn a_client_id_names_one_thread_of_its_tenant(store: &SharedStore) {
     let named = |tenant: &str, number| {
         let mut thread = of_tenant(tenant, number);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use uuid::Uuid;
 use vocabulary::{
-    AgentMode, ModelRef, Seq, Status, TenantId, Thread, ThreadCard, ThreadId, ThreadSettings,
-    Timestamp, Title, WorkspaceId,
+    AgentMode, EndedTurn, IndexedTurn, ModelRef, Seq, Status, TenantId, Thread, ThreadCard,
+    ThreadId, ThreadSettings, Timestamp, Title, TurnId, TurnOutcome, WorkspaceId,
 };
 
 use crate::{Batch, EntryRow, StoredEvent};
@@ -66,6 +66,29 @@ pub fn an_entry(ordinal: u64, message: u64, seq: u64) -> EntryRow {
         message,
         seq: Seq(seq),
     }
+}
+
+/// A turn that runs, from the event `seq` on, whose entry stands at `ordinal`.
+pub fn a_turn(number: u64, ordinal: u64, seq: u64) -> IndexedTurn {
+    IndexedTurn {
+        number,
+        turn: TurnId::new(format!("turn {number}")),
+        first_seq: Seq(seq),
+        first_ordinal: ordinal,
+        started_at: an_event(seq).at,
+        ended: None,
+    }
+}
+
+/// The same turn, ended.
+pub fn ended(turn: IndexedTurn, ordinal: u64, seq: u64, outcome: TurnOutcome) -> IndexedTurn {
+    let ended = Some(EndedTurn {
+        last_seq: Seq(seq),
+        last_ordinal: ordinal,
+        at: an_event(seq).at,
+        outcome,
+    });
+    IndexedTurn { ended, ..turn }
 }
 
 /// Events of these seqs and a state that names the last of them.

@@ -5,7 +5,8 @@ use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changes,
     CheckpointCall, CheckpointId, GrantScope, Image, LibraryCall, NewThread, SandboxMode, Secret,
-    Seq, SignInCall, StartTurn, SteerTurn, ThreadQuery, TurnId, WorkspaceDirectory, WorkspaceId,
+    Seq, SignInCall, StartTurn, SteerTurn, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory,
+    WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -70,6 +71,12 @@ fn of_threads() -> Vec<Call> {
             thread,
             upto: Seq(u64::MAX),
             limit: 2,
+        },
+        Call::ReadTurns {
+            thread,
+            selection: TurnSelection::One(TurnId::new("t")),
+            limit: 3,
+            entries: true,
         },
         Call::GetMcpServers { thread },
         Call::ListTools { thread },
@@ -199,7 +206,7 @@ fn every_call_comes_back() {
     let thread = thread_id();
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
-    all_come_back(&calls, 25, |call| match call {
+    all_come_back(&calls, 26, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -223,6 +230,7 @@ fn every_call_comes_back() {
         Call::SignIn(_) => 20,
         Call::ListTools { .. } => 21,
         Call::FindThread { .. } => 24,
+        Call::ReadTurns { .. } => 25,
         Call::GetMcpServers { .. } => 22,
         Call::Checkpoints { .. } => 23,
     });

@@ -4,12 +4,12 @@ use super::{all_come_back, call, event, events, finished, model, tag, thread_id,
 use crate::{
     Account, Approval, Approvals, Ask, AskId, AskKind, AuthMethod, AuthMode, CallRef, Catalog,
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
-    Checkpoints, Entry, EventPage, FileIteration, Folder, Grant, GrantScope, Growing, ItemId,
-    LibraryReply, LiveItem, McpFile, McpLayer, McpSnapshot, MessagePage, OpenAsk, Placement,
-    PlannedCall, ProviderStatus, ReasoningKind, Reply, RiskCode, RunningTurn, SandboxInForce,
-    SandboxMode, Seq, SignedIn, Standing, StartedTurn, Status, SteeredTurn, TenantId, Thread,
-    ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touch, Touched, Tree,
-    Trigger, TurnId, UserInput, WorkspaceId,
+    Checkpoints, EndedTurn, Entry, EventPage, FileIteration, Folder, Grant, GrantScope, Growing,
+    IndexedTurn, ItemId, LibraryReply, LiveItem, McpFile, McpLayer, McpSnapshot, MessagePage,
+    OpenAsk, Placement, PlannedCall, ProviderStatus, ReasoningKind, Reply, RiskCode, RunningTurn,
+    SandboxInForce, SandboxMode, Seq, SignedIn, Standing, StartedTurn, Status, SteeredTurn,
+    TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touch,
+    Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UserInput, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -183,6 +183,24 @@ fn of_threads() -> Vec<Reply> {
             events: vec![event(finished())],
             more: true,
         }),
+        Reply::Turns(Box::new(TurnPage {
+            view: *view(),
+            turns: vec![IndexedTurn {
+                number: 1,
+                turn: TurnId::new("t"),
+                first_seq: Seq(1),
+                first_ordinal: 2,
+                started_at: Timestamp(3),
+                ended: Some(EndedTurn {
+                    last_seq: Seq(4),
+                    last_ordinal: 5,
+                    at: Timestamp(6),
+                    outcome: TurnOutcome::Completed,
+                }),
+            }],
+            entries: entries(),
+            more: true,
+        })),
         Reply::Grants(vec![Grant {
             id: "g".to_owned(),
             what: "w".to_owned(),
@@ -320,7 +338,7 @@ fn every_reply_comes_back() {
     let checkpoints = of_checkpoints().into_iter().map(Box::new);
     replies.extend(checkpoints.map(Reply::Checkpoints));
     replies.extend(of_library().into_iter().map(Reply::from));
-    all_come_back(&replies, 18, |reply| match reply {
+    all_come_back(&replies, 19, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -339,5 +357,6 @@ fn every_reply_comes_back() {
         Reply::McpServers(_) => 15,
         Reply::Checkpoints(_) => 16,
         Reply::Library(_) => 17,
+        Reply::Turns(_) => 18,
     });
 }

@@ -1,0 +1,223 @@
+//! Lists: of threads, and of the turns of one.
+
+use serde_json::{Value, json};
+use vocabulary::{
+    Call, EndedTurn, Entry, Event, Fact, IndexedTurn, Item, ItemFact, ItemId, Reply, Seq,
+    ThreadQuery, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome, TurnPage, TurnSelection,
+    UserInput,
+};
+
+use super::stub::{NOW, Stub, THREAD, tag, view};
+use crate::codex::Endpoint;
+
+const METHOD: &str = "thread/turns/list";
+
+fn outcome(number: u64) -> TurnOutcome {
+    match number % 2 {
+        0 => TurnOutcome::Completed,
+        _ => TurnOutcome::Failed(TurnError {
+            kind: TurnErrorKind::Budget,
+            message: "spent".to_owned(),
+        }),
+    }
+}
+
+fn indexed(number: u64) -> IndexedTurn {
+    IndexedTurn {
+        number,
+        turn: TurnId::new(format!("t{number}")),
+        first_seq: Seq(number * 10),
+        first_ordinal: number * 4,
+        started_at: NOW,
+        ended: Some(EndedTurn {
+            last_seq: Seq(number * 10 + 3),
+            last_ordinal: number * 4 + 3,
+            at: NOW,
+            outcome: outcome(number),
+        }),
+    }
+}
+
+/// What happened in a turn: something was said, and answered twice.
+fn entries(number: u64) -> Vec<Entry> {
+    let turn = TurnId::new(format!("t{number}"));
+    let written = |item: &str| {
+        let mut tag = tag();
+        tag.turn = turn.clone();
+        Fact::Item {
+            tag,
+            item: ItemId::new(format!("{item}{number}")),
+            content: 0,
+            what: ItemFact::Finished {
+                began: None,
+                body: Item::AgentMessage {
+                    text: item.to_owned(),
+                    partial: false,
+                    native: None,
+                },
+            },
+        }
+    };
+    let started = TurnFact::Started {
+        turn: turn.clone(),
+        cause: vocabulary::Cause::UserMessage,
+        input: UserInput {
+            images: Vec::new(),
+            item: ItemId::new(format!("u{number}")),
+            text: "Go".to_owned(),
+            display: None,
+            client_id: None,
+        },
+        model: tag().model,
+    };
+    let finished = TurnFact::Finished {
+        turn: turn.clone(),
+        outcome: outcome(number),
+        text: String::new(),
+        reasoning: Vec::new(),
+        usage: None,
+        model: tag().model,
+    };
+    let facts = [
+        Fact::Turn(started),
+        written("a"),
+        written("b"),
+        Fact::Turn(finished),
+    ];
+    let entry = |(place, fact)| Entry {
+        ordinal: number * 4 + place,
+        message: number,
+        event: Event {
+            seq: Seq(number * 10 + place),
+            at: NOW,
+            by: None,
+            fact,
+        },
+    };
+    (0..).zip(facts).map(entry).collect()
+}
+
+fn page(numbers: &[u64], with_entries: bool, more: bool) -> Reply {
+    let mut oldest_first = numbers.to_vec();
+    oldest_first.sort_unstable();
+    let entries = oldest_first.into_iter().flat_map(entries);
+    Reply::Turns(Box::new(TurnPage {
+        view: view(),
+        turns: numbers.iter().copied().map(indexed).collect(),
+        entries: entries.filter(|_| with_entries).collect(),
+        more,
+    }))
+}
+
+fn read(params: Value) -> (Stub, TurnSelection, u32, bool) {
+    let mut stub = Stub::ready(Endpoint::Codex);
+    stub.ask(1, METHOD, params);
+    let Call::ReadTurns {
+        selection,
+        limit,
+        entries,
+        ..
+    } = stub.call().clone()
+    else {
+        panic!("{:?}", stub.call())
+    };
+    (stub, selection, limit, entries)
+}
+
+fn ids(result: &Value) -> Vec<String> {
+    let data = result["data"].as_array().expect("a list").iter();
+    data.map(|turn| turn["id"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn turns_are_listed_newest_first_in_short() {
+    let (mut stub, selection, limit, entries) = read(json!({ "threadId": THREAD }));
+    assert_eq!(
+        (selection, limit, entries),
+        (TurnSelection::Newest, 25, true)
+    );
+    stub.reply(Ok(page(&[7, 6], true, true)));
+    let result = stub.take().remove(0)["result"].take();
+    assert_eq!(ids(&result), ["t7", "t6"]);
+    let turn = &result["data"][0];
+    assert_eq!(turn["itemsView"], "summary");
+    let items = turn["items"].as_array().expect("items").iter();
+    let items: Vec<_> = items.map(|item| &item["id"]).collect();
+    assert_eq!(items, ["u7", "b7"], "what was asked, and the last answer");
+    assert_eq!(turn["error"]["message"], "spent");
+    assert_eq!(
+        (&result["nextCursor"], &result["backwardsCursor"]),
+        (&json!("6"), &json!("6"))
+    );
+}
+
+#[test]
+fn a_cursor_goes_on_and_turns_round() {
+    let params = json!({ "threadId": THREAD, "cursor": "6", "limit": 1_000 });
+    let (mut stub, selection, limit, _) = read(params);
+    assert_eq!((selection, limit), (TurnSelection::Before(6), 100));
+    stub.reply(Ok(page(&[5, 4], true, false)));
+    let result = stub.take().remove(0)["result"].take();
+    assert_eq!(result["nextCursor"], Value::Null);
+    let round = &result["backwardsCursor"];
+
+    let params = json!({ "threadId": THREAD, "cursor": round, "sortDirection": "asc" });
+    let (mut stub, selection, ..) = read(params);
+    assert_eq!(
+        selection,
+        TurnSelection::After(4),
+        "it begins with turn 5 again"
+    );
+    stub.reply(Ok(page(&[5, 6], true, true)));
+    let result = stub.take().remove(0)["result"].take();
+    assert_eq!(ids(&result), ["t5", "t6"]);
+    assert_eq!(
+        (&result["nextCursor"], &result["backwardsCursor"]),
+        (&json!("6"), &json!("6"))
+    );
+
+    let mut stub = Stub::ready(Endpoint::Codex);
+    stub.ask(1, METHOD, json!({ "threadId": THREAD, "cursor": "x" }));
+    let error = stub.take().remove(0)["error"].take();
+    assert!(
+        error["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("start the list again"))
+    );
+}
+
+#[test]
+fn turns_come_with_all_items_or_none() {
+    for (view, count) in [("full", 3), ("notLoaded", 0)] {
+        let params = json!({ "threadId": THREAD, "itemsView": view, "sortDirection": "asc" });
+        let (mut stub, selection, _, entries) = read(params);
+        assert_eq!((selection, entries), (TurnSelection::Oldest, count > 0));
+        stub.reply(Ok(page(&[1, 2], count > 0, false)));
+        let result = stub.take().remove(0)["result"].take();
+        let turn = &result["data"][0];
+        assert_eq!(turn["items"].as_array().map(Vec::len), Some(count));
+        assert_eq!(
+            (&turn["itemsView"], &turn["status"]),
+            (&json!(view), &json!("failed"))
+        );
+        assert_eq!(turn["startedAt"], json!(NOW.seconds()));
+        assert_eq!(turn["completedAt"], json!(NOW.seconds()));
+        assert_eq!(turn["error"]["message"], "spent");
+    }
+}
+
+#[test]
+fn threads_are_filtered_before_they_are_paged() {
+    let mut stub = Stub::ready(Endpoint::Codex);
+    let params = json!({ "cwd": ["/a", "/b"], "searchTerm": "Mend", "limit": 3, "cursor": "c" });
+    stub.ask(1, "thread/list", params);
+    let expected = ThreadQuery {
+        directories: vec!["/a".into(), "/b".into()],
+        text: Some("Mend".to_owned()),
+        limit: Some(3),
+        cursor: Some("c".to_owned()),
+        ..ThreadQuery::default()
+    };
+    assert_eq!(*stub.call(), Call::ListThreads(expected));
+}

@@ -1,0 +1,132 @@
+//! `thread/turns/list`: the turns of a thread, page by page, in both directions.
+
+use vocabulary::{Call, IndexedTurn, Timestamp, TurnPage, TurnSelection};
+
+use super::act::parse;
+use super::calls::Waiting;
+use super::refuse::Wrong;
+use super::wire::item::ThreadItem;
+use super::wire::params::{SortDirection, ThreadTurnsListParams};
+use super::wire::results::ThreadTurnsListResponse;
+use super::wire::thread::{ItemsView, Turn};
+use super::{Codex, Endpoint, history, respond, send, show};
+use crate::Action;
+use crate::jsonrpc::Id;
+
+const PAGE_DEFAULT: u32 = 25;
+const PAGE_MAX: u32 = 100;
+
+/// How the page that was asked for is to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct TurnListing {
+    direction: SortDirection,
+    items: ItemsView,
+}
+
+impl Codex {
+    pub(super) fn turn_list(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        params: &ThreadTurnsListParams,
+    ) -> Result<(), Wrong> {
+        let listing = TurnListing {
+            direction: params.sort_direction.unwrap_or(SortDirection::Desc),
+            items: params.items_view.unwrap_or(ItemsView::Summary),
+        };
+        let call = Call::ReadTurns {
+            thread: parse(&params.thread_id)?,
+            selection: selection(listing.direction, params.cursor.as_deref())?,
+            limit: params.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX),
+            entries: listing.items != ItemsView::NotLoaded,
+        };
+        self.calls.make(out, Waiting::TurnList(id, listing), call);
+        Ok(())
+    }
+
+    pub(super) fn turns_listed(
+        &self,
+        out: &mut Vec<Action>,
+        id: &Id,
+        listing: TurnListing,
+        page: &TurnPage,
+    ) {
+        let number = |turn: &IndexedTurn| turn.number;
+        let first = page.turns.first().map(number);
+        let last = page.turns.last().map(number);
+        let answer = ThreadTurnsListResponse {
+            data: listing.shown(self.endpoint, page),
+            next_cursor: last.filter(|_| page.more).map(|last| last.to_string()),
+            backwards_cursor: first.map(|first| listing.backwards(first)),
+        };
+        send(out, respond(id, &answer));
+    }
+}
+
+/// A cursor is the number of the turn that the page before ended with.
+fn selection(direction: SortDirection, cursor: Option<&str>) -> Result<TurnSelection, Wrong> {
+    let number = cursor.map(|cursor| {
+        cursor.parse::<u64>().map_err(|_| {
+            let message = "this cursor is not one of ours; start the list again without it";
+            Wrong::params(format!("thread/turns/list: cursor: {message}"))
+        })
+    });
+    Ok(match (direction, number.transpose()?) {
+        (SortDirection::Desc, None) => TurnSelection::Newest,
+        (SortDirection::Desc, Some(number)) => TurnSelection::Before(number),
+        (SortDirection::Asc, None) => TurnSelection::Oldest,
+        (SortDirection::Asc, Some(number)) => TurnSelection::After(number),
+    })
+}
+
+impl TurnListing {
+    /// The cursor that, in the other direction, begins with this turn again.
+    fn backwards(self, first: u64) -> String {
+        let cursor = match self.direction {
+            SortDirection::Desc => first - 1,
+            SortDirection::Asc => first + 1,
+        };
+        cursor.to_string()
+    }
+
+    fn shown(self, endpoint: Endpoint, page: &TurnPage) -> Vec<Turn<'_>> {
+        if self.items == ItemsView::NotLoaded {
+            let turns = page.turns.iter();
+            return turns.map(|turn| without_items(endpoint, turn)).collect();
+        }
+        let (view, entries) = (&page.view, &page.entries);
+        let mut turns = history::turns(endpoint, &view.thread.card, entries, view.turn.as_ref());
+        if self.direction == SortDirection::Desc {
+            turns.reverse();
+        }
+        if self.items == ItemsView::Summary {
+            turns.iter_mut().for_each(summarise);
+        }
+        turns
+    }
+}
+
+fn without_items(endpoint: Endpoint, turn: &IndexedTurn) -> Turn<'_> {
+    let outcome = turn.ended.as_ref().map(|ended| &ended.outcome);
+    Turn {
+        status: show::turn_status(endpoint, outcome),
+        error: outcome.and_then(show::turn_error),
+        started_at: Some(turn.started_at.seconds()),
+        completed_at: turn
+            .ended
+            .as_ref()
+            .map(|ended| Timestamp::seconds(ended.at)),
+        ..show::turn(endpoint, &turn.turn)
+    }
+}
+
+/// What the user said first, and what the agent said last.
+fn summarise(turn: &mut Turn<'_>) {
+    let items = std::mem::take(&mut turn.items);
+    let is_asked = |item: &&ThreadItem<'_>| matches!(item, ThreadItem::UserMessage { .. });
+    let is_answered = |item: &&ThreadItem<'_>| matches!(item, ThreadItem::AgentMessage { .. });
+    let asked = items.iter().find(is_asked).cloned();
+    let answered = items.iter().rfind(is_answered).cloned();
+    turn.items = asked.into_iter().chain(answered).collect();
+    turn.items_view = ItemsView::Summary;
+}
