@@ -17,11 +17,11 @@ async fn told(store: &SharedStore) -> Vec<(ListEntry, bool)> {
 pub(super) async fn what_changes_in_one_process_is_told_in_the_others(
     open: &impl Fn() -> SharedStore,
 ) {
-    let before = a_thread(401);
+    let before = a_thread(501);
     let desk = open();
     created(&desk, &before, &[1]).await;
     let sofa = open();
-    let thread = a_thread(402);
+    let thread = a_thread(502);
     let entry = ListEntry::Thread(thread.card.id);
     let lease = created(&desk, &thread, &[1]).await;
     assert_eq!(told(&sofa).await, [(entry.clone(), true)], "a new one");
