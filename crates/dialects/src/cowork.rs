@@ -243,14 +243,14 @@ impl Dialect for Cowork {
     fn noticed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
         match notice {
             Notice::ShuttingDown { reason } => {
-                self.close(out, Reason::new(Reason::GOING_AWAY, *reason));
+                self.close(out, Reason::new(Reason::GOING_AWAY, reason.as_ref()));
             }
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
             | Notice::ThreadRemoved { .. }
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. }
-            | Notice::Reload { .. } => {}
+            | Notice::Reload => {}
         }
     }
 

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use vocabulary::{
-    Audience, Call, Caller, Event, Notice, Refusal, Reply, Seq, ThreadCard, ThreadId, Timestamp,
+    Audience, Call, Caller, Event, Notice, Refusal, Reply, Secret, Seq, ThreadCard, ThreadId,
+    Timestamp,
 };
 
 pub mod codex;
@@ -43,6 +44,15 @@ pub trait Dialect: Send {
         tag: Tag,
         outcome: Result<Reply, Refusal>,
     );
+    /// An `Authenticate` was answered; from a yes on, `Cx` has the caller.
+    fn authenticated(
+        &mut self,
+        _cx: &Cx<'_>,
+        _out: &mut Vec<Action>,
+        _tag: Tag,
+        _outcome: Result<(), NotAuthenticated>,
+    ) {
+    }
     /// A thread this connection listens to told something.
     fn told(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>);
     /// A list this connection watches changed, or the server is about to stop.
@@ -60,7 +70,8 @@ pub trait Dialect: Send {
 /// What a dialect may know of the moment.
 pub struct Cx<'a> {
     pub now: Timestamp,
-    pub caller: &'a Caller,
+    /// Nobody, until the client has said who it is: where a dialect's clients do that on the socket.
+    pub caller: Option<&'a Caller>,
 }
 
 /// What the upgrade told about the connection.
@@ -111,10 +122,24 @@ pub enum Action {
         recent: u32,
     },
     Unlisten(ThreadId),
+    /// Says who the client is. Until it is taken every call is refused; who is known stays so.
+    Authenticate {
+        tag: Tag,
+        token: Secret,
+    },
     /// Hear notices of the caller's tenant.
     Watch,
     WakeAt(Timestamp),
     Close(Reason),
+}
+
+/// Why a token was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAuthenticated {
+    /// It is nobody's.
+    Wrong,
+    /// Too many wrong ones came from there; this one was not looked at.
+    TooMany { retry_after_ms: i64 },
 }
 
 /// From where a listener wants to hear.

@@ -170,12 +170,12 @@ impl Dialect for Cowork1 {
     fn noticed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
         match notice {
             Notice::ShuttingDown { reason } => {
-                self.close(out, Reason::new(Reason::GOING_AWAY, *reason));
+                self.close(out, Reason::new(Reason::GOING_AWAY, reason.as_ref()));
             }
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
             | Notice::ThreadRemoved { .. }
-            | Notice::Reload { .. }
+            | Notice::Reload
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. } => {}
         }

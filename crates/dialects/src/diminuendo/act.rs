@@ -22,6 +22,7 @@ use crate::{Action, Cx};
 
 /// How many sessions one connection may be in.
 const JOINED_MAX: usize = 256;
+const NO_CALLER: &str = "say who you are first: send `authenticate` with your token";
 const NO_SUCH_SESSION: &str = "there is no such session";
 
 /// A no that needs no engine.
@@ -47,13 +48,22 @@ impl Diminuendo {
             request_id,
             message,
         } = hearing;
+        let is_stranger = cx.caller.is_none();
         let (wanted, call) = match message {
-            ClientMessage::Authenticate { features, .. } => {
+            ClientMessage::Authenticate { token, features } => {
                 if features.iter().any(|feature| feature == "dotted") {
                     self.form = Form::Dotted;
                 }
-                let frame = authenticated(cx).answer(request_id.as_deref());
-                out.push(Action::Send(frame));
+                match cx.caller {
+                    Some(caller) => {
+                        let frame = authenticated(caller).answer(request_id.as_deref());
+                        out.push(Action::Send(frame));
+                    }
+                    None => {
+                        let pending = &mut self.authentications;
+                        pending.authenticate(out, request_id, token.into());
+                    }
+                }
                 return Ok(());
             }
             ClientMessage::Ping { ts } => {
@@ -66,6 +76,8 @@ impl Diminuendo {
                 out.push(Action::Send(pong.answer(request_id.as_deref())));
                 return Ok(());
             }
+            // The rest is for those whom we know.
+            _ if is_stranger => return Err((ErrorCode::Unauthenticated, NO_CALLER.to_owned())),
             ClientMessage::JoinSession {
                 session_id,
                 after_seq,
