@@ -6,11 +6,12 @@ use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use vocabulary::{
-    Fact, ItemFact, Person, Refusal, Seq, Status, StatusReason, ThreadCard, ThreadFact, Why,
+    Fact, ItemFact, Person, Refusal, Seq, Status, StatusReason, ThreadCard, ThreadFact, TurnError,
+    TurnErrorKind, TurnOutcome, Why,
 };
 
 use crate::limits::TURN_FACTS_PER_ROUND;
-use crate::turn::FromTurn;
+use crate::turn::{FromTurn, TurnEnd};
 use crate::{Ended, Shared};
 
 mod asks;
@@ -210,6 +211,57 @@ impl Session {
             Mail::Stop { grace, done } => self.stop(grace, done),
         }
         Ok(None)
+    }
+
+    /// Takes in what the turn told. No facts at all: its task is gone without a word.
+    fn take_in(&mut self, count: usize, told: Vec<FromTurn>) -> Result<(), Refusal> {
+        if count == 0 {
+            let message = "the agent stopped unexpectedly".to_owned();
+            let error = TurnError {
+                kind: TurnErrorKind::Internal,
+                message,
+            };
+            return self.end_turn_here(TurnOutcome::Failed(error), "the agent stopped");
+        }
+        for each in told {
+            match each {
+                FromTurn::Tell(fact) => {
+                    self.record(fact)?;
+                }
+                FromTurn::Commit(fact, done) => {
+                    self.record(fact)?;
+                    self.answer_when_on_disk(done);
+                }
+                FromTurn::Heard(done) => {
+                    // A turn that does not wait for it any more is fine.
+                    let _ = done.send(());
+                }
+                FromTurn::Sync(done) => self.answer_when_on_disk(done),
+                FromTurn::Ask { tag, ask, reply } => self.open_ask(tag, ask, reply)?,
+                FromTurn::Ended(TurnEnd::Completed) if self.has_more_to_hear() => {
+                    self.run_on();
+                    return Ok(());
+                }
+                FromTurn::Ended(end) => {
+                    let outcome = match end {
+                        TurnEnd::Completed => TurnOutcome::Completed,
+                        TurnEnd::Cancelled => TurnOutcome::Cancelled,
+                        TurnEnd::Failed(error) => TurnOutcome::Failed(error),
+                    };
+                    self.end_what_is_open("the turn is over")?;
+                    self.finish_turn(outcome)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn answer_when_on_disk(&mut self, done: oneshot::Sender<()>) {
+        self.recorder.after_commit(move |committed| {
+            if committed.is_ok() {
+                let _ = done.send(());
+            }
+        });
     }
 
     /// Numbers a fact, folds it, keeps it; whoever's call is being answered has caused it.

@@ -8,7 +8,7 @@ mod delivering;
 mod jobs;
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use dialects::{Action, Cx, Dialect, Hello, Reason};
@@ -16,6 +16,7 @@ use engine::{Engine, ListenFrom, Listener, Watcher};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use tungstenite::error::ProtocolError;
@@ -58,7 +59,7 @@ pub async fn serve(
         heard_at: Instant::now(),
         pinged: false,
         unflushed: false,
-        pace: Pace::new(Instant::now()),
+        pace: Pace::new(Instant::now().into_std()),
     });
     let ended = connection.run(stream, &hello, &stop).await;
     tracing::info!(reason = ended.word(), code = ended.code(), "disconnected");
@@ -81,7 +82,7 @@ struct Connection {
     running: FuturesUnordered<BoxFuture<'static, Finished>>,
     /// How many of the running ones hold up nothing behind them.
     beside: usize,
-    wake_at: Option<Timestamp>,
+    wake_at: Option<Instant>,
     heard_at: Instant,
     pinged: bool,
     unflushed: bool,
@@ -140,11 +141,11 @@ impl Connection {
                 return end;
             }
             let now = Instant::now();
-            let pause = self.pace.wait(now);
+            let pause = self.pace.wait(now.into_std());
             let may_hear = pause.is_zero() && self.has_room();
             let due = self.due(now, pause, may_hear);
-            if due < alarm.deadline().into_std() {
-                alarm.as_mut().reset(due.into());
+            if due < alarm.deadline() {
+                alarm.as_mut().reset(due);
             }
             flow = tokio::select! {
                 biased;
@@ -168,7 +169,7 @@ impl Connection {
                 }
                 () = alarm.as_mut() => {
                     let flow = Box::pin(self.alarmed(may_hear)).await;
-                    alarm.as_mut().reset((Instant::now() + PING_EVERY).into());
+                    alarm.as_mut().reset(Instant::now() + PING_EVERY);
                     flow
                 }
             };
@@ -179,7 +180,7 @@ impl Connection {
     fn due(&self, now: Instant, pause: Duration, may_hear: bool) -> Instant {
         let mut due = now + PING_EVERY;
         if let Some(at) = self.wake_at {
-            due = due.min(now + until(at));
+            due = due.min(at);
         }
         if !pause.is_zero() {
             due = due.min(now + pause);
@@ -196,11 +197,12 @@ impl Connection {
 
     /// Does what has its time now; a pause that is over needs nothing.
     async fn alarmed(&mut self, may_hear: bool) -> Flow {
-        if self.wake_at.is_some_and(|at| until(at).is_zero()) {
+        let now = Instant::now();
+        if self.wake_at.is_some_and(|at| now >= at) {
             self.woke().await?;
         }
         // Who is not read cannot be blamed for silence.
-        if may_hear && Instant::now() >= self.ping_at() {
+        if may_hear && now >= self.ping_at() {
             self.ping().await?;
         }
         Ok(())
@@ -214,7 +216,7 @@ impl Connection {
     ) -> Flow {
         self.message(first).await?;
         for _ in 1..MESSAGES_PER_FLUSH {
-            if !self.has_room() || !self.pace.wait(self.heard_at).is_zero() {
+            if !self.has_room() || !self.pace.wait(self.heard_at.into_std()).is_zero() {
                 break;
             }
             match stream.next().now_or_never() {
@@ -287,6 +289,7 @@ impl Connection {
                 Ok(())
             }
             Action::WakeAt(at) => {
+                let at = Instant::now() + until(at);
                 self.wake_at = Some(self.wake_at.map_or(at, |known| known.min(at)));
                 Ok(())
             }
@@ -393,7 +396,7 @@ impl Connection {
     async fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Flow {
         self.heard_at = Instant::now();
         self.pinged = false;
-        self.pace.spend(self.heard_at);
+        self.pace.spend(self.heard_at.into_std());
         match message {
             Some(Ok(Message::Text(text))) => self.frame(text.as_str()).await,
             // Clients of these protocols may send their text in binary frames.

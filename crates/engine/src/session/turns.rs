@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use snapshots::TurnWrites;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,7 @@ use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
 use crate::turn::meter::Meter;
-use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn, TurnEnd};
+use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn};
 
 /// How long an abandoned turn may take to let go of its processes.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
@@ -156,71 +156,20 @@ impl Session {
         });
     }
 
-    /// Takes in what the turn told. No facts at all: its task is gone without a word.
-    pub(super) fn take_in(&mut self, count: usize, told: Vec<FromTurn>) -> Result<(), Refusal> {
-        if count == 0 {
-            let message = "the agent stopped unexpectedly".to_owned();
-            let error = TurnError {
-                kind: TurnErrorKind::Internal,
-                message,
-            };
-            return self.end_turn_here(TurnOutcome::Failed(error), "the agent stopped");
-        }
-        for each in told {
-            match each {
-                FromTurn::Tell(fact) => {
-                    self.record(fact)?;
-                }
-                FromTurn::Commit(fact, done) => {
-                    self.record(fact)?;
-                    self.answer_when_on_disk(done);
-                }
-                FromTurn::Heard(done) => {
-                    // A turn that does not wait for it any more is fine.
-                    let _ = done.send(());
-                }
-                FromTurn::Sync(done) => self.answer_when_on_disk(done),
-                FromTurn::Ask { tag, ask, reply } => self.open_ask(tag, ask, reply)?,
-                FromTurn::Ended(TurnEnd::Completed) if self.has_more_to_hear() => {
-                    self.run_on();
-                    return Ok(());
-                }
-                FromTurn::Ended(end) => {
-                    let outcome = match end {
-                        TurnEnd::Completed => TurnOutcome::Completed,
-                        TurnEnd::Cancelled => TurnOutcome::Cancelled,
-                        TurnEnd::Failed(error) => TurnOutcome::Failed(error),
-                    };
-                    self.end_what_is_open("the turn is over")?;
-                    self.finish_turn(outcome)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Whether something was said to the turn after it had last listened.
-    fn has_more_to_hear(&self) -> bool {
+    pub(super) fn has_more_to_hear(&self) -> bool {
         let turn = self.turn.as_ref();
         turn.is_some_and(|turn| !turn.cancelled && turn.steers.len() > 0)
     }
 
     /// Sets a turn running again that had thought it was done.
-    fn run_on(&mut self) {
+    pub(super) fn run_on(&mut self) {
         let Some(running) = &self.state.turn else {
             return;
         };
         let (turn, step) = (running.turn.clone(), running.step);
         let calls = Vec::new();
         self.run_turn(turn, Start::PickUp { step, calls });
-    }
-
-    fn answer_when_on_disk(&mut self, done: oneshot::Sender<()>) {
-        self.recorder.after_commit(move |committed| {
-            if committed.is_ok() {
-                let _ = done.send(());
-            }
-        });
     }
 
     /// Cancels the running turn; it winds up by itself, or is ended by force.
@@ -237,7 +186,7 @@ impl Session {
     }
 
     /// Records the end of a turn that wound up by itself.
-    fn finish_turn(&mut self, outcome: TurnOutcome) -> Result<(), Refusal> {
+    pub(super) fn finish_turn(&mut self, outcome: TurnOutcome) -> Result<(), Refusal> {
         let Some(running) = &self.state.turn else {
             return Ok(());
         };
@@ -299,7 +248,7 @@ impl Session {
 
     /// Whatever a turn has left open is ended with it: a call without a result can be shown to no
     /// model.
-    fn end_what_is_open(&mut self, why: &str) -> Result<(), Refusal> {
+    pub(super) fn end_what_is_open(&mut self, why: &str) -> Result<(), Refusal> {
         for fact in self.live.cut_short() {
             self.record(fact)?;
         }
