@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 use vocabulary::{Fact, Notice, Refusal, Reply, Status, Thread, ThreadFact, ThreadId, Timestamp};
 
-use self::calls::Calls;
-use self::listening::Listening;
-use self::refuse::Wrong;
+use self::calls::CodexCalls;
+use self::listening::FollowedThreads;
+use self::refuse::CodexError;
 use self::wire::notice::{ThreadNamed, ThreadStatusChanged};
-use crate::jsonrpc::{self, Id, Incoming, Version};
+use crate::jsonrpc::{self, Id, Incoming, VersionField};
 use crate::{Action, Cx, Delivery, Dialect, Ending, Frame, Heard, Hello, Reason, Tag, Variant};
 
 mod account;
@@ -41,7 +41,7 @@ pub mod wire;
 mod tests;
 
 /// Neither endpoint writes the version field; both tolerate it.
-const VERSION: Version = Version::Left;
+const VERSION: VersionField = VersionField::Left;
 
 /// Threads added by others while one of ours is being made; more are read from the list.
 const HELD_MAX: usize = 256;
@@ -61,8 +61,8 @@ pub struct Codex {
     initialized: bool,
     home: PathBuf,
     since: Timestamp,
-    calls: Calls,
-    listening: Listening,
+    calls: CodexCalls,
+    listening: FollowedThreads,
     logins: account::Logins,
     names: offer::Names,
     /// How many threads are being made for this client.
@@ -80,8 +80,8 @@ impl Codex {
             initialized: endpoint == Endpoint::Zane,
             home: PathBuf::new(),
             since: Timestamp(0),
-            calls: Calls::default(),
-            listening: Listening::default(),
+            calls: CodexCalls::default(),
+            listening: FollowedThreads::default(),
             logins: account::Logins::default(),
             names: offer::Names::default(),
             starting: 0,
@@ -114,7 +114,7 @@ impl Codex {
     fn request(&mut self, out: &mut Vec<Action>, id: Id, method: &str, params: serde_json::Value) {
         let known = match self.initialized || method == "initialize" {
             true => hear::request(self.endpoint, method, params),
-            false => Err(Wrong::request("Not initialized")),
+            false => Err(CodexError::request("Not initialized")),
         };
         let done = known.and_then(|request| self.act(out, id.clone(), request));
         if let Err(wrong) = done {
@@ -152,10 +152,10 @@ impl Dialect for Codex {
             }
             Ok(Incoming::Other(_)) => {
                 let message = "expected a request, a notification or a response";
-                send(out, Wrong::request(message).frame(None));
+                send(out, CodexError::request(message).frame(None));
             }
             Err(jsonrpc::Malformed::NotJson | jsonrpc::Malformed::NotAnObject) => {
-                send(out, Wrong::not_json().frame(None));
+                send(out, CodexError::not_json().frame(None));
             }
         }
     }
@@ -188,7 +188,7 @@ impl Dialect for Codex {
             // A client of this protocol cannot be told of a hole; it can resume.
             Heard::Gap { .. } => out.push(Action::Close(Reason::too_slow())),
             Heard::Ended(ending) => self.thread_ended(out, delivery.card.id, ending),
-            // Listening from the head, nothing is read back.
+            // FollowedThreads from the head, nothing is read back.
             Heard::Replay(_) | Heard::CaughtUp { .. } => {}
         }
     }

@@ -9,7 +9,7 @@ use vocabulary::{
     Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView, Why,
 };
 
-use self::calls::Calls;
+use self::calls::CoworkCalls;
 use self::session::CoworkSession;
 use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, StartAt, Tag, Variant};
 
@@ -42,7 +42,7 @@ const EARLY_BYTES_MAX: usize = 32 * 1024 * 1024;
 pub struct Cowork {
     variant: Variant,
     providers: Arc<[String]>,
-    calls: Calls,
+    calls: CoworkCalls,
     step: OpeningStep,
     stage: CoworkStage,
 }
@@ -92,7 +92,7 @@ impl Cowork {
         Self {
             variant: Variant::Cowork,
             providers: Arc::default(),
-            calls: Calls::default(),
+            calls: CoworkCalls::default(),
             step: OpeningStep::Create,
             stage: CoworkStage::Opening {
                 asked: None,

@@ -10,7 +10,7 @@ use vocabulary::{
     ThreadQuery, Timestamp, TurnFact,
 };
 
-use self::calls::{Calls, Waiting, Wanted};
+use self::calls::{DiminuendoCall, DiminuendoCalls, DiminuendoPurpose};
 use self::replay::Replay;
 use self::wire::ServerEvent;
 use self::wire::parts::{ErrorCode, Identity, SessionStatus};
@@ -57,7 +57,7 @@ pub enum Form {
 #[derive(Default)]
 pub struct Diminuendo {
     form: Form,
-    calls: Calls,
+    calls: DiminuendoCalls,
     /// Tokens that are looked at, each with the client's own name for its message.
     authentications: Pending<Option<String>>,
     /// When the messages of the last seconds came.
@@ -185,12 +185,12 @@ impl Dialect for Diminuendo {
         tag: Tag,
         outcome: Result<Reply, Refusal>,
     ) {
-        let Some(Waiting { request_id, wanted }) = self.calls.take(tag) else {
+        let Some(DiminuendoCall { request_id, wanted }) = self.calls.take(tag) else {
             return;
         };
         let request_id = request_id.as_deref();
         // What nobody asked for is not refused to anybody.
-        let unasked = matches!(wanted, Wanted::Snapshot);
+        let unasked = matches!(wanted, DiminuendoPurpose::Snapshot);
         let done = outcome.and_then(|reply| self.answer(out, request_id, wanted, reply));
         if let (Err(refusal), false) = (done, unasked) {
             let frame = refuse::refusal(&refusal).answer(request_id);
@@ -253,7 +253,8 @@ impl Dialect for Diminuendo {
                     ..ThreadQuery::default()
                 };
                 let call = Call::ListThreads(query);
-                self.calls.request(out, None, Wanted::Reload, call);
+                self.calls
+                    .request(out, None, DiminuendoPurpose::Reload, call);
             }
             Notice::ShuttingDown { reason } => {
                 let ts = cx.now.millis();

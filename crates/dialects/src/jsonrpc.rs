@@ -105,7 +105,7 @@ fn take(object: &mut Map<String, Value>, key: &str) -> Value {
 
 /// Writes frames, with or without the version field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum VersionField {
     Written,
     Left,
 }
@@ -134,11 +134,11 @@ struct RpcError<'a> {
     data: Option<&'a Value>,
 }
 
-impl Version {
+impl VersionField {
     fn field(self) -> Option<&'static str> {
         match self {
-            Version::Written => Some("2.0"),
-            Version::Left => None,
+            VersionField::Written => Some("2.0"),
+            VersionField::Left => None,
         }
     }
 
@@ -256,15 +256,15 @@ mod tests {
     fn frames_are_written_with_or_without_the_version() {
         let params = serde_json::json!({ "x": 1 });
         assert_eq!(
-            Version::Written.notification("a", &params),
+            VersionField::Written.notification("a", &params),
             r#"{"jsonrpc":"2.0","method":"a","params":{"x":1}}"#
         );
         assert_eq!(
-            Version::Left.response(&Id::Text("i".into()), &params),
+            VersionField::Left.response(&Id::Text("i".into()), &params),
             r#"{"id":"i","result":{"x":1}}"#
         );
         assert_eq!(
-            Version::Left.error(None, PARSE_ERROR, "no"),
+            VersionField::Left.error(None, PARSE_ERROR, "no"),
             r#"{"id":null,"error":{"code":-32700,"message":"no"}}"#
         );
     }

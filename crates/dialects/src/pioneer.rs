@@ -8,12 +8,12 @@ use std::collections::{HashMap, VecDeque};
 use serde::Serialize;
 use vocabulary::{Call, Event, Notice, Refusal, Reply, ThreadCard, ThreadId, WorkspaceId};
 
-use self::hear::Wrong;
-use self::steps::{Running, Step};
+use self::hear::PioneerError;
+use self::steps::{RequestStep, RunningRequest};
 use self::subscription::Subscription;
 use self::tell::notification;
 use self::wire::thread::{ThreadClosedNotification, ThreadResponse, ThreadTreeChangedNotification};
-use crate::jsonrpc::{Id, Version};
+use crate::jsonrpc::{Id, VersionField};
 use crate::{
     Action, Cx, Delivery, Dialect, Ending, Frame, Heard, Hello, Reason, StartAt, Tag, Variant,
 };
@@ -53,7 +53,7 @@ pub struct Pioneer {
     /// The workspace whose notifications it hears.
     bound: Option<WorkspaceId>,
     subscriptions: HashMap<ThreadId, Subscription>,
-    running: Option<(Running, Step)>,
+    running: Option<(RunningRequest, RequestStep)>,
     waiting: VecDeque<String>,
     /// Notifications that came while a request was under way: its answer goes first.
     held: Vec<Frame>,
@@ -79,12 +79,24 @@ impl Pioneer {
     }
 
     /// Makes a call for the request under way.
-    fn call(&mut self, out: &mut Vec<Action>, running: &Running, step: Step, call: Call) {
+    fn call(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &RunningRequest,
+        step: RequestStep,
+        call: Call,
+    ) {
         let tag = self.run(running, step);
         out.push(Action::Call { tag, call });
     }
 
-    fn listen(&mut self, out: &mut Vec<Action>, running: &Running, step: Step, thread: ThreadId) {
+    fn listen(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &RunningRequest,
+        step: RequestStep,
+        thread: ThreadId,
+    ) {
         let tag = self.run(running, step);
         out.push(Action::Listen {
             tag,
@@ -94,7 +106,7 @@ impl Pioneer {
         });
     }
 
-    fn run(&mut self, running: &Running, step: Step) -> Tag {
+    fn run(&mut self, running: &RunningRequest, step: RequestStep) -> Tag {
         self.running = Some((running.clone(), step));
         self.last_tag += 1;
         Tag(self.last_tag)
@@ -151,7 +163,7 @@ impl Pioneer {
     /// Whether this connection is just starting this thread: it is told by the answer.
     fn is_starting(&self, card: &ThreadCard) -> bool {
         match &self.running {
-            Some((_, Step::Start(start))) => start.params.thread_id == show::wire_id(card),
+            Some((_, RequestStep::Start(start))) => start.params.thread_id == show::wire_id(card),
             Some(_) | None => false,
         }
     }
@@ -173,11 +185,11 @@ fn tree_changed(workspace: &WorkspaceId) -> Frame {
 }
 
 fn respond(out: &mut Vec<Action>, id: &Id, result: &impl Serialize) {
-    out.push(Action::Send(Version::Written.response(id, result)));
+    out.push(Action::Send(VersionField::Written.response(id, result)));
 }
 
-fn send_error(out: &mut Vec<Action>, id: Option<&Id>, wrong: &Wrong) {
-    let frame = Version::Written.error(id, wrong.code, &wrong.message);
+fn send_error(out: &mut Vec<Action>, id: Option<&Id>, wrong: &PioneerError) {
+    let frame = VersionField::Written.error(id, wrong.code, &wrong.message);
     out.push(Action::Send(frame));
 }
 

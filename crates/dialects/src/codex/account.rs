@@ -4,8 +4,8 @@
 
 use vocabulary::{AuthMode, Call, Challenge, ProviderStatus, SignInCall, SignedIn};
 
-use super::calls::Waiting;
-use super::refuse::Wrong;
+use super::calls::CodexPurpose;
+use super::refuse::CodexError;
 use super::tell::notify;
 use super::wire::account::{
     Account, AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams,
@@ -59,7 +59,7 @@ fn spelled(login: u64) -> String {
 impl Codex {
     pub(super) fn account_read(&mut self, out: &mut Vec<Action>, id: Id) {
         let call = Call::GetProviderStatus { verify: false };
-        self.calls.make(out, Waiting::Account(id), call);
+        self.calls.make(out, CodexPurpose::Account(id), call);
     }
 
     pub(super) fn login(
@@ -67,7 +67,7 @@ impl Codex {
         out: &mut Vec<Action>,
         id: Id,
         params: LoginAccountParams,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), CodexError> {
         let (waiting, call) = match params {
             LoginAccountParams::ApiKey { api_key } => {
                 let call = SignInCall::SetKey {
@@ -75,20 +75,20 @@ impl Codex {
                     method: KEY_METHOD.to_owned(),
                     key: api_key.into(),
                 };
-                (Waiting::LoginKey(id), call)
+                (CodexPurpose::LoginKey(id), call)
             }
             LoginAccountParams::Chatgpt {} => {
                 if self.logins.open.len() >= LOGINS_MAX {
                     let message = "too many sign-ins are open; cancel one first";
-                    return Err(Wrong::request(message));
+                    return Err(CodexError::request(message));
                 }
                 let (provider, method) = browser();
                 let call = SignInCall::Begin { provider, method };
-                (Waiting::LoginBegin(id), call)
+                (CodexPurpose::LoginBegin(id), call)
             }
             LoginAccountParams::Other => {
                 let message = "account/login/start: expected type apiKey or chatgpt";
-                return Err(Wrong::params(message));
+                return Err(CodexError::params(message));
             }
         };
         self.calls.make(out, waiting, Call::SignIn(call));
@@ -116,7 +116,7 @@ impl Codex {
 
     pub(super) fn logout(&mut self, out: &mut Vec<Action>, id: Id) {
         let call = Call::GetProviderStatus { verify: false };
-        self.calls.make(out, Waiting::Logout(id), call);
+        self.calls.make(out, CodexPurpose::Logout(id), call);
     }
 
     /// Signs out of every account there is, one after the other.
@@ -128,7 +128,7 @@ impl Codex {
         let call = SignInCall::SignOut {
             provider: provider.to_owned(),
         };
-        let waiting = Waiting::SignOut(id.clone(), left);
+        let waiting = CodexPurpose::SignOut(id.clone(), left);
         self.calls.make(out, waiting, Call::SignIn(call));
     }
 
@@ -141,13 +141,13 @@ impl Codex {
     ) {
         match end.ok {
             true => self.sign_out(out, id, left),
-            false => send(out, Wrong::request(end.message).frame(Some(id))),
+            false => send(out, CodexError::request(end.message).frame(Some(id))),
         }
     }
 
     pub(super) fn key_saved(&mut self, out: &mut Vec<Action>, id: &Id, end: SignedIn) {
         if !end.ok {
-            return send(out, Wrong::request(end.message).frame(Some(id)));
+            return send(out, CodexError::request(end.message).frame(Some(id)));
         }
         send(out, respond(id, &LoginAccountResponse::ApiKey {}));
         completed(out, None, None);
@@ -158,7 +158,7 @@ impl Codex {
     pub(super) fn challenged(&mut self, out: &mut Vec<Action>, id: &Id, challenge: Challenge) {
         let (Some(auth_url), false) = (challenge.url, challenge.needs_code) else {
             let message = "this sign-in needs a code, which this protocol cannot ask for";
-            return send(out, Wrong::request(message).frame(Some(id)));
+            return send(out, CodexError::request(message).frame(Some(id)));
         };
         let login = self.logins.begin();
         let login_id = spelled(login);
@@ -171,7 +171,7 @@ impl Codex {
             code: None,
         };
         self.calls
-            .make(out, Waiting::LoginFinish(login), Call::SignIn(call));
+            .make(out, CodexPurpose::LoginFinish(login), Call::SignIn(call));
     }
 
     /// A login that was canceled has been told of; what it changed still counts.

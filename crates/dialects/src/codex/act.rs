@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use vocabulary::{Answer, Call, Changes, NamedModel, NewThread, ThreadId, ThreadQuery};
 
-use super::calls::{ALL_MESSAGES, Waiting};
-use super::hear::{Request, repeated};
-use super::refuse::Wrong;
+use super::calls::{ALL_MESSAGES, CodexPurpose};
+use super::hear::{CodexRequest, repeated};
+use super::refuse::CodexError;
 use super::wire::params::{InitializeParams, OneOrMany, ThreadListParams, ThreadStartParams};
 use super::wire::results::{
     ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
@@ -25,19 +25,19 @@ impl Codex {
         &mut self,
         out: &mut Vec<Action>,
         id: Id,
-        request: Request,
-    ) -> Result<(), Wrong> {
+        request: CodexRequest,
+    ) -> Result<(), CodexError> {
         match request {
-            Request::Initialize(params) => return self.initialize(out, &id, &params),
-            Request::AccountRead => self.account_read(out, id),
-            Request::AccountLoginStart(params) => return self.login(out, id, params),
-            Request::AccountLoginCancel(params) => self.cancel_login(out, &id, &params),
-            Request::AccountLogout => self.logout(out, id),
-            Request::ModelList(params) => {
-                let waiting = Waiting::ModelList(id, params);
+            CodexRequest::Initialize(params) => return self.initialize(out, &id, &params),
+            CodexRequest::AccountRead => self.account_read(out, id),
+            CodexRequest::AccountLoginStart(params) => return self.login(out, id, params),
+            CodexRequest::AccountLoginCancel(params) => self.cancel_login(out, &id, &params),
+            CodexRequest::AccountLogout => self.logout(out, id),
+            CodexRequest::ModelList(params) => {
+                let waiting = CodexPurpose::ModelList(id, params);
                 self.calls.make(out, waiting, Call::GetCatalog);
             }
-            Request::ConfigRead => {
+            CodexRequest::ConfigRead => {
                 let answer = ConfigReadResponse {
                     config: Empty {},
                     origins: Empty {},
@@ -45,94 +45,94 @@ impl Codex {
                 };
                 send(out, respond(&id, &answer));
             }
-            Request::ConfigRequirementsRead => {
+            CodexRequest::ConfigRequirementsRead => {
                 let requirements = None;
                 let answer = ConfigRequirementsReadResponse { requirements };
                 send(out, respond(&id, &answer));
             }
-            Request::CollaborationModeList => {
+            CodexRequest::CollaborationModeList => {
                 send(
                     out,
                     respond(&id, &offer::collaboration_modes(self.endpoint)),
                 );
             }
-            Request::ThreadStart(params) => return self.thread_start(out, id, params),
-            Request::ThreadList(params) => self.thread_list(out, id, params),
-            Request::ThreadLoadedList => {
+            CodexRequest::ThreadStart(params) => return self.thread_start(out, id, params),
+            CodexRequest::ThreadList(params) => self.thread_list(out, id, params),
+            CodexRequest::ThreadLoadedList => {
                 let call = Call::ListThreads(ThreadQuery::default());
-                self.calls.make(out, Waiting::LoadedList(id), call);
+                self.calls.make(out, CodexPurpose::LoadedList(id), call);
             }
-            Request::ThreadRead(params) => {
+            CodexRequest::ThreadRead(params) => {
                 let thread = parse(&params.thread_id)?;
                 match params.include_turns {
                     // At one moment: what is being written now is in no other answer.
                     Some(true) => {
                         let recent = ALL_MESSAGES;
                         let call = Call::ReadThread { thread, recent };
-                        self.calls.make(out, Waiting::ReadTurns(id), call);
+                        self.calls.make(out, CodexPurpose::ReadTurns(id), call);
                     }
                     Some(false) | None => {
                         let call = Call::GetThread { thread };
-                        self.calls.make(out, Waiting::Read(id), call);
+                        self.calls.make(out, CodexPurpose::Read(id), call);
                     }
                 }
             }
-            Request::ThreadResume(params) => {
+            CodexRequest::ThreadResume(params) => {
                 let thread = parse(&params.thread_id)?;
                 let turns = params.exclude_turns != Some(true);
-                let waiting = Waiting::Resume { id, turns };
+                let waiting = CodexPurpose::Resume { id, turns };
                 self.calls.listen(out, waiting, thread);
             }
-            Request::ThreadTurnsList(params) => return self.turn_list(out, id, &params),
-            Request::ThreadNameSet(params) => {
+            CodexRequest::ThreadTurnsList(params) => return self.turn_list(out, id, &params),
+            CodexRequest::ThreadNameSet(params) => {
                 let changes = Changes {
                     title: Some(params.name),
                     ..Changes::default()
                 };
                 self.change(out, id, parse(&params.thread_id)?, changes);
             }
-            Request::ThreadArchive(params) => {
+            CodexRequest::ThreadArchive(params) => {
                 let changes = Changes {
                     archived: Some(true),
                     ..Changes::default()
                 };
                 self.change(out, id, parse(&params.thread_id)?, changes);
             }
-            Request::ThreadUnarchive(params) => {
+            CodexRequest::ThreadUnarchive(params) => {
                 let thread = parse(&params.thread_id)?;
                 let changes = Changes {
                     archived: Some(false),
                     ..Changes::default()
                 };
                 // It answers with the thread, as a read without turns does.
-                let waiting = Waiting::Read(id);
+                let waiting = CodexPurpose::Read(id);
                 self.calls
                     .make(out, waiting, Call::ChangeThread { thread, changes });
             }
-            Request::GrantsList(params) => {
+            CodexRequest::GrantsList(params) => {
                 let thread = parse(&params.thread_id)?;
                 self.calls
-                    .make(out, Waiting::Grants(id), Call::ListGrants { thread });
+                    .make(out, CodexPurpose::Grants(id), Call::ListGrants { thread });
             }
-            Request::GrantsRevoke(params) => {
+            CodexRequest::GrantsRevoke(params) => {
                 let call = Call::RevokeGrant {
                     thread: parse(&params.thread_id)?,
                     what: params.what,
                     scope: show::grant_scope(params.scope),
                 };
-                self.calls.make(out, Waiting::Done(id), call);
+                self.calls.make(out, CodexPurpose::Done(id), call);
             }
-            Request::ThreadUnsubscribe(params) => {
+            CodexRequest::ThreadUnsubscribe(params) => {
                 self.unsubscribe(out, &id, parse(&params.thread_id)?);
             }
-            Request::TurnStart(params) => return self.turn_start(out, id, params),
-            Request::TurnSteer(params) => return self.turn_steer(out, id, params),
-            Request::TurnInterrupt(params) => {
+            CodexRequest::TurnStart(params) => return self.turn_start(out, id, params),
+            CodexRequest::TurnSteer(params) => return self.turn_steer(out, id, params),
+            CodexRequest::TurnInterrupt(params) => {
                 let call = Call::CancelTurn {
                     thread: parse(&params.thread_id)?,
                     turn: Some(vocabulary::TurnId::new(params.turn_id)),
                 };
-                self.calls.make(out, Waiting::Done(id), call);
+                self.calls.make(out, CodexPurpose::Done(id), call);
             }
         }
         Ok(())
@@ -143,9 +143,9 @@ impl Codex {
         out: &mut Vec<Action>,
         id: &Id,
         params: &InitializeParams,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), CodexError> {
         if std::mem::replace(&mut self.initialized, true) {
-            return Err(Wrong::request("Already initialized"));
+            return Err(CodexError::request("Already initialized"));
         }
         let client = repeated(&params.client_info.name);
         let answer = InitializeResponse {
@@ -164,12 +164,12 @@ impl Codex {
         out: &mut Vec<Action>,
         id: Id,
         params: ThreadStartParams,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), CodexError> {
         if let Some(cwd) = &params.cwd
             && !Path::new(cwd).is_absolute()
         {
             let message = "thread/start: cwd: expected an absolute path";
-            return Err(Wrong::params(message));
+            return Err(CodexError::params(message));
         }
         let permissions =
             permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref())?;
@@ -186,7 +186,7 @@ impl Codex {
         };
         self.starting += 1;
         let call = Call::CreateThread(Box::new(new));
-        self.calls.make(out, Waiting::StartCreate(id), call);
+        self.calls.make(out, CodexPurpose::StartCreate(id), call);
         Ok(())
     }
 
@@ -206,12 +206,12 @@ impl Codex {
             ..ThreadQuery::default()
         };
         let call = Call::ListThreads(query);
-        self.calls.make(out, Waiting::ThreadList(id), call);
+        self.calls.make(out, CodexPurpose::ThreadList(id), call);
     }
 
     fn change(&mut self, out: &mut Vec<Action>, id: Id, thread: ThreadId, changes: Changes) {
         let call = Call::ChangeThread { thread, changes };
-        self.calls.make(out, Waiting::Done(id), call);
+        self.calls.make(out, CodexPurpose::Done(id), call);
     }
 
     fn unsubscribe(&mut self, out: &mut Vec<Action>, id: &Id, thread: ThreadId) {
@@ -242,13 +242,13 @@ impl Codex {
                 None => Answer::Dismissed,
             },
         };
-        self.calls.make(out, Waiting::Answer(ask), call);
+        self.calls.make(out, CodexPurpose::Answer(ask), call);
     }
 }
 
-pub fn parse(thread_id: &str) -> Result<ThreadId, Wrong> {
+pub fn parse(thread_id: &str) -> Result<ThreadId, CodexError> {
     ThreadId::parse(thread_id).ok_or_else(|| {
         let thread_id = repeated(thread_id);
-        Wrong::request(format!("invalid thread id: {thread_id:?}: expected a UUID"))
+        CodexError::request(format!("invalid thread id: {thread_id:?}: expected a UUID"))
     })
 }

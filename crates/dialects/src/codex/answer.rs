@@ -5,8 +5,8 @@ use vocabulary::{
     ThreadId, ThreadPage, ThreadView, TurnFact, Why,
 };
 
-use super::calls::{ALL_MESSAGES, Waiting};
-use super::refuse::Wrong;
+use super::calls::{ALL_MESSAGES, CodexPurpose};
+use super::refuse::CodexError;
 use super::tell::{notify, tell};
 use super::wire::notice::ThreadStarted;
 use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
@@ -20,67 +20,67 @@ impl Codex {
     pub(super) fn answer(
         &mut self,
         out: &mut Vec<Action>,
-        waiting: &Waiting,
+        waiting: &CodexPurpose,
         reply: Reply,
     ) -> Result<(), Refusal> {
         match waiting {
-            Waiting::ModelList(id, params) => {
+            CodexPurpose::ModelList(id, params) => {
                 let catalog = reply.catalog()?;
                 self.learn_names(&catalog);
                 send(out, respond(id, &offer::models(&catalog, params)));
             }
-            Waiting::Account(id) => {
+            CodexPurpose::Account(id) => {
                 let statuses = reply.provider_status()?;
                 send(out, respond(id, &account::account(&statuses)));
             }
-            Waiting::LoginKey(id) => self.key_saved(out, id, reply.signed_in()?),
-            Waiting::LoginBegin(id) => self.challenged(out, id, *reply.challenge()?),
-            Waiting::LoginFinish(login) => self.login_ended(out, *login, &reply.signed_in()?),
-            Waiting::Logout(id) => {
+            CodexPurpose::LoginKey(id) => self.key_saved(out, id, reply.signed_in()?),
+            CodexPurpose::LoginBegin(id) => self.challenged(out, id, *reply.challenge()?),
+            CodexPurpose::LoginFinish(login) => self.login_ended(out, *login, &reply.signed_in()?),
+            CodexPurpose::Logout(id) => {
                 let accounts = account::accounts(&reply.provider_status()?);
                 self.sign_out(out, id, accounts);
             }
-            Waiting::SignOut(id, left) => {
+            CodexPurpose::SignOut(id, left) => {
                 self.signed_out(out, id, left.clone(), reply.signed_in()?)
             }
-            Waiting::ThreadList(id) => self.threads(out, id, reply.threads()?),
-            Waiting::TurnList(id, listing) => {
+            CodexPurpose::ThreadList(id) => self.threads(out, id, reply.threads()?),
+            CodexPurpose::TurnList(id, listing) => {
                 self.turns_listed(out, id, *listing, &*reply.turns()?)
             }
-            Waiting::LoadedList(id) => self.loaded(out, id, &reply.threads()?.threads),
-            Waiting::StartCreate(id) => {
+            CodexPurpose::LoadedList(id) => self.loaded(out, id, &reply.threads()?.threads),
+            CodexPurpose::StartCreate(id) => {
                 let thread = reply.thread()?.card.id;
                 self.announced.insert(thread);
-                let waiting = Waiting::StartListen(id.clone());
+                let waiting = CodexPurpose::StartListen(id.clone());
                 self.calls.listen(out, waiting, thread);
             }
-            Waiting::StartListen(id) => self.started(out, id, &*reply.view()?),
-            Waiting::Resume { id, turns } => self.resumed(out, id, &*reply.view()?, *turns),
-            Waiting::Read(id) => {
+            CodexPurpose::StartListen(id) => self.started(out, id, &*reply.view()?),
+            CodexPurpose::Resume { id, turns } => self.resumed(out, id, &*reply.view()?, *turns),
+            CodexPurpose::Read(id) => {
                 let thread = reply.thread()?;
                 let thread = show::thread(self.speaking(), &thread, Vec::new());
                 send(out, respond(id, &ThreadReadResponse { thread }));
             }
-            Waiting::ReadTurns(id) => self.read(out, id, &*reply.view()?),
-            Waiting::Anew => self.began_anew(out, &*reply.view()?),
-            Waiting::TurnThread(id, wanted) => {
+            CodexPurpose::ReadTurns(id) => self.read(out, id, &*reply.view()?),
+            CodexPurpose::Anew => self.began_anew(out, &*reply.view()?),
+            CodexPurpose::TurnThread(id, wanted) => {
                 self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
-            Waiting::Turn(id) => self.turn(out, id, &reply.turn()?),
-            Waiting::Grants(id) => {
+            CodexPurpose::Turn(id) => self.turn(out, id, &reply.turn()?),
+            CodexPurpose::Grants(id) => {
                 let grants = reply.grants()?;
                 let data = grants.iter().map(show::grant).collect();
                 let next_cursor = None;
                 send(out, respond(id, &Page { data, next_cursor }));
             }
-            Waiting::Steer(id) => {
+            CodexPurpose::Steer(id) => {
                 let turn = reply.steered()?.turn;
                 let turn_id = turn.as_str();
                 send(out, respond(id, &TurnSteerResponse { turn_id }));
             }
-            Waiting::Done(id) => send(out, respond(id, &Empty {})),
-            Waiting::Answer(_) => {}
-            Waiting::Subscribe => {
+            CodexPurpose::Done(id) => send(out, respond(id, &Empty {})),
+            CodexPurpose::Answer(_) => {}
+            CodexPurpose::Subscribe => {
                 let view = reply.view()?;
                 let asks = self.listening.begin(&view);
                 send(out, orbit::subscribed(view.thread.card.id));
@@ -90,15 +90,20 @@ impl Codex {
         Ok(())
     }
 
-    pub(super) fn refused(&mut self, out: &mut Vec<Action>, waiting: &Waiting, refusal: Refusal) {
+    pub(super) fn refused(
+        &mut self,
+        out: &mut Vec<Action>,
+        waiting: &CodexPurpose,
+        refusal: Refusal,
+    ) {
         match waiting {
             // A response cannot be answered; but what is still open is asked again.
-            Waiting::Answer(ask) => {
+            CodexPurpose::Answer(ask) => {
                 if refusal.why == Why::BlankAnswer {
                     self.request_again(out, &[*ask]);
                 }
             }
-            Waiting::LoginFinish(login) => {
+            CodexPurpose::LoginFinish(login) => {
                 let end = SignedIn {
                     ok: false,
                     mode: None,
@@ -106,30 +111,30 @@ impl Codex {
                 };
                 self.login_ended(out, *login, &end);
             }
-            Waiting::Subscribe => send(out, Wrong::from(&refusal).frame(None)),
+            CodexPurpose::Subscribe => send(out, CodexError::from(&refusal).frame(None)),
             // Nobody asked for it.
-            Waiting::Anew => {}
-            Waiting::Steer(id) => send(out, Wrong::steer(&refusal).frame(Some(id))),
-            Waiting::StartCreate(id) | Waiting::StartListen(id) => {
+            CodexPurpose::Anew => {}
+            CodexPurpose::Steer(id) => send(out, CodexError::steer(&refusal).frame(Some(id))),
+            CodexPurpose::StartCreate(id) | CodexPurpose::StartListen(id) => {
                 self.start_over(out);
-                send(out, Wrong::from(&refusal).frame(Some(id)));
+                send(out, CodexError::from(&refusal).frame(Some(id)));
             }
-            Waiting::Account(id)
-            | Waiting::LoginKey(id)
-            | Waiting::LoginBegin(id)
-            | Waiting::Logout(id)
-            | Waiting::SignOut(id, _)
-            | Waiting::ModelList(id, _)
-            | Waiting::ThreadList(id)
-            | Waiting::TurnList(id, _)
-            | Waiting::LoadedList(id)
-            | Waiting::Resume { id, .. }
-            | Waiting::Read(id)
-            | Waiting::ReadTurns(id)
-            | Waiting::TurnThread(id, _)
-            | Waiting::Turn(id)
-            | Waiting::Grants(id)
-            | Waiting::Done(id) => send(out, Wrong::from(&refusal).frame(Some(id))),
+            CodexPurpose::Account(id)
+            | CodexPurpose::LoginKey(id)
+            | CodexPurpose::LoginBegin(id)
+            | CodexPurpose::Logout(id)
+            | CodexPurpose::SignOut(id, _)
+            | CodexPurpose::ModelList(id, _)
+            | CodexPurpose::ThreadList(id)
+            | CodexPurpose::TurnList(id, _)
+            | CodexPurpose::LoadedList(id)
+            | CodexPurpose::Resume { id, .. }
+            | CodexPurpose::Read(id)
+            | CodexPurpose::ReadTurns(id)
+            | CodexPurpose::TurnThread(id, _)
+            | CodexPurpose::Turn(id)
+            | CodexPurpose::Grants(id)
+            | CodexPurpose::Done(id) => send(out, CodexError::from(&refusal).frame(Some(id))),
         }
     }
 
@@ -265,7 +270,7 @@ impl Codex {
     pub(super) fn begin_anew(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
         let recent = ALL_MESSAGES;
         let call = Call::ReadThread { thread, recent };
-        self.calls.make(out, Waiting::Anew, call);
+        self.calls.make(out, CodexPurpose::Anew, call);
     }
 
     fn began_anew(&self, out: &mut Vec<Action>, view: &ThreadView) {

@@ -1,4 +1,4 @@
-//! Calls that wait for their answer, and what to do with it.
+//! CodexCalls that wait for their answer, and what to do with it.
 
 use vocabulary::{AskId, ThreadId};
 
@@ -14,7 +14,7 @@ pub const ALL_MESSAGES: u32 = u32::MAX;
 
 /// What an answer is for.
 #[derive(Debug)]
-pub enum Waiting {
+pub enum CodexPurpose {
     Account(Id),
     LoginKey(Id),
     LoginBegin(Id),
@@ -50,12 +50,12 @@ pub enum Waiting {
     Anew,
 }
 
-pub type Calls = Pending<Waiting>;
+pub type CodexCalls = Pending<CodexPurpose>;
 
-impl Calls {
-    pub fn listen(&mut self, out: &mut Vec<Action>, waiting: Waiting, thread: ThreadId) {
+impl CodexCalls {
+    pub fn listen(&mut self, out: &mut Vec<Action>, waiting: CodexPurpose, thread: ThreadId) {
         let recent = match waiting {
-            Waiting::Resume { turns: true, .. } => ALL_MESSAGES,
+            CodexPurpose::Resume { turns: true, .. } => ALL_MESSAGES,
             _ => 0,
         };
         self.attach(out, waiting, thread, StartAt::Head, recent);

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Endpoint;
-use super::refuse::Wrong;
+use super::refuse::CodexError;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::params::{
     GrantParams, InitializeParams, ModelListParams, ThreadListParams, ThreadParams,
@@ -16,7 +16,7 @@ use super::wire::params::{
 const REPEATED_CHARS_MAX: usize = 200;
 
 #[derive(Debug)]
-pub enum Request {
+pub enum CodexRequest {
     Initialize(InitializeParams),
     AccountRead,
     AccountLoginStart(LoginAccountParams),
@@ -43,39 +43,51 @@ pub enum Request {
     TurnInterrupt(TurnInterruptParams),
 }
 
-pub fn request(endpoint: Endpoint, method: &str, params: Value) -> Result<Request, Wrong> {
+pub fn request(
+    endpoint: Endpoint,
+    method: &str,
+    params: Value,
+) -> Result<CodexRequest, CodexError> {
     Ok(match (method, endpoint) {
-        ("initialize", Endpoint::Codex) => Request::Initialize(read(method, params)?),
-        ("account/read", _) => Request::AccountRead,
-        ("account/login/start", Endpoint::Codex) => Request::AccountLoginStart(login(params)?),
+        ("initialize", Endpoint::Codex) => CodexRequest::Initialize(read(method, params)?),
+        ("account/read", _) => CodexRequest::AccountRead,
+        ("account/login/start", Endpoint::Codex) => CodexRequest::AccountLoginStart(login(params)?),
         ("account/login/cancel", Endpoint::Codex) => {
-            Request::AccountLoginCancel(read(method, params)?)
+            CodexRequest::AccountLoginCancel(read(method, params)?)
         }
-        ("account/logout", Endpoint::Codex) => Request::AccountLogout,
-        ("model/list", _) => Request::ModelList(read(method, params)?),
-        ("config/read", Endpoint::Codex) => Request::ConfigRead,
-        ("configRequirements/read", Endpoint::Codex) => Request::ConfigRequirementsRead,
-        ("collaborationMode/list", _) => Request::CollaborationModeList,
-        ("thread/start", _) => Request::ThreadStart(read(method, params)?),
-        ("thread/list", _) => Request::ThreadList(read(method, params)?),
-        ("thread/loaded/list", _) => Request::ThreadLoadedList,
-        ("thread/read", _) => Request::ThreadRead(read(method, params)?),
-        ("thread/resume", _) => Request::ThreadResume(read(method, params)?),
-        ("thread/turns/list", Endpoint::Codex) => Request::ThreadTurnsList(read(method, params)?),
-        ("thread/name/set", _) => Request::ThreadNameSet(read(method, params)?),
-        ("thread/archive", _) => Request::ThreadArchive(read(method, params)?),
-        ("thread/unarchive", Endpoint::Codex) => Request::ThreadUnarchive(read(method, params)?),
-        ("dragoman/grants/list", Endpoint::Codex) => Request::GrantsList(read(method, params)?),
-        ("dragoman/grants/revoke", Endpoint::Codex) => Request::GrantsRevoke(read(method, params)?),
-        ("thread/unsubscribe", _) => Request::ThreadUnsubscribe(read(method, params)?),
-        ("turn/start", _) => Request::TurnStart(read(method, params)?),
-        ("turn/steer", _) => Request::TurnSteer(read(method, params)?),
-        ("turn/interrupt", _) => Request::TurnInterrupt(read(method, params)?),
-        _ => return Err(Wrong::not_available(repeated(method))),
+        ("account/logout", Endpoint::Codex) => CodexRequest::AccountLogout,
+        ("model/list", _) => CodexRequest::ModelList(read(method, params)?),
+        ("config/read", Endpoint::Codex) => CodexRequest::ConfigRead,
+        ("configRequirements/read", Endpoint::Codex) => CodexRequest::ConfigRequirementsRead,
+        ("collaborationMode/list", _) => CodexRequest::CollaborationModeList,
+        ("thread/start", _) => CodexRequest::ThreadStart(read(method, params)?),
+        ("thread/list", _) => CodexRequest::ThreadList(read(method, params)?),
+        ("thread/loaded/list", _) => CodexRequest::ThreadLoadedList,
+        ("thread/read", _) => CodexRequest::ThreadRead(read(method, params)?),
+        ("thread/resume", _) => CodexRequest::ThreadResume(read(method, params)?),
+        ("thread/turns/list", Endpoint::Codex) => {
+            CodexRequest::ThreadTurnsList(read(method, params)?)
+        }
+        ("thread/name/set", _) => CodexRequest::ThreadNameSet(read(method, params)?),
+        ("thread/archive", _) => CodexRequest::ThreadArchive(read(method, params)?),
+        ("thread/unarchive", Endpoint::Codex) => {
+            CodexRequest::ThreadUnarchive(read(method, params)?)
+        }
+        ("dragoman/grants/list", Endpoint::Codex) => {
+            CodexRequest::GrantsList(read(method, params)?)
+        }
+        ("dragoman/grants/revoke", Endpoint::Codex) => {
+            CodexRequest::GrantsRevoke(read(method, params)?)
+        }
+        ("thread/unsubscribe", _) => CodexRequest::ThreadUnsubscribe(read(method, params)?),
+        ("turn/start", _) => CodexRequest::TurnStart(read(method, params)?),
+        ("turn/steer", _) => CodexRequest::TurnSteer(read(method, params)?),
+        ("turn/interrupt", _) => CodexRequest::TurnInterrupt(read(method, params)?),
+        _ => return Err(CodexError::not_available(repeated(method))),
     })
 }
 
-fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Wrong> {
+fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, CodexError> {
     serde_json::from_value(params.clone()).map_err(|error| {
         let error = error.to_string();
         let wrong = match lacks::<T>(&params, &error) {
@@ -83,7 +95,7 @@ fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Wrong> {
             false => culprit::<T>(&params),
         };
         let error = repeated(&error);
-        Wrong::params(match wrong {
+        CodexError::params(match wrong {
             Some(field) => format!("{method}: {}: {error}", repeated(&field)),
             None => format!("{method}: {error}"),
         })
@@ -91,10 +103,10 @@ fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Wrong> {
 }
 
 /// What is wrong with a sign-in is not said in the reader's words: they may repeat a key.
-fn login(params: Value) -> Result<LoginAccountParams, Wrong> {
+fn login(params: Value) -> Result<LoginAccountParams, CodexError> {
     serde_json::from_value(params).map_err(|_| {
         let message = "account/login/start: expected a type, and for apiKey the apiKey as a string";
-        Wrong::params(message)
+        CodexError::params(message)
     })
 }
 

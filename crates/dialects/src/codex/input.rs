@@ -1,16 +1,16 @@
 //! What a user says, as a client sends it: text and pictures.
 
 use super::hear::repeated;
-use super::refuse::Wrong;
+use super::refuse::CodexError;
 use super::wire::params::UserInput;
 use crate::images::{self, IMAGES_MAX};
 use crate::turn_input::TurnInput;
 
 /// The text and the pictures of an input. Mentions repeat what the text says.
-pub fn read(method: &str, input: &[UserInput]) -> Result<TurnInput, Wrong> {
+pub fn read(method: &str, input: &[UserInput]) -> Result<TurnInput, CodexError> {
     let mut texts = Vec::new();
     let mut images = Vec::new();
-    let wrong = |why: &str| Wrong::params(format!("{method}: input: {why}"));
+    let wrong = |why: &str| CodexError::params(format!("{method}: input: {why}"));
     for piece in input {
         match piece.kind.as_str() {
             "text" => {

@@ -11,7 +11,7 @@ use super::{Endpoint, asks};
 use crate::Frame;
 
 #[derive(Default)]
-pub struct Listening {
+pub struct FollowedThreads {
     threads: HashMap<ThreadId, KnownThread>,
     /// By number; no two threads share one.
     asks: BTreeMap<AskId, Open>,
@@ -42,7 +42,7 @@ pub struct Open {
     at: Timestamp,
 }
 
-impl Listening {
+impl FollowedThreads {
     pub fn hears(&self, thread: ThreadId) -> bool {
         self.threads.contains_key(&thread)
     }

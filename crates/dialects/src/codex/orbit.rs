@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use vocabulary::{ThreadId, Timestamp};
 
-use super::calls::Waiting;
+use super::calls::CodexPurpose;
 use super::hear::repeated;
-use super::refuse::Wrong;
+use super::refuse::CodexError;
 use super::{Codex, platform, send};
 use crate::{Action, Frame};
 
@@ -97,7 +97,7 @@ impl Codex {
                     Some(kind) => format!("{}: {error}", repeated(&kind)),
                     None => "expected a request, a response or a control frame".to_owned(),
                 };
-                send(out, Wrong::request(message).frame(None));
+                send(out, CodexError::request(message).frame(None));
             }
         }
     }
@@ -105,10 +105,10 @@ impl Codex {
     fn subscribe(&mut self, out: &mut Vec<Action>, thread_id: &str) {
         match ThreadId::parse(thread_id) {
             Some(thread) if self.listening.hears(thread) => send(out, subscribed(thread)),
-            Some(thread) => self.calls.listen(out, Waiting::Subscribe, thread),
+            Some(thread) => self.calls.listen(out, CodexPurpose::Subscribe, thread),
             None => {
                 let message = "orbit.subscribe: threadId: expected a UUID";
-                send(out, Wrong::request(message).frame(None));
+                send(out, CodexError::request(message).frame(None));
             }
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use vocabulary::{Approvals, Changes, SandboxInForce, SandboxMode, ThreadCard, ThreadSettings};
 
-use super::refuse::Wrong;
+use super::refuse::CodexError;
 use super::wire::params::CollaborationMode;
 use super::wire::results::SandboxPolicy;
 
@@ -48,7 +48,7 @@ impl ApprovalPolicy {
 pub fn of_thread(
     policy: Option<&Value>,
     sandbox: Option<&Value>,
-) -> Result<RequestedPermissions, Wrong> {
+) -> Result<RequestedPermissions, CodexError> {
     let method = "thread/start";
     let sandbox = match sandbox {
         None | Some(Value::Null) => None,
@@ -73,7 +73,7 @@ pub fn of_thread(
 pub fn of_turn(
     policy: Option<&Value>,
     sandbox: Option<&Value>,
-) -> Result<RequestedPermissions, Wrong> {
+) -> Result<RequestedPermissions, CodexError> {
     let method = "turn/start";
     let mut wanted = RequestedPermissions {
         approval_policy: approval_policy(method, policy)?,
@@ -109,7 +109,10 @@ pub fn of_turn(
     Ok(wanted)
 }
 
-fn approval_policy(method: &str, policy: Option<&Value>) -> Result<Option<ApprovalPolicy>, Wrong> {
+fn approval_policy(
+    method: &str,
+    policy: Option<&Value>,
+) -> Result<Option<ApprovalPolicy>, CodexError> {
     match policy {
         None | Some(Value::Null) => Ok(None),
         Some(word) => match word.as_str() {
@@ -125,7 +128,7 @@ fn approval_policy(method: &str, policy: Option<&Value>) -> Result<Option<Approv
 }
 
 /// Refuses the mode in which nothing may change: nothing would keep the agent to it.
-pub fn check_mode(mode: Option<&CollaborationMode>) -> Result<(), Wrong> {
+pub fn check_mode(mode: Option<&CollaborationMode>) -> Result<(), CodexError> {
     match mode.and_then(|mode| mode.mode.as_deref()) {
         Some("plan") => Err(wrong(
             "turn/start",
@@ -135,8 +138,8 @@ pub fn check_mode(mode: Option<&CollaborationMode>) -> Result<(), Wrong> {
     }
 }
 
-fn wrong(method: &str, message: &str) -> Wrong {
-    Wrong::params(format!("{method}: {message}"))
+fn wrong(method: &str, message: &str) -> CodexError {
+    CodexError::params(format!("{method}: {message}"))
 }
 
 impl RequestedPermissions {
@@ -169,7 +172,7 @@ impl RequestedPermissions {
     }
 
     /// Refuses what this thread's sandbox does not give.
-    pub fn check(&self, card: &ThreadCard, in_force: SandboxInForce) -> Result<(), Wrong> {
+    pub fn check(&self, card: &ThreadCard, in_force: SandboxInForce) -> Result<(), CodexError> {
         let method = "turn/start";
         if self.network && !in_force.network {
             return Err(wrong(

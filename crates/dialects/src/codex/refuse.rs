@@ -13,12 +13,12 @@ const OVERLOADED: i32 = -32001;
 
 /// A no, before it is a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
+pub struct CodexError {
     pub code: i32,
     pub message: String,
 }
 
-impl Wrong {
+impl CodexError {
     pub fn request(message: impl Into<String>) -> Self {
         Self::new(INVALID_REQUEST, message)
     }
@@ -57,7 +57,7 @@ impl Wrong {
 }
 
 /// The one place where a refusal's reason becomes a code.
-impl From<&Refusal> for Wrong {
+impl From<&Refusal> for CodexError {
     fn from(refusal: &Refusal) -> Self {
         let code = match &refusal.why {
             Why::Invalid { .. } => INVALID_PARAMS,

@@ -3,8 +3,8 @@
 use vocabulary::{Call, IndexedTurn, Timestamp, TurnPage, TurnSelection};
 
 use super::act::parse;
-use super::calls::Waiting;
-use super::refuse::Wrong;
+use super::calls::CodexPurpose;
+use super::refuse::CodexError;
 use super::wire::item::ThreadItem;
 use super::wire::params::{SortDirection, ThreadTurnsListParams};
 use super::wire::results::ThreadTurnsListResponse;
@@ -29,7 +29,7 @@ impl Codex {
         out: &mut Vec<Action>,
         id: Id,
         params: &ThreadTurnsListParams,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), CodexError> {
         let listing = TurnListing {
             direction: params.sort_direction.unwrap_or(SortDirection::Desc),
             items: params.items_view.unwrap_or(ItemsView::Summary),
@@ -40,7 +40,8 @@ impl Codex {
             limit: params.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX),
             entries: listing.items != ItemsView::NotLoaded,
         };
-        self.calls.make(out, Waiting::TurnList(id, listing), call);
+        self.calls
+            .make(out, CodexPurpose::TurnList(id, listing), call);
         Ok(())
     }
 
@@ -64,11 +65,11 @@ impl Codex {
 }
 
 /// A cursor is the number of the turn that the page before ended with.
-fn selection(direction: SortDirection, cursor: Option<&str>) -> Result<TurnSelection, Wrong> {
+fn selection(direction: SortDirection, cursor: Option<&str>) -> Result<TurnSelection, CodexError> {
     let number = cursor.map(|cursor| {
         cursor.parse::<u64>().map_err(|_| {
             let message = "this cursor is not one of ours; start the list again without it";
-            Wrong::params(format!("thread/turns/list: cursor: {message}"))
+            CodexError::params(format!("thread/turns/list: cursor: {message}"))
         })
     });
     Ok(match (direction, number.transpose()?) {

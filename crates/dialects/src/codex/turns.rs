@@ -5,10 +5,10 @@ use vocabulary::{
 };
 
 use super::act::parse;
-use super::calls::Waiting;
+use super::calls::CodexPurpose;
 use super::listening::KnownThread;
 use super::permissions::{self, RequestedPermissions};
-use super::refuse::Wrong;
+use super::refuse::CodexError;
 use super::wire::params::{TurnStartParams, TurnSteerParams};
 use super::{Codex, input, offer};
 use crate::jsonrpc::Id;
@@ -33,7 +33,7 @@ impl Codex {
         out: &mut Vec<Action>,
         id: Id,
         mut params: TurnStartParams,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), CodexError> {
         let thread = parse(&params.thread_id)?;
         let said = input::read("turn/start", &std::mem::take(&mut params.input))?;
         permissions::check_mode(params.collaboration_mode.as_ref())?;
@@ -48,14 +48,14 @@ impl Codex {
             params,
         };
         let Some(known) = self.listening.known(thread) else {
-            let waiting = Waiting::TurnThread(id, Box::new(wanted));
+            let waiting = CodexPurpose::TurnThread(id, Box::new(wanted));
             let call = Call::ReadThread { thread, recent: 0 };
             self.calls.make(out, waiting, call);
             return Ok(());
         };
         let start = self.start_of(known, wanted)?;
         self.calls
-            .make(out, Waiting::Turn(id), Call::StartTurn(start));
+            .make(out, CodexPurpose::Turn(id), Call::StartTurn(start));
         Ok(())
     }
 
@@ -73,13 +73,13 @@ impl Codex {
                     listen: Some(self.variant().audience()),
                     ..start
                 });
-                self.calls.make(out, Waiting::Turn(id.clone()), call);
+                self.calls.make(out, CodexPurpose::Turn(id.clone()), call);
             }
             Err(wrong) => out.push(Action::Send(wrong.frame(Some(id)))),
         }
     }
 
-    fn start_of(&self, known: &KnownThread, wanted: WantedTurn) -> Result<StartTurn, Wrong> {
+    fn start_of(&self, known: &KnownThread, wanted: WantedTurn) -> Result<StartTurn, CodexError> {
         let WantedTurn {
             thread,
             said,
@@ -129,11 +129,11 @@ impl Codex {
         out: &mut Vec<Action>,
         id: Id,
         params: TurnSteerParams,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), CodexError> {
         let thread = parse(&params.thread_id)?;
         let said = input::read("turn/steer", &params.input)?;
         if said.is_blank() {
-            return Err(Wrong::params("turn/steer: input: must not be empty"));
+            return Err(CodexError::params("turn/steer: input: must not be empty"));
         }
         let call = Call::SteerTurn(SteerTurn {
             thread,
@@ -142,7 +142,7 @@ impl Codex {
             client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
             images: said.images,
         });
-        self.calls.make(out, Waiting::Steer(id), call);
+        self.calls.make(out, CodexPurpose::Steer(id), call);
         Ok(())
     }
 

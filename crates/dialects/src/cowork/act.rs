@@ -8,7 +8,7 @@ use vocabulary::{
 
 use super::asks::ask_frame;
 use super::backup::Backup;
-use super::calls::{Calls, CoworkPurpose};
+use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::GreetingSlot;
 use super::hear::{CheckedMessage, repeated};
 use super::names::{parse, spell};
@@ -31,7 +31,7 @@ const BLANK_ANSWER: &str = "Ask response cannot be empty. Reply with text or [sk
 const MESSAGES_DEFAULT: f64 = 100.0;
 
 impl CoworkSession {
-    pub fn act(&mut self, out: &mut Vec<Action>, calls: &mut Calls, hearing: CheckedMessage) {
+    pub fn act(&mut self, out: &mut Vec<Action>, calls: &mut CoworkCalls, hearing: CheckedMessage) {
         let thread = self.thread();
         let mut make = |waiting, call| calls.make(out, waiting, call);
         match hearing.message {
@@ -161,7 +161,7 @@ impl CoworkSession {
         send(out, error_frame(&self.id, &message, told_as));
     }
 
-    fn user_message(&self, out: &mut Vec<Action>, calls: &mut Calls, said: UserMessage) {
+    fn user_message(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, said: UserMessage) {
         // An empty id names no message, and would make the next one look like this one again.
         let client_message_id = said.client_message_id.filter(|id| !id.is_empty());
         let waiting = CoworkPurpose::Turn {
@@ -182,7 +182,7 @@ impl CoworkSession {
         calls.make(out, waiting, Call::StartTurn(turn));
     }
 
-    fn ask_response(&self, out: &mut Vec<Action>, calls: &mut Calls, said: &AskResponse) {
+    fn ask_response(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, said: &AskResponse) {
         let request = RequestId::parse(&said.request_id);
         let question = request.and_then(|id| Some((id, self.asks.question(id)?)));
         let Some((id, question)) = question else {
@@ -215,7 +215,12 @@ impl CoworkSession {
         }
     }
 
-    fn approval_response(&self, out: &mut Vec<Action>, calls: &mut Calls, said: &ApprovalResponse) {
+    fn approval_response(
+        &self,
+        out: &mut Vec<Action>,
+        calls: &mut CoworkCalls,
+        said: &ApprovalResponse,
+    ) {
         let id = RequestId::parse(&said.request_id)
             .filter(|id| id.position == 0 && !self.asks.asks_questions(id.ask));
         let Some(id) = id else {
@@ -243,7 +248,7 @@ impl CoworkSession {
         log(&self.id, &line)
     }
 
-    fn set_model(&self, out: &mut Vec<Action>, calls: &mut Calls, set: &SetModel) {
+    fn set_model(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, set: &SetModel) {
         let provider = set.provider.unwrap_or(spell(&self.settings.model).0);
         let changes = Changes {
             model: Some(parse(provider, &set.model, &self.providers)),
@@ -252,7 +257,7 @@ impl CoworkSession {
         self.change(out, calls, changes);
     }
 
-    fn set_config(&self, out: &mut Vec<Action>, calls: &mut Calls, patch: ConfigPatch) {
+    fn set_config(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, patch: ConfigPatch) {
         let changes = Changes {
             auto_approve: patch.yolo,
             observability: patch.observability_enabled,
@@ -267,13 +272,18 @@ impl CoworkSession {
         self.change(out, calls, changes);
     }
 
-    fn change(&self, out: &mut Vec<Action>, calls: &mut Calls, changes: Changes) {
+    fn change(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, changes: Changes) {
         let thread = self.thread();
         let call = Call::ChangeThread { thread, changes };
         calls.make(out, CoworkPurpose::Told, call);
     }
 
-    fn delete_session(&self, out: &mut Vec<Action>, calls: &mut Calls, delete: DeleteSession) {
+    fn delete_session(
+        &self,
+        out: &mut Vec<Action>,
+        calls: &mut CoworkCalls,
+        delete: DeleteSession,
+    ) {
         let target = delete.target_session_id;
         let Some(thread) = ThreadId::parse(&target) else {
             return send(out, self.session_deleted(&target));

@@ -3,7 +3,7 @@
 use vocabulary::{Catalog, Refusal, Reply, Why};
 
 use super::backup::{self, ComparedWith};
-use super::calls::{Calls, CoworkPurpose};
+use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::GreetingSlot;
 use super::history;
 use super::offer;
@@ -18,7 +18,7 @@ impl CoworkSession {
     pub fn answered(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut CoworkCalls,
         waiting: CoworkPurpose,
         outcome: Result<Reply, Refusal>,
     ) {
@@ -35,7 +35,7 @@ impl CoworkSession {
     fn answer(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut CoworkCalls,
         waiting: &CoworkPurpose,
         reply: Reply,
     ) -> Result<(), Refusal> {

@@ -5,7 +5,7 @@ use vocabulary::{
     ThreadCard, Trigger, Why,
 };
 
-use super::calls::{Calls, CoworkPurpose};
+use super::calls::{CoworkCalls, CoworkPurpose};
 use super::hear::repeated;
 use super::refuse::{self, error_frame};
 use super::session::{CoworkSession, send};
@@ -54,7 +54,7 @@ impl Backup {
 }
 
 impl CoworkSession {
-    pub fn backup(&self, out: &mut Vec<Action>, calls: &mut Calls, backup: Backup) {
+    pub fn backup(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, backup: Backup) {
         let Some(call) = backup.call() else {
             return send(out, unknown_frame(&self.id, &backup));
         };

@@ -1,4 +1,4 @@
-//! Calls that wait for their answer, and what to do with it.
+//! CoworkCalls that wait for their answer, and what to do with it.
 
 use super::backup::Backup;
 use super::connect::GreetingSlot;
@@ -35,4 +35,4 @@ pub enum CoworkPurpose {
     Close,
 }
 
-pub type Calls = Pending<CoworkPurpose>;
+pub type CoworkCalls = Pending<CoworkPurpose>;

@@ -12,7 +12,7 @@ use vocabulary::{
     ThreadView, TurnFact,
 };
 
-use super::calls::{Calls, CoworkPurpose};
+use super::calls::{CoworkCalls, CoworkPurpose};
 use super::session::CoworkSession;
 use super::show;
 use super::tell::thread::todos;
@@ -105,7 +105,7 @@ impl CoworkSession {
         &mut self,
         cx: &Cx<'_>,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut CoworkCalls,
         view: &ThreadView,
         resumed: bool,
     ) {

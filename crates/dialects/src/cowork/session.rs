@@ -8,7 +8,7 @@ use vocabulary::{
 };
 
 use super::asks::OpenAsks;
-use super::calls::{Calls, CoworkPurpose};
+use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::{GreetingSlot, Slots};
 use super::hear;
 use super::refuse::error_frame;
@@ -57,7 +57,7 @@ impl CoworkSession {
         self.card.id
     }
 
-    pub fn heard(&mut self, out: &mut Vec<Action>, calls: &mut Calls, frame: &str) {
+    pub fn heard(&mut self, out: &mut Vec<Action>, calls: &mut CoworkCalls, frame: &str) {
         if self.closing {
             return;
         }
@@ -74,7 +74,7 @@ impl CoworkSession {
         }
     }
 
-    pub fn told(&mut self, out: &mut Vec<Action>, calls: &mut Calls, event: &Event) {
+    pub fn told(&mut self, out: &mut Vec<Action>, calls: &mut CoworkCalls, event: &Event) {
         self.asks.follow(&event.fact);
         self.slots.follow(&event.fact);
         self.follow(&event.fact);

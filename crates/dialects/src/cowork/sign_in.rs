@@ -6,7 +6,7 @@ use vocabulary::{
     AuthMethod, AuthMode, Call, Catalog, Challenge, Refusal, Secret, SignInCall, SignedIn, Why,
 };
 
-use super::calls::{Calls, CoworkPurpose};
+use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::GreetingSlot;
 use super::names::ProviderName;
 use super::refuse::{code, error_frame};
@@ -74,7 +74,7 @@ impl CoworkSession {
     pub fn authorize(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut CoworkCalls,
         said: ProviderAuthAuthorize,
     ) {
         let (provider, method) = (said.provider, said.method_id);
@@ -92,7 +92,7 @@ impl CoworkSession {
     pub fn callback(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut CoworkCalls,
         said: ProviderAuthCallback,
     ) {
         let (provider, method) = (said.provider, said.method_id);
@@ -114,7 +114,7 @@ impl CoworkSession {
     pub fn set_api_key(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut CoworkCalls,
         said: ProviderAuthSetApiKey,
     ) {
         let (provider, method) = (said.provider, said.method_id);
@@ -142,7 +142,7 @@ impl CoworkSession {
     fn sign_in(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut CoworkCalls,
         sign_in: SignIn,
         call: SignInCall,
     ) {
@@ -161,7 +161,7 @@ impl CoworkSession {
     pub fn signed_in(
         &self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut CoworkCalls,
         sign_in: &SignIn,
         end: &SignedIn,
     ) {

@@ -9,7 +9,7 @@ use vocabulary::{
     Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView,
 };
 
-use self::calls::{Calls, Cowork1Purpose};
+use self::calls::{Cowork1Calls, Cowork1Purpose};
 use self::session::Cowork1Session;
 use super::{EARLY_BYTES_MAX, EARLY_FRAMES_MAX, OPENING, opening_listen};
 use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
@@ -29,7 +29,7 @@ pub use tell::tell;
 /// One connection of this dialect.
 pub struct Cowork1 {
     providers: Arc<[String]>,
-    calls: Calls,
+    calls: Cowork1Calls,
     /// The thread is made, and the next answer says how it stands.
     listens: bool,
     stage: Cowork1Stage,
@@ -46,7 +46,7 @@ impl Default for Cowork1 {
     fn default() -> Self {
         Self {
             providers: Arc::default(),
-            calls: Calls::default(),
+            calls: Cowork1Calls::default(),
             listens: false,
             stage: Cowork1Stage::Opening(Vec::new()),
         }

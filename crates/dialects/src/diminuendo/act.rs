@@ -8,7 +8,7 @@ use vocabulary::{
     SteerTurn, ThreadId, ThreadQuery,
 };
 
-use super::calls::{Join, Wanted};
+use super::calls::{DiminuendoPurpose, Join};
 use super::files::FileQuery;
 use super::hear::ClientRequest;
 use super::read::{EventsRead, HistoryRead};
@@ -102,14 +102,14 @@ impl Diminuendo {
                 return Ok(());
             }
             ClientMessage::ListSessions { include_archived } => (
-                Wanted::List,
+                DiminuendoPurpose::List,
                 Call::ListThreads(ThreadQuery {
                     archived: include_archived,
                     ..ThreadQuery::default()
                 }),
             ),
             ClientMessage::CreateSession { agent_type, name } => {
-                (Wanted::Create, create(agent_type, name))
+                (DiminuendoPurpose::Create, create(agent_type, name))
             }
             ClientMessage::RenameSession { session_id, name } => {
                 let title = Some(name);
@@ -117,13 +117,13 @@ impl Diminuendo {
                     title,
                     ..Changes::default()
                 };
-                (Wanted::Rename, change(&session_id, changes)?)
+                (DiminuendoPurpose::Rename, change(&session_id, changes)?)
             }
             ClientMessage::ArchiveSession { session_id } => {
-                (Wanted::Archive, archive(&session_id, true)?)
+                (DiminuendoPurpose::Archive, archive(&session_id, true)?)
             }
             ClientMessage::UnarchiveSession { session_id } => {
-                (Wanted::Unarchive, archive(&session_id, false)?)
+                (DiminuendoPurpose::Unarchive, archive(&session_id, false)?)
             }
             ClientMessage::DeleteSession { session_id } => {
                 let thread = thread(&session_id)?;
@@ -131,7 +131,7 @@ impl Diminuendo {
                     thread,
                     even_if_open: true,
                 };
-                (Wanted::Delete(thread), call)
+                (DiminuendoPurpose::Delete(thread), call)
             }
             ClientMessage::RunTurn {
                 session_id,
@@ -149,12 +149,12 @@ impl Diminuendo {
                     client_message_id: None,
                     client_turn_id,
                 };
-                (Wanted::Told, Call::StartTurn(turn))
+                (DiminuendoPurpose::Told, Call::StartTurn(turn))
             }
             ClientMessage::StopTurn { session_id } => {
                 let thread = thread(&session_id)?;
                 let call = Call::CancelTurn { thread, turn: None };
-                (Wanted::Stop(thread), call)
+                (DiminuendoPurpose::Stop(thread), call)
             }
             ClientMessage::Steer {
                 session_id,
@@ -168,7 +168,7 @@ impl Diminuendo {
                     client_message_id: None,
                     images: Vec::new(),
                 });
-                (Wanted::Steer { thread, content }, call)
+                (DiminuendoPurpose::Steer { thread, content }, call)
             }
             ClientMessage::AnswerQuestion {
                 session_id,
@@ -184,7 +184,10 @@ impl Diminuendo {
                         return Err((ErrorCode::InvalidMessage, message.to_owned()));
                     }
                 };
-                (Wanted::Told, reply_to(&session_id, &request_id, answer)?)
+                (
+                    DiminuendoPurpose::Told,
+                    reply_to(&session_id, &request_id, answer)?,
+                )
             }
             ClientMessage::Approve {
                 session_id,
@@ -192,7 +195,10 @@ impl Diminuendo {
                 approved,
             } => {
                 let answer = approval(approved);
-                (Wanted::Told, reply_to(&session_id, &request_id, answer)?)
+                (
+                    DiminuendoPurpose::Told,
+                    reply_to(&session_id, &request_id, answer)?,
+                )
             }
             ClientMessage::GetHistory {
                 session_id,
@@ -202,7 +208,7 @@ impl Diminuendo {
                 let thread = thread(&session_id)?;
                 let read = HistoryRead::new(thread, limit, cursor(after_seq.as_ref())?);
                 let call = read.first_call();
-                (Wanted::History(read), call)
+                (DiminuendoPurpose::History(read), call)
             }
             ClientMessage::GetEvents {
                 session_id,
@@ -212,12 +218,12 @@ impl Diminuendo {
                 let thread = thread(&session_id)?;
                 let read = EventsRead::new(thread, limit, cursor(after_seq.as_ref())?);
                 let call = read.next_call();
-                (Wanted::Events(read), call)
+                (DiminuendoPurpose::Events(read), call)
             }
             ClientMessage::FileHistory { session_id, path } => {
                 let thread = thread(&session_id)?;
                 let call = CheckpointCall::History { path: path.clone() };
-                let wanted = Wanted::FileHistory(FileQuery { thread, path });
+                let wanted = DiminuendoPurpose::FileHistory(FileQuery { thread, path });
                 (wanted, Call::Checkpoints { thread, call })
             }
             ClientMessage::FileAtIteration {
@@ -230,7 +236,7 @@ impl Diminuendo {
                     path: path.clone(),
                     iteration,
                 };
-                let wanted = Wanted::FileAtIteration(FileQuery { thread, path });
+                let wanted = DiminuendoPurpose::FileAtIteration(FileQuery { thread, path });
                 (wanted, Call::Checkpoints { thread, call })
             }
             ClientMessage::ListFiles { session_id, .. }

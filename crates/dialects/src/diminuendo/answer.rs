@@ -2,7 +2,7 @@
 
 use vocabulary::{Refusal, Reply, ThreadView};
 
-use super::calls::{Join, Wanted};
+use super::calls::{DiminuendoPurpose, Join};
 use super::read::Progress;
 use super::replay::Replay;
 use super::wire::ServerEvent;
@@ -16,48 +16,48 @@ impl Diminuendo {
         &mut self,
         out: &mut Vec<Action>,
         request_id: Option<&str>,
-        wanted: Wanted,
+        wanted: DiminuendoPurpose,
         reply: Reply,
     ) -> Result<(), Refusal> {
         let mut answer = |event: ServerEvent<'_>| out.push(Action::Send(event.answer(request_id)));
         match wanted {
             // Events tell the rest.
-            Wanted::Told => {}
-            Wanted::List => {
+            DiminuendoPurpose::Told => {}
+            DiminuendoPurpose::List => {
                 let page = reply.threads()?;
                 let sessions = page.threads.iter().map(snapshot::meta).collect();
                 answer(ServerEvent::SessionList { sessions });
             }
-            Wanted::Create => {
+            DiminuendoPurpose::Create => {
                 let thread = reply.thread()?;
                 let session = snapshot::meta(&thread);
                 answer(ServerEvent::SessionCreated { session });
                 self.answered = Some(*thread);
             }
-            Wanted::Rename => {
+            DiminuendoPurpose::Rename => {
                 let thread = reply.thread()?;
                 let session = snapshot::meta(&thread);
                 answer(ServerEvent::SessionUpdated { session });
                 self.answered = Some(*thread);
             }
-            Wanted::Archive => {
+            DiminuendoPurpose::Archive => {
                 let thread = reply.thread()?;
                 let session = snapshot::meta(&thread);
                 answer(ServerEvent::SessionArchived { session });
             }
-            Wanted::Unarchive => {
+            DiminuendoPurpose::Unarchive => {
                 let thread = reply.thread()?;
                 let session = snapshot::meta(&thread);
                 answer(ServerEvent::SessionUnarchived { session });
             }
-            Wanted::Delete(thread) => {
+            DiminuendoPurpose::Delete(thread) => {
                 reply.done()?;
                 let session_id = &thread.to_string();
                 answer(ServerEvent::SessionDeleted { session_id });
                 self.joined.remove(&thread);
                 self.deleted = Some(thread);
             }
-            Wanted::Stop(thread) => match reply.cancelled()? {
+            DiminuendoPurpose::Stop(thread) => match reply.cancelled()? {
                 Some(turn) => answer(ServerEvent::StopAcknowledged {
                     session_id: &thread.to_string(),
                     turn_id: turn.as_str(),
@@ -67,7 +67,7 @@ impl Diminuendo {
                     answer(refuse::error(ErrorCode::NoActiveTurn, message));
                 }
             },
-            Wanted::Steer { thread, content } => {
+            DiminuendoPurpose::Steer { thread, content } => {
                 let item = reply.steered()?.item;
                 answer(ServerEvent::SteerSent {
                     session_id: &thread.to_string(),
@@ -78,8 +78,8 @@ impl Diminuendo {
                     self.steered = Some(item);
                 }
             }
-            Wanted::Join(join) => self.join(out, request_id, &join, &*reply.view()?),
-            Wanted::Snapshot => {
+            DiminuendoPurpose::Join(join) => self.join(out, request_id, &join, &*reply.view()?),
+            DiminuendoPurpose::Snapshot => {
                 let mut view = reply.view()?;
                 // It counts among those who listen, unless it has left.
                 view.listeners = view.listeners.saturating_sub(1);
@@ -87,21 +87,27 @@ impl Diminuendo {
                     tell_state(out, None, &view);
                 }
             }
-            Wanted::Reload => {
+            DiminuendoPurpose::Reload => {
                 for thread in &reply.threads()?.threads {
                     self.session_updated(out, thread);
                 }
             }
-            Wanted::History(read) => {
-                let progress = read.take_in(reply.messages()?).map(Wanted::History);
+            DiminuendoPurpose::History(read) => {
+                let progress = read
+                    .take_in(reply.messages()?)
+                    .map(DiminuendoPurpose::History);
                 self.go_on(out, request_id, progress);
             }
-            Wanted::Events(read) => {
-                let progress = read.take_in(&reply.events()?).map(Wanted::Events);
+            DiminuendoPurpose::Events(read) => {
+                let progress = read
+                    .take_in(&reply.events()?)
+                    .map(DiminuendoPurpose::Events);
                 self.go_on(out, request_id, progress);
             }
-            Wanted::FileHistory(asked) => asked.history(&reply.checkpoints()?.history()?, answer),
-            Wanted::FileAtIteration(asked) => {
+            DiminuendoPurpose::FileHistory(asked) => {
+                asked.history(&reply.checkpoints()?.history()?, answer)
+            }
+            DiminuendoPurpose::FileAtIteration(asked) => {
                 asked.content(&reply.checkpoints()?.content()?, answer);
             }
         }
@@ -134,7 +140,7 @@ impl Diminuendo {
         &mut self,
         out: &mut Vec<Action>,
         request_id: Option<&str>,
-        progress: Progress<Wanted>,
+        progress: Progress<DiminuendoPurpose>,
     ) {
         match progress {
             Progress::Done(answer) => out.push(Action::Send(answer.frame(request_id))),

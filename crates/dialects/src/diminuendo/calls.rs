@@ -1,4 +1,4 @@
-//! Calls that wait for their answer, and what to do with it.
+//! DiminuendoCalls that wait for their answer, and what to do with it.
 
 use vocabulary::{Call, Seq, ThreadId};
 
@@ -10,15 +10,15 @@ use crate::{Action, StartAt};
 
 /// A call under way.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct DiminuendoCall {
     /// The client's own name for its message.
     pub request_id: Option<String>,
-    pub wanted: Wanted,
+    pub wanted: DiminuendoPurpose,
 }
 
 /// What an answer is for.
 #[derive(Debug)]
-pub enum Wanted {
+pub enum DiminuendoPurpose {
     List,
     Create,
     Rename,
@@ -51,24 +51,24 @@ pub struct Join {
     pub left: bool,
 }
 
-pub type Calls = Pending<Waiting>;
+pub type DiminuendoCalls = Pending<DiminuendoCall>;
 
-impl Calls {
+impl DiminuendoCalls {
     pub fn request(
         &mut self,
         out: &mut Vec<Action>,
         request_id: Option<String>,
-        wanted: Wanted,
+        wanted: DiminuendoPurpose,
         call: Call,
     ) {
-        self.make(out, Waiting { request_id, wanted }, call);
+        self.make(out, DiminuendoCall { request_id, wanted }, call);
     }
 
     pub fn join(&mut self, out: &mut Vec<Action>, request_id: Option<String>, join: Join) {
         let thread = join.thread;
         let from = join.after.map_or(StartAt::Head, StartAt::After);
-        let wanted = Wanted::Join(join);
-        let waiting = Waiting { request_id, wanted };
+        let wanted = DiminuendoPurpose::Join(join);
+        let waiting = DiminuendoCall { request_id, wanted };
         self.attach(out, waiting, thread, from, RECENT_MESSAGES_MAX);
     }
 
@@ -76,26 +76,29 @@ impl Calls {
     pub fn snapshot(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
         let recent = RECENT_MESSAGES_MAX;
         let call = Call::ReadThread { thread, recent };
-        self.request(out, None, Wanted::Snapshot, call);
+        self.request(out, None, DiminuendoPurpose::Snapshot, call);
     }
 
     /// Joins that are still under way end as soon as they begin.
     pub fn leave(&mut self, thread: ThreadId) {
         for waiting in self.purposes_mut() {
-            if let Wanted::Join(join) = &mut waiting.wanted {
+            if let DiminuendoPurpose::Join(join) = &mut waiting.wanted {
                 join.left |= join.thread == thread;
             }
         }
     }
 
     pub fn joins(&self) -> usize {
-        let is_join = |waiting: &&Waiting| matches!(waiting.wanted, Wanted::Join(_));
+        let is_join =
+            |waiting: &&DiminuendoCall| matches!(waiting.wanted, DiminuendoPurpose::Join(_));
         self.purposes().filter(is_join).count()
     }
 
     /// Whether this connection itself is deleting it, and will be answered.
     pub fn deletes(&self, thread: ThreadId) -> bool {
         let mut waiting = self.purposes();
-        waiting.any(|waiting| matches!(waiting.wanted, Wanted::Delete(each) if each == thread))
+        waiting.any(
+            |waiting| matches!(waiting.wanted, DiminuendoPurpose::Delete(each) if each == thread),
+        )
     }
 }

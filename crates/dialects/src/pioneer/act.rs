@@ -5,10 +5,10 @@ use vocabulary::{
     WorkspaceId,
 };
 
-use super::hear::{Request, Wrong};
+use super::hear::{PioneerError, PioneerRequest};
 use super::history::HistoryQuery;
 use super::start::ThreadStart;
-use super::steps::{Goal, Running, Step};
+use super::steps::{Goal, RequestStep, RunningRequest};
 use super::turn_read::TurnRead;
 use super::wire::params::{PermissionRespondParams, ThreadHistoryParams, WorkspaceUpdateParams};
 use super::wire::permission::Resolution;
@@ -17,25 +17,31 @@ use crate::Action;
 use crate::jsonrpc::Id;
 
 /// The answer says it all.
-const WHOLE: Step = Step::Library {
+const WHOLE: RequestStep = RequestStep::Library {
     include_hidden: true,
 };
 
 impl Pioneer {
-    pub(super) fn act(&mut self, out: &mut Vec<Action>, id: Id, method: String, request: Request) {
+    pub(super) fn act(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        method: String,
+        request: PioneerRequest,
+    ) {
         let thread = None;
-        let running = Running { id, method, thread };
+        let running = RunningRequest { id, method, thread };
         let refused = match request {
-            Request::ThreadStart(params) => {
+            PioneerRequest::ThreadStart(params) => {
                 self.bind(&params.workspace_id);
                 self.begin_start(out, running, ThreadStart::new(*params));
                 return;
             }
-            Request::TurnStart(params) => self.start_turn(out, running, params),
-            Request::PermissionRespond(params) => self.respond_to(out, running, params),
-            Request::WorkspaceUpdate(params) => self.update_workspace(out, running, params),
-            Request::ThreadHistory(params) => self.history(out, running, &params),
-            Request::ThreadGet(params) => {
+            PioneerRequest::TurnStart(params) => self.start_turn(out, running, params),
+            PioneerRequest::PermissionRespond(params) => self.respond_to(out, running, params),
+            PioneerRequest::WorkspaceUpdate(params) => self.update_workspace(out, running, params),
+            PioneerRequest::ThreadHistory(params) => self.history(out, running, &params),
+            PioneerRequest::ThreadGet(params) => {
                 self.find(
                     out,
                     running,
@@ -44,7 +50,7 @@ impl Pioneer {
                 );
                 return;
             }
-            Request::ThreadMove(params) => {
+            PioneerRequest::ThreadMove(params) => {
                 self.bind(&params.workspace_id);
                 let goal = Goal::Move {
                     workspace: params.workspace_id,
@@ -53,46 +59,50 @@ impl Pioneer {
                 self.find(out, running, params.thread_id, goal);
                 return;
             }
-            Request::ThreadUnsubscribe(params) => {
+            PioneerRequest::ThreadUnsubscribe(params) => {
                 self.unsubscribe(out, running, params.thread_id);
                 return;
             }
-            Request::TurnCancel(params) => {
+            PioneerRequest::TurnCancel(params) => {
                 let turn = params.turn_id;
                 self.find(out, running, params.thread_id, Goal::Cancel { turn });
                 return;
             }
-            Request::TurnGet(params) => {
+            PioneerRequest::TurnGet(params) => {
                 let read = TurnRead::One(TurnId::new(params.turn_id));
                 self.find(out, running, params.thread_id, Goal::Turns(read));
                 return;
             }
-            Request::TurnItems(params) => {
+            PioneerRequest::TurnItems(params) => {
                 let read = TurnRead::Items(TurnId::new(params.turn_id));
                 self.find(out, running, params.thread_id, Goal::Turns(read));
                 return;
             }
-            Request::ThreadTree(params) => {
+            PioneerRequest::ThreadTree(params) => {
                 self.bind(&params.workspace_id);
                 let include_hidden = params.include_hidden.unwrap_or(true);
                 let workspace = WorkspaceId::new(params.workspace_id.trim());
                 let call = Call::Library(LibraryCall::ReadTree { workspace });
-                self.call(out, &running, Step::Library { include_hidden }, call);
+                self.call(out, &running, RequestStep::Library { include_hidden }, call);
                 return;
             }
-            Request::ProviderList => return self.provider_list(out, &running),
-            Request::ProviderModelsList(params) => {
+            PioneerRequest::ProviderList => return self.provider_list(out, &running),
+            PioneerRequest::ProviderModelsList(params) => {
                 return self.provider_models(out, &running, params);
             }
-            Request::ProviderSetApiKey(params) => return self.set_key(out, &running, params),
-            Request::ProviderDeleteApiKey(params) => return self.delete_key(out, &running, params),
-            Request::WorkspaceList
-            | Request::WorkspaceDefault
-            | Request::WorkspaceCreate(_)
-            | Request::WorkspaceSelect(_)
-            | Request::ThreadFolderCreate(_)
-            | Request::ThreadFolderMove(_)
-            | Request::ThreadFolderDelete(_) => {
+            PioneerRequest::ProviderSetApiKey(params) => {
+                return self.set_key(out, &running, params);
+            }
+            PioneerRequest::ProviderDeleteApiKey(params) => {
+                return self.delete_key(out, &running, params);
+            }
+            PioneerRequest::WorkspaceList
+            | PioneerRequest::WorkspaceDefault
+            | PioneerRequest::WorkspaceCreate(_)
+            | PioneerRequest::WorkspaceSelect(_)
+            | PioneerRequest::ThreadFolderCreate(_)
+            | PioneerRequest::ThreadFolderMove(_)
+            | PioneerRequest::ThreadFolderDelete(_) => {
                 if let Some(call) = self.library_call(request) {
                     self.call(out, &running, WHOLE, Call::Library(call));
                 }
@@ -105,21 +115,21 @@ impl Pioneer {
     }
 
     /// Requests that are one call of the library. A workspace that is answered becomes bound.
-    fn library_call(&mut self, request: Request) -> Option<LibraryCall> {
+    fn library_call(&mut self, request: PioneerRequest) -> Option<LibraryCall> {
         Some(match request {
-            Request::WorkspaceList => LibraryCall::ListWorkspaces,
-            Request::WorkspaceDefault => LibraryCall::DefaultWorkspace,
-            Request::WorkspaceCreate(params) => LibraryCall::CreateWorkspace {
+            PioneerRequest::WorkspaceList => LibraryCall::ListWorkspaces,
+            PioneerRequest::WorkspaceDefault => LibraryCall::DefaultWorkspace,
+            PioneerRequest::WorkspaceCreate(params) => LibraryCall::CreateWorkspace {
                 id: WorkspaceId::new(params.workspace_id),
                 name: params.name,
                 make_current: params.make_current.unwrap_or(false),
                 directory: WorkspaceDirectory::Managed,
             },
-            Request::WorkspaceSelect(params) => LibraryCall::SelectWorkspace {
+            PioneerRequest::WorkspaceSelect(params) => LibraryCall::SelectWorkspace {
                 id: WorkspaceId::new(params.workspace_id.trim()),
                 make_current: params.make_current.unwrap_or(false),
             },
-            Request::ThreadFolderCreate(params) => {
+            PioneerRequest::ThreadFolderCreate(params) => {
                 self.bind(&params.workspace_id);
                 LibraryCall::CreateFolder {
                     workspace: WorkspaceId::new(params.workspace_id.trim()),
@@ -127,7 +137,7 @@ impl Pioneer {
                     name: params.name,
                 }
             }
-            Request::ThreadFolderMove(params) => {
+            PioneerRequest::ThreadFolderMove(params) => {
                 self.bind(&params.workspace_id);
                 LibraryCall::MoveFolder {
                     workspace: WorkspaceId::new(params.workspace_id.trim()),
@@ -135,7 +145,7 @@ impl Pioneer {
                     parent: params.parent_folder_id,
                 }
             }
-            Request::ThreadFolderDelete(params) => {
+            PioneerRequest::ThreadFolderDelete(params) => {
                 self.bind(&params.workspace_id);
                 LibraryCall::DeleteFolder {
                     workspace: WorkspaceId::new(params.workspace_id.trim()),
@@ -149,23 +159,28 @@ impl Pioneer {
     pub(super) fn find(
         &mut self,
         out: &mut Vec<Action>,
-        mut running: Running,
+        mut running: RunningRequest,
         name: String,
         goal: Goal,
     ) {
         running.thread = Some(name.clone());
-        self.call(out, &running, Step::Find(goal), Call::FindThread { name });
+        self.call(
+            out,
+            &running,
+            RequestStep::Find(goal),
+            Call::FindThread { name },
+        );
     }
 
     fn update_workspace(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: RunningRequest,
         params: WorkspaceUpdateParams,
-    ) -> Result<(), (Id, Wrong)> {
+    ) -> Result<(), (Id, PioneerError)> {
         let Some(name) = params.name else {
             let message = "at least one workspace field is required";
-            let wrong = Wrong::params(&running.method, message);
+            let wrong = PioneerError::params(&running.method, message);
             return Err((running.id, wrong));
         };
         let id = WorkspaceId::new(params.workspace_id.trim());
@@ -177,11 +192,11 @@ impl Pioneer {
     fn history(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: RunningRequest,
         params: &ThreadHistoryParams,
-    ) -> Result<(), (Id, Wrong)> {
+    ) -> Result<(), (Id, PioneerError)> {
         if params.limit == Some(0) {
-            let wrong = Wrong::params(&running.method, "limit must be greater than 0");
+            let wrong = PioneerError::params(&running.method, "limit must be greater than 0");
             return Err((running.id, wrong));
         }
         let goal = Goal::History(HistoryQuery {
@@ -195,9 +210,9 @@ impl Pioneer {
     fn respond_to(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: RunningRequest,
         params: PermissionRespondParams,
-    ) -> Result<(), (Id, Wrong)> {
+    ) -> Result<(), (Id, PioneerError)> {
         let ask = params.request_id.parse().ok().map(AskId);
         let open = ask.and_then(|ask| {
             let mut subscriptions = self.subscriptions.values();
@@ -206,12 +221,12 @@ impl Pioneer {
         let Some((thread, ask)) = open else {
             let id = &params.request_id;
             let message = format!("permission request `{id}` was not found");
-            return Err((running.id, Wrong::request(message)));
+            return Err((running.id, PioneerError::request(message)));
         };
         let (answer, resolution) = match answer(&ask.kind, &params) {
             Ok(answered) => answered,
             Err(message) => {
-                let wrong = Wrong::params(&running.method, message);
+                let wrong = PioneerError::params(&running.method, message);
                 return Err((running.id, wrong));
             }
         };
@@ -221,7 +236,7 @@ impl Pioneer {
             answer,
         };
         let request_id = params.request_id;
-        let step = Step::Answer {
+        let step = RequestStep::Answer {
             request_id,
             resolution,
         };

@@ -5,7 +5,7 @@ use vocabulary::{
 };
 
 use super::history_read::HistoryReader;
-use super::steps::{Goal, Running, Step};
+use super::steps::{Goal, RequestStep, RunningRequest};
 use super::turn_read::TurnRead;
 use super::wire::permission::PermissionRespondResponse;
 use super::wire::thread::{
@@ -22,8 +22,8 @@ impl Pioneer {
     pub(super) fn answered(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
-        step: Step,
+        running: &RunningRequest,
+        step: RequestStep,
         outcome: Result<Reply, Refusal>,
     ) {
         let done = match outcome {
@@ -40,13 +40,13 @@ impl Pioneer {
     fn refused(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
-        step: Step,
+        running: &RunningRequest,
+        step: RequestStep,
         refusal: Refusal,
     ) -> Result<(), Refusal> {
         match step {
-            Step::Start(start) => self.start_refused(out, running, *start, refusal),
-            Step::Find(Goal::Unsubscribe) => {
+            RequestStep::Start(start) => self.start_refused(out, running, *start, refusal),
+            RequestStep::Find(Goal::Unsubscribe) => {
                 unsubscribed(out, running, ThreadUnsubscribeStatus::NotLoaded);
                 Ok(())
             }
@@ -58,23 +58,23 @@ impl Pioneer {
     fn answer(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
-        step: Step,
+        running: &RunningRequest,
+        step: RequestStep,
         reply: Reply,
     ) -> Result<(), Refusal> {
         let id = &running.id;
         match step {
-            Step::Start(start) => return self.start_answered(out, running, *start, reply),
-            Step::Provider(asked) => return asked.answer(out, id, reply),
-            Step::Find(goal) => self.found(out, running, *reply.thread()?, goal),
-            Step::History(read) => self.history_page(out, running, *read, reply.events()?),
-            Step::Turns(read) => self.turn_page(out, running, read, *reply.turns()?),
-            Step::TurnStart => {
+            RequestStep::Start(start) => return self.start_answered(out, running, *start, reply),
+            RequestStep::Provider(asked) => return asked.answer(out, id, reply),
+            RequestStep::Find(goal) => self.found(out, running, *reply.thread()?, goal),
+            RequestStep::History(read) => self.history_page(out, running, *read, reply.events()?),
+            RequestStep::Turns(read) => self.turn_page(out, running, read, *reply.turns()?),
+            RequestStep::TurnStart => {
                 let turn = reply.turn()?.turn;
                 let turn = items::running(&turn);
                 respond(out, id, &TurnStartResponse { turn });
             }
-            Step::Cancel { thread, turn } => {
+            RequestStep::Cancel { thread, turn } => {
                 reply.cancelled()?;
                 let turn = Turn {
                     id: turn.into(),
@@ -88,7 +88,7 @@ impl Pioneer {
                 };
                 respond(out, id, &result);
             }
-            Step::Answer {
+            RequestStep::Answer {
                 request_id,
                 resolution,
             } => {
@@ -99,7 +99,7 @@ impl Pioneer {
                 };
                 respond(out, id, &result);
             }
-            Step::Library { include_hidden } => {
+            RequestStep::Library { include_hidden } => {
                 self.library(out, running, *reply.library()?, include_hidden);
             }
         }
@@ -109,7 +109,7 @@ impl Pioneer {
     fn library(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         reply: LibraryReply,
         include_hidden: bool,
     ) {
@@ -139,7 +139,13 @@ impl Pioneer {
         }
     }
 
-    fn found(&mut self, out: &mut Vec<Action>, running: &Running, thread: Thread, goal: Goal) {
+    fn found(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &RunningRequest,
+        thread: Thread,
+        goal: Goal,
+    ) {
         let id = thread.card.id;
         match goal {
             Goal::History(wanted) => {
@@ -158,7 +164,7 @@ impl Pioneer {
                     folder,
                 });
                 let include_hidden = true;
-                self.call(out, running, Step::Library { include_hidden }, call);
+                self.call(out, running, RequestStep::Library { include_hidden }, call);
             }
             Goal::Cancel { turn } => {
                 let call = Call::CancelTurn {
@@ -166,7 +172,7 @@ impl Pioneer {
                     turn: Some(TurnId::new(turn.as_str())),
                 };
                 let thread = Box::new(thread);
-                self.call(out, running, Step::Cancel { thread, turn }, call);
+                self.call(out, running, RequestStep::Cancel { thread, turn }, call);
             }
             Goal::Unsubscribe => {
                 let status = match thread.status {
@@ -184,7 +190,12 @@ impl Pioneer {
     }
 
     /// Only who leaves by itself is told that the thread is closed for it.
-    pub(super) fn unsubscribe(&mut self, out: &mut Vec<Action>, running: Running, name: String) {
+    pub(super) fn unsubscribe(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: RunningRequest,
+        name: String,
+    ) {
         let subscribed = self.subscribed(&name);
         let Some(left) = subscribed.and_then(|thread| self.subscriptions.remove(&thread)) else {
             return self.find(out, running, name, Goal::Unsubscribe);
@@ -196,6 +207,6 @@ impl Pioneer {
     }
 }
 
-fn unsubscribed(out: &mut Vec<Action>, running: &Running, status: ThreadUnsubscribeStatus) {
+fn unsubscribed(out: &mut Vec<Action>, running: &RunningRequest, status: ThreadUnsubscribeStatus) {
     respond(out, &running.id, &ThreadUnsubscribeResponse { status });
 }

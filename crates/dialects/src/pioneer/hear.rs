@@ -20,7 +20,7 @@ use crate::jsonrpc::{
 const MESSAGE_CHARS_MAX: usize = 400;
 
 #[derive(Debug)]
-pub enum Request {
+pub enum PioneerRequest {
     WorkspaceList,
     WorkspaceDefault,
     WorkspaceCreate(WorkspaceCreateParams),
@@ -56,12 +56,12 @@ pub struct RawRequest {
 
 /// Why something cannot be done: a code and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
+pub struct PioneerError {
     pub code: i32,
     pub message: String,
 }
 
-impl Wrong {
+impl PioneerError {
     pub fn request(message: impl Into<String>) -> Self {
         Self {
             code: INVALID_REQUEST,
@@ -92,70 +92,74 @@ struct Versioned<'a> {
 }
 
 /// The envelope. What is wrong with it is told without an id.
-pub fn read(frame: &str) -> Result<RawRequest, Wrong> {
+pub fn read(frame: &str) -> Result<RawRequest, PioneerError> {
     let incoming = jsonrpc::read(frame).map_err(|malformed| match malformed {
-        Malformed::NotJson => Wrong {
+        Malformed::NotJson => PioneerError {
             code: PARSE_ERROR,
             message: "failed to parse JSON-RPC payload".to_owned(),
         },
-        Malformed::NotAnObject => Wrong::request("a request is one JSON object"),
+        Malformed::NotAnObject => PioneerError::request("a request is one JSON object"),
     })?;
     let Incoming::Request { id, method, params } = incoming else {
-        return Err(Wrong::request("a request has an `id` and a `method`"));
+        return Err(PioneerError::request(
+            "a request has an `id` and a `method`",
+        ));
     };
     let versioned: Option<Versioned<'_>> = serde_json::from_str(frame).ok();
     if versioned.and_then(|each| each.jsonrpc).as_deref() != Some("2.0") {
-        return Err(Wrong::request("`jsonrpc` must be \"2.0\""));
+        return Err(PioneerError::request("`jsonrpc` must be \"2.0\""));
     }
     Ok(RawRequest { id, method, params })
 }
 
 /// The method and its params.
-pub fn request(method: &str, params: Value) -> Result<Request, Wrong> {
+pub fn request(method: &str, params: Value) -> Result<PioneerRequest, PioneerError> {
     Ok(match method {
-        "workspace/list" => Request::WorkspaceList,
-        "workspace/default" => Request::WorkspaceDefault,
-        "workspace/create" => Request::WorkspaceCreate(parse(method, params)?),
-        "workspace/select" => Request::WorkspaceSelect(parse(method, params)?),
-        "workspace/update" => Request::WorkspaceUpdate(parse(method, params)?),
-        "thread/start" => Request::ThreadStart(Box::new(parse(method, params)?)),
-        "thread/get" => Request::ThreadGet(parse(method, params)?),
-        "thread/tree" => Request::ThreadTree(parse(method, params)?),
-        "thread/history" => Request::ThreadHistory(parse(method, params)?),
-        "thread/move" => Request::ThreadMove(parse(method, params)?),
-        "thread/folder/create" => Request::ThreadFolderCreate(parse(method, params)?),
-        "thread/folder/move" => Request::ThreadFolderMove(parse(method, params)?),
-        "thread/folder/delete" => Request::ThreadFolderDelete(parse(method, params)?),
-        "thread/unsubscribe" => Request::ThreadUnsubscribe(parse(method, params)?),
-        "turn/start" => Request::TurnStart(parse(method, params)?),
-        "turn/cancel" => Request::TurnCancel(parse(method, params)?),
-        "turn/get" => Request::TurnGet(parse(method, params)?),
-        "turn/items" => Request::TurnItems(parse(method, params)?),
-        "turn/permission/request/respond" => Request::PermissionRespond(parse(method, params)?),
-        "provider/list" => Request::ProviderList,
-        "provider/models/list" => Request::ProviderModelsList(parse(method, params)?),
-        "provider/set_api_key" => Request::ProviderSetApiKey(parse_key(method, params)?),
-        "provider/delete_api_key" => Request::ProviderDeleteApiKey(parse(method, params)?),
+        "workspace/list" => PioneerRequest::WorkspaceList,
+        "workspace/default" => PioneerRequest::WorkspaceDefault,
+        "workspace/create" => PioneerRequest::WorkspaceCreate(parse(method, params)?),
+        "workspace/select" => PioneerRequest::WorkspaceSelect(parse(method, params)?),
+        "workspace/update" => PioneerRequest::WorkspaceUpdate(parse(method, params)?),
+        "thread/start" => PioneerRequest::ThreadStart(Box::new(parse(method, params)?)),
+        "thread/get" => PioneerRequest::ThreadGet(parse(method, params)?),
+        "thread/tree" => PioneerRequest::ThreadTree(parse(method, params)?),
+        "thread/history" => PioneerRequest::ThreadHistory(parse(method, params)?),
+        "thread/move" => PioneerRequest::ThreadMove(parse(method, params)?),
+        "thread/folder/create" => PioneerRequest::ThreadFolderCreate(parse(method, params)?),
+        "thread/folder/move" => PioneerRequest::ThreadFolderMove(parse(method, params)?),
+        "thread/folder/delete" => PioneerRequest::ThreadFolderDelete(parse(method, params)?),
+        "thread/unsubscribe" => PioneerRequest::ThreadUnsubscribe(parse(method, params)?),
+        "turn/start" => PioneerRequest::TurnStart(parse(method, params)?),
+        "turn/cancel" => PioneerRequest::TurnCancel(parse(method, params)?),
+        "turn/get" => PioneerRequest::TurnGet(parse(method, params)?),
+        "turn/items" => PioneerRequest::TurnItems(parse(method, params)?),
+        "turn/permission/request/respond" => {
+            PioneerRequest::PermissionRespond(parse(method, params)?)
+        }
+        "provider/list" => PioneerRequest::ProviderList,
+        "provider/models/list" => PioneerRequest::ProviderModelsList(parse(method, params)?),
+        "provider/set_api_key" => PioneerRequest::ProviderSetApiKey(parse_key(method, params)?),
+        "provider/delete_api_key" => PioneerRequest::ProviderDeleteApiKey(parse(method, params)?),
         _ if NOT_BUILT.contains(&method) => {
             let message = format!("{method} is not available in this build yet");
-            return Err(Wrong::method(message));
+            return Err(PioneerError::method(message));
         }
-        _ => return Err(Wrong::method("method not found".to_owned())),
+        _ => return Err(PioneerError::method("method not found".to_owned())),
     })
 }
 
-fn parse<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Wrong> {
+fn parse<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, PioneerError> {
     if !params.is_object() {
-        return Err(Wrong::params(method, "params must be an object"));
+        return Err(PioneerError::params(method, "params must be an object"));
     }
-    serde_json::from_value(params).map_err(|error| Wrong::params(method, error))
+    serde_json::from_value(params).map_err(|error| PioneerError::params(method, error))
 }
 
 /// What is wrong with a key is not said in the reader's words: they may repeat it.
-fn parse_key<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Wrong> {
+fn parse_key<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, PioneerError> {
     serde_json::from_value(params).map_err(|_| {
         let message = "`provider` and `api_key` are required, both strings";
-        Wrong::params(method, message)
+        PioneerError::params(method, message)
     })
 }
 

@@ -3,7 +3,7 @@
 use vocabulary::{Call, Event, EventPage, Seq, Thread};
 
 use super::history::HistoryQuery;
-use super::steps::{Running, Step};
+use super::steps::{RequestStep, RunningRequest};
 use super::wire::history::ThreadHistoryResponse;
 use super::{Pioneer, respond, show};
 use crate::Action;
@@ -59,7 +59,7 @@ impl HistoryReader {
         many || self.wanted.is_full(&self.thread.card, &self.log)
     }
 
-    fn answer(&self, out: &mut Vec<Action>, running: &Running, more: bool) {
+    fn answer(&self, out: &mut Vec<Action>, running: &RunningRequest, more: bool) {
         let card = &self.thread.card;
         let thread_id = show::wire_id(card);
         let (events, next_cursor) = self.wanted.page(card, &thread_id, &self.log, more);
@@ -77,17 +77,17 @@ impl Pioneer {
     pub(super) fn read_history(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         read: HistoryReader,
     ) {
         let call = read.next_page();
-        self.call(out, running, Step::History(Box::new(read)), call);
+        self.call(out, running, RequestStep::History(Box::new(read)), call);
     }
 
     pub(super) fn history_page(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         mut read: HistoryReader,
         page: EventPage,
     ) {

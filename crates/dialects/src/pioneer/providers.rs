@@ -4,9 +4,9 @@ use vocabulary::{
     Call, Catalog, CatalogModel, CatalogProvider, Refusal, Reply, SignInCall, SignedIn,
 };
 
-use super::hear::Wrong;
+use super::hear::PioneerError;
 use super::models::not_found;
-use super::steps::{Running, Step};
+use super::steps::{RequestStep, RunningRequest};
 use super::wire::params::{ProviderParams, ProviderSetApiKeyParams};
 use super::wire::provider::{
     Capabilities, Limits, Pricing, Provider, ProviderDeleteApiKeyResponse, ProviderListResponse,
@@ -30,25 +30,25 @@ pub enum ProviderQuery {
 }
 
 impl Pioneer {
-    pub(super) fn provider_list(&mut self, out: &mut Vec<Action>, running: &Running) {
-        let step = Step::Provider(ProviderQuery::List);
+    pub(super) fn provider_list(&mut self, out: &mut Vec<Action>, running: &RunningRequest) {
+        let step = RequestStep::Provider(ProviderQuery::List);
         self.call(out, running, step, Call::GetCatalog);
     }
 
     pub(super) fn provider_models(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         params: ProviderParams,
     ) {
-        let step = Step::Provider(ProviderQuery::Models(params.provider));
+        let step = RequestStep::Provider(ProviderQuery::Models(params.provider));
         self.call(out, running, step, Call::GetCatalog);
     }
 
     pub(super) fn set_key(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         params: ProviderSetApiKeyParams,
     ) {
         let call = SignInCall::SetKey {
@@ -56,21 +56,21 @@ impl Pioneer {
             method: KEY_METHOD.to_owned(),
             key: params.api_key.into(),
         };
-        let step = Step::Provider(ProviderQuery::SetKey(params.provider));
+        let step = RequestStep::Provider(ProviderQuery::SetKey(params.provider));
         self.call(out, running, step, Call::SignIn(call));
     }
 
     pub(super) fn delete_key(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         params: ProviderParams,
     ) {
         let provider = params.provider;
         let call = SignInCall::SignOut {
             provider: provider.clone(),
         };
-        let step = Step::Provider(ProviderQuery::DeleteKey(provider));
+        let step = RequestStep::Provider(ProviderQuery::DeleteKey(provider));
         self.call(out, running, step, Call::SignIn(call));
     }
 }
@@ -88,12 +88,12 @@ impl ProviderQuery {
             }
             ProviderQuery::Models(provider) => match models(&*reply.catalog()?, provider) {
                 Some(list) => respond(out, id, &list),
-                None => send_error(out, Some(id), &Wrong::request(not_found(provider))),
+                None => send_error(out, Some(id), &PioneerError::request(not_found(provider))),
             },
             ProviderQuery::SetKey(provider) => {
                 let SignedIn { ok, message, .. } = reply.signed_in()?;
                 if !ok {
-                    send_error(out, Some(id), &Wrong::request(message));
+                    send_error(out, Some(id), &PioneerError::request(message));
                     return Ok(());
                 }
                 let updated = true;

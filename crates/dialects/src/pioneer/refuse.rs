@@ -2,19 +2,19 @@
 
 use vocabulary::{Refusal, Why};
 
-use super::hear::Wrong;
+use super::hear::PioneerError;
 
 /// The one place where a refusal becomes an error.
-pub fn wrong(method: &str, thread: Option<&str>, refusal: &Refusal) -> Wrong {
+pub fn wrong(method: &str, thread: Option<&str>, refusal: &Refusal) -> PioneerError {
     match &refusal.why {
         // Folders are looked up, and what is not found is no matter of params here.
         Why::Invalid { field } if matches!(&**field, "folder_id" | "parent_folder_id") => {
-            Wrong::request(&refusal.message)
+            PioneerError::request(&refusal.message)
         }
-        Why::Invalid { .. } | Why::BlankAnswer => Wrong::params(method, &refusal.message),
+        Why::Invalid { .. } | Why::BlankAnswer => PioneerError::params(method, &refusal.message),
         Why::UnknownThread => match thread {
-            Some(name) => Wrong::request(format!("thread `{name}` was not found")),
-            None => Wrong::request(&refusal.message),
+            Some(name) => PioneerError::request(format!("thread `{name}` was not found")),
+            None => PioneerError::request(&refusal.message),
         },
         Why::Busy
         | Why::UnknownAsk
@@ -32,8 +32,10 @@ pub fn wrong(method: &str, thread: Option<&str>, refusal: &Refusal) -> Wrong {
         | Why::ShuttingDown
         | Why::Storage
         | Why::Internal => match method {
-            "turn/start" => Wrong::request(format!("failed to start turn: {}", refusal.message)),
-            _ => Wrong::request(&refusal.message),
+            "turn/start" => {
+                PioneerError::request(format!("failed to start turn: {}", refusal.message))
+            }
+            _ => PioneerError::request(&refusal.message),
         },
     }
 }

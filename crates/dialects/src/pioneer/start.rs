@@ -5,8 +5,8 @@ use vocabulary::{
     ThreadView, Why, WorkspaceId,
 };
 
-use super::hear::Wrong;
-use super::steps::{Running, Step};
+use super::hear::PioneerError;
+use super::steps::{RequestStep, RunningRequest};
 use super::subscription::Subscription;
 use super::tell::notification;
 use super::wire::params::ThreadStartParams;
@@ -68,7 +68,7 @@ impl Pioneer {
     pub(super) fn begin_start(
         &mut self,
         out: &mut Vec<Action>,
-        mut running: Running,
+        mut running: RunningRequest,
         start: ThreadStart,
     ) {
         running.thread = Some(start.params.thread_id.clone());
@@ -78,14 +78,19 @@ impl Pioneer {
     fn go_on_starting(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         start: ThreadStart,
         call: Call,
     ) {
-        self.call(out, running, Step::Start(Box::new(start)), call);
+        self.call(out, running, RequestStep::Start(Box::new(start)), call);
     }
 
-    fn find_to_start(&mut self, out: &mut Vec<Action>, running: &Running, mut start: ThreadStart) {
+    fn find_to_start(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &RunningRequest,
+        mut start: ThreadStart,
+    ) {
         start.at = StartStep::Finding;
         let name = start.params.thread_id.clone();
         self.go_on_starting(out, running, start, Call::FindThread { name });
@@ -95,7 +100,7 @@ impl Pioneer {
     pub(super) fn start_refused(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         mut start: ThreadStart,
         refusal: Refusal,
     ) -> Result<(), Refusal> {
@@ -128,7 +133,7 @@ impl Pioneer {
     pub(super) fn start_answered(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         start: ThreadStart,
         reply: Reply,
     ) -> Result<(), Refusal> {
@@ -152,7 +157,7 @@ impl Pioneer {
         Ok(())
     }
 
-    fn create(&mut self, out: &mut Vec<Action>, running: &Running, mut start: ThreadStart) {
+    fn create(&mut self, out: &mut Vec<Action>, running: &RunningRequest, mut start: ThreadStart) {
         start.at = StartStep::Creating;
         let call = Call::CreateThread(Box::new(self.new_thread(&start)));
         self.go_on_starting(out, running, start, call);
@@ -182,7 +187,7 @@ impl Pioneer {
     fn reopen(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         mut start: ThreadStart,
         thread: Thread,
     ) {
@@ -190,7 +195,7 @@ impl Pioneer {
         if card.workspace.as_str() != params.workspace_id.trim() {
             let (id, workspace) = (&params.thread_id, &card.workspace);
             let message = format!("thread `{id}` belongs to workspace `{workspace}`");
-            let wrong = Wrong::params(&running.method, message);
+            let wrong = PioneerError::params(&running.method, message);
             return send_error(out, Some(&running.id), &wrong);
         }
         let changes = match thread.status {
@@ -220,7 +225,7 @@ impl Pioneer {
     fn join(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         mut start: ThreadStart,
         thread: Thread,
     ) {
@@ -230,10 +235,10 @@ impl Pioneer {
             return self.say_started(out, running, id, Vec::new());
         }
         start.at = StartStep::Listening;
-        self.listen(out, running, Step::Start(Box::new(start)), id);
+        self.listen(out, running, RequestStep::Start(Box::new(start)), id);
     }
 
-    fn subscribe(&mut self, out: &mut Vec<Action>, running: &Running, view: &ThreadView) {
+    fn subscribe(&mut self, out: &mut Vec<Action>, running: &RunningRequest, view: &ThreadView) {
         let subscription = Subscription::new(view);
         let (id, so_far) = (subscription.thread.card.id, subscription.so_far(view));
         self.subscriptions.insert(id, subscription);
@@ -243,7 +248,7 @@ impl Pioneer {
     fn say_started(
         &self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         id: ThreadId,
         so_far: Vec<Frame>,
     ) {

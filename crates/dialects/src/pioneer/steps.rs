@@ -11,14 +11,14 @@ use vocabulary::Thread;
 
 /// A request that is answered later.
 #[derive(Clone)]
-pub struct Running {
+pub struct RunningRequest {
     pub id: Id,
     pub method: String,
     /// The thread as the client named it, where that has to be found first.
     pub thread: Option<String>,
 }
 
-pub enum Step {
+pub enum RequestStep {
     /// The answer says it all.
     Library {
         include_hidden: bool,

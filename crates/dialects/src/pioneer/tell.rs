@@ -18,7 +18,7 @@ use super::wire::turn::{
     TurnNotification,
 };
 use crate::Frame;
-use crate::jsonrpc::Version;
+use crate::jsonrpc::VersionField;
 
 const COMMAND_OUTPUT: &str = "item/command_execution/output_delta";
 
@@ -29,7 +29,7 @@ struct Teller<'a> {
 }
 
 pub fn notification(method: &str, params: &impl Serialize) -> Frame {
-    Version::Written.notification(method, params)
+    VersionField::Written.notification(method, params)
 }
 
 pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {

@@ -2,12 +2,12 @@
 
 use vocabulary::{Call, Event, IndexedTurn, ThreadId, TurnId, TurnPage, TurnSelection};
 
-use super::steps::{Running, Step};
+use super::steps::{RequestStep, RunningRequest};
 use super::wire::thread::ThreadResponse;
 use super::wire::turn::{TurnItemsResponse, TurnResponse};
 use super::{Pioneer, history, items, respond, send_error, show};
 use crate::Action;
-use crate::pioneer::hear::Wrong;
+use crate::pioneer::hear::PioneerError;
 
 const TURNS_PER_PAGE: u32 = 1_000;
 
@@ -43,18 +43,18 @@ impl Pioneer {
     pub(super) fn read_turns(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         thread: ThreadId,
         read: TurnRead,
     ) {
         let call = read.next_page(thread);
-        self.call(out, running, Step::Turns(read), call);
+        self.call(out, running, RequestStep::Turns(read), call);
     }
 
     pub(super) fn turn_page(
         &mut self,
         out: &mut Vec<Action>,
-        running: &Running,
+        running: &RunningRequest,
         read: TurnRead,
         mut page: TurnPage,
     ) {
@@ -81,7 +81,7 @@ impl Pioneer {
     }
 }
 
-fn one(out: &mut Vec<Action>, running: &Running, page: &TurnPage, found: &IndexedTurn) {
+fn one(out: &mut Vec<Action>, running: &RunningRequest, page: &TurnPage, found: &IndexedTurn) {
     let card = &page.view.thread.card;
     let result = TurnResponse {
         thread_id: &show::wire_id(card),
@@ -91,7 +91,7 @@ fn one(out: &mut Vec<Action>, running: &Running, page: &TurnPage, found: &Indexe
     respond(out, &running.id, &result);
 }
 
-fn happened(out: &mut Vec<Action>, running: &Running, page: TurnPage, turn: &TurnId) {
+fn happened(out: &mut Vec<Action>, running: &RunningRequest, page: TurnPage, turn: &TurnId) {
     let card = &page.view.thread.card;
     let thread_id = show::wire_id(card);
     let log: Vec<Event> = page.entries.into_iter().map(|entry| entry.event).collect();
@@ -107,7 +107,7 @@ fn happened(out: &mut Vec<Action>, running: &Running, page: TurnPage, turn: &Tur
     respond(out, &running.id, &result);
 }
 
-fn unknown(out: &mut Vec<Action>, running: &Running, turn: &TurnId) {
-    let wrong = Wrong::request(format!("turn `{turn}` was not found"));
+fn unknown(out: &mut Vec<Action>, running: &RunningRequest, turn: &TurnId) {
+    let wrong = PioneerError::request(format!("turn `{turn}` was not found"));
     send_error(out, Some(&running.id), &wrong);
 }

@@ -2,8 +2,8 @@
 
 use vocabulary::{Call, Cause, Changes, StartTurn, Thread};
 
-use super::hear::Wrong;
-use super::steps::{Running, Step};
+use super::hear::PioneerError;
+use super::steps::{RequestStep, RunningRequest};
 use super::wire::params::TurnStartParams;
 use super::wire::thread::ThreadMode;
 use super::{Pioneer, input, models};
@@ -15,20 +15,20 @@ impl Pioneer {
     pub(super) fn start_turn(
         &mut self,
         out: &mut Vec<Action>,
-        running: Running,
+        running: RunningRequest,
         params: TurnStartParams,
-    ) -> Result<(), (Id, Wrong)> {
+    ) -> Result<(), (Id, PioneerError)> {
         let thread = self.subscribed(&params.thread_id);
         let subscription = thread.and_then(|thread| self.subscriptions.get(&thread));
         let Some(subscription) = subscription else {
             let name = &params.thread_id;
             let message = format!("this connection is not subscribed to thread `{name}`");
-            return Err((running.id, Wrong::request(message)));
+            return Err((running.id, PioneerError::request(message)));
         };
         let said = match input::read(&params.input) {
             Ok(said) => said,
             Err(message) => {
-                let wrong = Wrong::params(&running.method, message);
+                let wrong = PioneerError::params(&running.method, message);
                 return Err((running.id, wrong));
             }
         };
@@ -51,7 +51,7 @@ impl Pioneer {
         };
         let workspace = card.workspace.clone();
         self.bind(workspace.as_str());
-        self.call(out, &running, Step::TurnStart, Call::StartTurn(turn));
+        self.call(out, &running, RequestStep::TurnStart, Call::StartTurn(turn));
         Ok(())
     }
 }

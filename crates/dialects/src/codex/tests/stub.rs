@@ -22,7 +22,7 @@ pub struct Stub {
     pub endpoint: Endpoint,
     dialect: Codex,
     pub sent: Vec<Value>,
-    /// Calls and wishes to listen that wait for their answer; a wish has no call.
+    /// CodexCalls and wishes to listen that wait for their answer; a wish has no call.
     pub calls: Vec<(Tag, Option<Call>)>,
     pub unlistened: Vec<ThreadId>,
     /// How often an event was told in everyone's words.

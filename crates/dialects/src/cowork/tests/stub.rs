@@ -15,7 +15,7 @@ pub struct Stub {
     caller: Caller,
     pub now: Timestamp,
     pub sent: Vec<Value>,
-    /// Calls and wishes to listen that wait for their answer; a wish has no call.
+    /// CoworkCalls and wishes to listen that wait for their answer; a wish has no call.
     pub calls: Vec<(Tag, Option<Call>)>,
     pub shared: usize,
     pub wake_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! Calls that wait for their answer, and what to do with it.
+//! Cowork1Calls that wait for their answer, and what to do with it.
 
 use super::super::backup::Backup;
 use crate::pending::Pending;
@@ -27,4 +27,4 @@ pub enum Cowork1Purpose {
     },
 }
 
-pub type Calls = Pending<Cowork1Purpose>;
+pub type Cowork1Calls = Pending<Cowork1Purpose>;

@@ -13,7 +13,7 @@ use super::super::sign_in::FLOW_RUNNING;
 use super::super::tell::tools::log;
 use super::super::wire;
 use super::super::wire::conversation::AssistantMessage;
-use super::calls::{Calls, Cowork1Purpose};
+use super::calls::{Cowork1Calls, Cowork1Purpose};
 use super::session::Cowork1Session;
 use crate::Action;
 
@@ -29,7 +29,7 @@ impl Cowork1Session {
     pub fn connect(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut Cowork1Calls,
         provider: String,
         key: Option<wire::client::Secret>,
     ) {
@@ -45,7 +45,12 @@ impl Cowork1Session {
         calls.make(out, Cowork1Purpose::ConnectCatalog, Call::GetCatalog);
     }
 
-    pub fn connect_chosen(&mut self, out: &mut Vec<Action>, calls: &mut Calls, catalog: &Catalog) {
+    pub fn connect_chosen(
+        &mut self,
+        out: &mut Vec<Action>,
+        calls: &mut Cowork1Calls,
+        catalog: &Catalog,
+    ) {
         if let Some(mut connecting) = self.connecting.take() {
             let next = connecting.choose(catalog);
             self.connect_goes_on(out, calls, connecting, next);
@@ -55,7 +60,7 @@ impl Cowork1Session {
     pub fn connect_challenged(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut Cowork1Calls,
         challenge: &Challenge,
     ) {
         if let Some(connecting) = self.connecting.take() {
@@ -67,7 +72,7 @@ impl Cowork1Session {
     fn connect_goes_on(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut Cowork1Calls,
         connecting: Connecting,
         next: Result<ConnectStep, String>,
     ) {
@@ -84,7 +89,7 @@ impl Cowork1Session {
         calls.make(out, wanted, Call::SignIn(call));
     }
 
-    pub fn connected(&mut self, out: &mut Vec<Action>, calls: &mut Calls, end: SignedIn) {
+    pub fn connected(&mut self, out: &mut Vec<Action>, calls: &mut Cowork1Calls, end: SignedIn) {
         let Some(connecting) = self.connecting.take() else {
             return;
         };

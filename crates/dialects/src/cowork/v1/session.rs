@@ -13,7 +13,7 @@ use super::super::asks::OpenAsks;
 use super::super::backup::{self, Backup, ComparedWith};
 use super::super::names::{ProviderName, parse, spell};
 use super::super::tell::turn::user_message;
-use super::calls::{Calls, Cowork1Purpose};
+use super::calls::{Cowork1Calls, Cowork1Purpose};
 use super::connect::Connecting;
 use super::hear;
 use super::wire::{ClientMessage, ServerEvent, config, error};
@@ -66,7 +66,7 @@ impl Cowork1Session {
         }
     }
 
-    pub fn heard(&mut self, out: &mut Vec<Action>, calls: &mut Calls, frame: &str) {
+    pub fn heard(&mut self, out: &mut Vec<Action>, calls: &mut Cowork1Calls, frame: &str) {
         match hear::hear(frame, &self.id) {
             Ok(message) => self.act(out, calls, message),
             Err(message) => self.refuse(out, &message),
@@ -77,7 +77,7 @@ impl Cowork1Session {
         out.push(Action::Send(error(&self.id, message)));
     }
 
-    fn act(&mut self, out: &mut Vec<Action>, calls: &mut Calls, message: ClientMessage) {
+    fn act(&mut self, out: &mut Vec<Action>, calls: &mut Cowork1Calls, message: ClientMessage) {
         let thread = self.card.id;
         match message {
             ClientMessage::ClientHello {} => {}
@@ -129,7 +129,7 @@ impl Cowork1Session {
         }
     }
 
-    fn backup(&self, out: &mut Vec<Action>, calls: &mut Calls, backup: Backup) {
+    fn backup(&self, out: &mut Vec<Action>, calls: &mut Cowork1Calls, backup: Backup) {
         let Some(call) = backup.call() else {
             return self.refuse(out, &unknown(&backup));
         };
@@ -141,7 +141,7 @@ impl Cowork1Session {
     fn user_message(
         &self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut Cowork1Calls,
         text: String,
         client_message_id: Option<String>,
     ) {
@@ -166,7 +166,13 @@ impl Cowork1Session {
     }
 
     /// A blank answer is an answer here; the engine takes none, so it counts as skipped.
-    fn ask_response(&self, out: &mut Vec<Action>, calls: &mut Calls, request: &str, said: String) {
+    fn ask_response(
+        &self,
+        out: &mut Vec<Action>,
+        calls: &mut Cowork1Calls,
+        request: &str,
+        said: String,
+    ) {
         let id = RequestId::parse(request);
         let Some((id, question)) = id.and_then(|id| Some((id, self.asks.question(id)?))) else {
             return;
@@ -182,7 +188,7 @@ impl Cowork1Session {
     fn approval_response(
         &self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut Cowork1Calls,
         request: &str,
         approved: bool,
     ) {
@@ -197,7 +203,13 @@ impl Cowork1Session {
         }
     }
 
-    fn answer(&self, out: &mut Vec<Action>, calls: &mut Calls, id: RequestId, answer: Answer) {
+    fn answer(
+        &self,
+        out: &mut Vec<Action>,
+        calls: &mut Cowork1Calls,
+        id: RequestId,
+        answer: Answer,
+    ) {
         let call = Call::AnswerAsk {
             thread: self.card.id,
             ask: id.ask,
@@ -223,7 +235,7 @@ impl Cowork1Session {
     pub fn answered(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut Cowork1Calls,
         wanted: &Cowork1Purpose,
         outcome: Result<Reply, Refusal>,
     ) {
@@ -237,7 +249,7 @@ impl Cowork1Session {
     fn reply(
         &mut self,
         out: &mut Vec<Action>,
-        calls: &mut Calls,
+        calls: &mut Cowork1Calls,
         wanted: &Cowork1Purpose,
         reply: Reply,
     ) -> Result<(), Refusal> {
