@@ -10,7 +10,7 @@ const TABLE: [(&str, &[&str]); 12] = [
         "engine",
         &["vocabulary", "store", "providers", "tools", "snapshots"],
     ),
-    ("providers", &[]),
+    ("providers", &["vocabulary"]),
     ("tools", &["vocabulary"]),
     ("checkpoints", &[]),
     ("snapshots", &["vocabulary", "checkpoints"]),

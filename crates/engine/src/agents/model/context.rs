@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use providers::{Block, Message, ResultBlock, ToolResult, UserMessage};
 use vocabulary::{
-    ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, Native, Refusal, StepFact, StreamTag,
+    ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, Refusal, StepFact, StreamTag,
     ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
 };
 
@@ -216,7 +216,7 @@ impl Reading {
                         call_id: call.call_id,
                         name: call.name,
                         input: call.input,
-                        native: given_back(call.native),
+                        native: call.native,
                     },
                 );
             }
@@ -285,14 +285,8 @@ impl Reading {
 
 fn written(body: Item) -> Block {
     match body {
-        Item::AgentMessage { text, native, .. } => Block::Text {
-            text,
-            native: given_back(native),
-        },
-        Item::Reasoning { text, native, .. } => Block::Reasoning {
-            text,
-            native: given_back(native),
-        },
+        Item::AgentMessage { text, native, .. } => Block::Text { text, native },
+        Item::Reasoning { text, native, .. } => Block::Reasoning { text, native },
     }
 }
 
@@ -340,13 +334,6 @@ fn image(image: Image) -> Option<providers::MessageImage> {
         // Read before it is accepted; a log has none.
         Image::Path(_) => None,
     }
-}
-
-fn given_back(native: Option<Box<Native>>) -> Option<providers::NativeBlock> {
-    native.map(|native| providers::NativeBlock {
-        origin: native.origin,
-        value: native.value,
-    })
 }
 
 pub fn add_block(messages: &mut Vec<Arc<Message>>, block: Block) {

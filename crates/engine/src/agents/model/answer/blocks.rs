@@ -148,7 +148,7 @@ impl Answer<'_> {
     pub(super) async fn finish(
         &mut self,
         whole: Whole,
-        native: Option<providers::NativeBlock>,
+        native: Option<Box<Native>>,
     ) -> Result<(), SessionGone> {
         let Some(open) = self.open.take() else {
             return Ok(());
@@ -156,7 +156,7 @@ impl Answer<'_> {
         let (text, partial) = (open.text, whole == Whole::No);
         let body = match open.growth {
             Growth::Text => {
-                let kept = kept(&native);
+                let kept = native.clone();
                 self.blocks.push(Block::Text {
                     text: text.clone(),
                     native,
@@ -168,7 +168,7 @@ impl Answer<'_> {
                 }
             }
             Growth::Reasoning(kind) => {
-                let kept = kept(&native);
+                let kept = native.clone();
                 self.blocks.push(Block::Reasoning {
                     text: text.clone(),
                     native,
@@ -225,7 +225,7 @@ impl Answer<'_> {
             input: said.input.clone(),
             subject,
             effects,
-            native: kept(&said.native),
+            native: said.native.clone(),
             problem: said.problem,
             agent,
         });
@@ -279,7 +279,7 @@ struct Said {
     call_id: String,
     name: String,
     input: serde_json::Value,
-    native: Option<providers::NativeBlock>,
+    native: Option<Box<Native>>,
     problem: Option<String>,
 }
 
@@ -287,15 +287,6 @@ struct Said {
 pub(super) enum Whole {
     Yes,
     No,
-}
-
-fn kept(native: &Option<providers::NativeBlock>) -> Option<Box<Native>> {
-    native.as_ref().map(|native| {
-        Box::new(Native {
-            origin: native.origin.clone(),
-            value: native.value.clone(),
-        })
-    })
 }
 
 const BROKE_OFF: &str = "not run: the model's answer broke off";
