@@ -12,7 +12,7 @@ const TABLE: [(&str, &[&str]); 12] = [
     ),
     ("providers", &["vocabulary"]),
     ("tools", &["vocabulary"]),
-    ("checkpoints", &[]),
+    ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
     (

@@ -2,8 +2,9 @@
 
 use std::io::IsTerminal;
 
-use checkpoints::{EntryChange, EntryChangeKind, FileKind};
+use checkpoints::{EntryChange, FileKind};
 use serde_json::{Value, json};
+use vocabulary::FileChangeKind;
 
 use super::choice::{self, Chosen, Side};
 use super::words::{BOLD, CYAN, GREEN, RED};
@@ -76,9 +77,9 @@ impl Difference {
             json!({
                 "path": change.path.to_string_lossy(),
                 "what": match change.what {
-                    EntryChangeKind::Added => "added",
-                    EntryChangeKind::Modified => "modified",
-                    EntryChangeKind::Removed => "removed",
+                    FileChangeKind::Add => "added",
+                    FileChangeKind::Update => "modified",
+                    FileChangeKind::Delete => "removed",
                 },
                 "kind": match change.kind {
                     FileKind::File => "file",

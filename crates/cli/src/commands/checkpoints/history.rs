@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use anyhow::bail;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use checkpoints::{Iteration, Vault};
+use checkpoints::Vault;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use serde_json::{Value, json};
+use vocabulary::FileIteration;
 
 use super::super::table;
 use super::{Desk, words, work};
@@ -59,8 +60,8 @@ pub async fn list(desk: Desk, path: PathBuf) -> anyhow::Result<()> {
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     for each in &versions {
         rows.push(vec![
-            format!("@{}", each.number),
-            words::when(each.at),
+            format!("@{}", each.iteration),
+            words::when(each.at.millis()),
             words::size(each.size),
             each.hash.chars().take(HASH_SHOWN).collect(),
         ]);
@@ -91,9 +92,9 @@ pub async fn show(desk: Desk, version: Version) -> anyhow::Result<()> {
 
 fn number(vault: &Vault, path: &std::path::Path, wanted: Option<u64>) -> anyhow::Result<u64> {
     let versions = vault.history(path)?;
-    let last = versions.last().map_or(0, |last| last.number);
+    let last = versions.last().map_or(0, |last| last.iteration);
     let number = wanted.unwrap_or(last);
-    if !versions.iter().any(|each| each.number == number) {
+    if !versions.iter().any(|each| each.iteration == number) {
         let shown = words::path(path);
         bail!(
             "version {number} of {shown} is not kept; `dragoman checkpoints history {shown}` shows \
@@ -103,10 +104,10 @@ fn number(vault: &Vault, path: &std::path::Path, wanted: Option<u64>) -> anyhow:
     Ok(number)
 }
 
-fn to_json(version: &Iteration) -> Value {
+fn to_json(version: &FileIteration) -> Value {
     json!({
-        "version": version.number,
-        "at": words::iso(version.at),
+        "version": version.iteration,
+        "at": words::iso(version.at.millis()),
         "size": version.size,
         "hash": version.hash,
     })

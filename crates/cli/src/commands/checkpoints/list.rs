@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use checkpoints::{KeptCheckpoint, LeftOut, SnapshotTrigger, VaultSize};
+use checkpoints::{KeptCheckpoint, LeftOut, VaultSize};
 use serde_json::{Value, json};
+use vocabulary::Trigger;
 
 use super::super::table;
 use super::choice::{self, Chosen};
@@ -54,10 +55,10 @@ fn read(desk: &Desk) -> anyhow::Result<Shelf> {
     })
 }
 
-fn trigger(trigger: SnapshotTrigger) -> &'static str {
+fn trigger(trigger: Trigger) -> &'static str {
     match trigger {
-        SnapshotTrigger::Automatic => "auto",
-        SnapshotTrigger::Manual => "manual",
+        Trigger::Automatic => "auto",
+        Trigger::Manual => "manual",
     }
 }
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use checkpoints::{RestoreAction, RestoreStep, Restored, ThreadHistory, Vault};
+use checkpoints::{RestoreStep, Restored, ThreadHistory, Vault};
 use serde_json::{Value, json};
+use vocabulary::RestoreAction;
 
 use super::choice::{self, Chosen, Target};
 use super::words::{GREEN, PLAIN, RED};
@@ -125,7 +126,7 @@ fn undo(workspace: &Path, before: u64, thread: &str) -> String {
 }
 
 fn does(step: &RestoreStep) -> bool {
-    !matches!(step.how, RestoreAction::Skip(_))
+    !matches!(step.how, RestoreAction::Skip { .. })
 }
 
 async fn agreed() -> anyhow::Result<bool> {
@@ -160,7 +161,7 @@ impl Plan {
                 RestoreAction::Create => ("create", None),
                 RestoreAction::Replace => ("replace", None),
                 RestoreAction::Delete => ("delete", None),
-                RestoreAction::Skip(why) => ("skip", Some(why)),
+                RestoreAction::Skip { why } => ("skip", Some(why)),
             };
             json!({ "path": step.path.to_string_lossy(), "how": how, "why": why })
         };
@@ -233,7 +234,7 @@ fn lines(steps: &[RestoreStep], shown: usize, colours: bool) -> String {
             RestoreAction::Create => (GREEN, "create", None),
             RestoreAction::Replace => ("", "replace", None),
             RestoreAction::Delete => (RED, "delete", None),
-            RestoreAction::Skip(why) => ("", "leave", Some(why)),
+            RestoreAction::Skip { why } => ("", "leave", Some(why)),
         };
         let word = match (colours, paint) {
             (true, paint) if !paint.is_empty() => format!("{paint}{word:<8}{PLAIN}"),
