@@ -193,9 +193,11 @@ impl Engine {
             agents,
         } = parts;
         let (keys, searxng) = (Arc::clone(&models), config.searxng_url.clone());
-        let key = move |key: tools::web::Key| match key {
-            tools::web::Key::Exa | tools::web::Key::Brave => keys.tool_key(key.tool()),
-            tools::web::Key::Searxng => searxng.clone().map(SecretString::from),
+        let key = move |key: tools::web::SearchService| match key {
+            tools::web::SearchService::Exa | tools::web::SearchService::Brave => {
+                keys.tool_key(key.tool())
+            }
+            tools::web::SearchService::Searxng => searxng.clone().map(SecretString::from),
         };
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
         let scanners = WorkspaceScanners::new(snapshots::SnapshotSettings {

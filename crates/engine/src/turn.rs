@@ -151,7 +151,7 @@ pub struct Turn {
     /// What its agent kept from the turn before.
     pub memory: AgentMemory,
     /// The files its thread has read.
-    pub seen: Arc<tools::Seen>,
+    pub seen: Arc<tools::SeenFiles>,
     /// The files it changes.
     pub writes: Arc<TurnWrites>,
     pub permits: watch::Receiver<Permits>,

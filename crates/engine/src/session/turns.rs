@@ -47,7 +47,7 @@ pub struct TurnHandle {
 pub struct TurnSupplies {
     pub permits: watch::Sender<Permits>,
     /// The files that were read.
-    pub seen: Arc<tools::Seen>,
+    pub seen: Arc<tools::SeenFiles>,
     pub memory: AgentMemory,
     pub tools: Arc<Toolbox>,
 }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use crate::web::{Key, Options, Web};
+use crate::web::{Options, SearchService, Web};
 
 pub enum Answer {
     /// These bytes, then the end.
@@ -143,7 +143,7 @@ pub fn web(options: Options) -> Web {
 
 pub fn web_with_keys(
     options: Options,
-    keys: impl Fn(Key) -> Option<String> + Send + Sync + 'static,
+    keys: impl Fn(SearchService) -> Option<String> + Send + Sync + 'static,
 ) -> Web {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Web::new(options, Arc::new(move |key| keys(key).map(Into::into)))

@@ -16,7 +16,7 @@ use crate::web::station::{Answer, Station, allowing, field, ok, redirect, reply,
 async fn run(web: Web, input: Value) -> Result<ToolOutput, Failure> {
     let mut cx = Scratch::new().cx(&Arc::default());
     cx.web = Arc::new(web);
-    WebFetch.run(&cx, input).await
+    WebFetchTool.run(&cx, input).await
 }
 
 async fn text(web: Web, url: &str) -> String {
@@ -149,7 +149,7 @@ async fn another_host_behind_a_redirect_must_be_allowed() {
     cx.web = Arc::new(web(options));
     let input = json!({"url": station.url("/")});
     *witness.not_followed.lock().unwrap() = Some("the rules say no".to_owned());
-    let Err(Failure::Error(message)) = WebFetch.run(&cx, input.clone()).await else {
+    let Err(Failure::Error(message)) = WebFetchTool.run(&cx, input.clone()).await else {
         panic!("it was followed");
     };
     let expected = "webFetch: the redirect to localhost is not followed: the rules say no";
@@ -158,7 +158,7 @@ async fn another_host_behind_a_redirect_must_be_allowed() {
     assert_eq!(canary.asked(), [""; 0]);
 
     *witness.not_followed.lock().unwrap() = None;
-    let Ok(ToolOutput::Text(text)) = WebFetch.run(&cx, input).await else {
+    let Ok(ToolOutput::Text(text)) = WebFetchTool.run(&cx, input).await else {
         panic!("it was not followed");
     };
     assert!(text.ends_with("secret"), "{text}");
@@ -346,7 +346,7 @@ async fn a_cancel_ends_it_at_once() {
     let cancel = cx.cancel.clone();
     let url = station.url("/");
     let input = json!({"url": url});
-    let running = tokio::spawn(async move { WebFetch.run(&cx, input).await });
+    let running = tokio::spawn(async move { WebFetchTool.run(&cx, input).await });
     station.next_asked().await;
     cancel.cancel();
     let said = ToolOutput::Text(format!("{url} was not read: cancelled"));
