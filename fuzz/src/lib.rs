@@ -42,7 +42,9 @@ pub fn converse(dialect: impl Dialect, input: &[u8]) {
     for line in String::from_utf8_lossy(input).lines() {
         connection.line(line);
     }
-    let last = Notice::ShuttingDown { reason: "restart" };
+    let last = Notice::ShuttingDown {
+        reason: "restart".into(),
+    };
     connection.go(|dialect, cx, out| dialect.noticed(cx, out, &last));
     connection.go(|dialect, cx, out| dialect.gone(cx, out));
 }
@@ -107,7 +109,7 @@ impl<D: Dialect> Connection<D> {
         let mut out = Vec::new();
         let cx = Cx {
             now: self.now,
-            caller: &self.caller,
+            caller: Some(&self.caller),
         };
         speak(&mut self.dialect, &cx, &mut out);
         for action in out {
@@ -117,6 +119,7 @@ impl<D: Dialect> Connection<D> {
                 Action::Send(_)
                 | Action::Shared
                 | Action::Unlisten(_)
+                | Action::Authenticate { .. }
                 | Action::Watch
                 | Action::WakeAt(_)
                 | Action::Close(_) => {}

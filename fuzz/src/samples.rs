@@ -150,7 +150,7 @@ pub fn refusal(number: u8) -> Refusal {
         Why::UnknownThread,
         Why::UnknownAsk,
         Why::AlreadyAnswered,
-        Why::Invalid { field: "text" },
+        Why::invalid("text"),
         Why::BlankAnswer,
         Why::InUse,
         Why::NoRunningTurn,

@@ -26,6 +26,9 @@ cargo xtask <command>
   schemas [--update]         compare, or rewrite, the checked-in schemas of the wire protocols
   soak crashes               kill the server many times and check that nothing is lost
   soak crashes --kills 500 --seed 7
+  soak dialects              clients of all dialects do random things at the same threads; at rest
+                             all must have the same
+  soak dialects --minutes 10 --seed 7 --clients 2 --drop-one-in 1000
   fuzz                       any bytes into every dialect and parser, a minute each
   fuzz shell --seconds 600   one of them, longer (cowork … pioneer, rehearsal, decode, shell,
                              policy, front, origin)

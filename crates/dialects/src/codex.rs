@@ -209,11 +209,11 @@ impl Dialect for Codex {
                 );
             }
             Notice::ShuttingDown { reason } => {
-                let reason = Reason::new(Reason::GOING_AWAY, *reason);
+                let reason = Reason::new(Reason::GOING_AWAY, reason.as_ref());
                 out.push(Action::Close(reason));
             }
             Notice::ThreadChanged { .. }
-            | Notice::Reload { .. }
+            | Notice::Reload
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. } => {}
         }

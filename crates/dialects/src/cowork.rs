@@ -10,7 +10,7 @@ use vocabulary::{
 };
 
 use self::calls::Calls;
-use self::session::Session;
+use self::session::CoworkSession;
 use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, StartAt, Tag, Variant};
 
 mod act;
@@ -44,7 +44,7 @@ pub struct Cowork {
     providers: Arc<[String]>,
     calls: Calls,
     step: OpeningStep,
-    stage: Stage,
+    stage: CoworkStage,
 }
 
 /// What the one call is for that a connection waits for before it has a session.
@@ -70,13 +70,13 @@ fn opening_listen(thread: ThreadId) -> Action {
     }
 }
 
-enum Stage {
+enum CoworkStage {
     /// The session is not known yet; what is heard meanwhile waits.
     Opening {
         asked: Option<ThreadId>,
         early: Vec<String>,
     },
-    Open(Box<Session>),
+    Open(Box<CoworkSession>),
     /// A close was sent; nothing is heard any more.
     Closed,
 }
@@ -94,7 +94,7 @@ impl Cowork {
             providers: Arc::default(),
             calls: Calls::default(),
             step: OpeningStep::Create,
-            stage: Stage::Opening {
+            stage: CoworkStage::Opening {
                 asked: None,
                 early: Vec::new(),
             },
@@ -112,7 +112,7 @@ impl Cowork {
     }
 
     fn close(&mut self, out: &mut Vec<Action>, reason: Reason) {
-        self.stage = Stage::Closed;
+        self.stage = CoworkStage::Closed;
         out.push(Action::Close(reason));
     }
 
@@ -145,11 +145,11 @@ impl Cowork {
     }
 
     fn open(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, view: ThreadView, resumed: bool) {
-        let mut session = Session::new(&view, Arc::clone(&self.providers));
+        let mut session = CoworkSession::new(&view, Arc::clone(&self.providers));
         session.greet(cx, out, &mut self.calls, &view, resumed);
         session.retell(out, &view, self.variant);
-        let opening = std::mem::replace(&mut self.stage, Stage::Open(Box::new(session)));
-        if let Stage::Opening { early, .. } = opening {
+        let opening = std::mem::replace(&mut self.stage, CoworkStage::Open(Box::new(session)));
+        if let CoworkStage::Opening { early, .. } = opening {
             for frame in early {
                 self.heard(cx, out, &frame);
             }
@@ -159,8 +159,8 @@ impl Cowork {
     /// There is no session to speak with.
     fn refuse(&mut self, out: &mut Vec<Action>, refusal: &Refusal) {
         let asked = match &self.stage {
-            Stage::Opening { asked, .. } => asked.map(|thread| thread.to_string()),
-            Stage::Open(_) | Stage::Closed => None,
+            CoworkStage::Opening { asked, .. } => asked.map(|thread| thread.to_string()),
+            CoworkStage::Open(_) | CoworkStage::Closed => None,
         };
         let session = asked.unwrap_or_default();
         out.push(Action::Send(refuse::refusal_frame(&session, refusal)));
@@ -183,7 +183,7 @@ impl Dialect for Cowork {
         let Some(thread) = resume.and_then(ThreadId::parse) else {
             return self.create(out);
         };
-        if let Stage::Opening { asked, .. } = &mut self.stage {
+        if let CoworkStage::Opening { asked, .. } = &mut self.stage {
             *asked = Some(thread);
         }
         self.listen(out, OpeningStep::Resume, thread);
@@ -191,7 +191,7 @@ impl Dialect for Cowork {
 
     fn heard(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
         match &mut self.stage {
-            Stage::Opening { early, .. } => {
+            CoworkStage::Opening { early, .. } => {
                 let bytes: usize = early.iter().map(String::len).sum();
                 if early.len() < EARLY_FRAMES_MAX && bytes + frame.len() <= EARLY_BYTES_MAX {
                     early.push(frame.to_owned());
@@ -200,8 +200,8 @@ impl Dialect for Cowork {
                     self.close(out, Reason::new(Reason::POLICY, text));
                 }
             }
-            Stage::Open(session) => session.heard(out, &mut self.calls, frame),
-            Stage::Closed => {}
+            CoworkStage::Open(session) => session.heard(out, &mut self.calls, frame),
+            CoworkStage::Closed => {}
         }
     }
 
@@ -213,18 +213,18 @@ impl Dialect for Cowork {
         outcome: Result<Reply, Refusal>,
     ) {
         match &mut self.stage {
-            Stage::Opening { .. } => self.opening(cx, out, outcome),
-            Stage::Open(session) => {
+            CoworkStage::Opening { .. } => self.opening(cx, out, outcome),
+            CoworkStage::Open(session) => {
                 if let Some(waiting) = self.calls.take(tag) {
                     session.answered(out, &mut self.calls, waiting, outcome);
                 }
             }
-            Stage::Closed => {}
+            CoworkStage::Closed => {}
         }
     }
 
     fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
-        let Stage::Open(session) = &mut self.stage else {
+        let CoworkStage::Open(session) = &mut self.stage else {
             return;
         };
         match delivery.what {
@@ -243,24 +243,24 @@ impl Dialect for Cowork {
     fn noticed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
         match notice {
             Notice::ShuttingDown { reason } => {
-                self.close(out, Reason::new(Reason::GOING_AWAY, *reason));
+                self.close(out, Reason::new(Reason::GOING_AWAY, reason.as_ref()));
             }
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
             | Notice::ThreadRemoved { .. }
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. }
-            | Notice::Reload { .. } => {}
+            | Notice::Reload => {}
         }
     }
 
     fn woke(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>) {
-        if let Stage::Open(session) = &mut self.stage {
+        if let CoworkStage::Open(session) = &mut self.stage {
             session.stop_waiting(out);
         }
     }
 
     fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {
-        self.stage = Stage::Closed;
+        self.stage = CoworkStage::Closed;
     }
 }

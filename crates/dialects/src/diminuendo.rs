@@ -1,4 +1,4 @@
-//! The diminuendo dialect: the multi-tenant gateway's wire protocol, version 1, in dev mode.
+//! The diminuendo dialect: the multi-tenant gateway's wire protocol, version 1.
 //!
 //! A connection is a client of a tenant: it sees the tenant's sessions and joins as many as it
 //! likes. Nothing happens to a session when a client leaves or is gone.
@@ -6,15 +6,18 @@
 use std::collections::{HashMap, VecDeque};
 
 use vocabulary::{
-    Call, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadFact, ThreadId, ThreadQuery,
-    Timestamp, TurnFact,
+    Call, Caller, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadFact, ThreadId,
+    ThreadQuery, Timestamp, TurnFact,
 };
 
 use self::calls::{Calls, Waiting, Wanted};
 use self::replay::Replay;
 use self::wire::ServerEvent;
 use self::wire::parts::{ErrorCode, Identity, SessionStatus};
-use crate::{Action, Cx, Delivery, Dialect, Ending, Heard, Hello, Reason, Tag, Variant};
+use crate::pending::Pending;
+use crate::{
+    Action, Cx, Delivery, Dialect, Ending, Heard, Hello, NotAuthenticated, Reason, Tag, Variant,
+};
 
 mod act;
 mod answer;
@@ -55,6 +58,8 @@ pub enum Form {
 pub struct Diminuendo {
     form: Form,
     calls: Calls,
+    /// Tokens that are looked at, each with the client's own name for its message.
+    authentications: Pending<Option<String>>,
     /// When the messages of the last seconds came.
     heard: VecDeque<Timestamp>,
     joined: HashMap<ThreadId, Replay>,
@@ -68,19 +73,26 @@ pub struct Diminuendo {
 
 impl Diminuendo {
     fn welcome(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
-        let frames = [
-            ServerEvent::Welcome {
-                protocol_version: PROTOCOL_VERSION,
-                requires_auth: false,
-            },
-            ServerEvent::Connected {
-                client_id: &hello.connection,
-                heartbeat_interval_ms: HEARTBEAT_MS,
-                ts: cx.now.millis(),
-            },
-            authenticated(cx),
-        ];
-        out.extend(frames.map(|event| Action::Send(event.frame())));
+        let welcome = ServerEvent::Welcome {
+            protocol_version: PROTOCOL_VERSION,
+            requires_auth: cx.caller.is_none(),
+        };
+        let connected = ServerEvent::Connected {
+            client_id: &hello.connection,
+            heartbeat_interval_ms: HEARTBEAT_MS,
+            ts: cx.now.millis(),
+        };
+        send(out, &welcome);
+        send(out, &connected);
+        if let Some(caller) = cx.caller {
+            self.welcome_caller(out, caller, None);
+        }
+    }
+
+    /// The client is somebody now: it hears who, and what happens in its tenant.
+    fn welcome_caller(&self, out: &mut Vec<Action>, caller: &Caller, request_id: Option<&str>) {
+        out.push(Action::Send(authenticated(caller).answer(request_id)));
+        out.push(Action::Watch);
     }
 
     fn beat(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>) {
@@ -144,7 +156,6 @@ impl Dialect for Diminuendo {
             self.form = Form::Dotted;
         }
         self.welcome(cx, out, hello);
-        out.push(Action::Watch);
         self.beat(cx, out);
     }
 
@@ -187,6 +198,27 @@ impl Dialect for Diminuendo {
         }
     }
 
+    fn authenticated(
+        &mut self,
+        cx: &Cx<'_>,
+        out: &mut Vec<Action>,
+        tag: Tag,
+        outcome: Result<(), NotAuthenticated>,
+    ) {
+        let Some(request_id) = self.authentications.take(tag) else {
+            return;
+        };
+        match (outcome, cx.caller) {
+            (Ok(()), Some(caller)) => self.welcome_caller(out, caller, request_id.as_deref()),
+            (Err(why), _) => {
+                let frame = refuse::not_authenticated(why).answer(request_id.as_deref());
+                out.push(Action::Send(frame));
+            }
+            // The server has a caller for every yes.
+            (Ok(()), None) => {}
+        }
+    }
+
     fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
         if let Heard::Live(event) = delivery.what
             && self.was_answered(event)
@@ -215,7 +247,7 @@ impl Dialect for Diminuendo {
             | Notice::TreeChanged { .. } => {}
             Notice::ThreadChanged { thread, .. } => self.session_updated(out, thread),
             Notice::ThreadRemoved { thread, .. } => self.session_deleted(out, *thread),
-            Notice::Reload { .. } => {
+            Notice::Reload => {
                 let query = ThreadQuery {
                     limit: Some(RELOADED_SESSIONS_MAX),
                     ..ThreadQuery::default()
@@ -226,7 +258,10 @@ impl Dialect for Diminuendo {
             Notice::ShuttingDown { reason } => {
                 let ts = cx.now.millis();
                 send(out, &ServerEvent::ServerShutdown { reason, ts });
-                out.push(Action::Close(Reason::new(Reason::GOING_AWAY, *reason)));
+                out.push(Action::Close(Reason::new(
+                    Reason::GOING_AWAY,
+                    reason.as_ref(),
+                )));
             }
         }
     }
@@ -243,13 +278,19 @@ impl Dialect for Diminuendo {
     fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
 }
 
-/// In dev mode everyone is the developer, in the tenant of their caller.
-fn authenticated<'a>(cx: &'a Cx<'_>) -> ServerEvent<'a> {
+/// A lone user is shown as the developer of the protocol's dev mode; of others no address is known.
+fn authenticated(caller: &Caller) -> ServerEvent<'_> {
+    let lone = Caller::local();
+    let is_lone = (&caller.tenant, &caller.member) == (&lone.tenant, &lone.member);
+    let (user_id, email) = match is_lone {
+        true => (DEV_USER, DEV_EMAIL),
+        false => (caller.member.as_str(), ""),
+    };
     ServerEvent::Authenticated {
         identity: Identity {
-            user_id: DEV_USER,
-            email: DEV_EMAIL,
-            tenant_id: cx.caller.tenant.as_str(),
+            user_id,
+            email,
+            tenant_id: caller.tenant.as_str(),
         },
     }
 }

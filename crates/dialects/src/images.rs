@@ -58,18 +58,18 @@ pub fn from_path(path: &str) -> Result<Image, &'static str> {
 }
 
 /// How a picture is shown again.
-pub enum Shown<'a> {
+pub enum ImageLink<'a> {
     Url(Cow<'a, str>),
     Path(Cow<'a, str>),
 }
 
-pub fn show(image: &Image) -> Shown<'_> {
+pub fn show(image: &Image) -> ImageLink<'_> {
     match image {
         Image::Data { media_type, base64 } => {
-            Shown::Url(Cow::Owned(format!("data:{media_type};base64,{base64}")))
+            ImageLink::Url(Cow::Owned(format!("data:{media_type};base64,{base64}")))
         }
-        Image::Url(url) => Shown::Url(Cow::Borrowed(url)),
-        Image::Path(path) => Shown::Path(path.to_string_lossy()),
+        Image::Url(url) => ImageLink::Url(Cow::Borrowed(url)),
+        Image::Path(path) => ImageLink::Path(path.to_string_lossy()),
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
                 base64: "iVBORw0KGgo=".into()
             }
         );
-        let Shown::Url(shown) = show(&image) else {
+        let ImageLink::Url(shown) = show(&image) else {
             panic!("no URL");
         };
         assert_eq!(shown, url);

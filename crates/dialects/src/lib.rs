@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use vocabulary::{
-    Audience, Call, Caller, Event, Notice, Refusal, Reply, Seq, ThreadCard, ThreadId, Timestamp,
+    Audience, Call, Caller, Event, Notice, Refusal, Reply, Secret, Seq, ThreadCard, ThreadId,
+    Timestamp,
 };
 
 pub mod codex;
@@ -22,6 +23,7 @@ pub mod pioneer;
 mod request_id;
 pub mod schemas;
 mod secret;
+mod turn_input;
 
 /// One WebSocket text message.
 pub type Frame = String;
@@ -42,6 +44,15 @@ pub trait Dialect: Send {
         tag: Tag,
         outcome: Result<Reply, Refusal>,
     );
+    /// An `Authenticate` was answered; from a yes on, `Cx` has the caller.
+    fn authenticated(
+        &mut self,
+        _cx: &Cx<'_>,
+        _out: &mut Vec<Action>,
+        _tag: Tag,
+        _outcome: Result<(), NotAuthenticated>,
+    ) {
+    }
     /// A thread this connection listens to told something.
     fn told(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>);
     /// A list this connection watches changed, or the server is about to stop.
@@ -59,7 +70,8 @@ pub trait Dialect: Send {
 /// What a dialect may know of the moment.
 pub struct Cx<'a> {
     pub now: Timestamp,
-    pub caller: &'a Caller,
+    /// Nobody, until the client has said who it is: where a dialect's clients do that on the socket.
+    pub caller: Option<&'a Caller>,
 }
 
 /// What the upgrade told about the connection.
@@ -101,8 +113,8 @@ pub enum Action {
         tag: Tag,
         call: Call,
     },
-    /// Answered with `Reply::Listening`, with the last `recent` messages; deliveries start right
-    /// behind it.
+    /// Answered with `Reply::View`, with the last `recent` messages; deliveries start right behind
+    /// it.
     Listen {
         tag: Tag,
         thread: ThreadId,
@@ -110,10 +122,24 @@ pub enum Action {
         recent: u32,
     },
     Unlisten(ThreadId),
+    /// Says who the client is. Until it is taken every call is refused; who is known stays so.
+    Authenticate {
+        tag: Tag,
+        token: Secret,
+    },
     /// Hear notices of the caller's tenant.
     Watch,
     WakeAt(Timestamp),
     Close(Reason),
+}
+
+/// Why a token was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAuthenticated {
+    /// It is nobody's.
+    Wrong,
+    /// Too many wrong ones came from there; this one was not looked at.
+    TooMany { retry_after_ms: i64 },
 }
 
 /// From where a listener wants to hear.
@@ -233,8 +259,8 @@ impl Variant {
 /// Spells one event. Stateless: the same event gives the same frames to everyone, at any time.
 pub fn tell(variant: Variant, card: &ThreadCard, event: &Event) -> Vec<Frame> {
     match variant {
-        Variant::Cowork => cowork::tell::tell(card, event, cowork::tell::Raw::Leave),
-        Variant::CoworkRaw => cowork::tell::tell(card, event, cowork::tell::Raw::Include),
+        Variant::Cowork => cowork::tell::tell(card, event, cowork::tell::RawParts::Leave),
+        Variant::CoworkRaw => cowork::tell::tell(card, event, cowork::tell::RawParts::Include),
         Variant::Cowork1 => cowork::v1::tell(card, event),
         Variant::Diminuendo => diminuendo::tell(card, event, diminuendo::Form::Snake),
         Variant::DiminuendoDotted => diminuendo::tell(card, event, diminuendo::Form::Dotted),

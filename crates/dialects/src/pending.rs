@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::{Values, ValuesMut};
 
-use vocabulary::{Call, ThreadId};
+use vocabulary::{Call, Secret, ThreadId};
 
 use crate::{Action, StartAt, Tag};
 
@@ -45,6 +45,12 @@ impl<Purpose> Pending<Purpose> {
             from,
             recent,
         });
+    }
+
+    /// To be known by a token.
+    pub fn authenticate(&mut self, out: &mut Vec<Action>, purpose: Purpose, token: Secret) {
+        let tag = self.tag(purpose);
+        out.push(Action::Authenticate { tag, token });
     }
 
     pub fn take(&mut self, tag: Tag) -> Option<Purpose> {

@@ -271,13 +271,13 @@ impl Dialect for Pioneer {
                 }
             }
             // Whose it was is not known any more; reading a tree too often does no harm.
-            Notice::ThreadRemoved { .. } | Notice::Reload { .. } => {
+            Notice::ThreadRemoved { .. } | Notice::Reload => {
                 if let Some(bound) = self.bound.clone() {
                     self.notify(out, tree_changed(&bound));
                 }
             }
             Notice::ShuttingDown { reason } => {
-                self.close(out, Reason::new(Reason::GOING_AWAY, *reason));
+                self.close(out, Reason::new(Reason::GOING_AWAY, reason.as_ref()));
             }
         }
     }

@@ -6,11 +6,10 @@ use std::path::Path;
 use store::{Record, RecordChange, RecordKind, SharedStore, StoreError};
 use vocabulary::{
     Answer, Approval, Caller, Grant, GrantScope, Person, Refusal, TenantId, ThreadCard, ThreadId,
-    TurnId, Why,
+    Timestamp, TurnId, Why,
 };
 
 use crate::limits::{GRANT_WORDS_MAX, GRANTS_ALL_MAX, GRANTS_MAX, LIBRARY_TRIES_MAX};
-use crate::now;
 use crate::session::storage;
 use crate::turn::Turn;
 
@@ -42,6 +41,7 @@ pub fn given(
     approval: &Approval,
     answer: &Answer,
     by: &Caller,
+    at: Timestamp,
 ) -> Option<Grant> {
     let Answer::Approval(answer) = answer else {
         return None;
@@ -51,10 +51,7 @@ pub fn given(
         (given, _) => given,
     };
     let (scope, key) = longest.zip(approval.key.clone())?;
-    let by = Some(Person {
-        member: by.member.clone(),
-        via: by.via.map(str::to_owned),
-    });
+    let by = Some(Person::from(by));
     Some(named(Grant {
         id: String::new(),
         what: words(&approval.command),
@@ -64,7 +61,7 @@ pub fn given(
         turn: (scope == GrantScope::Turn).then(|| turn.clone()),
         directory: card.directory.clone(),
         by,
-        at: now(),
+        at,
     }))
 }
 

@@ -4,28 +4,32 @@
 //! The engine knows no socket and no client protocol.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use providers::Models;
 use secrecy::SecretString;
 use store::SharedStore;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::oneshot;
+use tokio_util::task::AbortOnDropHandle;
 use tools::ToolSource;
 use tools::policy::Policy;
 use vocabulary::{
-    Approvals, Audience, Budgets, Call, Caller, ModelRef, Notice, Refusal, TenantId, Thread,
-    ThreadCard, ThreadId, ThreadView, Timestamp, Workspace, WorkspaceChange, WorkspaceId,
+    Approvals, Audience, Budgets, Call, Caller, ModelRef, Refusal, ThreadId, ThreadView, Timestamp,
 };
 
 mod access;
 mod agents;
 mod ask_numbers;
+mod clock;
 mod codec;
+mod elsewhere;
 mod grants;
 mod library;
 pub mod limits;
+mod listener;
+mod notices;
 mod prompts;
 mod registry;
 mod router;
@@ -36,8 +40,11 @@ mod trust;
 mod turn;
 
 pub use agents::{Abilities, Agent, AgentMemory, Agents};
+pub use clock::{Clock, SystemClock};
 pub use grants::Grants;
-pub use session::outbox::{Delivered, Ended, Held, Listener, Slot};
+pub use listener::{Delivered, Ended, Listener};
+pub use notices::Watcher;
+pub use session::outbox::{Held, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
@@ -45,7 +52,7 @@ pub use turn::{SessionGone, Start, Turn, TurnEnd};
 
 use ask_numbers::AskNumbers;
 use library::Births;
-use limits::NOTICES_MAX;
+use notices::Notices;
 use registry::Registry;
 use session::Mail;
 use snapshots::WorkspaceScanners;
@@ -85,6 +92,8 @@ pub struct Config {
     pub checkpoints: CheckpointSetting,
     /// How many numbered parts a fact makes for clients that count them within a turn.
     pub parts: fn(&vocabulary::Fact) -> u32,
+    /// Where time and new ids come from.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Config {
@@ -107,6 +116,7 @@ impl Config {
             budgets: Budgets::default(),
             checkpoints: CheckpointSetting::default(),
             parts: |_| 0,
+            clock: Arc::new(SystemClock),
         }
     }
 }
@@ -149,8 +159,9 @@ pub struct Shared {
     pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
-    notices: broadcast::Sender<Arc<(TenantId, Notice)>>,
-    revision: AtomicU64,
+    notices: Notices,
+    /// Tells here what other processes change.
+    follower: OnceLock<AbortOnDropHandle<()>>,
     /// One change of the library at a time, so that notices come in the order of the changes.
     pub(crate) library: tokio::sync::Mutex<()>,
     stopping: AtomicBool,
@@ -170,20 +181,6 @@ pub struct Wish {
     pub recent: u32,
 }
 
-/// Hears the notices of one tenant.
-pub struct Watcher {
-    tenant: TenantId,
-    notices: broadcast::Receiver<Arc<(TenantId, Notice)>>,
-    shared: Arc<Shared>,
-}
-
-pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Timestamp(since.as_millis() as i64)
-}
-
 impl Engine {
     pub fn new(config: Config, parts: Parts) -> Self {
         let Parts {
@@ -200,11 +197,12 @@ impl Engine {
             tools::web::SearchService::Searxng => searxng.clone().map(SecretString::from),
         };
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
+        let clock = Arc::clone(&config.clock);
         let scanners = WorkspaceScanners::new(snapshots::SnapshotSettings {
             home: config.home.clone(),
             workspace_data: tools::folders::OWN.into(),
             checkpoints: config.checkpoints,
-            clock: Arc::new(now),
+            clock: Arc::new(move || clock.now()),
         });
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
@@ -219,16 +217,17 @@ impl Engine {
             registry: Registry::default(),
             births: Births::default(),
             scanners,
-            notices: broadcast::channel(NOTICES_MAX).0,
-            // Grows over restarts without a write: no process changes a list a thousand times
-            // per millisecond.
-            revision: AtomicU64::new(now().0.unsigned_abs() * 1_000),
+            notices: Notices::default(),
+            follower: OnceLock::new(),
             library: tokio::sync::Mutex::default(),
             stopping: AtomicBool::new(false),
         };
-        Self {
-            shared: Arc::new(shared),
-        }
+        let shared = Arc::new(shared);
+        let follow = elsewhere::follow(Arc::clone(&shared.store), Arc::downgrade(&shared));
+        let follower = AbortOnDropHandle::new(tokio::spawn(follow));
+        // Nobody else sets it.
+        let _ = shared.follower.set(follower);
+        Self { shared }
     }
 
     /// Answers a call, or refuses it and changes nothing.
@@ -257,11 +256,7 @@ impl Engine {
     /// Hears the notices of the caller's tenant.
     pub fn watch(&self, caller: &Caller) -> Result<Watcher, Refusal> {
         access::check_hearing(caller)?;
-        Ok(Watcher {
-            tenant: caller.tenant.clone(),
-            notices: self.shared.notices.subscribe(),
-            shared: Arc::clone(&self.shared),
-        })
+        Ok(self.shared.notices.watch(&caller.tenant))
     }
 
     /// Closes the turns that a dead process left running, and picks up those that wait.
@@ -328,6 +323,14 @@ impl Engine {
 }
 
 impl Shared {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.config.clock.now()
+    }
+
+    pub(crate) fn new_id(&self) -> uuid::Uuid {
+        self.config.clock.new_id()
+    }
+
     /// What fences commands in; found out once, by trying, away from whoever serves others.
     pub(crate) async fn sandbox(&self) -> Arc<tools::Sandbox> {
         self.find_sandbox(true).await
@@ -356,79 +359,5 @@ impl Shared {
             Arc::new(sandbox)
         };
         Arc::clone(self.sandbox.get_or_init(find).await)
-    }
-
-    fn notify(&self, tenant: TenantId, notice: Notice) {
-        // Nobody watching is fine.
-        let _ = self.notices.send(Arc::new((tenant, notice)));
-    }
-
-    fn next_revision(&self) -> u64 {
-        self.revision.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    pub(crate) fn thread_added(&self, thread: &Thread) {
-        let (revision, thread) = (self.next_revision(), Box::new(thread.clone()));
-        self.notify(
-            thread.card.tenant.clone(),
-            Notice::ThreadAdded { revision, thread },
-        );
-    }
-
-    pub(crate) fn thread_changed(&self, thread: &Thread) {
-        let (revision, thread) = (self.next_revision(), Box::new(thread.clone()));
-        self.notify(
-            thread.card.tenant.clone(),
-            Notice::ThreadChanged { revision, thread },
-        );
-    }
-
-    pub(crate) fn workspace_changed(
-        &self,
-        tenant: &TenantId,
-        what: WorkspaceChange,
-        workspace: &Workspace,
-    ) {
-        let (revision, workspace) = (self.next_revision(), Box::new(workspace.clone()));
-        let notice = Notice::WorkspaceChanged {
-            revision,
-            what,
-            workspace,
-        };
-        self.notify(tenant.clone(), notice);
-    }
-
-    pub(crate) fn tree_changed(&self, tenant: &TenantId, workspace: WorkspaceId) {
-        let revision = self.next_revision();
-        let notice = Notice::TreeChanged {
-            revision,
-            workspace,
-        };
-        self.notify(tenant.clone(), notice);
-    }
-
-    pub(crate) fn thread_removed(&self, card: &ThreadCard) {
-        let (revision, thread) = (self.next_revision(), card.id);
-        self.notify(
-            card.tenant.clone(),
-            Notice::ThreadRemoved { revision, thread },
-        );
-    }
-}
-
-impl Watcher {
-    /// The next notice of this tenant. Missed ones become one `Reload`.
-    pub async fn next(&mut self) -> Option<Notice> {
-        loop {
-            match self.notices.recv().await {
-                Ok(told) if told.0 == self.tenant => return Some(told.1.clone()),
-                Ok(_) => {}
-                Err(broadcast::error::RecvError::Lagged(_)) => {
-                    let revision = self.shared.revision.load(Ordering::Relaxed);
-                    return Some(Notice::Reload { revision });
-                }
-                Err(broadcast::error::RecvError::Closed) => return None,
-            }
-        }
     }
 }

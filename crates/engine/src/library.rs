@@ -16,7 +16,6 @@ mod workspaces;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use uuid::Uuid;
 use vocabulary::{
     Approvals, Call, Caller, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal, Reply, Seq, Status,
     Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, Title, TitleSource, Why,
@@ -27,7 +26,7 @@ pub use births::Births;
 
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
 use crate::session::{Outcome, Replied, storage, waking};
-use crate::{Shared, now, router};
+use crate::{Shared, router};
 
 /// A thread of this caller's tenant; anybody else's does not exist for them.
 pub(crate) async fn owned(
@@ -77,7 +76,7 @@ pub(crate) async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId)
     Ok(Replied::new(Seq::ZERO, Reply::Thread(Box::new(kept))))
 }
 
-fn status(shared: &Shared, thread: &Thread) -> Status {
+pub(crate) fn status(shared: &Shared, thread: &Thread) -> Status {
     match shared.registry.get(thread.card.id) {
         Some(handle) => *handle.status.borrow(),
         None => asleep(thread.status),
@@ -171,10 +170,10 @@ fn newborn(
     new: NewThread,
 ) -> Thread {
     let config = &shared.config;
-    let (at, changes) = (now(), new.changes);
+    let (at, changes) = (shared.now(), new.changes);
     Thread {
         card: ThreadCard {
-            id: ThreadId(Uuid::now_v7()),
+            id: ThreadId(shared.new_id()),
             tenant: caller.tenant.clone(),
             workspace: new
                 .workspace

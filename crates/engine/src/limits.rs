@@ -101,6 +101,8 @@ pub const STEPS_MAX: u32 = 1_000;
 pub const ASK_NUMBERS_BLOCK: u64 = 16;
 /// Missed notices after which a watcher must read its list again.
 pub const NOTICES_MAX: usize = 1_024;
+/// How long a store that failed is left alone before it is asked again what others changed.
+pub const FOLLOW_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// What one checkpoint takes in memory while all of a thread are told: as it is, and as it is spelled.
 pub const CHECKPOINT_TOLD_BYTES: usize = 256;

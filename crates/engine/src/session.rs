@@ -11,7 +11,7 @@ use vocabulary::{
 
 use crate::limits::TURN_FACTS_PER_ROUND;
 use crate::turn::FromTurn;
-use crate::{Shared, now};
+use crate::{Ended, Shared};
 
 mod asks;
 mod calls;
@@ -34,7 +34,7 @@ mod writing;
 use asks::Asking;
 use live::Live;
 pub use mail::{Attached, Handle, ListenFrom, Mail, Outcome, Replied, Seen, Transcript};
-use outbox::{Ended, Outbox};
+use outbox::Outbox;
 use recorder::Recorder;
 use resting::Resting;
 use snapshots::CheckpointTasks;
@@ -233,7 +233,9 @@ impl Session {
             turn.parts = self.live.next_part;
         }
         let before = self.state.thread.status;
-        let seq = self.recorder.record(&mut self.state, now(), by, fact)?;
+        let seq = self
+            .recorder
+            .record(&mut self.state, self.shared.now(), by, fact)?;
         if begins {
             self.live.began_at(seq);
         }
@@ -297,7 +299,7 @@ pub(crate) fn storage(error: StoreError) -> Refusal {
         StoreError::Held { .. } | StoreError::Fenced => Why::OwnedElsewhere,
         StoreError::UnknownThread => Why::UnknownThread,
         StoreError::Taken => Why::Conflict,
-        StoreError::BadCursor => Why::Invalid { field: "cursor" },
+        StoreError::BadCursor => Why::invalid("cursor"),
         StoreError::OutOfStep { .. }
         | StoreError::Outdated { .. }
         | StoreError::Foreign(_)

@@ -4,7 +4,9 @@
 //! of them is made for a delta.
 
 use tracing::{Span, info, info_span};
-use vocabulary::{Answer, Ask, AskKind, Closing, ThreadId, TurnErrorKind, TurnId, TurnOutcome};
+use vocabulary::{
+    Answer, Ask, AskKind, Closing, ThreadId, Timestamp, TurnErrorKind, TurnId, TurnOutcome,
+};
 
 use crate::session::state::TurnState;
 
@@ -21,7 +23,7 @@ pub fn tool_span(tool: &str) -> Span {
     info_span!("tool", tool)
 }
 
-pub fn turn_ended(thread: ThreadId, turn: &TurnState, outcome: &TurnOutcome) {
+pub fn turn_ended(thread: ThreadId, turn: &TurnState, outcome: &TurnOutcome, at: Timestamp) {
     let usage = turn.usage.unwrap_or_default();
     info!(
         %thread,
@@ -33,7 +35,7 @@ pub fn turn_ended(thread: ThreadId, turn: &TurnState, outcome: &TurnOutcome) {
         input_tokens = usage.input_tokens,
         output_tokens = usage.output_tokens,
         cost_micro_dollars = usage.cost_micro_dollars,
-        took_ms = crate::now().millis() - turn.started_at.millis(),
+        took_ms = at.millis() - turn.started_at.millis(),
         "turn ended"
     );
 }

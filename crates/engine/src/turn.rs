@@ -248,7 +248,7 @@ impl Turn {
     }
 
     pub fn new_item(&self) -> ItemId {
-        ItemId::new(uuid::Uuid::now_v7().to_string())
+        ItemId::new(self.shared.new_id().to_string())
     }
 }
 

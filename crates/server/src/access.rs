@@ -5,17 +5,17 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, header};
+use vocabulary::Caller;
 
 use crate::guesses::GuessLimiter;
+use crate::identity::Authenticator;
 use crate::origin::{Authority, Origin};
 use crate::peer::Peer;
 use crate::ticket::Tickets;
-use crate::token::Token;
 
 /// What the operator allows beyond the defaults, and the tickets that are out.
-#[derive(Default)]
 pub struct Access {
-    pub token: Option<Token>,
+    pub authenticator: Box<dyn Authenticator>,
     pub tickets: Tickets,
     pub guesses: GuessLimiter,
     /// Names besides the loopback's and the address itself.
@@ -36,6 +36,17 @@ pub enum Denied {
 }
 
 impl Access {
+    /// Nothing but the defaults.
+    pub fn new(authenticator: Box<dyn Authenticator>) -> Self {
+        Self {
+            authenticator,
+            tickets: Tickets::default(),
+            guesses: GuessLimiter::default(),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+        }
+    }
+
     /// Whether `Host` names us. An address cannot be rebound, so the one the connection came in
     /// by is as good as the loopback's.
     pub fn host_allowed(&self, host: &Authority<'_>, came_in_by: IpAddr) -> bool {
@@ -50,44 +61,55 @@ impl Access {
         origin.is_desktop_shell() || origin.is_served_by(host) || self.origins.iter().any(listed)
     }
 
-    /// Lets in who carries the token or a ticket for one; without a token, who is our own user.
+    /// Who sends a request: by the token they carry, or a ticket that was made for them; where none
+    /// is needed, as a process of our own user.
     pub fn admit(
         &self,
         peer: Peer,
         headers: &HeaderMap,
         query: &[(String, String)],
         now: Instant,
-    ) -> Result<(), Denied> {
-        let Some(token) = &self.token else {
-            return peer.is_own_user().then_some(()).ok_or(Denied::OtherUser);
-        };
+    ) -> Result<Caller, Denied> {
+        if let Some(owner) = self.authenticator.by_own_user() {
+            return peer.is_own_user().then_some(owner).ok_or(Denied::OtherUser);
+        }
         let named = |name: &str| {
             let found = query.iter().find(|(key, _)| key == name);
             found.map(|(_, value)| value.as_str())
         };
-        if named("ticket").is_some_and(|ticket| self.tickets.redeem(ticket, now)) {
-            return Ok(());
+        let by_ticket = named("ticket").and_then(|ticket| self.tickets.redeem(ticket, now));
+        if let Some(caller) = by_ticket {
+            return Ok(caller);
         }
-        let mut shown = bearer(headers).into_iter().chain(named("token")).peekable();
+        let shown = bearer(headers).into_iter().chain(named("token"));
+        self.authenticate(peer, shown, now)
+    }
+
+    /// Whose one of these tokens is. Who has shown too many wrong ones is not heard for a while.
+    pub fn authenticate<'a>(
+        &self,
+        peer: Peer,
+        shown: impl Iterator<Item = &'a str>,
+        now: Instant,
+    ) -> Result<Caller, Denied> {
+        let mut shown = shown.peekable();
         if shown.peek().is_none() {
             return Err(Denied::NoToken);
         }
         if let Some(wait) = self.guesses.wait(peer, now) {
             return Err(Denied::Guessing(wait));
         }
-        if shown.any(|candidate| token.is(candidate)) {
-            return Ok(());
+        if let Some(caller) = shown.find_map(|token| self.authenticator.by_token(token)) {
+            return Ok(caller);
         }
         self.guesses.wrong(peer, now);
         Err(Denied::WrongToken)
     }
 
-    /// Whether a request carries the token itself, where a ticket is not enough.
-    pub fn holds_token(&self, headers: &HeaderMap) -> bool {
-        match &self.token {
-            Some(token) => bearer(headers).is_some_and(|candidate| token.is(candidate)),
-            None => true,
-        }
+    /// Who sends a request with the token itself, where a ticket is not enough.
+    pub fn token_holder(&self, headers: &HeaderMap) -> Option<Caller> {
+        let by_token = || self.authenticator.by_token(bearer(headers)?);
+        self.authenticator.by_own_user().or_else(by_token)
     }
 }
 
@@ -107,18 +129,26 @@ pub fn without_secrets(mut query: Vec<(String, String)>) -> Vec<(String, String)
 
 #[cfg(test)]
 mod tests {
+    use vocabulary::{Role, TenantId};
+
     use super::*;
+    use crate::identity::LoneUser;
     use crate::limits::{GUESS_EVERY, GUESSES_BURST};
+    use crate::token::Token;
 
     const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
     fn guarded() -> Access {
+        let token = Some(Token::new(SECRET).expect("a token"));
         Access {
-            token: Some(Token::new(SECRET).expect("a token")),
             hosts: vec!["team.example".to_owned()],
             origins: vec!["https://team.example".to_owned()],
-            ..Access::default()
+            ..Access::new(Box::new(LoneUser { token }))
         }
+    }
+
+    fn owner() -> Result<Caller, Denied> {
+        Ok(Caller::local())
     }
 
     fn peer(user: u32) -> Peer {
@@ -146,23 +176,26 @@ mod tests {
             };
             let mut headers = HeaderMap::new();
             assert_eq!(admit(&headers, &[]), Err(Denied::NoToken));
-            assert_eq!(admit(&headers, &query("token", SECRET)), Ok(()));
-            let ticket = access.tickets.issue(now).expect("a ticket");
-            assert_eq!(admit(&headers, &query("ticket", &ticket)), Ok(()));
+            assert_eq!(admit(&headers, &query("token", SECRET)), owner());
+            let ticket = access
+                .tickets
+                .issue(Caller::local(), now)
+                .expect("a ticket");
+            assert_eq!(admit(&headers, &query("ticket", &ticket)), owner());
             let again = admit(&headers, &query("ticket", &ticket));
             assert_eq!(again, Err(Denied::NoToken));
             let value = format!("bearer {SECRET}").parse().expect("a header");
             headers.insert("authorization", value);
-            assert_eq!(admit(&headers, &[]), Ok(()));
-            assert!(access.holds_token(&headers));
+            assert_eq!(admit(&headers, &[]), owner());
+            assert_eq!(access.token_holder(&headers), Some(Caller::local()));
         }
     }
 
     #[test]
     fn without_a_token_only_our_own_user_is_let_in() {
-        let access = Access::default();
+        let access = Access::new(Box::<LoneUser>::default());
         let admit = |peer| access.admit(peer, &HeaderMap::new(), &[], Instant::now());
-        assert_eq!(admit(peer(own_user())), Ok(()));
+        assert_eq!(admit(peer(own_user())), owner());
         assert_eq!(admit(peer(own_user() + 1)), Err(Denied::OtherUser));
         let unknown = Peer {
             user: None,
@@ -181,9 +214,47 @@ mod tests {
             assert_eq!(guess("wrong", now), Err(Denied::WrongToken));
         }
         assert_eq!(guess(SECRET, now), Err(Denied::Guessing(GUESS_EVERY)));
-        assert_eq!(guess(SECRET, now + GUESS_EVERY), Ok(()));
+        assert_eq!(guess(SECRET, now + GUESS_EVERY), owner());
         let elsewhere = access.admit(peer(8), &HeaderMap::new(), &query("token", SECRET), now);
-        assert_eq!(elsewhere, Ok(()));
+        assert_eq!(elsewhere, owner());
+    }
+
+    /// Every tenant's name is its token.
+    struct ByName;
+
+    impl Authenticator for ByName {
+        fn by_token(&self, token: &str) -> Option<Caller> {
+            ["north", "south"].contains(&token).then(|| Caller {
+                tenant: TenantId::new(token),
+                role: Role::Viewer,
+                ..Caller::local()
+            })
+        }
+
+        fn by_own_user(&self) -> Option<Caller> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_token_and_the_tickets_for_it_say_who_somebody_is() {
+        let (access, now) = (Access::new(Box::new(ByName)), Instant::now());
+        let admit = |query: &[(String, String)]| {
+            let admitted = access.admit(peer(own_user()), &HeaderMap::new(), query, now);
+            admitted.map(|caller| (caller.tenant.to_string(), caller.role))
+        };
+        for tenant in ["north", "south"] {
+            let expected = Ok((tenant.to_owned(), Role::Viewer));
+            assert_eq!(admit(&query("token", tenant)), expected);
+            let mut headers = HeaderMap::new();
+            let value = format!("Bearer {tenant}").parse().expect("a header");
+            headers.insert("authorization", value);
+            let holder = access.token_holder(&headers).expect("a holder");
+            let ticket = access.tickets.issue(holder, now).expect("a ticket");
+            assert_eq!(admit(&query("ticket", &ticket)), expected);
+        }
+        assert_eq!(admit(&query("token", "east")), Err(Denied::WrongToken));
+        assert_eq!(access.token_holder(&HeaderMap::new()), None);
     }
 
     #[test]

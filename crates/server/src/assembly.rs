@@ -23,6 +23,7 @@ use crate::accept::Acceptor;
 use crate::access::Access;
 use crate::descriptors;
 use crate::http::{self, Site};
+use crate::identity::LoneUser;
 use crate::limits::{GOODBYE_MAX, STOP_GRACE, STOP_SLACK};
 use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
@@ -105,10 +106,11 @@ pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
         engine: OnceLock::new(),
         provider_ids: OnceLock::new(),
         access: Access {
-            token: settings.token.clone(),
             hosts: settings.allow_hosts.clone(),
             origins: settings.allow_origins.clone(),
-            ..Access::default()
+            ..Access::new(Box::new(LoneUser {
+                token: settings.token.clone(),
+            }))
         },
         refusals: Default::default(),
         settings,

@@ -19,22 +19,23 @@ use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use tungstenite::error::ProtocolError;
-use vocabulary::{Caller, Notice, ThreadId, Timestamp};
+use vocabulary::{Notice, ThreadId, Timestamp};
 
+use crate::door::Door;
 use crate::limits::{
     CALLS_BESIDE_MAX, CALLS_OPEN_MAX, CALLS_RUNNING_MAX, CLOSE_LINGER, EVENTS_PER_FLUSH,
     LISTENERS_MAX, MESSAGES_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
 };
 use crate::pace::Pace;
 use delivering::next_heard;
-use jobs::{Finished, Job, Lane, What, too_many_listeners, work};
+use jobs::{Finished, Job, JobOutcome, Lane, What, too_many_listeners, work};
 
 /// Serves one client until it goes, is closed, or the server stops.
 pub async fn serve(
     socket: WebSocket,
     dialect: Box<dyn Dialect>,
     hello: Hello,
-    caller: Caller,
+    door: Door,
     engine: Engine,
     stop: CancellationToken,
 ) {
@@ -44,7 +45,8 @@ pub async fn serve(
     let mut connection = Box::new(Connection {
         watcher: None,
         dialect,
-        caller,
+        shut: door.shut(),
+        door,
         engine,
         sink,
         listeners: Vec::new(),
@@ -65,7 +67,9 @@ pub async fn serve(
 
 struct Connection {
     dialect: Box<dyn Dialect>,
-    caller: Caller,
+    door: Door,
+    /// Comes when a client has not said in time who it is.
+    shut: Option<BoxFuture<'static, ()>>,
     engine: Engine,
     sink: SplitSink<WebSocket, Message>,
     listeners: Vec<Listener>,
@@ -154,8 +158,13 @@ impl Connection {
                 notice = next_notice(&mut self.watcher) => Box::pin(self.noticed(&notice)).await,
                 () = stop.cancelled(), if !stopping => {
                     stopping = true;
-                    let notice = Notice::ShuttingDown { reason: "restart" };
+                    let notice = Notice::ShuttingDown {
+                        reason: "restart".into(),
+                    };
                     Box::pin(self.noticed(&notice)).await
+                }
+                () = shut(&mut self.shut), if self.shut.is_some() => {
+                    Err(End::Close(Reason::new(Reason::POLICY, "nobody said who this is")))
                 }
                 () = alarm.as_mut() => {
                     let flow = Box::pin(self.alarmed(may_hear)).await;
@@ -224,7 +233,7 @@ impl Connection {
         let mut out = Vec::new();
         let cx = Cx {
             now: now(),
-            caller: &self.caller,
+            caller: self.door.caller.as_ref(),
         };
         speak(self.dialect.as_mut(), &cx, &mut out);
         for action in out {
@@ -266,10 +275,15 @@ impl Connection {
                 Ok(())
             }
             Action::Watch => {
-                match self.engine.watch(&self.caller) {
-                    Ok(watcher) => self.watcher = Some(watcher),
-                    Err(refusal) => tracing::debug!(%refusal, "lists are not watched"),
+                match self.door.caller.as_ref().map(|by| self.engine.watch(by)) {
+                    Some(Ok(watcher)) => self.watcher = Some(watcher),
+                    Some(Err(refusal)) => tracing::debug!(%refusal, "lists are not watched"),
+                    None => tracing::debug!("lists are not watched by nobody"),
                 }
+                Ok(())
+            }
+            Action::Authenticate { tag, token } => {
+                self.submit(Job::new(tag, What::Authenticate(token)));
                 Ok(())
             }
             Action::WakeAt(at) => {
@@ -307,9 +321,9 @@ impl Connection {
             }
             self.silent.extend(job.silences());
             let audience = self.dialect.variant().audience();
-            let (engine, caller) = (self.engine.clone(), self.caller.clone());
+            let (engine, door) = (self.engine.clone(), self.door.clone());
             let span = job.span();
-            let work = work(engine, caller, audience, job).instrument(span);
+            let work = work(engine, door, audience, job).instrument(span);
             self.running.push(Box::pin(work));
         }
     }
@@ -341,10 +355,22 @@ impl Connection {
         if finished.lane == Lane::Beside {
             self.beside -= 1;
         }
-        self.start_waiting();
         let Finished { tag, outcome, .. } = finished;
-        self.with_dialect(|dialect, cx, out| dialect.replied(cx, out, tag, outcome))
-            .await?;
+        match outcome {
+            JobOutcome::Replied(outcome) => {
+                self.start_waiting();
+                self.with_dialect(|dialect, cx, out| dialect.replied(cx, out, tag, outcome))
+                    .await?;
+            }
+            JobOutcome::Authenticated(outcome) => {
+                let outcome = outcome.map(|caller| self.door.enter(caller));
+                self.shut = self.shut.take().filter(|_| self.door.caller.is_none());
+                // What waits behind it is already theirs.
+                self.start_waiting();
+                self.with_dialect(|dialect, cx, out| dialect.authenticated(cx, out, tag, outcome))
+                    .await?;
+            }
+        }
         // What a call changed is noticed right behind its answer, not some time later.
         while let Some(notice) = next_notice(&mut self.watcher).now_or_never() {
             self.noticed(&notice).await?;
@@ -440,13 +466,16 @@ impl Connection {
         let mut out = Vec::new();
         let cx = Cx {
             now: now(),
-            caller: &self.caller,
+            caller: self.door.caller.as_ref(),
         };
         self.dialect.gone(&cx, &mut out);
         for action in out {
             if let Action::Call { call, .. } = action {
+                let Some(caller) = &self.door.caller else {
+                    continue;
+                };
                 // The client is gone: nobody hears a refusal.
-                let _ = self.engine.call(&self.caller, call).await;
+                let _ = self.engine.call(caller, call).await;
             }
         }
     }
@@ -486,6 +515,13 @@ async fn next_notice(watcher: &mut Option<Watcher>) -> Notice {
             Some(notice) => notice,
             None => std::future::pending().await,
         },
+        None => std::future::pending().await,
+    }
+}
+
+async fn shut(shut: &mut Option<BoxFuture<'static, ()>>) {
+    match shut {
+        Some(shut) => shut.await,
         None => std::future::pending().await,
     }
 }

@@ -8,6 +8,7 @@ use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use vocabulary::Caller;
 
 use crate::accept::Arrival;
 use crate::access::Denied;
@@ -28,6 +29,13 @@ pub struct RefusalLog {
     tokens: LogLimiter,
     others: LogLimiter,
 }
+
+/// Who sends a request; nobody, where that is said later, on the socket.
+#[derive(Clone)]
+pub struct Sender(pub Option<Caller>);
+
+/// Where that may be.
+pub type LatePaths = Arc<[&'static str]>;
 
 /// A refusal is boxed because an answer is large, and nearly every check passes.
 type Checked<T> = Result<T, Box<Response>>;
@@ -60,16 +68,19 @@ pub fn log_refusal(site: &Site, arrival: &Arrival, status: StatusCode, reason: &
 
 /// Lets in who calls us by our name, from a page that may, and is who they must be.
 pub async fn check(
-    State(site): State<Arc<Site>>,
+    State((site, late)): State<(Arc<Site>, LatePaths)>,
     Extension(arrival): Extension<Arrival>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let page = request.headers().get(header::ORIGIN).cloned();
     let mut response = match check_names(&site, &arrival, &request) {
         Ok(()) => {
-            let mut response = match check_sender(&site, &arrival, &request) {
-                Ok(()) => next.run(request).await,
+            let mut response = match check_sender(&site, &arrival, &request, &late) {
+                Ok(sender) => {
+                    request.extensions_mut().insert(sender);
+                    next.run(request).await
+                }
                 Err(refusal) => *refusal,
             };
             // The page is one that may read the answer, a refusal too.
@@ -156,8 +167,13 @@ fn check_page(site: &Site, text: &str, host: &Authority<'_>) -> Checked<()> {
     Err(refuse((StatusCode::FORBIDDEN, message)))
 }
 
-/// Whether whoever sends a request may.
-fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()> {
+/// Who sends a request, if they may; nobody, where everybody may, or where they may say it later.
+fn check_sender(
+    site: &Site,
+    arrival: &Arrival,
+    request: &Request,
+    late: &[&str],
+) -> Checked<Sender> {
     let uri = request.uri();
     let too_long = |query: &str| query.len() > QUERY_BYTES_MAX;
     if uri.query().is_some_and(too_long) {
@@ -166,7 +182,7 @@ fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()
     }
     // A browser's question whether it may ask carries no secret, by its rules.
     if request.method() == Method::OPTIONS || OPEN_PAGES.contains(&uri.path()) {
-        return Ok(());
+        return Ok(Sender(None));
     }
     let query = Query::<Vec<(String, String)>>::try_from_uri(uri);
     let query = query.map(|Query(pairs)| pairs).unwrap_or_default();
@@ -174,7 +190,10 @@ fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()
     let admitted = site
         .access
         .admit(arrival.peer, request.headers(), &query, now);
-    admitted.map_err(|denied| {
+    if admitted == Err(Denied::NoToken) && late.contains(&uri.path()) {
+        return Ok(Sender(None));
+    }
+    let caller = admitted.map_err(|denied| {
         let answer = denial(site, arrival, &denied, now);
         match denied {
             Denied::NoToken => refuse_for("no token", answer),
@@ -183,12 +202,11 @@ fn check_sender(site: &Site, arrival: &Arrival, request: &Request) -> Checked<()
         }
     })?;
     arrival.seat.identify();
-    Ok(())
+    Ok(Sender(Some(caller)))
 }
 
 /// Says no, and how it could be yes.
 fn denial(site: &Site, arrival: &Arrival, denied: &Denied, now: Instant) -> Response {
-    let from = arrival.peer.address;
     let user = arrival.peer.user;
     match denied {
         Denied::OtherUser => {
@@ -205,10 +223,7 @@ fn denial(site: &Site, arrival: &Arrival, denied: &Denied, now: Instant) -> Resp
         }
         Denied::NoToken => no_token(),
         Denied::WrongToken => {
-            if let Some(due) = site.refusals.tokens.due(now) {
-                let left_out = due.left_out;
-                tracing::warn!(%from, user, left_out, "a wrong token");
-            }
+            log_wrong_token(site, arrival, now);
             no_token()
         }
         Denied::Guessing(wait) => {
@@ -217,6 +232,13 @@ fn denial(site: &Site, arrival: &Arrival, denied: &Denied, now: Instant) -> Resp
             let message = "too many wrong tokens came from there; wait, and send the right one\n";
             (StatusCode::TOO_MANY_REQUESTS, retry, message).into_response()
         }
+    }
+}
+
+pub fn log_wrong_token(site: &Site, arrival: &Arrival, now: Instant) {
+    if let Some(due) = site.refusals.tokens.due(now) {
+        let (from, user, left_out) = (arrival.peer.address, arrival.peer.user, due.left_out);
+        tracing::warn!(%from, user, left_out, "a wrong token");
     }
 }
 

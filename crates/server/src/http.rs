@@ -19,14 +19,17 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, info_span};
-use vocabulary::Caller;
 
 use crate::accept::Arrival;
 use crate::access::{Access, without_secrets};
 use crate::assembly::Settings;
 use crate::connection;
+use crate::door::Door;
 use crate::gate::{self, RefusalLog};
-use crate::limits::{FRAME_BYTES_MAX, READ_BUFFER_BYTES, TICKET_LIFE, WRITE_BUFFER_BYTES};
+use crate::limits::{
+    FRAME_BYTES_MAX, FRAME_BYTES_UNIDENTIFIED_MAX, READ_BUFFER_BYTES, TICKET_LIFE,
+    WRITE_BUFFER_BYTES,
+};
 use crate::table::{TONGUES, Tongue, ZANE};
 
 type Pairs = Query<Vec<(String, String)>>;
@@ -67,7 +70,9 @@ pub fn main_router(site: &Arc<Site>) -> Router {
     for tongue in TONGUES {
         dialects = with_dialect(dialects, tongue, tongue.main);
     }
-    finish(site, dialects, pages().route("/", get(front)))
+    let late = TONGUES.iter().filter(|tongue| tongue.authenticates);
+    let late = late.flat_map(|tongue| tongue.main).copied().collect();
+    finish(site, dialects, pages().route("/", get(front)), late)
 }
 
 /// A port of one dialect: its clients find the paths they expect.
@@ -78,15 +83,20 @@ pub fn own_router(site: &Arc<Site>, tongue: &'static Tongue, port: u16) -> Route
         let health = get(move |site| health(site, port)).options(gate::preflight);
         pages = pages.route("/health", health);
     }
-    finish(site, dialects, pages)
+    let late = match tongue.authenticates {
+        true => tongue.own.into(),
+        false => Arc::default(),
+    };
+    finish(site, dialects, pages, late)
 }
 
 type Routes = Router<Arc<Site>>;
 
 fn with_dialect(mut routes: Routes, tongue: &'static Tongue, paths: &[&str]) -> Routes {
     for path in paths {
-        let enter =
-            get(move |site, arrival, query, socket| upgrade(tongue, site, arrival, query, socket));
+        let enter = get(move |site, arrival, caller, query, socket| {
+            upgrade(tongue, site, arrival, caller, query, socket)
+        });
         routes = routes.route(path, enter);
     }
     routes
@@ -101,8 +111,9 @@ fn pages() -> Routes {
         .route("/ticket", post(ticket).options(gate::preflight))
 }
 
-fn finish(site: &Arc<Site>, dialects: Routes, pages: Routes) -> Router {
-    let check = middleware::from_fn_with_state(Arc::clone(site), gate::check);
+fn finish(site: &Arc<Site>, dialects: Routes, pages: Routes, late: gate::LatePaths) -> Router {
+    let state = (Arc::clone(site), late);
+    let check = middleware::from_fn_with_state(state, gate::check);
     pages
         .merge(dialects)
         .layer(check)
@@ -144,10 +155,10 @@ async fn health(State(site): State<Arc<Site>>, port: u16) -> Response {
 
 /// A ticket costs the token itself: a ticket for a ticket would live for ever.
 async fn ticket(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
-    if !site.access.holds_token(&headers) {
+    let Some(holder) = site.access.token_holder(&headers) else {
         return gate::no_token();
-    }
-    match site.access.tickets.issue(Instant::now()) {
+    };
+    match site.access.tickets.issue(holder, Instant::now()) {
         Some(ticket) => spelled(&json!({
             "ticket": ticket,
             "expiresInMs": TICKET_LIFE.as_millis() as u64,
@@ -213,6 +224,7 @@ async fn upgrade(
     tongue: &'static Tongue,
     State(site): State<Arc<Site>>,
     Extension(arrival): Extension<Arrival>,
+    Extension(gate::Sender(caller)): Extension<gate::Sender>,
     Query(query): Pairs,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
@@ -228,6 +240,9 @@ async fn upgrade(
             return later(why);
         }
     };
+    if caller.is_none() && !tongue.authenticates {
+        return gate::no_token();
+    }
     let Ok(upgrade) = upgrade else {
         let (status, why) = (StatusCode::BAD_REQUEST, "WebSocket upgrade failed");
         gate::log_refusal(&site, &arrival, status, why);
@@ -242,24 +257,33 @@ async fn upgrade(
         providers: Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
     };
     let dialect = (tongue.make)(&hello);
-    let peer = arrival.peer;
+    let frame_bytes_max = match &caller {
+        Some(_) => FRAME_BYTES_MAX,
+        None => FRAME_BYTES_UNIDENTIFIED_MAX,
+    };
     upgrade
-        .max_message_size(FRAME_BYTES_MAX)
-        .max_frame_size(FRAME_BYTES_MAX)
+        .max_message_size(frame_bytes_max)
+        .max_frame_size(frame_bytes_max)
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(WRITE_BUFFER_BYTES)
         .on_upgrade(move |socket| {
             let (tracked, stop) = (site.connections.clone(), site.stop.clone());
-            let caller = Caller {
-                via: Some(tongue.name),
-                ..Caller::local()
+            let peer = arrival.peer;
+            let mut door = Door {
+                site,
+                arrival,
+                via: tongue.name,
+                caller: None,
             };
-            let number = site.connected.fetch_add(1, Ordering::Relaxed) + 1;
+            if let Some(caller) = caller {
+                door.enter(caller);
+            }
+            let number = door.site.connected.fetch_add(1, Ordering::Relaxed) + 1;
             let span = info_span!("connection", number, dialect = tongue.name);
             tracked.track_future(
                 async move {
                     tracing::info!(from = %peer.address, user = peer.user, "connected");
-                    connection::serve(socket, dialect, hello, caller, engine, stop).await;
+                    connection::serve(socket, dialect, hello, door, engine, stop).await;
                 }
                 .instrument(span),
             )

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// The longest message a client may send: an upload of 10 MiB and its wrapping fit.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
+/// The longest message on a socket whose client did not say who it is when it came.
+pub const FRAME_BYTES_UNIDENTIFIED_MAX: usize = 2 << 20;
+/// How long such a client may take to say it.
+pub const AUTHENTICATE_MAX: Duration = Duration::from_secs(10);
 /// Per socket; the defaults of the WebSocket layer cost twenty times the memory.
 pub const READ_BUFFER_BYTES: usize = 2 << 10;
 pub const WRITE_BUFFER_BYTES: usize = 16 << 10;

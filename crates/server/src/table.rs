@@ -22,6 +22,8 @@ pub struct Tongue {
     pub main: &'static [&'static str],
     /// Its paths on a port of its own, where clients look for them.
     pub own: &'static [&'static str],
+    /// Whether its clients may say on the socket who they are.
+    pub authenticates: bool,
 }
 
 /// A new dialect is an entry here.
@@ -31,36 +33,42 @@ pub const TONGUES: &[Tongue] = &[
         make: cowork,
         main: &["/ws"],
         own: &["/ws"],
+        authenticates: false,
     },
     Tongue {
         name: "cowork1",
         make: |_| Box::new(Cowork1::default()),
         main: &[],
         own: &["/ws"],
+        authenticates: false,
     },
     Tongue {
         name: "diminuendo",
         make: |_| Box::new(Diminuendo::default()),
         main: &["/diminuendo"],
         own: &["/ws"],
+        authenticates: true,
     },
     Tongue {
         name: ZANE,
         make: |_| Box::new(Codex::new(Endpoint::Zane)),
         main: &["/zane/ws", "/zane/ws/client", "/zane/ws/anchor"],
         own: &["/ws", "/ws/client", "/ws/anchor"],
+        authenticates: false,
     },
     Tongue {
         name: "codex",
         make: |_| Box::new(Codex::new(Endpoint::Codex)),
         main: &["/codex"],
         own: &["/"],
+        authenticates: false,
     },
     Tongue {
         name: "pioneer",
         make: |_| Box::new(Pioneer::default()),
         main: &["/pioneer"],
         own: &["/", "/{*any}"],
+        authenticates: false,
     },
 ];
 

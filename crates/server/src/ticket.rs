@@ -7,18 +7,20 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use vocabulary::Caller;
+
 use crate::limits::{TICKET_LIFE, TICKETS_MAX};
 
-/// Tickets that were given out and not yet used, by their hash.
+/// Tickets that were given out and not yet used, by their hash: when, and to whom.
 #[derive(Default)]
-pub struct Tickets(Mutex<HashMap<blake3::Hash, Instant>>);
+pub struct Tickets(Mutex<HashMap<blake3::Hash, (Instant, Caller)>>);
 
 impl Tickets {
-    /// A new ticket; none when too many are out.
-    pub fn issue(&self, now: Instant) -> Option<String> {
+    /// A new ticket for a caller; none when too many are out.
+    pub fn issue(&self, caller: Caller, now: Instant) -> Option<String> {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if out.len() >= TICKETS_MAX {
-            out.retain(|_, issued| alive(*issued, now));
+            out.retain(|_, (issued, _)| alive(*issued, now));
         }
         if out.len() >= TICKETS_MAX {
             return None;
@@ -29,15 +31,15 @@ impl Tickets {
             uuid::Uuid::new_v4().simple(),
             uuid::Uuid::new_v4().simple()
         );
-        out.insert(blake3::hash(ticket.as_bytes()), now);
+        out.insert(blake3::hash(ticket.as_bytes()), (now, caller));
         Some(ticket)
     }
 
-    /// Whether it is good; it is not a second time.
-    pub fn redeem(&self, ticket: &str, now: Instant) -> bool {
+    /// Whom it was made for, if it is good; it is not a second time.
+    pub fn redeem(&self, ticket: &str, now: Instant) -> Option<Caller> {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        out.remove(&blake3::hash(ticket.as_bytes()))
-            .is_some_and(|issued| alive(issued, now))
+        let (issued, caller) = out.remove(&blake3::hash(ticket.as_bytes()))?;
+        alive(issued, now).then_some(caller)
     }
 }
 
@@ -52,21 +54,21 @@ mod tests {
     #[test]
     fn a_ticket_is_good_once_and_not_for_long() {
         let (tickets, now) = (Tickets::default(), Instant::now());
-        let ticket = tickets.issue(now).expect("a ticket");
-        assert!(!tickets.redeem("another", now));
-        assert!(tickets.redeem(&ticket, now));
-        assert!(!tickets.redeem(&ticket, now));
-        let late = tickets.issue(now).expect("a ticket");
-        assert!(!tickets.redeem(&late, now + TICKET_LIFE));
+        let ticket = tickets.issue(Caller::local(), now).expect("a ticket");
+        assert_eq!(tickets.redeem("another", now), None);
+        assert_eq!(tickets.redeem(&ticket, now), Some(Caller::local()));
+        assert_eq!(tickets.redeem(&ticket, now), None);
+        let late = tickets.issue(Caller::local(), now).expect("a ticket");
+        assert_eq!(tickets.redeem(&late, now + TICKET_LIFE), None);
     }
 
     #[test]
     fn the_table_is_bounded_and_old_tickets_make_room() {
         let (tickets, now) = (Tickets::default(), Instant::now());
         for _ in 0..TICKETS_MAX {
-            assert!(tickets.issue(now).is_some());
+            assert!(tickets.issue(Caller::local(), now).is_some());
         }
-        assert!(tickets.issue(now).is_none());
-        assert!(tickets.issue(now + TICKET_LIFE).is_some());
+        assert!(tickets.issue(Caller::local(), now).is_none());
+        assert!(tickets.issue(Caller::local(), now + TICKET_LIFE).is_some());
     }
 }

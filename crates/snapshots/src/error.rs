@@ -59,7 +59,7 @@ impl SnapshotError {
             }
             Error::Busy(_) => Why::Busy,
             Error::UnknownCheckpoint(_) => Why::UnknownCheckpoint,
-            Error::BadPath(_) => Why::Invalid { field: "path" },
+            Error::BadPath(_) => Why::invalid("path"),
             Error::UnknownPath(_) => Why::UnknownFile,
             Error::NotBegun
             | Error::TooManyFiles(_)

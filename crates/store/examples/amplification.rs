@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use store::sqlite::SqliteStore;
-use store::testing::story::{a_batch, a_thread, an_entry};
+use store::testing::story::{a_batch, a_thread, a_turn, an_entry, ended};
 use store::{Batch, Store, StoredEvent};
-use vocabulary::{Seq, Thread, Timestamp};
+use vocabulary::{IndexedTurn, Seq, Thread, Timestamp, TurnOutcome};
 
 const TURNS: u64 = 150;
 const COMMITS_PER_TURN: u64 = 5;
@@ -90,7 +90,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The thread's row changes when a turn starts and when it ends; each commit is one entry.
+    /// The thread's row and the turn's change when a turn starts and when it ends; each commit is one
+    /// entry.
     async fn turn(&mut self, turn: u64) -> store::Result<()> {
         for commit in 0..COMMITS_PER_TURN {
             let large = commit == LARGE_COMMIT;
@@ -107,6 +108,7 @@ impl<'a> Run<'a> {
                     payload: payload.into(),
                 }],
                 entries: vec![an_entry(self.entries, turn * 2, seq.0)],
+                turns: self.turn_rows(turn, commit, seq),
                 state: state(seq),
                 unfinished: commit + 1 < COMMITS_PER_TURN,
                 high_water: Seq(seq.0 + 65_536),
@@ -117,6 +119,17 @@ impl<'a> Run<'a> {
             self.entries += 1;
         }
         Ok(())
+    }
+
+    fn turn_rows(&self, turn: u64, commit: u64, seq: Seq) -> Vec<IndexedTurn> {
+        let row = a_turn(turn + 1, turn * COMMITS_PER_TURN, seq.0 - 10 * commit);
+        match commit {
+            0 => vec![row],
+            _ if commit == COMMITS_PER_TURN - 1 => {
+                vec![ended(row, self.entries, seq.0, TurnOutcome::Completed)]
+            }
+            _ => Vec::new(),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use vocabulary::{
     TurnSelection,
 };
 
+mod changes;
 mod check;
 mod cursor;
 mod records;
@@ -23,6 +24,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use changes::{ChangesElsewhere, ListChange, ListEntry};
 pub use records::{Record, RecordChange, RecordKind, Records};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -239,6 +241,10 @@ pub trait Store: Send + Sync + 'static {
         expected: u64,
         changes: Vec<RecordChange>,
     ) -> Result<u64>;
+
+    /// Waits until other processes changed lists, and says what. Asked by one at a time; what was
+    /// changed before this process came is not told.
+    async fn changed_elsewhere(&self) -> Result<ChangesElsewhere>;
 
     /// Whether calls can be answered.
     async fn ready(&self) -> Result<()>;

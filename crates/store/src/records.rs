@@ -17,6 +17,12 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
+    const ALL: [Self; 4] = [Self::Workspace, Self::Folder, Self::Placement, Self::Grant];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Under which name a store keeps it; never to be changed.
     pub(crate) fn name(self) -> &'static str {
         match self {

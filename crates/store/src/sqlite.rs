@@ -4,6 +4,7 @@
 //! few connections ([`reader`]); who may write to which thread is decided by leases ([`leases`]).
 
 mod append;
+mod changes;
 mod leases;
 mod listing;
 mod migrations;
@@ -27,9 +28,10 @@ use vocabulary::{
 };
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
-    RecordKind, Records, Result, Store, StoreError, StoredEvent,
+    Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record,
+    RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
+use changes::Follower;
 use leases::Owner;
 pub use open::APPLICATION_ID;
 pub use presence::{DatabasePresence, GONE, OVERWRITTEN, OWNERS, find};
@@ -41,6 +43,7 @@ pub struct SqliteStore {
     // In this order: the writer's connection closes last and tidies the files up.
     readers: Readers,
     writer: Writer,
+    follower: tokio::sync::Mutex<Follower>,
     owner: Arc<Owner>,
 }
 
@@ -52,10 +55,12 @@ impl SqliteStore {
     /// nothing is touched.
     pub fn open(path: &Path, label: &str) -> Result<SqliteStore> {
         let opened = open::open(path, label)?;
+        let owner = Arc::new(opened.owner);
         Ok(Self {
             readers: Readers::new(&opened.path),
-            writer: Writer::start(opened.connection, opened.lock)?,
-            owner: Arc::new(opened.owner),
+            writer: Writer::start(opened.connection, opened.lock, Arc::clone(&owner))?,
+            follower: tokio::sync::Mutex::new(Follower::new(owner.changes_before())),
+            owner,
         })
     }
 }
@@ -283,10 +288,25 @@ impl Store for SqliteStore {
         expected: u64,
         changes: Vec<RecordChange>,
     ) -> Result<u64> {
-        let tenant = tenant.clone();
+        let (owner, tenant) = (self.owner.clone(), tenant.clone());
         self.writer
-            .run(move |db| records::write(db, &tenant, expected, &changes))
+            .run(move |db| records::write(db, &owner, &tenant, expected, &changes))
             .await
+    }
+
+    async fn changed_elsewhere(&self) -> Result<ChangesElsewhere> {
+        let mut follower = self.follower.lock().await;
+        follower.watch(self.owner.directory())?;
+        loop {
+            let (owner, last) = (self.owner.clone(), follower.last);
+            let read = move |db: &_| changes::after(db, owner.id(), last);
+            let (found, upto) = self.readers.run(read).await?;
+            follower.last = upto;
+            if found != ChangesElsewhere::default() {
+                return Ok(found);
+            }
+            follower.wait().await?;
+        }
     }
 
     async fn ready(&self) -> Result<()> {

@@ -1,7 +1,10 @@
 //! Calls: what a client can want of the engine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
@@ -10,13 +13,13 @@ use crate::{
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     pub tenant: TenantId,
     pub member: String,
     pub role: Role,
     /// The dialect they speak, where it is known.
-    pub via: Option<&'static str>,
+    pub via: Option<Cow<'static, str>>,
 }
 
 impl Caller {
@@ -31,7 +34,7 @@ impl Caller {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     Owner,
     Admin,
@@ -41,10 +44,10 @@ pub enum Role {
 }
 
 /// Which family of clients listens. The engine only compares them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Audience(pub u8);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
@@ -157,7 +160,7 @@ pub enum Call {
     },
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadQuery {
     pub archived: bool,
     pub workspace: Option<WorkspaceId>,
@@ -189,7 +192,7 @@ impl ThreadQuery {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewThread {
     /// The same id again names the same thread.
     pub client_id: Option<String>,
@@ -207,7 +210,7 @@ pub struct NewThread {
 }
 
 /// A patch of what an owner may set: absent fields stay as they are.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Changes {
     pub title: Option<String>,
     pub archived: Option<bool>,
@@ -252,7 +255,7 @@ impl Changes {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartTurn {
     pub thread: ThreadId,
     pub text: String,
@@ -270,7 +273,7 @@ pub struct StartTurn {
     pub listen: Option<Audience>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteerTurn {
     pub thread: ThreadId,
     /// The turn that the client believes to be running.
@@ -351,7 +354,7 @@ impl From<&Caller> for crate::Person {
     fn from(caller: &Caller) -> Self {
         Self {
             member: caller.member.clone(),
-            via: caller.via.map(str::to_owned),
+            via: caller.via.clone().map(Cow::into_owned),
         }
     }
 }

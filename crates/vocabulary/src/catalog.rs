@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::{ModelRef, Timestamp};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Catalog {
     pub providers: Vec<CatalogProvider>,
     /// What a thread uses that names nothing else.
     pub default: ModelRef,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CatalogProvider {
     pub id: String,
     pub name: String,
@@ -24,7 +27,7 @@ pub struct CatalogProvider {
 }
 
 /// One model, as far as it is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CatalogModel {
     pub id: String,
     pub name: String,
@@ -40,13 +43,13 @@ pub struct CatalogModel {
     pub vision: Option<bool>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AuthMethod {
     ApiKey { id: String, label: String },
     OAuth { id: String, label: String },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderStatus {
     pub provider: String,
     pub mode: AuthMode,
@@ -61,7 +64,7 @@ pub struct ProviderStatus {
     pub checked_at: Timestamp,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AuthMode {
     Missing,
     Error,
@@ -70,14 +73,14 @@ pub enum AuthMode {
     OAuthPending,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     pub email: Option<String>,
     pub name: Option<String>,
 }
 
 /// What a client can want of the sign-in at a provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SignInCall {
     /// Answered with `Reply::Challenge`.
     Begin {
@@ -102,7 +105,7 @@ pub enum SignInCall {
 }
 
 /// What a person must do to sign in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Challenge {
     /// Whether a code must be entered, rather than the sign-in completing by itself.
     pub needs_code: bool,
@@ -112,16 +115,30 @@ pub struct Challenge {
 }
 
 /// How a sign-in ended. A failed one is an answer, not a refusal: nothing was wrong with the call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignedIn {
     pub ok: bool,
     pub mode: Option<AuthMode>,
     pub message: String,
 }
 
-/// Text that must not be shown.
-#[derive(Clone, PartialEq, Eq)]
+/// Text that must not be shown. It is written as nothing: who carries it somewhere does that on
+/// purpose, see [`crate::CarriedCall`].
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str("")
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(input)?;
+        Ok(Self::default())
+    }
+}
 
 impl Secret {
     pub fn new(text: impl Into<String>) -> Self {
@@ -144,12 +161,12 @@ impl fmt::Debug for Secret {
 }
 
 /// Where MCP servers are configured, and what stands there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpSnapshot {
     pub files: Vec<McpFile>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpFile {
     pub layer: McpLayer,
     pub path: std::path::PathBuf,
@@ -157,7 +174,7 @@ pub struct McpFile {
 }
 
 /// From the strongest to the weakest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum McpLayer {
     Workspace,
     User,

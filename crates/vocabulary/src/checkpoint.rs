@@ -92,7 +92,7 @@ pub enum CheckpointNews {
 }
 
 /// What a client can want of a thread's checkpoints.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CheckpointCall {
     Get,
     Take,
@@ -126,7 +126,7 @@ pub enum CheckpointCall {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CheckpointReply {
     State(Checkpoints),
     Preview(Vec<Touched>),
@@ -165,14 +165,14 @@ impl CheckpointReply {
 }
 
 /// A file that a restore would touch, or must leave alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
     /// Relative to the workspace.
     pub path: String,
     pub how: RestoreAction,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RestoreAction {
     Create,
     Replace,

@@ -9,7 +9,9 @@ use crate::facts::{
 };
 use crate::{ItemId, ModelRef, Person, Seq, Timestamp, ToolCall, TurnId};
 
-#[derive(Clone, Debug, PartialEq)]
+/// Written whole, for another process; the log writes facts, and less of them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "crate::carried::CarriedEvent")]
 pub struct Event {
     pub seq: Seq,
     pub at: Timestamp,
@@ -28,7 +30,8 @@ pub struct StreamTag {
     /// The model request within the turn, from 1.
     pub step: u32,
     /// The number of the first stream part this fact makes, contiguous within the turn, from 0.
-    /// Given while the turn runs, by whoever counts parts; the log does not keep it.
+    /// Given while the turn runs, by whoever counts parts; the log does not keep it, so that it is
+    /// carried beside the fact.
     #[serde(skip)]
     pub part: u32,
 }
@@ -87,7 +90,7 @@ impl Serialize for ToolEvent {
         let (tag, what) = (&self.tag, &self.what);
         match what {
             ToolFact::Planned { .. } => {
-                let call = &self.call;
+                let call = &*self.call.without_previews();
                 WholeCall { tag, call, what }.serialize(out)
             }
             ToolFact::Reached
@@ -113,6 +116,17 @@ impl Fact {
             Fact::Tool(event) => event.what.durable(),
             Fact::Ask { .. } => true,
             Fact::Files(_) | Fact::Note(_) => false,
+        }
+    }
+
+    /// Its place in its turn, where it has one.
+    pub fn tag(&self) -> Option<&StreamTag> {
+        match self {
+            Fact::Step { tag, .. }
+            | Fact::Item { tag, .. }
+            | Fact::Tool(ToolEvent { tag, .. })
+            | Fact::Ask { tag, .. } => Some(tag),
+            Fact::Thread(_) | Fact::Turn(_) | Fact::Files(_) | Fact::Note(_) => None,
         }
     }
 

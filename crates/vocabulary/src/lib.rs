@@ -3,10 +3,11 @@
 //! A client makes a [`Call`] and gets a [`Reply`] or a [`Refusal`]. A session tells [`Event`]s.
 //! When the agent needs a person it opens an [`Ask`] and waits for the [`Answer`].
 //! Nothing here does IO, and nothing here is ever serialised to a client: the dialects spell
-//! these words in their own way. The serde derives serve the log only.
+//! these words in their own way. The serde derives serve the log and other processes of ours.
 
 mod ask;
 mod call;
+mod carried;
 mod catalog;
 mod checkpoint;
 mod event;
@@ -31,6 +32,7 @@ pub use ask::{
 pub use call::{
     Audience, Call, Caller, Changes, NewThread, Role, StartTurn, SteerTurn, ThreadQuery,
 };
+pub use carried::CarriedCall;
 pub use catalog::{
     Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge, McpFile,
     McpLayer, McpSnapshot, ProviderStatus, Secret, SignInCall, SignedIn,

@@ -53,7 +53,7 @@ pub struct Placement {
 }
 
 /// A workspace's threads and how they are arranged.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
     pub workspace: WorkspaceId,
     /// All of them, archived ones too; newest first, then by id.
@@ -65,7 +65,7 @@ pub struct Tree {
 }
 
 /// What a client can want of the library beside its threads.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LibraryCall {
     /// Oldest first.
     ListWorkspaces,
@@ -113,7 +113,7 @@ pub enum LibraryCall {
     },
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LibraryReply {
     Workspaces(Vec<Workspace>),
     Workspace(Workspace),
@@ -132,7 +132,7 @@ impl From<LibraryReply> for Reply {
 }
 
 /// What happened to a workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkspaceChange {
     Created,
     Updated,

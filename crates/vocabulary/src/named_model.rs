@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Catalog, CatalogModel, CatalogProvider, ModelRef, Refusal};
 
 /// A model by something less than its provider and its id.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NamedModel {
     /// By its name in [`Catalog::offers`], or as `provider/model` even where the catalog has not heard of
     /// the model. A name that nobody has names nothing.

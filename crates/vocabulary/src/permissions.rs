@@ -34,7 +34,7 @@ pub enum SandboxMode {
 /// What really holds the commands of a thread, as found out on this machine.
 ///
 /// By default nothing: the weakest claim.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxInForce {
     /// False: a command that runs can do whatever the server's user can.
     pub holds: bool,

@@ -1,18 +1,21 @@
 //! Refusals: a typed no.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::ThreadId;
 
 /// Why a call did not happen, and a sentence for people. A refused call changed nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[error("{message}")]
 pub struct Refusal {
     pub why: Why,
     pub message: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Why {
     /// A turn is running.
     Busy,
@@ -24,7 +27,7 @@ pub enum Why {
     AlreadyAnswered,
     /// A field is not what it should be.
     Invalid {
-        field: &'static str,
+        field: Cow<'static, str>,
     },
     /// The answer was empty; the ask stays open.
     BlankAnswer,
@@ -46,6 +49,14 @@ pub enum Why {
     Internal,
 }
 
+impl Why {
+    pub const fn invalid(field: &'static str) -> Self {
+        Self::Invalid {
+            field: Cow::Borrowed(field),
+        }
+    }
+}
+
 impl Refusal {
     pub fn new(why: Why, message: impl Into<String>) -> Self {
         Self {
@@ -63,7 +74,7 @@ impl Refusal {
     }
 
     pub fn invalid(field: &'static str, message: impl Into<String>) -> Self {
-        Self::new(Why::Invalid { field }, message)
+        Self::new(Why::invalid(field), message)
     }
 
     pub fn shutting_down() -> Self {

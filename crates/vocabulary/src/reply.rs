@@ -1,12 +1,14 @@
 //! Replies: what a call gets when it is not refused.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Catalog, Challenge, CheckpointReply, Event, Grant, IndexedTurn, ItemId, LibraryReply,
     McpSnapshot, ProviderStatus, Refusal, SignedIn, Thread, ThreadCard, ThreadView, TurnId, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     Done,
     Thread(Box<Thread>),
@@ -32,7 +34,7 @@ pub enum Reply {
     Library(Box<LibraryReply>),
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadPage {
     pub threads: Vec<Thread>,
     /// To be passed as `cursor` for the next page.
@@ -40,7 +42,7 @@ pub struct ThreadPage {
 }
 
 /// A turn started, or had been started before by the same client id.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartedTurn {
     pub turn: TurnId,
     pub again: bool,
@@ -49,13 +51,13 @@ pub struct StartedTurn {
 }
 
 /// What was said to the running turn is kept, and will be read at its next step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SteeredTurn {
     pub turn: TurnId,
     pub item: ItemId,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessagePage {
     pub entries: Vec<Entry>,
     pub total: u64,
@@ -64,7 +66,7 @@ pub struct MessagePage {
 }
 
 /// Some turns of a thread, at one moment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnPage {
     /// Without messages. What the running turn is writing right now is in it.
     pub view: ThreadView,
@@ -76,7 +78,7 @@ pub struct TurnPage {
     pub more: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventPage {
     pub card: Box<ThreadCard>,
     pub events: Vec<Event>,
@@ -85,7 +87,7 @@ pub struct EventPage {
 }
 
 /// One entry of the transcript, with the message it belongs to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its place in the transcript.
     pub ordinal: u64,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::carried;
 use crate::{
     Approvals, Ask, Budgets, CallRef, Effects, Entry, Event, Fact, Growth, ItemFact, ItemId,
     ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq,
@@ -161,12 +162,13 @@ pub enum Changed {
 }
 
 /// Everything someone who joins needs to draw the thread, taken at one moment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadView {
     pub thread: Thread,
     /// Everything up to here is in this view; the listener hears what comes after.
     pub head: Seq,
     pub turn: Option<RunningTurn>,
+    #[serde(with = "carried::asks")]
     pub asks: Vec<OpenAsk>,
     pub plan: Vec<PlanStep>,
     /// The turn that made the plan what it is.
@@ -183,7 +185,7 @@ pub struct ThreadView {
 }
 
 /// A turn that has not come to rest.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunningTurn {
     pub turn: TurnId,
     pub started_at: Timestamp,
@@ -193,6 +195,7 @@ pub struct RunningTurn {
     pub reasoning: Vec<(ReasoningKind, String)>,
     pub calls: Vec<PlannedCall>,
     /// The step under way: the model is being asked.
+    #[serde(with = "carried::some_tag")]
     pub step: Option<StreamTag>,
     /// What is being written right now.
     pub live: Vec<Growing>,
@@ -200,7 +203,7 @@ pub struct RunningTurn {
     pub events: Vec<Event>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedCall {
     pub call: CallRef,
     pub started: bool,
@@ -222,9 +225,10 @@ impl RunningTurn {
 }
 
 /// An item that is still growing, and its place among the parts of its turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Growing {
     /// Where it began.
+    #[serde(with = "carried::tag")]
     pub tag: StreamTag,
     /// The number of its first event, where that is known.
     pub began: Option<Seq>,
@@ -296,7 +300,7 @@ impl Growing {
 }
 
 /// What it is that grows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LiveItem {
     Text {
         item: ItemId,

@@ -109,6 +109,19 @@ pub struct SubAgent {
     pub depth: u32,
 }
 
+impl ToolCall {
+    /// The same as the log has it.
+    pub(crate) fn without_previews(&self) -> Cow<'_, Self> {
+        match self.subject.has_previews() {
+            false => Cow::Borrowed(self),
+            true => Cow::Owned(Self {
+                subject: self.subject.in_short(),
+                ..self.clone()
+            }),
+        }
+    }
+}
+
 /// What a call is about, as its tool says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -139,11 +152,11 @@ pub struct FileSubject {
     /// As the call names it.
     pub path: String,
     /// What the call would do to it, as far as its input tells. The log has the input instead.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<FilePreview>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilePreview {
     pub kind: FileChangeKind,
     /// Unified diff; for a new file its content.
@@ -170,6 +183,18 @@ impl Subject {
             | Subject::Question
             | Subject::Plan
             | Subject::Other => self.clone(),
+        }
+    }
+
+    pub(crate) fn has_previews(&self) -> bool {
+        match self {
+            Subject::Files(files) => files.iter().any(|file| file.preview.is_some()),
+            Subject::Command { .. }
+            | Subject::Web { .. }
+            | Subject::Mcp { .. }
+            | Subject::Question
+            | Subject::Plan
+            | Subject::Other => false,
         }
     }
 

@@ -140,7 +140,7 @@ pub enum TurnOutcome {
 
 /// A turn as the index of its thread has it: enough to list it, and to read what happened in it
 /// without looking for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexedTurn {
     /// From 1, in the order in which they started; a reset does not count anew.
     pub number: u64,
@@ -153,7 +153,7 @@ pub struct IndexedTurn {
     pub ended: Option<EndedTurn>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedTurn {
     pub last_seq: Seq,
     pub last_ordinal: u64,
@@ -162,7 +162,7 @@ pub struct EndedTurn {
 }
 
 /// Which turns of a thread are read, and in which order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TurnSelection {
     /// From the end backwards.
     Newest,

@@ -21,14 +21,36 @@ const BELOW: [&str; 4] = [
 ];
 const DIALECTS: [&str; 5] = ["cowork", "diminuendo", "codex", "zane", "pioneer"];
 
+/// Where time and ids come in with the engine's configuration, and the one file that has them.
+const CLOCKED: [&str; 2] = ["crates/engine/src/", "crates/snapshots/src/"];
+const CLOCK: &str = "crates/engine/src/clock.rs";
+
 pub fn check(source: &Source<'_>) -> Vec<Finding> {
-    if source.path.starts_with(PURE) {
+    let is_in = |folder: &&str| source.path.starts_with(*folder);
+    if is_in(&PURE) {
         return impure(source);
     }
-    if BELOW.iter().any(|folder| source.path.starts_with(folder)) {
-        return names(source);
+    let mut findings = Vec::new();
+    if BELOW.iter().any(&is_in) {
+        findings.extend(names(source));
     }
-    Vec::new()
+    if CLOCKED.iter().any(is_in) && source.path != CLOCK {
+        findings.extend(own_time(source));
+    }
+    findings
+}
+
+/// Instants are fine: tests stop them with the runtime's clock.
+fn own_time(source: &Source<'_>) -> Vec<Finding> {
+    let tokens = source.without_tests();
+    let found = (0..tokens.len()).filter_map(|at| {
+        let what = impurity(&tokens[at..])?;
+        let is_meant =
+            what == "SystemTime" || what.starts_with("Uuid::") || what == "Timestamp::now";
+        let what = format!("`{what}` in the engine; take time and ids from `Config::clock`");
+        is_meant.then(|| Finding::error(source.path, tokens[at].line, what))
+    });
+    found.collect()
 }
 
 fn impure(source: &Source<'_>) -> Vec<Finding> {
@@ -117,6 +139,22 @@ mod tests {
         }
         assert_eq!(found(path, "use std::fmt; // tokio and std::fs"), 0);
         assert_eq!(found("crates/server/src/a.rs", "use std::fs;"), 0);
+    }
+
+    #[test]
+    fn the_engine_has_one_clock() {
+        for bad in [
+            "SystemTime::now()",
+            "Uuid::now_v7()",
+            "uuid::Uuid::new_v4()",
+        ] {
+            assert_eq!(found("crates/engine/src/a.rs", bad), 1, "{bad}");
+            assert_eq!(found("crates/snapshots/src/a.rs", bad), 1, "{bad}");
+            assert_eq!(found(CLOCK, bad), 0, "{bad}");
+        }
+        for good in ["Instant::now()", "tokio::spawn(x)", "self.shared.now()"] {
+            assert_eq!(found("crates/engine/src/a.rs", good), 0, "{good}");
+        }
     }
 
     #[test]

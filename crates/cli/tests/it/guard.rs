@@ -5,6 +5,7 @@ mod descriptors;
 mod doors;
 mod garbage;
 mod limits;
+mod on_socket;
 mod pages;
 pub mod raw;
 mod secrets;

@@ -13,6 +13,7 @@ mod protected;
 mod reading;
 mod scenarios;
 mod schemas;
+mod soak;
 mod sockets;
 mod together;
 mod turn_pages;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::process::Launch;
 use testkit::{Client, Heard, Process, Scratch};
 
@@ -83,6 +83,67 @@ fn what_a_killed_server_owned_is_resumed_by_the_other() {
         let mut heir = Visitor::resume(&pair.right, &left.session).await?;
         assert_eq!(heir.converse("echo inherited").await?, "inherited");
         Ok(())
+    });
+}
+
+/// A client that watches the lists of a server.
+async fn watcher(server: &Process) -> anyhow::Result<Client> {
+    let url = format!("ws://127.0.0.1:{}/diminuendo", server.port());
+    let mut client = Client::connect(&url).await?;
+    client.until_type("authenticated").await?;
+    Ok(client)
+}
+
+/// Sends a message and gives the session that the answer of this type shows.
+async fn change(client: &mut Client, message: Value, answer: &str) -> anyhow::Result<Value> {
+    client.send_json(&message).await?;
+    client.until_type(answer).await
+}
+
+/// Waits until a list shows a session under this name.
+async fn shows(client: &mut Client, id: &Value, name: &str) -> anyhow::Result<()> {
+    let meant = |frame: &Value| {
+        let session = &frame["session"];
+        frame["type"] == "session_updated" && session["id"] == *id && session["name"] == name
+    };
+    client.until(meant).await.map(drop)
+}
+
+#[test]
+fn what_one_changes_in_its_lists_the_clients_of_the_other_see() {
+    tell(LIMIT, async {
+        let pair = Pair::open().await?;
+        let mut left = watcher(&pair.left).await?;
+        let mut right = watcher(&pair.right).await?;
+        // Either way: one of them was alone when it came.
+        for (here, there) in [(0, 1), (1, 0)] {
+            let both = [&mut left, &mut right];
+            let new = json!({"type": "create_session", "agentType": "coding", "name": "first"});
+            let made = change(both[here], new, "session_created").await?;
+            let id = made["session"]["id"].clone();
+            shows(both[there], &id, "first").await?;
+            let rename = json!({"type": "rename_session", "sessionId": id, "name": "second"});
+            change(both[here], rename, "session_updated").await?;
+            shows(both[there], &id, "second").await?;
+            let delete = json!({"type": "delete_session", "sessionId": id});
+            change(both[here], delete, "session_deleted").await?;
+            let gone = both[there].until_type("session_deleted").await?;
+            assert_eq!(gone["sessionId"], id);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn what_a_server_did_before_it_was_killed_is_seen_elsewhere() {
+    tell(LIMIT, async {
+        let mut pair = Pair::open().await?;
+        let mut left = watcher(&pair.left).await?;
+        let mut right = watcher(&pair.right).await?;
+        let new = json!({"type": "create_session", "agentType": "coding", "name": "last"});
+        let made = change(&mut left, new, "session_created").await?;
+        pair.left.kill9().await?;
+        shows(&mut right, &made["session"]["id"], "last").await
     });
 }
 

@@ -8,7 +8,7 @@ use vocabulary::{
     TurnOutcome, UserInput,
 };
 
-use super::tell::items::{self, Shown};
+use super::tell::items::{self, CallProgress};
 use super::wire::item::ThreadItem;
 use super::wire::thread::{ItemsView, Turn};
 use super::{Endpoint, show};
@@ -164,7 +164,7 @@ fn shown<'a>(
     results: &HashMap<&'a ItemId, &'a ToolOutcome>,
     live: &'a [Growing],
     call: &ToolCall,
-) -> Shown<'a> {
+) -> CallProgress<'a> {
     let written = || {
         live.iter().find_map(|each| match &each.item {
             LiveItem::Output { call: known, text } if known.item == call.item => {
@@ -177,8 +177,8 @@ fn shown<'a>(
         })
     };
     match results.get(&call.item) {
-        Some(outcome) => Shown::Ended(outcome),
-        None => written().map_or(Shown::Running, Shown::Writing),
+        Some(outcome) => CallProgress::Ended(outcome),
+        None => written().map_or(CallProgress::Running, CallProgress::Writing),
     }
 }
 

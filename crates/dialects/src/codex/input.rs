@@ -1,27 +1,13 @@
 //! What a user says, as a client sends it: text and pictures.
 
-use vocabulary::Image;
-
 use super::hear::repeated;
 use super::refuse::Wrong;
 use super::wire::params::UserInput;
 use crate::images::{self, IMAGES_MAX};
-
-/// One input, read.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
-    pub text: String,
-    pub images: Vec<Image>,
-}
-
-impl Said {
-    pub fn is_blank(&self) -> bool {
-        self.text.trim().is_empty() && self.images.is_empty()
-    }
-}
+use crate::turn_input::TurnInput;
 
 /// The text and the pictures of an input. Mentions repeat what the text says.
-pub fn read(method: &str, input: &[UserInput]) -> Result<Said, Wrong> {
+pub fn read(method: &str, input: &[UserInput]) -> Result<TurnInput, Wrong> {
     let mut texts = Vec::new();
     let mut images = Vec::new();
     let wrong = |why: &str| Wrong::params(format!("{method}: input: {why}"));
@@ -54,5 +40,5 @@ pub fn read(method: &str, input: &[UserInput]) -> Result<Said, Wrong> {
         return Err(wrong(&format!("at most {IMAGES_MAX} pictures")));
     }
     let text = texts.join("\n");
-    Ok(Said { text, images })
+    Ok(TurnInput { text, images })
 }

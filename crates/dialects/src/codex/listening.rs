@@ -12,21 +12,21 @@ use crate::Frame;
 
 #[derive(Default)]
 pub struct Listening {
-    threads: HashMap<ThreadId, Known>,
+    threads: HashMap<ThreadId, KnownThread>,
     /// By number; no two threads share one.
     asks: BTreeMap<AskId, Open>,
 }
 
 /// What is known of a thread.
 #[derive(Clone)]
-pub struct Known {
+pub struct KnownThread {
     pub card: ThreadCard,
     pub settings: ThreadSettings,
     /// What really holds its commands.
     pub sandbox: SandboxInForce,
 }
 
-impl Known {
+impl KnownThread {
     pub fn new(view: &ThreadView) -> Self {
         Self {
             card: view.thread.card.clone(),
@@ -47,7 +47,7 @@ impl Listening {
         self.threads.contains_key(&thread)
     }
 
-    pub fn known(&self, thread: ThreadId) -> Option<&Known> {
+    pub fn known(&self, thread: ThreadId) -> Option<&KnownThread> {
         self.threads.get(&thread)
     }
 
@@ -58,7 +58,7 @@ impl Listening {
     /// From now on this thread is heard; gives the asks that this connection did not know.
     pub fn begin(&mut self, view: &ThreadView) -> Vec<AskId> {
         let thread = view.thread.card.id;
-        self.threads.insert(thread, Known::new(view));
+        self.threads.insert(thread, KnownThread::new(view));
         let known_asks: Vec<AskId> = self.asks_of(thread);
         self.asks.retain(|_, open| open.thread != thread);
         for OpenAsk { ask, at, .. } in &view.asks {

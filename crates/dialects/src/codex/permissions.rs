@@ -12,7 +12,7 @@ use super::wire::results::SandboxPolicy;
 
 /// What a request sets, read but for what depends on its thread.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct RequestedPermissions {
     approval_policy: Option<ApprovalPolicy>,
     sandbox: Option<SandboxMode>,
     network: bool,
@@ -45,7 +45,10 @@ impl ApprovalPolicy {
 }
 
 /// thread/start: `approvalPolicy`, and `sandbox` as a word.
-pub fn of_thread(policy: Option<&Value>, sandbox: Option<&Value>) -> Result<Wanted, Wrong> {
+pub fn of_thread(
+    policy: Option<&Value>,
+    sandbox: Option<&Value>,
+) -> Result<RequestedPermissions, Wrong> {
     let method = "thread/start";
     let sandbox = match sandbox {
         None | Some(Value::Null) => None,
@@ -59,19 +62,22 @@ pub fn of_thread(policy: Option<&Value>, sandbox: Option<&Value>) -> Result<Want
             }
         }),
     };
-    Ok(Wanted {
+    Ok(RequestedPermissions {
         approval_policy: approval_policy(method, policy)?,
         sandbox,
-        ..Wanted::default()
+        ..RequestedPermissions::default()
     })
 }
 
 /// turn/start: `approvalPolicy`, and `sandboxPolicy` as an object; for this turn and those after it.
-pub fn of_turn(policy: Option<&Value>, sandbox: Option<&Value>) -> Result<Wanted, Wrong> {
+pub fn of_turn(
+    policy: Option<&Value>,
+    sandbox: Option<&Value>,
+) -> Result<RequestedPermissions, Wrong> {
     let method = "turn/start";
-    let mut wanted = Wanted {
+    let mut wanted = RequestedPermissions {
         approval_policy: approval_policy(method, policy)?,
-        ..Wanted::default()
+        ..RequestedPermissions::default()
     };
     let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.is_null()) else {
         return Ok(wanted);
@@ -133,7 +139,7 @@ fn wrong(method: &str, message: &str) -> Wrong {
     Wrong::params(format!("{method}: {message}"))
 }
 
-impl Wanted {
+impl RequestedPermissions {
     /// What it changes of a new thread's settings.
     pub fn of_new(&self) -> Changes {
         let (approvals, auto_approve) = self.approval_policy.map_or((None, None), settings_of);

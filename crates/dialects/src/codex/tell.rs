@@ -6,7 +6,7 @@ use vocabulary::{
     ThreadCard, ThreadFact, ToolEvent, ToolFact, TurnFact,
 };
 
-use self::items::Shown;
+use self::items::CallProgress;
 use super::{Endpoint, VERSION, asks, show};
 use crate::Frame;
 
@@ -16,7 +16,7 @@ mod turn;
 
 /// Whose event it is, when it happened, and to whom it is told.
 #[derive(Clone, Copy)]
-pub struct Told<'a> {
+pub struct EventForClient<'a> {
     pub thread: &'a str,
     pub card: &'a ThreadCard,
     pub event: &'a Event,
@@ -30,7 +30,7 @@ pub fn notify(method: &str, params: &impl Serialize) -> Frame {
 pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> {
     let mut buffer = [0; 36];
     let thread: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
-    let told = Told {
+    let told = EventForClient {
         thread,
         card,
         event,
@@ -79,7 +79,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
     }
 }
 
-fn step(told: Told<'_>, tag: &StreamTag, what: &StepFact) -> Vec<Frame> {
+fn step(told: EventForClient<'_>, tag: &StreamTag, what: &StepFact) -> Vec<Frame> {
     match what {
         StepFact::Compacted { item, .. } => turn::compacted(told, tag, item),
         StepFact::Delayed {
@@ -100,13 +100,15 @@ fn step(told: Told<'_>, tag: &StreamTag, what: &StepFact) -> Vec<Frame> {
 
 /// A call becomes an item when the turn comes to it. One that it never came to has an end all the
 /// same, as it has one in history.
-fn called(told: Told<'_>, tool: &ToolEvent) -> Vec<Frame> {
+fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
     let ToolEvent { tag, call, what } = tool;
     let item = |shown| items::called(told.endpoint, told.card, call, shown);
     let frame = match what {
-        ToolFact::Reached => item(Shown::Running).map(|item| items::started(told, &tag.turn, item)),
+        ToolFact::Reached => {
+            item(CallProgress::Running).map(|item| items::started(told, &tag.turn, item))
+        }
         ToolFact::Finished { outcome } => {
-            item(Shown::Ended(outcome)).map(|item| items::completed(told, &tag.turn, item))
+            item(CallProgress::Ended(outcome)).map(|item| items::completed(told, &tag.turn, item))
         }
         // What a tool that is no command writes meanwhile has no place in this protocol.
         ToolFact::Wrote { delta, .. } if call.is_command() => {
@@ -123,7 +125,7 @@ fn called(told: Told<'_>, tool: &ToolEvent) -> Vec<Frame> {
 /// The states on the way are not told, nor those that another event tells: an ask says what is
 /// waited for, and a turn's ends say it where the app-server does. A turn's first state would come
 /// before the response to `turn/start`, because it is shown before that is on disk.
-fn status_changed(told: Told<'_>, status: Status, reason: StatusReason) -> Vec<Frame> {
+fn status_changed(told: EventForClient<'_>, status: Status, reason: StatusReason) -> Vec<Frame> {
     match (status, reason) {
         (Status::Running, StatusReason::AskClosed) => {
             vec![turn::status(told, show::running_status(told.endpoint))]

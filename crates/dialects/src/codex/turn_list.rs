@@ -51,8 +51,9 @@ impl Codex {
         listing: TurnListing,
         page: &TurnPage,
     ) {
-        let (first, last) = (page.turns.first(), page.turns.last());
-        let (first, last) = (first.map(|turn| turn.number), last.map(|turn| turn.number));
+        let number = |turn: &IndexedTurn| turn.number;
+        let first = page.turns.first().map(number);
+        let last = page.turns.last().map(number);
         let answer = ThreadTurnsListResponse {
             data: listing.shown(self.endpoint, page),
             next_cursor: last.filter(|_| page.more).map(|last| last.to_string()),

@@ -6,21 +6,21 @@ use vocabulary::{
 
 use super::act::parse;
 use super::calls::Waiting;
-use super::input::{self, Said};
-use super::listening::Known;
-use super::permissions::{self, Wanted};
+use super::listening::KnownThread;
+use super::permissions::{self, RequestedPermissions};
 use super::refuse::Wrong;
 use super::wire::params::{TurnStartParams, TurnSteerParams};
-use super::{Codex, offer};
+use super::{Codex, input, offer};
 use crate::jsonrpc::Id;
+use crate::turn_input::TurnInput;
 use crate::{Action, Dialect};
 
 /// A turn that is to start, with its input read.
 #[derive(Clone, Debug)]
 pub struct WantedTurn {
     thread: ThreadId,
-    said: Said,
-    permissions: Wanted,
+    said: TurnInput,
+    permissions: RequestedPermissions,
     /// Without the input.
     params: TurnStartParams,
 }
@@ -67,7 +67,7 @@ impl Codex {
         wanted: WantedTurn,
         view: &ThreadView,
     ) {
-        match self.start_of(&Known::new(view), wanted) {
+        match self.start_of(&KnownThread::new(view), wanted) {
             Ok(start) => {
                 let call = Call::StartTurn(StartTurn {
                     listen: Some(self.variant().audience()),
@@ -79,7 +79,7 @@ impl Codex {
         }
     }
 
-    fn start_of(&self, known: &Known, wanted: WantedTurn) -> Result<StartTurn, Wrong> {
+    fn start_of(&self, known: &KnownThread, wanted: WantedTurn) -> Result<StartTurn, Wrong> {
         let WantedTurn {
             thread,
             said,
@@ -101,7 +101,12 @@ impl Codex {
     }
 
     /// What a turn sets that its thread has not: clients repeat everything with every turn.
-    fn changes(&self, known: &Known, params: &TurnStartParams, permissions: &Wanted) -> Changes {
+    fn changes(
+        &self,
+        known: &KnownThread,
+        params: &TurnStartParams,
+        permissions: &RequestedPermissions,
+    ) -> Changes {
         let settings = &known.settings;
         let in_use = self.names.of(&settings.model);
         let named = params.model().filter(|name| *name != in_use);

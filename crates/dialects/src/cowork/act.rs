@@ -8,12 +8,12 @@ use vocabulary::{
 
 use super::asks::ask_frame;
 use super::backup::Backup;
-use super::calls::{Calls, Waiting};
-use super::connect::Slot;
-use super::hear::{Hearing, repeated};
+use super::calls::{Calls, CoworkPurpose};
+use super::connect::GreetingSlot;
+use super::hear::{CheckedMessage, repeated};
 use super::names::{parse, spell};
 use super::refuse::error_frame;
-use super::session::{Session, send};
+use super::session::{CoworkSession, send};
 use super::show;
 use super::tell::tools::log;
 use super::wire::ServerEvent;
@@ -30,8 +30,8 @@ pub const SKIPPED: &str = "[skipped]";
 const BLANK_ANSWER: &str = "Ask response cannot be empty. Reply with text or [skipped] to skip.";
 const MESSAGES_DEFAULT: f64 = 100.0;
 
-impl Session {
-    pub fn act(&mut self, out: &mut Vec<Action>, calls: &mut Calls, hearing: Hearing) {
+impl CoworkSession {
+    pub fn act(&mut self, out: &mut Vec<Action>, calls: &mut Calls, hearing: CheckedMessage) {
         let thread = self.thread();
         let mut make = |waiting, call| calls.make(out, waiting, call);
         match hearing.message {
@@ -40,9 +40,12 @@ impl Session {
             ClientMessage::AskResponse(said) => self.ask_response(out, calls, &said),
             ClientMessage::ApprovalResponse(said) => self.approval_response(out, calls, &said),
             ClientMessage::Cancel(_) => {
-                make(Waiting::Cancel, Call::CancelTurn { thread, turn: None });
+                make(
+                    CoworkPurpose::Cancel,
+                    Call::CancelTurn { thread, turn: None },
+                );
             }
-            ClientMessage::Reset(_) => make(Waiting::Told, Call::ResetThread { thread }),
+            ClientMessage::Reset(_) => make(CoworkPurpose::Told, Call::ResetThread { thread }),
             ClientMessage::SetModel(set) => self.set_model(out, calls, &set),
             ClientMessage::SetEnableMcp(set) => self.change(
                 out,
@@ -61,15 +64,20 @@ impl Session {
                 },
             ),
             ClientMessage::SetConfig(set) => self.set_config(out, calls, set.config),
-            ClientMessage::GetMessages(get) => make(Waiting::Messages, read_messages(thread, &get)),
+            ClientMessage::GetMessages(get) => {
+                make(CoworkPurpose::Messages, read_messages(thread, &get))
+            }
             ClientMessage::ListSessions(_) => {
-                make(Waiting::Sessions, Call::ListThreads(ThreadQuery::default()));
+                make(
+                    CoworkPurpose::Sessions,
+                    Call::ListThreads(ThreadQuery::default()),
+                );
             }
             ClientMessage::DeleteSession(delete) => self.delete_session(out, calls, delete),
             ClientMessage::SessionClose(_) => {
                 self.closing = true;
                 make(
-                    Waiting::Close,
+                    CoworkPurpose::Close,
                     Call::CloseThread {
                         thread,
                         audience: Variant::Cowork.audience(),
@@ -80,23 +88,29 @@ impl Session {
                 let session_id = &self.id;
                 send(out, ServerEvent::Pong(Pong { session_id }).frame());
             }
-            ClientMessage::ListTools(_) => make(Waiting::Tools, Call::ListTools { thread }),
+            ClientMessage::ListTools(_) => make(CoworkPurpose::Tools, Call::ListTools { thread }),
             ClientMessage::ProviderCatalogGet(_) => {
-                make(Waiting::Asked(Slot::ProviderCatalog), Call::GetCatalog);
+                make(
+                    CoworkPurpose::Asked(GreetingSlot::ProviderCatalog),
+                    Call::GetCatalog,
+                );
             }
             ClientMessage::ProviderAuthMethodsGet(_) => {
-                make(Waiting::Asked(Slot::ProviderAuthMethods), Call::GetCatalog);
+                make(
+                    CoworkPurpose::Asked(GreetingSlot::ProviderAuthMethods),
+                    Call::GetCatalog,
+                );
             }
             ClientMessage::RefreshProviderStatus(_) => make(
-                Waiting::Asked(Slot::ProviderStatus),
+                CoworkPurpose::Asked(GreetingSlot::ProviderStatus),
                 Call::GetProviderStatus { verify: true },
             ),
             ClientMessage::McpServersGet(_) => make(
-                Waiting::Asked(Slot::McpServers),
+                CoworkPurpose::Asked(GreetingSlot::McpServers),
                 Call::GetMcpServers { thread },
             ),
             ClientMessage::SessionBackupGet(_) => make(
-                Waiting::Asked(Slot::SessionBackupState),
+                CoworkPurpose::Asked(GreetingSlot::SessionBackupState),
                 Call::Checkpoints {
                     thread,
                     call: CheckpointCall::Get,
@@ -150,7 +164,7 @@ impl Session {
     fn user_message(&self, out: &mut Vec<Action>, calls: &mut Calls, said: UserMessage) {
         // An empty id names no message, and would make the next one look like this one again.
         let client_message_id = said.client_message_id.filter(|id| !id.is_empty());
-        let waiting = Waiting::Turn {
+        let waiting = CoworkPurpose::Turn {
             text: said.text.clone(),
             client_message_id: client_message_id.clone(),
         };
@@ -186,7 +200,7 @@ impl Session {
             ask: id.ask,
             answer: Answer::Questions(BTreeMap::from([(question.id.clone(), answers)])),
         };
-        calls.make(out, Waiting::AskResponse(id), call);
+        calls.make(out, CoworkPurpose::AskResponse(id), call);
     }
 
     /// Says so, and asks the same again.
@@ -219,7 +233,7 @@ impl Session {
             ask: id.ask,
             answer: Answer::Approval(answer),
         };
-        calls.make(out, Waiting::ApprovalResponse(id), call);
+        calls.make(out, CoworkPurpose::ApprovalResponse(id), call);
     }
 
     /// Answers to nothing get a log line and no more.
@@ -256,7 +270,7 @@ impl Session {
     fn change(&self, out: &mut Vec<Action>, calls: &mut Calls, changes: Changes) {
         let thread = self.thread();
         let call = Call::ChangeThread { thread, changes };
-        calls.make(out, Waiting::Told, call);
+        calls.make(out, CoworkPurpose::Told, call);
     }
 
     fn delete_session(&self, out: &mut Vec<Action>, calls: &mut Calls, delete: DeleteSession) {
@@ -276,7 +290,7 @@ impl Session {
             thread,
             even_if_open: false,
         };
-        calls.make(out, Waiting::Deletion { target }, call);
+        calls.make(out, CoworkPurpose::Deletion { target }, call);
     }
 
     pub fn session_deleted(&self, target: &str) -> crate::Frame {

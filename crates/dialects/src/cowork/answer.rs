@@ -3,26 +3,26 @@
 use vocabulary::{Catalog, Refusal, Reply, Why};
 
 use super::backup::{self, ComparedWith};
-use super::calls::{Calls, Waiting};
-use super::connect::Slot;
+use super::calls::{Calls, CoworkPurpose};
+use super::connect::GreetingSlot;
 use super::history;
 use super::offer;
 use super::refuse::refusal_frame;
-use super::session::{Session, send};
+use super::session::{CoworkSession, send};
 use super::show;
 use super::sign_in::{self, Methods};
 use super::tell::turn::user_message;
 use crate::{Action, Frame, Reason};
 
-impl Session {
+impl CoworkSession {
     pub fn answered(
         &mut self,
         out: &mut Vec<Action>,
         calls: &mut Calls,
-        waiting: Waiting,
+        waiting: CoworkPurpose,
         outcome: Result<Reply, Refusal>,
     ) {
-        if let Waiting::SignIn(sign_in) = &waiting {
+        if let CoworkPurpose::SignIn(sign_in) = &waiting {
             self.signing_in &= !sign_in.waits;
         }
         let done = outcome.and_then(|reply| self.answer(out, calls, &waiting, reply));
@@ -36,28 +36,31 @@ impl Session {
         &mut self,
         out: &mut Vec<Action>,
         calls: &mut Calls,
-        waiting: &Waiting,
+        waiting: &CoworkPurpose,
         reply: Reply,
     ) -> Result<(), Refusal> {
         match waiting {
             // Its answer fills the auth methods too.
-            Waiting::Connect(Slot::ProviderCatalog) => {
+            CoworkPurpose::Connect(GreetingSlot::ProviderCatalog) => {
                 let (catalog, methods) = self.catalog(&*reply.catalog()?);
-                self.slots.fill(Slot::ProviderAuthMethods, vec![methods]);
-                self.fill(out, Slot::ProviderCatalog, vec![catalog]);
+                self.slots
+                    .fill(GreetingSlot::ProviderAuthMethods, vec![methods]);
+                self.fill(out, GreetingSlot::ProviderCatalog, vec![catalog]);
             }
-            Waiting::Connect(slot) => {
+            CoworkPurpose::Connect(slot) => {
                 let frame = self.asked(*slot, reply)?;
                 self.fill(out, *slot, vec![frame]);
             }
-            Waiting::Asked(slot) => {
+            CoworkPurpose::Asked(slot) => {
                 let frame = self.asked(*slot, reply)?;
                 send(out, frame);
             }
-            Waiting::Tools => send(out, offer::tools(&self.id, &reply.tools()?)),
-            Waiting::Sessions => send(out, show::sessions(&self.id, &reply.threads()?.threads)),
-            Waiting::Messages => send(out, history::messages(&self.id, &reply.messages()?)),
-            Waiting::Turn {
+            CoworkPurpose::Tools => send(out, offer::tools(&self.id, &reply.tools()?)),
+            CoworkPurpose::Sessions => {
+                send(out, show::sessions(&self.id, &reply.threads()?.threads))
+            }
+            CoworkPurpose::Messages => send(out, history::messages(&self.id, &reply.messages()?)),
+            CoworkPurpose::Turn {
                 text,
                 client_message_id,
             } => {
@@ -69,32 +72,36 @@ impl Session {
                     );
                 }
             }
-            Waiting::Challenge(sign_in) => self.challenged(out, sign_in, &*reply.challenge()?),
-            Waiting::SignIn(sign_in) => self.signed_in(out, calls, sign_in, &reply.signed_in()?),
-            Waiting::Deletion { target } => {
+            CoworkPurpose::Challenge(sign_in) => {
+                self.challenged(out, sign_in, &*reply.challenge()?)
+            }
+            CoworkPurpose::SignIn(sign_in) => {
+                self.signed_in(out, calls, sign_in, &reply.signed_in()?)
+            }
+            CoworkPurpose::Deletion { target } => {
                 reply.done()?;
                 send(out, self.session_deleted(target));
             }
-            Waiting::Close => out.push(Action::Close(closed())),
+            CoworkPurpose::Close => out.push(Action::Close(closed())),
             // Events tell what these did.
-            Waiting::Told
-            | Waiting::Cancel
-            | Waiting::AskResponse(_)
-            | Waiting::ApprovalResponse(_)
-            | Waiting::Backup(_) => {}
+            CoworkPurpose::Told
+            | CoworkPurpose::Cancel
+            | CoworkPurpose::AskResponse(_)
+            | CoworkPurpose::ApprovalResponse(_)
+            | CoworkPurpose::Backup(_) => {}
         }
         Ok(())
     }
 
     /// One of the events that a connection starts with.
-    fn asked(&mut self, slot: Slot, reply: Reply) -> Result<Frame, Refusal> {
+    fn asked(&mut self, slot: GreetingSlot, reply: Reply) -> Result<Frame, Refusal> {
         let id = &self.id;
         Ok(match slot {
-            Slot::ProviderCatalog => self.catalog(&*reply.catalog()?).0,
-            Slot::ProviderAuthMethods => self.catalog(&*reply.catalog()?).1,
-            Slot::ProviderStatus => offer::provider_status(id, &reply.provider_status()?),
-            Slot::McpServers => offer::mcp_servers(id, &reply.mcp_servers()?),
-            Slot::SessionBackupState => {
+            GreetingSlot::ProviderCatalog => self.catalog(&*reply.catalog()?).0,
+            GreetingSlot::ProviderAuthMethods => self.catalog(&*reply.catalog()?).1,
+            GreetingSlot::ProviderStatus => offer::provider_status(id, &reply.provider_status()?),
+            GreetingSlot::McpServers => offer::mcp_servers(id, &reply.mcp_servers()?),
+            GreetingSlot::SessionBackupState => {
                 let now = reply.checkpoints()?.state()?;
                 backup::requested(id, &self.card, &now, ComparedWith::Previous)
             }
@@ -111,65 +118,66 @@ impl Session {
     }
 
     /// Into its slot while connecting, out at once otherwise.
-    fn show(&mut self, out: &mut Vec<Action>, waiting: Waiting, frame: Frame) {
+    fn show(&mut self, out: &mut Vec<Action>, waiting: CoworkPurpose, frame: Frame) {
         match waiting {
-            Waiting::Connect(slot) => self.fill(out, slot, vec![frame]),
+            CoworkPurpose::Connect(slot) => self.fill(out, slot, vec![frame]),
             _ => send(out, frame),
         }
     }
 
-    fn refused(&mut self, out: &mut Vec<Action>, waiting: Waiting, refusal: &Refusal) {
+    fn refused(&mut self, out: &mut Vec<Action>, waiting: CoworkPurpose, refusal: &Refusal) {
         let error = refusal_frame(&self.id, refusal);
         let unknown = matches!(refusal.why, Why::UnknownAsk | Why::AlreadyAnswered);
         match waiting {
-            Waiting::Connect(Slot::SessionBackupState)
-            | Waiting::Asked(Slot::SessionBackupState) => {
+            CoworkPurpose::Connect(GreetingSlot::SessionBackupState)
+            | CoworkPurpose::Asked(GreetingSlot::SessionBackupState) => {
                 let frame = backup::failed(&self.id, &self.card, refusal);
                 self.show(out, waiting, frame);
             }
-            Waiting::Connect(Slot::ProviderCatalog) => {
-                self.slots.fill(Slot::ProviderAuthMethods, Vec::new());
-                self.fill(out, Slot::ProviderCatalog, vec![error]);
+            CoworkPurpose::Connect(GreetingSlot::ProviderCatalog) => {
+                self.slots
+                    .fill(GreetingSlot::ProviderAuthMethods, Vec::new());
+                self.fill(out, GreetingSlot::ProviderCatalog, vec![error]);
             }
-            Waiting::Connect(_) => self.show(out, waiting, error),
-            Waiting::AskResponse(id) if unknown => {
+            CoworkPurpose::Connect(_) => self.show(out, waiting, error),
+            CoworkPurpose::AskResponse(id) if unknown => {
                 send(out, self.unknown_request("ask_response", &id.to_string()));
             }
-            Waiting::AskResponse(id) if refusal.why == Why::BlankAnswer => {
+            CoworkPurpose::AskResponse(id) if refusal.why == Why::BlankAnswer => {
                 self.blank_answer(out, id);
             }
-            Waiting::ApprovalResponse(id) if unknown => {
+            CoworkPurpose::ApprovalResponse(id) if unknown => {
                 let line = self.unknown_request("approval_response", &id.to_string());
                 send(out, line);
             }
-            Waiting::Challenge(_) | Waiting::SignIn(_) => {
+            CoworkPurpose::Challenge(_) | CoworkPurpose::SignIn(_) => {
                 send(out, sign_in::refusal_frame(&self.id, refusal))
             }
-            Waiting::Backup(wanted) => {
+            CoworkPurpose::Backup(wanted) => {
                 send(out, backup::refusal_frame(&self.id, &wanted, refusal));
             }
             // No turn to cancel is no error.
-            Waiting::Cancel if refusal.why == Why::NoRunningTurn => {}
-            Waiting::Deletion { target } if refusal.why == Why::UnknownThread => {
+            CoworkPurpose::Cancel if refusal.why == Why::NoRunningTurn => {}
+            CoworkPurpose::Deletion { target } if refusal.why == Why::UnknownThread => {
                 send(out, self.session_deleted(&target));
             }
-            Waiting::Close => {
+            CoworkPurpose::Close => {
                 // What was never kept needs no closing.
                 if refusal.why != Why::UnknownThread {
                     send(out, error);
                 }
                 out.push(Action::Close(closed()));
             }
-            Waiting::Asked(_)
-            | Waiting::Tools
-            | Waiting::Sessions
-            | Waiting::Messages
-            | Waiting::Told
-            | Waiting::Cancel
-            | Waiting::Turn { .. }
-            | Waiting::AskResponse(_)
-            | Waiting::ApprovalResponse(_)
-            | Waiting::Deletion { .. } => send(out, error),
+            CoworkPurpose::Asked(_)
+            | CoworkPurpose::Tools
+            | CoworkPurpose::Sessions
+            | CoworkPurpose::Messages
+            | CoworkPurpose::Told
+            | CoworkPurpose::Cancel
+            | CoworkPurpose::Turn { .. }
+            | CoworkPurpose::AskResponse(_)
+            | CoworkPurpose::ApprovalResponse(_)
+            | CoworkPurpose::Deletion { .. } => send(out, error),
         }
     }
 }

@@ -19,11 +19,11 @@ const OPEN_ASKS_MAX: usize = 64;
 /// The asks this connection has told and that still wait.
 #[derive(Debug, Default)]
 pub struct OpenAsks {
-    asks: BTreeMap<AskId, Waiting>,
+    asks: BTreeMap<AskId, UnansweredAsk>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct UnansweredAsk {
     ask: Ask,
     answered: BTreeSet<String>,
 }
@@ -34,7 +34,7 @@ impl OpenAsks {
     }
 
     fn insert(&mut self, ask: Ask, answered: BTreeSet<String>) {
-        self.asks.insert(ask.id, Waiting { ask, answered });
+        self.asks.insert(ask.id, UnansweredAsk { ask, answered });
         while self.asks.len() > OPEN_ASKS_MAX {
             self.asks.pop_first();
         }

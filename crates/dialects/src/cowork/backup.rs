@@ -5,10 +5,10 @@ use vocabulary::{
     ThreadCard, Trigger, Why,
 };
 
-use super::calls::{Calls, Waiting};
+use super::calls::{Calls, CoworkPurpose};
 use super::hear::repeated;
 use super::refuse::{self, error_frame};
-use super::session::{Session, send};
+use super::session::{CoworkSession, send};
 use super::wire::ServerEvent;
 use super::wire::backup::{
     BackupReason, BackupStatus, CheckpointTrigger, OriginalSnapshot, SessionBackupPublicCheckpoint,
@@ -53,14 +53,14 @@ impl Backup {
     }
 }
 
-impl Session {
+impl CoworkSession {
     pub fn backup(&self, out: &mut Vec<Action>, calls: &mut Calls, backup: Backup) {
         let Some(call) = backup.call() else {
             return send(out, unknown_frame(&self.id, &backup));
         };
         let thread = self.thread();
         let call = Call::Checkpoints { thread, call };
-        calls.make(out, Waiting::Backup(backup), call);
+        calls.make(out, CoworkPurpose::Backup(backup), call);
     }
 }
 

@@ -1,18 +1,18 @@
 //! Calls that wait for their answer, and what to do with it.
 
 use super::backup::Backup;
-use super::connect::Slot;
+use super::connect::GreetingSlot;
 use super::sign_in::SignIn;
 use crate::pending::Pending;
 use crate::request_id::RequestId;
 
 /// What an answer is for.
 #[derive(Debug)]
-pub enum Waiting {
+pub enum CoworkPurpose {
     /// One of the events a connection starts with.
-    Connect(Slot),
+    Connect(GreetingSlot),
     /// Something the client asked to see.
-    Asked(Slot),
+    Asked(GreetingSlot),
     Tools,
     Sessions,
     Messages,
@@ -35,4 +35,4 @@ pub enum Waiting {
     Close,
 }
 
-pub type Calls = Pending<Waiting>;
+pub type Calls = Pending<CoworkPurpose>;

@@ -12,8 +12,8 @@ use vocabulary::{
     ThreadView, TurnFact,
 };
 
-use super::calls::{Calls, Waiting};
-use super::session::Session;
+use super::calls::{Calls, CoworkPurpose};
+use super::session::CoworkSession;
 use super::show;
 use super::tell::thread::todos;
 use super::wire::ServerEvent;
@@ -27,7 +27,7 @@ const PATIENCE_MS: i64 = 250;
 
 /// The events that are asked for, in the order in which they are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
+pub enum GreetingSlot {
     ProviderCatalog,
     ProviderAuthMethods,
     ProviderStatus,
@@ -36,7 +36,7 @@ pub enum Slot {
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum SlotState {
     #[default]
     Empty,
     Ready(Vec<Frame>),
@@ -45,7 +45,7 @@ enum State {
 
 #[derive(Debug, Default)]
 pub struct Slots {
-    states: [State; 5],
+    states: [SlotState; 5],
     overtaking: bool,
     /// Asks to tell again behind the ten, until they were, or changed meanwhile.
     replay: BTreeSet<AskId>,
@@ -54,8 +54,8 @@ pub struct Slots {
 }
 
 impl Slots {
-    pub fn fill(&mut self, slot: Slot, frames: Vec<Frame>) {
-        self.states[slot as usize] = State::Ready(frames);
+    pub fn fill(&mut self, slot: GreetingSlot, frames: Vec<Frame>) {
+        self.states[slot as usize] = SlotState::Ready(frames);
     }
 
     /// What may be sent now.
@@ -63,20 +63,20 @@ impl Slots {
         let mut frames = Vec::new();
         for state in &mut self.states {
             match state {
-                State::Ready(ready) => {
+                SlotState::Ready(ready) => {
                     frames.append(ready);
-                    *state = State::Sent;
+                    *state = SlotState::Sent;
                 }
-                State::Sent => {}
-                State::Empty if self.overtaking => {}
-                State::Empty => break,
+                SlotState::Sent => {}
+                SlotState::Empty if self.overtaking => {}
+                SlotState::Empty => break,
             }
         }
         frames
     }
 
     fn past(&self) -> bool {
-        let sent = |state: &State| matches!(state, State::Sent);
+        let sent = |state: &SlotState| matches!(state, SlotState::Sent);
         self.overtaking || self.states.iter().all(sent)
     }
 
@@ -99,7 +99,7 @@ impl Slots {
     }
 }
 
-impl Session {
+impl CoworkSession {
     /// The first five events, and the calls for the rest.
     pub fn greet(
         &mut self,
@@ -123,21 +123,21 @@ impl Session {
         let thread = card.id;
         for (slot, call) in [
             // Its answer fills the auth methods too.
-            (Slot::ProviderCatalog, Call::GetCatalog),
+            (GreetingSlot::ProviderCatalog, Call::GetCatalog),
             (
-                Slot::ProviderStatus,
+                GreetingSlot::ProviderStatus,
                 Call::GetProviderStatus { verify: false },
             ),
-            (Slot::McpServers, Call::GetMcpServers { thread }),
+            (GreetingSlot::McpServers, Call::GetMcpServers { thread }),
             (
-                Slot::SessionBackupState,
+                GreetingSlot::SessionBackupState,
                 Call::Checkpoints {
                     thread,
                     call: CheckpointCall::Get,
                 },
             ),
         ] {
-            calls.make(out, Waiting::Connect(slot), call);
+            calls.make(out, CoworkPurpose::Connect(slot), call);
         }
         out.push(Action::WakeAt(cx.now.plus_millis(PATIENCE_MS)));
         self.slots.replay = view.asks.iter().map(|open| open.ask.id).collect();
@@ -184,7 +184,7 @@ impl Session {
     }
 
     /// A slot's event has come.
-    pub fn fill(&mut self, out: &mut Vec<Action>, slot: Slot, frames: Vec<Frame>) {
+    pub fn fill(&mut self, out: &mut Vec<Action>, slot: GreetingSlot, frames: Vec<Frame>) {
         self.slots.fill(slot, frames);
         self.send_ready(out);
     }

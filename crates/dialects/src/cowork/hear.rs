@@ -14,6 +14,8 @@ use super::wire::session::ServerErrorCode;
 mod fields;
 mod table;
 
+pub use fields::Object;
+
 pub use table::MESSAGES;
 
 /// How much of a client's own text an answer repeats.
@@ -21,7 +23,7 @@ const REPEATED_CHARS_MAX: usize = 200;
 
 /// A message that is as it should be.
 #[derive(Debug)]
-pub struct Hearing {
+pub struct CheckedMessage {
     /// The wire's own name of it.
     pub name: &'static str,
     pub message: ClientMessage,
@@ -29,12 +31,12 @@ pub struct Hearing {
 
 /// Why a frame is no message; told with the source `protocol`.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Mishearing {
+pub struct InvalidMessage {
     pub code: ServerErrorCode,
     pub message: String,
 }
 
-impl Mishearing {
+impl InvalidMessage {
     fn new(code: ServerErrorCode, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { code, message }
@@ -47,38 +49,38 @@ impl Mishearing {
 
 /// What a message is held against.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct MessageContext<'a> {
     pub session: &'a str,
     pub methods: &'a Methods,
 }
 
 /// Reads a frame.
-pub fn hear(frame: &str, known: Known<'_>) -> Result<Hearing, Mishearing> {
+pub fn hear(frame: &str, known: MessageContext<'_>) -> Result<CheckedMessage, InvalidMessage> {
     let object = object(frame)?;
     let (name, fields) = known_type(&object)?;
     let has_session = name != "client_hello";
     if has_session && !fields::non_blank(object.get("sessionId")) {
-        return Err(Mishearing::invalid(format!("{name} missing sessionId")));
+        return Err(InvalidMessage::invalid(format!("{name} missing sessionId")));
     }
-    fields::check(name, fields, &object, known.methods).map_err(Mishearing::invalid)?;
+    fields::check(name, fields, &object, known.methods).map_err(InvalidMessage::invalid)?;
     let asked = object.get("sessionId").and_then(Value::as_str);
     if let Some(asked) = asked.filter(|asked| has_session && *asked != known.session) {
         let text = format!("Unknown sessionId: {}", repeated(asked));
-        return Err(Mishearing::new(ServerErrorCode::UnknownSession, text));
+        return Err(InvalidMessage::new(ServerErrorCode::UnknownSession, text));
     }
     let message = serde_json::from_value(Value::Object(object))
-        .map_err(|error| Mishearing::invalid(format!("{name} invalid: {error}")))?;
-    Ok(Hearing { name, message })
+        .map_err(|error| InvalidMessage::invalid(format!("{name} invalid: {error}")))?;
+    Ok(CheckedMessage { name, message })
 }
 
-fn object(frame: &str) -> Result<Map<String, Value>, Mishearing> {
+fn object(frame: &str) -> Result<Map<String, Value>, InvalidMessage> {
     match serde_json::from_str(frame) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(Mishearing::new(
+        Ok(_) => Err(InvalidMessage::new(
             ServerErrorCode::InvalidPayload,
             "Expected object",
         )),
-        Err(_) => Err(Mishearing::new(
+        Err(_) => Err(InvalidMessage::new(
             ServerErrorCode::InvalidJson,
             "Invalid JSON",
         )),
@@ -87,16 +89,16 @@ fn object(frame: &str) -> Result<Map<String, Value>, Mishearing> {
 
 fn known_type(
     object: &Map<String, Value>,
-) -> Result<(&'static str, &'static [fields::Field]), Mishearing> {
+) -> Result<(&'static str, &'static [fields::FieldCheck]), InvalidMessage> {
     let Some(name) = object.get("type").and_then(Value::as_str) else {
-        return Err(Mishearing::new(
+        return Err(InvalidMessage::new(
             ServerErrorCode::MissingType,
             "Missing type",
         ));
     };
     let known = MESSAGES.iter().find(|(known, _)| *known == name);
     known.copied().ok_or_else(|| {
-        Mishearing::new(
+        InvalidMessage::new(
             ServerErrorCode::UnknownType,
             format!("Unknown type: {}", repeated(name)),
         )

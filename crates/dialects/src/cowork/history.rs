@@ -28,7 +28,7 @@ pub fn messages(session: &str, page: &MessagePage) -> Frame {
 }
 
 /// What an entry is within its message.
-enum Piece<'a> {
+enum MessagePiece<'a> {
     User(&'a str),
     Assistant(AssistantContent<'a>),
     Tool(ToolContent<'a>),
@@ -38,19 +38,19 @@ enum Piece<'a> {
 fn message(entries: &[Entry]) -> Option<ModelMessage<'_>> {
     let mut pieces = entries.iter().filter_map(|entry| piece(&entry.event.fact));
     match pieces.next()? {
-        Piece::User(text) => Some(ModelMessage::User(text)),
-        Piece::Assistant(first) => {
+        MessagePiece::User(text) => Some(ModelMessage::User(text)),
+        MessagePiece::Assistant(first) => {
             let rest = pieces.filter_map(|piece| match piece {
-                Piece::Assistant(content) => Some(content),
-                Piece::User(_) | Piece::Tool(_) => None,
+                MessagePiece::Assistant(content) => Some(content),
+                MessagePiece::User(_) | MessagePiece::Tool(_) => None,
             });
             let content = std::iter::once(first).chain(rest).collect();
             Some(ModelMessage::Assistant(content))
         }
-        Piece::Tool(first) => {
+        MessagePiece::Tool(first) => {
             let rest = pieces.filter_map(|piece| match piece {
-                Piece::Tool(content) => Some(content),
-                Piece::User(_) | Piece::Assistant(_) => None,
+                MessagePiece::Tool(content) => Some(content),
+                MessagePiece::User(_) | MessagePiece::Assistant(_) => None,
             });
             let content = std::iter::once(first).chain(rest).collect();
             Some(ModelMessage::Tool(content))
@@ -58,28 +58,30 @@ fn message(entries: &[Entry]) -> Option<ModelMessage<'_>> {
     }
 }
 
-fn piece(fact: &Fact) -> Option<Piece<'_>> {
+fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
     match fact {
         Fact::Turn(TurnFact::Started { input, .. } | TurnFact::Steered { input, .. }) => {
-            Some(Piece::User(&input.text))
+            Some(MessagePiece::User(&input.text))
         }
         Fact::Item {
             what: ItemFact::Finished { body, .. },
             ..
         } => match body {
             Item::AgentMessage { text, .. } => {
-                Some(Piece::Assistant(AssistantContent::Text { text }))
+                Some(MessagePiece::Assistant(AssistantContent::Text { text }))
             }
             // A provider may keep its thoughts to itself, and still want them back.
             Item::Reasoning { text, .. } if text.trim().is_empty() => None,
             Item::Reasoning { text, .. } => {
-                Some(Piece::Assistant(AssistantContent::Reasoning { text }))
+                Some(MessagePiece::Assistant(AssistantContent::Reasoning {
+                    text,
+                }))
             }
         },
         // What a sub-agent does is its own history; the call it works for is in this one.
         Fact::Tool(ToolEvent { call, what, .. }) if call.agent.is_none() => match what {
-            ToolFact::Planned { .. } => Some(Piece::Assistant(tool_call(call))),
-            ToolFact::Finished { outcome } => Some(Piece::Tool(tool_result(call, outcome))),
+            ToolFact::Planned { .. } => Some(MessagePiece::Assistant(tool_call(call))),
+            ToolFact::Finished { outcome } => Some(MessagePiece::Tool(tool_result(call, outcome))),
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }

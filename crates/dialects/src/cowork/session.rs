@@ -8,15 +8,15 @@ use vocabulary::{
 };
 
 use super::asks::OpenAsks;
-use super::calls::{Calls, Waiting};
-use super::connect::{Slot, Slots};
+use super::calls::{Calls, CoworkPurpose};
+use super::connect::{GreetingSlot, Slots};
 use super::hear;
 use super::refuse::error_frame;
 use super::sign_in::Methods;
 use super::wire::session::ServerErrorSource;
 use crate::{Action, Frame};
 
-pub struct Session {
+pub struct CoworkSession {
     /// The thread's id as frames spell it.
     pub id: String,
     pub card: ThreadCard,
@@ -35,7 +35,7 @@ pub struct Session {
     pub closing: bool,
 }
 
-impl Session {
+impl CoworkSession {
     pub fn new(view: &ThreadView, providers: Arc<[String]>) -> Self {
         let mut asks = OpenAsks::default();
         view.asks.iter().for_each(|open| asks.remember(open));
@@ -61,7 +61,7 @@ impl Session {
         if self.closing {
             return;
         }
-        let known = hear::Known {
+        let known = hear::MessageContext {
             session: &self.id,
             methods: &self.methods,
         };
@@ -83,7 +83,7 @@ impl Session {
         if let Fact::Thread(ThreadFact::SettingsChanged { changed, .. }) = &event.fact
             && changed.contains(&Changed::Model)
         {
-            let waiting = Waiting::Asked(Slot::ProviderCatalog);
+            let waiting = CoworkPurpose::Asked(GreetingSlot::ProviderCatalog);
             calls.make(out, waiting, Call::GetCatalog);
         }
     }

@@ -6,11 +6,11 @@ use vocabulary::{
     AuthMethod, AuthMode, Call, Catalog, Challenge, Refusal, Secret, SignInCall, SignedIn, Why,
 };
 
-use super::calls::{Calls, Waiting};
-use super::connect::Slot;
+use super::calls::{Calls, CoworkPurpose};
+use super::connect::GreetingSlot;
 use super::names::ProviderName;
 use super::refuse::{code, error_frame};
-use super::session::{Session, send};
+use super::session::{CoworkSession, send};
 use super::wire::ServerEvent;
 use super::wire::client::{ProviderAuthAuthorize, ProviderAuthCallback, ProviderAuthSetApiKey};
 use super::wire::providers::{
@@ -70,7 +70,7 @@ pub struct SignIn {
     pub waits: bool,
 }
 
-impl Session {
+impl CoworkSession {
     pub fn authorize(
         &mut self,
         out: &mut Vec<Action>,
@@ -85,7 +85,7 @@ impl Session {
             provider: provider.as_str().to_owned(),
             method: method.clone(),
         };
-        let waiting = Waiting::Challenge(SignIn::new(provider, method));
+        let waiting = CoworkPurpose::Challenge(SignIn::new(provider, method));
         calls.make(out, waiting, Call::SignIn(call));
     }
 
@@ -150,7 +150,7 @@ impl Session {
             return send(out, error_frame(&self.id, FLOW_RUNNING, BUSY));
         }
         self.signing_in |= sign_in.waits;
-        calls.make(out, Waiting::SignIn(sign_in), Call::SignIn(call));
+        calls.make(out, CoworkPurpose::SignIn(sign_in), Call::SignIn(call));
     }
 
     pub fn challenged(&self, out: &mut Vec<Action>, sign_in: &SignIn, challenge: &Challenge) {
@@ -171,12 +171,12 @@ impl Session {
         }
         for (slot, call) in [
             (
-                Slot::ProviderStatus,
+                GreetingSlot::ProviderStatus,
                 Call::GetProviderStatus { verify: false },
             ),
-            (Slot::ProviderCatalog, Call::GetCatalog),
+            (GreetingSlot::ProviderCatalog, Call::GetCatalog),
         ] {
-            calls.make(out, Waiting::Asked(slot), call);
+            calls.make(out, CoworkPurpose::Asked(slot), call);
         }
     }
 }

@@ -19,24 +19,24 @@ pub mod turn;
 
 /// Whether stream chunks carry their `rawPart`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Raw {
+pub enum RawParts {
     Leave,
     Include,
 }
 
 /// Whose event it is, and when it happened.
 #[derive(Clone, Copy)]
-pub(super) struct Told<'a> {
+pub(super) struct EventContext<'a> {
     session: &'a str,
     card: &'a ThreadCard,
     event: &'a Event,
 }
 
-pub fn tell(card: &ThreadCard, event: &Event, raw: Raw) -> Vec<Frame> {
+pub fn tell(card: &ThreadCard, event: &Event, raw: RawParts) -> Vec<Frame> {
     let mut buffer = [0; 36];
     let session: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
     let chunks = |tag| Chunks::new(session, tag, raw);
-    let told = Told {
+    let told = EventContext {
         session,
         card,
         event,
@@ -80,7 +80,7 @@ fn item(chunks: Chunks<'_>, content: u32, what: &ItemFact) -> Vec<Frame> {
     }
 }
 
-fn thread_changed(told: Told<'_>, what: &ThreadFact) -> Vec<Frame> {
+fn thread_changed(told: EventContext<'_>, what: &ThreadFact) -> Vec<Frame> {
     match what {
         ThreadFact::Titled { title, model } => thread::title_changed(told, title, model),
         ThreadFact::SettingsChanged {
@@ -110,7 +110,7 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             usage,
             ..
         } => {
-            let said = turn::Said {
+            let said = turn::TurnResult {
                 text,
                 reasoning,
                 usage: *usage,

@@ -9,8 +9,8 @@ use vocabulary::{
     Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView,
 };
 
-use self::calls::{Calls, Wanted};
-use self::session::Session;
+use self::calls::{Calls, Cowork1Purpose};
+use self::session::Cowork1Session;
 use super::{EARLY_BYTES_MAX, EARLY_FRAMES_MAX, OPENING, opening_listen};
 use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, Tag, Variant};
 
@@ -32,13 +32,13 @@ pub struct Cowork1 {
     calls: Calls,
     /// The thread is made, and the next answer says how it stands.
     listens: bool,
-    stage: Stage,
+    stage: Cowork1Stage,
 }
 
-enum Stage {
+enum Cowork1Stage {
     /// The session is not there yet; what is heard meanwhile waits.
     Opening(Vec<String>),
-    Open(Box<Session>),
+    Open(Box<Cowork1Session>),
     Closed(Option<ThreadId>),
 }
 
@@ -48,7 +48,7 @@ impl Default for Cowork1 {
             providers: Arc::default(),
             calls: Calls::default(),
             listens: false,
-            stage: Stage::Opening(Vec::new()),
+            stage: Cowork1Stage::Opening(Vec::new()),
         }
     }
 }
@@ -56,15 +56,15 @@ impl Default for Cowork1 {
 impl Cowork1 {
     /// Nothing is heard any more; what is left to do for the session waits until the client is gone.
     fn close(&mut self, out: &mut Vec<Action>, reason: Reason) {
-        self.stage = Stage::Closed(self.thread());
+        self.stage = Cowork1Stage::Closed(self.thread());
         out.push(Action::Close(reason));
     }
 
     fn thread(&self) -> Option<ThreadId> {
         match &self.stage {
-            Stage::Opening(_) => None,
-            Stage::Open(session) => Some(session.card.id),
-            Stage::Closed(thread) => *thread,
+            Cowork1Stage::Opening(_) => None,
+            Cowork1Stage::Open(session) => Some(session.card.id),
+            Cowork1Stage::Closed(thread) => *thread,
         }
     }
 
@@ -87,10 +87,10 @@ impl Cowork1 {
     }
 
     fn open(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, view: &ThreadView) {
-        let session = Session::new(view, Arc::clone(&self.providers));
+        let session = Cowork1Session::new(view, Arc::clone(&self.providers));
         out.push(Action::Send(session.hello()));
-        let opening = std::mem::replace(&mut self.stage, Stage::Open(Box::new(session)));
-        if let Stage::Opening(early) = opening {
+        let opening = std::mem::replace(&mut self.stage, Cowork1Stage::Open(Box::new(session)));
+        if let Cowork1Stage::Opening(early) = opening {
             for frame in early {
                 self.heard(cx, out, &frame);
             }
@@ -115,7 +115,7 @@ impl Dialect for Cowork1 {
 
     fn heard(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
         match &mut self.stage {
-            Stage::Opening(early) => {
+            Cowork1Stage::Opening(early) => {
                 let bytes: usize = early.iter().map(String::len).sum();
                 if early.len() < EARLY_FRAMES_MAX && bytes + frame.len() <= EARLY_BYTES_MAX {
                     early.push(frame.to_owned());
@@ -124,8 +124,8 @@ impl Dialect for Cowork1 {
                     self.close(out, Reason::new(Reason::POLICY, text));
                 }
             }
-            Stage::Open(session) => session.heard(out, &mut self.calls, frame),
-            Stage::Closed(_) => {}
+            Cowork1Stage::Open(session) => session.heard(out, &mut self.calls, frame),
+            Cowork1Stage::Closed(_) => {}
         }
     }
 
@@ -137,18 +137,18 @@ impl Dialect for Cowork1 {
         outcome: Result<Reply, Refusal>,
     ) {
         match &mut self.stage {
-            Stage::Opening(_) => self.opening(cx, out, outcome),
-            Stage::Open(session) => {
+            Cowork1Stage::Opening(_) => self.opening(cx, out, outcome),
+            Cowork1Stage::Open(session) => {
                 if let Some(wanted) = self.calls.take(tag) {
                     session.answered(out, &mut self.calls, &wanted, outcome);
                 }
             }
-            Stage::Closed(_) => {}
+            Cowork1Stage::Closed(_) => {}
         }
     }
 
     fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
-        let Stage::Open(session) = &mut self.stage else {
+        let Cowork1Stage::Open(session) = &mut self.stage else {
             return;
         };
         match delivery.what {
@@ -170,12 +170,12 @@ impl Dialect for Cowork1 {
     fn noticed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
         match notice {
             Notice::ShuttingDown { reason } => {
-                self.close(out, Reason::new(Reason::GOING_AWAY, *reason));
+                self.close(out, Reason::new(Reason::GOING_AWAY, reason.as_ref()));
             }
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
             | Notice::ThreadRemoved { .. }
-            | Notice::Reload { .. }
+            | Notice::Reload
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. } => {}
         }
@@ -187,12 +187,12 @@ impl Dialect for Cowork1 {
     /// that others listen to, and its turn, are theirs as well and go on.
     fn gone(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>) {
         let thread = self.thread();
-        self.stage = Stage::Closed(None);
+        self.stage = Cowork1Stage::Closed(None);
         let Some(thread) = thread else {
             return;
         };
         let audience = Variant::Cowork1.audience();
         let call = Call::CloseThread { thread, audience };
-        self.calls.make(out, Wanted::Nothing, call);
+        self.calls.make(out, Cowork1Purpose::Nothing, call);
     }
 }

@@ -9,8 +9,8 @@ use vocabulary::{
 };
 
 use super::calls::{Join, Wanted};
-use super::files::Asked;
-use super::hear::Hearing;
+use super::files::FileQuery;
+use super::hear::ClientRequest;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::AGENT_TYPE_LABEL;
 use super::wire::ServerEvent;
@@ -22,13 +22,14 @@ use crate::{Action, Cx};
 
 /// How many sessions one connection may be in.
 const JOINED_MAX: usize = 256;
+const NO_CALLER: &str = "say who you are first: send `authenticate` with your token";
 const NO_SUCH_SESSION: &str = "there is no such session";
 
 /// A no that needs no engine.
 type Refused = (ErrorCode, String);
 
 impl Diminuendo {
-    pub(super) fn act(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hearing: Hearing) {
+    pub(super) fn act(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hearing: ClientRequest) {
         let request_id = hearing.request_id.clone();
         if let Err((code, message)) = self.try_to_act(cx, out, hearing) {
             let frame = refuse::error(code, &message).answer(request_id.as_deref());
@@ -40,20 +41,29 @@ impl Diminuendo {
         &mut self,
         cx: &Cx<'_>,
         out: &mut Vec<Action>,
-        hearing: Hearing,
+        hearing: ClientRequest,
     ) -> Result<(), Refused> {
-        let Hearing {
+        let ClientRequest {
             name,
             request_id,
             message,
         } = hearing;
+        let is_stranger = cx.caller.is_none();
         let (wanted, call) = match message {
-            ClientMessage::Authenticate { features, .. } => {
+            ClientMessage::Authenticate { token, features } => {
                 if features.iter().any(|feature| feature == "dotted") {
                     self.form = Form::Dotted;
                 }
-                let frame = authenticated(cx).answer(request_id.as_deref());
-                out.push(Action::Send(frame));
+                match cx.caller {
+                    Some(caller) => {
+                        let frame = authenticated(caller).answer(request_id.as_deref());
+                        out.push(Action::Send(frame));
+                    }
+                    None => {
+                        let pending = &mut self.authentications;
+                        pending.authenticate(out, request_id, token.into());
+                    }
+                }
                 return Ok(());
             }
             ClientMessage::Ping { ts } => {
@@ -66,6 +76,8 @@ impl Diminuendo {
                 out.push(Action::Send(pong.answer(request_id.as_deref())));
                 return Ok(());
             }
+            // The rest is for those whom we know.
+            _ if is_stranger => return Err((ErrorCode::Unauthenticated, NO_CALLER.to_owned())),
             ClientMessage::JoinSession {
                 session_id,
                 after_seq,
@@ -205,7 +217,7 @@ impl Diminuendo {
             ClientMessage::FileHistory { session_id, path } => {
                 let thread = thread(&session_id)?;
                 let call = CheckpointCall::History { path: path.clone() };
-                let wanted = Wanted::FileHistory(Asked { thread, path });
+                let wanted = Wanted::FileHistory(FileQuery { thread, path });
                 (wanted, Call::Checkpoints { thread, call })
             }
             ClientMessage::FileAtIteration {
@@ -218,7 +230,7 @@ impl Diminuendo {
                     path: path.clone(),
                     iteration,
                 };
-                let wanted = Wanted::FileAtIteration(Asked { thread, path });
+                let wanted = Wanted::FileAtIteration(FileQuery { thread, path });
                 (wanted, Call::Checkpoints { thread, call })
             }
             ClientMessage::ListFiles { session_id, .. }

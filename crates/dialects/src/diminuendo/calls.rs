@@ -2,7 +2,7 @@
 
 use vocabulary::{Call, Seq, ThreadId};
 
-use super::files::Asked;
+use super::files::FileQuery;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::RECENT_MESSAGES_MAX;
 use crate::pending::Pending;
@@ -35,8 +35,8 @@ pub enum Wanted {
     Told,
     History(HistoryRead),
     Events(EventsRead),
-    FileHistory(Asked),
-    FileAtIteration(Asked),
+    FileHistory(FileQuery),
+    FileAtIteration(FileQuery),
     /// Some notices were missed.
     Reload,
     /// A joined session was reset.

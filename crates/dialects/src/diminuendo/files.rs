@@ -15,12 +15,12 @@ const CONTENT_BYTES_MAX: usize = 8 << 20;
 
 /// A file that a client asked about, as it named it.
 #[derive(Debug)]
-pub struct Asked {
+pub struct FileQuery {
     pub thread: ThreadId,
     pub path: String,
 }
 
-impl Asked {
+impl FileQuery {
     /// `file_history_result`, handed on because it borrows its session's id. What has no version was
     /// never there.
     pub fn history(&self, iterations: &[FileIteration], answer: impl FnOnce(ServerEvent<'_>)) {

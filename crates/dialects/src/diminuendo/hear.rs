@@ -16,7 +16,7 @@ const REPEATED_CHARS_MAX: usize = 80;
 
 /// A frame that was understood.
 #[derive(Debug)]
-pub struct Hearing {
+pub struct ClientRequest {
     pub name: &'static str,
     pub request_id: Option<String>,
     pub message: ClientMessage,
@@ -24,13 +24,13 @@ pub struct Hearing {
 
 /// A frame that was not.
 #[derive(Debug)]
-pub struct Mishearing {
+pub struct UnreadableMessage {
     pub code: ErrorCode,
     pub message: String,
     pub request_id: Option<String>,
 }
 
-impl Mishearing {
+impl UnreadableMessage {
     fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -44,51 +44,57 @@ impl Mishearing {
     }
 }
 
-pub fn hear(frame: &str) -> Result<Hearing, Mishearing> {
-    let value = serde_json::from_str(frame)
-        .map_err(|_| Mishearing::new(ErrorCode::InvalidJson, "the message is not valid JSON"))?;
+pub fn hear(frame: &str) -> Result<ClientRequest, UnreadableMessage> {
+    let value = serde_json::from_str(frame).map_err(|_| {
+        UnreadableMessage::new(ErrorCode::InvalidJson, "the message is not valid JSON")
+    })?;
     let Value::Object(mut object) = value else {
-        return Err(Mishearing::invalid("expected an object"));
+        return Err(UnreadableMessage::invalid("expected an object"));
     };
     // Some clients spell an absent field `null`.
     object.retain(|_, value| !value.is_null());
     let request_id = request_id(&object)?;
-    read(object, request_id.clone()).map_err(|wrong| Mishearing {
+    read(object, request_id.clone()).map_err(|wrong| UnreadableMessage {
         request_id,
         ..wrong
     })
 }
 
-fn request_id(object: &Map<String, Value>) -> Result<Option<String>, Mishearing> {
+fn request_id(object: &Map<String, Value>) -> Result<Option<String>, UnreadableMessage> {
     match object.get("requestId") {
         None => Ok(None),
         Some(Value::String(id)) if id.chars().count() <= REQUEST_ID_CHARS_MAX => {
             Ok(Some(id.clone()))
         }
-        Some(_) => Err(Mishearing::invalid(format!(
+        Some(_) => Err(UnreadableMessage::invalid(format!(
             "requestId must be a string of at most {REQUEST_ID_CHARS_MAX} characters"
         ))),
     }
 }
 
-fn read(object: Map<String, Value>, request_id: Option<String>) -> Result<Hearing, Mishearing> {
+fn read(
+    object: Map<String, Value>,
+    request_id: Option<String>,
+) -> Result<ClientRequest, UnreadableMessage> {
     let Some(kind) = object.get("type").and_then(Value::as_str) else {
-        return Err(Mishearing::invalid("type is missing: expected a string"));
+        return Err(UnreadableMessage::invalid(
+            "type is missing: expected a string",
+        ));
     };
     let known = MESSAGES.iter().find(|(known, _)| *known == kind);
     let Some((name, fields)) = known.copied() else {
         let text = format!("unknown type: {}", repeated(kind));
-        return Err(Mishearing::invalid(text));
+        return Err(UnreadableMessage::invalid(text));
     };
     for field in fields {
         field
             .check(&object)
-            .map_err(|wrong| Mishearing::invalid(format!("{name}: {wrong}")))?;
+            .map_err(|wrong| UnreadableMessage::invalid(format!("{name}: {wrong}")))?;
     }
     let message = serde_json::from_value(Value::Object(object)).map_err(|error| {
-        Mishearing::invalid(format!("{name}: {}", repeated(&error.to_string())))
+        UnreadableMessage::invalid(format!("{name}: {}", repeated(&error.to_string())))
     })?;
-    Ok(Hearing {
+    Ok(ClientRequest {
         name,
         request_id,
         message,

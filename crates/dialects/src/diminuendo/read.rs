@@ -19,7 +19,7 @@ const PAGE: u64 = 200;
 
 /// How far a read has come.
 pub enum Progress<T> {
-    Done(Read),
+    Done(ReadAnswer),
     More(Call, T),
 }
 
@@ -33,20 +33,20 @@ impl<T> Progress<T> {
 }
 
 /// What was read.
-pub enum Read {
+pub enum ReadAnswer {
     History(ThreadId, Vec<Entry>),
     Events(ThreadId, Vec<LoggedEvent>),
 }
 
-impl Read {
+impl ReadAnswer {
     pub fn frame(self, request_id: Option<&str>) -> Frame {
         match self {
-            Read::History(thread, entries) => ServerEvent::History {
+            ReadAnswer::History(thread, entries) => ServerEvent::History {
                 session_id: &thread.to_string(),
                 items: entries.iter().filter_map(history_item).collect(),
             }
             .answer(request_id),
-            Read::Events(thread, events) => ServerEvent::Events {
+            ReadAnswer::Events(thread, events) => ServerEvent::Events {
                 session_id: &thread.to_string(),
                 events,
             }
@@ -117,7 +117,7 @@ impl HistoryRead {
         Progress::More(call, self)
     }
 
-    fn finish(self) -> Read {
+    fn finish(self) -> ReadAnswer {
         let mut entries = self.entries;
         match self.after {
             Some(after) => {
@@ -129,7 +129,7 @@ impl HistoryRead {
                 entries.drain(..extra);
             }
         }
-        Read::History(self.thread, entries)
+        ReadAnswer::History(self.thread, entries)
     }
 }
 
@@ -170,7 +170,7 @@ impl EventsRead {
         let before = self.after;
         self.after = events.last().map_or(self.after, |last| last.seq);
         if !more || self.after <= before || events.is_empty() || self.events.len() >= self.limit {
-            return Progress::Done(Read::Events(self.thread, self.events));
+            return Progress::Done(ReadAnswer::Events(self.thread, self.events));
         }
         Progress::More(self.next_call(), self)
     }

@@ -4,6 +4,7 @@ use vocabulary::{Refusal, Why};
 
 use super::wire::ServerEvent;
 use super::wire::parts::ErrorCode;
+use crate::NotAuthenticated;
 
 /// When to try again what another process or a full disk is in the way of.
 const RETRY_MS: i64 = 1_000;
@@ -17,7 +18,7 @@ fn code(why: &Why) -> (ErrorCode, Option<i64>) {
         Why::UnknownThread => (ErrorCode::SessionNotFound, None),
         Why::UnknownAsk | Why::AlreadyAnswered => (ErrorCode::RequestAlreadyResolved, None),
         Why::UnknownFile => (ErrorCode::FileNotFound, None),
-        Why::Invalid { field: "after" } => (ErrorCode::InvalidCursor, None),
+        Why::Invalid { field } if field == "after" => (ErrorCode::InvalidCursor, None),
         Why::Invalid { .. } | Why::BlankAnswer | Why::UnknownCheckpoint => {
             (ErrorCode::InvalidRequest, None)
         }
@@ -70,6 +71,17 @@ pub fn error(code: ErrorCode, message: &str) -> ServerEvent<'_> {
         code,
         message,
         retry_after_ms: None,
+    }
+}
+
+pub fn not_authenticated(why: NotAuthenticated) -> ServerEvent<'static> {
+    match why {
+        NotAuthenticated::Wrong => error(ErrorCode::AuthFailed, "this token is nobody's"),
+        NotAuthenticated::TooMany { retry_after_ms } => ServerEvent::Error {
+            code: ErrorCode::AuthRateLimited,
+            message: "too many wrong tokens came from there; wait, and send the right one",
+            retry_after_ms: Some(retry_after_ms),
+        },
     }
 }
 

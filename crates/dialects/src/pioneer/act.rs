@@ -7,7 +7,7 @@ use vocabulary::{
 
 use super::hear::{Request, Wrong};
 use super::history::HistoryQuery;
-use super::start::Start;
+use super::start::ThreadStart;
 use super::steps::{Goal, Running, Step};
 use super::turn_read::TurnRead;
 use super::wire::params::{PermissionRespondParams, ThreadHistoryParams, WorkspaceUpdateParams};
@@ -28,7 +28,7 @@ impl Pioneer {
         let refused = match request {
             Request::ThreadStart(params) => {
                 self.bind(&params.workspace_id);
-                self.begin_start(out, running, Start::new(*params));
+                self.begin_start(out, running, ThreadStart::new(*params));
                 return;
             }
             Request::TurnStart(params) => self.start_turn(out, running, params),

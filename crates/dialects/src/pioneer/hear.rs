@@ -48,7 +48,7 @@ pub enum Request {
 
 /// A request as it came.
 #[derive(Debug)]
-pub struct Hearing {
+pub struct RawRequest {
     pub id: Id,
     pub method: String,
     pub params: Value,
@@ -92,7 +92,7 @@ struct Versioned<'a> {
 }
 
 /// The envelope. What is wrong with it is told without an id.
-pub fn read(frame: &str) -> Result<Hearing, Wrong> {
+pub fn read(frame: &str) -> Result<RawRequest, Wrong> {
     let incoming = jsonrpc::read(frame).map_err(|malformed| match malformed {
         Malformed::NotJson => Wrong {
             code: PARSE_ERROR,
@@ -107,7 +107,7 @@ pub fn read(frame: &str) -> Result<Hearing, Wrong> {
     if versioned.and_then(|each| each.jsonrpc).as_deref() != Some("2.0") {
         return Err(Wrong::request("`jsonrpc` must be \"2.0\""));
     }
-    Ok(Hearing { id, method, params })
+    Ok(RawRequest { id, method, params })
 }
 
 /// The method and its params.

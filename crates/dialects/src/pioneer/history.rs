@@ -192,8 +192,8 @@ fn said_input(input: &UserInput) -> Vec<Input<'_>> {
         text_elements: [],
     };
     let pictures = input.images.iter().map(|image| match images::show(image) {
-        images::Shown::Url(url) => Input::Image { url },
-        images::Shown::Path(path) => Input::LocalImage { path },
+        images::ImageLink::Url(url) => Input::Image { url },
+        images::ImageLink::Path(path) => Input::LocalImage { path },
     });
     std::iter::once(text).chain(pictures).collect()
 }

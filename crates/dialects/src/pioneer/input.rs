@@ -1,21 +1,14 @@
 //! What a user says, as a client sends it: text and pictures.
 
-use vocabulary::Image;
-
 use super::wire::params::UserInput;
 use crate::images::{self, IMAGES_MAX};
+use crate::turn_input::TurnInput;
 
 /// How much of a client's own word an error repeats.
 const REPEATED_CHARS_MAX: usize = 80;
 
-/// One input, read: its texts one below the other.
-pub struct Said {
-    pub text: String,
-    pub images: Vec<Image>,
-}
-
-/// What is wrong is said with the field that is.
-pub fn read(input: &[UserInput]) -> Result<Said, String> {
+/// Its texts one below the other. What is wrong is said with the field that is.
+pub fn read(input: &[UserInput]) -> Result<TurnInput, String> {
     let mut texts = Vec::new();
     let mut images = Vec::new();
     for (at, piece) in input.iter().enumerate() {
@@ -44,6 +37,6 @@ pub fn read(input: &[UserInput]) -> Result<Said, String> {
     let text = texts.join("\n");
     match text.trim().is_empty() && images.is_empty() {
         true => Err("input must have some text".to_owned()),
-        false => Ok(Said { text, images }),
+        false => Ok(TurnInput { text, images }),
     }
 }

@@ -56,8 +56,8 @@ pub fn user_message(input: &UserInput) -> TurnItem<'_> {
 
 fn attachment(image: &Image) -> Attachment<'_> {
     match images::show(image) {
-        images::Shown::Url(url) => Attachment::Image { url },
-        images::Shown::Path(path) => Attachment::LocalImage { path },
+        images::ImageLink::Url(url) => Attachment::Image { url },
+        images::ImageLink::Path(path) => Attachment::LocalImage { path },
     }
 }
 

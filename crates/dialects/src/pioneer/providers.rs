@@ -22,7 +22,7 @@ const KEY_METHOD: &str = "api_key";
 const PRICE_OF_A_DOLLAR: f64 = 1e12;
 
 /// A request about a provider, by what it wants to know of the answer.
-pub enum Asked {
+pub enum ProviderQuery {
     List,
     Models(String),
     SetKey(String),
@@ -31,7 +31,7 @@ pub enum Asked {
 
 impl Pioneer {
     pub(super) fn provider_list(&mut self, out: &mut Vec<Action>, running: &Running) {
-        let step = Step::Provider(Asked::List);
+        let step = Step::Provider(ProviderQuery::List);
         self.call(out, running, step, Call::GetCatalog);
     }
 
@@ -41,7 +41,7 @@ impl Pioneer {
         running: &Running,
         params: ProviderParams,
     ) {
-        let step = Step::Provider(Asked::Models(params.provider));
+        let step = Step::Provider(ProviderQuery::Models(params.provider));
         self.call(out, running, step, Call::GetCatalog);
     }
 
@@ -56,7 +56,7 @@ impl Pioneer {
             method: KEY_METHOD.to_owned(),
             key: params.api_key.into(),
         };
-        let step = Step::Provider(Asked::SetKey(params.provider));
+        let step = Step::Provider(ProviderQuery::SetKey(params.provider));
         self.call(out, running, step, Call::SignIn(call));
     }
 
@@ -70,15 +70,15 @@ impl Pioneer {
         let call = SignInCall::SignOut {
             provider: provider.clone(),
         };
-        let step = Step::Provider(Asked::DeleteKey(provider));
+        let step = Step::Provider(ProviderQuery::DeleteKey(provider));
         self.call(out, running, step, Call::SignIn(call));
     }
 }
 
-impl Asked {
+impl ProviderQuery {
     pub fn answer(&self, out: &mut Vec<Action>, id: &Id, reply: Reply) -> Result<(), Refusal> {
         match self {
-            Asked::List => {
+            ProviderQuery::List => {
                 let catalog = reply.catalog()?;
                 let name = |provider: &CatalogProvider| Provider {
                     name: provider.id.clone(),
@@ -86,11 +86,11 @@ impl Asked {
                 let providers = catalog.providers.iter().map(name).collect();
                 respond(out, id, &ProviderListResponse { providers });
             }
-            Asked::Models(provider) => match models(&*reply.catalog()?, provider) {
+            ProviderQuery::Models(provider) => match models(&*reply.catalog()?, provider) {
                 Some(list) => respond(out, id, &list),
                 None => send_error(out, Some(id), &Wrong::request(not_found(provider))),
             },
-            Asked::SetKey(provider) => {
+            ProviderQuery::SetKey(provider) => {
                 let SignedIn { ok, message, .. } = reply.signed_in()?;
                 if !ok {
                     send_error(out, Some(id), &Wrong::request(message));
@@ -99,7 +99,7 @@ impl Asked {
                 let updated = true;
                 respond(out, id, &ProviderSetApiKeyResponse { provider, updated });
             }
-            Asked::DeleteKey(provider) => {
+            ProviderQuery::DeleteKey(provider) => {
                 let deleted = reply.signed_in()?.ok;
                 let result = ProviderDeleteApiKeyResponse { provider, deleted };
                 respond(out, id, &result);

@@ -8,9 +8,9 @@ use super::hear::Wrong;
 pub fn wrong(method: &str, thread: Option<&str>, refusal: &Refusal) -> Wrong {
     match &refusal.why {
         // Folders are looked up, and what is not found is no matter of params here.
-        Why::Invalid {
-            field: "folder_id" | "parent_folder_id",
-        } => Wrong::request(&refusal.message),
+        Why::Invalid { field } if matches!(&**field, "folder_id" | "parent_folder_id") => {
+            Wrong::request(&refusal.message)
+        }
         Why::Invalid { .. } | Why::BlankAnswer => Wrong::params(method, &refusal.message),
         Why::UnknownThread => match thread {
             Some(name) => Wrong::request(format!("thread `{name}` was not found")),

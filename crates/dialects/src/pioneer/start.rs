@@ -14,18 +14,18 @@ use super::wire::thread::{SandboxPolicy, ThreadMode, ThreadResponse, ThreadStart
 use super::{Pioneer, models, respond, send_error, show};
 use crate::{Action, Frame};
 
-pub struct Start {
+pub struct ThreadStart {
     pub params: ThreadStartParams,
-    pub at: At,
+    pub at: StartStep,
     /// Somebody else may create the same thread at the same moment; then it is looked for again.
     pub again: bool,
 }
 
-impl Start {
+impl ThreadStart {
     pub fn new(params: ThreadStartParams) -> Self {
         Self {
             params,
-            at: At::Finding,
+            at: StartStep::Finding,
             again: false,
         }
     }
@@ -55,7 +55,7 @@ impl Start {
     }
 }
 
-pub enum At {
+pub enum StartStep {
     Finding,
     /// A new thread needs a workspace that can be used.
     Selecting,
@@ -69,7 +69,7 @@ impl Pioneer {
         &mut self,
         out: &mut Vec<Action>,
         mut running: Running,
-        start: Start,
+        start: ThreadStart,
     ) {
         running.thread = Some(start.params.thread_id.clone());
         self.find_to_start(out, &running, start);
@@ -79,14 +79,14 @@ impl Pioneer {
         &mut self,
         out: &mut Vec<Action>,
         running: &Running,
-        start: Start,
+        start: ThreadStart,
         call: Call,
     ) {
         self.call(out, running, Step::Start(Box::new(start)), call);
     }
 
-    fn find_to_start(&mut self, out: &mut Vec<Action>, running: &Running, mut start: Start) {
-        start.at = At::Finding;
+    fn find_to_start(&mut self, out: &mut Vec<Action>, running: &Running, mut start: ThreadStart) {
+        start.at = StartStep::Finding;
         let name = start.params.thread_id.clone();
         self.go_on_starting(out, running, start, Call::FindThread { name });
     }
@@ -96,23 +96,29 @@ impl Pioneer {
         &mut self,
         out: &mut Vec<Action>,
         running: &Running,
-        mut start: Start,
+        mut start: ThreadStart,
         refusal: Refusal,
     ) -> Result<(), Refusal> {
         match start.at {
-            At::Finding if refusal.why == Why::UnknownThread => {
-                start.at = At::Selecting;
+            StartStep::Finding if refusal.why == Why::UnknownThread => {
+                start.at = StartStep::Selecting;
                 let call = Call::Library(LibraryCall::SelectWorkspace {
                     id: WorkspaceId::new(start.params.workspace_id.as_str()),
                     make_current: false,
                 });
                 self.go_on_starting(out, running, start, call);
             }
-            At::Creating | At::Listening if refusal.why == Why::Conflict && !start.again => {
+            StartStep::Creating | StartStep::Listening
+                if refusal.why == Why::Conflict && !start.again =>
+            {
                 start.again = true;
                 self.find_to_start(out, running, start);
             }
-            At::Finding | At::Selecting | At::Creating | At::Changing | At::Listening => {
+            StartStep::Finding
+            | StartStep::Selecting
+            | StartStep::Creating
+            | StartStep::Changing
+            | StartStep::Listening => {
                 return Err(refusal);
             }
         }
@@ -123,16 +129,16 @@ impl Pioneer {
         &mut self,
         out: &mut Vec<Action>,
         running: &Running,
-        start: Start,
+        start: ThreadStart,
         reply: Reply,
     ) -> Result<(), Refusal> {
         match start.at {
-            At::Finding => self.reopen(out, running, start, *reply.thread()?),
-            At::Selecting => {
+            StartStep::Finding => self.reopen(out, running, start, *reply.thread()?),
+            StartStep::Selecting => {
                 reply.library()?;
                 self.create(out, running, start);
             }
-            At::Creating => {
+            StartStep::Creating => {
                 let thread = *reply.thread()?;
                 // Somebody else may have been quicker, and elsewhere.
                 match thread.card.workspace.as_str() == start.params.workspace_id.trim() {
@@ -140,19 +146,19 @@ impl Pioneer {
                     false => self.reopen(out, running, start, thread),
                 }
             }
-            At::Changing => self.join(out, running, start, *reply.thread()?),
-            At::Listening => self.subscribe(out, running, &*reply.view()?),
+            StartStep::Changing => self.join(out, running, start, *reply.thread()?),
+            StartStep::Listening => self.subscribe(out, running, &*reply.view()?),
         }
         Ok(())
     }
 
-    fn create(&mut self, out: &mut Vec<Action>, running: &Running, mut start: Start) {
-        start.at = At::Creating;
+    fn create(&mut self, out: &mut Vec<Action>, running: &Running, mut start: ThreadStart) {
+        start.at = StartStep::Creating;
         let call = Call::CreateThread(Box::new(self.new_thread(&start)));
         self.go_on_starting(out, running, start, call);
     }
 
-    fn new_thread(&self, start: &Start) -> NewThread {
+    fn new_thread(&self, start: &ThreadStart) -> NewThread {
         let params = &start.params;
         let mut changes = start.changes(None);
         changes.title = None;
@@ -177,7 +183,7 @@ impl Pioneer {
         &mut self,
         out: &mut Vec<Action>,
         running: &Running,
-        mut start: Start,
+        mut start: ThreadStart,
         thread: Thread,
     ) {
         let (card, params) = (thread.card.clone(), &start.params);
@@ -202,7 +208,7 @@ impl Pioneer {
         if changes == Changes::default() {
             return self.join(out, running, start, thread);
         }
-        start.at = At::Changing;
+        start.at = StartStep::Changing;
         let call = Call::ChangeThread {
             thread: card.id,
             changes,
@@ -211,13 +217,19 @@ impl Pioneer {
     }
 
     /// Listens, or answers at once where this connection does already.
-    fn join(&mut self, out: &mut Vec<Action>, running: &Running, mut start: Start, thread: Thread) {
+    fn join(
+        &mut self,
+        out: &mut Vec<Action>,
+        running: &Running,
+        mut start: ThreadStart,
+        thread: Thread,
+    ) {
         let id = thread.card.id;
         if let Some(subscription) = self.subscriptions.get_mut(&id) {
             subscription.thread.title = thread.title;
             return self.say_started(out, running, id, Vec::new());
         }
-        start.at = At::Listening;
+        start.at = StartStep::Listening;
         self.listen(out, running, Step::Start(Box::new(start)), id);
     }
 

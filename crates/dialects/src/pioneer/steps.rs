@@ -2,8 +2,8 @@
 
 use super::history::HistoryQuery;
 use super::history_read::HistoryReader;
-use super::providers::Asked;
-use super::start::Start;
+use super::providers::ProviderQuery;
+use super::start::ThreadStart;
 use super::turn_read::TurnRead;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
@@ -24,7 +24,7 @@ pub enum Step {
         include_hidden: bool,
     },
     /// `thread/start`, at one of its several calls.
-    Start(Box<Start>),
+    Start(Box<ThreadStart>),
     /// To know which thread is meant.
     Find(Goal),
     /// A page of the log of a thread.
@@ -32,7 +32,7 @@ pub enum Step {
     /// A page of its turns.
     Turns(TurnRead),
     TurnStart,
-    Provider(Asked),
+    Provider(ProviderQuery),
     Cancel {
         thread: Box<Thread>,
         turn: String,

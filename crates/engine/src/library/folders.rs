@@ -3,17 +3,16 @@
 use std::collections::HashSet;
 
 use store::{RecordChange, RecordKind};
-use uuid::Uuid;
 use vocabulary::{
-    Caller, Folder, LibraryReply, Placement, Refusal, Reply, ThreadCard, ThreadQuery, Tree,
-    WorkspaceId,
+    Caller, Folder, LibraryReply, Placement, Refusal, Reply, ThreadCard, ThreadQuery, Timestamp,
+    Tree, WorkspaceId,
 };
 
 use super::records::{self, Library, Plan};
 use super::{status, workspaces};
+use crate::Shared;
 use crate::limits::{FOLDERS_MAX, NAME_CHARS_MAX};
 use crate::session::storage;
-use crate::{Shared, now};
 
 const KINDS: &[RecordKind] = &[RecordKind::Workspace, RecordKind::Folder];
 const ALL_KINDS: &[RecordKind] = &[
@@ -105,9 +104,9 @@ pub async fn create(
             let message = format!("there are {FOLDERS_MAX} folders already");
             return Err(Refusal::invalid("folder_id", message));
         }
-        let at = now();
+        let at = shared.now();
         let folder = Folder {
-            id: Uuid::now_v7().to_string(),
+            id: shared.new_id().to_string(),
             workspace: workspace.clone(),
             parent: parent.clone(),
             name: name.clone(),
@@ -139,7 +138,7 @@ pub async fn move_folder(
             }
         }
         moved.parent = parent.clone();
-        moved.updated_at = now();
+        moved.updated_at = shared.now();
         Ok(Plan {
             changes: vec![put(&moved)?],
             outcome: LibraryReply::Moved.into(),
@@ -174,7 +173,7 @@ pub async fn delete(
         }
         let deleted = known(library, &workspace, folder, "folder_id")?;
         Ok(Plan {
-            changes: promote(library, deleted)?,
+            changes: promote(library, deleted, shared.now())?,
             outcome: LibraryReply::Deleted(true).into(),
         })
     })
@@ -182,7 +181,11 @@ pub async fn delete(
 }
 
 /// Takes a folder away and moves what was in it up to where it was.
-fn promote(library: &Library, deleted: &Folder) -> Result<Vec<RecordChange>, Refusal> {
+fn promote(
+    library: &Library,
+    deleted: &Folder,
+    at: Timestamp,
+) -> Result<Vec<RecordChange>, Refusal> {
     let mut changes = vec![RecordChange {
         kind: RecordKind::Folder,
         id: deleted.id.clone(),
@@ -192,7 +195,7 @@ fn promote(library: &Library, deleted: &Folder) -> Result<Vec<RecordChange>, Ref
     for child in library.folders.iter().filter(|each| within(&each.parent)) {
         let mut child = child.clone();
         child.parent = deleted.parent.clone();
-        child.updated_at = now();
+        child.updated_at = at;
         changes.push(put(&child)?);
     }
     for placed in library

@@ -1,6 +1,7 @@
 //! Reading a thread: pages of its transcript and of its log, never the whole.
 
-use std::ops::Range;
+mod entries;
+
 use std::sync::Arc;
 
 use store::LoadedThread;
@@ -11,9 +12,7 @@ use vocabulary::{
 };
 
 use super::permissions;
-use crate::limits::{
-    ENTRIES_PER_PAGE, EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX, TURNS_PER_READ_MAX,
-};
+use crate::limits::{EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX, TURNS_PER_READ_MAX};
 use crate::session::state::ThreadState;
 use crate::session::{Mail, Outcome, Replied, Seen, Transcript, storage};
 use crate::{Shared, codec};
@@ -109,92 +108,9 @@ async fn recent_entries(
     let count = view.thread.message_count;
     let messages = count.saturating_sub(u64::from(recent))..count;
     let thread = view.thread.card.id;
-    let mut entries = read_entries(shared, thread, from_ordinal, messages).await?;
+    let mut entries = entries::of_messages(shared, thread, from_ordinal, messages).await?;
     entries.retain(|entry| entry.event.seq <= view.head);
     Ok(entries)
-}
-
-/// All entries of these messages, however many they are.
-async fn read_entries(
-    shared: &Arc<Shared>,
-    thread: ThreadId,
-    from_ordinal: u64,
-    messages: Range<u64>,
-) -> Result<Vec<Entry>, Refusal> {
-    let mut read = EntryReader {
-        shared,
-        thread,
-        next: from_ordinal,
-        messages,
-    };
-    let mut entries = Vec::new();
-    while read.page(ENTRIES_PER_PAGE, &mut entries).await? {}
-    read.complete(&mut entries).await?;
-    Ok(entries)
-}
-
-/// All entries of these turns, in whichever order they stand.
-async fn entries_of(
-    shared: &Arc<Shared>,
-    thread: ThreadId,
-    turns: &[IndexedTurn],
-) -> Result<Vec<Entry>, Refusal> {
-    let mut entries = Vec::new();
-    let Some(first) = turns.iter().map(|turn| turn.first_ordinal).min() else {
-        return Ok(entries);
-    };
-    // One that has not ended goes on to the end of what there is.
-    let last = turns.iter().map(|turn| match &turn.ended {
-        Some(ended) => ended.last_ordinal,
-        None => u64::MAX,
-    });
-    let end = last.max().unwrap_or(first).saturating_add(1);
-    let mut read = EntryReader {
-        shared,
-        thread,
-        next: first,
-        messages: 0..u64::MAX,
-    };
-    while read.next < end {
-        let left = u32::try_from(end - read.next).unwrap_or(u32::MAX);
-        if !read.page(left.min(ENTRIES_PER_PAGE), &mut entries).await? {
-            break;
-        }
-    }
-    read.complete(&mut entries).await?;
-    Ok(entries)
-}
-
-/// Reads on in a transcript.
-struct EntryReader<'a> {
-    shared: &'a Arc<Shared>,
-    thread: ThreadId,
-    next: u64,
-    messages: Range<u64>,
-}
-
-impl EntryReader<'_> {
-    /// One page more; whether there may be another.
-    async fn page(&mut self, limit: u32, entries: &mut Vec<Entry>) -> Result<bool, Refusal> {
-        let (store, messages) = (&self.shared.store, self.messages.clone());
-        let page = store.entries(self.thread, self.next, messages, limit);
-        let page = page.await.map_err(storage)?;
-        for (row, stored) in &page {
-            self.next = row.ordinal + 1;
-            entries.push(Entry {
-                ordinal: row.ordinal,
-                message: row.message,
-                event: codec::decode(stored)?,
-            });
-        }
-        Ok(page.len() as u32 == limit)
-    }
-
-    /// Gives what was read the whole of its calls.
-    async fn complete(&self, entries: &mut [Entry]) -> Result<(), Refusal> {
-        let mut events: Vec<_> = entries.iter_mut().map(|entry| &mut entry.event).collect();
-        codec::complete(&self.shared.store, self.thread, &mut events).await
-    }
 }
 
 /// Where a thread's transcript lies, once everything recorded so far is on disk. One that sleeps is
@@ -232,7 +148,7 @@ pub async fn read_messages(
     let upto = offset.saturating_add(limit.min(MESSAGES_PER_READ_MAX));
     let mut entries = match offset < total {
         false => Vec::new(),
-        true => read_entries(shared, thread, transcript.from_ordinal, offset..upto).await?,
+        true => entries::of_messages(shared, thread, transcript.from_ordinal, offset..upto).await?,
     };
     entries.retain(|entry| entry.event.seq <= transcript.head);
     let page = MessagePage {
@@ -264,22 +180,29 @@ pub async fn read_turns(
     // One more than wanted tells whether there are more.
     let turns = shared.store.turns(thread, from, selection, limit + 1);
     let mut turns = turns.await.map_err(storage)?;
+    let full = turns.len() > limit as usize;
     as_of(&mut turns, view.head);
-    let more = turns.len() > limit as usize;
+    let more = match selection {
+        // What started since then was at the front.
+        TurnSelection::Newest | TurnSelection::Before(_) => full,
+        TurnSelection::Oldest | TurnSelection::After(_) | TurnSelection::One(_) => {
+            turns.len() > limit as usize
+        }
+    };
     turns.truncate(limit as usize);
     let mut entries = match with_entries {
-        true => entries_of(shared, thread, &turns).await?,
+        true => entries::of_turns(shared, thread, &turns).await?,
         false => Vec::new(),
     };
     entries.retain(|entry| entry.event.seq <= view.head);
-    let as_of = view.head;
+    let head = view.head;
     let page = TurnPage {
         view,
         turns,
         entries,
         more,
     };
-    Ok(Replied::new(as_of, Reply::Turns(Box::new(page))))
+    Ok(Replied::new(head, Reply::Turns(Box::new(page))))
 }
 
 /// Turns as they were when the log ended at `head`.

@@ -67,8 +67,8 @@ fn signed_in(outcome: Result<models::SignInResult, SignInError>) -> Result<Reply
 
 fn refusal(error: SignInError) -> Refusal {
     let why = match error {
-        SignInError::UnknownProvider(_) => Why::Invalid { field: "provider" },
-        SignInError::UnknownMethod(_) => Why::Invalid { field: "methodId" },
+        SignInError::UnknownProvider(_) => Why::invalid("provider"),
+        SignInError::UnknownMethod(_) => Why::invalid("methodId"),
         SignInError::Busy => Why::Busy,
         SignInError::NotSupported(_) | SignInError::Failed(_) => Why::Provider,
     };

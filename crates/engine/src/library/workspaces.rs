@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use store::{RecordChange, RecordKind};
 use vocabulary::{
-    Caller, DEFAULT_WORKSPACE, LibraryReply, Refusal, Reply, TenantId, Why, Workspace,
+    Caller, DEFAULT_WORKSPACE, LibraryReply, Refusal, Reply, TenantId, Timestamp, Why, Workspace,
     WorkspaceChange, WorkspaceDirectory, WorkspaceId,
 };
 
 use super::records::{self, Library, Plan};
+use crate::Shared;
 use crate::limits::{CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX, WORKSPACES_MAX};
-use crate::{Shared, now};
 
 const KINDS: &[RecordKind] = &[RecordKind::Workspace];
 const DEFAULT_NAME: &str = "Default Workspace";
@@ -42,7 +42,8 @@ pub async fn default(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal>
             return Ok(unchanged((known.clone(), None)));
         }
         let directory = WorkspaceDirectory::Given(shared.config.directory.clone());
-        let mut workspace = new_workspace(WorkspaceId::new(DEFAULT_WORKSPACE), directory);
+        let mut workspace =
+            new_workspace(WorkspaceId::new(DEFAULT_WORKSPACE), directory, shared.now());
         workspace.name = DEFAULT_NAME.to_owned();
         workspace.is_current = true;
         let changes = vec![put(&workspace)?];
@@ -71,7 +72,7 @@ pub async fn create(shared: &Shared, caller: &Caller, wanted: Wanted) -> Result<
             let message = format!("there are {WORKSPACES_MAX} workspaces already");
             return Err(Refusal::invalid("workspace_id", message));
         }
-        let mut workspace = new_workspace(id.clone(), wanted.directory.clone());
+        let mut workspace = new_workspace(id.clone(), wanted.directory.clone(), shared.now());
         workspace.name = match name {
             Some(name) => short(name),
             None => format!("Workspace {}", count + 1),
@@ -79,7 +80,7 @@ pub async fn create(shared: &Shared, caller: &Caller, wanted: Wanted) -> Result<
         let is_current = |each: &Workspace| each.is_active && each.is_current;
         workspace.is_current = wanted.make_current || !library.workspaces.iter().any(is_current);
         let mut changes = match workspace.is_current {
-            true => clear_current(library)?,
+            true => clear_current(library, shared.now())?,
             false => Vec::new(),
         };
         changes.push(put(&workspace)?);
@@ -104,9 +105,9 @@ pub async fn select(
         if !make_current || workspace.is_current {
             return Ok(unchanged((workspace, None)));
         }
-        let mut changes = clear_current(library)?;
+        let mut changes = clear_current(library, shared.now())?;
         workspace.is_current = true;
-        workspace.updated_at = now();
+        workspace.updated_at = shared.now();
         changes.push(put(&workspace)?);
         let outcome = (workspace, Some(WorkspaceChange::CurrentChanged));
         Ok(Plan { changes, outcome })
@@ -127,7 +128,7 @@ pub async fn rename(
     change(shared, caller, |library| {
         let mut workspace = known(library, id)?.clone();
         workspace.name = short(name);
-        workspace.updated_at = now();
+        workspace.updated_at = shared.now();
         let changes = vec![put(&workspace)?];
         let outcome = (workspace, Some(WorkspaceChange::Updated));
         Ok(Plan { changes, outcome })
@@ -213,8 +214,7 @@ fn unchanged(outcome: Told) -> Plan<Told> {
     }
 }
 
-fn new_workspace(id: WorkspaceId, directory: WorkspaceDirectory) -> Workspace {
-    let at = now();
+fn new_workspace(id: WorkspaceId, directory: WorkspaceDirectory, at: Timestamp) -> Workspace {
     Workspace {
         id,
         name: String::new(),
@@ -226,13 +226,13 @@ fn new_workspace(id: WorkspaceId, directory: WorkspaceDirectory) -> Workspace {
     }
 }
 
-fn clear_current(library: &Library) -> Result<Vec<RecordChange>, Refusal> {
+fn clear_current(library: &Library, at: Timestamp) -> Result<Vec<RecordChange>, Refusal> {
     let current = library.workspaces.iter().filter(|each| each.is_current);
     current
         .map(|each| {
             let mut workspace = each.clone();
             workspace.is_current = false;
-            workspace.updated_at = now();
+            workspace.updated_at = at;
             put(&workspace)
         })
         .collect()

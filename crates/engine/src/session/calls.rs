@@ -13,8 +13,8 @@ use vocabulary::{
 use super::given::{
     changed_settings, check_ids, check_input, hash_of, own_name, receipts, title_of,
 };
-use super::outbox::Ended;
 use super::{Attached, Flow, ListenFrom, Outcome, Replied, Seen, Session, storage};
+use crate::Ended;
 use crate::library::offer;
 use crate::limits::STEERS_MAX;
 use crate::titles;
@@ -106,7 +106,7 @@ impl Session {
         self.keep().await?;
         let turn = match &start.client_turn_id {
             Some(id) => TurnId::new(id.as_str()),
-            None => TurnId::new(uuid::Uuid::now_v7().to_string()),
+            None => TurnId::new(self.shared.new_id().to_string()),
         };
         let given = receipts(&start, &turn);
         let own = start.client_turn_id.is_none().then(|| own_name(&turn));
@@ -122,7 +122,7 @@ impl Session {
             turn: turn.clone(),
             cause: start.cause,
             input: UserInput {
-                item: vocabulary::ItemId::new(uuid::Uuid::now_v7().to_string()),
+                item: vocabulary::ItemId::new(self.shared.new_id().to_string()),
                 text: start.text,
                 display: start.display,
                 client_id: start.client_message_id,
@@ -174,7 +174,7 @@ impl Session {
             let message = format!("{STEERS_MAX} messages wait for this turn already");
             return Err(Refusal::new(Why::Busy, message));
         }
-        let item = vocabulary::ItemId::new(uuid::Uuid::now_v7().to_string());
+        let item = vocabulary::ItemId::new(self.shared.new_id().to_string());
         let input = UserInput {
             item: item.clone(),
             text: steer.text,
@@ -398,7 +398,7 @@ impl Session {
         seen.view.woken = std::mem::take(&mut self.woken);
         let attached = Attached {
             seen,
-            listener,
+            listener: listener.into(),
             started,
         };
         self.recorder.after_commit(move |committed| {

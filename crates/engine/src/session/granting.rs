@@ -21,7 +21,8 @@ impl Session {
         else {
             return self.answer(id, answer);
         };
-        let answer = match grants::given(&self.card, &ask.turn, approval, &answer, by) {
+        let at = self.shared.now();
+        let answer = match grants::given(&self.card, &ask.turn, approval, &answer, by, at) {
             Some(grant) => {
                 self.shared.grants.add(&self.card.tenant, &grant).await?;
                 self.asking.turn_grants |= grant.turn.is_some();

@@ -9,7 +9,8 @@ use vocabulary::{
     ThreadView,
 };
 
-use super::outbox::{Listener, Outbox};
+use super::outbox::Outbox;
+use crate::Listener;
 
 /// What reaches a session from outside.
 pub enum Mail {

@@ -16,6 +16,7 @@ use vocabulary::{Audience, Event, Refusal, Seq, ThreadCard, Why};
 
 use crate::codec;
 use crate::limits::{REPLAY_PAGE, RING_BYTES_MAX, RING_EVENTS_MAX};
+use crate::listener::{Delivered, Ended};
 
 /// One event in the ring, with whatever its translators made of it, once for all listeners.
 pub struct Slot {
@@ -35,7 +36,7 @@ struct Spelling {
 }
 
 impl Slot {
-    fn new(event: Event, text_bytes: usize) -> Self {
+    pub fn new(event: Event, text_bytes: usize) -> Self {
         Self {
             event,
             bytes: size_of::<Slot>() + text_bytes,
@@ -83,15 +84,6 @@ pub struct Held {
 struct Ring {
     slots: VecDeque<Arc<Slot>>,
     bytes: usize,
-}
-
-/// How a session ended, for those who still listen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    Asleep,
-    Deleted,
-    /// The store failed; what was not committed did not happen.
-    Failed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +203,7 @@ impl Outbox {
         cursor: Seq,
         replay_to: Option<Seq>,
         reset_at: Seq,
-    ) -> Listener {
+    ) -> RingListener {
         let heard = Arc::new(AtomicU64::new(cursor.0));
         let mut listeners = self.listeners.lock();
         let number = listeners.last().map_or(1, |last| last.number + 1);
@@ -221,7 +213,7 @@ impl Outbox {
             cursor: Arc::clone(&heard),
         });
         drop(listeners);
-        Listener {
+        RingListener {
             number,
             outbox: Arc::clone(self),
             head: self.head.subscribe(),
@@ -280,17 +272,8 @@ enum Taken {
     },
 }
 
-/// What a listener is given, in order: replayed events and gaps cover every number once.
-pub enum Delivered {
-    Live(Arc<Slot>),
-    Replay(Box<Event>),
-    Gap { after: Seq, to: Seq },
-    CaughtUp { head: Seq },
-    Ended(Ended),
-}
-
-/// One listener's place in a thread.
-pub struct Listener {
+/// A cursor in the ring of a session in this process.
+pub struct RingListener {
     number: u64,
     outbox: Arc<Outbox>,
     head: watch::Receiver<Head>,
@@ -304,18 +287,9 @@ pub struct Listener {
     joining: bool,
 }
 
-impl Listener {
+impl RingListener {
     pub fn card(&self) -> &Arc<ThreadCard> {
         &self.outbox.card
-    }
-
-    pub fn cursor(&self) -> Seq {
-        self.cursor
-    }
-
-    /// How many listen to the same thread.
-    pub fn listeners(&self) -> usize {
-        self.outbox.listeners()
     }
 
     /// What the thread holds in memory for all of them.
@@ -416,13 +390,13 @@ impl Listener {
     }
 }
 
-impl fmt::Debug for Listener {
+impl fmt::Debug for RingListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Listener({}, after {})", self.number, self.cursor)
     }
 }
 
-impl Drop for Listener {
+impl Drop for RingListener {
     fn drop(&mut self) {
         self.outbox
             .listeners

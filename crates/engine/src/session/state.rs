@@ -1,14 +1,17 @@
 //! What a session knows of its thread: the fold of the log, small enough to be written with every append.
 
+mod fold;
+
+pub use fold::{Folded, fold};
+
 use serde::{Deserialize, Serialize};
-use store::{EntryRow, LoadedThread, StoredEvent};
+use store::{EntryRow, LoadedThread};
 use vocabulary::{
     AskFact, CallRef, EndedTurn, Event, Fact, Grant, IndexedTurn, ItemFact, ItemId, OpenAsk,
     PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent,
     ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
 };
 
-use crate::codec;
 use crate::limits::PREVIEW_CHARS_MAX;
 
 /// The state row. Its size does not grow with the conversation.
@@ -436,38 +439,6 @@ impl ThreadState {
         self.thread.preview.clear();
         self.thread.updated_at = at;
     }
-}
-
-/// What the rows of a log must say.
-pub struct Folded {
-    pub state: ThreadState,
-    pub entries: Vec<EntryRow>,
-    /// In order of their numbers.
-    pub turns: Vec<IndexedTurn>,
-}
-
-/// The state that a whole log folds to, the entries and the turns it makes.
-pub fn fold(log: &[StoredEvent]) -> Result<Folded, Refusal> {
-    let mut events = log.iter().map(codec::decode);
-    let first = events.next().transpose()?;
-    let Some(Fact::Thread(ThreadFact::Created { thread })) = first.map(|event| event.fact) else {
-        return Err(Refusal::new(
-            Why::Storage,
-            "a log begins with the thread's creation",
-        ));
-    };
-    let (mut state, mut entries) = (ThreadState::new(*thread), Vec::new());
-    let mut turns = std::collections::BTreeMap::new();
-    for event in events {
-        let Projected { entry, turn } = state.apply(&event?);
-        entries.extend(entry);
-        turns.extend(turn.map(|turn| (turn.number, turn)));
-    }
-    Ok(Folded {
-        state,
-        entries,
-        turns: turns.into_values().collect(),
-    })
 }
 
 /// Whether a fact changes the thread's row in the list. Counts alone do not: the row follows at

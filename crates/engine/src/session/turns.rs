@@ -241,7 +241,7 @@ impl Session {
         let Some(running) = &self.state.turn else {
             return Ok(());
         };
-        telemetry::turn_ended(self.card.id, running, &outcome);
+        telemetry::turn_ended(self.card.id, running, &outcome, self.shared.now());
         let turn = running.turn.clone();
         let fact = Fact::Turn(TurnFact::Finished {
             turn: turn.clone(),

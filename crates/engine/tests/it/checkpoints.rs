@@ -376,7 +376,7 @@ async fn versions_of_files_can_be_read() {
         Err(refusal) => refusal.why,
         Ok(reply) => panic!("an answer: {reply:?}"),
     };
-    let invalid = Why::Invalid { field: "path" };
+    let invalid = Why::invalid("path");
     assert_eq!(why(at("a.txt", 3)).await, Why::UnknownFile);
     assert_eq!(why(history("no.txt")).await, Why::UnknownFile);
     assert_eq!(why(history("../a.txt")).await, invalid);

@@ -17,7 +17,7 @@ use crate::house::{Ear, House, Stage};
 use crate::puppet::{Puppet, calls, says};
 use crate::toys::Toys;
 
-async fn asked(ear: &mut Ear) -> (Ask, Approval) {
+pub async fn asked(ear: &mut Ear) -> (Ask, Approval) {
     let fact = ear.fact(|fact| {
         matches!(
             fact,
@@ -77,7 +77,7 @@ fn asks(ear: &Ear) -> usize {
 
 /// A house whose model calls a tool that asks, each time with the next of these ids, a call a turn.
 /// The call of an id with "held" in it does not end.
-fn house_of(ids: &[&str]) -> House {
+pub fn house_of(ids: &[&str]) -> House {
     let plays = ids.iter().flat_map(|id| {
         let input = json!({ "id": id, "hold": id.contains("held") });
         [calls(&format!("c {id}"), "toy", input), says("done")]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Agents, CheckpointSetting, Config, Delivered, Engine, ListenFrom, Listener, ThreadState, Wish,
-    fold,
+    Agents, CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom, Listener, SystemClock,
+    ThreadState, Wish, fold,
 };
 use providers::Models;
 use providers::catalog::ModelCatalog;
@@ -53,6 +53,7 @@ pub struct Stage {
     pub approvals: Option<Approvals>,
     pub ask_timeout: Option<Duration>,
     pub checkpoints: CheckpointSetting,
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Stage {
@@ -70,6 +71,7 @@ impl Stage {
             approvals: Some(Approvals::Ask),
             ask_timeout: None,
             checkpoints: CheckpointSetting::Off,
+            clock: Arc::new(SystemClock),
         }
     }
 
@@ -130,6 +132,11 @@ impl House {
         self.directory.path()
     }
 
+    /// Another process on the same world, at the same time.
+    pub fn neighbour(&self) -> Engine {
+        open(&self.world, &self.stage, self.directory().to_owned()).1
+    }
+
     /// The process dies without a word, and another one opens the same world.
     pub fn crash(self) -> Self {
         let stage = self.stage.clone();
@@ -162,8 +169,11 @@ impl House {
     }
 
     pub async fn call(&self, call: Call) -> Result<Reply, Refusal> {
-        let caller = Caller::local();
-        let answered = self.engine.call(&caller, call);
+        self.call_as(&Caller::local(), call).await
+    }
+
+    pub async fn call_as(&self, caller: &Caller, call: Call) -> Result<Reply, Refusal> {
+        let answered = self.engine.call(caller, call);
         let answered = tokio::time::timeout(self.patience, answered)
             .await
             .expect("an answer in time");
@@ -316,6 +326,7 @@ fn open(
         budgets: stage.budgets,
         checkpoints: stage.checkpoints,
         parts: |_| 1,
+        clock: Arc::clone(&stage.clock),
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());

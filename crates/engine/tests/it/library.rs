@@ -114,6 +114,35 @@ async fn who_asks_for_a_workspace_gets_one() {
 }
 
 #[tokio::test]
+async fn what_another_process_changes_in_the_library_is_noticed() {
+    let house = House::new("");
+    let neighbour = house.neighbour();
+    let mut watcher = neighbour.watch(&Caller::local()).expect("a watcher");
+    house.workspace(create("one", false)).await.expect("made");
+    let made = (WorkspaceChange::Created, "one".to_owned());
+    assert_eq!(next_change(&mut watcher).await, made);
+    let rename = LibraryCall::UpdateWorkspace {
+        id: WorkspaceId::new("one"),
+        name: "another".to_owned(),
+    };
+    house.workspace(rename).await.expect("renamed");
+    let renamed = (WorkspaceChange::Updated, "one".to_owned());
+    assert_eq!(next_change(&mut watcher).await, renamed);
+
+    let folder = house.folder(None, "f").await;
+    let default = Notice::TreeChanged {
+        workspace: WorkspaceId::new(DEFAULT),
+    };
+    assert_eq!(watcher.next().await.as_ref(), Some(&default));
+    let delete = LibraryCall::DeleteFolder {
+        workspace: WorkspaceId::new(DEFAULT),
+        folder: folder.id,
+    };
+    house.library(delete).await.expect("deleted");
+    assert_eq!(watcher.next().await, Some(default));
+}
+
+#[tokio::test]
 async fn one_workspace_is_current() {
     let house = House::new("");
     let mut watcher = house.engine.watch(&Caller::local()).expect("a watcher");
@@ -168,7 +197,7 @@ async fn an_unknown_workspace_is_refused() {
     };
     let refusal = house.workspace(select).await.expect_err("a refusal");
     let field = "workspace_id";
-    assert_eq!(refusal.why, Why::Invalid { field });
+    assert_eq!(refusal.why, Why::invalid(field));
     assert_eq!(refusal.message, "workspace `nowhere` does not exist");
 }
 
@@ -324,7 +353,7 @@ async fn a_thread_of_another_workspace_is_not_moved() {
     let refusal = house.call(Call::Library(place)).await;
     let field = "workspace_id";
     let why = refusal.expect_err("a refusal").why;
-    assert_eq!(why, Why::Invalid { field });
+    assert_eq!(why, Why::invalid(field));
 }
 
 #[tokio::test]

@@ -1,12 +1,13 @@
 //! Listening: late joiners, replays, gaps, laggards.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::ListenFrom;
+use engine::{Delivered, ListenFrom, Listener, Slot};
 use proptest::prelude::*;
 use vocabulary::{
-    Audience, Call, Caller, Changes, Fact, ItemFact, NamedModel, Refusal, Reply, Seq, StartTurn,
-    StartedTurn, Status, ThreadFact, TurnFact, Why,
+    Audience, Call, Caller, Changes, Event, Fact, ItemFact, NamedModel, Refusal, Reply, Seq,
+    StartTurn, StartedTurn, Status, ThreadFact, TurnFact, Why,
 };
 
 use crate::house::{Ear, House, Stage, Told, said, wish};
@@ -28,6 +29,77 @@ async fn two_listeners_hear_the_same() {
         ear.heard[..=end.expect("an end")].to_vec()
     };
     assert_eq!(upto(&one), upto(&two));
+}
+
+/// An event as another process would have it: written, sent and read.
+fn carried(event: &Event) -> Delivered {
+    let text = serde_json::to_string(event).expect("written");
+    let event = serde_json::from_str(&text).expect("read");
+    Delivered::Live(Arc::new(Slot::new(event, 0)))
+}
+
+#[tokio::test]
+async fn a_listener_that_is_fed_from_elsewhere_hears_the_same() {
+    let house = House::new("turn\n say a b c");
+    let thread = house.thread().await;
+    let caller = Caller::local();
+    let listening = house.engine.listen(&caller, thread, wish(ListenFrom::Head));
+    let (_, mut here) = listening.await.expect("a listener");
+    let (feed, fed) = tokio::sync::mpsc::channel(8);
+    let mut elsewhere = Ear::new(Listener::fed(Arc::clone(here.card()), fed));
+    let (_, mut beside) = house.listen(thread, ListenFrom::Head).await;
+    let feeding = tokio::spawn(async move {
+        loop {
+            for delivered in here.next(64).await.expect("deliveries") {
+                let Delivered::Live(slot) = &delivered else {
+                    panic!("not live");
+                };
+                let is_last = matches!(slot.event.fact, Fact::Turn(TurnFact::Finished { .. }));
+                feed.send(carried(&slot.event)).await.expect("a listener");
+                if is_last {
+                    return;
+                }
+            }
+        }
+    });
+    house.say(thread, "go").await.expect("a turn");
+    beside.rest().await;
+    elsewhere.rest().await;
+    let heard = elsewhere.heard.len();
+    assert_eq!(elsewhere.heard, beside.heard[..heard]);
+    feeding.await.expect("fed");
+    // Who feeds it is gone: so is what it listens to.
+    elsewhere.until(|told| *told == Told::Ended).await;
+}
+
+#[tokio::test]
+async fn what_is_fed_is_ready_up_to_a_place() {
+    let house = House::new("turn\n say a b c");
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    ear.rest().await;
+    let events: Vec<_> = ear
+        .heard
+        .iter()
+        .filter_map(|told| match told {
+            Told::Event(event) => Some(&**event),
+            Told::Gap { .. } | Told::CaughtUp(_) | Told::Ended => None,
+        })
+        .collect();
+    let (feed, fed) = tokio::sync::mpsc::channel(events.len());
+    let (view, _) = house.listen(thread, ListenFrom::Head).await;
+    let mut listener = Listener::fed(Arc::new(view.thread.card), fed);
+    assert!(listener.ready(Seq(u64::MAX), 64).is_empty());
+    for event in &events {
+        feed.send(carried(event)).await.expect("a place");
+    }
+    let positions =
+        |given: Vec<Delivered>| -> Vec<Seq> { given.iter().map(Delivered::position).collect() };
+    let seqs: Vec<Seq> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(positions(listener.ready(seqs[2], 2)), seqs[..2]);
+    assert_eq!(positions(listener.ready(seqs[2], 64)), seqs[2..3]);
+    let rest = listener.next(64).await.expect("deliveries");
+    assert_eq!(positions(rest), seqs[3..]);
 }
 
 #[tokio::test]
@@ -210,7 +282,7 @@ async fn a_cursor_past_the_head_is_refused() {
     let from = ListenFrom::After(Seq(1_000_000_000));
     let listening = house.engine.listen(&caller, thread, wish(from)).await;
     let refusal = listening.expect_err("a refusal");
-    assert_eq!(refusal.why, Why::Invalid { field: "after" });
+    assert_eq!(refusal.why, Why::invalid("after"));
 }
 
 #[tokio::test]

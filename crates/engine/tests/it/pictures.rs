@@ -110,7 +110,7 @@ async fn pictures_have_limits() {
     for images in bad {
         let start = Call::StartTurn(with(thread, images));
         let refusal = house.call(start).await.expect_err("too much");
-        assert_eq!(refusal.why, Why::Invalid { field: "images" });
+        assert_eq!(refusal.why, Why::invalid("images"));
     }
     assert_eq!(puppet.requests(), []);
 }

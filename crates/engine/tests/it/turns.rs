@@ -458,7 +458,7 @@ async fn several_questions_may_be_answered_one_by_one_but_not_blankly() {
     let unknown = answer(&house, thread, ask, given("q7", "x"))
         .await
         .expect_err("unknown");
-    assert_eq!(unknown.why, Why::Invalid { field: "answers" });
+    assert_eq!(unknown.why, Why::invalid("answers"));
     answer(&house, thread, ask, given("q1", "yes"))
         .await
         .expect("half");

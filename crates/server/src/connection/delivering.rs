@@ -7,7 +7,7 @@ use axum::extract::ws::{Message, Utf8Bytes};
 use dialects::{Action, Cx, Delivery, Ending, Heard, tell};
 use engine::{Delivered, Ended, Listener};
 use futures_util::{FutureExt, StreamExt};
-use vocabulary::{Refusal, Seq, ThreadId};
+use vocabulary::{Refusal, ThreadId};
 
 use super::{Connection, Flow, now};
 use crate::limits::EVENTS_PER_FLUSH;
@@ -27,7 +27,7 @@ impl Connection {
         while let Some(Some(finished)) = self.running.next().now_or_never() {
             let listener = self.listener_of(Some(thread));
             if let (true, Some(at)) = (finished.thread == Some(thread), listener) {
-                let before = |each: &Delivered| position(each) <= finished.as_of;
+                let before = |each: &Delivered| each.position() <= finished.as_of;
                 let count = batch.iter().take_while(|each| before(each)).count();
                 let first = batch.drain(..count).collect();
                 self.deliver(at, first).await?;
@@ -67,7 +67,7 @@ impl Connection {
             };
             let cx = Cx {
                 now,
-                caller: &self.caller,
+                caller: self.door.caller.as_ref(),
             };
             self.dialect
                 .told(&cx, &mut out, Delivery { card: &card, what });
@@ -99,17 +99,6 @@ impl Connection {
             }
         }
         Ok(())
-    }
-}
-
-/// Where a delivery stands in the thread.
-fn position(delivered: &Delivered) -> Seq {
-    match delivered {
-        Delivered::Live(slot) => slot.event.seq,
-        Delivered::Replay(event) => event.seq,
-        Delivered::Gap { to, .. } => *to,
-        Delivered::CaughtUp { head } => *head,
-        Delivered::Ended(_) => Seq(u64::MAX),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Jobs: what a dialect wants of the engine, and how it came out.
 
-use dialects::Tag;
+use dialects::{NotAuthenticated, Tag};
 use engine::{Engine, ListenFrom, Listener, Wish};
 use tracing::{Span, debug_span};
-use vocabulary::{Audience, Call, Caller, Refusal, Reply, Seq, ThreadId, Why};
+use vocabulary::{Audience, Call, Caller, Refusal, Reply, Secret, Seq, ThreadId, Why};
 
+use crate::door::Door;
 use crate::limits::LISTENERS_MAX;
 
 /// Something the engine is to do for the dialect.
@@ -35,7 +36,7 @@ impl Job {
     pub fn waits_outside(&self) -> bool {
         match &self.what {
             What::Call(call) => call.waits_outside(),
-            What::Listen { .. } => false,
+            What::Listen { .. } | What::Authenticate(_) => false,
         }
     }
 
@@ -44,6 +45,7 @@ impl Job {
         let thread = || match &self.what {
             What::Call(call) => call.thread(),
             What::Listen { thread, .. } => Some(*thread),
+            What::Authenticate(_) => None,
         };
         debug_span!("call", thread = thread().map(display))
     }
@@ -52,7 +54,7 @@ impl Job {
     pub fn listens(&self) -> Option<ThreadId> {
         match &self.what {
             What::Call(call) if call.listens() => call.thread(),
-            What::Call(_) => None,
+            What::Call(_) | What::Authenticate(_) => None,
             What::Listen { thread, .. } => Some(*thread),
         }
     }
@@ -64,7 +66,7 @@ impl Job {
             lane: self.lane,
             thread: None,
             as_of: Seq::ZERO,
-            outcome: Err(refusal),
+            outcome: JobOutcome::Replied(Err(refusal)),
             silenced: None,
             listener: None,
         }
@@ -74,7 +76,7 @@ impl Job {
     pub fn silences(&self) -> Option<ThreadId> {
         match &self.what {
             What::Call(call) if call.reads_history() || call.listens() => call.thread(),
-            What::Call(_) => None,
+            What::Call(_) | What::Authenticate(_) => None,
             What::Listen { thread, .. } => Some(*thread),
         }
     }
@@ -87,6 +89,13 @@ pub enum What {
         from: ListenFrom,
         recent: u32,
     },
+    Authenticate(Secret),
+}
+
+/// How a job came out, by who answered: the engine, or the door.
+pub enum JobOutcome {
+    Replied(Result<Reply, Refusal>),
+    Authenticated(Result<Caller, NotAuthenticated>),
 }
 
 /// A job that is done.
@@ -95,62 +104,71 @@ pub struct Finished {
     pub lane: Lane,
     pub thread: Option<ThreadId>,
     pub as_of: Seq,
-    pub outcome: Result<Reply, Refusal>,
+    pub outcome: JobOutcome,
     /// The thread that was silent meanwhile.
     pub silenced: Option<ThreadId>,
     pub listener: Option<Listener>,
 }
 
 /// Does it, and says which events go before the answer.
-pub async fn work(engine: Engine, caller: Caller, audience: Audience, job: Job) -> Finished {
+pub async fn work(engine: Engine, door: Door, audience: Audience, job: Job) -> Finished {
     let silenced = job.silences();
     let Job { tag, what, lane } = job;
-    match what {
-        What::Call(call) => {
+    let done = |thread, as_of, outcome, listener| Finished {
+        tag,
+        lane,
+        thread,
+        as_of,
+        outcome,
+        silenced,
+        listener,
+    };
+    let refused = |refusal| done(None, Seq::ZERO, JobOutcome::Replied(Err(refusal)), None);
+    match (what, &door.caller) {
+        (What::Authenticate(token), _) => {
+            let outcome = JobOutcome::Authenticated(door.authenticate(token));
+            done(None, Seq::ZERO, outcome, None)
+        }
+        (What::Call(_) | What::Listen { .. }, None) => refused(nobody()),
+        (What::Call(call), Some(caller)) => {
             let thread = call.thread();
-            let outcome = engine.call(&caller, call).await;
-            let (as_of, outcome, listener) = match outcome {
+            let (as_of, outcome, listener) = match engine.call(caller, call).await {
                 Ok(replied) => (replied.as_of, Ok(replied.reply), replied.listener),
                 Err(refusal) => (Seq::ZERO, Err(refusal), None),
             };
-            Finished {
-                tag,
-                lane,
-                thread,
-                as_of,
-                outcome,
-                silenced,
-                listener,
-            }
+            done(thread, as_of, JobOutcome::Replied(outcome), listener)
         }
-        What::Listen {
-            thread,
-            from,
-            recent,
-        } => {
+        (
+            What::Listen {
+                thread,
+                from,
+                recent,
+            },
+            Some(caller),
+        ) => {
             let wish = Wish {
                 audience,
                 from,
                 recent,
             };
-            let heard = engine.listen(&caller, thread, wish).await;
+            let heard = engine.listen(caller, thread, wish).await;
             // Who listened before hears what is in the answer before the answer, like any reply.
             let as_of = heard.as_ref().map_or(Seq::ZERO, |(view, _)| view.head);
             let (outcome, listener) = match heard {
                 Ok((view, listener)) => (Ok(Reply::View(Box::new(view))), Some(listener)),
                 Err(refusal) => (Err(refusal), None),
             };
-            Finished {
-                tag,
-                lane,
-                thread: Some(thread),
-                as_of,
-                outcome,
-                silenced,
-                listener,
-            }
+            done(Some(thread), as_of, JobOutcome::Replied(outcome), listener)
         }
     }
+}
+
+/// The answer to whoever has not said who they are.
+fn nobody() -> Refusal {
+    Refusal::new(
+        Why::Unauthenticated,
+        "say who you are first, with your token",
+    )
 }
 
 pub fn too_many_listeners() -> Refusal {

@@ -3,10 +3,11 @@
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use vocabulary::{Seq, TenantId, Thread, ThreadId};
 
+use super::changes::{has_readers, note};
 use super::leases::{Owner, check_fence};
 use super::{queries, signed, turns};
 use crate::check::LogHead;
-use crate::{Batch, Draft, Lease, Receipt, Result, StoreError};
+use crate::{Batch, Draft, Lease, ListChange, ListEntry, Receipt, Result, StoreError};
 
 /// States are padded to a multiple of this; see the table.
 const STATE_STEP_BYTES: usize = 512;
@@ -22,6 +23,21 @@ pub(super) fn append(
     let known = head(db, lease.thread)?;
     let (number, head) = known.unzip();
     let head = head.unwrap_or_default().after(lease, expected, batch)?;
+    if let Some(thread) = &batch.thread
+        && has_readers(db, owner)?
+    {
+        let (tenant, is_new) = (thread.card.tenant.clone(), number.is_none());
+        let what = ListEntry::Thread(lease.thread);
+        note(
+            db,
+            owner,
+            &ListChange {
+                tenant,
+                what,
+                is_new,
+            },
+        )?;
+    }
     let number = match (number, &batch.thread) {
         (None, None) => return Err(StoreError::UnknownThread),
         (None, Some(thread)) => insert_thread(db, thread)?,
@@ -186,8 +202,20 @@ pub(super) fn draft(db: &Connection, owner: &Owner, lease: Lease, draft: &Draft)
 /// Everything that points to the thread's number goes with it. The lease stays until released.
 pub(super) fn delete(db: &Connection, owner: &Owner, lease: Lease) -> Result<bool> {
     check_fence(db, owner, lease)?;
-    let mut delete = db.prepare_cached("DELETE FROM threads WHERE id = ?1")?;
-    Ok(delete.execute([lease.thread.to_string()])? > 0)
+    let mut delete = db.prepare_cached("DELETE FROM threads WHERE id = ?1 RETURNING tenant")?;
+    let tenant = delete.query_row([lease.thread.to_string()], |row| row.get::<_, String>(0));
+    let Some(tenant) = tenant.optional()? else {
+        return Ok(false);
+    };
+    let change = ListChange {
+        tenant: TenantId::new(tenant),
+        what: ListEntry::Thread(lease.thread),
+        is_new: false,
+    };
+    if has_readers(db, owner)? {
+        note(db, owner, &change)?;
+    }
+    Ok(true)
 }
 
 /// Gives the last of `count` numbers that are taken for good.

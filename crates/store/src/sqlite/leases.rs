@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use uuid::Uuid;
@@ -16,7 +17,7 @@ use vocabulary::ThreadId;
 
 use super::append::count_up;
 use super::open::io_failed;
-use super::{queries, signed};
+use super::{changes, queries, signed};
 use crate::{Lease, Result, StoreError};
 
 const LOCK_MODE: u32 = 0o600;
@@ -28,6 +29,10 @@ const FENCE_COUNTER: &str = "fence";
 pub(super) struct Owner {
     id: String,
     directory: PathBuf,
+    /// The newest change of lists when this process came.
+    changes_before: i64,
+    /// Whether there are changes for others to read since they were told so.
+    noted: AtomicBool,
 }
 
 impl Owner {
@@ -39,7 +44,12 @@ impl Owner {
         label: &str,
     ) -> Result<(Owner, File)> {
         let id = Uuid::now_v7().to_string();
-        let owner = Owner { id, directory };
+        let mut owner = Owner {
+            id,
+            directory,
+            changes_before: 0,
+            noted: AtomicBool::new(false),
+        };
         let lock = lock_file(&owner.lock_path(&owner.id)).map_err(io_failed)?;
         lock.try_lock().map_err(|error| {
             StoreError::Failed(format!("cannot lock the owner's file: {error}"))
@@ -50,9 +60,36 @@ impl Owner {
             "INSERT INTO owners (id, label) VALUES (?1, ?2)",
             [owner.id.as_str(), label],
         )?;
+        owner.changes_before = changes::newest(&enter)?;
         enter.commit()?;
         owner.clear_dead_files().map_err(io_failed)?;
         Ok((owner, lock))
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Where all owners have their files.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(super) fn changes_before(&self) -> i64 {
+        self.changes_before
+    }
+
+    pub(super) fn has_noted(&self) {
+        self.noted.store(true, Ordering::Relaxed);
+    }
+
+    /// Wakes the other processes, if there is something for them. They see it by now.
+    pub(super) fn wake_others(&self, lock: &File) {
+        if self.noted.swap(false, Ordering::Relaxed)
+            && let Err(error) = lock.write_all_at(b".", 0)
+        {
+            tracing::warn!(%error, "other processes hear late of what changed here");
+        }
     }
 
     fn clear_dead_owners(&self, db: &Connection) -> Result<()> {

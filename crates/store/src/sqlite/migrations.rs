@@ -7,10 +7,11 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::{Result, StoreError};
 
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     include_str!("../../migrations/sqlite/1_first.sql"),
     include_str!("../../migrations/sqlite/2_records.sql"),
     include_str!("../../migrations/sqlite/3_turns.sql"),
+    include_str!("../../migrations/sqlite/4_changes.sql"),
 ];
 
 /// Takes the steps that are missing: all of them, or none.

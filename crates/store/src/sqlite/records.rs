@@ -3,8 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use vocabulary::TenantId;
 
+use super::changes::{has_readers, note};
+use super::leases::Owner;
 use super::{queries, signed};
-use crate::{Record, RecordChange, RecordKind, Records, Result, StoreError};
+use crate::{ListChange, ListEntry, Record, RecordChange, RecordKind, Records, Result, StoreError};
 
 pub(super) fn read(db: &Connection, tenant: &TenantId, kind: RecordKind) -> Result<Records> {
     let mut read = db.prepare_cached(
@@ -51,6 +53,7 @@ fn revision(db: &Connection, tenant: &TenantId) -> Result<u64> {
 
 pub(super) fn write(
     db: &Connection,
+    owner: &Owner,
     tenant: &TenantId,
     expected: u64,
     changes: &[RecordChange],
@@ -59,7 +62,11 @@ pub(super) fn write(
     if found != expected {
         return Err(StoreError::Outdated { expected, found });
     }
+    let is_told = has_readers(db, owner)?;
     for change in changes {
+        if is_told {
+            tell(db, owner, tenant, change)?;
+        }
         let (tenant, kind) = (tenant.as_str(), change.kind.name());
         match &change.value {
             Some(value) => {
@@ -84,4 +91,14 @@ pub(super) fn write(
     )?
     .execute(params![tenant.as_str(), signed(next)?])?;
     Ok(next)
+}
+
+fn tell(db: &Connection, owner: &Owner, tenant: &TenantId, change: &RecordChange) -> Result<()> {
+    let known = named(db, tenant, change.kind, vec![change.id.clone()])?;
+    let change = ListChange {
+        tenant: tenant.clone(),
+        what: ListEntry::Record(change.kind, change.id.clone()),
+        is_new: known.is_empty(),
+    };
+    note(db, owner, &change)
 }

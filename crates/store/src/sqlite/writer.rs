@@ -4,11 +4,13 @@
 //! answered. Each job has a savepoint of its own, so that one which fails undoes only itself.
 
 use std::fs::File;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+use super::leases::Owner;
 use super::open::io_failed;
 use crate::{Result, StoreError};
 
@@ -25,10 +27,10 @@ pub(super) struct Writer {
 
 impl Writer {
     /// `lock` is kept exactly as long as this thread can write.
-    pub(super) fn start(connection: Connection, lock: File) -> Result<Writer> {
+    pub(super) fn start(connection: Connection, lock: File, owner: Arc<Owner>) -> Result<Writer> {
         let (jobs, waiting) = mpsc::channel(QUEUE_LENGTH);
         let work = move || {
-            write(&connection, waiting);
+            write(&connection, waiting, || owner.wake_others(&lock));
             drop(connection);
             drop(lock);
         };
@@ -108,7 +110,11 @@ where
     }
 }
 
-fn write(db: &Connection, mut waiting: mpsc::Receiver<Box<dyn WriteJob>>) {
+fn write(
+    db: &Connection,
+    mut waiting: mpsc::Receiver<Box<dyn WriteJob>>,
+    committed_to_all: impl Fn(),
+) {
     while let Some(first) = waiting.blocking_recv() {
         let mut group = vec![first];
         while group.len() < GROUP_LENGTH
@@ -123,6 +129,7 @@ fn write(db: &Connection, mut waiting: mpsc::Receiver<Box<dyn WriteJob>>) {
         for job in group {
             job.answer(&committed);
         }
+        committed_to_all();
     }
 }
 

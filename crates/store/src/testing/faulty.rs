@@ -10,8 +10,8 @@ use vocabulary::{
 };
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
-    RecordKind, Records, Result, Store, StoreError, StoredEvent,
+    Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record,
+    RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
 
 /// Passes everything on to the store inside, but for the faults it was told.
@@ -230,6 +230,10 @@ impl<S: Store> Store for Faulty<S> {
     ) -> Result<u64> {
         self.check()?;
         self.inner.write_records(tenant, expected, changes).await
+    }
+
+    async fn changed_elsewhere(&self) -> Result<ChangesElsewhere> {
+        self.inner.changed_elsewhere().await
     }
 
     async fn ready(&self) -> Result<()> {

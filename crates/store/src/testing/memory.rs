@@ -8,19 +8,20 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use vocabulary::{
     IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TurnSelection,
 };
 
 use crate::{
-    Batch, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record, RecordChange,
-    RecordKind, Records, Result, Store, StoreError, StoredEvent,
+    Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, ListChange, ListEntry, LoadedThread,
+    Receipt, Record, RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
 use world::World;
 
 /// What outlives a process: open it again to play a restart, or twice to play two processes.
 #[derive(Clone, Default)]
-pub struct MemoryWorld(Arc<Mutex<World>>);
+pub struct MemoryWorld(Arc<Mutex<World>>, Arc<Notify>);
 
 impl MemoryWorld {
     pub fn new() -> Self {
@@ -41,6 +42,8 @@ impl MemoryWorld {
         world.owners.push(Arc::downgrade(&alive));
         MemoryStore {
             owner: world.owners.len() - 1,
+            changed: self.1.clone(),
+            heard: Mutex::new(world.changes.len()),
             world: self.0.clone(),
             _alive: alive,
         }
@@ -51,6 +54,9 @@ impl MemoryWorld {
 pub struct MemoryStore {
     world: Arc<Mutex<World>>,
     owner: usize,
+    changed: Arc<Notify>,
+    /// How many changes of lists were looked at.
+    heard: Mutex<usize>,
     _alive: Arc<()>,
 }
 
@@ -82,7 +88,9 @@ impl Store for MemoryStore {
     }
 
     async fn append(&self, lease: Lease, expected: Seq, batch: Batch) -> Result<()> {
-        self.world.lock().append(self.owner, lease, expected, batch)
+        let appended = self.world.lock().append(self.owner, lease, expected, batch);
+        self.changed.notify_waiters();
+        appended
     }
 
     async fn draft(&self, lease: Lease, draft: Draft) -> Result<()> {
@@ -100,7 +108,17 @@ impl Store for MemoryStore {
     async fn delete(&self, lease: Lease) -> Result<bool> {
         let mut world = self.world.lock();
         world.check_fence(self.owner, lease)?;
-        Ok(world.threads.remove(&lease.thread).is_some())
+        let Some(removed) = world.threads.remove(&lease.thread) else {
+            return Ok(false);
+        };
+        let change = ListChange {
+            tenant: removed.thread.card.tenant,
+            what: ListEntry::Thread(lease.thread),
+            is_new: false,
+        };
+        world.changes.push((self.owner, change));
+        self.changed.notify_waiters();
+        Ok(true)
     }
 
     async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>> {
@@ -257,7 +275,40 @@ impl Store for MemoryStore {
     ) -> Result<u64> {
         let mut world = self.world.lock();
         let library = world.libraries.entry(tenant.clone()).or_default();
-        library.write(expected, changes)
+        let change = |change: &RecordChange| ListChange {
+            tenant: tenant.clone(),
+            what: ListEntry::Record(change.kind, change.id.clone()),
+            is_new: library
+                .named(change.kind, std::slice::from_ref(&change.id))
+                .is_empty(),
+        };
+        let noted: Vec<_> = changes.iter().map(change).collect();
+        let written = library.write(expected, changes)?;
+        let by = self.owner;
+        world
+            .changes
+            .extend(noted.into_iter().map(|change| (by, change)));
+        self.changed.notify_waiters();
+        Ok(written)
+    }
+
+    async fn changed_elsewhere(&self) -> Result<ChangesElsewhere> {
+        loop {
+            let mut waiting = std::pin::pin!(self.changed.notified());
+            waiting.as_mut().enable();
+            let mut found = ChangesElsewhere::default();
+            {
+                let (world, mut heard) = (self.world.lock(), self.heard.lock());
+                let news = &world.changes[*heard..];
+                let others = news.iter().filter(|(by, _)| *by != self.owner);
+                others.for_each(|(_, change)| found.add(change.clone()));
+                *heard = world.changes.len();
+            }
+            if !found.changes.is_empty() {
+                return Ok(found);
+            }
+            waiting.await;
+        }
     }
 
     async fn ready(&self) -> Result<()> {

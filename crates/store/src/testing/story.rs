@@ -3,6 +3,7 @@
 //! `open` starts a process on the same world each time it is called; dropping the store ends
 //! that process. The chapters build on each other's world but not on each other's threads.
 
+mod elsewhere;
 mod leases;
 mod lists;
 mod log;
@@ -40,5 +41,7 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
     leases::a_thread_is_awake_in_one_process_only(&open).await;
     leases::an_older_lease_can_no_longer_write(&open).await;
     leases::everything_is_there_after_a_restart(&open).await;
+    elsewhere::what_changes_in_one_process_is_told_in_the_others(&open).await;
+
     leases::unfinished_threads_are_found_when_nobody_has_them(&open).await;
 }

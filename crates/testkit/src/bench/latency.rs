@@ -56,14 +56,19 @@ pub async fn ping(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
         socket.spell(&mut burst, "ping", "");
     }
     let rounds = bench.count(1_000, 100);
-    let started = Instant::now();
+    let (started, used) = (Instant::now(), server.processor_time()?);
     for _ in 0..rounds {
         socket.write(&burst).await?;
         for _ in 0..PINGS_IN_FLIGHT {
             socket.count_until("\"pong\"").await?;
         }
     }
-    let rate = (rounds * PINGS_IN_FLIGHT) as f64 / started.elapsed().as_secs_f64();
+    let used = server.processor_time()? - used;
+    let count = (rounds * PINGS_IN_FLIGHT) as f64;
+    let rate = count / started.elapsed().as_secs_f64();
+    let micros = used.as_secs_f64() * 1e6 / count;
+    let row = Row::new("server CPU per small message", "µs", micros);
+    table.add(row.floor(Bound::Below(5.0)));
     let row = Row::new("pings answered on one socket", "/s", rate);
     table.add(row.note(format!("{PINGS_IN_FLIGHT} in flight")));
     Ok(())

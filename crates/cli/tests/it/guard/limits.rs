@@ -11,7 +11,7 @@ use super::{Door, LIMIT, SECRET, raw, token};
 use crate::{Site, Visitor, tell};
 
 /// Runs a story in which time flies whenever nobody has anything to do.
-fn fly(story: impl Future<Output = anyhow::Result<()>>) {
+pub fn fly(story: impl Future<Output = anyhow::Result<()>>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -7,7 +7,7 @@ use vocabulary::{
     ToolCall, ToolOutcome, ToolOutput, TurnId, UserInput,
 };
 
-use super::{Told, notify};
+use super::{EventForClient, notify};
 use crate::codex::Endpoint;
 use crate::codex::wire::item::{
     CommandAction, FileUpdateChange, ItemStatus, McpToolCallError, McpToolCallResult,
@@ -20,7 +20,7 @@ use crate::{Frame, images};
 /// What our own tools are a server of, where a client wants to know one.
 const SERVER: &str = "dragoman";
 
-pub fn started(told: Told<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Frame {
+pub fn started(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Frame {
     let params = ItemStarted {
         thread_id: told.thread,
         turn_id: turn.as_str(),
@@ -30,7 +30,7 @@ pub fn started(told: Told<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Frame {
     notify("item/started", &params)
 }
 
-pub fn completed(told: Told<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Frame {
+pub fn completed(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Frame {
     let params = ItemCompleted {
         thread_id: told.thread,
         turn_id: turn.as_str(),
@@ -57,8 +57,8 @@ fn content(input: &UserInput) -> Vec<UserContent<'_>> {
     };
     let words = (!text.is_empty() || images.is_empty()).then_some(words);
     let pictures = images.iter().map(|image| match images::show(image) {
-        images::Shown::Url(url) => UserContent::Image { url },
-        images::Shown::Path(path) => UserContent::LocalImage { path },
+        images::ImageLink::Url(url) => UserContent::Image { url },
+        images::ImageLink::Path(path) => UserContent::LocalImage { path },
     });
     words.into_iter().chain(pictures).collect()
 }
@@ -98,7 +98,7 @@ pub fn reasoning<'a>(id: &'a str, kind: ReasoningKind, text: &'a str) -> ThreadI
 
 /// How far a call has come.
 #[derive(Clone, Copy)]
-pub enum Shown<'a> {
+pub enum CallProgress<'a> {
     Running,
     /// With what it has written so far.
     Writing(&'a str),
@@ -110,7 +110,7 @@ pub fn called<'a>(
     endpoint: Endpoint,
     card: &'a ThreadCard,
     call: &'a ToolCall,
-    shown: Shown<'a>,
+    shown: CallProgress<'a>,
 ) -> Option<ThreadItem<'a>> {
     match &call.subject {
         Subject::Command { line, directory } => {
@@ -129,19 +129,21 @@ pub fn called<'a>(
     }
 }
 
-fn status(shown: Shown<'_>) -> ItemStatus {
+fn status(shown: CallProgress<'_>) -> ItemStatus {
     match shown {
-        Shown::Running | Shown::Writing(_) => ItemStatus::InProgress,
-        Shown::Ended(ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. }))
+        CallProgress::Running | CallProgress::Writing(_) => ItemStatus::InProgress,
+        CallProgress::Ended(ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. }))
             if *exit_code != 0 =>
         {
             ItemStatus::Failed
         }
-        Shown::Ended(ToolOutcome::Succeeded(_)) => ItemStatus::Completed,
-        Shown::Ended(ToolOutcome::Failed { .. } | ToolOutcome::Interrupted(_)) => {
+        CallProgress::Ended(ToolOutcome::Succeeded(_)) => ItemStatus::Completed,
+        CallProgress::Ended(ToolOutcome::Failed { .. } | ToolOutcome::Interrupted(_)) => {
             ItemStatus::Failed
         }
-        Shown::Ended(ToolOutcome::Denied(_) | ToolOutcome::NotRun { .. }) => ItemStatus::Declined,
+        CallProgress::Ended(ToolOutcome::Denied(_) | ToolOutcome::NotRun { .. }) => {
+            ItemStatus::Declined
+        }
     }
 }
 
@@ -158,7 +160,7 @@ fn command<'a>(
     endpoint: Endpoint,
     (command, cwd): (&'a str, Cow<'a, str>),
     call: &'a ToolCall,
-    shown: Shown<'a>,
+    shown: CallProgress<'a>,
 ) -> ThreadItem<'a> {
     let (exit_code, duration_ms) = match ended_output(shown) {
         Some(ToolOutput::Command {
@@ -190,7 +192,7 @@ fn command<'a>(
 fn file_change<'a>(
     call: &'a ToolCall,
     files: &'a [FileSubject],
-    shown: Shown<'a>,
+    shown: CallProgress<'a>,
 ) -> ThreadItem<'a> {
     let changes = match ended_output(shown) {
         Some(ToolOutput::Files { changes, .. }) => changes.iter().map(changed).collect(),
@@ -241,19 +243,19 @@ fn wanted(file: &FileSubject) -> FileUpdateChange<'_> {
 fn tool_call<'a>(
     call: &'a ToolCall,
     (server, tool): (&'a str, &'a str),
-    shown: Shown<'a>,
+    shown: CallProgress<'a>,
 ) -> ThreadItem<'a> {
     let (result, error) = match shown {
-        Shown::Running | Shown::Writing(_) => (None, None),
-        Shown::Ended(ToolOutcome::Succeeded(output)) => (Some(result(output)), None),
-        Shown::Ended(
+        CallProgress::Running | CallProgress::Writing(_) => (None, None),
+        CallProgress::Ended(ToolOutcome::Succeeded(output)) => (Some(result(output)), None),
+        CallProgress::Ended(
             ToolOutcome::Failed { error: message } | ToolOutcome::NotRun { why: message },
         ) => (None, Some(McpToolCallError { message })),
-        Shown::Ended(ToolOutcome::Denied(_)) => {
+        CallProgress::Ended(ToolOutcome::Denied(_)) => {
             let message = "a person said no";
             (None, Some(McpToolCallError { message }))
         }
-        Shown::Ended(ToolOutcome::Interrupted(_)) => {
+        CallProgress::Ended(ToolOutcome::Interrupted(_)) => {
             let message = "interrupted";
             (None, Some(McpToolCallError { message }))
         }
@@ -281,27 +283,27 @@ fn result(output: &ToolOutput) -> McpToolCallResult<'_> {
     }
 }
 
-fn ended_output(shown: Shown<'_>) -> Option<&ToolOutput> {
+fn ended_output(shown: CallProgress<'_>) -> Option<&ToolOutput> {
     match shown {
-        Shown::Ended(
+        CallProgress::Ended(
             ToolOutcome::Succeeded(output)
             | ToolOutcome::Denied(output)
             | ToolOutcome::Interrupted(output),
         ) => Some(output),
-        Shown::Running
-        | Shown::Writing(_)
-        | Shown::Ended(ToolOutcome::Failed { .. } | ToolOutcome::NotRun { .. }) => None,
+        CallProgress::Running
+        | CallProgress::Writing(_)
+        | CallProgress::Ended(ToolOutcome::Failed { .. } | ToolOutcome::NotRun { .. }) => None,
     }
 }
 
-fn words(shown: Shown<'_>) -> Option<Cow<'_, str>> {
+fn words(shown: CallProgress<'_>) -> Option<Cow<'_, str>> {
     match shown {
-        Shown::Running => None,
-        Shown::Writing(text) => Some(Cow::Borrowed(text)),
-        Shown::Ended(ToolOutcome::Failed { error: text } | ToolOutcome::NotRun { why: text }) => {
-            Some(Cow::Borrowed(text))
-        }
-        Shown::Ended(
+        CallProgress::Running => None,
+        CallProgress::Writing(text) => Some(Cow::Borrowed(text)),
+        CallProgress::Ended(
+            ToolOutcome::Failed { error: text } | ToolOutcome::NotRun { why: text },
+        ) => Some(Cow::Borrowed(text)),
+        CallProgress::Ended(
             ToolOutcome::Succeeded(output)
             | ToolOutcome::Denied(output)
             | ToolOutcome::Interrupted(output),

@@ -2,13 +2,18 @@
 
 use vocabulary::{Growth, Item, ItemId, Opening, ReasoningKind, StreamTag, ToolCall};
 
-use super::{Told, items, notify};
+use super::{EventForClient, items, notify};
 use crate::Frame;
 use crate::codex::Endpoint;
 use crate::codex::wire::item::ThreadItem;
 use crate::codex::wire::notice::Delta;
 
-pub fn started(told: Told<'_>, tag: &StreamTag, item: &ItemId, opening: &Opening) -> Vec<Frame> {
+pub fn started(
+    told: EventForClient<'_>,
+    tag: &StreamTag,
+    item: &ItemId,
+    opening: &Opening,
+) -> Vec<Frame> {
     let id = item.as_str();
     match opening {
         Opening::Text => {
@@ -35,7 +40,12 @@ pub fn started(told: Told<'_>, tag: &StreamTag, item: &ItemId, opening: &Opening
 
 /// Zane's client draws a thought when it ends, even an empty one; the app-server's wants the end of
 /// everything that began.
-pub fn finished(told: Told<'_>, tag: &StreamTag, item: &ItemId, body: &Item) -> Vec<Frame> {
+pub fn finished(
+    told: EventForClient<'_>,
+    tag: &StreamTag,
+    item: &ItemId,
+    body: &Item,
+) -> Vec<Frame> {
     match told.endpoint {
         Endpoint::Zane if items::is_silent(body) => Vec::new(),
         Endpoint::Zane | Endpoint::Codex => {
@@ -49,7 +59,7 @@ pub fn finished(told: Told<'_>, tag: &StreamTag, item: &ItemId, body: &Item) -> 
 }
 
 pub fn grew(
-    told: Told<'_>,
+    told: EventForClient<'_>,
     tag: &StreamTag,
     item: &ItemId,
     growth: &Growth,
@@ -68,7 +78,7 @@ pub fn grew(
 }
 
 /// What a command prints.
-pub fn wrote(told: Told<'_>, tag: &StreamTag, call: &ToolCall, text: &str) -> Frame {
+pub fn wrote(told: EventForClient<'_>, tag: &StreamTag, call: &ToolCall, text: &str) -> Frame {
     let params = delta(told, tag, call.item.as_str(), Index::None, Some(text));
     notify("item/commandExecution/outputDelta", &params)
 }
@@ -81,7 +91,7 @@ enum Index {
 }
 
 fn delta<'a>(
-    told: Told<'a>,
+    told: EventForClient<'a>,
     tag: &'a StreamTag,
     item_id: &'a str,
     index: Index,

@@ -4,7 +4,7 @@ use vocabulary::{
     ItemId, PlanStep, PlanStepStatus, StreamTag, Title, TurnId, TurnOutcome, Usage, UserInput,
 };
 
-use super::{Told, items, notify};
+use super::{EventForClient, items, notify};
 use crate::Frame;
 use crate::codex::wire::item::ThreadItem;
 use crate::codex::wire::notice::{
@@ -15,13 +15,13 @@ use crate::codex::wire::notice::{
 use crate::codex::wire::thread::{CodexErrorInfo, ThreadStatus, Turn, TurnError};
 use crate::codex::{Endpoint, show};
 
-pub fn status(told: Told<'_>, status: ThreadStatus) -> Frame {
+pub fn status(told: EventForClient<'_>, status: ThreadStatus) -> Frame {
     let thread_id = told.thread;
     let params = ThreadStatusChanged { thread_id, status };
     notify("thread/status/changed", &params)
 }
 
-pub fn named(told: Told<'_>, title: &Title) -> Frame {
+pub fn named(told: EventForClient<'_>, title: &Title) -> Frame {
     let params = ThreadNameUpdated {
         thread_id: told.thread,
         thread_name: &title.text,
@@ -30,7 +30,7 @@ pub fn named(told: Told<'_>, title: &Title) -> Frame {
     notify("thread/name/updated", &params)
 }
 
-pub fn archived(told: Told<'_>, archived: bool) -> Frame {
+pub fn archived(told: EventForClient<'_>, archived: bool) -> Frame {
     let method = match archived {
         true => "thread/archived",
         false => "thread/unarchived",
@@ -39,7 +39,7 @@ pub fn archived(told: Told<'_>, archived: bool) -> Frame {
     notify(method, &ThreadNamed { thread_id })
 }
 
-pub fn started(told: Told<'_>, turn: &TurnId, input: &UserInput) -> Vec<Frame> {
+pub fn started(told: EventForClient<'_>, turn: &TurnId, input: &UserInput) -> Vec<Frame> {
     let started = TurnChanged {
         thread_id: told.thread,
         turn: Turn {
@@ -54,23 +54,23 @@ pub fn started(told: Told<'_>, turn: &TurnId, input: &UserInput) -> Vec<Frame> {
 }
 
 /// What a user says is an item of its turn, whether it starts it or comes while it runs.
-pub fn said(told: Told<'_>, turn: &TurnId, input: &UserInput) -> Vec<Frame> {
+pub fn said(told: EventForClient<'_>, turn: &TurnId, input: &UserInput) -> Vec<Frame> {
     whole(told, turn, items::said(input))
 }
 
-pub fn compacted(told: Told<'_>, tag: &StreamTag, item: &ItemId) -> Vec<Frame> {
+pub fn compacted(told: EventForClient<'_>, tag: &StreamTag, item: &ItemId) -> Vec<Frame> {
     whole(told, &tag.turn, items::compacted(item))
 }
 
 /// An item that is told as a whole.
-fn whole(told: Told<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Vec<Frame> {
+fn whole(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Vec<Frame> {
     vec![
         items::started(told, turn, item.clone()),
         items::completed(told, turn, item),
     ]
 }
 
-pub fn finished(told: Told<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Vec<Frame> {
+pub fn finished(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Vec<Frame> {
     let failed = failed(told, turn, outcome);
     let rest = status(told, show::rest_status(told.endpoint, outcome));
     let completed = TurnChanged {
@@ -86,7 +86,7 @@ pub fn finished(told: Told<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Vec<Fra
     failed.into_iter().chain([rest, completed]).collect()
 }
 
-fn failed(told: Told<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Option<Frame> {
+fn failed(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Option<Frame> {
     let error = show::turn_error(outcome)?;
     let params = ErrorNotice {
         thread_id: told.thread,
@@ -99,7 +99,13 @@ fn failed(told: Told<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Option<Frame>
 }
 
 /// The request is made again: an error that does not end the turn.
-pub fn delayed(told: Told<'_>, tag: &StreamTag, attempt: u32, delay_ms: u64, why: &str) -> Frame {
+pub fn delayed(
+    told: EventForClient<'_>,
+    tag: &StreamTag,
+    attempt: u32,
+    delay_ms: u64,
+    why: &str,
+) -> Frame {
     let seconds = delay_ms.div_ceil(1000);
     let message = format!("Attempt {attempt} failed; trying again in {seconds} s");
     let params = ErrorNotice {
@@ -121,7 +127,7 @@ pub fn delayed(told: Told<'_>, tag: &StreamTag, attempt: u32, delay_ms: u64, why
 /// The thread's sum, and this step's own, which is what its context holds now. Nothing is told of a
 /// provider that does not count.
 pub fn used(
-    told: Told<'_>,
+    told: EventForClient<'_>,
     tag: &StreamTag,
     step: Usage,
     thread: Usage,
@@ -155,7 +161,7 @@ fn breakdown(usage: Usage) -> TokenUsageBreakdown {
 }
 
 /// What the turn has made of the workspace so far, as a whole.
-pub fn diffed(told: Told<'_>, turn: &TurnId, diff: &str) -> Frame {
+pub fn diffed(told: EventForClient<'_>, turn: &TurnId, diff: &str) -> Frame {
     let params = TurnDiffUpdated {
         thread_id: told.thread,
         turn_id: turn.as_str(),
@@ -165,7 +171,7 @@ pub fn diffed(told: Told<'_>, turn: &TurnId, diff: &str) -> Frame {
 }
 
 /// A plan that no turn made has nobody to be told to: clients show it within a turn.
-pub fn planned(told: Told<'_>, turn: Option<&TurnId>, steps: &[PlanStep]) -> Vec<Frame> {
+pub fn planned(told: EventForClient<'_>, turn: Option<&TurnId>, steps: &[PlanStep]) -> Vec<Frame> {
     let Some(turn) = turn else {
         return Vec::new();
     };

@@ -49,7 +49,6 @@ fn a_new_thread_is_told_once_behind_its_response() {
     let asked = (new.changes.approvals, new.changes.auto_approve);
     assert_eq!((asked, new.keep), ((Some(Approvals::Never), None), true));
     let added = Notice::ThreadAdded {
-        revision: 1,
         thread: Box::new(thread()),
     };
     stub.notice(&added);

@@ -242,7 +242,6 @@ fn a_deletion_is_told_once_and_closes_nothing() {
     let mut stub = Stub::started(Endpoint::Codex);
     stub.hear(Heard::Ended(Ending::Deleted));
     stub.notice(&vocabulary::Notice::ThreadRemoved {
-        revision: 1,
         thread: thread().card.id,
     });
     let sent = stub.take();

@@ -72,14 +72,14 @@ impl Stub {
         let (mut out, caller) = (Vec::new(), Caller::local());
         let cx = Cx {
             now: NOW,
-            caller: &caller,
+            caller: Some(&caller),
         };
         act(&mut self.dialect, &cx, &mut out);
         for action in out {
             match action {
                 Action::Send(frame) => self.sent.push(json_of(&frame)),
                 Action::Shared => self.shared += 1,
-                Action::WakeAt(_) => {}
+                Action::WakeAt(_) | Action::Authenticate { .. } => {}
                 Action::Call { tag, call } => self.calls.push((tag, Some(call))),
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::Unlisten(thread) => self.unlistened.push(thread),

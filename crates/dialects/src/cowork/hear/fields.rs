@@ -8,15 +8,15 @@ use crate::cowork::names::ProviderName;
 use crate::cowork::sign_in::Methods;
 use crate::cowork::wire::mcp::McpServerConfig;
 
-type Object = Map<String, Value>;
+pub type Object = Map<String, Value>;
 
 /// One thing to check of a message.
 #[derive(Clone, Copy)]
-pub enum Field {
+pub enum FieldCheck {
     /// A field by itself, and how it is told that it is wrong.
     Plain {
         name: &'static str,
-        shape: Shape,
+        shape: ValueShape,
         wording: Wording,
     },
     /// A check with words of its own.
@@ -34,7 +34,7 @@ pub enum Wording {
 }
 
 #[derive(Clone, Copy)]
-pub enum Shape {
+pub enum ValueShape {
     /// A string with something in it.
     NonBlank,
     Text,
@@ -45,20 +45,20 @@ pub enum Shape {
     Scope,
 }
 
-pub const fn missing(name: &'static str, shape: Shape) -> Field {
+pub const fn missing(name: &'static str, shape: ValueShape) -> FieldCheck {
     plain(name, shape, Wording::Missing)
 }
 
-pub const fn missing_or_invalid(name: &'static str, shape: Shape) -> Field {
+pub const fn missing_or_invalid(name: &'static str, shape: ValueShape) -> FieldCheck {
     plain(name, shape, Wording::MissingOrInvalid)
 }
 
-pub const fn invalid(name: &'static str, shape: Shape) -> Field {
+pub const fn invalid(name: &'static str, shape: ValueShape) -> FieldCheck {
     plain(name, shape, Wording::Invalid)
 }
 
-const fn plain(name: &'static str, shape: Shape, wording: Wording) -> Field {
-    Field::Plain {
+const fn plain(name: &'static str, shape: ValueShape, wording: Wording) -> FieldCheck {
+    FieldCheck::Plain {
         name,
         shape,
         wording,
@@ -68,14 +68,14 @@ const fn plain(name: &'static str, shape: Shape, wording: Wording) -> Field {
 /// The first of the fields that is wrong, in words.
 pub fn check(
     message: &str,
-    fields: &[Field],
+    fields: &[FieldCheck],
     object: &Object,
     methods: &Methods,
 ) -> Result<(), String> {
     fields.iter().try_for_each(|field| match field {
-        Field::Checked(check) => check(message, object),
-        Field::RegisteredMethod => registered_method(message, object, methods),
-        Field::Plain {
+        FieldCheck::Checked(check) => check(message, object),
+        FieldCheck::RegisteredMethod => registered_method(message, object, methods),
+        FieldCheck::Plain {
             name,
             shape,
             wording,
@@ -95,17 +95,17 @@ pub fn check(
     })
 }
 
-impl Shape {
+impl ValueShape {
     fn fits(self, value: Option<&Value>) -> bool {
         let text = value.and_then(Value::as_str);
         match self {
-            Shape::NonBlank => non_blank(value),
-            Shape::Text => text.is_some(),
-            Shape::Boolean => value.is_some_and(Value::is_boolean),
-            Shape::Object => value.is_some_and(Value::is_object),
-            Shape::AtLeast(least) => value.and_then(Value::as_f64).is_some_and(|n| n >= least),
-            Shape::Provider => text.and_then(ProviderName::of).is_some(),
-            Shape::Scope => matches!(text, Some("workspace" | "user")),
+            ValueShape::NonBlank => non_blank(value),
+            ValueShape::Text => text.is_some(),
+            ValueShape::Boolean => value.is_some_and(Value::is_boolean),
+            ValueShape::Object => value.is_some_and(Value::is_object),
+            ValueShape::AtLeast(least) => value.and_then(Value::as_f64).is_some_and(|n| n >= least),
+            ValueShape::Provider => text.and_then(ProviderName::of).is_some(),
+            ValueShape::Scope => matches!(text, Some("workspace" | "user")),
         }
     }
 }
@@ -120,7 +120,7 @@ pub fn non_blank(value: Option<&Value>) -> bool {
 /// `set_model` names the provider it does not know.
 pub fn optional_provider(message: &str, object: &Object) -> Result<(), String> {
     let value = object.get("provider");
-    if value.is_none() || Shape::Provider.fits(value) {
+    if value.is_none() || ValueShape::Provider.fits(value) {
         return Ok(());
     }
     let text = match value {

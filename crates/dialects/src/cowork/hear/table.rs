@@ -1,38 +1,38 @@
 //! Every client message with its fields, in the order in which they are checked.
 
 use super::fields::{
-    Field, Shape, invalid, mcp_server, missing, missing_or_invalid, optional_provider, set_config,
-    set_harness_context,
+    FieldCheck, ValueShape, invalid, mcp_server, missing, missing_or_invalid, optional_provider,
+    set_config, set_harness_context,
 };
 
 /// All but `client_hello` also have a `sessionId`, which is checked before these.
-pub const MESSAGES: &[(&str, &[Field])] = &[
+pub const MESSAGES: &[(&str, &[FieldCheck])] = &[
     (
         "client_hello",
         &[
-            missing_or_invalid("client", Shape::NonBlank),
-            invalid("version", Shape::Text),
+            missing_or_invalid("client", ValueShape::NonBlank),
+            invalid("version", ValueShape::Text),
         ],
     ),
     (
         "user_message",
         &[
-            missing("text", Shape::Text),
-            invalid("clientMessageId", Shape::Text),
+            missing("text", ValueShape::Text),
+            invalid("clientMessageId", ValueShape::Text),
         ],
     ),
     (
         "ask_response",
         &[
-            missing("requestId", Shape::NonBlank),
-            missing("answer", Shape::Text),
+            missing("requestId", ValueShape::NonBlank),
+            missing("answer", ValueShape::Text),
         ],
     ),
     (
         "approval_response",
         &[
-            missing("requestId", Shape::NonBlank),
-            missing_or_invalid("approved", Shape::Boolean),
+            missing("requestId", ValueShape::NonBlank),
+            missing_or_invalid("approved", ValueShape::Boolean),
         ],
     ),
     ("cancel", &[]),
@@ -40,8 +40,8 @@ pub const MESSAGES: &[(&str, &[Field])] = &[
     (
         "set_model",
         &[
-            missing_or_invalid("model", Shape::NonBlank),
-            Field::Checked(optional_provider),
+            missing_or_invalid("model", ValueShape::NonBlank),
+            FieldCheck::Checked(optional_provider),
         ],
     ),
     ("refresh_provider_status", &[]),
@@ -50,27 +50,27 @@ pub const MESSAGES: &[(&str, &[Field])] = &[
     (
         "provider_auth_authorize",
         &[
-            missing_or_invalid("provider", Shape::Provider),
-            missing_or_invalid("methodId", Shape::NonBlank),
-            Field::RegisteredMethod,
+            missing_or_invalid("provider", ValueShape::Provider),
+            missing_or_invalid("methodId", ValueShape::NonBlank),
+            FieldCheck::RegisteredMethod,
         ],
     ),
     (
         "provider_auth_callback",
         &[
-            missing_or_invalid("provider", Shape::Provider),
-            missing_or_invalid("methodId", Shape::NonBlank),
-            invalid("code", Shape::Text),
-            Field::RegisteredMethod,
+            missing_or_invalid("provider", ValueShape::Provider),
+            missing_or_invalid("methodId", ValueShape::NonBlank),
+            invalid("code", ValueShape::Text),
+            FieldCheck::RegisteredMethod,
         ],
     ),
     (
         "provider_auth_set_api_key",
         &[
-            missing_or_invalid("provider", Shape::Provider),
-            missing_or_invalid("methodId", Shape::NonBlank),
-            missing_or_invalid("apiKey", Shape::NonBlank),
-            Field::RegisteredMethod,
+            missing_or_invalid("provider", ValueShape::Provider),
+            missing_or_invalid("methodId", ValueShape::NonBlank),
+            missing_or_invalid("apiKey", ValueShape::NonBlank),
+            FieldCheck::RegisteredMethod,
         ],
     ),
     ("list_tools", &[]),
@@ -78,9 +78,9 @@ pub const MESSAGES: &[(&str, &[Field])] = &[
     (
         "execute_command",
         &[
-            missing_or_invalid("name", Shape::NonBlank),
-            invalid("arguments", Shape::Text),
-            invalid("clientMessageId", Shape::Text),
+            missing_or_invalid("name", ValueShape::NonBlank),
+            invalid("arguments", ValueShape::Text),
+            invalid("clientMessageId", ValueShape::Text),
         ],
     ),
     ("list_skills", &[]),
@@ -90,15 +90,15 @@ pub const MESSAGES: &[(&str, &[Field])] = &[
     ("delete_skill", SKILL_NAME),
     (
         "set_enable_mcp",
-        &[missing_or_invalid("enableMcp", Shape::Boolean)],
+        &[missing_or_invalid("enableMcp", ValueShape::Boolean)],
     ),
     ("mcp_servers_get", &[]),
     (
         "mcp_server_upsert",
         &[
-            missing_or_invalid("server", Shape::Object),
-            Field::Checked(mcp_server),
-            invalid("previousName", Shape::NonBlank),
+            missing_or_invalid("server", ValueShape::Object),
+            FieldCheck::Checked(mcp_server),
+            invalid("previousName", ValueShape::NonBlank),
         ],
     ),
     ("mcp_server_delete", NAME),
@@ -107,72 +107,72 @@ pub const MESSAGES: &[(&str, &[Field])] = &[
     (
         "mcp_server_auth_callback",
         &[
-            missing_or_invalid("name", Shape::NonBlank),
-            invalid("code", Shape::Text),
+            missing_or_invalid("name", ValueShape::NonBlank),
+            invalid("code", ValueShape::Text),
         ],
     ),
     (
         "mcp_server_auth_set_api_key",
         &[
-            missing_or_invalid("name", Shape::NonBlank),
-            missing_or_invalid("apiKey", Shape::NonBlank),
+            missing_or_invalid("name", ValueShape::NonBlank),
+            missing_or_invalid("apiKey", ValueShape::NonBlank),
         ],
     ),
     (
         "mcp_servers_migrate_legacy",
-        &[missing_or_invalid("scope", Shape::Scope)],
+        &[missing_or_invalid("scope", ValueShape::Scope)],
     ),
     ("session_close", &[]),
     (
         "get_messages",
         &[
-            invalid("offset", Shape::AtLeast(0.0)),
-            invalid("limit", Shape::AtLeast(1.0)),
+            invalid("offset", ValueShape::AtLeast(0.0)),
+            invalid("limit", ValueShape::AtLeast(1.0)),
         ],
     ),
     (
         "set_session_title",
-        &[missing_or_invalid("title", Shape::NonBlank)],
+        &[missing_or_invalid("title", ValueShape::NonBlank)],
     ),
     ("list_sessions", &[]),
     (
         "delete_session",
-        &[missing_or_invalid("targetSessionId", Shape::NonBlank)],
+        &[missing_or_invalid("targetSessionId", ValueShape::NonBlank)],
     ),
     (
         "set_config",
         &[
-            missing_or_invalid("config", Shape::Object),
-            Field::Checked(set_config),
+            missing_or_invalid("config", ValueShape::Object),
+            FieldCheck::Checked(set_config),
         ],
     ),
     (
         "upload_file",
         &[
-            missing_or_invalid("filename", Shape::NonBlank),
-            missing_or_invalid("contentBase64", Shape::Text),
+            missing_or_invalid("filename", ValueShape::NonBlank),
+            missing_or_invalid("contentBase64", ValueShape::Text),
         ],
     ),
     ("session_backup_get", &[]),
     ("session_backup_checkpoint", &[]),
     (
         "session_backup_restore",
-        &[invalid("checkpointId", Shape::NonBlank)],
+        &[invalid("checkpointId", ValueShape::NonBlank)],
     ),
     (
         "session_backup_delete_checkpoint",
-        &[missing("checkpointId", Shape::NonBlank)],
+        &[missing("checkpointId", ValueShape::NonBlank)],
     ),
     ("harness_context_get", &[]),
     (
         "harness_context_set",
         &[
-            missing_or_invalid("context", Shape::Object),
-            Field::Checked(set_harness_context),
+            missing_or_invalid("context", ValueShape::Object),
+            FieldCheck::Checked(set_harness_context),
         ],
     ),
     ("ping", &[]),
 ];
 
-const SKILL_NAME: &[Field] = &[missing_or_invalid("skillName", Shape::NonBlank)];
-const NAME: &[Field] = &[missing_or_invalid("name", Shape::NonBlank)];
+const SKILL_NAME: &[FieldCheck] = &[missing_or_invalid("skillName", ValueShape::NonBlank)];
+const NAME: &[FieldCheck] = &[missing_or_invalid("name", ValueShape::NonBlank)];

@@ -4,7 +4,7 @@ use vocabulary::{
     Ask, AskFact, AskKind, Closing, Fact, StepFact, StreamTag, ToolEvent, ToolFact, ToolOutcome,
 };
 
-use super::Raw;
+use super::RawParts;
 use crate::Frame;
 use crate::cowork::names::spell_speaker;
 use crate::cowork::wire::ServerEvent;
@@ -17,11 +17,11 @@ use crate::frame::{AsText, frame};
 pub struct Chunks<'a> {
     pub session: &'a str,
     pub tag: &'a StreamTag,
-    raw: Raw,
+    raw: RawParts,
 }
 
 impl<'a> Chunks<'a> {
-    pub fn new(session: &'a str, tag: &'a StreamTag, raw: Raw) -> Self {
+    pub fn new(session: &'a str, tag: &'a StreamTag, raw: RawParts) -> Self {
         Self { session, tag, raw }
     }
 
@@ -38,8 +38,8 @@ impl<'a> Chunks<'a> {
     /// A part with a text of some size: written into memory taken once.
     pub fn delta(self, part: Part<'_>, text_bytes: usize) -> Frame {
         let payload_bytes = match self.raw {
-            Raw::Leave => text_bytes,
-            Raw::Include => 2 * text_bytes,
+            RawParts::Leave => text_bytes,
+            RawParts::Include => 2 * text_bytes,
         };
         self.numbered(self.tag.part, part, payload_bytes)
     }
@@ -48,8 +48,8 @@ impl<'a> Chunks<'a> {
         let (provider, model) = spell_speaker(self.tag.model.as_deref());
         let part_type = part.part_type();
         let raw_part = match self.raw {
-            Raw::Leave => None,
-            Raw::Include => Some(RawPart {
+            RawParts::Leave => None,
+            RawParts::Include => Some(RawPart {
                 part_type,
                 part: part.clone(),
             }),

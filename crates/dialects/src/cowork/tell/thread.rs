@@ -2,20 +2,20 @@
 
 use vocabulary::{Changed, ModelRef, PlanStep, PlanStepStatus, ThreadSettings, Title};
 
-use super::Told;
+use super::EventContext;
 use crate::Frame;
 use crate::cowork::show;
 use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::{ResetDone, TodoItem, TodoStatus, Todos};
 
-pub fn title_changed(told: Told<'_>, title: &Title, model: &ModelRef) -> Vec<Frame> {
+pub fn title_changed(told: EventContext<'_>, title: &Title, model: &ModelRef) -> Vec<Frame> {
     vec![session_info(told, title, model)]
 }
 
 /// The answers to `set_model`, `set_enable_mcp` and `set_config`, told to all who listen. The
 /// catalog that follows a new model is each connection's own.
 pub fn settings_changed(
-    told: Told<'_>,
+    told: EventContext<'_>,
     settings: &ThreadSettings,
     changed: &[Changed],
     title: &Title,
@@ -45,7 +45,7 @@ pub fn settings_changed(
     frames
 }
 
-fn session_info(told: Told<'_>, title: &Title, model: &ModelRef) -> Frame {
+fn session_info(told: EventContext<'_>, title: &Title, model: &ModelRef) -> Frame {
     show::session_info(told.session, told.card, title, model, told.event.at)
 }
 

@@ -10,7 +10,7 @@ use crate::cowork::wire::conversation::{AssistantMessage, Reasoning, TurnUsage, 
 use crate::cowork::wire::session::{BusyCause, BusyOutcome, SessionBusy};
 
 /// What came of a turn.
-pub struct Said<'a> {
+pub struct TurnResult<'a> {
     pub text: &'a str,
     pub reasoning: &'a [(ReasoningKind, String)],
     pub usage: Option<Usage>,
@@ -45,7 +45,12 @@ pub fn user_message(session: &str, text: &str, client_message_id: Option<&str>) 
     .frame()
 }
 
-pub fn finished(session: &str, turn: &TurnId, outcome: &TurnOutcome, said: Said<'_>) -> Vec<Frame> {
+pub fn finished(
+    session: &str,
+    turn: &TurnId,
+    outcome: &TurnOutcome,
+    said: TurnResult<'_>,
+) -> Vec<Frame> {
     let (mut frames, outcome) = match outcome {
         TurnOutcome::Completed => (completed(session, turn, said), BusyOutcome::Completed),
         TurnOutcome::Cancelled => (Vec::new(), BusyOutcome::Cancelled),
@@ -62,7 +67,7 @@ pub fn finished(session: &str, turn: &TurnId, outcome: &TurnOutcome, said: Said<
     frames
 }
 
-pub fn completed(session: &str, turn: &TurnId, said: Said<'_>) -> Vec<Frame> {
+pub fn completed(session: &str, turn: &TurnId, said: TurnResult<'_>) -> Vec<Frame> {
     let reasoning = said
         .reasoning
         .iter()

@@ -12,7 +12,7 @@ use vocabulary::{
 use super::commands::said;
 use super::samples::{approval, bash, event, model, questions, tag, told};
 use super::telling::{check, chunk, frame};
-use crate::cowork::tell::{Raw, chunks};
+use crate::cowork::tell::{RawParts, chunks};
 
 fn log(line: &str) -> Value {
     frame("log", json!({ "line": line }))
@@ -113,7 +113,7 @@ fn a_delay_says_why_how_long_and_which_attempt_comes() {
         let line = format!("[retry] OpenAI is overloaded (HTTP 503); {line}");
         check(delayed(attempt, delay_ms, overloaded), &[log(&line)]);
     }
-    let long = told(delayed(1, 0, &"x".repeat(100_000)), Raw::Leave);
+    let long = told(delayed(1, 0, &"x".repeat(100_000)), RawParts::Leave);
     assert!(long[0].to_string().len() < 5_000);
 }
 
@@ -280,7 +280,7 @@ fn history(facts: Vec<(u64, Fact)>) -> Value {
 fn what_is_only_for_the_provider_is_never_shown() {
     let live = with_natives()
         .into_iter()
-        .flat_map(|fact| told(fact, Raw::Include));
+        .flat_map(|fact| told(fact, RawParts::Include));
     let kept = with_natives().into_iter().filter(Fact::durable);
     let kept = history(kept.map(|fact| (0, fact)).collect());
     let shown: Vec<_> = live.chain([kept]).collect();

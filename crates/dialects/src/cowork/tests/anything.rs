@@ -11,7 +11,7 @@ use super::samples::{SESSION, event, questions, tag};
 use super::schemas::event_types;
 use super::stub::Stub;
 use crate::cowork::hear::MESSAGES;
-use crate::cowork::tell::{Raw, tell};
+use crate::cowork::tell::{RawParts, tell};
 
 /// JSON of any shape, a few levels deep.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -140,7 +140,7 @@ proptest! {
     #[test]
     fn any_line_makes_a_frame(line in any::<String>()) {
         let card = super::samples::card();
-        let frames = tell(&card, &event(Fact::Note(NoteFact::Logged { line: line.clone() })), Raw::Leave);
+        let frames = tell(&card, &event(Fact::Note(NoteFact::Logged { line: line.clone() })), RawParts::Leave);
         let frame: Value = serde_json::from_str(&frames[0]).expect("JSON");
         prop_assert_eq!(&frame["line"], &json!(line));
     }

@@ -33,9 +33,11 @@ fn a_hole_in_the_events_closes_the_socket() {
 #[test]
 fn a_server_that_stops_says_goodbye() {
     let mut stub = Stub::connected();
-    stub.notice(&Notice::Reload { revision: 1 });
+    stub.notice(&Notice::Reload);
     assert_eq!(stub.closed, None);
-    stub.notice(&Notice::ShuttingDown { reason: "restart" });
+    stub.notice(&Notice::ShuttingDown {
+        reason: "restart".into(),
+    });
     assert_eq!(stub.closed, Some(Reason::new(1001, "restart")));
 }
 

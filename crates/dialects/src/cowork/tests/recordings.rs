@@ -12,7 +12,7 @@ use vocabulary::{
 
 use super::samples::{SESSION, card, event, json, model, view};
 use super::stub::Stub;
-use crate::cowork::tell::{Raw, tell};
+use crate::cowork::tell::{RawParts, tell};
 
 const CONNECT: &str = include_str!("../../../tests/data/cowork7/01-connect.json");
 const TURN_TEXT: &str = include_str!("../../../tests/data/cowork7/04-turn-text.json");
@@ -190,7 +190,7 @@ fn a_text_turn_is_told_as_recorded() {
     let theirs = theirs[from..=from + to.expect("an end")].to_vec();
     let ours = hello_turn()
         .into_iter()
-        .flat_map(|fact| tell(&card(), &event(fact), Raw::Include))
+        .flat_map(|fact| tell(&card(), &event(fact), RawParts::Include))
         .map(|frame| json(&frame));
     assert_eq!(titles_apart(ours.collect()), titles_apart(theirs));
 }

@@ -16,7 +16,7 @@ fn each_refusal_has_a_code_and_a_source() {
         (Why::UnknownCheckpoint, "validation_failed", "backup"),
         (Why::UnknownFile, "validation_failed", "session"),
         (Why::AlreadyAnswered, "validation_failed", "session"),
-        (Why::Invalid { field: "x" }, "validation_failed", "session"),
+        (Why::invalid("x"), "validation_failed", "session"),
         (Why::BlankAnswer, "validation_failed", "session"),
         (Why::InUse, "validation_failed", "session"),
         (Why::NoRunningTurn, "validation_failed", "session"),

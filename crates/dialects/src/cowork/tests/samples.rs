@@ -13,7 +13,7 @@ use vocabulary::{
 };
 
 use crate::Frame;
-use crate::cowork::tell::{Raw, tell};
+use crate::cowork::tell::{RawParts, tell};
 
 pub const SESSION: &str = "73d90981-ed97-4e30-a4a8-74684326d1fc";
 pub const OTHER: &str = "8eb73376-1fa6-4424-ad3c-d988a218de74";
@@ -284,6 +284,6 @@ pub fn json(frame: &Frame) -> Value {
     serde_json::from_str(frame).expect("a frame is JSON")
 }
 
-pub fn told(fact: Fact, raw: Raw) -> Vec<Value> {
+pub fn told(fact: Fact, raw: RawParts) -> Vec<Value> {
     tell(&card(), &event(fact), raw).iter().map(json).collect()
 }

@@ -284,11 +284,7 @@ fn the_catalog_says_which_methods_there_are() {
 fn a_refused_sign_in_has_a_code_by_its_meaning() {
     for (why, code, source) in [
         (Why::NotAvailable, "provider_error", "provider"),
-        (
-            Why::Invalid { field: "method" },
-            "validation_failed",
-            "session",
-        ),
+        (Why::invalid("method"), "validation_failed", "session"),
         (Why::Forbidden, "permission_denied", "permissions"),
         (Why::Storage, "internal_error", "session"),
     ] {

@@ -10,7 +10,7 @@ use vocabulary::{
 
 use super::samples::{tag, told};
 use super::telling::{check, chunk, usage, wire_usage};
-use crate::cowork::tell::Raw;
+use crate::cowork::tell::RawParts;
 
 #[test]
 fn a_step_is_two_parts_at_each_end() {
@@ -185,7 +185,7 @@ fn a_delta_is_one_piece_of_memory() {
         },
     };
     let card = super::samples::card();
-    let frames = crate::cowork::tell::tell(&card, &super::samples::event(fact), Raw::Leave);
+    let frames = crate::cowork::tell::tell(&card, &super::samples::event(fact), RawParts::Leave);
     // Memory that was taken once is as large as first asked for.
     assert_eq!(frames[0].capacity(), 320 + 2000);
 }
@@ -201,13 +201,13 @@ fn a_raw_part_repeats_the_part_with_its_hyphenated_type() {
             usage: usage(),
         },
     };
-    for frame in told(fact(), Raw::Include) {
+    for frame in told(fact(), RawParts::Include) {
         let part_type = frame["partType"].as_str().expect("a type");
         let mut expected = frame["part"].clone();
         expected["type"] = json!(part_type.replace('_', "-"));
         assert_eq!(frame["rawPart"], expected);
     }
-    for frame in told(fact(), Raw::Leave) {
+    for frame in told(fact(), RawParts::Leave) {
         assert_eq!(frame.get("rawPart"), None);
     }
     let value = json!({ "type": "response.in_progress" });
@@ -215,7 +215,7 @@ fn a_raw_part_repeats_the_part_with_its_hyphenated_type() {
         tag: tag(2),
         what: StepFact::RawReceived { value },
     };
-    let frames = told(fact, Raw::Include);
+    let frames = told(fact, RawParts::Include);
     let raw = json!({ "type": "response.in_progress" });
     assert_eq!(frames[0]["part"], json!({ "raw": raw }));
     assert_eq!(frames[0]["rawPart"], json!({ "type": "raw", "raw": raw }));
@@ -236,7 +236,7 @@ fn a_model_of_another_provider_is_spelled_with_it() {
             tag,
             what: StepFact::Started,
         },
-        Raw::Leave,
+        RawParts::Leave,
     );
     assert_eq!(frames[0]["provider"], "openai");
     assert_eq!(frames[0]["model"], "rehearsal/echo");

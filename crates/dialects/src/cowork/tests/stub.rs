@@ -76,7 +76,7 @@ impl Stub {
         let mut out = Vec::new();
         let cx = Cx {
             now: self.now,
-            caller: &self.caller,
+            caller: Some(&self.caller),
         };
         act(&mut self.dialect, &cx, &mut out);
         for action in out {
@@ -87,7 +87,9 @@ impl Stub {
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::WakeAt(at) => self.wake_at = Some(at),
                 Action::Close(reason) => self.closed = Some(reason),
-                Action::Unlisten(_) | Action::Watch => panic!("cowork does neither"),
+                Action::Unlisten(_) | Action::Watch | Action::Authenticate { .. } => {
+                    panic!("cowork does none of these")
+                }
             }
         }
     }

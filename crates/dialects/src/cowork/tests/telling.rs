@@ -11,10 +11,10 @@ use vocabulary::{
 };
 
 use super::samples::{SESSION, approval, bash, model, questions, settings, tag, thread, told};
-use crate::cowork::tell::{Raw, chunks};
+use crate::cowork::tell::{RawParts, chunks};
 
 pub fn check(fact: Fact, expected: &[Value]) {
-    assert_eq!(told(fact, Raw::Leave), expected);
+    assert_eq!(told(fact, RawParts::Leave), expected);
 }
 
 /// An event of the sample session.
@@ -136,7 +136,7 @@ fn a_turn_that_completed_ends_with_what_it_said() {
             rest("completed"),
         ],
     );
-    let silent = told(finished(TurnOutcome::Completed, " "), Raw::Leave);
+    let silent = told(finished(TurnOutcome::Completed, " "), RawParts::Leave);
     assert!(
         silent
             .iter()
@@ -220,7 +220,7 @@ fn settings_are_told_by_what_was_named() {
     ];
     check(changed(&named), &[config]);
     check(changed(&[Changed::Mode]), &[]);
-    let observed = told(changed(&[Changed::Observability]), Raw::Leave);
+    let observed = told(changed(&[Changed::Observability]), RawParts::Leave);
     assert_eq!(observed[0]["type"], "session_config");
     assert_eq!(observed[1]["type"], "observability_status");
 }
@@ -322,7 +322,7 @@ fn a_fact_makes_as_many_parts_as_it_says() {
     ];
     for fact in facts {
         let parts = chunks::count(&fact);
-        let frames = told(fact, Raw::Leave);
+        let frames = told(fact, RawParts::Leave);
         let chunks = frames.iter().filter(|f| f["type"] == "model_stream_chunk");
         assert_eq!(chunks.count() as u32, parts);
     }

@@ -10,7 +10,7 @@ use vocabulary::{
 
 use super::samples::{approval, bash, questions, tag, told};
 use super::telling::{check, chunk, frame};
-use crate::cowork::tell::Raw;
+use crate::cowork::tell::RawParts;
 
 #[test]
 fn a_call_is_planned_reached_and_finished() {
@@ -105,7 +105,7 @@ fn each_output_has_its_shape() {
                 outcome: ToolOutcome::Succeeded(output),
             },
         });
-        let frames = told(fact, Raw::Leave);
+        let frames = told(fact, RawParts::Leave);
         assert_eq!(frames[0]["line"], format!("tool< bash {expected}"));
         assert_eq!(frames[1]["part"]["output"], expected);
     }
@@ -118,7 +118,7 @@ fn a_log_line_is_cut_and_says_by_how_much() {
         call: bash(json!("é".repeat(5000))).into(),
         what: ToolFact::Reached,
     });
-    let frames = told(fact, Raw::Leave);
+    let frames = told(fact, RawParts::Leave);
     let line = frames[0]["line"].as_str().expect("a line");
     assert!(line.ends_with("é...[truncated 1002 chars]"), "{line}");
 }

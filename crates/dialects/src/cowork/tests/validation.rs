@@ -5,7 +5,7 @@ use serde_json::json;
 use super::messages::{of_session, right_messages, wrong_fields};
 use super::samples::{SESSION, catalog};
 use super::stub::Stub;
-use crate::cowork::hear::{Known, MESSAGES, hear};
+use crate::cowork::hear::{MESSAGES, MessageContext, hear};
 use crate::cowork::sign_in::Methods;
 
 fn check(frame: &str, code: &str, message: &str) {
@@ -85,7 +85,7 @@ fn each_wrong_field_has_its_words() {
 #[test]
 fn a_right_message_of_every_type_is_understood() {
     let methods = Methods::of(&catalog());
-    let known = Known {
+    let known = MessageContext {
         session: SESSION,
         methods: &methods,
     };

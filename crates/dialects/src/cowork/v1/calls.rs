@@ -5,7 +5,7 @@ use crate::pending::Pending;
 
 /// What an answer is for.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Cowork1Purpose {
     /// Events tell the outcome; a refusal is told.
     Nothing,
     Tools,
@@ -27,4 +27,4 @@ pub enum Wanted {
     },
 }
 
-pub type Calls = Pending<Wanted>;
+pub type Calls = Pending<Cowork1Purpose>;

@@ -13,8 +13,8 @@ use super::super::sign_in::FLOW_RUNNING;
 use super::super::tell::tools::log;
 use super::super::wire;
 use super::super::wire::conversation::AssistantMessage;
-use super::calls::{Calls, Wanted};
-use super::session::Session;
+use super::calls::{Calls, Cowork1Purpose};
+use super::session::Cowork1Session;
 use crate::Action;
 
 /// A sign-in from the message to its end.
@@ -25,7 +25,7 @@ pub struct Connecting {
     method: String,
 }
 
-impl Session {
+impl Cowork1Session {
     pub fn connect(
         &mut self,
         out: &mut Vec<Action>,
@@ -42,7 +42,7 @@ impl Session {
             key: key.filter(|key| !key.is_blank()),
             method: String::new(),
         });
-        calls.make(out, Wanted::ConnectCatalog, Call::GetCatalog);
+        calls.make(out, Cowork1Purpose::ConnectCatalog, Call::GetCatalog);
     }
 
     pub fn connect_chosen(&mut self, out: &mut Vec<Action>, calls: &mut Calls, catalog: &Catalog) {
@@ -69,9 +69,9 @@ impl Session {
         out: &mut Vec<Action>,
         calls: &mut Calls,
         connecting: Connecting,
-        next: Result<Next, String>,
+        next: Result<ConnectStep, String>,
     ) {
-        let Next { tell, wanted, call } = match next {
+        let ConnectStep { tell, wanted, call } = match next {
             Ok(next) => next,
             Err(why) => return self.connect_failed(out, &why),
         };
@@ -104,7 +104,11 @@ impl Session {
             ..Changes::default()
         };
         let thread = self.card.id;
-        calls.make(out, Wanted::Nothing, Call::ChangeThread { thread, changes });
+        calls.make(
+            out,
+            Cowork1Purpose::Nothing,
+            Call::ChangeThread { thread, changes },
+        );
     }
 
     pub fn connect_failed(&mut self, out: &mut Vec<Action>, why: &str) {
@@ -122,9 +126,9 @@ impl Session {
 }
 
 /// What a flow does next, and what is said of it.
-struct Next {
+struct ConnectStep {
     tell: Tell,
-    wanted: Wanted,
+    wanted: Cowork1Purpose,
     call: SignInCall,
 }
 
@@ -136,7 +140,7 @@ enum Tell {
 
 impl Connecting {
     /// With a key the provider's first method that takes one, else the first without.
-    fn choose(&mut self, catalog: &Catalog) -> Result<Next, String> {
+    fn choose(&mut self, catalog: &Catalog) -> Result<ConnectStep, String> {
         let provider = self.provider.clone();
         let entry = catalog.providers.iter().find(|each| each.id == provider);
         let entry = entry.ok_or_else(|| format!("this server has no provider {provider}"))?;
@@ -151,9 +155,9 @@ impl Connecting {
         match (self.key.take(), with_key, without) {
             (Some(key), Some(id), _) => {
                 let method = id.clone();
-                Ok(Next {
+                Ok(ConnectStep {
                     tell: Tell::Nothing,
-                    wanted: Wanted::ConnectEnd,
+                    wanted: Cowork1Purpose::ConnectEnd,
                     call: SignInCall::SetKey {
                         provider,
                         method,
@@ -164,9 +168,9 @@ impl Connecting {
             (None, _, Some(id)) => {
                 self.method = id.clone();
                 let method = id.clone();
-                Ok(Next {
+                Ok(ConnectStep {
                     tell: Tell::Log(format!("[connect {provider}] starting oauth...")),
-                    wanted: Wanted::ConnectChallenge,
+                    wanted: Cowork1Purpose::ConnectChallenge,
                     call: SignInCall::Begin { provider, method },
                 })
             }
@@ -175,7 +179,7 @@ impl Connecting {
         }
     }
 
-    fn answer_to(&self, challenge: &Challenge) -> Result<Next, String> {
+    fn answer_to(&self, challenge: &Challenge) -> Result<ConnectStep, String> {
         let provider = &self.provider;
         if challenge.needs_code {
             return Err(format!(
@@ -189,9 +193,9 @@ impl Connecting {
         {
             text.push_str(&format!("\n\n<{url}>"));
         }
-        Ok(Next {
+        Ok(ConnectStep {
             tell: Tell::Person(text),
-            wanted: Wanted::ConnectEnd,
+            wanted: Cowork1Purpose::ConnectEnd,
             call: SignInCall::Finish {
                 provider: provider.clone(),
                 method: self.method.clone(),

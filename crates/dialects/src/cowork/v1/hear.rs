@@ -1,8 +1,8 @@
 //! Reads client frames in the order, and with the words, of docs/protocols/cowork.md, "Protocol 1".
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::super::hear::repeated;
+use super::super::hear::{Object, repeated};
 use super::super::names::ProviderName;
 use super::wire::{CLI_PROVIDERS, ClientMessage};
 
@@ -21,8 +21,6 @@ pub const MESSAGES: [&str; 12] = [
     "session_backup_restore",
     "session_backup_delete_checkpoint",
 ];
-
-type Object = Map<String, Value>;
 
 pub fn hear(frame: &str, session: &str) -> Result<ClientMessage, String> {
     let object = match serde_json::from_str(frame) {

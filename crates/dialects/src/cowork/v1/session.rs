@@ -13,14 +13,14 @@ use super::super::asks::OpenAsks;
 use super::super::backup::{self, Backup, ComparedWith};
 use super::super::names::{ProviderName, parse, spell};
 use super::super::tell::turn::user_message;
-use super::calls::{Calls, Wanted};
+use super::calls::{Calls, Cowork1Purpose};
 use super::connect::Connecting;
 use super::hear;
 use super::wire::{ClientMessage, ServerEvent, config, error};
 use crate::request_id::RequestId;
 use crate::{Action, Frame};
 
-pub struct Session {
+pub struct Cowork1Session {
     /// The thread's id as frames spell it.
     pub id: String,
     pub card: ThreadCard,
@@ -33,7 +33,7 @@ pub struct Session {
     pub connecting: Option<Connecting>,
 }
 
-impl Session {
+impl Cowork1Session {
     pub fn new(view: &ThreadView, providers: Arc<[String]>) -> Self {
         Self {
             id: view.thread.card.id.to_string(),
@@ -101,13 +101,13 @@ impl Session {
                     ..Changes::default()
                 };
                 let call = Call::ChangeThread { thread, changes };
-                calls.make(out, Wanted::Nothing, call);
+                calls.make(out, Cowork1Purpose::Nothing, call);
             }
             ClientMessage::ListTools {} => {
-                calls.make(out, Wanted::Tools, Call::ListTools { thread })
+                calls.make(out, Cowork1Purpose::Tools, Call::ListTools { thread })
             }
             ClientMessage::Reset {} => {
-                calls.make(out, Wanted::Nothing, Call::ResetThread { thread });
+                calls.make(out, Cowork1Purpose::Nothing, Call::ResetThread { thread });
             }
             ClientMessage::ConnectProvider { provider, api_key } => {
                 self.connect(out, calls, provider, api_key);
@@ -115,7 +115,7 @@ impl Session {
             ClientMessage::SessionBackupGet {} => {
                 let call = CheckpointCall::Get;
                 let call = Call::Checkpoints { thread, call };
-                calls.make(out, Wanted::BackupState, call);
+                calls.make(out, Cowork1Purpose::BackupState, call);
             }
             ClientMessage::SessionBackupCheckpoint {} => {
                 self.backup(out, calls, Backup::Checkpoint);
@@ -135,7 +135,7 @@ impl Session {
         };
         let thread = self.card.id;
         let call = Call::Checkpoints { thread, call };
-        calls.make(out, Wanted::Backup(backup), call);
+        calls.make(out, Cowork1Purpose::Backup(backup), call);
     }
 
     fn user_message(
@@ -147,7 +147,7 @@ impl Session {
     ) {
         // An empty id names no message, and would make the next one look like this one again.
         let client_message_id = client_message_id.filter(|id| !id.is_empty());
-        let wanted = Wanted::Turn {
+        let wanted = Cowork1Purpose::Turn {
             text: text.clone(),
             client_message_id: client_message_id.clone(),
         };
@@ -203,7 +203,7 @@ impl Session {
             ask: id.ask,
             answer,
         };
-        calls.make(out, Wanted::Prompt, call);
+        calls.make(out, Cowork1Purpose::Prompt, call);
     }
 
     fn model_of(&self, provider: Option<&str>, model: &str) -> ModelRef {
@@ -224,7 +224,7 @@ impl Session {
         &mut self,
         out: &mut Vec<Action>,
         calls: &mut Calls,
-        wanted: &Wanted,
+        wanted: &Cowork1Purpose,
         outcome: Result<Reply, Refusal>,
     ) {
         let done = outcome.and_then(|reply| self.reply(out, calls, wanted, reply));
@@ -238,21 +238,23 @@ impl Session {
         &mut self,
         out: &mut Vec<Action>,
         calls: &mut Calls,
-        wanted: &Wanted,
+        wanted: &Cowork1Purpose,
         reply: Reply,
     ) -> Result<(), Refusal> {
         match wanted {
-            Wanted::ConnectCatalog => self.connect_chosen(out, calls, &*reply.catalog()?),
-            Wanted::ConnectChallenge => self.connect_challenged(out, calls, &*reply.challenge()?),
-            Wanted::ConnectEnd => self.connected(out, calls, reply.signed_in()?),
-            Wanted::Tools => {
+            Cowork1Purpose::ConnectCatalog => self.connect_chosen(out, calls, &*reply.catalog()?),
+            Cowork1Purpose::ConnectChallenge => {
+                self.connect_challenged(out, calls, &*reply.challenge()?)
+            }
+            Cowork1Purpose::ConnectEnd => self.connected(out, calls, reply.signed_in()?),
+            Cowork1Purpose::Tools => {
                 let tools = reply.tools()?;
                 let tools = tools.iter().map(|(name, _)| name.as_str()).collect();
                 let session_id = &self.id;
                 let event = ServerEvent::Tools { session_id, tools };
                 out.push(Action::Send(event.frame()));
             }
-            Wanted::Turn {
+            Cowork1Purpose::Turn {
                 text,
                 client_message_id,
             } => {
@@ -261,36 +263,39 @@ impl Session {
                     out.push(Action::Send(echo));
                 }
             }
-            Wanted::BackupState => {
+            Cowork1Purpose::BackupState => {
                 let now = reply.checkpoints()?.state()?;
                 let compared = ComparedWith::Original;
                 let frame = backup::requested(&self.id, &self.card, &now, compared);
                 out.push(Action::Send(frame));
             }
-            Wanted::Nothing | Wanted::Prompt | Wanted::Backup(_) => {}
+            Cowork1Purpose::Nothing | Cowork1Purpose::Prompt | Cowork1Purpose::Backup(_) => {}
         }
         Ok(())
     }
 
-    fn refused(&mut self, out: &mut Vec<Action>, wanted: &Wanted, refusal: &Refusal) {
+    fn refused(&mut self, out: &mut Vec<Action>, wanted: &Cowork1Purpose, refusal: &Refusal) {
         match wanted {
-            Wanted::ConnectCatalog | Wanted::ConnectChallenge | Wanted::ConnectEnd => {
+            Cowork1Purpose::ConnectCatalog
+            | Cowork1Purpose::ConnectChallenge
+            | Cowork1Purpose::ConnectEnd => {
                 self.connect_failed(out, &refusal.message);
             }
-            Wanted::BackupState => {
+            Cowork1Purpose::BackupState => {
                 let frame = backup::failed(&self.id, &self.card, refusal);
                 out.push(Action::Send(frame));
             }
-            Wanted::Backup(backup) if refusal.why == Why::UnknownCheckpoint => {
+            Cowork1Purpose::Backup(backup) if refusal.why == Why::UnknownCheckpoint => {
                 self.refuse(out, &unknown(backup));
             }
             // Whoever answers too late, or what nobody asked, hears nothing.
-            Wanted::Prompt if matches!(refusal.why, Why::UnknownAsk | Why::AlreadyAnswered) => {}
-            Wanted::Nothing
-            | Wanted::Tools
-            | Wanted::Prompt
-            | Wanted::Backup(_)
-            | Wanted::Turn { .. } => self.refuse(out, &refusal.message),
+            Cowork1Purpose::Prompt
+                if matches!(refusal.why, Why::UnknownAsk | Why::AlreadyAnswered) => {}
+            Cowork1Purpose::Nothing
+            | Cowork1Purpose::Tools
+            | Cowork1Purpose::Prompt
+            | Cowork1Purpose::Backup(_)
+            | Cowork1Purpose::Turn { .. } => self.refuse(out, &refusal.message),
         }
     }
 }

@@ -7,7 +7,7 @@ use vocabulary::{
 
 use super::super::asks::ask_frame;
 use super::super::backup::{self, ComparedWith};
-use super::super::tell::turn::{self, Said, completed};
+use super::super::tell::turn::{self, TurnResult, completed};
 use super::super::tell::{notes, prompts, thread, tools};
 use super::wire::{ServerEvent, approval, busy, config, error};
 use crate::Frame;
@@ -83,7 +83,7 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
         } => {
             let mut frames = match outcome {
                 TurnOutcome::Completed => {
-                    let said = Said {
+                    let said = TurnResult {
                         text,
                         reasoning,
                         usage: None,

@@ -4,15 +4,15 @@ use serde_json::{Map, Value};
 
 /// One field: its name, another name clients use for it, and what it must be.
 #[derive(Clone, Copy)]
-pub struct Field {
+pub struct FieldRule {
     name: &'static str,
     alias: Option<&'static str>,
-    shape: Shape,
+    shape: FieldType,
     required: bool,
 }
 
 #[derive(Clone, Copy)]
-enum Shape {
+enum FieldType {
     Text,
     /// A string with something in it.
     NonBlank,
@@ -31,45 +31,45 @@ enum Shape {
 
 const NAME_CHARS_MAX: usize = 200;
 
-impl Shape {
+impl FieldType {
     fn fits(self, value: &Value) -> bool {
         let text = value.as_str();
         match self {
-            Shape::Text => value.is_string(),
-            Shape::NonBlank => text.is_some_and(|text| !text.trim().is_empty()),
-            Shape::Name => text.is_some_and(|text| {
+            FieldType::Text => value.is_string(),
+            FieldType::NonBlank => text.is_some_and(|text| !text.trim().is_empty()),
+            FieldType::Name => text.is_some_and(|text| {
                 !text.trim().is_empty() && text.chars().count() <= NAME_CHARS_MAX
             }),
-            Shape::Boolean => value.is_boolean(),
-            Shape::Number => value.is_number(),
-            Shape::Integer => value.is_i64() || value.is_u64(),
-            Shape::Count => value.is_u64(),
-            Shape::Texts => texts(value),
-            Shape::Answers => match value {
+            FieldType::Boolean => value.is_boolean(),
+            FieldType::Number => value.is_number(),
+            FieldType::Integer => value.is_i64() || value.is_u64(),
+            FieldType::Count => value.is_u64(),
+            FieldType::Texts => texts(value),
+            FieldType::Answers => match value {
                 Value::String(word) => matches!(word.as_str(), "approve" | "deny"),
                 Value::Object(answers) => answers
                     .values()
                     .all(|answer| answer.is_string() || answer.is_boolean() || texts(answer)),
                 _ => false,
             },
-            Shape::OneOf(words) => text.is_some_and(|text| words.contains(&text)),
+            FieldType::OneOf(words) => text.is_some_and(|text| words.contains(&text)),
         }
     }
 
     fn expected(self) -> String {
         match self {
-            Shape::Text => "a string".to_owned(),
-            Shape::NonBlank => "a string that is not empty".to_owned(),
-            Shape::Name => format!("a string of 1 to {NAME_CHARS_MAX} characters"),
-            Shape::Boolean => "a boolean".to_owned(),
-            Shape::Number => "a number".to_owned(),
-            Shape::Integer => "an integer".to_owned(),
-            Shape::Count => "an integer that is not negative".to_owned(),
-            Shape::Texts => "an array of strings".to_owned(),
-            Shape::Answers => {
+            FieldType::Text => "a string".to_owned(),
+            FieldType::NonBlank => "a string that is not empty".to_owned(),
+            FieldType::Name => format!("a string of 1 to {NAME_CHARS_MAX} characters"),
+            FieldType::Boolean => "a boolean".to_owned(),
+            FieldType::Number => "a number".to_owned(),
+            FieldType::Integer => "an integer".to_owned(),
+            FieldType::Count => "an integer that is not negative".to_owned(),
+            FieldType::Texts => "an array of strings".to_owned(),
+            FieldType::Answers => {
                 "an object of answers by question id, \"approve\" or \"deny\"".to_owned()
             }
-            Shape::OneOf(words) => format!("one of {}", words.join(", ")),
+            FieldType::OneOf(words) => format!("one of {}", words.join(", ")),
         }
     }
 }
@@ -79,7 +79,7 @@ fn texts(value: &Value) -> bool {
     items.is_some_and(|items| items.iter().all(Value::is_string))
 }
 
-impl Field {
+impl FieldRule {
     /// What is wrong with it, in words.
     pub fn check(&self, object: &Map<String, Value>) -> Result<(), String> {
         let value = object.get(self.name).or_else(|| object.get(self.alias?));
@@ -92,8 +92,8 @@ impl Field {
     }
 }
 
-const fn required(name: &'static str, shape: Shape) -> Field {
-    Field {
+const fn required(name: &'static str, shape: FieldType) -> FieldRule {
+    FieldRule {
         name,
         alias: None,
         shape,
@@ -101,48 +101,51 @@ const fn required(name: &'static str, shape: Shape) -> Field {
     }
 }
 
-const fn optional(name: &'static str, shape: Shape) -> Field {
-    Field {
+const fn optional(name: &'static str, shape: FieldType) -> FieldRule {
+    FieldRule {
         required: false,
         ..required(name, shape)
     }
 }
 
-const fn either(name: &'static str, alias: &'static str, shape: Shape) -> Field {
-    Field {
+const fn either(name: &'static str, alias: &'static str, shape: FieldType) -> FieldRule {
+    FieldRule {
         alias: Some(alias),
         ..required(name, shape)
     }
 }
 
-const SESSION: Field = required("sessionId", Shape::NonBlank);
-const PATH: Field = required("path", Shape::NonBlank);
-const AFTER_SEQ: Field = optional("afterSeq", Shape::Integer);
-const LIMIT: Field = optional("limit", Shape::Count);
-const ASKED: Field = required("requestId", Shape::NonBlank);
+const SESSION: FieldRule = required("sessionId", FieldType::NonBlank);
+const PATH: FieldRule = required("path", FieldType::NonBlank);
+const AFTER_SEQ: FieldRule = optional("afterSeq", FieldType::Integer);
+const LIMIT: FieldRule = optional("limit", FieldType::Count);
+const ASKED: FieldRule = required("requestId", FieldType::NonBlank);
 const ROLES: &[&str] = &["owner", "admin", "billing_admin", "member", "viewer"];
 
 /// All may have a `requestId` besides, which is checked before these.
-pub const MESSAGES: &[(&str, &[Field])] = &[
+pub const MESSAGES: &[(&str, &[FieldRule])] = &[
     (
         "authenticate",
         &[
-            required("token", Shape::Text),
-            optional("features", Shape::Texts),
+            required("token", FieldType::Text),
+            optional("features", FieldType::Texts),
         ],
     ),
     (
         "list_sessions",
-        &[optional("includeArchived", Shape::Boolean)],
+        &[optional("includeArchived", FieldType::Boolean)],
     ),
     (
         "create_session",
         &[
-            required("agentType", Shape::Name),
-            optional("name", Shape::Name),
+            required("agentType", FieldType::Name),
+            optional("name", FieldType::Name),
         ],
     ),
-    ("rename_session", &[SESSION, required("name", Shape::Name)]),
+    (
+        "rename_session",
+        &[SESSION, required("name", FieldType::Name)],
+    ),
     ("archive_session", &[SESSION]),
     ("unarchive_session", &[SESSION]),
     ("delete_session", &[SESSION]),
@@ -152,51 +155,51 @@ pub const MESSAGES: &[(&str, &[Field])] = &[
         "run_turn",
         &[
             SESSION,
-            either("text", "content", Shape::NonBlank),
-            optional("clientTurnId", Shape::Name),
+            either("text", "content", FieldType::NonBlank),
+            optional("clientTurnId", FieldType::Name),
         ],
     ),
     ("stop_turn", &[SESSION]),
     (
         "steer",
-        &[SESSION, either("content", "text", Shape::NonBlank)],
+        &[SESSION, either("content", "text", FieldType::NonBlank)],
     ),
     (
         "answer_question",
         &[
             SESSION,
             ASKED,
-            optional("answers", Shape::Answers),
-            optional("dismissed", Shape::Boolean),
+            optional("answers", FieldType::Answers),
+            optional("dismissed", FieldType::Boolean),
         ],
     ),
     (
         "approve",
-        &[SESSION, ASKED, required("approved", Shape::Boolean)],
+        &[SESSION, ASKED, required("approved", FieldType::Boolean)],
     ),
     ("get_history", &[SESSION, LIMIT, AFTER_SEQ]),
     ("get_events", &[SESSION, AFTER_SEQ, LIMIT]),
-    ("ping", &[required("ts", Shape::Number)]),
+    ("ping", &[required("ts", FieldType::Number)]),
     (
         "list_files",
         &[
             SESSION,
-            optional("path", Shape::Text),
-            optional("depth", Shape::Count),
+            optional("path", FieldType::Text),
+            optional("depth", FieldType::Count),
         ],
     ),
     ("read_file", &[SESSION, PATH]),
     ("file_history", &[SESSION, PATH]),
     (
         "file_at_iteration",
-        &[SESSION, PATH, required("iteration", Shape::Count)],
+        &[SESSION, PATH, required("iteration", FieldType::Count)],
     ),
     (
         "manage_members",
         &[
-            required("action", Shape::OneOf(&["list", "set_role", "remove"])),
-            optional("userId", Shape::NonBlank),
-            optional("role", Shape::OneOf(ROLES)),
+            required("action", FieldType::OneOf(&["list", "set_role", "remove"])),
+            optional("userId", FieldType::NonBlank),
+            optional("role", FieldType::OneOf(ROLES)),
         ],
     ),
 ];

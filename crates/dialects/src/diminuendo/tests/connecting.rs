@@ -1,12 +1,12 @@
 //! The first frames, and the heartbeat.
 
 use serde_json::json;
-use vocabulary::Notice;
+use vocabulary::{Caller, Notice, Secret, TenantId};
 
 use super::facts;
 use super::stub::Stub;
 use crate::cowork::tests::samples::{NOW, SESSION, event, view};
-use crate::{Heard, Reason};
+use crate::{Heard, NotAuthenticated, Reason};
 use vocabulary::{Growth, Reply};
 
 #[test]
@@ -53,9 +53,54 @@ fn authenticating_again_is_answered_again_and_may_ask_for_dots() {
 }
 
 #[test]
+fn a_stranger_can_do_nothing_but_say_who_it_is() {
+    let mut stub = Stub::opened_by(None, &[]);
+    let sent = stub.take();
+    assert_eq!(sent[0]["requiresAuth"], true);
+    assert_eq!((sent.len(), stub.watches), (2, false));
+    stub.say(json!({"type": "list_sessions"}));
+    assert_eq!(stub.take_error(), "Unauthenticated");
+    stub.say(json!({"type": "join_session", "sessionId": SESSION}));
+    assert_eq!(stub.take_error(), "Unauthenticated");
+    assert!(stub.asked.is_empty());
+    stub.say(json!({"type": "ping", "ts": 1}));
+    assert_eq!(stub.take_types(), ["pong"]);
+
+    let shows = json!({"type": "authenticate", "token": "t", "requestId": "r1"});
+    stub.say(shows.clone());
+    assert!(stub.take().is_empty());
+    stub.judge(Err(NotAuthenticated::Wrong));
+    assert_eq!(stub.take_error(), "AUTH_FAILED");
+    stub.say(shows.clone());
+    let retry_after_ms = 900;
+    stub.judge(Err(NotAuthenticated::TooMany { retry_after_ms }));
+    assert_eq!(stub.sent[0]["retryAfterMs"], retry_after_ms);
+    assert_eq!(stub.take_error(), "AUTH_RATE_LIMITED");
+    assert!(!stub.watches);
+
+    stub.say(shows);
+    assert_eq!(stub.shown[0].1, Secret::new("t"));
+    stub.judge(Ok(Caller {
+        tenant: TenantId::new("north"),
+        member: "ada".to_owned(),
+        ..Caller::local()
+    }));
+    let identity = json!({"userId": "ada", "email": "", "tenantId": "north"});
+    assert_eq!(
+        stub.take(),
+        [json!({"type": "authenticated", "identity": identity, "requestId": "r1"})]
+    );
+    assert!(stub.watches);
+    stub.say(json!({"type": "list_sessions"}));
+    assert_eq!(stub.asked.len(), 1);
+}
+
+#[test]
 fn a_server_that_stops_says_so_last() {
     let mut stub = Stub::connected();
-    stub.notice(&Notice::ShuttingDown { reason: "restart" });
+    stub.notice(&Notice::ShuttingDown {
+        reason: "restart".into(),
+    });
     assert_eq!(
         stub.take(),
         [json!({"type": "server_shutdown", "reason": "restart", "ts": NOW.millis()})]

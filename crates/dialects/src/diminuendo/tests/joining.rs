@@ -124,7 +124,7 @@ fn a_cursor_that_cannot_be_is_refused() {
     stub.say(json!({"type": "join_session", "sessionId": SESSION, "afterSeq": -1}));
     assert_eq!(stub.take_error(), "InvalidCursor");
     stub.say(json!({"type": "join_session", "sessionId": SESSION, "afterSeq": 10}));
-    let why = Why::Invalid { field: "after" };
+    let why = Why::invalid("after");
     stub.reply(Err(vocabulary::Refusal::new(why, "past the head")));
     assert_eq!(stub.take_error(), "InvalidCursor");
 }

@@ -60,7 +60,6 @@ fn a_new_name_is_answered_once_and_told_to_the_others() {
     assert_eq!(stub.call(), &Call::ChangeThread { thread, changes });
     stub.reply(Ok(Reply::Thread(Box::new(named("New")))));
     let changed = |name| Notice::ThreadChanged {
-        revision: 1,
         thread: Box::new(named(name)),
     };
     stub.notice(&changed("New"));
@@ -88,7 +87,6 @@ fn a_deleted_session_is_told_once_to_everyone() {
     let mut stub = Stub::connected();
     stub.say(json!({"type": "delete_session", "sessionId": SESSION}));
     let removed = |id| Notice::ThreadRemoved {
-        revision: 1,
         thread: thread_id(id),
     };
     stub.notice(&removed(SESSION));
@@ -103,7 +101,7 @@ fn a_deleted_session_is_told_once_to_everyone() {
 #[test]
 fn missed_notices_are_made_up_for() {
     let mut stub = Stub::connected();
-    stub.notice(&Notice::Reload { revision: 9 });
+    stub.notice(&Notice::Reload);
     let (threads, next) = (vec![thread(), named("x")], None);
     stub.reply(Ok(Reply::Threads(ThreadPage { threads, next })));
     assert_eq!(stub.take_types(), ["session_updated", "session_updated"]);

@@ -1,11 +1,15 @@
 //! A connection whose engine is the story itself.
 
 use serde_json::Value;
-use vocabulary::{Call, Caller, Notice, Refusal, Reply, Seq, ThreadId, ThreadView, Timestamp};
+use vocabulary::{
+    Call, Caller, Notice, Refusal, Reply, Secret, Seq, ThreadId, ThreadView, Timestamp,
+};
 
 use crate::cowork::tests::samples::{self, NOW, SESSION, json};
 use crate::diminuendo::Diminuendo;
-use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, StartAt, Tag, tell};
+use crate::{
+    Action, Cx, Delivery, Dialect, Heard, Hello, NotAuthenticated, Reason, StartAt, Tag, tell,
+};
 
 /// Something that waits for its answer.
 #[derive(Debug, PartialEq)]
@@ -16,10 +20,11 @@ pub enum Asked {
 
 pub struct Stub {
     dialect: Diminuendo,
-    caller: Caller,
+    pub caller: Option<Caller>,
     pub now: Timestamp,
     pub sent: Vec<Value>,
     pub asked: Vec<(Tag, Asked)>,
+    pub shown: Vec<(Tag, Secret)>,
     pub unlistened: Vec<ThreadId>,
     pub watches: bool,
     pub wake_at: Option<Timestamp>,
@@ -28,6 +33,10 @@ pub struct Stub {
 
 impl Stub {
     pub fn opened(query: &[(&str, &str)]) -> Self {
+        Self::opened_by(Some(Caller::local()), query)
+    }
+
+    pub fn opened_by(caller: Option<Caller>, query: &[(&str, &str)]) -> Self {
         let query = query.iter().map(|(k, v)| (k.to_string(), v.to_string()));
         let hello = Hello {
             connection: "c1".to_owned(),
@@ -36,10 +45,11 @@ impl Stub {
         };
         let mut stub = Self {
             dialect: Diminuendo::default(),
-            caller: Caller::local(),
+            caller,
             now: NOW,
             sent: Vec::new(),
             asked: Vec::new(),
+            shown: Vec::new(),
             unlistened: Vec::new(),
             watches: false,
             wake_at: None,
@@ -73,7 +83,7 @@ impl Stub {
         let mut out = Vec::new();
         let cx = Cx {
             now: self.now,
-            caller: &self.caller,
+            caller: self.caller.as_ref(),
         };
         act(&mut self.dialect, &cx, &mut out);
         for action in out {
@@ -91,6 +101,7 @@ impl Stub {
                     tag, thread, from, ..
                 } => self.asked.push((tag, Asked::Listen { thread, from })),
                 Action::Unlisten(thread) => self.unlistened.push(thread),
+                Action::Authenticate { tag, token } => self.shown.push((tag, token)),
                 Action::Watch => self.watches = true,
                 Action::WakeAt(at) => self.wake_at = Some(at),
                 Action::Close(reason) => self.closed = Some(reason),
@@ -113,6 +124,16 @@ impl Stub {
         let (tag, _) = self.asked.remove(0);
         self.act(None, |dialect, cx, out| {
             dialect.replied(cx, out, tag, outcome);
+        });
+        self
+    }
+
+    /// Answers the oldest token.
+    pub fn judge(&mut self, outcome: Result<Caller, NotAuthenticated>) -> &mut Self {
+        let (tag, _) = self.shown.remove(0);
+        let outcome = outcome.map(|caller| self.caller = Some(caller));
+        self.act(None, |dialect, cx, out| {
+            dialect.authenticated(cx, out, tag, outcome);
         });
         self
     }

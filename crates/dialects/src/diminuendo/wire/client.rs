@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
+use crate::secret::SecretText;
+
 /// Client -> server: the 21 messages of the protocol, and `approve`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -15,7 +17,7 @@ use serde_json::Number;
 )]
 pub enum ClientMessage {
     Authenticate {
-        token: String,
+        token: SecretText,
         /// `dotted`: streamed text is told in its dotted form besides.
         #[serde(default)]
         features: Vec<String>,

@@ -160,6 +160,10 @@ pub enum ErrorCode {
     MessageTooLarge,
     #[serde(rename = "RATE_LIMITED")]
     RateLimited,
+    #[serde(rename = "AUTH_FAILED")]
+    AuthFailed,
+    #[serde(rename = "AUTH_RATE_LIMITED")]
+    AuthRateLimited,
     SessionBusy,
     NoActiveTurn,
     Forbidden,

@@ -50,7 +50,7 @@ impl Stub {
     fn act(&mut self, act: impl FnOnce(&mut Pioneer, &Cx<'_>, &mut Vec<Action>)) {
         let cx = Cx {
             now: NOW,
-            caller: &self.caller,
+            caller: Some(&self.caller),
         };
         let mut out = Vec::new();
         act(&mut self.dialect, &cx, &mut out);
@@ -60,7 +60,11 @@ impl Stub {
                 Action::Call { tag, call } => self.calls.push((tag, Some(call))),
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::Close(_) => self.closed = true,
-                Action::Shared | Action::Unlisten(_) | Action::Watch | Action::WakeAt(_) => {}
+                Action::Shared
+                | Action::Unlisten(_)
+                | Action::Authenticate { .. }
+                | Action::Watch
+                | Action::WakeAt(_) => {}
             }
         }
     }
@@ -98,7 +102,7 @@ impl Stub {
         let mut shared = Vec::new();
         let cx = Cx {
             now: NOW,
-            caller: &self.caller,
+            caller: Some(&self.caller),
         };
         let delivery = Delivery { card: &card, what };
         self.dialect.told(&cx, &mut shared, delivery);

@@ -11,7 +11,6 @@ use super::stub::Stub;
 
 fn changed(what: WorkspaceChange) -> Notice {
     Notice::WorkspaceChanged {
-        revision: 1,
         what,
         workspace: Box::new(workspace()),
     }
@@ -19,7 +18,6 @@ fn changed(what: WorkspaceChange) -> Notice {
 
 fn tree_changed(workspace: &str) -> Notice {
     Notice::TreeChanged {
-        revision: 1,
         workspace: WorkspaceId::new(workspace),
     }
 }

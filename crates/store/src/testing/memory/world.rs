@@ -11,7 +11,9 @@ use vocabulary::{
 use super::library::Library;
 use crate::check::LogHead;
 use crate::cursor::Cursor;
-use crate::{Batch, Draft, EntryRow, Lease, Receipt, Result, StoreError, StoredEvent};
+use crate::{
+    Batch, Draft, EntryRow, Lease, ListChange, ListEntry, Receipt, Result, StoreError, StoredEvent,
+};
 
 #[derive(Default)]
 pub(super) struct World {
@@ -21,6 +23,8 @@ pub(super) struct World {
     pub(super) owners: Vec<Weak<()>>,
     pub(super) counters: HashMap<&'static str, u64>,
     pub(super) libraries: HashMap<TenantId, Library>,
+    /// What changed in lists, and by whom.
+    pub(super) changes: Vec<(usize, ListChange)>,
     pub(super) settings: HashMap<(TenantId, String), String>,
 }
 
@@ -148,6 +152,11 @@ impl World {
         if let Some(thread) = &batch.thread {
             self.check_client_id(thread)?;
         }
+        let change = batch.thread.as_ref().map(|thread| ListChange {
+            tenant: thread.card.tenant.clone(),
+            what: ListEntry::Thread(lease.thread),
+            is_new: kept.is_none(),
+        });
         if let Some(kept) = kept {
             check_rows(kept, &batch)?;
         }
@@ -160,6 +169,7 @@ impl World {
                 self.threads.insert(lease.thread, kept);
             }
         }
+        self.changes.extend(change.map(|change| (owner, change)));
         Ok(())
     }
 

@@ -51,7 +51,7 @@ impl Stub {
         let mut out = Vec::new();
         let cx = Cx {
             now: NOW,
-            caller: &self.caller,
+            caller: Some(&self.caller),
         };
         act(&mut self.dialect, &cx, &mut out);
         let mut shared = 0;
@@ -62,7 +62,10 @@ impl Stub {
                 Action::Call { tag, call } => self.calls.push((tag, Some(call))),
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::Close(reason) => self.closed = Some(reason),
-                Action::Unlisten(_) | Action::Watch | Action::WakeAt(_) => {
+                Action::Unlisten(_)
+                | Action::Watch
+                | Action::WakeAt(_)
+                | Action::Authenticate { .. } => {
                     panic!("protocol 1 does none of these")
                 }
             }

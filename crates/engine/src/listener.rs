@@ -1,0 +1,143 @@
+//! Listeners: what somebody hears of one thread, whether its session is in this process or elsewhere.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use vocabulary::{Event, Refusal, Seq, ThreadCard};
+
+use crate::session::outbox::{Held, RingListener, Slot};
+
+/// What a listener is given, in order: replayed events and gaps cover every number once.
+pub enum Delivered {
+    Live(Arc<Slot>),
+    Replay(Box<Event>),
+    Gap { after: Seq, to: Seq },
+    CaughtUp { head: Seq },
+    Ended(Ended),
+}
+
+/// How a session ended, for those who still listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Asleep,
+    Deleted,
+    /// The store failed; what was not committed did not happen.
+    Failed,
+}
+
+impl Delivered {
+    /// Where it stands in the thread.
+    pub fn position(&self) -> Seq {
+        match self {
+            Delivered::Live(slot) => slot.event.seq,
+            Delivered::Replay(event) => event.seq,
+            Delivered::Gap { to, .. } => *to,
+            Delivered::CaughtUp { head } => *head,
+            Delivered::Ended(_) => Seq(u64::MAX),
+        }
+    }
+}
+
+/// One listener's place in a thread.
+pub struct Listener(Feed);
+
+/// A choice rather than a trait object: nothing is boxed for an event.
+enum Feed {
+    Ring(RingListener),
+    Channel(ChannelListener),
+}
+
+/// Hears what somebody else hears for it: a session of another process, say.
+struct ChannelListener {
+    card: Arc<ThreadCard>,
+    feed: mpsc::Receiver<Delivered>,
+    /// Taken from the channel, and not asked for yet.
+    waiting: VecDeque<Delivered>,
+}
+
+impl From<RingListener> for Listener {
+    fn from(listener: RingListener) -> Self {
+        Self(Feed::Ring(listener))
+    }
+}
+
+impl Listener {
+    /// Hears what comes through a channel. Who feeds it keeps to the order that [`Delivered`] promises,
+    /// and ends with `Ended`; a channel that just closes is a failure.
+    pub fn fed(card: Arc<ThreadCard>, feed: mpsc::Receiver<Delivered>) -> Self {
+        Self(Feed::Channel(ChannelListener {
+            card,
+            feed,
+            waiting: VecDeque::new(),
+        }))
+    }
+
+    pub fn card(&self) -> &Arc<ThreadCard> {
+        match &self.0 {
+            Feed::Ring(listener) => listener.card(),
+            Feed::Channel(listener) => &listener.card,
+        }
+    }
+
+    /// What the thread holds in memory here for all who listen.
+    pub fn held(&self) -> Held {
+        match &self.0 {
+            Feed::Ring(listener) => listener.held(),
+            Feed::Channel(listener) => Held {
+                events: listener.waiting.len() + listener.feed.len(),
+                bytes: 0,
+            },
+        }
+    }
+
+    /// Waits until there is something to hear, and gives at most about `most` of it.
+    /// Cancel-safe: nothing is taken before it is returned.
+    pub async fn next(&mut self, most: usize) -> Result<Vec<Delivered>, Refusal> {
+        match &mut self.0 {
+            Feed::Ring(listener) => listener.next(most).await,
+            Feed::Channel(listener) => Ok(listener.next(most).await),
+        }
+    }
+
+    /// The next events that are ready, without waiting and not beyond `upto`.
+    pub fn ready(&mut self, upto: Seq, most: usize) -> Vec<Delivered> {
+        match &mut self.0 {
+            Feed::Ring(listener) => listener.ready(upto, most),
+            Feed::Channel(listener) => listener.ready(upto, most),
+        }
+    }
+}
+
+impl ChannelListener {
+    async fn next(&mut self, most: usize) -> Vec<Delivered> {
+        if self.waiting.is_empty() {
+            match self.feed.recv().await {
+                Some(first) => self.waiting.push_back(first),
+                None => return vec![Delivered::Ended(Ended::Failed)],
+            }
+        }
+        self.ready(Seq(u64::MAX), most)
+    }
+
+    fn ready(&mut self, upto: Seq, most: usize) -> Vec<Delivered> {
+        while self.waiting.len() < most
+            && let Ok(next) = self.feed.try_recv()
+        {
+            self.waiting.push_back(next);
+        }
+        let within = |each: &&Delivered| each.position() <= upto;
+        let count = self.waiting.iter().take(most).take_while(within).count();
+        self.waiting.drain(..count).collect()
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Feed::Ring(listener) => listener.fmt(f),
+            Feed::Channel(listener) => write!(f, "Listener(fed, of {:?})", listener.card.id),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Calls, and the secrets in them.
+
+use super::super::CarriedCall;
+use super::{all_come_back, comes_back, model, thread_id};
+use crate::{
+    Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changes,
+    CheckpointCall, CheckpointId, GrantScope, Image, LibraryCall, NewThread, SandboxMode, Secret,
+    Seq, SignInCall, StartTurn, SteerTurn, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory,
+    WorkspaceId,
+};
+
+const KEY: &str = "sk-not-to-be-seen";
+
+fn changes() -> Changes {
+    Changes {
+        title: Some("t".to_owned()),
+        model: Some(model()),
+        approvals: Some(Approvals::Ask),
+        sandbox: Some(SandboxMode::ReadOnly),
+        budgets: Some(Box::default()),
+        ..Changes::default()
+    }
+}
+
+fn of_threads() -> Vec<Call> {
+    let thread = thread_id();
+    vec![
+        Call::ListThreads(ThreadQuery {
+            workspace: Some(WorkspaceId::new("w")),
+            limit: Some(3),
+            ..ThreadQuery::default()
+        }),
+        Call::CreateThread(Box::new(NewThread {
+            directory: Some("/a".into()),
+            labels: [("k".to_owned(), "v".to_owned())].into(),
+            changes: changes(),
+            ..NewThread::default()
+        })),
+        Call::GetThread { thread },
+        Call::DeleteThread {
+            thread,
+            even_if_open: true,
+        },
+        Call::ChangeThread {
+            thread,
+            changes: changes(),
+        },
+        Call::ResetThread { thread },
+        Call::ListGrants { thread },
+        Call::RevokeGrant {
+            thread,
+            what: "w".to_owned(),
+            scope: GrantScope::Session,
+        },
+        Call::CloseThread {
+            thread,
+            audience: Audience(3),
+        },
+        Call::ReadThread { thread, recent: 2 },
+        Call::ReadMessages {
+            thread,
+            offset: 1,
+            limit: u64::MAX,
+        },
+        Call::ReadEvents {
+            thread,
+            after: Seq(1),
+            limit: 2,
+        },
+        Call::ReadEventsBefore {
+            thread,
+            upto: Seq(u64::MAX),
+            limit: 2,
+        },
+        Call::ReadTurns {
+            thread,
+            selection: TurnSelection::One(TurnId::new("t")),
+            limit: 3,
+            entries: true,
+        },
+        Call::GetMcpServers { thread },
+        Call::ListTools { thread },
+        Call::FindThread {
+            name: "n".to_owned(),
+        },
+    ]
+}
+
+fn of_turns() -> Vec<Call> {
+    let thread = thread_id();
+    vec![
+        Call::StartTurn(StartTurn {
+            thread,
+            text: "t".to_owned(),
+            display: Some("d".to_owned()),
+            cause: Cause::SlashCommand,
+            client_message_id: Some("m".to_owned()),
+            client_turn_id: None,
+            images: vec![Image::Path("/a".into()), Image::Url("u".to_owned())],
+            changes: Box::new(changes()),
+            listen: Some(Audience(1)),
+        }),
+        Call::SteerTurn(SteerTurn {
+            thread,
+            turn: Some(TurnId::new("t")),
+            text: "t".to_owned(),
+            client_message_id: None,
+            images: Vec::new(),
+        }),
+        Call::CancelTurn { thread, turn: None },
+        Call::AnswerAsk {
+            thread,
+            ask: AskId(4),
+            answer: Answer::Approval(ApprovalAnswer::ForTurn),
+        },
+    ]
+}
+
+fn of_server() -> Vec<Call> {
+    let (provider, method) = (|| "p".to_owned(), "m".to_owned());
+    vec![
+        Call::GetCatalog,
+        Call::GetProviderStatus { verify: true },
+        Call::SignIn(SignInCall::SignOut {
+            provider: provider(),
+        }),
+        Call::SignIn(SignInCall::Begin {
+            provider: provider(),
+            method,
+        }),
+    ]
+}
+
+fn of_library() -> Vec<LibraryCall> {
+    let (workspace, id) = (WorkspaceId::new("w"), WorkspaceId::new("w"));
+    let (folder, name) = ("f".to_owned(), "n".to_owned());
+    vec![
+        LibraryCall::ListWorkspaces,
+        LibraryCall::DefaultWorkspace,
+        LibraryCall::CreateWorkspace {
+            id: id.clone(),
+            name: None,
+            make_current: true,
+            directory: WorkspaceDirectory::Given("/a".into()),
+        },
+        LibraryCall::SelectWorkspace {
+            id: id.clone(),
+            make_current: false,
+        },
+        LibraryCall::UpdateWorkspace {
+            id,
+            name: name.clone(),
+        },
+        LibraryCall::ReadTree {
+            workspace: workspace.clone(),
+        },
+        LibraryCall::MoveThread {
+            thread: thread_id(),
+            workspace: workspace.clone(),
+            folder: Some(folder.clone()),
+        },
+        LibraryCall::CreateFolder {
+            workspace: workspace.clone(),
+            parent: None,
+            name,
+        },
+        LibraryCall::MoveFolder {
+            workspace: workspace.clone(),
+            folder: folder.clone(),
+            parent: None,
+        },
+        LibraryCall::DeleteFolder { workspace, folder },
+    ]
+}
+
+fn of_checkpoints() -> Vec<CheckpointCall> {
+    let (to, path) = (Some(CheckpointId(2)), Some("a".to_owned()));
+    vec![
+        CheckpointCall::Get,
+        CheckpointCall::Take,
+        CheckpointCall::Restore {
+            to,
+            path: path.clone(),
+        },
+        CheckpointCall::Preview { to, path },
+        CheckpointCall::Delete {
+            id: CheckpointId(1),
+        },
+        CheckpointCall::Diff { from: None, to },
+        CheckpointCall::History {
+            path: "a".to_owned(),
+        },
+        CheckpointCall::FileAt {
+            path: "a".to_owned(),
+            iteration: 3,
+        },
+    ]
+}
+
+#[test]
+fn every_call_comes_back() {
+    let mut calls = of_threads();
+    calls.extend(of_turns());
+    calls.extend(of_server());
+    calls.extend(of_library().into_iter().map(Call::Library));
+    let thread = thread_id();
+    let checkpoint = |call| Call::Checkpoints { thread, call };
+    calls.extend(of_checkpoints().into_iter().map(checkpoint));
+    all_come_back(&calls, 26, |call| match call {
+        Call::ListThreads(_) => 0,
+        Call::CreateThread(_) => 1,
+        Call::GetThread { .. } => 2,
+        Call::DeleteThread { .. } => 3,
+        Call::ChangeThread { .. } => 4,
+        Call::StartTurn(_) => 5,
+        Call::SteerTurn(_) => 6,
+        Call::CancelTurn { .. } => 7,
+        Call::AnswerAsk { .. } => 8,
+        Call::ResetThread { .. } => 9,
+        Call::ListGrants { .. } => 10,
+        Call::RevokeGrant { .. } => 11,
+        Call::CloseThread { .. } => 12,
+        Call::ReadThread { .. } => 13,
+        Call::ReadMessages { .. } => 14,
+        Call::ReadEvents { .. } => 15,
+        Call::ReadEventsBefore { .. } => 16,
+        Call::Library(_) => 17,
+        Call::GetCatalog => 18,
+        Call::GetProviderStatus { .. } => 19,
+        Call::SignIn(_) => 20,
+        Call::ListTools { .. } => 21,
+        Call::FindThread { .. } => 24,
+        Call::ReadTurns { .. } => 25,
+        Call::GetMcpServers { .. } => 22,
+        Call::Checkpoints { .. } => 23,
+    });
+}
+
+#[test]
+fn a_secret_goes_along_only_on_purpose() {
+    let (provider, method) = ("p".to_owned(), "m".to_owned());
+    let calls = [
+        SignInCall::Finish {
+            provider: provider.clone(),
+            method: method.clone(),
+            code: Some(Secret::new(KEY)),
+        },
+        SignInCall::SetKey {
+            provider,
+            method,
+            key: Secret::new(KEY),
+        },
+    ];
+    for call in calls.map(Call::SignIn) {
+        assert!(!format!("{call:?}").contains(KEY));
+        let alone = serde_json::to_string(&call).expect("written");
+        assert!(!alone.contains(KEY), "{alone}");
+        let carried = CarriedCall::from(call.clone());
+        let text = serde_json::to_string(&carried).expect("written");
+        let back: CarriedCall = serde_json::from_str(&text).expect("read");
+        assert_eq!(Call::from(back), call);
+    }
+}
+
+#[test]
+fn a_caller_comes_back() {
+    comes_back(&Caller {
+        via: Some("somewhere".into()),
+        ..Caller::local()
+    });
+}
