@@ -1,6 +1,6 @@
 //! What the server says when it starts: to people in a few lines, to programs as one line of JSON.
 
-use engine::Fence;
+use engine::SandboxSetting;
 use serde_json::{Value, json};
 use server::home::Notice;
 use server::table::TONGUES;
@@ -136,8 +136,10 @@ fn warnings(settings: &Settings, root: bool) -> Vec<Line> {
         lines.push(Line::loud(
             "--yolo",
             match settings.engine.sandbox {
-                Fence::Nothing => "EVERY COMMAND RUNS WITHOUT ASKING, and nothing fences it in",
-                Fence::Best { .. } | Fence::Only { .. } => {
+                SandboxSetting::Nothing => {
+                    "EVERY COMMAND RUNS WITHOUT ASKING, and nothing fences it in"
+                }
+                SandboxSetting::Best { .. } | SandboxSetting::Only { .. } => {
                     "EVERY COMMAND RUNS WITHOUT ASKING, inside the sandbox"
                 }
             },
@@ -145,7 +147,7 @@ fn warnings(settings: &Settings, root: bool) -> Vec<Line> {
     }
     if matches!(
         settings.engine.sandbox,
-        Fence::Best { network: true } | Fence::Only { network: true, .. }
+        SandboxSetting::Best { network: true } | SandboxSetting::Only { network: true, .. }
     ) {
         lines.push(Line::loud(
             "--network",
@@ -178,7 +180,7 @@ pub async fn model(running: &Running) -> Line {
 /// What fences commands in. Finding out takes a moment.
 pub async fn sandbox(running: &Running) -> Line {
     let found = running.sandbox().await;
-    let off = running.settings().engine.sandbox == Fence::Nothing;
+    let off = running.settings().engine.sandbox == SandboxSetting::Nothing;
     fence(&found, off)
 }
 

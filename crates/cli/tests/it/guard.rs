@@ -55,7 +55,7 @@ impl Door {
 fn settings(scratch: &Scratch) -> Settings {
     let (directory, home) = (scratch.workspace(), scratch.home());
     let mut settings = Settings::new(directory.to_path_buf(), home.to_path_buf());
-    settings.engine.sandbox = engine::Fence::Nothing;
+    settings.engine.sandbox = engine::SandboxSetting::Nothing;
     settings
 }
 

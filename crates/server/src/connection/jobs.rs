@@ -1,7 +1,7 @@
 //! Jobs: what a dialect wants of the engine, and how it came out.
 
 use dialects::{NotAuthenticated, Tag};
-use engine::{Engine, ListenFrom, Listener, Wish};
+use engine::{Engine, ListenFrom, ListenOptions, Listener};
 use tracing::{Span, debug_span};
 use vocabulary::{Audience, Call, Caller, Refusal, Reply, Secret, Seq, ThreadId, Why};
 
@@ -146,7 +146,7 @@ pub async fn work(engine: Engine, door: Door, audience: Audience, job: Job) -> F
             },
             Some(caller),
         ) => {
-            let wish = Wish {
+            let wish = ListenOptions {
                 audience,
                 from,
                 recent,

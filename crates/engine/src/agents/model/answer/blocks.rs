@@ -9,8 +9,8 @@ use vocabulary::{
     ToolCall, ToolEvent, ToolFact, ToolOutcome,
 };
 
-use super::{Answer, Broken, Speaker};
-use crate::turn::{Due, SessionGone, tooling};
+use super::{Broken, ModelAnswer, Speaker};
+use crate::turn::{DueCall, SessionGone, tooling};
 
 /// The block that is being written.
 pub(super) struct OpenBlock {
@@ -20,7 +20,7 @@ pub(super) struct OpenBlock {
     text: String,
 }
 
-impl Answer<'_> {
+impl ModelAnswer<'_> {
     pub(super) async fn take(&mut self, part: Part) -> Result<(), SessionGone> {
         match part {
             Part::TextStart { block } => self.start(block, Opening::Text, Growth::Text).await,
@@ -57,7 +57,7 @@ impl Answer<'_> {
                 native,
                 problem,
             } => {
-                let said = Said {
+                let said = WrittenCall {
                     call_id,
                     name,
                     input: tooling::object_input(input),
@@ -200,7 +200,7 @@ impl Answer<'_> {
             .await
     }
 
-    async fn plan(&mut self, content: u32, said: Said) -> Result<(), SessionGone> {
+    async fn plan(&mut self, content: u32, said: WrittenCall) -> Result<(), SessionGone> {
         let is_input = |open: &mut OpenBlock| matches!(open.growth, Growth::ToolInput { .. });
         let item = match self.open.take_if(is_input) {
             Some(open) => open.item,
@@ -229,7 +229,7 @@ impl Answer<'_> {
             problem: said.problem,
             agent,
         });
-        self.calls.push(Due {
+        self.calls.push(DueCall {
             tag: self.tag.clone(),
             call: Arc::clone(&call),
             model_call_id: said.call_id.clone(),
@@ -258,7 +258,7 @@ impl Answer<'_> {
             Broken::Cancelled | Broken::Gone => tooling::CANCELLED,
             Broken::Provider(_) => BROKE_OFF,
         };
-        for Due { tag, call, .. } in std::mem::take(&mut self.calls) {
+        for DueCall { tag, call, .. } in std::mem::take(&mut self.calls) {
             let outcome = ToolOutcome::NotRun {
                 why: why.to_owned(),
             };
@@ -275,7 +275,7 @@ impl Answer<'_> {
 }
 
 /// A call as the model wrote it.
-struct Said {
+struct WrittenCall {
     call_id: String,
     name: String,
     input: serde_json::Value,
