@@ -2,9 +2,9 @@
 
 use engine::SandboxSetting;
 use serde_json::{Value, json};
-use server::home::Notice;
+use server::home::HomeNotice;
 use server::table::TONGUES;
-use server::{Running, Settings};
+use server::{RunningServer, Settings};
 use tools::Sandbox;
 use tools::sandbox::Mode;
 
@@ -70,7 +70,7 @@ impl Line {
 }
 
 /// The line for programs.
-pub fn to_json(running: &Running) -> Value {
+pub fn to_json(running: &RunningServer) -> Value {
     let listeners = running.others.iter().map(|(name, address)| {
         let url = format!("ws://{address}{}", own_path(name));
         json!({ "dialect": name, "url": url, "port": address.port() })
@@ -91,7 +91,7 @@ fn own_path(name: &str) -> &'static str {
 }
 
 /// What is known at once.
-pub fn headline(running: &Running) -> String {
+pub fn headline(running: &RunningServer) -> String {
     let mut address = running.address;
     if address.ip().is_unspecified() {
         // Nobody can open the address that stands for all.
@@ -104,7 +104,7 @@ pub fn headline(running: &Running) -> String {
     format!("Dragoman {version} is ready: http://{address}/  (Ctrl-C stops it)")
 }
 
-pub fn lines(running: &Running) -> Vec<Line> {
+pub fn lines(running: &RunningServer) -> Vec<Line> {
     let settings = running.settings();
     let mut lines = vec![Line::plain("Clients", running.url())];
     for (name, address) in &running.others {
@@ -123,8 +123,8 @@ pub fn lines(running: &Running) -> Vec<Line> {
     lines.push(Line::plain("Data", home));
     lines.extend(warnings(settings, is_root()));
     lines.extend(running.home_notice.as_ref().map(|notice| match notice {
-        Notice::Closed(words) => Line::new("Data", words, Tone::Careful),
-        Notice::Open(words) => Line::loud("Data", words),
+        HomeNotice::Closed(words) => Line::new("Data", words, Tone::Careful),
+        HomeNotice::Open(words) => Line::loud("Data", words),
     }));
     lines
 }
@@ -169,7 +169,7 @@ fn is_root() -> bool {
 }
 
 /// Which model new threads use, and whether it can be used.
-pub async fn model(running: &Running) -> Line {
+pub async fn model(running: &RunningServer) -> Line {
     let (model, obstacle) = running.default_model().await;
     match obstacle {
         None => Line::plain("Model", model),
@@ -178,7 +178,7 @@ pub async fn model(running: &Running) -> Line {
 }
 
 /// What fences commands in. Finding out takes a moment.
-pub async fn sandbox(running: &Running) -> Line {
+pub async fn sandbox(running: &RunningServer) -> Line {
     let found = running.sandbox().await;
     let off = running.settings().engine.sandbox == SandboxSetting::Nothing;
     fence(&found, off)

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use server::token::Token;
-use server::{Running, Settings};
+use server::{RunningServer, Settings};
 use testkit::Scratch;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -26,7 +26,7 @@ const SECRET: &str = "planted-token-0123456789abcdef";
 
 /// A server in this process, so that a test can set what a command line sets.
 struct Door {
-    running: Running,
+    running: RunningServer,
     /// Kept for its drop.
     _scratch: Scratch,
 }
