@@ -31,13 +31,13 @@ const KEY_BYTES_MAX: u64 = 16 << 10;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub struct AuthArguments {
     #[command(subcommand)]
-    pub what: What,
+    pub what: AuthCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum AuthCommand {
     /// Sign in at a provider
     #[command(after_help = EXAMPLES)]
     Login {
@@ -63,10 +63,10 @@ pub enum What {
     Logout { provider: String },
 }
 
-pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
+pub async fn run(arguments: AuthArguments, home: &Path) -> anyhow::Result<()> {
     let models = models_of(home);
     match arguments.what {
-        What::Login {
+        AuthCommand::Login {
             provider,
             device,
             api_key,
@@ -92,8 +92,8 @@ pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
             }
             outcome(&models, entry).await
         }
-        What::Status { json } => status(&models, json).await,
-        What::Logout { provider } => {
+        AuthCommand::Status { json } => status(&models, json).await,
+        AuthCommand::Logout { provider } => {
             match models.sign_out(&provider).await? {
                 true => println!("Signed out of {}.", harmless(&provider)),
                 false => println!("Nothing was saved for {}.", harmless(&provider)),
