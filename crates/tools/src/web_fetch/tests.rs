@@ -11,7 +11,7 @@ use crate::scratch::{Scratch, Witness};
 use crate::web::Options;
 use crate::web::address::forbidden;
 use crate::web::resolver::Lookup;
-use crate::web::station::{Answer, Station, allowing, field, ok, redirect, reply, web};
+use crate::web::station::{Station, StationAnswer, allowing, field, ok, redirect, reply, web};
 
 async fn run(web: Web, input: Value) -> Result<ToolOutput, Failure> {
     let mut cx = Scratch::new().cx(&Arc::default());
@@ -262,7 +262,7 @@ async fn a_body_without_end_is_cut() {
         let head =
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
         let chunk = format!("3e8\r\n{}\r\n", "y".repeat(1000));
-        Answer::Endless(head.into(), chunk.into())
+        StationAnswer::Endless(head.into(), chunk.into())
     })
     .await;
     let options = Options {
@@ -280,7 +280,7 @@ async fn a_body_without_end_is_cut() {
 async fn headers_without_end_are_refused() {
     let station = Station::start(|_| {
         let line = format!("X-More: {}\r\n", "z".repeat(1000));
-        Answer::Endless("HTTP/1.1 200 OK\r\n".into(), line.into())
+        StationAnswer::Endless("HTTP/1.1 200 OK\r\n".into(), line.into())
     })
     .await;
     let message = refusal(web(allowing(&station)), &station.url("/")).await;
@@ -328,7 +328,7 @@ async fn a_server_that_dawdles_is_left() {
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nslow",
     ];
     for start in held {
-        let station = Station::start(move |_| Answer::Hold(start.into())).await;
+        let station = Station::start(move |_| StationAnswer::Hold(start.into())).await;
         let options = Options {
             time_limit: Duration::from_millis(300),
             ..allowing(&station)
@@ -340,7 +340,7 @@ async fn a_server_that_dawdles_is_left() {
 
 #[tokio::test]
 async fn a_cancel_ends_it_at_once() {
-    let station = Station::start(|_| Answer::Hold(Vec::new())).await;
+    let station = Station::start(|_| StationAnswer::Hold(Vec::new())).await;
     let mut cx = Scratch::new().cx(&Arc::default());
     cx.web = Arc::new(web(allowing(&station)));
     let cancel = cx.cancel.clone();
@@ -357,7 +357,7 @@ async fn a_cancel_ends_it_at_once() {
 async fn a_failure_says_what_happened() {
     let station = Station::start(|request| match request.split(' ').nth(1) {
         Some("/html") => reply("404 Not Found", "Content-Type: text/html", "<p>gone"),
-        Some("/short") => Answer::Whole(
+        Some("/short") => StationAnswer::Whole(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nshort".into(),
         ),
         _ => reply(

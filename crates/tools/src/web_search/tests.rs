@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::*;
 use crate::scratch::Scratch;
 use crate::web::Options;
-use crate::web::station::{Answer, Station, field, ok, reply, web, web_with_keys};
+use crate::web::station::{Station, StationAnswer, field, ok, reply, web, web_with_keys};
 
-type Answers = Box<dyn Fn(&str) -> Answer + Send + Sync>;
+type Answers = Box<dyn Fn(&str) -> StationAnswer + Send + Sync>;
 
 const SECRET: &str = "sk-very-secret";
 
@@ -211,7 +211,7 @@ async fn failures_are_told_without_the_secret() {
         ),
         (
             SearchService::Brave,
-            Box::new(|_: &str| Answer::Whole(b"nonsense\r\n\r\n".into())),
+            Box::new(|_: &str| StationAnswer::Whole(b"nonsense\r\n\r\n".into())),
             "Brave Search: ",
         ),
     ];
