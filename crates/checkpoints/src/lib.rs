@@ -7,6 +7,8 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use vocabulary::{FileChangeKind, RestoreAction, Trigger};
+
 mod blobs;
 mod database;
 mod diff;
@@ -117,18 +119,11 @@ pub struct ScanOutcome {
 pub struct EntryChange {
     /// Relative to the workspace.
     pub path: PathBuf,
-    pub what: EntryChangeKind,
+    pub what: FileChangeKind,
     /// The number of the version that lies there now; of the last one if it was removed.
     pub iteration: u64,
     pub size: u64,
     pub kind: FileKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryChangeKind {
-    Added,
-    Modified,
-    Removed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,20 +133,15 @@ pub enum FileKind {
     Directory,
 }
 
-/// What made a checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SnapshotTrigger {
-    Automatic,
-    Manual,
-}
-
+/// A checkpoint with its moment, which means something to its vault alone; a thread tells a
+/// `vocabulary::Checkpoint`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptCheckpoint {
     /// From 1; never used twice.
     pub number: u64,
     pub moment: Moment,
     pub at: Millis,
-    pub trigger: SnapshotTrigger,
+    pub trigger: Trigger,
     /// Whether files differ from the checkpoint before, or from the original if it is the first.
     pub changed: bool,
     pub changed_from_original: bool,
@@ -196,16 +186,6 @@ impl ThreadHistory {
     }
 }
 
-/// One version of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Iteration {
-    pub number: u64,
-    pub at: Millis,
-    pub size: u64,
-    /// Of the content, in hexadecimal.
-    pub hash: String,
-}
-
 /// What is not in a snapshot, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
@@ -227,20 +207,12 @@ pub enum LeftOutReason {
     Mounted,
 }
 
-/// What a restore does to a path, or would do.
+/// What a restore does to a path, or would do. A path here is what the file system has, which need
+/// not be text; `vocabulary::Touched` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreStep {
     pub path: PathBuf,
     pub how: RestoreAction,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RestoreAction {
-    Create,
-    Replace,
-    Delete,
-    /// Left as it is: what lies there now is not kept, and would be lost.
-    Skip(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use vocabulary::Trigger;
 
 use crate::blobs::{self, BLOB, BlobRow, BlobWriter, HEADER_BYTES, MAGIC, PackRow};
 use crate::database::{self, MOMENT, PAST, read_moment, read_past};
 use crate::lock::Lock;
 use crate::vault::{Vault, now};
 use crate::{
-    KeptCheckpoint, Millis, Moment, Pruned, Result, RetentionPolicy, SnapshotTrigger, WorkControl,
-    WorkProgress, threads,
+    KeptCheckpoint, Millis, Moment, Pruned, Result, RetentionPolicy, WorkControl, WorkProgress,
+    threads,
 };
 
 /// States younger than this stay, even if no checkpoint names them: somebody may be about to.
@@ -71,7 +72,7 @@ fn overdue(db: &Connection, oldest: Millis, count: u64) -> Result<u64> {
             continue;
         }
         // Automatic ones before manual ones, the oldest first.
-        kept.sort_by_key(|each| (each.trigger == SnapshotTrigger::Manual, each.at));
+        kept.sort_by_key(|each| (each.trigger == Trigger::Manual, each.at));
         let too_many = (kept.len() as u64).saturating_sub(count);
         for (place, checkpoint) in kept.iter().enumerate() {
             if (place as u64) < too_many || checkpoint.at < oldest {
@@ -86,7 +87,7 @@ fn overdue(db: &Connection, oldest: Millis, count: u64) -> Result<u64> {
 /// Lets the oldest checkpoints of all threads go, and at last the threads; gives how many went.
 fn thin_out(db: &Connection) -> Result<u64> {
     let mut all = threads::checkpoints(db, None)?;
-    all.sort_by_key(|(_, each)| (each.trigger == SnapshotTrigger::Manual, each.at));
+    all.sort_by_key(|(_, each)| (each.trigger == Trigger::Manual, each.at));
     if all.is_empty() {
         let mut originals = threads::originals(db)?;
         originals.sort_by_key(|(_, _, at)| *at);

@@ -6,6 +6,7 @@ mod apply;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use vocabulary::{RestoreAction, Trigger};
 
 use crate::database::{self, EntryKind, IndexEntry, TreeEntry, bytes_of};
 use crate::lock::Lock;
@@ -14,8 +15,8 @@ use crate::vault::Vault;
 use crate::walk::ScanScope;
 use crate::workspace_root::WorkspaceRoot;
 use crate::{
-    Error, FileKind, LeftOutReason, Moment, RestoreAction, RestoreStep, Restored, Result,
-    ScanOutcome, SnapshotTrigger, WorkControl, scan, threads,
+    Error, FileKind, LeftOutReason, Moment, RestoreStep, Restored, Result, ScanOutcome,
+    WorkControl, scan, threads,
 };
 
 /// Up to this many paths are looked at one by one after a restore, more with all the others.
@@ -51,14 +52,7 @@ pub fn restore(
 ) -> Result<Restored> {
     let looked = scan::scan(vault, alone, work, ScanScope::All, None)?;
     let mut intents = plan(vault, to, path)?;
-    let note = |moment| {
-        threads::note(
-            &mut vault.db.lock(),
-            thread,
-            moment,
-            SnapshotTrigger::Automatic,
-        )
-    };
+    let note = |moment| threads::note(&mut vault.db.lock(), thread, moment, Trigger::Automatic);
     let before = note(looked.moment)?;
     let root = WorkspaceRoot::open(&vault.options.workspace).map_err(Error::Workspace)?;
     apply::sweep(&root, std::mem::take(&mut *vault.stale.lock()));
@@ -184,7 +178,9 @@ impl Planner<'_> {
             None => self.covered(name, self.now)?,
         };
         if let Some(why) = why {
-            return Ok(Some(RestoreAction::Skip(excuse(why).to_owned())));
+            return Ok(Some(RestoreAction::Skip {
+                why: excuse(why).to_owned(),
+            }));
         }
         if now.is_some() {
             return Ok(Some(RestoreAction::Replace));
@@ -195,7 +191,9 @@ impl Planner<'_> {
             .and_then(|entry_ref| entry_ref.meta());
         Ok(Some(match meta {
             Ok(Some(meta)) if !(meta.what.is_dir() && wanted.is(FileKind::Directory)) => {
-                RestoreAction::Skip(IGNORED.to_owned())
+                RestoreAction::Skip {
+                    why: IGNORED.to_owned(),
+                }
             }
             _ => RestoreAction::Create,
         }))

@@ -1,13 +1,11 @@
 //! What threads have kept: an original each, and checkpoints with numbers of their own.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use vocabulary::Trigger;
 
 use crate::database::{self, Checksum, check};
 use crate::vault::now;
-use crate::{
-    Error, KeptCheckpoint, Millis, Moment, Result, SnapshotTrigger, ThreadHistory, ThreadOutline,
-    tree,
-};
+use crate::{Error, KeptCheckpoint, Millis, Moment, Result, ThreadHistory, ThreadOutline, tree};
 
 /// The original of a thread of which nothing is kept any more.
 const NONE: Moment = Moment(0);
@@ -76,7 +74,7 @@ fn checkpoint_sum(thread: &str, row: &KeptCheckpoint) -> Checksum {
         .number(row.number as i64)
         .number(row.moment.0)
         .number(row.at)
-        .number((row.trigger == SnapshotTrigger::Manual).into())
+        .number((row.trigger == Trigger::Manual).into())
         .number(row.changed.into())
         .number(row.changed_from_original.into())
         .number(row.bytes as i64)
@@ -92,8 +90,8 @@ pub fn read_checkpoint(row: &Row<'_>) -> Result<(String, KeptCheckpoint)> {
         moment: Moment(row.get(2)?),
         at: row.get(3)?,
         trigger: match row.get(4)? {
-            true => SnapshotTrigger::Manual,
-            false => SnapshotTrigger::Automatic,
+            true => Trigger::Manual,
+            false => Trigger::Automatic,
         },
         changed: row.get(5)?,
         changed_from_original: row.get(6)?,
@@ -179,7 +177,7 @@ pub fn note(
     db: &mut Connection,
     name: &str,
     moment: Moment,
-    trigger: SnapshotTrigger,
+    trigger: Trigger,
 ) -> Result<KeptCheckpoint> {
     let transaction = immediate(db)?;
     tree::whole(&transaction, moment)?;
@@ -211,7 +209,7 @@ pub fn note(
             checkpoint.number,
             moment.0,
             checkpoint.at,
-            trigger == SnapshotTrigger::Manual,
+            trigger == Trigger::Manual,
             checkpoint.changed,
             checkpoint.changed_from_original,
             checkpoint.bytes,

@@ -6,11 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use vocabulary::FileChangeKind;
 
 use crate::database::{
     self, EntryKind, HEAD, IndexEntry, MomentRow, PAST, bytes_of, read_head, read_past,
 };
-use crate::{EntryChange, EntryChangeKind, Error, FileKind, LeftOut, Moment, Result};
+use crate::{EntryChange, Error, FileKind, LeftOut, Moment, Result};
 
 /// By path.
 pub type FileTree = BTreeMap<Vec<u8>, IndexEntry>;
@@ -147,11 +148,11 @@ pub fn change(
     };
     let (what, shown, kind) = match (kind(old), kind(new)) {
         (None, None) => return None,
-        (None, Some(kind)) => (EntryChangeKind::Added, new, kind),
+        (None, Some(kind)) => (FileChangeKind::Add, new, kind),
         // One that is there but is kept no more did change.
-        (Some(kind), None) if new.is_some() => (EntryChangeKind::Modified, new, kind),
-        (Some(kind), None) => (EntryChangeKind::Removed, old, kind),
-        (Some(_), Some(kind)) if old?.entry != new?.entry => (EntryChangeKind::Modified, new, kind),
+        (Some(kind), None) if new.is_some() => (FileChangeKind::Update, new, kind),
+        (Some(kind), None) => (FileChangeKind::Delete, old, kind),
+        (Some(_), Some(kind)) if old?.entry != new?.entry => (FileChangeKind::Update, new, kind),
         (Some(_), Some(_)) => return None,
     };
     let shown = shown?;
@@ -159,7 +160,7 @@ pub fn change(
         path: path_of(path),
         what,
         iteration: shown.iteration,
-        size: if what == EntryChangeKind::Removed {
+        size: if what == FileChangeKind::Delete {
             0
         } else {
             shown.entry.size

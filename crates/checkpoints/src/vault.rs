@@ -8,16 +8,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
+use vocabulary::{FileIteration, Timestamp, Trigger};
 
 use crate::blobs::{self, Blobs};
 use crate::lock::{self, Lock};
 use crate::pre_images::PreImages;
 use crate::walk::ScanScope;
 use crate::{
-    EntryChange, Error, Iteration, KeptCheckpoint, LeftOut, Millis, Moment, Pruned, RestoreStep,
-    Restored, Result, RetentionPolicy, ScanOutcome, SnapshotTrigger, ThreadHistory, ThreadOutline,
-    VaultOptions, VaultSize, VerifyReport, WorkControl, database, diff, prune, restore, scan,
-    threads, tree, verify,
+    EntryChange, Error, KeptCheckpoint, LeftOut, Millis, Moment, Pruned, RestoreStep, Restored,
+    Result, RetentionPolicy, ScanOutcome, ThreadHistory, ThreadOutline, VaultOptions, VaultSize,
+    VerifyReport, WorkControl, database, diff, prune, restore, scan, threads, tree, verify,
 };
 
 const DATABASE: &str = "vault.db";
@@ -179,12 +179,7 @@ impl Vault {
     }
 
     /// Makes a moment a thread's next checkpoint. The thread must have begun.
-    pub fn note(
-        &self,
-        thread: &str,
-        moment: Moment,
-        trigger: SnapshotTrigger,
-    ) -> Result<KeptCheckpoint> {
+    pub fn note(&self, thread: &str, moment: Moment, trigger: Trigger) -> Result<KeptCheckpoint> {
         let mut db = self.db.lock();
         // One that says that nothing changed is not waited for: should the power fail, nothing is lost
         // with it. A killed process loses nothing either way.
@@ -238,7 +233,7 @@ impl Vault {
     }
 
     /// The versions of a file that are still kept, oldest first.
-    pub fn history(&self, path: &Path) -> Result<Vec<Iteration>> {
+    pub fn history(&self, path: &Path) -> Result<Vec<FileIteration>> {
         inside(path)?;
         let db = self.db.lock();
         let versions = tree::versions(&db, path)?;
@@ -252,7 +247,7 @@ impl Vault {
     }
 
     /// The content of a version.
-    pub fn content(&self, path: &Path, number: u64) -> Result<(Iteration, Vec<u8>)> {
+    pub fn content(&self, path: &Path, number: u64) -> Result<(FileIteration, Vec<u8>)> {
         inside(path)?;
         let (found, blob) = {
             let db = self.db.lock();
@@ -344,12 +339,12 @@ fn inside(path: &Path) -> Result<()> {
     Err(Error::BadPath(path.to_owned()))
 }
 
-fn iteration(db: &Connection, indexed: &database::IndexEntry) -> Result<Iteration> {
+fn iteration(db: &Connection, indexed: &database::IndexEntry) -> Result<FileIteration> {
     let row = blobs::row(db, indexed.entry.blob)?;
     let moment = database::moment(db, indexed.since)?;
-    Ok(Iteration {
-        number: indexed.iteration,
-        at: moment.map_or(0, |moment| moment.at),
+    Ok(FileIteration {
+        iteration: indexed.iteration,
+        at: Timestamp(moment.map_or(0, |moment| moment.at)),
         size: indexed.entry.size,
         hash: blobs::hex(&row.location.hash),
     })

@@ -66,15 +66,15 @@ pub fn command_line() -> clap::Command {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show which models there are, what they cost, which can be used
-    Models(models::Arguments),
+    Models(models::ModelsArguments),
     /// Sign in at a provider, see how it stands, sign out
-    Auth(auth::Arguments),
+    Auth(auth::AuthArguments),
     /// See what keeps commands in on this machine
-    Sandbox(sandbox::Arguments),
+    Sandbox(sandbox::SandboxArguments),
     /// See how files were before the agent changed them, compare, put them back
-    Checkpoints(checkpoints::Arguments),
+    Checkpoints(checkpoints::CheckpointsArguments),
     /// See what was allowed for longer than once, and take it back
-    Grants(grants::Arguments),
+    Grants(grants::GrantsArguments),
     /// See every setting, its value, and where that came from
-    Config(commands::config::Arguments),
+    Config(commands::config::ConfigArguments),
 }

@@ -1,10 +1,10 @@
 //! What the server says when it starts: to people in a few lines, to programs as one line of JSON.
 
-use engine::Fence;
+use engine::SandboxSetting;
 use serde_json::{Value, json};
-use server::home::Notice;
+use server::home::HomeNotice;
 use server::table::TONGUES;
-use server::{Running, Settings};
+use server::{RunningServer, Settings};
 use tools::Sandbox;
 use tools::sandbox::Mode;
 
@@ -27,13 +27,13 @@ pub enum Tone {
 
 /// One thing that people should know of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct GreetingLine {
     pub name: &'static str,
     pub text: String,
     pub tone: Tone,
 }
 
-impl Line {
+impl GreetingLine {
     fn new(name: &'static str, text: impl Into<String>, tone: Tone) -> Self {
         let text = text.into();
         Self { name, text, tone }
@@ -70,7 +70,7 @@ impl Line {
 }
 
 /// The line for programs.
-pub fn to_json(running: &Running) -> Value {
+pub fn to_json(running: &RunningServer) -> Value {
     let listeners = running.others.iter().map(|(name, address)| {
         let url = format!("ws://{address}{}", own_path(name));
         json!({ "dialect": name, "url": url, "port": address.port() })
@@ -91,7 +91,7 @@ fn own_path(name: &str) -> &'static str {
 }
 
 /// What is known at once.
-pub fn headline(running: &Running) -> String {
+pub fn headline(running: &RunningServer) -> String {
     let mut address = running.address;
     if address.ip().is_unspecified() {
         // Nobody can open the address that stands for all.
@@ -104,40 +104,42 @@ pub fn headline(running: &Running) -> String {
     format!("Dragoman {version} is ready: http://{address}/  (Ctrl-C stops it)")
 }
 
-pub fn lines(running: &Running) -> Vec<Line> {
+pub fn lines(running: &RunningServer) -> Vec<GreetingLine> {
     let settings = running.settings();
-    let mut lines = vec![Line::plain("Clients", running.url())];
+    let mut lines = vec![GreetingLine::plain("Clients", running.url())];
     for (name, address) in &running.others {
         let url = format!("ws://{address}{}", own_path(name));
-        lines.push(Line::plain(name, url));
+        lines.push(GreetingLine::plain(name, url));
     }
     if !running.address.ip().is_loopback() {
-        lines.push(Line::plain(
+        lines.push(GreetingLine::plain(
             "Reach",
             "other machines can reach this one; every client needs the token",
         ));
     }
     let directory = settings.engine.directory.to_string_lossy();
     let home = settings.engine.home.to_string_lossy();
-    lines.push(Line::plain("Directory", directory));
-    lines.push(Line::plain("Data", home));
+    lines.push(GreetingLine::plain("Directory", directory));
+    lines.push(GreetingLine::plain("Data", home));
     lines.extend(warnings(settings, is_root()));
     lines.extend(running.home_notice.as_ref().map(|notice| match notice {
-        Notice::Closed(words) => Line::new("Data", words, Tone::Careful),
-        Notice::Open(words) => Line::loud("Data", words),
+        HomeNotice::Closed(words) => GreetingLine::new("Data", words, Tone::Careful),
+        HomeNotice::Open(words) => GreetingLine::loud("Data", words),
     }));
     lines
 }
 
 /// What the operator has opened that is usually closed.
-fn warnings(settings: &Settings, root: bool) -> Vec<Line> {
+fn warnings(settings: &Settings, root: bool) -> Vec<GreetingLine> {
     let mut lines = Vec::new();
     if settings.engine.auto_approve {
-        lines.push(Line::loud(
+        lines.push(GreetingLine::loud(
             "--yolo",
             match settings.engine.sandbox {
-                Fence::Nothing => "EVERY COMMAND RUNS WITHOUT ASKING, and nothing fences it in",
-                Fence::Best { .. } | Fence::Only { .. } => {
+                SandboxSetting::Nothing => {
+                    "EVERY COMMAND RUNS WITHOUT ASKING, and nothing fences it in"
+                }
+                SandboxSetting::Best { .. } | SandboxSetting::Only { .. } => {
                     "EVERY COMMAND RUNS WITHOUT ASKING, inside the sandbox"
                 }
             },
@@ -145,15 +147,15 @@ fn warnings(settings: &Settings, root: bool) -> Vec<Line> {
     }
     if matches!(
         settings.engine.sandbox,
-        Fence::Best { network: true } | Fence::Only { network: true, .. }
+        SandboxSetting::Best { network: true } | SandboxSetting::Only { network: true, .. }
     ) {
-        lines.push(Line::loud(
+        lines.push(GreetingLine::loud(
             "--network",
             "commands in the sandbox can reach the network, and send what they can read",
         ));
     }
     if root {
-        lines.push(Line::loud(
+        lines.push(GreetingLine::loud(
             "root",
             "RUNNING AS ROOT: what gets out of the sandbox can change this whole machine; run it \
              as an ordinary user",
@@ -167,24 +169,24 @@ fn is_root() -> bool {
 }
 
 /// Which model new threads use, and whether it can be used.
-pub async fn model(running: &Running) -> Line {
+pub async fn model(running: &RunningServer) -> GreetingLine {
     let (model, obstacle) = running.default_model().await;
     match obstacle {
-        None => Line::plain("Model", model),
-        Some(words) => Line::loud("Model", format!("{model} CANNOT BE USED: {words}")),
+        None => GreetingLine::plain("Model", model),
+        Some(words) => GreetingLine::loud("Model", format!("{model} CANNOT BE USED: {words}")),
     }
 }
 
 /// What fences commands in. Finding out takes a moment.
-pub async fn sandbox(running: &Running) -> Line {
+pub async fn sandbox(running: &RunningServer) -> GreetingLine {
     let found = running.sandbox().await;
-    let off = running.settings().engine.sandbox == Fence::Nothing;
+    let off = running.settings().engine.sandbox == SandboxSetting::Nothing;
     fence(&found, off)
 }
 
-fn fence(sandbox: &Sandbox, off: bool) -> Line {
+fn fence(sandbox: &Sandbox, off: bool) -> GreetingLine {
     if off {
-        return Line::loud(
+        return GreetingLine::loud(
             "Sandbox",
             "OFF (--sandbox off): a command that is allowed can read, change and send anything \
              that you can",
@@ -196,19 +198,19 @@ fn fence(sandbox: &Sandbox, off: bool) -> Line {
     };
     let mode = sandbox.mode();
     match (mode, sandbox.notice()) {
-        (Mode::Bubblewrap, None) => Line::plain(
+        (Mode::Bubblewrap, None) => GreetingLine::plain(
             "Sandbox",
             format!(
                 "{}: commands change only the directory, {network}",
                 mode.name()
             ),
         ),
-        (Mode::Bubblewrap | Mode::Landlock, notice) => Line::new(
+        (Mode::Bubblewrap | Mode::Landlock, notice) => GreetingLine::new(
             "Sandbox",
             format!("{}, {network}. {}", mode.name(), notice.unwrap_or_default()),
             Tone::Careful,
         ),
-        (Mode::Nothing, notice) => Line::loud("Sandbox", notice.unwrap_or("none")),
+        (Mode::Nothing, notice) => GreetingLine::loud("Sandbox", notice.unwrap_or("none")),
     }
 }
 
@@ -218,15 +220,15 @@ mod tests {
 
     #[test]
     fn a_line_is_in_colour_where_it_matters_and_only_on_a_terminal() {
-        let line = Line::loud("--yolo", "a\x1b[2Jb");
+        let line = GreetingLine::loud("--yolo", "a\x1b[2Jb");
         assert_eq!(line.shown(false, None), "  --yolo     a\\u{1b}[2Jb");
         assert_eq!(
             line.shown(true, None),
             "\x1b[1;31m  --yolo     a\\u{1b}[2Jb\x1b[0m"
         );
-        let line = Line::plain("Data", "/home");
+        let line = GreetingLine::plain("Data", "/home");
         assert_eq!(line.shown(true, None), line.shown(false, None));
-        let long = Line::plain("Data", "x".repeat(20) + " " + &"y".repeat(20));
+        let long = GreetingLine::plain("Data", "x".repeat(20) + " " + &"y".repeat(20));
         let (first, second) = ("x".repeat(20), "y".repeat(20));
         assert_eq!(
             long.shown(false, Some(50)),

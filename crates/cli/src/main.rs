@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{ArgMatches, FromArgMatches as _};
 use server::limits::LAST_WORK_MAX;
-use server::{Running, Settings, start};
+use server::{RunningServer, Settings, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::arguments::{Arguments, Command};
@@ -137,7 +137,7 @@ impl Signals {
 }
 
 /// Says that the server is ready, and then what takes a moment to find out.
-async fn announce(running: &Running, json: bool) {
+async fn announce(running: &RunningServer, json: bool) {
     if json {
         say(&greeting::to_json(running).to_string());
         let mut lines = greeting::lines(running);

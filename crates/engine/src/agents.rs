@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tools::Failure;
 use vocabulary::{Refusal, StreamTag, ThreadSettings, ToolCall, TurnError, TurnErrorKind};
 
-use crate::turn::{Start, Turn, TurnEnd};
+use crate::turn::{Turn, TurnEnd, TurnStart};
 
 pub mod model;
 
@@ -19,7 +19,7 @@ pub mod model;
 pub trait Agent: Send + Sync + 'static {
     fn abilities(&self) -> Abilities;
 
-    async fn run(&self, turn: Arc<Turn>, start: Start) -> TurnEnd;
+    async fn run(&self, turn: Arc<Turn>, start: TurnStart) -> TurnEnd;
 
     /// Runs a sub-agent for a call of its turn; gives the last it said.
     async fn spawn(
@@ -115,7 +115,7 @@ impl Agent for MissingAgent {
         Abilities::default()
     }
 
-    async fn run(&self, _turn: Arc<Turn>, _start: Start) -> TurnEnd {
+    async fn run(&self, _turn: Arc<Turn>, _start: TurnStart) -> TurnEnd {
         TurnEnd::Failed(TurnError {
             kind: TurnErrorKind::Internal,
             message: format!("{}; choose another agent", self.0),

@@ -38,7 +38,7 @@ struct Kept<'a> {
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct DecodedEvent {
     #[serde(default)]
     by: Option<Arc<Person>>,
     fact: Fact,
@@ -58,7 +58,7 @@ pub fn encode(event: &Event) -> Result<Bytes, Refusal> {
 pub fn decode(stored: &StoredEvent) -> Result<Event, Refusal> {
     let found = match stored.payload.starts_with(VERSION_FIELD) {
         true => serde_json::from_slice(&stored.payload),
-        false => first::read(&stored.payload).map(|fact| Found { by: None, fact }),
+        false => first::read(&stored.payload).map(|fact| DecodedEvent { by: None, fact }),
     };
     let found = match found {
         Ok(found) => found,
@@ -78,13 +78,13 @@ pub fn decode(stored: &StoredEvent) -> Result<Event, Refusal> {
 
 /// Whole JSON with something in it that this version has no word for. The error's own words may be what
 /// somebody said, so that they are not logged.
-fn unknown(stored: &StoredEvent, error: &serde_json::Error) -> Found {
+fn unknown(stored: &StoredEvent, error: &serde_json::Error) -> DecodedEvent {
     let (seq, column) = (stored.seq, error.column());
     match written_by(stored) > VERSION {
         true => tracing::debug!(%seq, "an event of a newer version is passed over"),
         false => tracing::warn!(%seq, column, "an event cannot be understood, and is passed over"),
     }
-    Found {
+    DecodedEvent {
         by: None,
         fact: Fact::Note(NoteFact::Unknown),
     }
@@ -128,10 +128,10 @@ pub async fn complete(
     Ok(())
 }
 
-type Calls = HashMap<ItemId, Option<Arc<ToolCall>>>;
+type CallsByItem = HashMap<ItemId, Option<Arc<ToolCall>>>;
 
 /// Fills in what is known; gives the place of the first event whose call is not.
-fn fill(calls: &mut Calls, events: &mut [&mut Event]) -> Option<Seq> {
+fn fill(calls: &mut CallsByItem, events: &mut [&mut Event]) -> Option<Seq> {
     let mut missing = None;
     for event in events {
         let Fact::Tool(ToolEvent { call, what, .. }) = &mut event.fact else {
@@ -159,7 +159,7 @@ async fn look_back(
     store: &SharedStore,
     thread: ThreadId,
     from: Seq,
-    calls: &mut Calls,
+    calls: &mut CallsByItem,
 ) -> Result<(), Refusal> {
     let mut upto = from;
     while upto > Seq::ZERO && calls.values().any(Option::is_none) {

@@ -44,11 +44,11 @@ pub use clock::{Clock, SystemClock};
 pub use grants::Grants;
 pub use listener::{Delivered, Ended, Listener};
 pub use notices::Watcher;
-pub use session::outbox::{Held, Slot};
+pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
-pub use turn::{SessionGone, Start, Turn, TurnEnd};
+pub use turn::{SessionGone, Turn, TurnEnd, TurnStart};
 
 use ask_numbers::AskNumbers;
 use library::Births;
@@ -75,7 +75,7 @@ pub struct Config {
     /// What new threads use; what the models themselves offer first when absent.
     pub default_model: Option<ModelRef>,
     /// How commands are fenced in.
-    pub sandbox: Fence,
+    pub sandbox: SandboxSetting,
     /// Where skills lie that do not come with a workspace; the first of a name wins.
     pub skills: Vec<PathBuf>,
     /// How the web is reached.
@@ -107,7 +107,7 @@ impl Config {
             auto_approve: false,
             approvals: None,
             default_model: None,
-            sandbox: Fence::Best { network: false },
+            sandbox: SandboxSetting::Best { network: false },
             skills: Vec::new(),
             web: tools::web::Options::default(),
             searxng_url: None,
@@ -132,7 +132,7 @@ pub struct Parts {
 
 /// How commands are fenced in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fence {
+pub enum SandboxSetting {
     /// By the best that this machine has, found out when it is first needed.
     Best {
         network: bool,
@@ -174,7 +174,7 @@ pub struct Engine {
 
 /// How a listener wants to listen.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct ListenOptions {
     pub audience: Audience,
     pub from: ListenFrom,
     /// Messages of the transcript to be shown to begin with.
@@ -190,9 +190,11 @@ impl Engine {
             agents,
         } = parts;
         let (keys, searxng) = (Arc::clone(&models), config.searxng_url.clone());
-        let key = move |key: tools::web::Key| match key {
-            tools::web::Key::Exa | tools::web::Key::Brave => keys.tool_key(key.tool()),
-            tools::web::Key::Searxng => searxng.clone().map(SecretString::from),
+        let key = move |key: tools::web::SearchService| match key {
+            tools::web::SearchService::Exa | tools::web::SearchService::Brave => {
+                keys.tool_key(key.tool())
+            }
+            tools::web::SearchService::Searxng => searxng.clone().map(SecretString::from),
         };
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
         let clock = Arc::clone(&config.clock);
@@ -242,7 +244,7 @@ impl Engine {
         &self,
         caller: &Caller,
         thread: ThreadId,
-        wish: Wish,
+        wish: ListenOptions,
     ) -> Result<(ThreadView, Listener), Refusal> {
         if self.shared.stopping.load(Ordering::Relaxed) {
             return Err(Refusal::shutting_down());
@@ -340,9 +342,9 @@ impl Shared {
         let find = || async move {
             let detect = move || {
                 let (sandbox, network) = match fence {
-                    Fence::Nothing => return tools::Sandbox::nothing(),
-                    Fence::Best { network } => (tools::Sandbox::detect(), network),
-                    Fence::Only { mode, network } => (tools::Sandbox::only(mode), network),
+                    SandboxSetting::Nothing => return tools::Sandbox::nothing(),
+                    SandboxSetting::Best { network } => (tools::Sandbox::detect(), network),
+                    SandboxSetting::Only { mode, network } => (tools::Sandbox::only(mode), network),
                 };
                 sandbox
                     .with_home(&home)

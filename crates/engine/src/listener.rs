@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use vocabulary::{Event, Refusal, Seq, ThreadCard};
 
-use crate::session::outbox::{Held, RingListener, Slot};
+use crate::session::outbox::{RingListener, RingSize, Slot};
 
 /// What a listener is given, in order: replayed events and gaps cover every number once.
 pub enum Delivered {
@@ -82,10 +82,10 @@ impl Listener {
     }
 
     /// What the thread holds in memory here for all who listen.
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> RingSize {
         match &self.0 {
             Feed::Ring(listener) => listener.held(),
-            Feed::Channel(listener) => Held {
+            Feed::Channel(listener) => RingSize {
                 events: listener.waiting.len() + listener.feed.len(),
                 bytes: 0,
             },

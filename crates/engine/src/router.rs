@@ -69,7 +69,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::Library(call) => keeping::answer(shared, caller, call).await,
         Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared).await))),
         Call::GetProviderStatus { verify } => {
-            let statuses = sign_in::statuses(shared, verify).await;
+            let statuses = shared.models.statuses(verify).await;
             Ok(Reply::ProviderStatus(statuses))
         }
         Call::SignIn(call) => sign_in::answer(shared, call).await,

@@ -34,7 +34,9 @@ mod writing;
 
 use asks::Asking;
 use live::Live;
-pub use mail::{Attached, Handle, ListenFrom, Mail, Outcome, Replied, Seen, Transcript};
+pub use mail::{
+    AttachedListener, Handle, ListenFrom, Mail, Outcome, Replied, SessionView, Transcript,
+};
 use outbox::Outbox;
 use recorder::Recorder;
 use resting::Resting;
@@ -86,7 +88,7 @@ impl Drop for Fallen {
 }
 
 /// What a round of the loop came to.
-enum Flow {
+enum RoundOutcome {
     On,
     End(Ended),
 }
@@ -110,8 +112,8 @@ impl Session {
     async fn run(mut self: Box<Self>) {
         let ended = loop {
             match self.round().await {
-                Ok(Flow::On) => {}
-                Ok(Flow::End(ended)) => break ended,
+                Ok(RoundOutcome::On) => {}
+                Ok(RoundOutcome::End(ended)) => break ended,
                 Err(refusal) => {
                     tracing::error!(thread = %self.card.id, error = %refusal, "session discarded");
                     self.recorder.refuse_all(&refusal);
@@ -122,7 +124,7 @@ impl Session {
         self.end(ended).await;
     }
 
-    async fn round(&mut self) -> Result<Flow, Refusal> {
+    async fn round(&mut self) -> Result<RoundOutcome, Refusal> {
         let deadline = self.deadline();
         let mut facts = Vec::new();
         let mut unasked = false;
@@ -140,7 +142,7 @@ impl Session {
                         return Ok(flow);
                     }
                 }
-                None => return Ok(Flow::End(Ended::Asleep)),
+                None => return Ok(RoundOutcome::End(Ended::Asleep)),
             },
             count = receive(&mut self.turn, &mut facts) => self.take_in(count, facts)?,
             () = self.recorder.outbox.left.notified() => {
@@ -152,22 +154,22 @@ impl Session {
         let flow = self.settle()?;
         // A new thread must not vanish before its first listener comes, whatever else happens.
         let stays = unasked && self.resting.stopping.is_none();
-        Ok(if stays { Flow::On } else { flow })
+        Ok(if stays { RoundOutcome::On } else { flow })
     }
 
     /// Publishes, starts the next writes, and sees whether there is still something to do.
-    fn settle(&mut self) -> Result<Flow, Refusal> {
+    fn settle(&mut self) -> Result<RoundOutcome, Refusal> {
         self.recorder.publish();
         self.shrink_later();
         self.start_append()?;
         Ok(if self.may_stop() || self.may_sleep() {
-            Flow::End(Ended::Asleep)
+            RoundOutcome::End(Ended::Asleep)
         } else {
-            Flow::On
+            RoundOutcome::On
         })
     }
 
-    async fn open_mail(&mut self, mail: Mail) -> Result<Option<Flow>, Refusal> {
+    async fn open_mail(&mut self, mail: Mail) -> Result<Option<RoundOutcome>, Refusal> {
         self.resting.idle_since = Instant::now();
         match mail {
             // Boxed, or every session at rest would keep room for it.

@@ -25,15 +25,15 @@ const COUNTS: [&str; 5] = [
 pub enum Trust {
     /// It brought nothing.
     Nothing,
-    Trusted(Content),
-    Untrusted(Content),
+    Trusted(TrustedContent),
+    Untrusted(TrustedContent),
     /// Too much to look at, or not readable: nobody can say what they would trust.
     Unreadable,
 }
 
 /// What a person would trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Content {
+pub struct TrustedContent {
     /// Of everything together.
     hash: String,
     /// Relative to the workspace, each with the hash of what is in it.
@@ -44,10 +44,10 @@ pub struct Content {
 pub async fn look(shared: &Shared, card: &ThreadCard) -> Result<Trust, Refusal> {
     let directory = card.directory.clone();
     let read = tokio::task::spawn_blocking(move || read(&directory)).await;
-    let content = match read.unwrap_or(Read::Unreadable) {
-        Read::Nothing => return Ok(Trust::Nothing),
-        Read::Unreadable => return Ok(Trust::Unreadable),
-        Read::Content(content) => content,
+    let content = match read.unwrap_or(TrustScan::Unreadable) {
+        TrustScan::Nothing => return Ok(Trust::Nothing),
+        TrustScan::Unreadable => return Ok(Trust::Unreadable),
+        TrustScan::Content(content) => content,
     };
     let trusted = shared.store.setting(&card.tenant, &name(card)).await;
     Ok(match trusted.map_err(storage)? {
@@ -57,7 +57,11 @@ pub async fn look(shared: &Shared, card: &ThreadCard) -> Result<Trust, Refusal> 
 }
 
 /// From now on this content is trusted, as it was when it was looked at.
-pub async fn keep(shared: &Shared, card: &ThreadCard, content: &Content) -> Result<(), Refusal> {
+pub async fn keep(
+    shared: &Shared,
+    card: &ThreadCard,
+    content: &TrustedContent,
+) -> Result<(), Refusal> {
     let name = name(card);
     let kept = shared.store.set_setting(&card.tenant, &name, &content.hash);
     kept.await.map_err(storage)
@@ -67,7 +71,7 @@ fn name(card: &ThreadCard) -> String {
     format!("trust {}", card.directory.display())
 }
 
-impl Content {
+impl TrustedContent {
     /// What a person is asked, in one line: which files, and by the hash, in which state.
     pub fn question(&self) -> String {
         const NAMED: usize = 3;
@@ -97,14 +101,14 @@ impl Content {
 
 /// What looking at a workspace gave.
 #[derive(Debug, PartialEq, Eq)]
-enum Read {
+enum TrustScan {
     Nothing,
-    Content(Content),
+    Content(TrustedContent),
     Unreadable,
 }
 
 /// All that counts, hashed.
-fn read(workspace: &Path) -> Read {
+fn read(workspace: &Path) -> TrustScan {
     let mut files = Vec::new();
     for folder in GUARDED {
         for name in COUNTS {
@@ -112,10 +116,10 @@ fn read(workspace: &Path) -> Read {
         }
     }
     if files.is_empty() {
-        return Read::Nothing;
+        return TrustScan::Nothing;
     }
     files.sort();
-    hashed(workspace, files).map_or(Read::Unreadable, Read::Content)
+    hashed(workspace, files).map_or(TrustScan::Unreadable, TrustScan::Content)
 }
 
 /// Adds the plain files below a path. A link counts as a file: what it points to is hashed too.
@@ -136,7 +140,7 @@ fn gather(workspace: &Path, path: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn hashed(workspace: &Path, paths: Vec<PathBuf>) -> Option<Content> {
+fn hashed(workspace: &Path, paths: Vec<PathBuf>) -> Option<TrustedContent> {
     if paths.len() > TRUST_FILES_MAX {
         return None;
     }
@@ -159,7 +163,7 @@ fn hashed(workspace: &Path, paths: Vec<PathBuf>) -> Option<Content> {
         files.insert(path, blake3::hash(&content));
     }
     let hash = hasher.finalize().to_hex().to_string();
-    Some(Content { hash, files })
+    Some(TrustedContent { hash, files })
 }
 
 #[cfg(test)]
@@ -181,12 +185,12 @@ mod tests {
         };
         let look = || read(workspace);
         let content = || match look() {
-            Read::Content(content) => content,
+            TrustScan::Content(content) => content,
             other => panic!("no content: {other:?}"),
         };
-        assert_eq!(look(), Read::Nothing);
+        assert_eq!(look(), TrustScan::Nothing);
         write(&format!("{OWN}/memory/note.md"), "data");
-        assert_eq!(look(), Read::Nothing, "a memory is no order");
+        assert_eq!(look(), TrustScan::Nothing, "a memory is no order");
         write(SKILL, "do a");
         let first = content();
         let path = PathBuf::from(SKILL);
@@ -207,7 +211,7 @@ mod tests {
         let skill = skills.join("a\n\u{1b}[2K\u{202e}");
         std::fs::create_dir_all(&skill).expect("made");
         std::fs::write(skill.join("SKILL.md"), "x").expect("written");
-        let Read::Content(content) = read(scratch.path()) else {
+        let TrustScan::Content(content) = read(scratch.path()) else {
             panic!("no content")
         };
         let named = "skills/a\\n\\u{1b}[2K\\u{202e}/SKILL.md";
@@ -222,6 +226,6 @@ mod tests {
         let skills = scratch.path().join(OWN).join("skills");
         std::fs::create_dir_all(&skills).expect("made");
         std::os::unix::fs::symlink("nowhere", skills.join("x")).expect("a link");
-        assert_eq!(read(scratch.path()), Read::Unreadable);
+        assert_eq!(read(scratch.path()), TrustScan::Unreadable);
     }
 }

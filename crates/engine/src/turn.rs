@@ -67,9 +67,9 @@ pub struct History {
 }
 
 /// What the user said to a turn while it ran, until its next step takes it.
-pub struct Steers(Mutex<Waiting>);
+pub struct Steers(Mutex<QueuedSteers>);
 
-struct Waiting {
+struct QueuedSteers {
     inputs: Vec<UserInput>,
     /// Everything that was said so far, heard or not.
     said: String,
@@ -80,7 +80,7 @@ struct Waiting {
 impl Steers {
     /// For a turn that has come to this step.
     pub fn after(step: u32) -> Self {
-        Self(Mutex::new(Waiting {
+        Self(Mutex::new(QueuedSteers {
             inputs: Vec::new(),
             said: String::new(),
             step,
@@ -114,17 +114,17 @@ impl Steers {
 }
 
 /// Where an agent takes a turn up.
-pub enum Start {
+pub enum TurnStart {
     Fresh,
     /// The process died while this turn waited: these calls of step `step` are still to be made.
     PickUp {
         step: u32,
-        calls: Vec<Due>,
+        calls: Vec<DueCall>,
     },
 }
 
 /// A call that is still to be made.
-pub struct Due {
+pub struct DueCall {
     pub tag: StreamTag,
     pub call: Arc<ToolCall>,
     /// What the model calls it.
@@ -151,7 +151,7 @@ pub struct Turn {
     /// What its agent kept from the turn before.
     pub memory: AgentMemory,
     /// The files its thread has read.
-    pub seen: Arc<tools::Seen>,
+    pub seen: Arc<tools::SeenFiles>,
     /// The files it changes.
     pub writes: Arc<TurnWrites>,
     pub permits: watch::Receiver<Permits>,

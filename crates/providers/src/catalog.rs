@@ -7,6 +7,7 @@ pub(crate) mod merged;
 use std::fmt;
 
 use serde::Deserialize;
+use vocabulary::AuthMethod;
 
 use crate::format::Wire;
 
@@ -22,7 +23,7 @@ pub struct ModelCatalog {
 pub struct ProviderInfo {
     pub id: String,
     pub name: String,
-    pub auth: Vec<Auth>,
+    pub auth: Vec<AuthMethod>,
     /// How it is reached; the scripted model is not.
     pub endpoint: Option<ApiEndpoint>,
     pub models: Vec<Model>,
@@ -59,15 +60,9 @@ impl fmt::Debug for ApiEndpoint {
     }
 }
 
-/// How one signs in to a provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Auth {
-    ApiKey { id: String, label: String },
-    OAuth { id: String, label: String },
-}
-
 /// One model, as far as it is known. Models that no catalog lists are used with what is known of
 /// their provider: nothing.
+/// A client is shown less of its price (`vocabulary::CatalogModel`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     pub id: String,

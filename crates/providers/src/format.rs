@@ -16,8 +16,9 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use vocabulary::Native;
 
-use crate::{ErrorKind, ModelRequest, NativeBlock, Part, ProviderError};
+use crate::{ErrorKind, ModelRequest, Part, ProviderError};
 
 pub use blocks::{ANSWER_BYTES_MAX, BLOCKS_MAX};
 pub use failure::MESSAGE_CHARS_MAX;
@@ -144,11 +145,11 @@ impl Wire {
 }
 
 /// A JSON value that comes back to where it came from.
-fn native(origin: &str, value: Value) -> NativeBlock {
-    NativeBlock {
+fn native(origin: &str, value: Value) -> Box<Native> {
+    Box::new(Native {
         origin: origin.to_owned(),
         value,
-    }
+    })
 }
 
 fn parse(data: &str) -> Result<Value, ProviderError> {

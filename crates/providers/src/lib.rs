@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use serde_json::Value;
 use thiserror::Error;
+use vocabulary::Native;
 
 mod accounts;
 pub mod catalog;
@@ -83,6 +84,7 @@ impl Message {
     }
 }
 
+/// A picture that can be sent; one that is still a path (`vocabulary::Image`) cannot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MessageImage {
     Data {
@@ -93,30 +95,21 @@ pub enum MessageImage {
     Url(String),
 }
 
-/// What a provider wants back as it was when the conversation goes on: an encrypted thought, a
-/// signature. It means nothing to anyone else, so it is sent back only where it came from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NativeBlock {
-    /// The wire format and model it came from; see `ModelRequest::model` and `format::Wire`.
-    pub origin: String,
-    pub value: Value,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     Text {
         text: String,
-        native: Option<NativeBlock>,
+        native: Option<Box<Native>>,
     },
     Reasoning {
         text: String,
-        native: Option<NativeBlock>,
+        native: Option<Box<Native>>,
     },
     ToolCall {
         call_id: String,
         name: String,
         input: Value,
-        native: Option<NativeBlock>,
+        native: Option<Box<Native>>,
     },
 }
 
@@ -180,7 +173,7 @@ pub enum Part {
     },
     TextEnd {
         block: u32,
-        native: Option<NativeBlock>,
+        native: Option<Box<Native>>,
     },
     /// `summary`: the provider shows a summary, not the reasoning itself.
     ReasoningStart {
@@ -194,7 +187,7 @@ pub enum Part {
     /// A block may end without any text: some providers only show that there was a thought.
     ReasoningEnd {
         block: u32,
-        native: Option<NativeBlock>,
+        native: Option<Box<Native>>,
     },
     ToolInputStart {
         block: u32,
@@ -211,7 +204,7 @@ pub enum Part {
         call_id: String,
         name: String,
         input: Value,
-        native: Option<NativeBlock>,
+        native: Option<Box<Native>>,
         /// What is wrong with the arguments the model wrote, for the model to read; the call must
         /// not run. `input` is then `{"arguments": "<as written>"}`.
         problem: Option<String>,
@@ -225,6 +218,7 @@ pub enum Part {
     },
 }
 
+/// How a model ends its answer; that a turn was stopped (`vocabulary::StopReason`) it cannot say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopCause {
     Stop,
@@ -232,6 +226,7 @@ pub enum StopCause {
     Length,
 }
 
+/// As a provider counts it; with its cost it is a `vocabulary::Usage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelUsage {
     /// Everything the model read, cached or not.

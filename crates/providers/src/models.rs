@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 use thiserror::Error;
+use vocabulary::{AuthMode, Challenge, ProviderStatus};
 
 use crate::catalog::{Model, ModelCatalog};
 use crate::{Provider, ProviderError, rehearsal};
@@ -40,24 +41,6 @@ pub struct ModelChoice {
     pub why: String,
 }
 
-/// How it stands with the credentials of one provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CredentialStatus {
-    pub provider: String,
-    pub mode: CredentialMode,
-    /// There is a credential.
-    pub authorized: bool,
-    /// The provider has accepted it.
-    pub verified: bool,
-    pub account: Option<ProviderAccount>,
-    /// For people.
-    pub message: String,
-    /// Saved keys as they may be shown, by sign-in method.
-    pub masks: BTreeMap<String, String>,
-    /// When it was looked at, in milliseconds since 1970.
-    pub checked_at: i64,
-}
-
 /// Why no model of a provider can be used, for people: what is wrong and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
@@ -75,37 +58,10 @@ impl Obstacle {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CredentialMode {
-    Missing,
-    Error,
-    ApiKey,
-    OAuth,
-    OAuthPending,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderAccount {
-    pub email: Option<String>,
-    pub name: Option<String>,
-}
-
-/// What a person must do to sign in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SignInChallenge {
-    /// Whether it completes by itself (a browser comes back, a device code is confirmed), or needs
-    /// a code to be entered.
-    pub needs_code: bool,
-    pub instructions: String,
-    pub url: Option<String>,
-    /// In milliseconds since 1970.
-    pub expires_at: Option<i64>,
-}
-
-/// A sign-in that worked.
+/// A sign-in that worked; `vocabulary::SignedIn` is also one that did not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignInResult {
-    pub mode: CredentialMode,
+    pub mode: AuthMode,
     pub message: String,
 }
 
@@ -246,7 +202,7 @@ impl Models {
 
     /// How it stands with every provider. `verify`: asks the providers themselves, with a cheap
     /// request each, all at once and within a few seconds.
-    pub async fn statuses(&self, verify: bool) -> Vec<CredentialStatus> {
+    pub async fn statuses(&self, verify: bool) -> Vec<ProviderStatus> {
         match &self.remote {
             Some(remote) => remote.statuses(verify).await,
             None => Vec::new(),
@@ -254,11 +210,7 @@ impl Models {
     }
 
     /// Starts a sign-in.
-    pub async fn begin(
-        &self,
-        provider: &str,
-        method: &str,
-    ) -> Result<SignInChallenge, SignInError> {
+    pub async fn begin(&self, provider: &str, method: &str) -> Result<Challenge, SignInError> {
         self.remote(provider)?.begin(provider, method).await
     }
 

@@ -68,7 +68,7 @@ impl Settings {
 }
 
 /// A server whose sockets listen, but which answers "not yet".
-pub struct Listening {
+pub struct ListeningServer {
     pub address: SocketAddr,
     /// Listeners of one dialect, by its name.
     pub others: Vec<(&'static str, SocketAddr)>,
@@ -77,7 +77,7 @@ pub struct Listening {
 }
 
 /// A server that serves.
-pub struct Running {
+pub struct RunningServer {
     pub address: SocketAddr,
     pub others: Vec<(&'static str, SocketAddr)>,
     site: Arc<Site>,
@@ -85,15 +85,15 @@ pub struct Running {
     models: Arc<Models>,
     serving: JoinSet<()>,
     /// What people should know of the data directory.
-    pub home_notice: Option<home::Notice>,
+    pub home_notice: Option<home::HomeNotice>,
 }
 
-pub async fn start(settings: Settings) -> anyhow::Result<Running> {
+pub async fn start(settings: Settings) -> anyhow::Result<RunningServer> {
     listen(settings).await?.open().await
 }
 
 /// Listens. Nothing that can wait is done before.
-pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
+pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
     check_exposure(&settings)?;
     let host = settings.host;
     let (main, address) = bind(host, settings.port, "--port").await?;
@@ -129,7 +129,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
         serving.spawn(Arc::clone(&acceptor).run(listener, router));
         others.push((tongue.name, address));
     }
-    Ok(Listening {
+    Ok(ListeningServer {
         address,
         others,
         site,
@@ -137,9 +137,9 @@ pub async fn listen(settings: Settings) -> anyhow::Result<Listening> {
     })
 }
 
-impl Listening {
+impl ListeningServer {
     /// Opens the store and lets clients in.
-    pub async fn open(self) -> anyhow::Result<Running> {
+    pub async fn open(self) -> anyhow::Result<RunningServer> {
         let settings = self.site.settings.clone();
         let label = owner_label(self.address);
         let others = self.others.iter().map(|(_, address)| address);
@@ -174,7 +174,7 @@ impl Listening {
             home = %home.display(),
             "started"
         );
-        Ok(Running {
+        Ok(RunningServer {
             address: self.address,
             others: self.others,
             site: self.site,
@@ -186,7 +186,7 @@ impl Listening {
     }
 }
 
-impl Running {
+impl RunningServer {
     pub fn settings(&self) -> &Settings {
         &self.site.settings
     }

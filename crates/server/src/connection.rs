@@ -29,7 +29,7 @@ use crate::limits::{
 };
 use crate::pace::Pace;
 use delivering::next_heard;
-use jobs::{Finished, Job, JobOutcome, Lane, What, too_many_listeners, work};
+use jobs::{Finished, Job, JobKind, JobOutcome, Lane, too_many_listeners, work};
 
 /// Serves one client until it goes, is closed, or the server stops.
 pub async fn serve(
@@ -250,7 +250,7 @@ impl Connection {
             // Only meaningful while an event is told; `heard` takes it there.
             Action::Shared => Ok(()),
             Action::Call { tag, call } => {
-                self.submit(Job::new(tag, What::Call(call)));
+                self.submit(Job::new(tag, JobKind::Call(call)));
                 Ok(())
             }
             Action::Listen {
@@ -263,7 +263,7 @@ impl Connection {
                     dialects::StartAt::Head => ListenFrom::Head,
                     dialects::StartAt::After(seq) => ListenFrom::After(seq),
                 };
-                let what = What::Listen {
+                let what = JobKind::Listen {
                     thread,
                     from,
                     recent,
@@ -285,7 +285,7 @@ impl Connection {
                 Ok(())
             }
             Action::Authenticate { tag, token } => {
-                self.submit(Job::new(tag, What::Authenticate(token)));
+                self.submit(Job::new(tag, JobKind::Authenticate(token)));
                 Ok(())
             }
             Action::WakeAt(at) => {

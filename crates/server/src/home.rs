@@ -17,7 +17,7 @@ const STICKY: u32 = 0o1000;
 
 /// What people must know of their data directory, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum HomeNotice {
     /// It was open to others, and is closed now.
     Closed(String),
     /// It is open to others.
@@ -25,7 +25,7 @@ pub enum Notice {
 }
 
 /// Makes the directory where there is none, and shuts others out.
-pub fn prepare(home: &Path) -> anyhow::Result<Option<Notice>> {
+pub fn prepare(home: &Path) -> anyhow::Result<Option<HomeNotice>> {
     DirBuilder::new()
         .recursive(true)
         .mode(PRIVATE)
@@ -47,12 +47,12 @@ pub fn prepare(home: &Path) -> anyhow::Result<Option<Notice>> {
     if is_mine && mode & STICKY == 0 && is_for_data_alone(home) {
         let narrowed = std::fs::set_permissions(home, Permissions::from_mode(PRIVATE));
         if narrowed.is_ok() {
-            return Ok(Some(Notice::Closed(format!(
+            return Ok(Some(HomeNotice::Closed(format!(
                 "{shown} was open to other users (mode {bits:04o}); it is yours alone now"
             ))));
         }
     }
-    Ok(Some(Notice::Open(format!(
+    Ok(Some(HomeNotice::Open(format!(
         "{shown} IS OPEN TO OTHER USERS (mode {bits:04o}), and threads and keys lie there: close it \
          with `chmod 700`, or choose another with --home"
     ))))
@@ -89,7 +89,10 @@ mod tests {
         std::fs::write(home.join("config.toml"), "").expect("written");
         let said = prepare(&home).expect("narrowed").expect("a word");
         let words = "was open to other users (mode 0755); it is yours alone now";
-        assert_eq!(said, Notice::Closed(format!("{} {words}", home.display())));
+        assert_eq!(
+            said,
+            HomeNotice::Closed(format!("{} {words}", home.display()))
+        );
         assert_eq!(mode(&home), 0o700);
         assert_eq!(prepare(&home).expect("as it should be"), None);
     }
@@ -105,7 +108,7 @@ mod tests {
             }
             with_mode(&home, bits);
             let said = prepare(&home).expect("looked").expect("a word");
-            assert!(matches!(said, Notice::Open(_)), "{said:?}");
+            assert!(matches!(said, HomeNotice::Open(_)), "{said:?}");
             assert_eq!(mode(&home), bits);
         }
     }

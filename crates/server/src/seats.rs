@@ -11,15 +11,15 @@ use crate::peer::Peer;
 
 /// Shared by all listeners.
 #[derive(Clone)]
-pub struct Seats(Arc<Shared>);
+pub struct Seats(Arc<SeatTable>);
 
-struct Shared {
+struct SeatTable {
     sockets_max: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<TakenSeats>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct TakenSeats {
     total: usize,
     by_peer: HashMap<IpAddr, usize>,
     /// Those of nobody we know, by number, so the oldest is first.
@@ -29,7 +29,7 @@ struct Taken {
 
 impl Seats {
     pub fn new(sockets_max: usize) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(SeatTable {
             sockets_max,
             taken: Mutex::default(),
         }))
@@ -80,7 +80,7 @@ impl Seats {
         self.lock().total
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Taken> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, TakenSeats> {
         self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -126,7 +126,6 @@ impl<'a> CheckpointReads<'a> {
             let message = format!("nothing is kept of {path:?}");
             return Err(Refusal::new(Why::UnknownFile, message));
         }
-        let history = history.into_iter().map(translate::iteration).collect();
         Ok(CheckpointReply::History(history))
     }
 
@@ -134,10 +133,7 @@ impl<'a> CheckpointReads<'a> {
         let inside = translate::checked_path(&self.card.directory, &path)?;
         let content = move |vault: &Vault| vault.content(&inside, iteration);
         let (iteration, content) = self.scanner.read(content).await.map_err(refused)?;
-        Ok(CheckpointReply::File {
-            content,
-            iteration: translate::iteration(iteration),
-        })
+        Ok(CheckpointReply::File { content, iteration })
     }
 
     /// The states of the files at these checkpoints; `None` is the original.

@@ -2,13 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use checkpoints::{
-    EntryChange, EntryChangeKind, FileKind, Iteration, RestoreAction, RestoreStep, WorkProgress,
-};
-use vocabulary::{
-    Checkpoint, CheckpointId, FileChangeKind, FileIteration, FileVersion, Refusal, Timestamp,
-    Touch, Touched, Trigger,
-};
+use checkpoints::{EntryChange, FileKind, RestoreStep, WorkProgress};
+use vocabulary::{Checkpoint, CheckpointId, FileVersion, Refusal, Timestamp, Touched};
 
 use crate::limits::FILES_CHANGED_MAX;
 
@@ -16,10 +11,7 @@ fn checkpoint(kept: &checkpoints::KeptCheckpoint) -> Checkpoint {
     Checkpoint {
         id: CheckpointId(kept.number),
         at: Timestamp(kept.at),
-        trigger: match kept.trigger {
-            checkpoints::SnapshotTrigger::Automatic => Trigger::Automatic,
-            checkpoints::SnapshotTrigger::Manual => Trigger::Manual,
-        },
+        trigger: kept.trigger,
         changed: kept.changed,
         changed_from_original: kept.changed_from_original,
         bytes: kept.bytes,
@@ -37,33 +29,15 @@ pub fn files(changes: &[EntryChange]) -> Vec<FileVersion> {
         path: change.path.to_string_lossy().into_owned(),
         iteration: change.iteration,
         size: change.size,
-        kind: match change.what {
-            EntryChangeKind::Added => FileChangeKind::Add,
-            EntryChangeKind::Modified => FileChangeKind::Update,
-            EntryChangeKind::Removed => FileChangeKind::Delete,
-        },
+        kind: change.what,
     });
     files.take(FILES_CHANGED_MAX).collect()
-}
-
-pub fn iteration(iteration: Iteration) -> FileIteration {
-    FileIteration {
-        iteration: iteration.number,
-        at: Timestamp(iteration.at),
-        size: iteration.size,
-        hash: iteration.hash,
-    }
 }
 
 pub fn touched(step: RestoreStep) -> Touched {
     Touched {
         path: step.path.to_string_lossy().into_owned(),
-        how: match step.how {
-            RestoreAction::Create => Touch::Create,
-            RestoreAction::Replace => Touch::Replace,
-            RestoreAction::Delete => Touch::Delete,
-            RestoreAction::Skip(why) => Touch::Skip { why },
-        },
+        how: step.how,
     }
 }
 

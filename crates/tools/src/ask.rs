@@ -16,10 +16,10 @@ const OPTION_CHARS_MAX: usize = 500;
 /// The answer to a question that was passed over.
 const SKIPPED: &str = "[skipped]";
 
-pub(crate) struct Ask;
+pub(crate) struct AskTool;
 
 #[async_trait]
-impl Tool for Ask {
+impl Tool for AskTool {
     fn name(&self) -> &'static str {
         "ask"
     }
@@ -224,7 +224,7 @@ mod tests {
     async fn one_question_is_asked_and_answered() {
         let (scratch, host) = (Scratch::new(), host(&[&["Blue"]]));
         let input = json!({"question": "Which?", "options": ["Blue", {"label": "Red", "description": "warm"}]});
-        let output = Ask.run(&scratch.cx(&host), input).await.unwrap();
+        let output = AskTool.run(&scratch.cx(&host), input).await.unwrap();
         assert_eq!(
             output,
             ToolOutput::Json(json!({
@@ -250,7 +250,7 @@ mod tests {
             {"question": "Two?"},
             {"question": "Three?"},
         ]});
-        let output = Ask.run(&scratch.cx(&host), input).await.unwrap();
+        let output = AskTool.run(&scratch.cx(&host), input).await.unwrap();
         let ToolOutput::Json(told) = output else {
             panic!("ask tells JSON");
         };
@@ -267,7 +267,7 @@ mod tests {
         let scratch = Scratch::new();
         let cx = scratch.cx(&Arc::default());
         cx.cancel.cancel();
-        let outcome = Ask.run(&cx, json!({"question": "Which?"})).await;
+        let outcome = AskTool.run(&cx, json!({"question": "Which?"})).await;
         assert!(matches!(
             outcome,
             Err(Failure::Cancelled(ToolOutput::Json(_)))
@@ -310,7 +310,7 @@ mod tests {
             ),
         ];
         for (input, expected) in table {
-            let message = scratch.refusal(&Ask, input).await;
+            let message = scratch.refusal(&AskTool, input).await;
             assert!(message.contains(expected), "{message}");
         }
     }

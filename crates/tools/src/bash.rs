@@ -40,18 +40,18 @@ const ABORTED: &str = "Command aborted.";
 const OUTPUT_HELD: &str = "[a process in the background still holds the output; what it writes \
     from now on is lost]";
 
-pub(crate) struct Bash {
+pub(crate) struct BashTool {
     time_max: Duration,
 }
 
-impl Default for Bash {
-    fn default() -> Bash {
-        Bash { time_max: TIME_MAX }
+impl Default for BashTool {
+    fn default() -> BashTool {
+        BashTool { time_max: TIME_MAX }
     }
 }
 
 #[async_trait]
-impl Tool for Bash {
+impl Tool for BashTool {
     fn name(&self) -> &'static str {
         "bash"
     }
@@ -143,7 +143,7 @@ impl Tool for Bash {
     }
 }
 
-impl Bash {
+impl BashTool {
     /// Runs it once. A fence that could not be set up is tried again: what it was to hide may have
     /// vanished just then.
     async fn run_held(
@@ -258,7 +258,7 @@ enum Stop {
 }
 
 /// Why the wait for a command is over.
-enum End {
+enum WaitOutcome {
     Exited(std::io::Result<ExitStatus>),
     Cancelled,
     TimedOut,
@@ -272,30 +272,32 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<ToolOu
         let mut pumping = group.pump(cx.host.as_ref(), &mut stdout, &mut stderr);
         let end = tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => End::Cancelled,
-            () = tokio::time::sleep(time_max) => End::TimedOut,
-            status = group.follow(&mut pumping) => End::Exited(status),
+            () = cx.cancel.cancelled() => WaitOutcome::Cancelled,
+            () = tokio::time::sleep(time_max) => WaitOutcome::TimedOut,
+            status = group.follow(&mut pumping) => WaitOutcome::Exited(status),
         };
         match end {
-            End::Exited(Ok(_)) => group.let_go(),
-            End::Exited(Err(_)) | End::Cancelled | End::TimedOut => group.stop(&mut pumping).await,
+            WaitOutcome::Exited(Ok(_)) => group.let_go(),
+            WaitOutcome::Exited(Err(_)) | WaitOutcome::Cancelled | WaitOutcome::TimedOut => {
+                group.stop(&mut pumping).await
+            }
         }
         (end, !pumping.is_over())
     };
     let (exit_code, note) = match &end {
-        End::Exited(Ok(_)) if !group.stands() => {
+        WaitOutcome::Exited(Ok(_)) if !group.stands() => {
             return Err(Stop::NotFenced(stderr.into_text().trim().to_owned()));
         }
-        End::Exited(Ok(status)) => {
+        WaitOutcome::Exited(Ok(status)) => {
             let note = output_held.then(|| OUTPUT_HELD.to_owned());
             (exit_code(*status), note)
         }
-        End::Exited(Err(error)) => {
+        WaitOutcome::Exited(Err(error)) => {
             let failure = Failure::Error(format!("bash: lost the command: {error}"));
             return Err(Stop::Failed(failure));
         }
-        End::Cancelled => (EXIT_CANCELLED, Some(ABORTED.to_owned())),
-        End::TimedOut => (EXIT_TIMED_OUT, Some(timed_out(time_max))),
+        WaitOutcome::Cancelled => (EXIT_CANCELLED, Some(ABORTED.to_owned())),
+        WaitOutcome::TimedOut => (EXIT_TIMED_OUT, Some(timed_out(time_max))),
     };
     let put_back = group.finish().await;
     let (stdout, stderr) = shown(cx, stdout.into_text(), stderr.into_text()).await;
@@ -308,8 +310,8 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<ToolOu
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     match end {
-        End::Cancelled => Err(Stop::Failed(Failure::Cancelled(output))),
-        End::Exited(_) | End::TimedOut => Ok(output),
+        WaitOutcome::Cancelled => Err(Stop::Failed(Failure::Cancelled(output))),
+        WaitOutcome::Exited(_) | WaitOutcome::TimedOut => Ok(output),
     }
 }
 

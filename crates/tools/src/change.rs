@@ -7,8 +7,8 @@ use vocabulary::{FileChange, FileChangeKind};
 
 use similar::TextDiff;
 
-use crate::held::{Kind, Place, Stamp};
-use crate::seen::{Known, Seen};
+use crate::held::{NodeKind, Place, Stamp};
+use crate::seen::{FileKnowledge, SeenFiles};
 use crate::{Failure, Scope, path, sandbox};
 
 /// Larger files are neither edited nor compared.
@@ -33,7 +33,7 @@ pub(crate) fn wanted(old: &str, new: &str) -> String {
 }
 
 /// A file that a tool is about to change, as it is before.
-pub(crate) struct Draft<'a> {
+pub(crate) struct PendingChange<'a> {
     tool: &'static str,
     /// How the model named it.
     given: &'a str,
@@ -50,10 +50,14 @@ pub(crate) struct Old {
     pub bytes: Option<Vec<u8>>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> PendingChange<'a> {
     /// Takes the file as it is now. `target` must have been resolved for a change.
-    pub fn open(tool: &'static str, given: &'a str, target: PathBuf) -> Result<Draft<'a>, Failure> {
-        let mut draft = Draft {
+    pub fn open(
+        tool: &'static str,
+        given: &'a str,
+        target: PathBuf,
+    ) -> Result<PendingChange<'a>, Failure> {
+        let mut draft = PendingChange {
             tool,
             given,
             target,
@@ -72,11 +76,11 @@ impl<'a> Draft<'a> {
         match place.kind().map_err(failed)? {
             None => return Ok(None),
             // A rename would not mind, but whoever made the file so did.
-            Some(Kind::File { mode, .. }) if mode & 0o222 == 0 => {
+            Some(NodeKind::File { mode, .. }) if mode & 0o222 == 0 => {
                 return Err(self.error(format!("{} is read-only", self.given)));
             }
-            Some(Kind::File { .. }) => {}
-            Some(Kind::Directory | Kind::Link | Kind::Special) => {
+            Some(NodeKind::File { .. }) => {}
+            Some(NodeKind::Directory | NodeKind::Link | NodeKind::Special) => {
                 return Err(self.error(format!("{} is not a plain file", self.given)));
             }
         }
@@ -92,21 +96,21 @@ impl<'a> Draft<'a> {
     }
 
     /// What the conversation knows of the file; refuses if that is no longer true.
-    pub fn known(&self, seen: &Seen) -> Result<Known, Failure> {
+    pub fn known(&self, seen: &SeenFiles) -> Result<FileKnowledge, Failure> {
         let Some(old) = &self.old else {
-            return Ok(Known::Never);
+            return Ok(FileKnowledge::Never);
         };
         match seen.known(&self.target, old.stamp, old.bytes.as_deref()) {
-            Known::Changed => Err(self.error(format!(
+            FileKnowledge::Changed => Err(self.error(format!(
                 "{} changed since you read it; read it again",
                 self.given
             ))),
-            known @ (Known::Never | Known::Current) => Ok(known),
+            known @ (FileKnowledge::Never | FileKnowledge::Current) => Ok(known),
         }
     }
 
     /// Replaces the content in one step, unless the file changed since it was taken.
-    pub fn save(&self, seen: &Seen, content: &[u8]) -> Result<(), Failure> {
+    pub fn save(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
         let expected = self.old.as_ref().map(|old| old.stamp);
         let saved = Place::make(&self.target).and_then(|place| place.replace(content, expected));
         match saved {

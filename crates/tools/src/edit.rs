@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use vocabulary::{Effects, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput};
 
-use crate::change::{self, Draft, FILE_BYTES_MAX};
+use crate::change::{self, FILE_BYTES_MAX, PendingChange};
 use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
-use crate::seen::{Known, Seen};
+use crate::seen::{FileKnowledge, SeenFiles};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, nearest, protected, text};
 
 /// The longest text to find, and the longest to put in its place.
@@ -20,10 +20,10 @@ const STRING_CHARS_MAX: usize = 2_000_000;
 /// How many places of a text that is not unique are named.
 const PLACES_SHOWN_MAX: usize = 20;
 
-pub(crate) struct Edit;
+pub(crate) struct EditTool;
 
 #[async_trait]
-impl Tool for Edit {
+impl Tool for EditTool {
     fn name(&self) -> &'static str {
         "edit"
     }
@@ -75,7 +75,7 @@ impl Tool for Edit {
     }
 }
 
-fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure> {
+fn edit(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("edit", input)?;
     let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
     let old_string = fields.text("oldString", STRING_CHARS_MAX)?;
@@ -91,7 +91,7 @@ fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure
     }
     let target = path::resolve_to_change("edit", scope, given)?;
     let _alone = seen.changing();
-    let draft = Draft::open("edit", given, target)?;
+    let draft = PendingChange::open("edit", given, target)?;
     let bytes = content(&draft, given)?;
     let known = draft.known(seen)?;
     let Some((before, encoding)) = text::decode(bytes) else {
@@ -104,7 +104,7 @@ fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure
         count if !replace_all => return Err(ambiguous(given, &before, &found, count)),
         // One place that is named by its text is known by that. Of several in a file that was never
         // read the model cannot know what they are.
-        _ if known == Known::Never => {
+        _ if known == FileKnowledge::Never => {
             return Err(error(format!(
                 "you have not read {given}; read it first, or change one place at a time"
             )));
@@ -127,7 +127,7 @@ fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure
 }
 
 /// The file's bytes.
-fn content<'a>(draft: &'a Draft<'_>, given: &str) -> Result<&'a [u8], Failure> {
+fn content<'a>(draft: &'a PendingChange<'_>, given: &str) -> Result<&'a [u8], Failure> {
     let Some(old) = &draft.old else {
         return Err(error(format!("{given} does not exist; write makes files")));
     };

@@ -26,10 +26,10 @@ const PATTERN_CHARS_MAX: usize = 1000;
 const ANSWER_CHARS_MAX: usize = 100_000;
 const NOTHING: &str = "No files found.";
 
-pub(crate) struct Glob;
+pub(crate) struct GlobTool;
 
 #[async_trait]
-impl Tool for Glob {
+impl Tool for GlobTool {
     fn name(&self) -> &'static str {
         "glob"
     }
@@ -164,7 +164,7 @@ impl Dotted {
 
 /// The newest files, at most so many, and how many there were.
 #[derive(Default)]
-struct Found {
+struct NewestFiles {
     newest: BinaryHeap<Reverse<(SystemTime, Reverse<PathBuf>)>>,
     count: usize,
 }
@@ -176,21 +176,21 @@ fn find(
     matcher: GlobSet,
     dotted: Dotted,
     most: usize,
-) -> Found {
+) -> NewestFiles {
     let mut builder = walk::below(scope, root, move |entry| dotted.allows(entry));
     builder.standard_filters(false);
-    let all = Mutex::new(Found::default());
+    let all = Mutex::new(NewestFiles::default());
     walk::run(&builder, cancel, || Finder {
         root,
         matcher: &matcher,
         most,
-        found: Found::default(),
+        found: NewestFiles::default(),
         all: &all,
     });
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Found {
+impl NewestFiles {
     fn add(&mut self, file: Reverse<(SystemTime, Reverse<PathBuf>)>, most: usize) {
         self.newest.push(file);
         if self.newest.len() > most {
@@ -204,8 +204,8 @@ struct Finder<'a> {
     root: &'a Path,
     matcher: &'a GlobSet,
     most: usize,
-    found: Found,
-    all: &'a Mutex<Found>,
+    found: NewestFiles,
+    all: &'a Mutex<NewestFiles>,
 }
 
 impl Walker for Finder<'_> {
@@ -238,9 +238,9 @@ impl Drop for Finder<'_> {
     }
 }
 
-fn tell(scope: &Scope, found: Found) -> String {
+fn tell(scope: &Scope, found: NewestFiles) -> String {
     let more = found.count - found.newest.len();
-    let show = path::Shown::of(scope);
+    let show = path::PathDisplay::of(scope);
     // Sorted ascending by what is reversed: the newest first, then by name.
     let mut lines: Vec<String> = found
         .newest
@@ -286,7 +286,7 @@ mod tests {
     }
 
     async fn found(scratch: &Scratch, input: Value) -> String {
-        match scratch.run(&Glob, input).await {
+        match scratch.run(&GlobTool, input).await {
             Ok(ToolOutput::Text(text)) => text,
             other => panic!("{other:?}"),
         }
@@ -327,7 +327,9 @@ mod tests {
         ];
         for (pattern, expected) in table {
             if pattern == "src/etc/*" {
-                let message = scratch.refusal(&Glob, json!({"pattern": pattern})).await;
+                let message = scratch
+                    .refusal(&GlobTool, json!({"pattern": pattern}))
+                    .await;
                 assert!(
                     message.contains("glob blocked: canonical target"),
                     "{message}"
@@ -385,7 +387,7 @@ mod tests {
             (json!({"pattern": "../*"}), "glob blocked: path is outside"),
         ];
         for (input, expected) in table {
-            let message = scratch.refusal(&Glob, input).await;
+            let message = scratch.refusal(&GlobTool, input).await;
             assert!(message.contains(expected), "{message}");
         }
     }
@@ -396,10 +398,10 @@ mod tests {
         let mut cx = scratch.cx(&std::sync::Arc::default());
         cx.scope.private.push(scratch.path("home"));
         let input = json!({"pattern": "**"});
-        let answer = Glob.run(&cx, input.clone()).await.unwrap();
+        let answer = GlobTool.run(&cx, input.clone()).await.unwrap();
         assert_eq!(answer, ToolOutput::Text("a".to_owned()));
         cx.cancel.cancel();
-        let outcome = Glob.run(&cx, input).await;
+        let outcome = GlobTool.run(&cx, input).await;
         assert!(matches!(outcome, Err(Failure::Cancelled(_))), "{outcome:?}");
     }
 }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::input::{self, Fields, blocking};
-use crate::path::{self, PATH_CHARS_MAX, Shown};
+use crate::path::{self, PATH_CHARS_MAX, PathDisplay};
 use crate::walk::{self, Walker};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, held, spill};
 use lines::Lines;
@@ -35,10 +35,10 @@ const FOUND_BYTES_MAX: usize = spill::FILE_BYTES_MAX / 2;
 const HEAP_BYTES_MAX: usize = 64 * 1024 * 1024;
 const NOTHING: &str = "No matches found.";
 
-pub(crate) struct Grep;
+pub(crate) struct GrepTool;
 
 #[async_trait]
-impl Tool for Grep {
+impl Tool for GrepTool {
     fn name(&self) -> &'static str {
         "grep"
     }
@@ -102,7 +102,7 @@ fn grep(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Tool
         cancel,
         matcher,
         context: context.unwrap_or(0) as usize,
-        shown: Shown::of(scope),
+        shown: PathDisplay::of(scope),
         found: Mutex::default(),
         bytes: AtomicUsize::new(0),
         binary: AtomicBool::new(false),
@@ -163,7 +163,7 @@ struct Search<'a> {
     cancel: &'a CancellationToken,
     matcher: RegexMatcher,
     context: usize,
-    shown: Shown,
+    shown: PathDisplay,
     /// What was found, by file.
     found: Mutex<Vec<(PathBuf, String)>>,
     bytes: AtomicUsize,
@@ -172,7 +172,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn thread(&self) -> Thread<'_> {
+    fn thread(&self) -> SearchThread<'_> {
         let searcher = SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
             .line_number(true)
@@ -181,7 +181,7 @@ impl Search<'_> {
             .heap_limit(Some(HEAP_BYTES_MAX))
             .binary_detection(BinaryDetection::quit(0))
             .build();
-        Thread {
+        SearchThread {
             search: self,
             searcher,
         }
@@ -219,12 +219,12 @@ impl Search<'_> {
 }
 
 /// One thread of a search.
-struct Thread<'a> {
+struct SearchThread<'a> {
     search: &'a Search<'a>,
     searcher: Searcher,
 }
 
-impl Thread<'_> {
+impl SearchThread<'_> {
     fn search(&mut self, path: &Path) {
         // What cannot be opened is left out, as ripgrep does after saying so on stderr.
         let Ok(file) = held::open(path) else {
@@ -255,7 +255,7 @@ impl Thread<'_> {
     }
 }
 
-impl Walker for Thread<'_> {
+impl Walker for SearchThread<'_> {
     fn file(&mut self, entry: &DirEntry) -> bool {
         self.search(entry.path());
         !self.search.is_full()

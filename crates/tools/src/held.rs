@@ -44,7 +44,7 @@ pub(crate) struct Stamp {
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     File {
         stamp: Stamp,
         mode: u32,
@@ -100,7 +100,7 @@ impl Place {
     }
 
     /// What lies here; `None` if nothing does.
-    pub fn kind(&self) -> Result<Option<Kind>> {
+    pub fn kind(&self) -> Result<Option<NodeKind>> {
         match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(kind_of(&stat))),
             Err(Errno::NOENT) => Ok(None),
@@ -111,7 +111,7 @@ impl Place {
     /// Opens the plain file that lies here.
     pub fn open(&self) -> Result<(File, Stamp)> {
         match self.kind()? {
-            Some(Kind::File { .. }) => {}
+            Some(NodeKind::File { .. }) => {}
             Some(other) => return Err(not_plain(other)),
             None => return Err(Error::from(ErrorKind::NotFound)),
         }
@@ -144,7 +144,7 @@ impl Place {
         file.write_all(content)?;
         let now = match self.kind()? {
             None => None,
-            Some(Kind::File { stamp, mode, owner }) => {
+            Some(NodeKind::File { stamp, mode, owner }) => {
                 // Only root may give files away; for others the new file is theirs, as they may
                 // write it. It comes first, as it takes special bits of the mode away.
                 let _ = std::os::unix::fs::fchown(&file, Some(owner.0), Some(owner.1));
@@ -199,8 +199,8 @@ impl Place {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let held = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty())?;
         match kind_of(&rustix::fs::fstat(&held)?) {
-            Kind::File { .. } | Kind::Directory => {}
-            other @ (Kind::Link | Kind::Special) => return Err(not_plain(other)),
+            NodeKind::File { .. } | NodeKind::Directory => {}
+            other @ (NodeKind::Link | NodeKind::Special) => return Err(not_plain(other)),
         }
         let path = format!("/proc/self/fd/{}", held.as_raw_fd());
         Ok(rustix::fs::chmod(path, (mode & 0o7777).into())?)
@@ -234,15 +234,15 @@ pub(crate) fn open(path: &Path) -> Result<File> {
 
 fn plain(file: File) -> Result<(File, Stamp)> {
     match kind_of(&rustix::fs::fstat(&file)?) {
-        Kind::File { stamp, .. } => Ok((file, stamp)),
+        NodeKind::File { stamp, .. } => Ok((file, stamp)),
         other => Err(not_plain(other)),
     }
 }
 
-fn not_plain(kind: Kind) -> Error {
+fn not_plain(kind: NodeKind) -> Error {
     match kind {
-        Kind::Directory => Error::from(ErrorKind::IsADirectory),
-        Kind::File { .. } | Kind::Link | Kind::Special => {
+        NodeKind::Directory => Error::from(ErrorKind::IsADirectory),
+        NodeKind::File { .. } | NodeKind::Link | NodeKind::Special => {
             Error::new(ErrorKind::Unsupported, "not a plain file")
         }
     }
@@ -250,9 +250,9 @@ fn not_plain(kind: Kind) -> Error {
 
 // The fields differ in width from one machine to another.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
-fn kind_of(stat: &rustix::fs::Stat) -> Kind {
+fn kind_of(stat: &rustix::fs::Stat) -> NodeKind {
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File {
+        FileType::RegularFile => NodeKind::File {
             stamp: Stamp {
                 bytes: stat.st_size as u64,
                 modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
@@ -262,9 +262,9 @@ fn kind_of(stat: &rustix::fs::Stat) -> Kind {
             mode: stat.st_mode as u32,
             owner: (stat.st_uid as u32, stat.st_gid as u32),
         },
-        FileType::Directory => Kind::Directory,
-        FileType::Symlink => Kind::Link,
-        _ => Kind::Special,
+        FileType::Directory => NodeKind::Directory,
+        FileType::Symlink => NodeKind::Link,
+        _ => NodeKind::Special,
     }
 }
 
@@ -298,7 +298,7 @@ mod tests {
         assert!(Place::find(&target).is_err());
         // What was held before the swap still leads to the file that was meant.
         let old = held.kind().unwrap();
-        let Some(Kind::File { stamp, .. }) = old else {
+        let Some(NodeKind::File { stamp, .. }) = old else {
             panic!("{old:?}");
         };
         held.replace(b"new", Some(stamp)).unwrap();
@@ -343,7 +343,7 @@ mod tests {
         std::fs::write(&path, "one").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let place = Place::find(&path).unwrap();
-        let Some(Kind::File { stamp, .. }) = place.kind().unwrap() else {
+        let Some(NodeKind::File { stamp, .. }) = place.kind().unwrap() else {
             panic!("a file");
         };
         let stop = std::sync::atomic::AtomicBool::new(false);
@@ -379,7 +379,7 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o4750)).unwrap();
         let before = std::fs::metadata(&path).unwrap();
         let place = Place::find(&path).unwrap();
-        let Some(Kind::File { stamp, .. }) = place.kind().unwrap() else {
+        let Some(NodeKind::File { stamp, .. }) = place.kind().unwrap() else {
             panic!("a file");
         };
         place.replace(b"two", Some(stamp)).unwrap();

@@ -50,7 +50,7 @@ mod web_search;
 mod write;
 
 pub use sandbox::Sandbox;
-pub use seen::Seen;
+pub use seen::SeenFiles;
 pub use skill::{SKILL, SkillSummary};
 pub use spawn_agent::SPAWN_AGENT;
 pub use surroundings::Surroundings;
@@ -158,7 +158,7 @@ pub struct ToolCx {
     /// What fences commands in.
     pub sandbox: Arc<Sandbox>,
     /// The files this conversation has read, as they were then.
-    pub seen: Arc<Seen>,
+    pub seen: Arc<SeenFiles>,
     /// How the web is reached.
     pub web: Arc<Web>,
 }

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use vocabulary::{Effects, Subject, ToolOutput};
 
-use crate::change::Draft;
+use crate::change::PendingChange;
 use crate::folders::{OTHER_AGENTS, OWN};
 use crate::held::Place;
 use crate::input::{Fields, blocking};
 use crate::path::{self, Private};
-use crate::seen::Seen;
+use crate::seen::SeenFiles;
 use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, protected, spill, text};
 
 const NAME: &str = "memory";
@@ -37,10 +37,10 @@ const LINE_CHARS_MAX: usize = 300;
 /// The rest of a longer answer goes to a file.
 const ANSWER_CHARS_MAX: usize = 30_000;
 
-pub(crate) struct Memory;
+pub(crate) struct MemoryTool;
 
 #[async_trait]
-impl Tool for Memory {
+impl Tool for MemoryTool {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -94,7 +94,7 @@ impl Tool for Memory {
     }
 }
 
-fn act(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure> {
+fn act(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of(NAME, input)?;
     let text = match fields.filled_text("action", KEY_CHARS_MAX)? {
         "read" => read(scope, seen, key(&fields)?)?,
@@ -138,7 +138,7 @@ fn inner(directory: &str, key: &str) -> String {
     }
 }
 
-fn read(scope: &Scope, seen: &Seen, key: &str) -> Result<String, Failure> {
+fn read(scope: &Scope, seen: &SeenFiles, key: &str) -> Result<String, Failure> {
     for directory in [OWN, OTHER_AGENTS] {
         if let Some(note) = load(scope, Some(seen), &inner(directory, key))? {
             return Ok(match note.is_empty() {
@@ -170,7 +170,7 @@ pub(crate) fn text_in(scope: &Scope, path: &str) -> Option<String> {
 }
 
 /// The text of a note, if there is one.
-fn load(scope: &Scope, seen: Option<&Seen>, inner: &str) -> Result<Option<String>, Failure> {
+fn load(scope: &Scope, seen: Option<&SeenFiles>, inner: &str) -> Result<Option<String>, Failure> {
     let target = path::resolve(NAME, scope, inner)?;
     let opened = Place::find(&target).and_then(|place| place.open());
     let (file, stamp) = match opened {
@@ -189,7 +189,7 @@ fn load(scope: &Scope, seen: Option<&Seen>, inner: &str) -> Result<Option<String
     Ok(decoded.map(|(text, _)| text.into_owned()))
 }
 
-fn write(scope: &Scope, seen: &Seen, key: &str, content: &str) -> Result<String, Failure> {
+fn write(scope: &Scope, seen: &SeenFiles, key: &str, content: &str) -> Result<String, Failure> {
     let root = std::fs::canonicalize(&scope.directory)
         .map_err(|problem| error(format!("the workspace cannot be reached: {problem}")))?;
     let inner = inner(OWN, key);
@@ -201,7 +201,7 @@ fn write(scope: &Scope, seen: &Seen, key: &str, content: &str) -> Result<String,
         )));
     }
     let _alone = seen.changing();
-    let draft = Draft::open(NAME, &inner, target)?;
+    let draft = PendingChange::open(NAME, &inner, target)?;
     draft.known(seen)?;
     draft.save(seen, content.as_bytes())?;
     Ok(format!(
@@ -266,7 +266,7 @@ mod tests {
     use crate::scratch::Scratch;
 
     async fn text(scratch: &Scratch, input: Value) -> String {
-        match scratch.run(&Memory, input).await {
+        match scratch.run(&MemoryTool, input).await {
             Ok(ToolOutput::Text(text)) => text,
             other => panic!("{other:?}"),
         }
@@ -306,14 +306,14 @@ mod tests {
         let scratch = Scratch::new();
         let cx = scratch.cx(&Arc::default());
         let write = json!({"action": "write", "key": "k", "content": "one"});
-        Memory.run(&cx, write.clone()).await.unwrap();
+        MemoryTool.run(&cx, write.clone()).await.unwrap();
         std::fs::write(scratch.path(".cowork/memory/k.md"), "by the user").unwrap();
-        let refused = Memory.run(&cx, write.clone()).await;
+        let refused = MemoryTool.run(&cx, write.clone()).await;
         let message = "memory: .cowork/memory/k.md changed since you read it; read it again";
         assert_eq!(refused, Err(Failure::Error(message.to_owned())));
         let read = json!({"action": "read", "key": "k"});
-        Memory.run(&cx, read).await.unwrap();
-        Memory.run(&cx, write).await.unwrap();
+        MemoryTool.run(&cx, read).await.unwrap();
+        MemoryTool.run(&cx, write).await.unwrap();
     }
 
     #[tokio::test]
@@ -322,13 +322,13 @@ mod tests {
         for key in ["../x", "a/b", ".hidden", "..", "a\\b", "a b", "/etc/passwd"] {
             for action in ["read", "write"] {
                 let input = json!({"action": action, "key": key, "content": ""});
-                let message = scratch.refusal(&Memory, input).await;
+                let message = scratch.refusal(&MemoryTool, input).await;
                 assert!(message.contains("\"key\" must be letters"), "{message}");
             }
         }
         std::os::unix::fs::symlink(other.path(""), scratch.path(".cowork")).unwrap();
         let input = json!({"action": "write", "key": "k", "content": "x"});
-        assert!(scratch.run(&Memory, input).await.is_err());
+        assert!(scratch.run(&MemoryTool, input).await.is_err());
         assert_eq!(std::fs::read_dir(other.path("")).unwrap().count(), 0);
     }
 
@@ -336,7 +336,7 @@ mod tests {
     async fn what_cannot_be_done_is_refused() {
         let scratch = Scratch::new();
         let message = scratch
-            .refusal(&Memory, json!({"action": "read", "key": "k"}))
+            .refusal(&MemoryTool, json!({"action": "read", "key": "k"}))
             .await;
         assert_eq!(message, "memory: there is no note k, nor any other yet");
         foreign(&scratch);
@@ -359,12 +359,12 @@ mod tests {
             ),
         ];
         for (input, expected) in table {
-            let message = scratch.refusal(&Memory, input).await;
+            let message = scratch.refusal(&MemoryTool, input).await;
             assert!(message.contains(expected), "{message}");
         }
         let mut cx = scratch.cx(&Arc::default());
         cx.scope.private.push(scratch.path(".cowork"));
-        let refused = Memory
+        let refused = MemoryTool
             .run(&cx, json!({"action": "write", "content": "x"}))
             .await;
         assert!(

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use vocabulary::{Effects, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput};
 
-use crate::change::{self, Draft, FILE_BYTES_MAX};
+use crate::change::{self, FILE_BYTES_MAX, PendingChange};
 use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::protected;
-use crate::seen::{Known, Seen};
+use crate::seen::{FileKnowledge, SeenFiles};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx};
 use book::{Book, CellType};
 
@@ -22,10 +22,10 @@ const NAME: &str = "notebookEdit";
 const SOURCE_CHARS_MAX: usize = 1_000_000;
 const INDEX_MAX: u64 = 100_000;
 
-pub(crate) struct NotebookEdit;
+pub(crate) struct NotebookEditTool;
 
 #[async_trait]
-impl Tool for NotebookEdit {
+impl Tool for NotebookEditTool {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -76,18 +76,18 @@ impl Tool for NotebookEdit {
 }
 
 /// What is to be done with a cell.
-enum Wish<'a> {
+enum CellEdit<'a> {
     Replace(&'a str),
     Insert(&'a str),
     Delete,
 }
 
-fn wish<'a>(fields: &Fields<'a>) -> Result<Wish<'a>, Failure> {
+fn wish<'a>(fields: &Fields<'a>) -> Result<CellEdit<'a>, Failure> {
     let source = || fields.text("newSource", SOURCE_CHARS_MAX);
     match fields.optional_text("editMode", PATH_CHARS_MAX)? {
-        None | Some("replace") => Ok(Wish::Replace(source()?)),
-        Some("insert") => Ok(Wish::Insert(source()?)),
-        Some("delete") => Ok(Wish::Delete),
+        None | Some("replace") => Ok(CellEdit::Replace(source()?)),
+        Some("insert") => Ok(CellEdit::Insert(source()?)),
+        Some("delete") => Ok(CellEdit::Delete),
         Some(_) => Err(fields.refuse("editMode", "\"replace\", \"insert\" or \"delete\"")),
     }
 }
@@ -102,7 +102,7 @@ fn cell_type(fields: &Fields<'_>) -> Result<Option<CellType>, Failure> {
     }
 }
 
-fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure> {
+fn edit(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of(NAME, input)?;
     let given = fields.filled_text("notebookPath", PATH_CHARS_MAX)?;
     let index = fields.optional_whole("cellIndex", 0..=INDEX_MAX)?;
@@ -115,25 +115,25 @@ fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure
     }
     let target = path::resolve_to_change(NAME, scope, given)?;
     let _alone = seen.changing();
-    let draft = Draft::open(NAME, given, target)?;
+    let draft = PendingChange::open(NAME, given, target)?;
     let known = draft.known(seen)?;
     let before = content(&draft, given)?;
     // A cell is named by its number alone, which says nothing about what is in it.
-    if known == Known::Never {
+    if known == FileKnowledge::Never {
         return Err(error(format!("you have not read {given}; read it first")));
     }
     let book = Book::parse(before).map_err(|problem| error(format!("{given} {problem}")))?;
     let after = match wish {
-        Wish::Replace(source) => book.replace(index, source, cell_type),
-        Wish::Insert(source) => book.insert(index, source, cell_type),
-        Wish::Delete => book.delete(index),
+        CellEdit::Replace(source) => book.replace(index, source, cell_type),
+        CellEdit::Insert(source) => book.insert(index, source, cell_type),
+        CellEdit::Delete => book.delete(index),
     }
     .map_err(|problem| error(format!("{given} {problem}")))?;
     draft.save(seen, after.as_bytes())?;
     let done = match wish {
-        Wish::Replace(_) => "Replaced",
-        Wish::Insert(_) => "Inserted",
-        Wish::Delete => "Deleted",
+        CellEdit::Replace(_) => "Replaced",
+        CellEdit::Insert(_) => "Inserted",
+        CellEdit::Delete => "Deleted",
     };
     Ok(ToolOutput::Files {
         summary: format!("{done} cell {index} of {given}"),
@@ -141,7 +141,7 @@ fn edit(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure
     })
 }
 
-fn content<'a>(draft: &'a Draft<'_>, given: &str) -> Result<&'a str, Failure> {
+fn content<'a>(draft: &'a PendingChange<'_>, given: &str) -> Result<&'a str, Failure> {
     let Some(old) = &draft.old else {
         return Err(error(format!("{given} does not exist")));
     };

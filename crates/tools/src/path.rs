@@ -182,16 +182,16 @@ impl Inside<'_> {
 
 /// How a path is shown: relative to the workspace where it lies inside it.
 pub(crate) fn display(scope: &Scope, path: &Path) -> String {
-    Shown::of(scope).path(path)
+    PathDisplay::of(scope).path(path)
 }
 
 /// Shows many paths of one scope.
-pub(crate) struct Shown(PathBuf);
+pub(crate) struct PathDisplay(PathBuf);
 
-impl Shown {
-    pub fn of(scope: &Scope) -> Shown {
+impl PathDisplay {
+    pub fn of(scope: &Scope) -> PathDisplay {
         let directory = std::fs::canonicalize(&scope.directory);
-        Shown(directory.unwrap_or_else(|_| scope.directory.clone()))
+        PathDisplay(directory.unwrap_or_else(|_| scope.directory.clone()))
     }
 
     pub fn path(&self, path: &Path) -> String {

@@ -11,11 +11,12 @@ use crate::{Judgement, Risk, Scope, git};
 /// The list as it is written, one path a line.
 const LIST: &str = include_str!("protected.txt");
 
-static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| LIST.lines().filter_map(entry).collect());
+static ENTRIES: LazyLock<Vec<ProtectedPath>> =
+    LazyLock::new(|| LIST.lines().filter_map(entry).collect());
 
 /// One path of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ProtectedPath {
     /// Relative, with plain names only.
     pub path: &'static str,
     pub is_directory: bool,
@@ -30,11 +31,11 @@ pub(crate) enum Missing {
     PutBack,
 }
 
-pub(crate) fn entries() -> &'static [Entry] {
+pub(crate) fn entries() -> &'static [ProtectedPath] {
     &ENTRIES
 }
 
-fn entry(line: &'static str) -> Option<Entry> {
+fn entry(line: &'static str) -> Option<ProtectedPath> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
         return None;
@@ -46,7 +47,7 @@ fn entry(line: &'static str) -> Option<Entry> {
         "back" => Missing::PutBack,
         _ => return None,
     };
-    Some(Entry {
+    Some(ProtectedPath {
         path: path.trim_end_matches('/'),
         is_directory: path.ends_with('/'),
         missing,
@@ -55,7 +56,7 @@ fn entry(line: &'static str) -> Option<Entry> {
 }
 
 /// The entry that a path below a workspace falls under, at whatever depth.
-pub(crate) fn find(inner: &Path) -> Option<&'static Entry> {
+pub(crate) fn find(inner: &Path) -> Option<&'static ProtectedPath> {
     let names: Vec<&str> = inner
         .components()
         .filter_map(|part| match part {

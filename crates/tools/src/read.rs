@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use vocabulary::{ContentBlock, Effects, Subject, ToolOutput};
 
 use crate::change::FILE_BYTES_MAX;
-use crate::held::{Kind, Place};
+use crate::held::{NodeKind, Place};
 use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
-use crate::seen::Seen;
+use crate::seen::SeenFiles;
 use crate::text::{self, Encoding};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, kind};
 
@@ -33,10 +33,10 @@ const PICTURE_BYTES_MAX: usize = 3_750_000;
 /// How much of a large file is held at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-pub(crate) struct Read;
+pub(crate) struct ReadTool;
 
 #[async_trait]
-impl Tool for Read {
+impl Tool for ReadTool {
     fn name(&self) -> &'static str {
         "read"
     }
@@ -79,7 +79,7 @@ impl Tool for Read {
 }
 
 /// Which lines of which file are wanted.
-struct Wish<'a> {
+struct ReadRequest<'a> {
     given: &'a str,
     offset: u64,
     limit: u64,
@@ -88,7 +88,7 @@ struct Wish<'a> {
 
 fn read(
     scope: &Scope,
-    seen: &Seen,
+    seen: &SeenFiles,
     cancel: &CancellationToken,
     input: &Value,
 ) -> Result<ToolOutput, Failure> {
@@ -96,7 +96,7 @@ fn read(
     let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
     let offset = fields.optional_whole("offset", 1..=OFFSET_MAX)?;
     let limit = fields.optional_whole("limit", 1..=LIMIT_MAX)?;
-    let wish = Wish {
+    let wish = ReadRequest {
         given,
         offset: offset.unwrap_or(1),
         limit: limit.unwrap_or(LIMIT_DEFAULT),
@@ -106,15 +106,15 @@ fn read(
     let failed = |problem| cannot(given, problem);
     let place = Place::find(&target).map_err(failed)?;
     match place.kind().map_err(failed)? {
-        Some(Kind::Directory) => {
+        Some(NodeKind::Directory) => {
             return Err(error(format!(
                 "{given} is a directory; list it with glob or `ls`"
             )));
         }
-        Some(Kind::Link | Kind::Special) => {
+        Some(NodeKind::Link | NodeKind::Special) => {
             return Err(error(format!("{given} is not a plain file")));
         }
-        Some(Kind::File { .. }) | None => {}
+        Some(NodeKind::File { .. }) | None => {}
     }
     let (mut file, stamp) = place.open().map_err(failed)?;
     let text = if stamp.bytes <= FILE_BYTES_MAX {
@@ -149,7 +149,7 @@ fn picture(bytes: &[u8], given: &str) -> Option<ToolOutput> {
 }
 
 /// Shows a file that is held whole.
-fn small(bytes: &[u8], wish: &Wish<'_>) -> Result<String, Failure> {
+fn small(bytes: &[u8], wish: &ReadRequest<'_>) -> Result<String, Failure> {
     let decoded = match kind::is_document(bytes) {
         true => None,
         false => text::decode(bytes),
@@ -168,7 +168,7 @@ fn small(bytes: &[u8], wish: &Wish<'_>) -> Result<String, Failure> {
 }
 
 /// Shows a part of a file that is never held whole.
-fn large(file: &mut std::fs::File, bytes: u64, wish: &Wish<'_>) -> Result<String, Failure> {
+fn large(file: &mut std::fs::File, bytes: u64, wish: &ReadRequest<'_>) -> Result<String, Failure> {
     let failed = |problem| cannot(wish.given, problem);
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
     let beginning = reader.fill_buf().map_err(failed)?;
@@ -198,7 +198,7 @@ fn binary(given: &str, beginning: &[u8], bytes: u64) -> Failure {
 }
 
 /// The lines from the offset on, numbered; reads no further than it must.
-fn numbered(reader: &mut impl BufRead, wish: &Wish<'_>) -> Result<String, Failure> {
+fn numbered(reader: &mut impl BufRead, wish: &ReadRequest<'_>) -> Result<String, Failure> {
     let failed = |problem| cannot(wish.given, problem);
     let mut number = skip(reader, wish.offset - 1, wish.cancel).map_err(failed)?;
     let mut text = String::new();

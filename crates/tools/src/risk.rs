@@ -6,7 +6,7 @@
 //! command that is allowed can do is for the sandbox to bound. `risk/commands.txt` shows it.
 
 use crate::path::Inside;
-use crate::shell::{self, Command, Script, Word};
+use crate::shell::{self, Script, SimpleCommand, Word};
 use crate::{Judgement, Risk, Scope};
 
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "fish"];
@@ -62,7 +62,7 @@ pub(crate) const SHELLS_DEEP_MAX: usize = 4;
 
 /// The rules, in their order: the first that fits counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
+enum RiskVerdict {
     Dangerous,
     Control,
     Outside,
@@ -81,14 +81,14 @@ pub fn judge_command(scope: &Scope, command: &str) -> Judgement {
         .iter()
         .map(|script| verdict(scope, command, script))
         .min()
-        .filter(|verdict| agree || *verdict != Verdict::Safe);
-    let risk = match verdict.unwrap_or(Verdict::Unknown) {
-        Verdict::Dangerous => Risk::DangerousPattern,
-        Verdict::Control => Risk::ShellControlOperator,
-        Verdict::Outside => Risk::OutsideScope,
-        Verdict::FileRead => Risk::FileRead,
-        Verdict::Unknown => Risk::ManualReview,
-        Verdict::Safe => return Judgement::Allow,
+        .filter(|verdict| agree || *verdict != RiskVerdict::Safe);
+    let risk = match verdict.unwrap_or(RiskVerdict::Unknown) {
+        RiskVerdict::Dangerous => Risk::DangerousPattern,
+        RiskVerdict::Control => Risk::ShellControlOperator,
+        RiskVerdict::Outside => Risk::OutsideScope,
+        RiskVerdict::FileRead => Risk::FileRead,
+        RiskVerdict::Unknown => Risk::ManualReview,
+        RiskVerdict::Safe => return Judgement::Allow,
     };
     Judgement::Ask {
         command: command.to_owned(),
@@ -128,27 +128,27 @@ pub(crate) fn is_dangerous_line(command: &str) -> bool {
     mentions_sql(command) || readings.iter().any(|script| is_dangerous(script, 0))
 }
 
-fn verdict(scope: &Scope, command: &str, script: &Script) -> Verdict {
+fn verdict(scope: &Scope, command: &str, script: &Script) -> RiskVerdict {
     if mentions_sql(command) || is_dangerous(script, 0) {
-        return Verdict::Dangerous;
+        return RiskVerdict::Dangerous;
     }
     if script.control {
-        return Verdict::Control;
+        return RiskVerdict::Control;
     }
     let words = script
         .commands
         .first()
         .map_or(&[][..], |first| &first.words);
     if leaves_scope(scope, words) {
-        return Verdict::Outside;
+        return RiskVerdict::Outside;
     }
     let program = words.first().map(|word| word.text.as_str());
     if program.is_some_and(|program| FILE_READERS.contains(&program)) {
-        return Verdict::FileRead;
+        return RiskVerdict::FileRead;
     }
     match script.only_plain_words() {
-        Some(words) if is_safe(&words) => Verdict::Safe,
-        Some(_) | None => Verdict::Unknown,
+        Some(words) if is_safe(&words) => RiskVerdict::Safe,
+        Some(_) | None => RiskVerdict::Unknown,
     }
 }
 
@@ -178,12 +178,12 @@ fn is_dangerous(script: &Script, shells_deep: usize) -> bool {
 }
 
 /// A shell; or another language without a script of its own.
-fn runs_its_input(command: &Command) -> bool {
+fn runs_its_input(command: &SimpleCommand) -> bool {
     let bare = |words: &[Word]| words.iter().all(|word| word.text == "-");
     after(command, SHELLS).is_some() || after(command, LANGUAGES).is_some_and(bare)
 }
 
-fn runs_something_dangerous(command: &Command, shells_deep: usize) -> bool {
+fn runs_something_dangerous(command: &SimpleCommand, shells_deep: usize) -> bool {
     forces(command)
         || runs_dangerous_script(command, shells_deep)
         || [LANGUAGES, COMMAND_STARTERS].into_iter().any(|programs| {
@@ -195,14 +195,14 @@ fn runs_something_dangerous(command: &Command, shells_deep: usize) -> bool {
             .any(|script| is_dangerous(script, shells_deep))
 }
 
-fn forces(command: &Command) -> bool {
+fn forces(command: &SimpleCommand) -> bool {
     after(command, ALWAYS_DANGEROUS).is_some()
         || after(command, &["rm"]).is_some_and(removes_by_force)
         || after(command, &["git"]).is_some_and(forces_git)
 }
 
 /// The words behind the first one that names one of these programs.
-fn after<'a>(command: &'a Command, programs: &[&str]) -> Option<&'a [Word]> {
+fn after<'a>(command: &'a SimpleCommand, programs: &[&str]) -> Option<&'a [Word]> {
     let at = command.words.iter().position(|word| {
         let name = word.text.rsplit('/').next().unwrap_or_default();
         programs.contains(&name)
@@ -210,13 +210,13 @@ fn after<'a>(command: &'a Command, programs: &[&str]) -> Option<&'a [Word]> {
     Some(&command.words[at + 1..])
 }
 
-fn fetches(command: &Command) -> bool {
+fn fetches(command: &SimpleCommand) -> bool {
     let nested = command.nested.iter().flat_map(|script| &script.commands);
     after(command, FETCHERS).is_some() || nested.into_iter().any(fetches)
 }
 
 /// `bash -c "rm -rf x"`, `eval …`, and a shell that is given what was fetched.
-fn runs_dangerous_script(command: &Command, shells_deep: usize) -> bool {
+fn runs_dangerous_script(command: &SimpleCommand, shells_deep: usize) -> bool {
     let of = |programs: &&[&str]| after(command, programs);
     let nested = command.nested.iter().flat_map(|script| &script.commands);
     let evaluates = [SHELLS, EVALUATORS].iter().find_map(of).is_some();
@@ -230,7 +230,7 @@ fn runs_dangerous_script(command: &Command, shells_deep: usize) -> bool {
 }
 
 /// The words of a command that its program may run as scripts.
-pub(crate) fn run_as_scripts(command: &Command) -> impl Iterator<Item = &[Word]> {
+pub(crate) fn run_as_scripts(command: &SimpleCommand) -> impl Iterator<Item = &[Word]> {
     let programs = [SHELLS, EVALUATORS, LAUNCHERS].into_iter();
     programs.filter_map(|programs| after(command, programs))
 }
@@ -254,9 +254,9 @@ fn hides_danger(text: &Word) -> bool {
         plain: true,
         tilde: false,
     });
-    let command = Command {
+    let command = SimpleCommand {
         words: words.collect(),
-        ..Command::default()
+        ..SimpleCommand::default()
     };
     forces(&command)
 }

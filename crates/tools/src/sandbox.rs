@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 
 use crate::Scope;
-use fence::Fence;
+use fence::Confinement;
 use guard::{By, Guard};
 use id_map::Mapping;
 use launcher::Orders;
@@ -42,7 +42,7 @@ mod watch;
 pub(crate) use guard::accept as accept_change;
 pub use guard::recover;
 pub use limits::Limits;
-pub use protect::Held;
+pub use protect::HeldPaths;
 use protect::Protection;
 
 const NOTICE_ROOT_MAPPED: &str = "YOU RUN THIS AS ROOT: whatever is allowed outside of the sandbox has \
@@ -114,7 +114,7 @@ pub struct Fenced {
     /// Whether a launcher listens on its standard input; see [`launcher`].
     pub is_launched: bool,
     /// To be finished, or dropped, when the program has ended.
-    pub held: Option<Held>,
+    pub held: Option<HeldPaths>,
 }
 
 impl Sandbox {
@@ -336,7 +336,7 @@ impl Sandbox {
                     arguments,
                     environment: vec![("TMPDIR", bubblewrap::TEMP_INSIDE.into())],
                     is_launched: true,
-                    held: Some(Held::new(protection.placeholders, guard)),
+                    held: Some(HeldPaths::new(protection.placeholders, guard)),
                 })
             }
             Mode::Landlock | Mode::Nothing => {
@@ -344,10 +344,10 @@ impl Sandbox {
                 writable.push(temp.clone());
                 let mut readable = places.readable();
                 readable.push(launcher.clone());
-                let orders = self.orders(Fence::Paths { writable, readable });
+                let orders = self.orders(Confinement::Paths { writable, readable });
                 Ok(Fenced {
                     environment: vec![("TMPDIR", temp.into())],
-                    held: Some(Held::new(Vec::new(), guard)),
+                    held: Some(HeldPaths::new(Vec::new(), guard)),
                     ..launched(launcher, orders.arguments(program)?)
                 })
             }
@@ -366,7 +366,7 @@ impl Sandbox {
         let bwrap = bubblewrap::program(&places.writable)
             .ok_or("the sandbox cannot be set up: there is no bwrap that can be trusted")?;
         let mut wrapped = bubblewrap::wrap(places, protection, temp, launcher, self.network);
-        let orders = self.orders(Fence::Within {
+        let orders = self.orders(Confinement::Within {
             writable: places.writable.clone(),
         });
         wrapped.extend(orders.arguments(program)?);
@@ -408,13 +408,13 @@ impl Sandbox {
         match &self.launcher {
             Some(launcher) => Ok(launched(
                 launcher,
-                self.orders(Fence::Open).arguments(program)?,
+                self.orders(Confinement::Open).arguments(program)?,
             )),
             None => Ok(bare(program)),
         }
     }
 
-    fn orders(&self, fence: Fence) -> Orders {
+    fn orders(&self, fence: Confinement) -> Orders {
         Orders {
             fence,
             network: self.network,

@@ -11,7 +11,7 @@ const FILES_MAX: usize = 4096;
 
 /// The files a conversation has read or written, as they were then.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct SeenFiles {
     files: Mutex<Files>,
     /// Held from the reading of a file to its replacement, so that of two changes at once none is
     /// lost.
@@ -35,13 +35,13 @@ struct Mark {
 
 /// What a conversation knows of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum FileKnowledge {
     Never,
     Current,
     Changed,
 }
 
-impl Seen {
+impl SeenFiles {
     /// Notes a file as it is now; `content` is `None` where it was not read whole.
     pub(crate) fn note(&self, path: &Path, stamp: Stamp, content: Option<&[u8]>) {
         let hash = content.map(blake3::hash);
@@ -62,18 +62,18 @@ impl Seen {
     }
 
     /// Whether the file is as it was seen last.
-    pub(crate) fn known(&self, path: &Path, stamp: Stamp, content: Option<&[u8]>) -> Known {
+    pub(crate) fn known(&self, path: &Path, stamp: Stamp, content: Option<&[u8]>) -> FileKnowledge {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mark) = files.marks.get(path) else {
-            return Known::Never;
+            return FileKnowledge::Never;
         };
         let same = match (mark.hash, content) {
             (Some(then), Some(now)) => then == blake3::hash(now),
             _ => mark.stamp == stamp,
         };
         match same {
-            true => Known::Current,
-            false => Known::Changed,
+            true => FileKnowledge::Current,
+            false => FileKnowledge::Changed,
         }
     }
 
@@ -88,13 +88,13 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::held::{Kind, Place};
+    use crate::held::{NodeKind, Place};
     use crate::scratch::Scratch;
 
     fn stamp(path: &Path) -> Stamp {
         let path = std::fs::canonicalize(path).unwrap();
         match Place::find(&path).unwrap().kind().unwrap() {
-            Some(Kind::File { stamp, .. }) => stamp,
+            Some(NodeKind::File { stamp, .. }) => stamp,
             other => panic!("{other:?}"),
         }
     }
@@ -104,26 +104,41 @@ mod tests {
         let scratch = Scratch::new();
         let path = scratch.path("a");
         std::fs::write(&path, "one").unwrap();
-        let (seen, before) = (Seen::default(), stamp(&path));
-        assert_eq!(seen.known(&path, before, Some(b"one")), Known::Never);
+        let (seen, before) = (SeenFiles::default(), stamp(&path));
+        assert_eq!(
+            seen.known(&path, before, Some(b"one")),
+            FileKnowledge::Never
+        );
         seen.note(&path, before, Some(b"one"));
-        assert_eq!(seen.known(&path, before, Some(b"two")), Known::Changed);
+        assert_eq!(
+            seen.known(&path, before, Some(b"two")),
+            FileKnowledge::Changed
+        );
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "one!").unwrap();
         let after = stamp(&path);
-        assert_eq!(seen.known(&path, after, Some(b"one")), Known::Current);
-        assert_eq!(seen.known(&path, after, None), Known::Changed);
+        assert_eq!(
+            seen.known(&path, after, Some(b"one")),
+            FileKnowledge::Current
+        );
+        assert_eq!(seen.known(&path, after, None), FileKnowledge::Changed);
     }
 
     #[test]
     fn the_oldest_is_forgotten() {
         let scratch = Scratch::new();
         std::fs::write(scratch.path("a"), "").unwrap();
-        let (seen, stamp) = (Seen::default(), stamp(&scratch.path("a")));
+        let (seen, stamp) = (SeenFiles::default(), stamp(&scratch.path("a")));
         for n in 0..=FILES_MAX {
             seen.note(Path::new(&n.to_string()), stamp, None);
         }
-        assert_eq!(seen.known(Path::new("0"), stamp, None), Known::Never);
-        assert_eq!(seen.known(Path::new("1"), stamp, None), Known::Current);
+        assert_eq!(
+            seen.known(Path::new("0"), stamp, None),
+            FileKnowledge::Never
+        );
+        assert_eq!(
+            seen.known(Path::new("1"), stamp, None),
+            FileKnowledge::Current
+        );
     }
 }

@@ -14,7 +14,7 @@ const GRAMMAR_BYTES_MAX: usize = 4_000;
 /// One reading of a command line.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    pub commands: Vec<Command>,
+    pub commands: Vec<SimpleCommand>,
     /// Has a control operator, a redirection or a command substitution outside of quotes.
     pub control: bool,
     /// Has a redirection, a here-document or a process substitution.
@@ -25,7 +25,7 @@ pub(crate) struct Script {
 
 /// One simple command; the targets of its redirections are among its words.
 #[derive(Debug, Default)]
-pub(crate) struct Command {
+pub(crate) struct SimpleCommand {
     pub words: Vec<Word>,
     /// The scripts of its command and process substitutions.
     pub nested: Vec<Script>,
@@ -72,7 +72,7 @@ impl Script {
     }
 
     /// All simple commands, those within substitutions included.
-    pub fn all_commands(&self) -> Vec<&Command> {
+    pub fn all_commands(&self) -> Vec<&SimpleCommand> {
         let mut found = Vec::new();
         for command in &self.commands {
             found.push(command);
@@ -91,7 +91,7 @@ impl Script {
     }
 }
 
-impl Command {
+impl SimpleCommand {
     pub fn texts(&self) -> Vec<&str> {
         self.words.iter().map(|word| word.text.as_str()).collect()
     }

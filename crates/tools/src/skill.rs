@@ -13,7 +13,7 @@ use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::folders::GUARDED;
 use crate::input::{Fields, blocking};
-use crate::path::{self, Shown};
+use crate::path::{self, PathDisplay};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, Trusted, held, spill};
 use front::{NAME_CHARS_MAX, is_name};
 
@@ -29,10 +29,10 @@ const ANSWER_CHARS_MAX: usize = 100_000;
 
 pub const SKILL: &str = "skill";
 
-pub(crate) struct Skill;
+pub(crate) struct SkillTool;
 
 #[async_trait]
-impl Tool for Skill {
+impl Tool for SkillTool {
     fn name(&self) -> &'static str {
         "skill"
     }
@@ -102,7 +102,7 @@ fn load(scope: &Scope, trusted: &Trusted, input: &Value) -> Result<ToolOutput, F
     let body = front::body(&skill, name)
         .map_err(|problem| error(format!("{name} is not a valid skill: {problem}")))?;
     let directory = file.parent().unwrap_or(&file);
-    let shown = Shown::of(scope).path(directory);
+    let shown = PathDisplay::of(scope).path(directory);
     let text = format!(
         "{}\n\n[the files of this skill are in {shown}]",
         body.trim()
@@ -260,7 +260,7 @@ mod tests {
                 true => self.as_they_are(),
                 false => Trusted::nothing("nobody said so"),
             };
-            match Skill.run(&cx, json!({"skillName": name})).await {
+            match SkillTool.run(&cx, json!({"skillName": name})).await {
                 Ok(ToolOutput::Text(text)) => Ok(text),
                 Err(Failure::Error(message)) => Err(message),
                 other => panic!("{other:?}"),
@@ -317,7 +317,7 @@ mod tests {
         );
         put(&world.scratch, ".agent/skills", "new", "Came later.");
         for name in ["deploy", "new"] {
-            let used = Skill.run(&cx, json!({"skillName": name})).await;
+            let used = SkillTool.run(&cx, json!({"skillName": name})).await;
             let Err(Failure::Error(message)) = used else {
                 panic!("{used:?}")
             };
@@ -326,7 +326,12 @@ mod tests {
                 "{message}"
             );
         }
-        assert!(Skill.run(&cx, json!({"skillName": "commit"})).await.is_ok());
+        assert!(
+            SkillTool
+                .run(&cx, json!({"skillName": "commit"}))
+                .await
+                .is_ok()
+        );
     }
 
     #[tokio::test]

@@ -13,10 +13,10 @@ pub const SPAWN_AGENT: &str = "spawnAgent";
 const TASK_CHARS_MAX: usize = 20_000;
 const KINDS: &[&str] = &["explore", "research", "general"];
 
-pub(crate) struct SpawnAgent;
+pub(crate) struct SpawnAgentTool;
 
 #[async_trait]
-impl Tool for SpawnAgent {
+impl Tool for SpawnAgentTool {
     fn name(&self) -> &'static str {
         SPAWN_AGENT
     }
@@ -84,7 +84,7 @@ mod tests {
     #[tokio::test]
     async fn a_task_goes_to_the_kind_that_was_named() {
         let scratch = Scratch::new();
-        let run = async |input| scratch.run(&SpawnAgent, input).await;
+        let run = async |input| scratch.run(&SpawnAgentTool, input).await;
         let explore = json!({"task": "look", "agentType": "explore"});
         assert_eq!(
             run(explore).await,

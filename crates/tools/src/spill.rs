@@ -122,13 +122,13 @@ mod tests {
         let mut cx = scratch.cx(&std::sync::Arc::default());
         cx.scope = scope;
         let input = json!({"filePath": path, "offset": 99});
-        let read = crate::read::Read.run(&cx, input).await.unwrap();
+        let read = crate::read::ReadTool.run(&cx, input).await.unwrap();
         assert_eq!(
             read,
             vocabulary::ToolOutput::Text("99\tline\n100\tline".to_owned())
         );
         let input = json!({"filePath": path, "content": ""});
-        let refused = crate::write::Write.run(&cx, input).await;
+        let refused = crate::write::WriteTool.run(&cx, input).await;
         assert!(refused.is_err(), "{refused:?}");
     }
 

@@ -11,10 +11,10 @@ use crate::{Failure, Judgement, Scope, Tool, ToolCx};
 const TODOS_MAX: usize = 200;
 const TODO_CHARS_MAX: usize = 2000;
 
-pub(crate) struct TodoWrite;
+pub(crate) struct TodoWriteTool;
 
 #[async_trait]
-impl Tool for TodoWrite {
+impl Tool for TodoWriteTool {
     fn name(&self) -> &'static str {
         "todoWrite"
     }
@@ -102,7 +102,7 @@ mod tests {
             {"content": "Run", "status": "in_progress", "activeForm": "Running"},
             {"content": "Rest", "status": "pending", "activeForm": "Resting"},
         ]});
-        let output = TodoWrite.run(&scratch.cx(&host), input).await.unwrap();
+        let output = TodoWriteTool.run(&scratch.cx(&host), input).await.unwrap();
         assert_eq!(output, ToolOutput::Text("Todos updated.".to_owned()));
         let plan = host.plan.lock().unwrap();
         assert_eq!(plan[0].status, PlanStepStatus::InProgress);
@@ -135,7 +135,7 @@ mod tests {
             ),
         ];
         for (input, expected) in table {
-            assert_eq!(scratch.refusal(&TodoWrite, input).await, expected);
+            assert_eq!(scratch.refusal(&TodoWriteTool, input).await, expected);
         }
     }
 }

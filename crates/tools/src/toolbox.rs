@@ -7,20 +7,20 @@ use serde_json::Value;
 use vocabulary::{Effects, Subject, ThreadCard};
 
 use crate::Tool;
-use crate::ask::Ask;
-use crate::bash::Bash;
-use crate::edit::Edit;
-use crate::glob::Glob;
-use crate::grep::Grep;
-use crate::memory::Memory;
-use crate::notebook_edit::NotebookEdit;
-use crate::read::Read;
-use crate::skill::Skill;
-use crate::spawn_agent::SpawnAgent;
-use crate::todo_write::TodoWrite;
-use crate::web_fetch::WebFetch;
-use crate::web_search::WebSearch;
-use crate::write::Write;
+use crate::ask::AskTool;
+use crate::bash::BashTool;
+use crate::edit::EditTool;
+use crate::glob::GlobTool;
+use crate::grep::GrepTool;
+use crate::memory::MemoryTool;
+use crate::notebook_edit::NotebookEditTool;
+use crate::read::ReadTool;
+use crate::skill::SkillTool;
+use crate::spawn_agent::SpawnAgentTool;
+use crate::todo_write::TodoWriteTool;
+use crate::web_fetch::WebFetchTool;
+use crate::web_search::WebSearchTool;
+use crate::write::WriteTool;
 
 /// Other names that tools are called by.
 const ALIASES: [(&str, &str); 1] = [("AskUserQuestion", "ask")];
@@ -49,20 +49,20 @@ impl Toolbox {
     /// The tools that come with the server. A new tool is one line here.
     pub fn builtin() -> Toolbox {
         let mut toolbox = Toolbox::default();
-        toolbox.add(Arc::new(Ask));
-        toolbox.add(Arc::new(Bash::default()));
-        toolbox.add(Arc::new(Edit));
-        toolbox.add(Arc::new(Glob));
-        toolbox.add(Arc::new(Grep));
-        toolbox.add(Arc::new(Memory));
-        toolbox.add(Arc::new(NotebookEdit));
-        toolbox.add(Arc::new(Read));
-        toolbox.add(Arc::new(Skill));
-        toolbox.add(Arc::new(SpawnAgent));
-        toolbox.add(Arc::new(TodoWrite));
-        toolbox.add(Arc::new(WebFetch));
-        toolbox.add(Arc::new(WebSearch));
-        toolbox.add(Arc::new(Write));
+        toolbox.add(Arc::new(AskTool));
+        toolbox.add(Arc::new(BashTool::default()));
+        toolbox.add(Arc::new(EditTool));
+        toolbox.add(Arc::new(GlobTool));
+        toolbox.add(Arc::new(GrepTool));
+        toolbox.add(Arc::new(MemoryTool));
+        toolbox.add(Arc::new(NotebookEditTool));
+        toolbox.add(Arc::new(ReadTool));
+        toolbox.add(Arc::new(SkillTool));
+        toolbox.add(Arc::new(SpawnAgentTool));
+        toolbox.add(Arc::new(TodoWriteTool));
+        toolbox.add(Arc::new(WebFetchTool));
+        toolbox.add(Arc::new(WebSearchTool));
+        toolbox.add(Arc::new(WriteTool));
         toolbox
     }
 

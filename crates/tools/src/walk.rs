@@ -52,19 +52,19 @@ struct Threads<'s, F> {
 
 impl<'s, W: Walker + 's, F: Fn() -> W> ParallelVisitorBuilder<'s> for Threads<'s, F> {
     fn build(&mut self) -> Box<dyn ParallelVisitor + 's> {
-        Box::new(Thread {
+        Box::new(WalkThread {
             cancel: self.cancel,
             walker: (self.walker)(),
         })
     }
 }
 
-struct Thread<'s, W> {
+struct WalkThread<'s, W> {
     cancel: &'s CancellationToken,
     walker: W,
 }
 
-impl<W: Walker> ParallelVisitor for Thread<'_, W> {
+impl<W: Walker> ParallelVisitor for WalkThread<'_, W> {
     fn visit(&mut self, entry: Result<DirEntry, ignore::Error>) -> WalkState {
         if self.cancel.is_cancelled() {
             return WalkState::Quit;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::{Client, ClientBuilder, redirect};
 use secrecy::SecretString;
 
-use crate::web::resolver::{Fence, Guarded, Lookup, SystemLookup};
+use crate::web::resolver::{AddressCheck, Guarded, Lookup, SystemLookup};
 
 pub(crate) mod address;
 pub(crate) mod body;
@@ -41,38 +41,42 @@ const IDLE_CONNECTIONS_MAX: usize = 4;
 
 /// A search service, by what it needs from the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum SearchService {
     Exa,
     Brave,
     /// Not a key but the address of an instance; it may hold a password, so it is kept like one.
     Searxng,
 }
 
-impl Key {
+impl SearchService {
     /// In the order in which they are tried.
-    pub const ALL: [Key; 3] = [Key::Exa, Key::Brave, Key::Searxng];
+    pub const ALL: [SearchService; 3] = [
+        SearchService::Exa,
+        SearchService::Brave,
+        SearchService::Searxng,
+    ];
 
     /// The name under which a tool's key is saved.
     pub fn tool(self) -> &'static str {
         match self {
-            Key::Exa => "exa",
-            Key::Brave => "brave",
-            Key::Searxng => "searxng",
+            SearchService::Exa => "exa",
+            SearchService::Brave => "brave",
+            SearchService::Searxng => "searxng",
         }
     }
 
     /// The environment variable that holds it.
     pub fn variable(self) -> &'static str {
         match self {
-            Key::Exa => "EXA_API_KEY",
-            Key::Brave => "BRAVE_API_KEY",
-            Key::Searxng => "SEARXNG_URL",
+            SearchService::Exa => "EXA_API_KEY",
+            SearchService::Brave => "BRAVE_API_KEY",
+            SearchService::Searxng => "SEARXNG_URL",
         }
     }
 }
 
 /// Looks a key up at the moment it is needed, so that one saved later is seen.
-pub type Keys = Arc<dyn Fn(Key) -> Option<SecretString> + Send + Sync>;
+pub type Keys = Arc<dyn Fn(SearchService) -> Option<SecretString> + Send + Sync>;
 
 /// What may be set about the web.
 #[derive(Clone, Debug)]
@@ -105,7 +109,7 @@ pub struct Web {
     options: Options,
     keys: Keys,
     lookup: Arc<dyn Lookup>,
-    fence: Fence,
+    fence: AddressCheck,
     /// Reaches public addresses only.
     public: OnceLock<Client>,
     /// Reaches any address, for hosts that were allowed by name.
@@ -145,7 +149,7 @@ impl Web {
         &self.options
     }
 
-    pub(crate) fn key(&self, key: Key) -> Option<SecretString> {
+    pub(crate) fn key(&self, key: SearchService) -> Option<SecretString> {
         (self.keys)(key)
     }
 
@@ -197,7 +201,7 @@ fn built(
 #[cfg(test)]
 impl Web {
     /// With other name service and another idea of what is private.
-    pub(crate) fn with_names(mut self, lookup: Arc<dyn Lookup>, fence: Fence) -> Web {
+    pub(crate) fn with_names(mut self, lookup: Arc<dyn Lookup>, fence: AddressCheck) -> Web {
         self.lookup = lookup;
         self.fence = fence;
         self

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::input::{self, Fields};
-use crate::web::body::{self, Body, ContentType, Kind};
+use crate::web::body::{self, Body, ContentKind, ContentType};
 use crate::web::target::{self, URL_CHARS_MAX};
 use crate::web::visit::visit;
 use crate::web::{Web, page};
@@ -24,10 +24,10 @@ const CONVERSION_LIMIT: Duration = Duration::from_secs(20);
 /// How much of an error's own text is shown.
 const ERROR_CHARS_MAX: usize = 500;
 
-pub(crate) struct WebFetch;
+pub(crate) struct WebFetchTool;
 
 #[async_trait]
-impl Tool for WebFetch {
+impl Tool for WebFetchTool {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -130,8 +130,8 @@ async fn fetch(web: &Web, host: &dyn Host, url: Url, length: usize) -> Result<St
         shown.push_str(&format!("[redirected to {}]\n\n", fetched.url));
     }
     let cut = match &fetched.content {
-        Content::Read { body_cut, .. } => *body_cut,
-        Content::Unshown(_) => false,
+        PageContent::Read { body_cut, .. } => *body_cut,
+        PageContent::Unshown(_) => false,
     };
     shown.push_str(&told(fetched, length).await?);
     if cut {
@@ -145,10 +145,10 @@ async fn fetch(web: &Web, host: &dyn Host, url: Url, length: usize) -> Result<St
 
 struct Fetched {
     url: Url,
-    content: Content,
+    content: PageContent,
 }
 
-enum Content {
+enum PageContent {
     Read {
         text: String,
         html: bool,
@@ -166,12 +166,12 @@ async fn read(web: &Web, host: &dyn Host, url: Url) -> Result<Fetched, String> {
     let kind = content_type.kind();
     let packing = body::packing(&response);
     let status = response.status();
-    if kind == Kind::Binary || packing.is_some() {
+    if kind == ContentKind::Binary || packing.is_some() {
         let what = describe(&content_type, packing.as_deref(), response.content_length());
         return match status.is_success() {
             true => Ok(Fetched {
                 url,
-                content: Content::Unshown(what),
+                content: PageContent::Unshown(what),
             }),
             false => Err(format!("{url} answered {status}")),
         };
@@ -186,26 +186,26 @@ async fn read(web: &Web, host: &dyn Host, url: Url) -> Result<Fetched, String> {
     Ok(Fetched { url, content })
 }
 
-fn understood(body: &Body, content_type: &ContentType, declared: Option<u64>) -> Content {
+fn understood(body: &Body, content_type: &ContentType, declared: Option<u64>) -> PageContent {
     let html = match content_type.kind() {
-        Kind::Html => true,
-        Kind::Unsaid => body::looks_like_html(&body.bytes),
-        Kind::Text | Kind::Binary => false,
+        ContentKind::Html => true,
+        ContentKind::Unsaid => body::looks_like_html(&body.bytes),
+        ContentKind::Text | ContentKind::Binary => false,
     };
     let kind = if html {
-        Kind::Html
+        ContentKind::Html
     } else {
         content_type.kind()
     };
     match body::decode(body, content_type, kind) {
-        Some(text) => Content::Read {
+        Some(text) => PageContent::Read {
             text,
             html,
             body_cut: body.cut,
         },
         None => {
             let size = declared.or((!body.cut).then_some(body.bytes.len() as u64));
-            Content::Unshown(describe(content_type, None, size))
+            PageContent::Unshown(describe(content_type, None, size))
         }
     }
 }
@@ -230,11 +230,11 @@ fn describe(content_type: &ContentType, packing: Option<&str>, size: Option<u64>
 /// Says that the server refused, with the beginning of its reason where that is plain text.
 async fn failed(response: &mut Response, content_type: &ContentType) -> String {
     let place = format!("{} answered {}", response.url(), response.status());
-    if content_type.kind() != Kind::Text {
+    if content_type.kind() != ContentKind::Text {
         return place;
     }
     let body = body::read(response, ERROR_CHARS_MAX * 4).await.ok();
-    let text = body.and_then(|body| body::decode(&body, content_type, Kind::Text));
+    let text = body.and_then(|body| body::decode(&body, content_type, ContentKind::Text));
     let text: String = text
         .unwrap_or_default()
         .trim()
@@ -250,8 +250,8 @@ async fn failed(response: &mut Response, content_type: &ContentType) -> String {
 /// What the model is shown of it.
 async fn told(fetched: Fetched, length: usize) -> Result<String, String> {
     let (text, html) = match fetched.content {
-        Content::Read { text, html, .. } => (text, html),
-        Content::Unshown(what) => return Ok(what),
+        PageContent::Read { text, html, .. } => (text, html),
+        PageContent::Unshown(what) => return Ok(what),
     };
     if !html {
         return Ok(bounded(&text, length));

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::input::Fields;
-use crate::web::engines::{self, Found};
-use crate::web::{Key, Web};
+use crate::web::engines::{self, SearchHit};
+use crate::web::{SearchService, Web};
 use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, policy};
 
 const NAME: &str = "webSearch";
@@ -20,10 +20,10 @@ const NO_KEY: &str = "no search service is set up. The user can add a key of Exa
                       address of a SearXNG instance (SEARXNG_URL). Until then, read known pages with \
                       webFetch.";
 
-pub(crate) struct WebSearch;
+pub(crate) struct WebSearchTool;
 
 #[async_trait]
-impl Tool for WebSearch {
+impl Tool for WebSearchTool {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -101,7 +101,7 @@ impl Tool for WebSearch {
 /// Asks one service after the other until one answers.
 async fn search(web: &Web, query: &str, count: usize) -> Result<String, String> {
     let mut failures = Vec::new();
-    for key in Key::ALL {
+    for key in SearchService::ALL {
         let Some(secret) = web.key(key) else { continue };
         let asking = engines::search(web, key, &secret, query, count);
         let limit = web.options().time_limit;
@@ -118,12 +118,12 @@ async fn search(web: &Web, query: &str, count: usize) -> Result<String, String> 
     }
 }
 
-fn told(key: Key, found: &[Found]) -> String {
+fn told(key: SearchService, found: &[SearchHit]) -> String {
     if found.is_empty() {
         return format!("{} found nothing.", engines::name(key));
     }
-    let entry = |(index, found): (usize, &Found)| {
-        let Found {
+    let entry = |(index, found): (usize, &SearchHit)| {
+        let SearchHit {
             title,
             url,
             snippet,

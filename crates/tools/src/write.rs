@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 
 use vocabulary::{Effects, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput};
 
-use crate::change::Draft;
+use crate::change::PendingChange;
 use crate::input::{self, Fields};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::protected;
-use crate::seen::{Known, Seen};
+use crate::seen::{FileKnowledge, SeenFiles};
 use crate::text::{self, Encoding};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx};
 
 /// The longest content.
 const CONTENT_CHARS_MAX: usize = 2_000_000;
 
-pub(crate) struct Write;
+pub(crate) struct WriteTool;
 
 #[async_trait]
-impl Tool for Write {
+impl Tool for WriteTool {
     fn name(&self) -> &'static str {
         "write"
     }
@@ -67,13 +67,13 @@ impl Tool for Write {
     }
 }
 
-fn write(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failure> {
+fn write(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("write", input)?;
     let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
     let content = fields.text("content", CONTENT_CHARS_MAX)?;
     let target = path::resolve_to_change("write", scope, given)?;
     let _alone = seen.changing();
-    let draft = Draft::open("write", given, target)?;
+    let draft = PendingChange::open("write", given, target)?;
     let known = draft.known(seen)?;
     let Some(old) = &draft.old else {
         draft.save(seen, content.as_bytes())?;
@@ -87,7 +87,7 @@ fn write(scope: &Scope, seen: &Seen, input: &Value) -> Result<ToolOutput, Failur
     let (bytes_after, note) = encoded(&after, encoding);
     // A model that never saw the file cannot know what it would destroy.
     let harmless = bytes.is_some_and(|bytes| bytes.is_empty() || bytes == bytes_after);
-    if known == Known::Never && !harmless {
+    if known == FileKnowledge::Never && !harmless {
         return Err(draft.error(format!(
             "{given} exists and you have not read it; read it first, so that nothing is lost"
         )));
@@ -113,7 +113,7 @@ fn encoded(content: &str, encoding: Encoding) -> (Vec<u8>, String) {
 
 fn tell(
     scope: &Scope,
-    draft: &Draft<'_>,
+    draft: &PendingChange<'_>,
     given: &str,
     before: Option<&str>,
     after: &str,
@@ -140,7 +140,7 @@ mod tests {
     async fn a_new_file_is_written_with_its_directories() {
         let scratch = Scratch::new();
         let input = json!({"filePath": "a/b.txt", "content": "zwölf\n"});
-        let output = scratch.run(&Write, input).await.unwrap();
+        let output = scratch.run(&WriteTool, input).await.unwrap();
         assert_eq!(
             output,
             ToolOutput::Files {
@@ -168,9 +168,9 @@ mod tests {
         std::fs::set_permissions(&file, Permissions::from_mode(0o750)).unwrap();
         let cx = scratch.cx(&Arc::default());
         let input = json!({"filePath": "run.sh"});
-        crate::read::Read.run(&cx, input).await.unwrap();
+        crate::read::ReadTool.run(&cx, input).await.unwrap();
         let input = json!({"filePath": file.to_str().unwrap(), "content": "one\n2\n"});
-        let ToolOutput::Files { changes, .. } = Write.run(&cx, input).await.unwrap() else {
+        let ToolOutput::Files { changes, .. } = WriteTool.run(&cx, input).await.unwrap() else {
             panic!("write tells files");
         };
         assert_eq!(changes[0].path, "run.sh");
@@ -225,17 +225,17 @@ mod tests {
             ),
         ];
         for (input, expected) in table {
-            let message = scratch.refusal(&Write, input).await;
+            let message = scratch.refusal(&WriteTool, input).await;
             assert!(message.contains(expected), "{message}");
         }
         let input = json!({"filePath": "fixed", "content": "x"});
         assert_eq!(
-            scratch.refusal(&Write, input).await,
+            scratch.refusal(&WriteTool, input).await,
             "write: fixed is read-only"
         );
         let long = "x".repeat(CONTENT_CHARS_MAX + 1);
         let message = scratch
-            .refusal(&Write, json!({"filePath": "a", "content": long}))
+            .refusal(&WriteTool, json!({"filePath": "a", "content": long}))
             .await;
         assert!(
             message.contains("at most 2000000 characters, got 2000001"),
@@ -250,23 +250,23 @@ mod tests {
         let cx = scratch.cx(&Arc::default());
         std::fs::write(scratch.path("a"), "mine").unwrap();
         let input = json!({"filePath": "a", "content": "new"});
-        let refused = Write.run(&cx, input.clone()).await;
+        let refused = WriteTool.run(&cx, input.clone()).await;
         let message =
             "write: a exists and you have not read it; read it first, so that nothing is lost";
         assert_eq!(refused, Err(Failure::Error(message.to_owned())));
         let read = json!({"filePath": "a"});
-        crate::read::Read.run(&cx, read.clone()).await.unwrap();
-        Write.run(&cx, input.clone()).await.unwrap();
+        crate::read::ReadTool.run(&cx, read.clone()).await.unwrap();
+        WriteTool.run(&cx, input.clone()).await.unwrap();
         // What it wrote itself it knows.
         let again = json!({"filePath": "a", "content": "newer"});
-        Write.run(&cx, again).await.unwrap();
+        WriteTool.run(&cx, again).await.unwrap();
         std::fs::write(scratch.path("a"), "theirs").unwrap();
-        let refused = Write.run(&cx, input.clone()).await;
+        let refused = WriteTool.run(&cx, input.clone()).await;
         let message = "write: a changed since you read it; read it again";
         assert_eq!(refused, Err(Failure::Error(message.to_owned())));
         assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"theirs");
-        crate::read::Read.run(&cx, read).await.unwrap();
-        Write.run(&cx, input).await.unwrap();
+        crate::read::ReadTool.run(&cx, read).await.unwrap();
+        WriteTool.run(&cx, input).await.unwrap();
         assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"new");
     }
 
@@ -297,12 +297,12 @@ mod tests {
         ];
         for (before, content, after, told) in table {
             std::fs::write(scratch.path("f"), before).unwrap();
-            crate::read::Read
+            crate::read::ReadTool
                 .run(&cx, json!({"filePath": "f"}))
                 .await
                 .unwrap();
             let input = json!({"filePath": "f", "content": content});
-            let ToolOutput::Files { summary, .. } = Write.run(&cx, input).await.unwrap() else {
+            let ToolOutput::Files { summary, .. } = WriteTool.run(&cx, input).await.unwrap() else {
                 panic!("write tells files");
             };
             assert!(summary.ends_with(told), "{summary}");

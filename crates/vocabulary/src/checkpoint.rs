@@ -169,11 +169,11 @@ impl CheckpointReply {
 pub struct Touched {
     /// Relative to the workspace.
     pub path: String,
-    pub how: Touch,
+    pub how: RestoreAction,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Touch {
+pub enum RestoreAction {
     Create,
     Replace,
     Delete,

@@ -39,7 +39,7 @@ pub use catalog::{
 };
 pub use checkpoint::{
     Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
-    FileIteration, FileVersion, NoCheckpointId, Standing, Touch, Touched, Trigger,
+    FileIteration, FileVersion, NoCheckpointId, RestoreAction, Standing, Touched, Trigger,
 };
 pub use event::{Event, Fact, StreamTag, ToolEvent};
 pub use facts::{

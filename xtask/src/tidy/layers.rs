@@ -10,9 +10,9 @@ const TABLE: [(&str, &[&str]); 12] = [
         "engine",
         &["vocabulary", "store", "providers", "tools", "snapshots"],
     ),
-    ("providers", &[]),
+    ("providers", &["vocabulary"]),
     ("tools", &["vocabulary"]),
-    ("checkpoints", &[]),
+    ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
     (

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use checkpoints::{Moment, SnapshotLimits, SnapshotTrigger, Vault, VaultOptions, WorkControl};
+use checkpoints::{Moment, SnapshotLimits, Vault, VaultOptions, WorkControl};
+use vocabulary::Trigger;
 
 use crate::keeper::{AnyKeeper, Keeper, occupied};
 
@@ -72,7 +73,7 @@ impl Keeper for Ours {
             vault.begin(THREAD, moment, 0, false)?;
             self.original = Some(moment);
         } else {
-            vault.note(THREAD, moment, SnapshotTrigger::Automatic)?;
+            vault.note(THREAD, moment, Trigger::Automatic)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
+use vocabulary::RestoreAction;
 
 use super::{IGNORED, Intent};
 use crate::blobs;
@@ -13,7 +14,7 @@ use crate::database::{IndexEntry, TreeEntry};
 use crate::tree::path_of;
 use crate::vault::Vault;
 use crate::workspace_root::{DirEntryRef, FileMeta, ParentCache, WorkspaceRoot};
-use crate::{Error, FileKind, RestoreAction, Result, WorkControl, WorkProgress};
+use crate::{Error, FileKind, Result, WorkControl, WorkProgress};
 
 const CHANGED: &str = "it was changed meanwhile";
 const NOT_EMPTY: &str = "it has files that are not kept";
@@ -133,10 +134,14 @@ impl RestoreRun<'_> {
         }
         match outcome {
             Ok(()) => {}
-            Err(StepError::Skip(why)) => intent.how = RestoreAction::Skip(why),
+            Err(StepError::Skip(why)) => intent.how = RestoreAction::Skip { why },
             Err(StepError::Io(error)) => match Error::from(error) {
                 Error::Full => return Err(Error::Full),
-                error => intent.how = RestoreAction::Skip(error.to_string()),
+                error => {
+                    intent.how = RestoreAction::Skip {
+                        why: error.to_string(),
+                    }
+                }
             },
             Err(StepError::Fatal(error)) => return Err(error),
         }
@@ -208,7 +213,7 @@ impl RestoreRun<'_> {
     }
 
     fn make_directory(&mut self, intent: &Intent) -> StepResult {
-        if matches!(intent.how, RestoreAction::Skip(_)) {
+        if matches!(intent.how, RestoreAction::Skip { .. }) {
             return Ok(());
         }
         let entry_ref = self.entry_ref(&path_of(&intent.path))?;
@@ -220,8 +225,10 @@ impl RestoreRun<'_> {
     }
 
     fn set_directory_mode(&mut self, intent: &Intent) -> StepResult {
-        let (Some(target), false) = (&intent.target, matches!(intent.how, RestoreAction::Skip(_)))
-        else {
+        let (Some(target), false) = (
+            &intent.target,
+            matches!(intent.how, RestoreAction::Skip { .. }),
+        ) else {
             return Ok(());
         };
         let path = path_of(&intent.path);
@@ -276,8 +283,10 @@ struct FileWriter<'a> {
 
 impl FileWriter<'_> {
     fn write(&mut self, intent: &Intent) -> StepResult {
-        let (Some(target), false) = (&intent.target, matches!(intent.how, RestoreAction::Skip(_)))
-        else {
+        let (Some(target), false) = (
+            &intent.target,
+            matches!(intent.how, RestoreAction::Skip { .. }),
+        ) else {
             return Ok(());
         };
         let path = path_of(&intent.path);

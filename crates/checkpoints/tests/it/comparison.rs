@@ -3,21 +3,22 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use checkpoints::{EntryChange, EntryChangeKind, FileKind, RestoreAction, RestoreStep};
+use checkpoints::{EntryChange, FileKind, RestoreStep};
+use vocabulary::{FileChangeKind, RestoreAction};
 
 use crate::tree::Tree;
 
 /// A change without what only the vault can know.
-pub type Difference = (PathBuf, EntryChangeKind, FileKind);
+pub type Difference = (PathBuf, FileChangeKind, FileKind);
 
 pub fn differences(from: &Tree, to: &Tree) -> Vec<Difference> {
     let paths: BTreeSet<&PathBuf> = from.keys().chain(to.keys()).collect();
     let mut found = Vec::new();
     for path in paths {
         let change = match (from.get(path), to.get(path)) {
-            (None, Some(new)) => (EntryChangeKind::Added, new.kind()),
-            (Some(old), None) => (EntryChangeKind::Removed, old.kind()),
-            (Some(old), Some(new)) if old != new => (EntryChangeKind::Modified, new.kind()),
+            (None, Some(new)) => (FileChangeKind::Add, new.kind()),
+            (Some(old), None) => (FileChangeKind::Delete, old.kind()),
+            (Some(old), Some(new)) if old != new => (FileChangeKind::Update, new.kind()),
             (Some(_), Some(_)) | (None, None) => continue,
         };
         found.push((path.clone(), change.0, change.1));
@@ -40,9 +41,9 @@ pub fn steps(from: &Tree, to: &Tree) -> Vec<RestoreStep> {
     let step = |(path, what, _): Difference| RestoreStep {
         path,
         how: match what {
-            EntryChangeKind::Added => RestoreAction::Create,
-            EntryChangeKind::Modified => RestoreAction::Replace,
-            EntryChangeKind::Removed => RestoreAction::Delete,
+            FileChangeKind::Add => RestoreAction::Create,
+            FileChangeKind::Update => RestoreAction::Replace,
+            FileChangeKind::Delete => RestoreAction::Delete,
         },
     };
     differences(from, to).into_iter().map(step).collect()

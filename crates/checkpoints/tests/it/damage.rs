@@ -91,7 +91,7 @@ impl Specimen {
 }
 
 fn skipped(step: &checkpoints::RestoreStep) -> bool {
-    matches!(step.how, checkpoints::RestoreAction::Skip(_))
+    matches!(step.how, vocabulary::RestoreAction::Skip { .. })
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use checkpoints::{EntryChangeKind, Error, KeptCheckpoint, Moment, SnapshotTrigger};
+use checkpoints::{Error, KeptCheckpoint, Moment};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use vocabulary::{FileChangeKind, Trigger};
 
 use crate::comparison::{differences, grafted, sorted, steps, told};
 use crate::edits::{Edit, apply, edits};
@@ -86,7 +87,7 @@ impl Past {
                 let noted = self
                     .world
                     .vault
-                    .note(THREAD, scan.moment, SnapshotTrigger::Automatic)
+                    .note(THREAD, scan.moment, Trigger::Automatic)
                     .unwrap();
                 assert_eq!(noted.changed, tree != before);
                 assert_eq!(noted.changed_from_original, tree != self.states[0].tree);
@@ -238,11 +239,11 @@ proptest! {
         let vault = &past.world.vault;
         for (path, seen) in past.contents() {
             let history = vault.history(&path).unwrap();
-            let numbers: Vec<u64> = history.iter().map(|version| version.number).collect();
+            let numbers: Vec<u64> = history.iter().map(|version| version.iteration).collect();
             assert!(numbers.is_sorted_by(|one, next| one < next), "{path:?}: {numbers:?}");
             let mut kept = Vec::new();
             for version in history {
-                let (same, content) = vault.content(&path, version.number).unwrap();
+                let (same, content) = vault.content(&path, version.iteration).unwrap();
                 assert_eq!(same, version);
                 let hash = blake3::hash(&content);
                 assert_eq!(version.hash, hash.to_hex().to_string(), "{path:?}");
@@ -293,7 +294,7 @@ proptest! {
         let vault = &past.world.vault;
         for (state, left) in past.states.iter().zip(left) {
             if left {
-                vault.note(THREAD, state.moment, SnapshotTrigger::Manual).unwrap();
+                vault.note(THREAD, state.moment, Trigger::Manual).unwrap();
             }
         }
         vault.prune(&work(), &checkpoints::RetentionPolicy { age: OLD, ..keep_all() }).unwrap();
@@ -368,11 +369,11 @@ fn a_change_names_the_version_that_it_made() {
         };
         let (version, read) = world.vault.content(&change.path, change.iteration).unwrap();
         assert_eq!(read, content.as_bytes());
-        assert_eq!(version.number, change.iteration);
+        assert_eq!(version.iteration, change.iteration);
     }
     std::fs::remove_file(world.at("file")).unwrap();
     let scan = world.scan();
-    assert_eq!(scan.changes[0].what, EntryChangeKind::Removed);
+    assert_eq!(scan.changes[0].what, FileChangeKind::Delete);
     let last = world
         .vault
         .content(Path::new("file"), scan.changes[0].iteration);

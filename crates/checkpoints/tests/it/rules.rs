@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use checkpoints::{
-    Error, PreImages, RestoreAction, RestoreStep, RetentionPolicy, WorkControl, WorkProgress,
-};
+use checkpoints::{Error, PreImages, RestoreStep, RetentionPolicy, WorkControl, WorkProgress};
+use vocabulary::RestoreAction;
 
 use crate::tree::{self, assert_same};
 use crate::world::{THREAD, World, keep_all, now, work};
@@ -76,7 +75,7 @@ fn what_is_ignored_by_now_is_not_overwritten() {
         .map(|step| {
             (
                 step.path.as_path(),
-                matches!(step.how, RestoreAction::Skip(_)),
+                matches!(step.how, RestoreAction::Skip { .. }),
             )
         })
         .collect();

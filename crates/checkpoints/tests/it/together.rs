@@ -6,7 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use checkpoints::{Error, SnapshotLimits, SnapshotTrigger, Vault};
+use checkpoints::{Error, SnapshotLimits, Vault};
+use vocabulary::Trigger;
 
 use crate::children::{child, order, succeed};
 use crate::tree::{self, Node, Tree, assert_same};
@@ -208,7 +209,7 @@ impl Worker {
         vault
             .begin(&name(self.number), moment, now(), false)
             .unwrap();
-        let noted = vault.note(&name(self.number), moment, SnapshotTrigger::Automatic);
+        let noted = vault.note(&name(self.number), moment, Trigger::Automatic);
         self.noted.push((noted.unwrap().number, self.seed));
     }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use checkpoints::{
     KeptCheckpoint, Millis, Moment, Restored, RetentionPolicy, ScanOutcome, SnapshotLimits,
-    SnapshotTrigger, ThreadHistory, Vault, VaultOptions, VerifyReport, WorkControl,
+    ThreadHistory, Vault, VaultOptions, VerifyReport, WorkControl,
 };
+use vocabulary::Trigger;
 
 use crate::tree::{self, Tree};
 
@@ -121,9 +122,7 @@ impl World {
     #[track_caller]
     pub fn take(&self) -> KeptCheckpoint {
         let moment = self.scan().moment;
-        self.vault
-            .note(THREAD, moment, SnapshotTrigger::Manual)
-            .unwrap()
+        self.vault.note(THREAD, moment, Trigger::Manual).unwrap()
     }
 
     #[track_caller]

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use providers::catalog::{Auth, ProviderInfo};
-use providers::models::{CredentialMode, CredentialStatus};
+use providers::catalog::ProviderInfo;
 use providers::{ErrorKind, Models};
 use secrecy::SecretString;
 use serde_json::json;
+use vocabulary::{AuthMethod, AuthMode, ProviderStatus};
 
 use super::{models_of, table};
 use crate::screen::harmless;
@@ -31,13 +31,13 @@ const KEY_BYTES_MAX: u64 = 16 << 10;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub struct AuthArguments {
     #[command(subcommand)]
-    pub what: What,
+    pub what: AuthCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum AuthCommand {
     /// Sign in at a provider
     #[command(after_help = EXAMPLES)]
     Login {
@@ -63,10 +63,10 @@ pub enum What {
     Logout { provider: String },
 }
 
-pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
+pub async fn run(arguments: AuthArguments, home: &Path) -> anyhow::Result<()> {
     let models = models_of(home);
     match arguments.what {
-        What::Login {
+        AuthCommand::Login {
             provider,
             device,
             api_key,
@@ -92,8 +92,8 @@ pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
             }
             outcome(&models, entry).await
         }
-        What::Status { json } => status(&models, json).await,
-        What::Logout { provider } => {
+        AuthCommand::Status { json } => status(&models, json).await,
+        AuthCommand::Logout { provider } => {
             match models.sign_out(&provider).await? {
                 true => println!("Signed out of {}.", harmless(&provider)),
                 false => println!("Nothing was saved for {}.", harmless(&provider)),
@@ -120,8 +120,8 @@ fn named<'a>(providers: &'a [ProviderInfo], id: Option<&str>) -> anyhow::Result<
 /// The way of signing in that was asked for, where the provider has one.
 fn oauth_method(entry: &ProviderInfo, device: bool) -> Option<&str> {
     let mut ids = entry.auth.iter().filter_map(|method| match method {
-        Auth::OAuth { id, .. } => Some(id.as_str()),
-        Auth::ApiKey { .. } => None,
+        AuthMethod::OAuth { id, .. } => Some(id.as_str()),
+        AuthMethod::ApiKey { .. } => None,
     });
     ids.find(|id| id.contains("device") == device)
 }
@@ -194,8 +194,8 @@ async fn no_key_needed(models: &Models, entry: &ProviderInfo) -> anyhow::Result<
 
 async fn enter_key(models: &Models, entry: &ProviderInfo, stdin: bool) -> anyhow::Result<()> {
     let method = entry.auth.iter().find_map(|method| match method {
-        Auth::ApiKey { id, .. } => Some(id.as_str()),
-        Auth::OAuth { .. } => None,
+        AuthMethod::ApiKey { id, .. } => Some(id.as_str()),
+        AuthMethod::OAuth { .. } => None,
     });
     let method = method.with_context(|| format!("{} takes no API key", entry.name))?;
     let key = match stdin || !std::io::stdin().is_terminal() {
@@ -281,7 +281,7 @@ async fn status(models: &Models, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn to_json(status: &CredentialStatus) -> serde_json::Value {
+fn to_json(status: &ProviderStatus) -> serde_json::Value {
     json!({
         "provider": status.provider,
         "authorized": status.authorized,
@@ -293,12 +293,12 @@ fn to_json(status: &CredentialStatus) -> serde_json::Value {
     })
 }
 
-fn mode(mode: CredentialMode) -> &'static str {
+fn mode(mode: AuthMode) -> &'static str {
     match mode {
-        CredentialMode::Missing => "-",
-        CredentialMode::Error => "error",
-        CredentialMode::ApiKey => "api key",
-        CredentialMode::OAuth => "account",
-        CredentialMode::OAuthPending => "account (pending)",
+        AuthMode::Missing => "-",
+        AuthMode::Error => "error",
+        AuthMode::ApiKey => "api key",
+        AuthMode::OAuth => "account",
+        AuthMode::OAuthPending => "account (pending)",
     }
 }

@@ -45,9 +45,9 @@ touches.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub struct CheckpointsArguments {
     #[command(subcommand)]
-    pub what: Option<What>,
+    pub what: Option<CheckpointsCommand>,
     /// The directory that threads work in
     #[arg(short, long, value_name = "DIR", default_value = ".", global = true)]
     pub dir: PathBuf,
@@ -60,7 +60,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum CheckpointsCommand {
     /// Show the checkpoints of a directory, thread by thread (the default)
     List {
         /// All directories of which anything is kept
@@ -102,7 +102,7 @@ pub enum What {
     Show {
         /// The file, and which version; the last one without a number
         #[arg(value_name = "PATH@N", value_parser = history::version())]
-        version: history::Version,
+        version: history::NamedVersion,
     },
     /// Read all that is kept and compare it with what was stored; ends with 1 if any is damaged
     Verify {
@@ -154,57 +154,61 @@ Examples:
   dragoman checkpoints prune --age 7d --size 2G
   dragoman checkpoints prune --count 20";
 
-pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
+pub async fn run(arguments: CheckpointsArguments, home: &Path) -> anyhow::Result<()> {
     perform(arguments, home).await.map_err(words::explained)
 }
 
-async fn perform(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
-    let Arguments {
+async fn perform(arguments: CheckpointsArguments, home: &Path) -> anyhow::Result<()> {
+    let CheckpointsArguments {
         what,
         dir,
         thread,
         json,
     } = arguments;
-    match what.unwrap_or(What::List { all: false }) {
-        What::List { all: true } => list::all(home, json).await,
-        What::Verify { all: true } => verify::all(home, json).await,
-        What::Verify { all: false } => verify::one(place(&dir, home).await?.0, json).await,
-        What::List { all: false } => list::one(Desk::open(&dir, home, thread, json).await?).await,
-        What::Diff { from, to } => {
-            let desk = Desk::open(&dir, home, thread, json).await?;
-            diff::run(desk, from, to).await
+    match what.unwrap_or(CheckpointsCommand::List { all: false }) {
+        CheckpointsCommand::List { all: true } => list::all(home, json).await,
+        CheckpointsCommand::Verify { all: true } => verify::all(home, json).await,
+        CheckpointsCommand::Verify { all: false } => {
+            verify::one(place(&dir, home).await?.0, json).await
         }
-        What::Restore {
+        CheckpointsCommand::List { all: false } => {
+            list::one(VaultCx::open(&dir, home, thread, json).await?).await
+        }
+        CheckpointsCommand::Diff { from, to } => {
+            let cx = VaultCx::open(&dir, home, thread, json).await?;
+            diff::run(cx, from, to).await
+        }
+        CheckpointsCommand::Restore {
             to,
             path,
             preview,
             yes,
         } => {
             let consent = restore::Consent::new(preview, yes, json)?;
-            let desk = Desk::open(&dir, home, thread, json).await?;
-            restore::run(desk, to, path, consent).await
+            let cx = VaultCx::open(&dir, home, thread, json).await?;
+            restore::run(cx, to, path, consent).await
         }
-        What::History { path } => {
-            let desk = Desk::open(&dir, home, thread, json).await?;
-            history::list(desk, path).await
+        CheckpointsCommand::History { path } => {
+            let cx = VaultCx::open(&dir, home, thread, json).await?;
+            history::list(cx, path).await
         }
-        What::Show { version } => {
-            let desk = Desk::open(&dir, home, thread, json).await?;
-            history::show(desk, version).await
+        CheckpointsCommand::Show { version } => {
+            let cx = VaultCx::open(&dir, home, thread, json).await?;
+            history::show(cx, version).await
         }
-        What::Prune { age, count, size } => {
-            let desk = Desk::open(&dir, home, thread, json).await?;
+        CheckpointsCommand::Prune { age, count, size } => {
+            let cx = VaultCx::open(&dir, home, thread, json).await?;
             let usual = rules().1;
             let policy = RetentionPolicy {
                 age: age.unwrap_or(usual.age),
                 count: count.unwrap_or(usual.count),
                 bytes: size.unwrap_or(usual.bytes),
             };
-            prune::run(desk, policy).await
+            prune::run(cx, policy).await
         }
-        What::Delete { number } => {
-            let desk = Desk::open(&dir, home, thread, json).await?;
-            prune::delete(desk, number).await
+        CheckpointsCommand::Delete { number } => {
+            let cx = VaultCx::open(&dir, home, thread, json).await?;
+            prune::delete(cx, number).await
         }
     }
 }
@@ -218,7 +222,7 @@ fn rules() -> (SnapshotLimits, RetentionPolicy) {
 }
 
 /// What a person works with: the vault of a directory, and how they asked.
-pub struct Desk {
+pub struct VaultCx {
     vault: Arc<Vault>,
     /// The titles of threads, by their ids.
     titles: HashMap<String, String>,
@@ -229,7 +233,7 @@ pub struct Desk {
     json: bool,
 }
 
-impl Desk {
+impl VaultCx {
     async fn open(
         dir: &Path,
         home: &Path,

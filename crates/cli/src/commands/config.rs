@@ -30,16 +30,16 @@ const VALUE_CHARS_MAX: usize = 60;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub struct ConfigArguments {
     #[command(subcommand)]
-    pub what: Option<What>,
+    pub what: Option<ConfigCommand>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum ConfigCommand {
     /// Say where the file lies
     Path,
     /// Print a file with every setting and its default, all of it commented out
@@ -47,14 +47,14 @@ pub enum What {
 }
 
 pub fn run(
-    arguments: Arguments,
+    arguments: ConfigArguments,
     flags: &ArgMatches,
     home: &Path,
     named_by: Source,
 ) -> anyhow::Result<()> {
     match arguments.what {
-        Some(What::Path) => println!("{}", file::path(home).display()),
-        Some(What::Example) => print!("{}", example()),
+        Some(ConfigCommand::Path) => println!("{}", file::path(home).display()),
+        Some(ConfigCommand::Example) => print!("{}", example()),
         None => {
             // The flags stand behind the name of the command.
             let flags = flags.subcommand().map_or(flags, |(_, flags)| flags);

@@ -29,9 +29,9 @@ const SHORT_CHARS: usize = 8;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub struct GrantsArguments {
     #[command(subcommand)]
-    pub what: Option<What>,
+    pub what: Option<GrantsCommand>,
     /// Only those of threads in this directory
     #[arg(short, long, value_name = "DIR", global = true)]
     pub dir: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum GrantsCommand {
     /// Show what is allowed without asking (the default)
     List,
     /// Take grants back
@@ -55,27 +55,27 @@ pub enum What {
     },
 }
 
-pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
-    let Arguments { what, dir, json } = arguments;
+pub async fn run(arguments: GrantsArguments, home: &Path) -> anyhow::Result<()> {
+    let GrantsArguments { what, dir, json } = arguments;
     let dir = dir.as_deref().map(whole).transpose()?;
-    let Some(desk) = Desk::open(home).await? else {
+    let Some(kept) = HomeGrants::open(home).await? else {
         return match what {
-            Some(What::Revoke { ids, .. }) if !ids.is_empty() => bail!(NOTHING),
-            Some(What::Revoke { .. }) => told_revoked(&[], json),
-            Some(What::List) | None => told(&[], json),
+            Some(GrantsCommand::Revoke { ids, .. }) if !ids.is_empty() => bail!(NOTHING),
+            Some(GrantsCommand::Revoke { .. }) => told_revoked(&[], json),
+            Some(GrantsCommand::List) | None => told(&[], json),
         };
     };
-    let mut known = desk.grants.all(&desk.tenant).await?;
+    let mut known = kept.grants.all(&kept.tenant).await?;
     known.retain(|grant| dir.as_ref().is_none_or(|dir| grant.directory == *dir));
-    match what.unwrap_or(What::List) {
-        What::List => told(&known, json),
-        What::Revoke { ids, all } => {
+    match what.unwrap_or(GrantsCommand::List) {
+        GrantsCommand::List => told(&known, json),
+        GrantsCommand::Revoke { ids, all } => {
             let meant: Vec<Grant> = match all {
                 true => known,
                 false => chosen(&known, &ids)?,
             };
             let ids: Vec<String> = meant.iter().map(|grant| grant.id.clone()).collect();
-            desk.grants.revoke(&desk.tenant, &ids).await?;
+            kept.grants.revoke(&kept.tenant, &ids).await?;
             told_revoked(&meant, json)
         }
     }
@@ -84,12 +84,12 @@ pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
 const NOTHING: &str = "nothing is allowed for longer than once";
 
 /// The grants of a home.
-struct Desk {
+struct HomeGrants {
     grants: Grants,
     tenant: TenantId,
 }
 
-impl Desk {
+impl HomeGrants {
     /// `None`: nothing was ever kept there, and nothing is made for a look.
     async fn open(home: &Path) -> anyhow::Result<Option<Self>> {
         let home = home.to_owned();

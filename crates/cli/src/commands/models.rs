@@ -20,7 +20,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub struct ModelsArguments {
     /// Only this provider's, with its live list
     pub provider: Option<String>,
     /// Those that cannot be used yet, too
@@ -31,7 +31,7 @@ pub struct Arguments {
     pub json: bool,
 }
 
-pub async fn run(arguments: Arguments, home: &Path) -> anyhow::Result<()> {
+pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> {
     let models = models_of(home);
     let choice = models.default_model().await;
     if let Some(id) = &arguments.provider {

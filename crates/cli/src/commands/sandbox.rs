@@ -18,13 +18,13 @@ It ends with 0 if a sandbox holds, and with 1 otherwise.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub struct SandboxArguments {
     #[command(subcommand)]
-    pub what: What,
+    pub what: SandboxCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum SandboxCommand {
     /// Try what holds on this machine
     #[command(after_help = EXAMPLES)]
     Check {
@@ -34,8 +34,8 @@ pub enum What {
     },
 }
 
-pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let What::Check { json } = arguments.what;
+pub async fn run(arguments: SandboxArguments) -> anyhow::Result<()> {
+    let SandboxCommand::Check { json } = arguments.what;
     // It starts processes and waits for them.
     let report = tokio::task::spawn_blocking(look).await??;
     match json {
@@ -48,14 +48,14 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-struct Report {
+struct SandboxReport {
     sandbox: Sandbox,
     /// Modes that would have been better, and why they do not work.
     missed: Vec<(Mode, &'static str)>,
     findings: Vec<Finding>,
 }
 
-fn look() -> anyhow::Result<Report> {
+fn look() -> anyhow::Result<SandboxReport> {
     let launcher = std::env::current_exe().context("cannot find this program")?;
     let sandbox = Sandbox::detect();
     let better = Mode::ALL
@@ -65,14 +65,14 @@ fn look() -> anyhow::Result<Report> {
         let why = probe::why_not(&Sandbox::with_mode(mode, &launcher))?;
         Some((mode, why))
     });
-    Ok(Report {
+    Ok(SandboxReport {
         missed: missed.collect(),
         findings: probe::check(&sandbox).context("cannot try the sandbox")?,
         sandbox,
     })
 }
 
-impl Report {
+impl SandboxReport {
     fn holds(&self) -> bool {
         let kept = self
             .findings

@@ -1,6 +1,6 @@
 //! What the words of choices mean; the table has checked that they are among those it lists.
 
-use engine::{CheckpointSetting, Fence};
+use engine::{CheckpointSetting, SandboxSetting};
 use tools::sandbox::Mode;
 use vocabulary::Approvals;
 
@@ -19,21 +19,21 @@ pub fn approvals(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
 
 pub fn sandbox(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
     let network = false;
-    let only = |mode| Fence::Only { mode, network };
+    let only = |mode| SandboxSetting::Only { mode, network };
     all.settings.engine.sandbox = match text {
         "bubblewrap" => only(Mode::Bubblewrap),
         "landlock" => only(Mode::Landlock),
-        "off" => Fence::Nothing,
+        "off" => SandboxSetting::Nothing,
         // tidy: wildcard, because the words were checked against the table.
-        _ => Fence::Best { network },
+        _ => SandboxSetting::Best { network },
     };
     Ok(())
 }
 
 pub fn network(all: &mut Configuration, on: bool) {
     match &mut all.settings.engine.sandbox {
-        Fence::Best { network } | Fence::Only { network, .. } => *network = on,
-        Fence::Nothing => {}
+        SandboxSetting::Best { network } | SandboxSetting::Only { network, .. } => *network = on,
+        SandboxSetting::Nothing => {}
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::setting::{Kind, Setting};
+use super::setting::{Setting, SettingKind};
 use super::{Configuration, SETTINGS, values};
 
 /// The most bytes it may have.
@@ -16,14 +16,14 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// What the file says of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct FileSetting {
     pub line: usize,
     pub values: Vec<OsString>,
 }
 
 /// The settings that a file names, each known and each with a value that can be used.
 #[derive(Debug, Default)]
-pub struct ConfigFile(HashMap<&'static str, Entry>);
+pub struct ConfigFile(HashMap<&'static str, FileSetting>);
 
 /// Where the file of a data directory lies.
 pub fn path(home: &Path) -> PathBuf {
@@ -51,7 +51,7 @@ impl ConfigFile {
         Self::parse(&text).map_err(|(line, what)| anyhow!("{shown}, line {line}: {what}"))
     }
 
-    pub fn entry(&self, setting: &Setting) -> Option<&Entry> {
+    pub fn entry(&self, setting: &Setting) -> Option<&FileSetting> {
         self.0.get(setting.name)
     }
 
@@ -72,7 +72,7 @@ impl ConfigFile {
             for value in &values {
                 setting.apply(&mut scratch, value).map_err(wrong)?;
             }
-            file.0.insert(setting.name, Entry { line, values });
+            file.0.insert(setting.name, FileSetting { line, values });
         }
         Ok(file)
     }
@@ -115,21 +115,23 @@ fn known(key: &str) -> anyhow::Result<&'static Setting> {
 fn written(setting: &Setting, value: &Spanned<DeValue<'_>>) -> anyhow::Result<Vec<OsString>> {
     let value = value.get_ref();
     let expected = match setting.kind {
-        Kind::Switch(_) => "true or false",
-        Kind::Text(_) => "a text or a number",
-        Kind::Choice(..) | Kind::Path(_) => "a text",
-        Kind::List(_) => "a list of texts like [\"a\", \"b\"]",
+        SettingKind::Switch(_) => "true or false",
+        SettingKind::Text(_) => "a text or a number",
+        SettingKind::Choice(..) | SettingKind::Path(_) => "a text",
+        SettingKind::List(_) => "a list of texts like [\"a\", \"b\"]",
     };
     let otherwise = || anyhow!("expected {expected}, found {}", article(value.type_str()));
     let one = match (&setting.kind, value) {
-        (Kind::Switch(_), DeValue::Boolean(on)) => on.to_string().into(),
-        (Kind::Text(_), DeValue::Integer(number)) if number.radix() == 10 => {
+        (SettingKind::Switch(_), DeValue::Boolean(on)) => on.to_string().into(),
+        (SettingKind::Text(_), DeValue::Integer(number)) if number.radix() == 10 => {
             number.as_str().replace('_', "").into()
         }
-        (Kind::Text(_), DeValue::Float(number)) => number.as_str().replace('_', "").into(),
-        (Kind::Text(_) | Kind::Choice(..), DeValue::String(text)) => text.as_ref().into(),
-        (Kind::Path(_), DeValue::String(text)) => absolute(text)?.into(),
-        (Kind::List(_), DeValue::Array(entries)) => {
+        (SettingKind::Text(_), DeValue::Float(number)) => number.as_str().replace('_', "").into(),
+        (SettingKind::Text(_) | SettingKind::Choice(..), DeValue::String(text)) => {
+            text.as_ref().into()
+        }
+        (SettingKind::Path(_), DeValue::String(text)) => absolute(text)?.into(),
+        (SettingKind::List(_), DeValue::Array(entries)) => {
             let text = |entry: &Spanned<DeValue<'_>>| match entry.get_ref() {
                 DeValue::String(text) => Ok(text.as_ref().into()),
                 other => Err(anyhow!(
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!(entry("allow-private").values, ["a:1", "b"]);
         assert_eq!(
             entry("yolo"),
-            Entry {
+            FileSetting {
                 line: 4,
                 values: vec!["true".into()]
             }

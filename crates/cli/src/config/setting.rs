@@ -24,7 +24,7 @@ pub struct Setting {
     pub fallback: Fallback,
     /// What an example sets it to; the fallback if it is empty.
     pub sample: &'static str,
-    pub kind: Kind,
+    pub kind: SettingKind,
     pub places: SettingPlaces,
 }
 
@@ -39,7 +39,7 @@ pub enum Fallback {
 
 /// How a value is written, and where it goes.
 #[derive(Debug)]
-pub enum Kind {
+pub enum SettingKind {
     Switch(fn(&mut Configuration, bool)),
     Text(fn(&mut Configuration, &str) -> anyhow::Result<()>),
     /// One of these words, each with what it means.
@@ -77,11 +77,11 @@ impl Setting {
     }
 
     pub fn is_switch(&self) -> bool {
-        matches!(self.kind, Kind::Switch(_))
+        matches!(self.kind, SettingKind::Switch(_))
     }
 
     pub fn is_list(&self) -> bool {
-        matches!(self.kind, Kind::List(_))
+        matches!(self.kind, SettingKind::List(_))
     }
 
     /// A line of the file, as an example.
@@ -91,10 +91,12 @@ impl Setting {
             (sample, Fallback::Value(_) | Fallback::Nothing(_)) => sample,
         };
         let value = match &self.kind {
-            Kind::Switch(_) => value.to_owned(),
-            Kind::Text(_) if value.parse::<f64>().is_ok() => value.to_owned(),
-            Kind::Text(_) | Kind::Choice(..) | Kind::Path(_) => format!("{value:?}"),
-            Kind::List(_) => format!("[{value:?}]"),
+            SettingKind::Switch(_) => value.to_owned(),
+            SettingKind::Text(_) if value.parse::<f64>().is_ok() => value.to_owned(),
+            SettingKind::Text(_) | SettingKind::Choice(..) | SettingKind::Path(_) => {
+                format!("{value:?}")
+            }
+            SettingKind::List(_) => format!("[{value:?}]"),
         };
         format!("{} = {value}", self.name)
     }
@@ -108,9 +110,9 @@ impl Setting {
                 .with_context(|| format!("`{shown}` is not text in UTF-8"))
         };
         match &self.kind {
-            Kind::Switch(set) => set(target, values::switch(text()?)?),
-            Kind::Text(set) | Kind::List(set) => set(target, text()?)?,
-            Kind::Choice(words, set) => {
+            SettingKind::Switch(set) => set(target, values::switch(text()?)?),
+            SettingKind::Text(set) | SettingKind::List(set) => set(target, text()?)?,
+            SettingKind::Choice(words, set) => {
                 let text = text()?;
                 if !words.iter().any(|(word, _)| *word == text) {
                     bail!(
@@ -120,7 +122,7 @@ impl Setting {
                 }
                 set(target, text)?;
             }
-            Kind::Path(set) => set(target, PathBuf::from(value)),
+            SettingKind::Path(set) => set(target, PathBuf::from(value)),
         }
         Ok(())
     }
@@ -147,20 +149,20 @@ impl Setting {
         }
         Some(match &self.kind {
             // `--yolo=no` takes back what a file or a variable says.
-            Kind::Switch(_) => arg
+            SettingKind::Switch(_) => arg
                 .num_args(0..=1)
                 .require_equals(true)
                 .default_missing_value("yes")
                 .value_parser(self.checked()),
-            Kind::Text(_) => arg.value_parser(self.checked()),
-            Kind::List(_) => arg.action(ArgAction::Append).value_parser(self.checked()),
-            Kind::Choice(words, _) => {
+            SettingKind::Text(_) => arg.value_parser(self.checked()),
+            SettingKind::List(_) => arg.action(ArgAction::Append).value_parser(self.checked()),
+            SettingKind::Choice(words, _) => {
                 let words = words
                     .iter()
                     .map(|(word, help)| PossibleValue::new(*word).help(*help));
                 arg.value_parser(PossibleValuesParser::new(words).map(OsString::from))
             }
-            Kind::Path(_) => arg.value_parser(ValueParser::os_string()),
+            SettingKind::Path(_) => arg.value_parser(ValueParser::os_string()),
         })
     }
 

@@ -5,7 +5,7 @@ use server::token::Token;
 
 use super::choices::{approvals, checkpoints, log_format, network, sandbox};
 use super::setting::Fallback::{Nothing, Value};
-use super::setting::Kind::{Choice, List, Path, Switch, Text};
+use super::setting::SettingKind::{Choice, List, Path, Switch, Text};
 use super::setting::{Setting, SettingPlaces};
 use super::values::{address, count, log_filter, micro_dollars, model, number, port};
 use crate::commands::checkpoints::words::parse_size;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use engine::Fence;
+use engine::SandboxSetting;
 use tools::sandbox::Mode;
 
 use super::*;
@@ -148,13 +148,16 @@ fn the_network_is_of_the_sandbox_that_was_chosen() {
     let fence = |text: &str| {
         resolved(&["--network"], &[], text).map(|(all, _)| all.settings.engine.sandbox)
     };
-    assert_eq!(fence("").ok(), Some(Fence::Best { network: true }));
-    let only = Fence::Only {
+    assert_eq!(fence("").ok(), Some(SandboxSetting::Best { network: true }));
+    let only = SandboxSetting::Only {
         mode: Mode::Landlock,
         network: true,
     };
     assert_eq!(fence("sandbox = \"landlock\"").ok(), Some(only));
-    assert_eq!(fence("sandbox = \"off\"").ok(), Some(Fence::Nothing));
+    assert_eq!(
+        fence("sandbox = \"off\"").ok(),
+        Some(SandboxSetting::Nothing)
+    );
 }
 
 #[test]

@@ -91,9 +91,9 @@ impl Rotation {
 }
 
 /// One line at a time, so that no line is torn.
-pub struct Line<'a>(MutexGuard<'a, Rotation>);
+pub struct LogLine<'a>(MutexGuard<'a, Rotation>);
 
-impl Write for Line<'_> {
+impl Write for LogLine<'_> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         let rotation = &mut *self.0;
         let length = text.len() as u64;
@@ -114,10 +114,10 @@ impl Write for Line<'_> {
 }
 
 impl<'a> MakeWriter<'a> for RotatingFile {
-    type Writer = Line<'a>;
+    type Writer = LogLine<'a>;
 
-    fn make_writer(&'a self) -> Line<'a> {
-        Line(self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn make_writer(&'a self) -> LogLine<'a> {
+        LogLine(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -11,13 +11,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use checkpoints::{Moment, SnapshotLimits, SnapshotTrigger, Vault, WorkControl};
+use checkpoints::{Moment, SnapshotLimits, Vault, WorkControl};
 use engine::VaultPlace;
 use serde_json::{Value, json};
 use testkit::process::Launch;
 use testkit::{Client, Process, Scratch};
 use tokio::process::Command;
-use vocabulary::Timestamp;
+use vocabulary::{Timestamp, Trigger};
 
 use crate::{DRAGOMAN, Site, Visitor, tell};
 
@@ -69,14 +69,14 @@ impl Story {
         let story = Self::new(&[("app.txt", "one\n"), ("gone.txt", "here\n")])?;
         story.begin(ELDER)?;
         story.scratch.write("app.txt", "two\n")?;
-        story.note(ELDER, SnapshotTrigger::Automatic)?;
+        story.note(ELDER, Trigger::Automatic)?;
         story.scratch.write("app.txt", "three\n")?;
         story.scratch.write("new.txt", "new\n")?;
         std::fs::remove_file(story.scratch.workspace().join("gone.txt"))?;
-        story.note(ELDER, SnapshotTrigger::Manual)?;
+        story.note(ELDER, Trigger::Manual)?;
         story.begin(YOUNGER)?;
         story.scratch.write("app.txt", "four\n")?;
-        story.note(YOUNGER, SnapshotTrigger::Automatic)?;
+        story.note(YOUNGER, Trigger::Automatic)?;
         Ok(story)
     }
 
@@ -89,7 +89,7 @@ impl Story {
         Ok(self.vault.begin(thread, self.look()?, at, false)?)
     }
 
-    fn note(&self, thread: &str, trigger: SnapshotTrigger) -> anyhow::Result<()> {
+    fn note(&self, thread: &str, trigger: Trigger) -> anyhow::Result<()> {
         self.vault.note(thread, self.look()?, trigger)?;
         Ok(())
     }
@@ -224,7 +224,7 @@ fn what_is_left_out_is_listed_with_the_reason() {
         let files: Vec<(&str, &str)> = names.iter().map(|n| (n.as_str(), "0123456789")).collect();
         let story = Story::with_limits(&files, limits)?;
         story.begin(ELDER)?;
-        story.note(ELDER, SnapshotTrigger::Automatic)?;
+        story.note(ELDER, Trigger::Automatic)?;
         let left_out: Vec<Value> = names
             .iter()
             .map(|name| json!({ "path": name, "why": "too_large" }))

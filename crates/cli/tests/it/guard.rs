@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use server::token::Token;
-use server::{Running, Settings};
+use server::{RunningServer, Settings};
 use testkit::Scratch;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -26,7 +26,7 @@ const SECRET: &str = "planted-token-0123456789abcdef";
 
 /// A server in this process, so that a test can set what a command line sets.
 struct Door {
-    running: Running,
+    running: RunningServer,
     /// Kept for its drop.
     _scratch: Scratch,
 }
@@ -55,7 +55,7 @@ impl Door {
 fn settings(scratch: &Scratch) -> Settings {
     let (directory, home) = (scratch.workspace(), scratch.home());
     let mut settings = Settings::new(directory.to_path_buf(), home.to_path_buf());
-    settings.engine.sandbox = engine::Fence::Nothing;
+    settings.engine.sandbox = engine::SandboxSetting::Nothing;
     settings
 }
 

@@ -15,7 +15,7 @@ use super::{Abilities, Agent};
 use crate::prompts::{self, Situation};
 use crate::telemetry;
 use crate::trust::{self, Trust};
-use crate::turn::{Due, SessionGone, Start, Turn, TurnEnd, meter, offer, tooling};
+use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, meter, offer, tooling};
 
 pub mod answer;
 pub mod calls;
@@ -25,7 +25,7 @@ mod sub;
 
 use answer::{Answered, Broken, Speaker};
 use compaction::Compacted;
-use context::Told;
+use context::TurnInputs;
 
 /// Drives turns with whatever provider the thread's model belongs to.
 pub struct ModelAgent;
@@ -40,7 +40,7 @@ impl Agent for ModelAgent {
         }
     }
 
-    async fn run(&self, turn: Arc<Turn>, start: Start) -> TurnEnd {
+    async fn run(&self, turn: Arc<Turn>, start: TurnStart) -> TurnEnd {
         match drive(&turn, start).await {
             Ok(end) => end,
             // Nobody is left to tell; the session has ended this turn already.
@@ -60,7 +60,7 @@ impl Agent for ModelAgent {
     }
 }
 
-async fn drive(turn: &Arc<Turn>, start: Start) -> Result<TurnEnd, SessionGone> {
+async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGone> {
     let Some(provider) = turn.shared.models.provider(&turn.model.provider) else {
         let message = format!(
             "there is no provider {:?}; choose another model",
@@ -88,7 +88,7 @@ async fn drive(turn: &Arc<Turn>, start: Start) -> Result<TurnEnd, SessionGone> {
         step: 0,
         compacted: false,
     };
-    if let Start::PickUp { step, calls } = start {
+    if let TurnStart::PickUp { step, calls } = start {
         talk.step = step;
         if !calls::make(turn, &mut talk.messages, &calls).await? {
             return Ok(TurnEnd::Cancelled);
@@ -109,15 +109,15 @@ struct Talk<'a> {
     /// How many of the messages the model has counted, and how many tokens it counted.
     counted: usize,
     context_tokens: u64,
-    told: Told,
+    told: TurnInputs,
     /// Said to this turn and read from the log already.
     heard: Vec<ItemId>,
     step: u32,
     compacted: bool,
 }
 
-enum Step {
-    Calls(Vec<Due>),
+enum StepOutcome {
+    Calls(Vec<DueCall>),
     Ended(TurnEnd),
 }
 
@@ -134,8 +134,8 @@ impl Talk<'_> {
             self.hear_steers();
             let span = telemetry::step_span(self.step);
             let calls = match self.take_step().instrument(span).await? {
-                Step::Calls(calls) => calls,
-                Step::Ended(end) => return Ok(end),
+                StepOutcome::Calls(calls) => calls,
+                StepOutcome::Ended(end) => return Ok(end),
             };
             if calls.is_empty() && self.turn.steers.len() == 0 {
                 return Ok(TurnEnd::Completed);
@@ -175,12 +175,12 @@ impl Talk<'_> {
     }
 
     /// One model request, from `StepStarted` to `StepFinished` or `StepFailed`.
-    async fn take_step(&mut self) -> Result<Step, SessionGone> {
+    async fn take_step(&mut self) -> Result<StepOutcome, SessionGone> {
         let tag = self.turn.tag(self.step);
         if self.is_nearly_full()
             && let Some(end) = self.compact(None).await?
         {
-            return Ok(Step::Ended(end));
+            return Ok(StepOutcome::Ended(end));
         }
         self.turn
             .tell(Fact::Step {
@@ -193,7 +193,7 @@ impl Talk<'_> {
             let provider = self.provider.as_ref();
             let asked = answer::ask(self.turn, provider, &tag, Speaker::Agent, request).await;
             let broken = match asked {
-                Ok(answered) => return Ok(Step::Calls(self.finish_step(answered).await?)),
+                Ok(answered) => return Ok(StepOutcome::Calls(self.finish_step(answered).await?)),
                 Err(broken) => broken,
             };
             let (reason, error, end) = match broken {
@@ -223,11 +223,11 @@ impl Talk<'_> {
                     what: StepFact::Failed { reason, error },
                 })
                 .await?;
-            return Ok(Step::Ended(end));
+            return Ok(StepOutcome::Ended(end));
         }
     }
 
-    async fn finish_step(&mut self, answered: Answered) -> Result<Vec<Due>, SessionGone> {
+    async fn finish_step(&mut self, answered: Answered) -> Result<Vec<DueCall>, SessionGone> {
         let turn = self.turn;
         let usage = meter::priced(&turn.shared, &turn.model, answered.usage);
         let thread_usage = turn.meter.add(usage);

@@ -8,18 +8,18 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use vocabulary::TenantId;
 
-type Key = (TenantId, String);
+type BirthKey = (TenantId, String);
 
 /// Which ids are being given to a thread right now.
 #[derive(Default)]
 pub struct Births {
-    under_way: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
+    under_way: Mutex<HashMap<BirthKey, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 /// The right to give one id to a thread, until it is dropped.
 pub struct Birth<'a> {
     births: &'a Births,
-    key: Key,
+    key: BirthKey,
     guard: Option<OwnedMutexGuard<()>>,
 }
 

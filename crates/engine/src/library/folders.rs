@@ -8,7 +8,7 @@ use vocabulary::{
     Tree, WorkspaceId,
 };
 
-use super::records::{self, Library, Plan};
+use super::records::{self, Library, RecordPlan};
 use super::{status, workspaces};
 use crate::Shared;
 use crate::limits::{FOLDERS_MAX, NAME_CHARS_MAX};
@@ -75,7 +75,7 @@ pub async fn move_thread(
             workspace: workspace.clone(),
             folder: folder.clone(),
         };
-        Ok(Plan {
+        Ok(RecordPlan {
             changes: vec![place(&placement)?],
             outcome: LibraryReply::Moved.into(),
         })
@@ -113,7 +113,7 @@ pub async fn create(
             created_at: at,
             updated_at: at,
         };
-        Ok(Plan {
+        Ok(RecordPlan {
             changes: vec![put(&folder)?],
             outcome: LibraryReply::Folder(folder).into(),
         })
@@ -139,7 +139,7 @@ pub async fn move_folder(
         }
         moved.parent = parent.clone();
         moved.updated_at = shared.now();
-        Ok(Plan {
+        Ok(RecordPlan {
             changes: vec![put(&moved)?],
             outcome: LibraryReply::Moved.into(),
         })
@@ -166,13 +166,13 @@ pub async fn delete(
 ) -> Result<Reply, Refusal> {
     change(shared, caller, &workspace, ALL_KINDS, |library| {
         if !library.folders.iter().any(|each| each.id == folder) {
-            return Ok(Plan {
+            return Ok(RecordPlan {
                 changes: Vec::new(),
                 outcome: LibraryReply::Deleted(false).into(),
             });
         }
         let deleted = known(library, &workspace, folder, "folder_id")?;
-        Ok(Plan {
+        Ok(RecordPlan {
             changes: promote(library, deleted, shared.now())?,
             outcome: LibraryReply::Deleted(true).into(),
         })
@@ -216,13 +216,13 @@ async fn change(
     caller: &Caller,
     workspace: &WorkspaceId,
     kinds: &[RecordKind],
-    mut plan: impl FnMut(&Library) -> Result<Plan<Reply>, Refusal>,
+    mut plan: impl FnMut(&Library) -> Result<RecordPlan<Reply>, Refusal>,
 ) -> Result<Reply, Refusal> {
     let _one_at_a_time = shared.library.lock().await;
     let (reply, changed) = records::change(shared, &caller.tenant, kinds, |library| {
-        let Plan { changes, outcome } = plan(library)?;
+        let RecordPlan { changes, outcome } = plan(library)?;
         let outcome = (outcome, !changes.is_empty());
-        Ok(Plan { changes, outcome })
+        Ok(RecordPlan { changes, outcome })
     })
     .await?;
     if changed {

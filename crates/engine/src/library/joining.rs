@@ -6,14 +6,14 @@ use tokio::sync::oneshot;
 use vocabulary::{Audience, Caller, Refusal, Reply, StartTurn, ThreadId, ThreadView, Why};
 
 use super::{owned, reading};
-use crate::session::{Attached, Handle, ListenFrom, Mail, Outcome, Replied};
-use crate::{Listener, Shared, Wish};
+use crate::session::{AttachedListener, Handle, ListenFrom, Mail, Outcome, Replied};
+use crate::{ListenOptions, Listener, Shared};
 
 pub async fn attach(
     shared: &Arc<Shared>,
     caller: &Caller,
     thread: ThreadId,
-    wish: Wish,
+    wish: ListenOptions,
 ) -> Result<(ThreadView, Listener), Refusal> {
     owned(shared, caller, thread).await?;
     let attached = reach_to_attach(shared, thread, wish, None).await?;
@@ -30,7 +30,7 @@ pub async fn start_turn(
 ) -> Outcome {
     let thread = start.thread;
     owned(shared, caller, thread).await?;
-    let wish = Wish {
+    let wish = ListenOptions {
         audience,
         from: ListenFrom::Head,
         recent: 0,
@@ -51,9 +51,9 @@ pub async fn start_turn(
 async fn reach_to_attach(
     shared: &Arc<Shared>,
     thread: ThreadId,
-    wish: Wish,
+    wish: ListenOptions,
     start: Option<(StartTurn, &Caller)>,
-) -> Result<Attached, Refusal> {
+) -> Result<AttachedListener, Refusal> {
     let attach = |handle: Handle| {
         let start = start.as_ref();
         let start = start.map(|(start, caller)| (Box::new(start.clone()), (*caller).clone()));

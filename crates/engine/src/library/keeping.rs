@@ -22,7 +22,7 @@ pub async fn answer(
             make_current,
             directory,
         } => {
-            let wanted = workspaces::Wanted {
+            let wanted = workspaces::WantedWorkspace {
                 id,
                 name,
                 make_current,

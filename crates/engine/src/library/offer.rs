@@ -6,8 +6,8 @@ use providers::catalog;
 use providers::models::Obstacle;
 use tools::{Toolbox, folders};
 use vocabulary::{
-    AuthMethod, Catalog, CatalogModel, CatalogProvider, Changes, McpFile, McpLayer, McpSnapshot,
-    ModelRef, Refusal, ThreadCard,
+    Catalog, CatalogModel, CatalogProvider, Changes, McpFile, McpLayer, McpSnapshot, ModelRef,
+    Refusal, ThreadCard,
 };
 
 use crate::Shared;
@@ -26,7 +26,7 @@ pub async fn catalog(shared: &Shared) -> Catalog {
             .first()
             .map(|model| model.id.clone())
             .unwrap_or_default(),
-        auth_methods: entry.auth.iter().map(auth_method).collect(),
+        auth_methods: entry.auth.clone(),
         connected: shared.models.connected(&entry.id),
     };
     Catalog {
@@ -79,13 +79,6 @@ fn model(model: &catalog::Model) -> CatalogModel {
         efforts: model.efforts.clone(),
         default_effort: model.default_effort.clone(),
         vision: model.vision,
-    }
-}
-
-fn auth_method(method: &catalog::Auth) -> AuthMethod {
-    match method.clone() {
-        catalog::Auth::ApiKey { id, label } => AuthMethod::ApiKey { id, label },
-        catalog::Auth::OAuth { id, label } => AuthMethod::OAuth { id, label },
     }
 }
 

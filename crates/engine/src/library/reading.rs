@@ -14,7 +14,7 @@ use vocabulary::{
 use super::permissions;
 use crate::limits::{EVENTS_PER_READ_MAX, MESSAGES_PER_READ_MAX, TURNS_PER_READ_MAX};
 use crate::session::state::ThreadState;
-use crate::session::{Mail, Outcome, Replied, Seen, Transcript, storage};
+use crate::session::{Mail, Outcome, Replied, SessionView, Transcript, storage};
 use crate::{Shared, codec};
 
 /// A thread as one who joins sees it; one that sleeps is not woken for it.
@@ -34,7 +34,7 @@ pub async fn look(
 }
 
 /// What its session sees; one that sleeps is woken.
-async fn awake(shared: &Arc<Shared>, thread: ThreadId) -> Result<Seen, Refusal> {
+async fn awake(shared: &Arc<Shared>, thread: ThreadId) -> Result<SessionView, Refusal> {
     let looking = shared.registry.reach(shared, thread, |handle| {
         let (reply, answer) = oneshot::channel();
         async move {
@@ -56,9 +56,9 @@ async fn load(
 }
 
 /// What the store has of a thread that no session of ours runs.
-fn asleep(loaded: &LoadedThread, mut state: ThreadState) -> Seen {
+fn asleep(loaded: &LoadedThread, mut state: ThreadState) -> SessionView {
     state.thread.status = super::asleep(state.thread.status);
-    Seen {
+    SessionView {
         turn_from: None,
         from_ordinal: state.history_from,
         view: ThreadView {
@@ -81,7 +81,7 @@ fn asleep(loaded: &LoadedThread, mut state: ThreadState) -> Seen {
 /// commands here.
 pub async fn complete(
     shared: &Arc<Shared>,
-    seen: Seen,
+    seen: SessionView,
     recent: u32,
 ) -> Result<ThreadView, Refusal> {
     let mut view = ThreadView {

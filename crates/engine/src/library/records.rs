@@ -22,7 +22,7 @@ pub struct Library {
 }
 
 /// What a change writes, and what its caller is told once it is written.
-pub struct Plan<T> {
+pub struct RecordPlan<T> {
     pub changes: Vec<RecordChange>,
     pub outcome: T,
 }
@@ -85,11 +85,11 @@ pub async fn change<T>(
     shared: &Shared,
     tenant: &TenantId,
     kinds: &[RecordKind],
-    mut plan: impl FnMut(&Library) -> Result<Plan<T>, Refusal>,
+    mut plan: impl FnMut(&Library) -> Result<RecordPlan<T>, Refusal>,
 ) -> Result<T, Refusal> {
     for _ in 0..LIBRARY_TRIES_MAX {
         let library = read(shared, tenant, kinds).await?;
-        let Plan { changes, outcome } = plan(&library)?;
+        let RecordPlan { changes, outcome } = plan(&library)?;
         if changes.is_empty() {
             return Ok(outcome);
         }

@@ -1,11 +1,8 @@
-//! Signing in at providers, and how it stands with them.
+//! Signing in at providers.
 
 use providers::models::{self, SignInError};
 use secrecy::SecretString;
-use vocabulary::{
-    Account, AuthMode, Challenge, ProviderStatus, Refusal, Reply, SignInCall, SignedIn, Timestamp,
-    Why,
-};
+use vocabulary::{AuthMode, Refusal, Reply, SignInCall, SignedIn, Why};
 
 use crate::Shared;
 
@@ -14,7 +11,7 @@ pub async fn answer(shared: &Shared, call: SignInCall) -> Result<Reply, Refusal>
     match call {
         SignInCall::Begin { provider, method } => {
             let challenge = models.begin(&provider, &method).await.map_err(refusal)?;
-            Ok(Reply::Challenge(Box::new(challenge_of(challenge))))
+            Ok(Reply::Challenge(Box::new(challenge)))
         }
         SignInCall::Finish {
             provider,
@@ -50,17 +47,12 @@ pub async fn answer(shared: &Shared, call: SignInCall) -> Result<Reply, Refusal>
     }
 }
 
-pub async fn statuses(shared: &Shared, verify: bool) -> Vec<ProviderStatus> {
-    let statuses = shared.models.statuses(verify).await;
-    statuses.into_iter().map(status_of).collect()
-}
-
 /// What failed on the way is an answer; what could not be asked is a refusal.
 fn signed_in(outcome: Result<models::SignInResult, SignInError>) -> Result<Reply, Refusal> {
     let signed_in = match outcome {
         Ok(signed_in) => SignedIn {
             ok: true,
-            mode: Some(mode_of(signed_in.mode)),
+            mode: Some(signed_in.mode),
             message: signed_in.message,
         },
         Err(SignInError::Failed(message)) => SignedIn {
@@ -81,39 +73,4 @@ fn refusal(error: SignInError) -> Refusal {
         SignInError::NotSupported(_) | SignInError::Failed(_) => Why::Provider,
     };
     Refusal::new(why, error.to_string())
-}
-
-fn challenge_of(challenge: models::SignInChallenge) -> Challenge {
-    Challenge {
-        needs_code: challenge.needs_code,
-        instructions: challenge.instructions,
-        url: challenge.url,
-        expires_at: challenge.expires_at.map(Timestamp),
-    }
-}
-
-fn status_of(status: models::CredentialStatus) -> ProviderStatus {
-    ProviderStatus {
-        provider: status.provider,
-        mode: mode_of(status.mode),
-        authorized: status.authorized,
-        verified: status.verified,
-        account: status.account.map(|account| Account {
-            email: account.email,
-            name: account.name,
-        }),
-        message: status.message,
-        masks: status.masks,
-        checked_at: Timestamp(status.checked_at),
-    }
-}
-
-fn mode_of(mode: models::CredentialMode) -> AuthMode {
-    match mode {
-        models::CredentialMode::Missing => AuthMode::Missing,
-        models::CredentialMode::Error => AuthMode::Error,
-        models::CredentialMode::ApiKey => AuthMode::ApiKey,
-        models::CredentialMode::OAuth => AuthMode::OAuth,
-        models::CredentialMode::OAuthPending => AuthMode::OAuthPending,
-    }
 }

@@ -8,7 +8,7 @@ use vocabulary::{
     WorkspaceChange, WorkspaceDirectory, WorkspaceId,
 };
 
-use super::records::{self, Library, Plan};
+use super::records::{self, Library, RecordPlan};
 use crate::Shared;
 use crate::limits::{CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX, WORKSPACES_MAX};
 
@@ -19,7 +19,7 @@ const LONE_TENANT: &str = "local";
 const PLAIN_NAME_CHARS_MAX: usize = 64;
 
 /// A workspace that a client wants to have.
-pub struct Wanted {
+pub struct WantedWorkspace {
     pub id: WorkspaceId,
     pub name: Option<String>,
     pub make_current: bool,
@@ -27,7 +27,7 @@ pub struct Wanted {
 }
 
 /// A workspace, and what became of it by this call.
-type Told = (Workspace, Option<WorkspaceChange>);
+type WorkspaceOutcome = (Workspace, Option<WorkspaceChange>);
 
 pub async fn list(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal> {
     let library = records::read(shared, &caller.tenant, KINDS).await?;
@@ -48,12 +48,16 @@ pub async fn default(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal>
         workspace.is_current = true;
         let changes = vec![put(&workspace)?];
         let outcome = (workspace, Some(WorkspaceChange::Created));
-        Ok(Plan { changes, outcome })
+        Ok(RecordPlan { changes, outcome })
     })
     .await
 }
 
-pub async fn create(shared: &Shared, caller: &Caller, wanted: Wanted) -> Result<Reply, Refusal> {
+pub async fn create(
+    shared: &Shared,
+    caller: &Caller,
+    wanted: WantedWorkspace,
+) -> Result<Reply, Refusal> {
     let id = wanted.id.as_str().trim();
     if id.is_empty() || id.chars().count() > CLIENT_ID_CHARS_MAX {
         let message = format!("workspace_id must have 1 to {CLIENT_ID_CHARS_MAX} characters");
@@ -85,7 +89,7 @@ pub async fn create(shared: &Shared, caller: &Caller, wanted: Wanted) -> Result<
         };
         changes.push(put(&workspace)?);
         let outcome = (workspace, created);
-        Ok(Plan { changes, outcome })
+        Ok(RecordPlan { changes, outcome })
     })
     .await
 }
@@ -110,7 +114,7 @@ pub async fn select(
         workspace.updated_at = shared.now();
         changes.push(put(&workspace)?);
         let outcome = (workspace, Some(WorkspaceChange::CurrentChanged));
-        Ok(Plan { changes, outcome })
+        Ok(RecordPlan { changes, outcome })
     })
     .await
 }
@@ -131,7 +135,7 @@ pub async fn rename(
         workspace.updated_at = shared.now();
         let changes = vec![put(&workspace)?];
         let outcome = (workspace, Some(WorkspaceChange::Updated));
-        Ok(Plan { changes, outcome })
+        Ok(RecordPlan { changes, outcome })
     })
     .await
 }
@@ -197,7 +201,7 @@ fn file_name(tenant: &TenantId, id: &WorkspaceId) -> String {
 async fn change(
     shared: &Shared,
     caller: &Caller,
-    plan: impl FnMut(&Library) -> Result<Plan<Told>, Refusal>,
+    plan: impl FnMut(&Library) -> Result<RecordPlan<WorkspaceOutcome>, Refusal>,
 ) -> Result<Reply, Refusal> {
     let _one_at_a_time = shared.library.lock().await;
     let (workspace, what) = records::change(shared, &caller.tenant, KINDS, plan).await?;
@@ -207,8 +211,8 @@ async fn change(
     Ok(LibraryReply::Workspace(workspace).into())
 }
 
-fn unchanged(outcome: Told) -> Plan<Told> {
-    Plan {
+fn unchanged(outcome: WorkspaceOutcome) -> RecordPlan<WorkspaceOutcome> {
+    RecordPlan {
         changes: Vec::new(),
         outcome,
     }

@@ -101,8 +101,8 @@ impl Session {
         };
         let cancels = answer == Answer::Approval(ApprovalAnswer::DenyAndCancel);
         match judge(&open, answer)? {
-            Verdict::Closed(answer) => self.close_ask(open, Closing::Answered(answer))?,
-            Verdict::Progressed {
+            AnswerEffect::Closed(answer) => self.close_ask(open, Closing::Answered(answer))?,
+            AnswerEffect::Progressed {
                 answers,
                 next,
                 position,
@@ -211,7 +211,7 @@ fn already_answered(id: AskId) -> Refusal {
     )
 }
 
-enum Verdict {
+enum AnswerEffect {
     Closed(Answer),
     Progressed {
         answers: BTreeMap<String, Vec<String>>,
@@ -234,11 +234,11 @@ fn same_matter(asked: &AskKind, now: &AskKind) -> bool {
 }
 
 /// What an answer does to an open ask.
-fn judge(open: &OpenAsk, answer: Answer) -> Result<Verdict, Refusal> {
+fn judge(open: &OpenAsk, answer: Answer) -> Result<AnswerEffect, Refusal> {
     match (&open.ask.kind, answer) {
-        (AskKind::Approval(_), answer @ Answer::Approval(_)) => Ok(Verdict::Closed(answer)),
+        (AskKind::Approval(_), answer @ Answer::Approval(_)) => Ok(AnswerEffect::Closed(answer)),
         (AskKind::Approval(_), Answer::Dismissed) => {
-            Ok(Verdict::Closed(Answer::Approval(ApprovalAnswer::Deny)))
+            Ok(AnswerEffect::Closed(Answer::Approval(ApprovalAnswer::Deny)))
         }
         (AskKind::Approval(_), Answer::Questions(_)) => Err(Refusal::invalid(
             "answer",
@@ -253,7 +253,7 @@ fn judge(open: &OpenAsk, answer: Answer) -> Result<Verdict, Refusal> {
             for question in questions {
                 answers.entry(question.id.clone()).or_default();
             }
-            Ok(Verdict::Closed(Answer::Questions(answers)))
+            Ok(AnswerEffect::Closed(Answer::Questions(answers)))
         }
         (AskKind::Questions(questions), Answer::Questions(given)) => {
             judge_questions(open, questions, given)
@@ -265,7 +265,7 @@ fn judge_questions(
     open: &OpenAsk,
     questions: &[Question],
     mut given: BTreeMap<String, Vec<String>>,
-) -> Result<Verdict, Refusal> {
+) -> Result<AnswerEffect, Refusal> {
     let known = |id: &String| questions.iter().any(|question| question.id == *id);
     if let Some(unknown) = given.keys().find(|id| !known(id)) {
         return Err(Refusal::invalid(
@@ -293,12 +293,12 @@ fn judge_questions(
     let mut answers = open.answers.clone();
     answers.extend(given);
     Ok(match asked(&answers) {
-        Some((next, position)) => Verdict::Progressed {
+        Some((next, position)) => AnswerEffect::Progressed {
             // Whoever answers out of order does not make the others be asked again.
             next: (before != Some(position)).then(|| next.clone()),
             position,
             answers,
         },
-        None => Verdict::Closed(Answer::Questions(answers)),
+        None => AnswerEffect::Closed(Answer::Questions(answers)),
     })
 }

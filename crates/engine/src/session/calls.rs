@@ -13,12 +13,14 @@ use vocabulary::{
 use super::given::{
     changed_settings, check_ids, check_input, hash_of, own_name, receipts, title_of,
 };
-use super::{Attached, Flow, ListenFrom, Outcome, Replied, Seen, Session, storage};
+use super::{
+    AttachedListener, ListenFrom, Outcome, Replied, RoundOutcome, Session, SessionView, storage,
+};
 use crate::Ended;
 use crate::library::offer;
 use crate::limits::STEERS_MAX;
 use crate::titles;
-use crate::turn::Start;
+use crate::turn::TurnStart;
 
 impl Session {
     /// Answers one call: a refusal at once, a reply when its effects are on disk.
@@ -27,7 +29,7 @@ impl Session {
         call: Call,
         caller: &Caller,
         reply: oneshot::Sender<Outcome>,
-    ) -> Result<Option<Flow>, Refusal> {
+    ) -> Result<Option<RoundOutcome>, Refusal> {
         let as_of = self.recorder.last();
         let outcome = match call {
             Call::DeleteThread { even_if_open, .. } => {
@@ -141,7 +143,7 @@ impl Session {
             })?;
         }
         self.permit();
-        self.run_turn(turn.clone(), Start::Fresh);
+        self.run_turn(turn.clone(), TurnStart::Fresh);
         let (again, joined) = (false, None);
         Ok(StartedTurn {
             turn,
@@ -335,7 +337,7 @@ impl Session {
         &mut self,
         even_if_open: bool,
         reply: oneshot::Sender<Outcome>,
-    ) -> Result<Option<Flow>, Refusal> {
+    ) -> Result<Option<RoundOutcome>, Refusal> {
         if !even_if_open && self.recorder.outbox.listeners() > 0 {
             let refusal = Refusal::new(Why::InUse, "somebody is connected to this session");
             let _ = reply.send(Err(refusal));
@@ -358,7 +360,7 @@ impl Session {
         let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
         let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
-        Ok(Some(Flow::End(Ended::Deleted)))
+        Ok(Some(RoundOutcome::End(Ended::Deleted)))
     }
 
     /// A listener, and the turn that it starts. The listener comes first, so that it misses nothing of the
@@ -368,7 +370,7 @@ impl Session {
         audience: Audience,
         from: ListenFrom,
         start: Option<StartTurn>,
-        reply: oneshot::Sender<Result<Attached, Refusal>>,
+        reply: oneshot::Sender<Result<AttachedListener, Refusal>>,
     ) {
         let head = self.recorder.last();
         let (cursor, replay_to) = match from {
@@ -396,7 +398,7 @@ impl Session {
         };
         self.resting.close_when_idle = false;
         seen.view.woken = std::mem::take(&mut self.woken);
-        let attached = Attached {
+        let attached = AttachedListener {
             seen,
             listener: listener.into(),
             started,
@@ -407,7 +409,7 @@ impl Session {
     }
 
     /// Answers with the thread as it is, once all of that is on disk.
-    pub(super) fn look(&mut self, reply: oneshot::Sender<Seen>) {
+    pub(super) fn look(&mut self, reply: oneshot::Sender<SessionView>) {
         let head = self.recorder.last();
         let seen = self.seen_at(head);
         self.recorder.reply_after_commit(head, move |committed| {
@@ -417,8 +419,8 @@ impl Session {
         });
     }
 
-    fn seen_at(&self, head: Seq) -> Seen {
-        Seen {
+    fn seen_at(&self, head: Seq) -> SessionView {
+        SessionView {
             view: self.view(head),
             turn_from: self.state.turn.as_ref().map(|turn| turn.started_seq),
             from_ordinal: self.state.history_from,

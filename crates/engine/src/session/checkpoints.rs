@@ -4,7 +4,7 @@ use snapshots::{CheckpointRequest, CheckpointTask, SnapshotEvent, SnapshotReport
 use tokio::sync::oneshot;
 use vocabulary::{CheckpointCall, Fact, FilesFact, NoteFact, Refusal, Reply, Seq};
 
-use super::{Flow, Outcome, Replied, Session};
+use super::{Outcome, Replied, RoundOutcome, Session};
 
 impl Session {
     pub(super) fn take_in_checkpoints(&mut self, event: SnapshotEvent) -> Result<(), Refusal> {
@@ -36,7 +36,7 @@ impl Session {
         &mut self,
         call: CheckpointCall,
         reply: oneshot::Sender<Outcome>,
-    ) -> Result<Option<Flow>, Refusal> {
+    ) -> Result<Option<RoundOutcome>, Refusal> {
         match self.admit_checkpoint_call(call).await {
             Ok((task, request)) => self.checkpoints.begin(task, request, reply),
             Err(refusal) => {

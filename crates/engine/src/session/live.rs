@@ -23,12 +23,12 @@ pub struct Live {
     broken_off: Option<u32>,
     /// The step under way.
     step: Option<StreamTag>,
-    items: Vec<Growing>,
+    items: Vec<GrowingItem>,
     /// The calls that have not ended.
     calls: Vec<Arc<ToolCall>>,
 }
 
-struct Growing {
+struct GrowingItem {
     /// Where it began.
     began: Option<Seq>,
     tag: StreamTag,
@@ -68,7 +68,7 @@ impl Live {
                 content,
                 what,
             } => match what {
-                ItemFact::Started { opening } => self.items.push(Growing {
+                ItemFact::Started { opening } => self.items.push(GrowingItem {
                     began: None,
                     tag: tag.clone(),
                     part: tag.part,
@@ -161,7 +161,7 @@ impl Live {
         if self.items.iter().any(|known| *known.id() == call.item) {
             return self.grow(tag, &call.item, delta);
         }
-        self.items.push(Growing {
+        self.items.push(GrowingItem {
             began: None,
             tag: tag.clone(),
             part: tag.part,
@@ -222,12 +222,15 @@ impl Live {
 
     /// Facts that finish what is still growing, with the text it has.
     pub fn cut_short(&self) -> Vec<Fact> {
-        self.items.iter().filter_map(Growing::cut_short).collect()
+        self.items
+            .iter()
+            .filter_map(GrowingItem::cut_short)
+            .collect()
     }
 
     /// The next piece of text that is not in the drafts table yet.
     pub fn next_draft(&mut self) -> Option<Draft> {
-        self.items.iter_mut().find_map(Growing::next_draft)
+        self.items.iter_mut().find_map(GrowingItem::next_draft)
     }
 
     pub fn has_unsaved_text(&self) -> bool {
@@ -239,7 +242,7 @@ impl Live {
     }
 }
 
-impl Growing {
+impl GrowingItem {
     fn id(&self) -> &ItemId {
         match &self.item {
             LiveItem::Text { item, .. }

@@ -24,10 +24,10 @@ pub enum Mail {
         audience: Audience,
         from: ListenFrom,
         start: Option<(Box<StartTurn>, Caller)>,
-        reply: oneshot::Sender<Result<Attached, Refusal>>,
+        reply: oneshot::Sender<Result<AttachedListener, Refusal>>,
     },
     /// Look at it without listening.
-    Look { reply: oneshot::Sender<Seen> },
+    Look { reply: oneshot::Sender<SessionView> },
     /// Where the transcript lies in the store.
     Locate { reply: oneshot::Sender<Transcript> },
     /// A model thought of a title.
@@ -66,14 +66,14 @@ pub enum ListenFrom {
     After(Seq),
 }
 
-pub struct Attached {
-    pub seen: Seen,
+pub struct AttachedListener {
+    pub seen: SessionView,
     pub listener: Listener,
     pub started: Option<StartedTurn>,
 }
 
 /// A thread as its session sees it; what the store has of it is read by whoever wants it.
-pub struct Seen {
+pub struct SessionView {
     pub view: ThreadView,
     /// The first event of the running turn.
     pub turn_from: Option<Seq>,

@@ -74,7 +74,7 @@ const SLOTS_KEPT: usize = 64;
 
 /// How much a ring holds, or may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct RingSize {
     pub events: usize,
     /// Of the events with their texts; what they are spelled as comes on top.
     pub bytes: usize,
@@ -96,13 +96,13 @@ pub struct Outbox {
     pub card: Arc<ThreadCard>,
     ring: Mutex<Ring>,
     head: watch::Sender<Head>,
-    listeners: Mutex<Vec<Attached>>,
+    listeners: Mutex<Vec<ListenerEntry>>,
     /// Wakes the session when a listener leaves.
     pub left: Notify,
 }
 
 /// A listener as the outbox knows it.
-struct Attached {
+struct ListenerEntry {
     number: u64,
     audience: Audience,
     /// How far it has heard.
@@ -152,24 +152,24 @@ impl Outbox {
 
     /// Forgets events up to `upto` until no more are held than are to be kept, and gives their memory
     /// back. What is not visible yet stays.
-    pub fn shrink(&self, upto: Seq, keep: Held) {
+    pub fn shrink(&self, upto: Seq, keep: RingSize) {
         let upto = upto.min(self.head.borrow().visible);
         self.ring.lock().shrink(upto, keep);
     }
 
     /// Forgets what every listener has heard, but for the last of it.
-    pub fn forget_heard(&self, keep: Held) {
+    pub fn forget_heard(&self, keep: RingSize) {
         let visible = self.head.borrow().visible;
-        let heard = |each: &Attached| Seq(each.cursor.load(Ordering::Relaxed));
+        let heard = |each: &ListenerEntry| Seq(each.cursor.load(Ordering::Relaxed));
         let by_all = self.listeners.lock().iter().map(heard).min();
         let upto = by_all.map_or(visible, |heard| heard.min(visible));
         self.ring.lock().shrink(upto, keep);
     }
 
     /// What the ring holds now.
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> RingSize {
         let ring = self.ring.lock();
-        Held {
+        RingSize {
             events: ring.slots.len(),
             bytes: ring.bytes,
         }
@@ -207,7 +207,7 @@ impl Outbox {
         let heard = Arc::new(AtomicU64::new(cursor.0));
         let mut listeners = self.listeners.lock();
         let number = listeners.last().map_or(1, |last| last.number + 1);
-        listeners.push(Attached {
+        listeners.push(ListenerEntry {
             number,
             audience,
             cursor: Arc::clone(&heard),
@@ -226,24 +226,24 @@ impl Outbox {
         }
     }
 
-    fn take(&self, after: Seq, upto: Seq, most: usize) -> Taken {
+    fn take(&self, after: Seq, upto: Seq, most: usize) -> RingRead {
         let ring = self.ring.lock();
         let Some(front) = ring.slots.front().map(|slot| slot.event.seq) else {
-            return Taken::Missed { upto };
+            return RingRead::Missed { upto };
         };
         if front > after.next() {
-            return Taken::Missed {
+            return RingRead::Missed {
                 upto: Seq(front.0 - 1).min(upto),
             };
         }
         let start = (after.0 + 1 - front.0) as usize;
         let count = ((upto.0 - after.0) as usize).min(most);
-        Taken::Slots(ring.slots.range(start..start + count).cloned().collect())
+        RingRead::Slots(ring.slots.range(start..start + count).cloned().collect())
     }
 }
 
 impl Ring {
-    fn shrink(&mut self, upto: Seq, keep: Held) {
+    fn shrink(&mut self, upto: Seq, keep: RingSize) {
         let before = self.slots.len();
         while self.slots.len() > keep.events || self.bytes > keep.bytes {
             match self.slots.front() {
@@ -264,7 +264,7 @@ impl Ring {
     }
 }
 
-enum Taken {
+enum RingRead {
     Slots(Vec<Arc<Slot>>),
     /// The ring no longer has what comes next, up to here.
     Missed {
@@ -293,7 +293,7 @@ impl RingListener {
     }
 
     /// What the thread holds in memory for all of them.
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> RingSize {
         self.outbox.held()
     }
 
@@ -307,11 +307,11 @@ impl RingListener {
             let head = *self.head.borrow_and_update();
             if head.visible > self.cursor {
                 match self.outbox.take(self.cursor, head.visible, most) {
-                    Taken::Slots(slots) => {
+                    RingRead::Slots(slots) => {
                         self.hear(&slots);
                         return Ok(slots.into_iter().map(Delivered::Live).collect());
                     }
-                    Taken::Missed { upto } => self.replay_to = Some(upto),
+                    RingRead::Missed { upto } => self.replay_to = Some(upto),
                 }
             } else if let Some(ended) = head.ended {
                 return Ok(vec![Delivered::Ended(ended)]);
@@ -328,11 +328,11 @@ impl RingListener {
             return Vec::new();
         }
         match self.outbox.take(self.cursor, visible, most) {
-            Taken::Slots(slots) => {
+            RingRead::Slots(slots) => {
                 self.hear(&slots);
                 slots.into_iter().map(Delivered::Live).collect()
             }
-            Taken::Missed { .. } => Vec::new(),
+            RingRead::Missed { .. } => Vec::new(),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::limits::{CHECKPOINT_TOLD_BYTES, HIGH_WATER_AHEAD, HIGH_WATER_RENEW};
 type Deferred = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
 
 /// Who waits for the disk.
-struct Waiting {
+struct DiskWaiter {
     /// Until everything up to here is on it.
     at: Seq,
     /// Listeners see nothing past this before: a reply goes before the effects of its own call,
@@ -46,7 +46,7 @@ pub struct Recorder {
     high_water_next: Seq,
     pending: Unwritten,
     fresh: Vec<(Event, usize)>,
-    deferred: VecDeque<Waiting>,
+    deferred: VecDeque<DiskWaiter>,
     /// A thread that is not kept yet has everything pending and nothing on disk.
     pub kept: bool,
 }
@@ -91,7 +91,7 @@ impl Append {
 }
 
 /// Where the log of a thread stands on disk.
-pub struct Standing {
+pub struct LogStanding {
     pub lease: Option<Lease>,
     pub last_seq: Seq,
     pub high_water: Seq,
@@ -100,7 +100,7 @@ pub struct Standing {
 
 impl Recorder {
     /// Numbers start past the high-water mark: clients may have seen any number below it.
-    pub fn new(store: SharedStore, outbox: Arc<Outbox>, standing: Standing) -> Self {
+    pub fn new(store: SharedStore, outbox: Arc<Outbox>, standing: LogStanding) -> Self {
         Self {
             store,
             outbox,
@@ -193,7 +193,7 @@ impl Recorder {
 
     /// Runs `then` once everything recorded so far is on disk.
     pub fn after_commit(&mut self, then: impl FnOnce(Result<(), Refusal>) + Send + 'static) {
-        self.deferred.push_back(Waiting {
+        self.deferred.push_back(DiskWaiter {
             at: self.last,
             holds: None,
             then: Box::new(then),
@@ -206,7 +206,7 @@ impl Recorder {
         as_of: Seq,
         then: impl FnOnce(Result<(), Refusal>) + Send + 'static,
     ) {
-        self.deferred.push_back(Waiting {
+        self.deferred.push_back(DiskWaiter {
             at: self.last,
             holds: Some(as_of),
             then: Box::new(then),

@@ -4,17 +4,17 @@ use tokio::time::Instant;
 use vocabulary::Seq;
 
 use super::Session;
-use super::outbox::Held;
+use super::outbox::RingSize;
 use crate::limits::{
     RING_BYTES_AT_REST, RING_BYTES_BETWEEN_TURNS, RING_EVENTS_AT_REST, RING_EVENTS_BETWEEN_TURNS,
     SHRINK_AFTER,
 };
 
-const AT_REST: Held = Held {
+const AT_REST: RingSize = RingSize {
     events: RING_EVENTS_AT_REST,
     bytes: RING_BYTES_AT_REST,
 };
-const BETWEEN_TURNS: Held = Held {
+const BETWEEN_TURNS: RingSize = RingSize {
     events: RING_EVENTS_BETWEEN_TURNS,
     bytes: RING_BYTES_BETWEEN_TURNS,
 };

@@ -21,7 +21,7 @@ use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
 use crate::turn::meter::Meter;
-use crate::turn::{FromTurn, History, Permits, Start, Steers, Turn};
+use crate::turn::{FromTurn, History, Permits, Steers, Turn, TurnStart};
 
 /// How long an abandoned turn may take to let go of its processes.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
@@ -47,7 +47,7 @@ pub struct TurnHandle {
 pub struct TurnSupplies {
     pub permits: watch::Sender<Permits>,
     /// The files that were read.
-    pub seen: Arc<tools::Seen>,
+    pub seen: Arc<tools::SeenFiles>,
     pub memory: AgentMemory,
     pub tools: Arc<Toolbox>,
 }
@@ -80,7 +80,7 @@ impl TurnHandle {
 
 impl Session {
     /// Sets the turn that the state names running.
-    pub(super) fn run_turn(&mut self, turn: TurnId, start: Start) {
+    pub(super) fn run_turn(&mut self, turn: TurnId, start: TurnStart) {
         let (to_session, facts) = mpsc::channel(TURN_FACTS_MAX);
         let cancel = CancellationToken::new();
         let running = self.state.turn.as_ref();
@@ -169,7 +169,7 @@ impl Session {
         };
         let (turn, step) = (running.turn.clone(), running.step);
         let calls = Vec::new();
-        self.run_turn(turn, Start::PickUp { step, calls });
+        self.run_turn(turn, TurnStart::PickUp { step, calls });
     }
 
     /// Cancels the running turn; it winds up by itself, or is ended by force.

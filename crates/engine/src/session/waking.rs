@@ -14,14 +14,14 @@ use vocabulary::{
 use super::asks::Asking;
 use super::live::{Live, from_draft};
 use super::outbox::Outbox;
-use super::recorder::{Recorder, Standing};
+use super::recorder::{LogStanding, Recorder};
 use super::resting::Resting;
 use super::state::{CallState, ThreadState};
 use super::turns::TurnSupplies;
 use super::writing::Writing;
 use super::{Handle, Session, storage, turn_index};
 use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
-use crate::turn::{Due, Start};
+use crate::turn::{DueCall, TurnStart};
 use crate::{Shared, codec};
 
 /// A new thread. Nothing of it is in the store before something happens in it, unless `keep`.
@@ -32,7 +32,7 @@ pub async fn born(shared: &Arc<Shared>, thread: Thread, keep: bool) -> Result<Ha
         false => None,
     };
     let state = ThreadState::new(thread.clone());
-    let standing = Standing {
+    let standing = LogStanding {
         lease,
         last_seq: Seq::ZERO,
         high_water: Seq::ZERO,
@@ -55,7 +55,7 @@ pub async fn woken(
 ) -> Result<Handle, Refusal> {
     let mut state = ThreadState::read(&loaded)?;
     turn_index::complete(&shared.store, lease, &loaded, &mut state).await?;
-    let standing = Standing {
+    let standing = LogStanding {
         lease: Some(lease),
         last_seq: loaded.last_seq,
         high_water: loaded.high_water,
@@ -70,7 +70,7 @@ pub async fn woken(
     Ok(handle)
 }
 
-fn lay(shared: &Arc<Shared>, state: ThreadState, standing: Standing) -> (Session, Handle) {
+fn lay(shared: &Arc<Shared>, state: ThreadState, standing: LogStanding) -> (Session, Handle) {
     let card = Arc::new(state.thread.card.clone());
     let head = standing.high_water.max(standing.last_seq);
     let outbox = Outbox::new(Arc::clone(&card), head);
@@ -132,7 +132,7 @@ impl Session {
             let calls = self.calls_to_make(&events);
             self.run_turn(
                 turn.turn,
-                Start::PickUp {
+                TurnStart::PickUp {
                     step: turn.step,
                     calls,
                 },
@@ -182,7 +182,7 @@ impl Session {
     }
 
     /// The planned calls that have not ended, with their inputs from the log.
-    fn calls_to_make(&self, events: &[Event]) -> Vec<Due> {
+    fn calls_to_make(&self, events: &[Event]) -> Vec<DueCall> {
         let Some(turn) = &self.state.turn else {
             return Vec::new();
         };
@@ -199,7 +199,7 @@ impl Session {
                     tag,
                     call,
                     what: ToolFact::Planned { .. },
-                }) if open(call) && call.agent.is_none() => Some(Due {
+                }) if open(call) && call.agent.is_none() => Some(DueCall {
                     tag: tag.clone(),
                     model_call_id: call.call_id.clone(),
                     call: call.clone(),

@@ -17,7 +17,7 @@ use super::{SessionGone, Turn};
 use crate::grants;
 
 /// What is put before a person.
-struct Wish {
+struct ApprovalRequest {
     command: String,
     dangerous: bool,
     risk: Risk,
@@ -25,9 +25,9 @@ struct Wish {
 }
 
 /// What becomes of a call before any person is asked.
-enum Verdict {
+enum GateDecision {
     Run,
-    Ask(Wish),
+    Ask(ApprovalRequest),
     Refuse(String),
 }
 
@@ -40,9 +40,9 @@ pub async fn refused(
     scope: &Scope,
 ) -> Result<Option<ToolOutcome>, SessionGone> {
     let wish = match verdict(turn, call, tool, scope).await {
-        Verdict::Run => return Ok(None),
-        Verdict::Refuse(error) => return Ok(Some(ToolOutcome::Failed { error })),
-        Verdict::Ask(wish) => wish,
+        GateDecision::Run => return Ok(None),
+        GateDecision::Refuse(error) => return Ok(Some(ToolOutcome::Failed { error })),
+        GateDecision::Ask(wish) => wish,
     };
     let unasked = unasked(&turn.permits.borrow().settings, &wish);
     match unasked {
@@ -71,7 +71,7 @@ pub async fn refused(
 /// Where nobody is asked: whether it runs, or why not.
 ///
 /// Not asking never lets anything out of the sandbox: words that a command prints would be enough.
-fn unasked(settings: &ThreadSettings, wish: &Wish) -> Option<Result<(), String>> {
+fn unasked(settings: &ThreadSettings, wish: &ApprovalRequest) -> Option<Result<(), String>> {
     let asks_nobody = settings.auto_approve || settings.approvals == Approvals::Never;
     match (asks_nobody, settings.auto_approve, wish.risk) {
         (false, _, _) => None,
@@ -100,11 +100,11 @@ pub async fn may_go_on(turn: &Turn, call: &ToolCall, input: Value) -> Result<(),
         ..call.clone()
     };
     match verdict(turn, &call, tool.as_ref(), &tooling::scope(turn)).await {
-        Verdict::Run => Ok(()),
-        Verdict::Refuse(why) => Err(why),
-        Verdict::Ask(_) if turn.permits.borrow().settings.auto_approve => Ok(()),
-        Verdict::Ask(_) if grants::covers(turn, &tool.grant_key(&call.input)).await => Ok(()),
-        Verdict::Ask(wish) => {
+        GateDecision::Run => Ok(()),
+        GateDecision::Refuse(why) => Err(why),
+        GateDecision::Ask(_) if turn.permits.borrow().settings.auto_approve => Ok(()),
+        GateDecision::Ask(_) if grants::covers(turn, &tool.grant_key(&call.input)).await => Ok(()),
+        GateDecision::Ask(wish) => {
             let instead = match &call.subject {
                 Subject::Web { url } => format!("fetch {url} directly"),
                 // tidy: wildcard, because only what comes from the web goes on elsewhere.
@@ -116,8 +116,8 @@ pub async fn may_go_on(turn: &Turn, call: &ToolCall, input: Value) -> Result<(),
     }
 }
 
-async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -> Verdict {
-    let fence = Held::of(turn, call, scope).await;
+async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -> GateDecision {
+    let fence = CallSandbox::of(turn, call, scope).await;
     let judgement = tool.judge(scope, &call.input);
     let judgement = match judgement {
         Judgement::Ask { .. } if named_by_user(turn, call) => Judgement::Allow,
@@ -136,8 +136,8 @@ async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -
         judgement @ Judgement::Ask { .. } => judgement,
     };
     match (decided(turn, call, &judgement), judgement) {
-        (Decision::Refuse { why }, _) => Verdict::Refuse(why),
-        (Decision::Allow, Judgement::Allow) => Verdict::Run,
+        (Decision::Refuse { why }, _) => GateDecision::Refuse(why),
+        (Decision::Allow, Judgement::Allow) => GateDecision::Run,
         (
             Decision::Allow,
             Judgement::Ask {
@@ -147,8 +147,8 @@ async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -
                 ..
             },
         ) => match fence.why_rules_do_not_count().await {
-            None => Verdict::Run,
-            Some(why) => Verdict::Ask(Wish {
+            None => GateDecision::Run,
+            Some(why) => GateDecision::Ask(ApprovalRequest {
                 command,
                 dangerous,
                 risk,
@@ -169,8 +169,8 @@ async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -
                 && matches!(judgement, Judgement::Ask { .. })
                 && fence.holds(approvals, risk, call).await;
             match (held, why, judgement) {
-                (true, _, _) => Verdict::Run,
-                (false, rule, judgement) => Verdict::Ask(Wish {
+                (true, _, _) => GateDecision::Run,
+                (false, rule, judgement) => GateDecision::Ask(ApprovalRequest {
                     command,
                     dangerous,
                     risk,
@@ -189,19 +189,19 @@ fn reason(judgement: Judgement, risk: Risk) -> String {
 }
 
 /// What the sandbox does for a call; for anything but a command, nothing.
-struct Held<'a> {
+struct CallSandbox<'a> {
     scope: &'a Scope,
     /// Absent where the call is no command.
     sandbox: Option<Arc<Sandbox>>,
 }
 
-impl<'a> Held<'a> {
-    async fn of(turn: &Turn, call: &ToolCall, scope: &'a Scope) -> Held<'a> {
+impl<'a> CallSandbox<'a> {
+    async fn of(turn: &Turn, call: &ToolCall, scope: &'a Scope) -> CallSandbox<'a> {
         let sandbox = match call.is_command() {
             true => Some(turn.shared.sandbox().await),
             false => None,
         };
-        Held { scope, sandbox }
+        CallSandbox { scope, sandbox }
     }
 
     /// Whether nothing holds a command, so that there is nothing to leave either.
@@ -346,7 +346,7 @@ fn denied(call: &ToolCall) -> ToolOutput {
     }
 }
 
-fn approval(call: &ToolCall, tool: &dyn Tool, wish: Wish, key: String) -> AskKind {
+fn approval(call: &ToolCall, tool: &dyn Tool, wish: ApprovalRequest, key: String) -> AskKind {
     // A command may have lines, anything else is one.
     let shown = match call.is_command() {
         true => tools::shown::script,

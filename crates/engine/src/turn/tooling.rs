@@ -10,11 +10,11 @@ use vocabulary::{
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
-use super::{Due, FromTurn, SessionGone, Turn, gate, offer, trusting, writes};
+use super::{DueCall, FromTurn, SessionGone, Turn, gate, offer, trusting, writes};
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
-pub async fn make(turn: &Arc<Turn>, due: &Due) -> Result<Option<ToolOutcome>, SessionGone> {
-    let Due {
+pub async fn make(turn: &Arc<Turn>, due: &DueCall) -> Result<Option<ToolOutcome>, SessionGone> {
+    let DueCall {
         tag, call, reached, ..
     } = due;
     if !reached && !turn.cancel.is_cancelled() {

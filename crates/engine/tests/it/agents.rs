@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use engine::{Abilities, Agent, ListenFrom, Start, Turn, TurnEnd};
+use engine::{Abilities, Agent, ListenFrom, Turn, TurnEnd, TurnStart};
 use serde_json::json;
 use tools::{ToolSource, Toolbox};
 use vocabulary::{
@@ -24,7 +24,7 @@ impl Agent for Parrot {
         Abilities::default()
     }
 
-    async fn run(&self, turn: Arc<Turn>, _start: Start) -> TurnEnd {
+    async fn run(&self, turn: Arc<Turn>, _start: TurnStart) -> TurnEnd {
         if turn.input == "wait" {
             turn.cancel.cancelled().await;
             return TurnEnd::Cancelled;

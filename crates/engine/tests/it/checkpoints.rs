@@ -10,8 +10,9 @@ use engine::{CheckpointSetting as Setting, ListenFrom};
 use serde_json::json;
 use vocabulary::{
     Call, Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
-    Fact, FileChangeKind, FileVersion, FilesFact, NewThread, NoteFact, Refusal, Reply, Standing,
-    StartedTurn, ThreadId, Timestamp, ToolEvent, ToolFact, Touch, Touched, Trigger, TurnFact, Why,
+    Fact, FileChangeKind, FileVersion, FilesFact, NewThread, NoteFact, Refusal, Reply,
+    RestoreAction, Standing, StartedTurn, ThreadId, Timestamp, ToolEvent, ToolFact, Touched,
+    Trigger, TurnFact, Why,
 };
 
 mod lasting;

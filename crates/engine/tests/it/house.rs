@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Agents, CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom, Listener, SystemClock,
-    ThreadState, Wish, fold,
+    Agents, CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom, ListenOptions,
+    Listener, SystemClock, ThreadState, fold,
 };
 use providers::Models;
 use providers::catalog::ModelCatalog;
@@ -318,7 +318,7 @@ fn open(
             model: BIG.to_owned(),
         }),
         ask_timeout: stage.ask_timeout,
-        sandbox: engine::Fence::Nothing,
+        sandbox: engine::SandboxSetting::Nothing,
         skills: Vec::new(),
         policy: Arc::default(),
         web: Default::default(),
@@ -343,8 +343,8 @@ fn open(
 }
 
 /// Listens as one of an audience, without the transcript.
-pub fn wish(from: ListenFrom) -> Wish {
-    Wish {
+pub fn wish(from: ListenFrom) -> ListenOptions {
+    ListenOptions {
         audience: Audience(0),
         from,
         recent: 0,
@@ -395,7 +395,7 @@ pub enum Told {
 
 impl Ear {
     /// What the thread holds in memory for its listeners.
-    pub fn held(&self) -> engine::Held {
+    pub fn held(&self) -> engine::RingSize {
         self.listener.held()
     }
 

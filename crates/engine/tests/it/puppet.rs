@@ -10,11 +10,12 @@ use parking_lot::Mutex;
 use providers::catalog::{self, Model, ModelCatalog, Price};
 use providers::format::Wire;
 use providers::{
-    ErrorKind, Message, ModelRequest, ModelUsage, NativeBlock, Part, PartStream, Provider,
-    ProviderError, RequestPurpose, StopCause,
+    ErrorKind, Message, ModelRequest, ModelUsage, Part, PartStream, Provider, ProviderError,
+    RequestPurpose, StopCause,
 };
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
+use vocabulary::Native;
 
 pub const PUPPET: &str = "puppet";
 pub const BIG: &str = "big";
@@ -80,7 +81,7 @@ impl Play {
         self.say_with(text, None)
     }
 
-    pub fn say_with(mut self, text: &str, native: Option<NativeBlock>) -> Self {
+    pub fn say_with(mut self, text: &str, native: Option<Box<Native>>) -> Self {
         let (block, text) = (self.block(), text.to_owned());
         self.then([
             Part::TextStart { block },
@@ -95,7 +96,7 @@ impl Play {
         self.then([Part::TextStart { block }, Part::TextDelta { block, text }])
     }
 
-    pub fn think(mut self, text: &str, native: Option<NativeBlock>) -> Self {
+    pub fn think(mut self, text: &str, native: Option<Box<Native>>) -> Self {
         let (block, text, summary) = (self.block(), text.to_owned(), false);
         self.then([
             Part::ReasoningStart { block, summary },
@@ -113,7 +114,7 @@ impl Play {
         call_id: &str,
         name: &str,
         input: Value,
-        native: Option<NativeBlock>,
+        native: Option<Box<Native>>,
         problem: Option<&str>,
     ) -> Self {
         let block = self.block();
@@ -340,11 +341,11 @@ impl Provider for Puppet {
 }
 
 /// What the puppet wants back as it was.
-pub fn native(word: &str) -> Option<NativeBlock> {
-    Some(NativeBlock {
+pub fn native(word: &str) -> Option<Box<Native>> {
+    Some(Box::new(Native {
         origin: format!("{PUPPET}/{BIG}"),
         value: serde_json::json!({ "sealed": word }),
-    })
+    }))
 }
 
 /// A catalog with the puppet's models: a dollar for a million tokens read, ten for as many written.

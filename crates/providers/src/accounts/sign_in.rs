@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
+use vocabulary::{AuthMode, Challenge, Timestamp};
 
 use super::callback::{self, Browser, CallbackResult};
 use super::oauth::{self, OAuthError, Pkce};
@@ -18,7 +19,7 @@ use super::tokens::Tokens;
 use super::{Accounts, connections, device, now_ms};
 use crate::catalog::file::AuthMethodKind;
 use crate::catalog::merged::{CatalogEntry, OAuth};
-use crate::models::{CredentialMode, SignInChallenge, SignInError, SignInResult};
+use crate::models::{SignInError, SignInResult};
 
 /// How long a browser may take to come back.
 pub const BROWSER_LIMIT: Duration = Duration::from_secs(10 * 60);
@@ -107,7 +108,7 @@ impl SignIns {
         &self,
         entry: &CatalogEntry,
         method: &str,
-    ) -> Result<SignInChallenge, SignInError> {
+    ) -> Result<Challenge, SignInError> {
         let not_supported = || SignInError::NotSupported(method.to_owned());
         let id = &entry.provider.id;
         let kind = entry.method(method).map(|each| each.kind);
@@ -231,7 +232,7 @@ fn run(
 async fn browser(
     context: SignInContext,
     method: &str,
-) -> Result<(SignInChallenge, SignInFlow), SignInError> {
+) -> Result<(Challenge, SignInFlow), SignInError> {
     let listener = callback::bind(&context.oauth.callback_ports).await.ok();
     let local = listener
         .as_ref()
@@ -261,7 +262,7 @@ async fn browser(
                  shown, because another program uses the port it goes to)."
         }
     };
-    let challenge = SignInChallenge {
+    let challenge = Challenge {
         needs_code: listener.is_none(),
         instructions: instructions.to_owned(),
         url: Some(url),
@@ -274,8 +275,9 @@ async fn browser(
     Ok((challenge, flow))
 }
 
-fn ends_at(limit: Duration) -> i64 {
-    now_ms().saturating_add(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX))
+fn ends_at(limit: Duration) -> Timestamp {
+    let limit_ms = i64::try_from(limit.as_millis()).unwrap_or(i64::MAX);
+    Timestamp(now_ms()).plus_millis(limit_ms)
 }
 
 async fn come_back(listener: TcpListener, pasting: Arc<CodeExchange>) -> SignInOutcome {
@@ -307,12 +309,12 @@ async fn with_device(
     context: SignInContext,
     method: &str,
     second: Duration,
-) -> Result<(SignInChallenge, SignInFlow), SignInError> {
+) -> Result<(Challenge, SignInFlow), SignInError> {
     let waiting = device::start(&context.oauth)
         .await
         .map_err(|error| not_signed_in(&error))?;
     let limit = waiting.lifetime;
-    let challenge = SignInChallenge {
+    let challenge = Challenge {
         needs_code: false,
         instructions: format!(
             "Open {} on any machine and enter the code {} there. Enter it nowhere else, and never \
@@ -414,7 +416,7 @@ impl SignInContext {
         let saved = self.accounts.connections.change(change).await;
         let notice = saved.map_err(|error| failed(format!("Not signed in: {error}.")))?;
         Ok(SignInResult {
-            mode: CredentialMode::OAuth,
+            mode: AuthMode::OAuth,
             message: notice.map_or(message.clone(), |notice| format!("{message} ({notice})")),
         })
     }

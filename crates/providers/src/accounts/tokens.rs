@@ -4,8 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
-
-use crate::models::ProviderAccount;
+use vocabulary::Account;
 
 /// The most bytes of one token.
 pub const TOKEN_BYTES_MAX: usize = 64 * 1024;
@@ -107,12 +106,12 @@ impl Tokens {
     }
 
     /// Who signed in. The token came over TLS from its issuer, so its signature proves nothing more.
-    pub fn account(&self) -> Option<ProviderAccount> {
+    pub fn account(&self) -> Option<Account> {
         let claims = claims(self.id.as_ref()?)?;
         let text = |claims: &Value, name: &str| claims.get(name)?.as_str().map(str::to_owned);
         let email = text(&claims, "email").or_else(|| text(claims.get(PROFILE_CLAIM)?, "email"));
         let name = text(&claims, "name");
-        (email.is_some() || name.is_some()).then_some(ProviderAccount { email, name })
+        (email.is_some() || name.is_some()).then_some(Account { email, name })
     }
 }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use vocabulary::AuthMethod;
+
 use super::file::{
     AuthEntry, AuthMethodKind, File, Headers, ModelEntry, OAuthEntry, ProviderEntry,
 };
-use super::{ApiEndpoint, Auth, Model, ModelCatalog, ProviderInfo, address};
+use super::{ApiEndpoint, Model, ModelCatalog, ProviderInfo, address};
 use crate::format::Wire;
 
 /// The variables of the process, handed in so that tests are alone with theirs.
@@ -253,11 +255,11 @@ fn method(written: &AuthEntry) -> Method {
     }
 }
 
-fn shown_method(written: AuthEntry) -> Auth {
+fn shown_method(written: AuthEntry) -> AuthMethod {
     let AuthEntry { id, label, .. } = written;
     match written.kind {
-        AuthMethodKind::Key | AuthMethodKind::ToolKey => Auth::ApiKey { id, label },
-        AuthMethodKind::Browser | AuthMethodKind::Device => Auth::OAuth { id, label },
+        AuthMethodKind::Key | AuthMethodKind::ToolKey => AuthMethod::ApiKey { id, label },
+        AuthMethodKind::Browser | AuthMethodKind::Device => AuthMethod::OAuth { id, label },
     }
 }
 

@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 
 use serde_json::Value;
+use vocabulary::Native;
 
 use super::arguments;
-use crate::{ErrorKind, ModelUsage, NativeBlock, Part, ProviderError, StopCause};
+use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
 /// The most one answer may hold, all blocks together.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -55,7 +56,7 @@ struct BlockState {
     number: Option<u32>,
     text: String,
     told_bytes: usize,
-    native: Option<NativeBlock>,
+    native: Option<Box<Native>>,
     /// The arguments as the provider said them at last, where they are not what it streamed.
     arguments: Option<String>,
 }
@@ -114,7 +115,7 @@ impl Blocks {
         self.count(whole.len())
     }
 
-    pub fn end(&mut self, key: BlockKey, native: Option<NativeBlock>, out: &mut Vec<Part>) {
+    pub fn end(&mut self, key: BlockKey, native: Option<Box<Native>>, out: &mut Vec<Part>) {
         let Some(lane) = self.lane(key) else { return };
         lane.ended = true;
         if let LaneContent::Block(block) = &mut lane.content {

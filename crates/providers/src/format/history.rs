@@ -6,11 +6,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
+use vocabulary::Native;
 
 use super::Wire;
-use crate::{
-    Block, Message, MessageImage, ModelRequest, NativeBlock, ResultBlock, ToolResult, UserMessage,
-};
+use crate::{Block, Message, MessageImage, ModelRequest, ResultBlock, ToolResult, UserMessage};
 
 /// Said where the history begins with the model.
 pub(super) const OPENING: &str = "(The beginning of this conversation is not shown.)";
@@ -192,7 +191,7 @@ impl<'a> HistoryBuilder<'a> {
         })
     }
 
-    fn ours(&self, native: &'a Option<NativeBlock>) -> Option<&'a Value> {
+    fn ours(&self, native: &'a Option<Box<Native>>) -> Option<&'a Value> {
         let native = native.as_ref()?;
         (native.origin == self.origin).then_some(&native.value)
     }

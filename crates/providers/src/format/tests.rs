@@ -13,9 +13,10 @@ mod properties;
 mod trouble;
 
 use serde_json::Value;
+use vocabulary::Native;
 
 use super::{SseEvent, Wire};
-use crate::{ModelUsage, NativeBlock, Part, ProviderError, StopCause};
+use crate::{ModelUsage, Part, ProviderError, StopCause};
 
 /// What calls without an id are named after.
 const SEED: &str = "seed";
@@ -73,7 +74,7 @@ fn decode_data(wire: Wire, data: &[Value]) -> (Vec<Part>, Result<(), ProviderErr
     decode(wire, &events)
 }
 
-fn native(wire: Wire, value: Value) -> Option<NativeBlock> {
+fn native(wire: Wire, value: Value) -> Option<Box<Native>> {
     Some(super::native(&wire.origin(model(wire)), value))
 }
 
@@ -98,7 +99,7 @@ fn open_text(block: u32, pieces: &[&str]) -> Vec<Part> {
         .collect()
 }
 
-fn thought(block: u32, summary: bool, pieces: &[&str], native: Option<NativeBlock>) -> Vec<Part> {
+fn thought(block: u32, summary: bool, pieces: &[&str], native: Option<Box<Native>>) -> Vec<Part> {
     let mut parts = vec![Part::ReasoningStart { block, summary }];
     parts.extend(pieces.iter().map(|piece| Part::ReasoningDelta {
         block,
@@ -114,7 +115,7 @@ fn call(
     call_id: &str,
     name: &str,
     pieces: &[&str],
-    native: Option<NativeBlock>,
+    native: Option<Box<Native>>,
 ) -> Vec<Part> {
     let input = serde_json::from_str(&pieces.concat()).unwrap();
     let mut parts = open_call(block, call_id, name, pieces);

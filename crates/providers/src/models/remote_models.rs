@@ -4,16 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::join_all;
 use secrecy::{ExposeSecret, SecretString};
+use vocabulary::{AuthMode, Challenge, ProviderStatus};
 
 use super::account_authorizer::how_to_connect;
 use super::check::{self, CheckTerms};
 use super::choice::{self, Candidate};
 use super::provider_set::{CheckResult, ProviderSet, RemoteProvider};
 use super::status::{self, StatusFacts};
-use super::{
-    CredentialMode, CredentialStatus, ModelChoice, ModelsOptions, Obstacle, SignInChallenge,
-    SignInError, SignInResult,
-};
+use super::{ModelChoice, ModelsOptions, Obstacle, SignInError, SignInResult};
 use crate::accounts::connections::{self, ConnectionsError};
 use crate::accounts::sign_in::SignIns;
 use crate::accounts::{Accounts, Credential, cleaned_key, codex_home, now_ms};
@@ -176,7 +174,7 @@ impl RemoteModels {
         }
     }
 
-    pub async fn statuses(&self, verify: bool) -> Vec<CredentialStatus> {
+    pub async fn statuses(&self, verify: bool) -> Vec<ProviderStatus> {
         let provider_set = self.provider_set();
         if verify {
             let checks = provider_set.all_remote().map(|remote_provider| async move {
@@ -193,7 +191,7 @@ impl RemoteModels {
             .collect()
     }
 
-    fn status(&self, remote_provider: &RemoteProvider) -> CredentialStatus {
+    fn status(&self, remote_provider: &RemoteProvider) -> ProviderStatus {
         let credential = self.credential(remote_provider);
         let shown = credential.as_ref().ok().and_then(Option::as_ref);
         let saved = self.accounts.connections.read().ok();
@@ -271,11 +269,7 @@ impl RemoteModels {
         self.provider_set().entry(provider).ok_or_else(unknown)
     }
 
-    pub async fn begin(
-        &self,
-        provider: &str,
-        method: &str,
-    ) -> Result<SignInChallenge, SignInError> {
+    pub async fn begin(&self, provider: &str, method: &str) -> Result<Challenge, SignInError> {
         self.sign_ins.begin(self.entry(provider)?, method).await
     }
 
@@ -328,7 +322,7 @@ impl RemoteModels {
         let notice = saved.map_err(|error| SignInError::Failed(error.to_string()))?;
         let message = "API key saved.".to_owned();
         Ok(SignInResult {
-            mode: CredentialMode::ApiKey,
+            mode: AuthMode::ApiKey,
             message: notice.map_or(message.clone(), |notice| format!("{message} ({notice})")),
         })
     }

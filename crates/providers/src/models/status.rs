@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use vocabulary::{AuthMode, ProviderStatus, Timestamp};
+
 use super::account_authorizer::how_to_connect;
 use super::provider_set::{CheckResult, CredentialCheck};
-use super::{CredentialMode, CredentialStatus};
 use crate::accounts::connections::{ConnectionsError, Saved};
 use crate::accounts::{Credential, CredentialSource, Proof, mask};
 use crate::catalog::address;
@@ -22,7 +23,7 @@ pub struct StatusFacts<'a> {
     pub now_ms: i64,
 }
 
-pub fn status(facts: StatusFacts<'_>) -> CredentialStatus {
+pub fn status(facts: StatusFacts<'_>) -> ProviderStatus {
     let result = facts.check.as_ref().map(|check| &check.result);
     let keyless = facts
         .entry
@@ -32,19 +33,19 @@ pub fn status(facts: StatusFacts<'_>) -> CredentialStatus {
         .is_some_and(|endpoint| endpoint.keyless);
     let accepted = matches!(result, Some(CheckResult::Accepted { .. }));
     let (mode, authorized, message) = match &facts.credential {
-        Err(error) => (CredentialMode::Error, false, error.to_string()),
+        Err(error) => (AuthMode::Error, false, error.to_string()),
         Ok(Some(credential)) => {
             let mode = mode(&credential.proof, result);
             (mode, true, with_credential(credential, result))
         }
         Ok(None) if facts.pending => {
             let words = "Waiting for the sign-in to be completed".to_owned();
-            (CredentialMode::OAuthPending, false, words)
+            (AuthMode::OAuthPending, false, words)
         }
         // No key is as good as a key here, and there is no word for it on the wire.
-        Ok(None) if keyless && accepted => (CredentialMode::ApiKey, true, running(result)),
-        Ok(None) if keyless => (CredentialMode::Missing, false, not_running(facts.entry)),
-        Ok(None) => (CredentialMode::Missing, false, how_to_connect(facts.entry)),
+        Ok(None) if keyless && accepted => (AuthMode::ApiKey, true, running(result)),
+        Ok(None) if keyless => (AuthMode::Missing, false, not_running(facts.entry)),
+        Ok(None) => (AuthMode::Missing, false, how_to_connect(facts.entry)),
     };
     let account = match &facts.credential {
         Ok(Some(Credential {
@@ -53,7 +54,7 @@ pub fn status(facts: StatusFacts<'_>) -> CredentialStatus {
         })) => tokens.account(),
         Ok(_) | Err(_) => None,
     };
-    CredentialStatus {
+    ProviderStatus {
         provider: facts.entry.provider.id.clone(),
         mode,
         authorized,
@@ -64,15 +65,15 @@ pub fn status(facts: StatusFacts<'_>) -> CredentialStatus {
             .saved
             .map(|saved| masks(facts.entry, saved))
             .unwrap_or_default(),
-        checked_at: facts.check.map_or(facts.now_ms, |check| check.at_ms),
+        checked_at: Timestamp(facts.check.map_or(facts.now_ms, |check| check.at_ms)),
     }
 }
 
-fn mode(proof: &Proof, result: Option<&CheckResult>) -> CredentialMode {
+fn mode(proof: &Proof, result: Option<&CheckResult>) -> AuthMode {
     match (proof, result) {
-        (Proof::Key(_), _) => CredentialMode::ApiKey,
-        (Proof::Tokens(_), Some(CheckResult::NotAccepted(_))) => CredentialMode::Error,
-        (Proof::Tokens(_), _) => CredentialMode::OAuth,
+        (Proof::Key(_), _) => AuthMode::ApiKey,
+        (Proof::Tokens(_), Some(CheckResult::NotAccepted(_))) => AuthMode::Error,
+        (Proof::Tokens(_), _) => AuthMode::OAuth,
     }
 }
 

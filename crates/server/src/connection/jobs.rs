@@ -1,7 +1,7 @@
 //! Jobs: what a dialect wants of the engine, and how it came out.
 
 use dialects::{NotAuthenticated, Tag};
-use engine::{Engine, ListenFrom, Listener, Wish};
+use engine::{Engine, ListenFrom, ListenOptions, Listener};
 use tracing::{Span, debug_span};
 use vocabulary::{Audience, Call, Caller, Refusal, Reply, Secret, Seq, ThreadId, Why};
 
@@ -11,7 +11,7 @@ use crate::limits::LISTENERS_MAX;
 /// Something the engine is to do for the dialect.
 pub struct Job {
     pub tag: Tag,
-    pub what: What,
+    pub what: JobKind,
     pub lane: Lane,
 }
 
@@ -23,7 +23,7 @@ pub enum Lane {
 }
 
 impl Job {
-    pub fn new(tag: Tag, what: What) -> Self {
+    pub fn new(tag: Tag, what: JobKind) -> Self {
         Self {
             tag,
             what,
@@ -35,17 +35,17 @@ impl Job {
     /// be there.
     pub fn waits_outside(&self) -> bool {
         match &self.what {
-            What::Call(call) => call.waits_outside(),
-            What::Listen { .. } | What::Authenticate(_) => false,
+            JobKind::Call(call) => call.waits_outside(),
+            JobKind::Listen { .. } | JobKind::Authenticate(_) => false,
         }
     }
 
     /// What the log says of it, where it looks at single calls: whose they are, not what they say.
     pub fn span(&self) -> Span {
         let thread = || match &self.what {
-            What::Call(call) => call.thread(),
-            What::Listen { thread, .. } => Some(*thread),
-            What::Authenticate(_) => None,
+            JobKind::Call(call) => call.thread(),
+            JobKind::Listen { thread, .. } => Some(*thread),
+            JobKind::Authenticate(_) => None,
         };
         debug_span!("call", thread = thread().map(display))
     }
@@ -53,9 +53,9 @@ impl Job {
     /// The thread that is listened to from then on.
     pub fn listens(&self) -> Option<ThreadId> {
         match &self.what {
-            What::Call(call) if call.listens() => call.thread(),
-            What::Call(_) | What::Authenticate(_) => None,
-            What::Listen { thread, .. } => Some(*thread),
+            JobKind::Call(call) if call.listens() => call.thread(),
+            JobKind::Call(_) | JobKind::Authenticate(_) => None,
+            JobKind::Listen { thread, .. } => Some(*thread),
         }
     }
 
@@ -75,14 +75,14 @@ impl Job {
     /// The thread that is silent until the answer is there: what it tells meanwhile belongs behind it.
     pub fn silences(&self) -> Option<ThreadId> {
         match &self.what {
-            What::Call(call) if call.reads_history() || call.listens() => call.thread(),
-            What::Call(_) | What::Authenticate(_) => None,
-            What::Listen { thread, .. } => Some(*thread),
+            JobKind::Call(call) if call.reads_history() || call.listens() => call.thread(),
+            JobKind::Call(_) | JobKind::Authenticate(_) => None,
+            JobKind::Listen { thread, .. } => Some(*thread),
         }
     }
 }
 
-pub enum What {
+pub enum JobKind {
     Call(Call),
     Listen {
         thread: ThreadId,
@@ -125,12 +125,12 @@ pub async fn work(engine: Engine, door: Door, audience: Audience, job: Job) -> F
     };
     let refused = |refusal| done(None, Seq::ZERO, JobOutcome::Replied(Err(refusal)), None);
     match (what, &door.caller) {
-        (What::Authenticate(token), _) => {
+        (JobKind::Authenticate(token), _) => {
             let outcome = JobOutcome::Authenticated(door.authenticate(token));
             done(None, Seq::ZERO, outcome, None)
         }
-        (What::Call(_) | What::Listen { .. }, None) => refused(nobody()),
-        (What::Call(call), Some(caller)) => {
+        (JobKind::Call(_) | JobKind::Listen { .. }, None) => refused(nobody()),
+        (JobKind::Call(call), Some(caller)) => {
             let thread = call.thread();
             let (as_of, outcome, listener) = match engine.call(caller, call).await {
                 Ok(replied) => (replied.as_of, Ok(replied.reply), replied.listener),
@@ -139,14 +139,14 @@ pub async fn work(engine: Engine, door: Door, audience: Audience, job: Job) -> F
             done(thread, as_of, JobOutcome::Replied(outcome), listener)
         }
         (
-            What::Listen {
+            JobKind::Listen {
                 thread,
                 from,
                 recent,
             },
             Some(caller),
         ) => {
-            let wish = Wish {
+            let wish = ListenOptions {
                 audience,
                 from,
                 recent,

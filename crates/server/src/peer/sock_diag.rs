@@ -31,9 +31,9 @@ const AF_INET6: u8 = 10;
 /// A socket to the kernel, opened once and kept: so a lookup needs no descriptor of its own, and
 /// works when there are none left.
 #[derive(Default)]
-pub struct SockDiag(Mutex<Option<Connection>>);
+pub struct SockDiag(Mutex<Option<DiagSocket>>);
 
-struct Connection {
+struct DiagSocket {
     socket: OwnedFd,
     /// Of the last question; its answer carries it too.
     number: u32,
@@ -46,7 +46,7 @@ impl SockDiag {
         // Put back only after a whole exchange: what is left of a broken one answers nothing.
         let mut connection = match kept.take() {
             Some(connection) => connection,
-            None => Connection::open()?,
+            None => DiagSocket::open()?,
         };
         let user = connection.ask(client, server)?;
         *kept = Some(connection);
@@ -54,7 +54,7 @@ impl SockDiag {
     }
 }
 
-impl Connection {
+impl DiagSocket {
     fn open() -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC;
         let family = AddressFamily::NETLINK;

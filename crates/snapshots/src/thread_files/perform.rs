@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use checkpoints::{RestoreAction, RestoreStep, SnapshotTrigger, Vault, WorkControl, WorkGuard};
-use vocabulary::{CheckpointId, Refusal, Why};
+use checkpoints::{RestoreStep, Vault, WorkControl, WorkGuard};
+use vocabulary::{CheckpointId, Refusal, RestoreAction, Trigger, Why};
 
 use super::{Original, ThreadFiles};
 use crate::{
@@ -105,14 +105,14 @@ impl ThreadFiles {
     ) -> Result<(), TaskFailure> {
         match task {
             CheckpointTask::Automatic { pending, working } => {
-                let noted = self.note(&pending, SnapshotTrigger::Automatic, lines).await;
+                let noted = self.note(&pending, Trigger::Automatic, lines).await;
                 drop(working);
                 noted
             }
             CheckpointTask::Take => {
                 self.usable().await?;
                 let pending = self.scanner.request_scan(ScanPriority::Urgent);
-                self.note(&pending, SnapshotTrigger::Manual, lines).await
+                self.note(&pending, Trigger::Manual, lines).await
             }
             CheckpointTask::Restore { to, path } => self.restore(to, path, lines).await,
             CheckpointTask::Delete { id } => {
@@ -145,7 +145,7 @@ impl ThreadFiles {
     async fn note(
         &self,
         pending: &PendingScan,
-        trigger: SnapshotTrigger,
+        trigger: Trigger,
         lines: &mut Vec<String>,
     ) -> Result<(), TaskFailure> {
         let found = pending.result().await?;
@@ -161,11 +161,7 @@ impl ThreadFiles {
         }
     }
 
-    async fn note_moment(
-        &self,
-        found: ScanResult,
-        trigger: SnapshotTrigger,
-    ) -> Result<(), SnapshotError> {
+    async fn note_moment(&self, found: ScanResult, trigger: Trigger) -> Result<(), SnapshotError> {
         let thread = self.thread.to_string();
         let note = move |vault: &Vault| vault.note(&thread, found.moment, trigger);
         self.scanner.read(note).await.map(|_| ())
@@ -234,11 +230,11 @@ impl Drop for Restoring<'_> {
 
 /// Says what a restore did not touch.
 fn left_alone(steps: &[RestoreStep]) -> Option<String> {
-    let skipped = |step: &&RestoreStep| matches!(step.how, RestoreAction::Skip(_));
+    let skipped = |step: &&RestoreStep| matches!(step.how, RestoreAction::Skip { .. });
     let mut skipped = steps.iter().filter(skipped);
     let first = translate::touched(skipped.next()?.clone());
     let more = skipped.count();
-    let vocabulary::Touch::Skip { why } = first.how else {
+    let RestoreAction::Skip { why } = first.how else {
         return None;
     };
     let path = first.path;

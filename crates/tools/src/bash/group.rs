@@ -19,7 +19,7 @@ use super::capture::Capture;
 use super::environment;
 use super::git_settings::{self, GitPrograms};
 use crate::sandbox::launcher::{STANDS, TERMINATE};
-use crate::sandbox::{Fenced, Held};
+use crate::sandbox::{Fenced, HeldPaths};
 use crate::{Failure, Host, Scope};
 
 /// Between the polite signal and the one that cannot be refused.
@@ -41,7 +41,7 @@ pub(super) struct Group {
     /// The launcher's ear; when it closes, the launcher ends everything.
     control: Option<ChildStdin>,
     is_launched: bool,
-    held: Option<Held>,
+    held: Option<HeldPaths>,
     /// The fence stands, and the command has been started or is about to be.
     stands: Arc<AtomicBool>,
     /// Nothing is to be ended any more.

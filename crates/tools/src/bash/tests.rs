@@ -34,7 +34,10 @@ fn ran(output: ToolOutput) -> Ran {
 }
 
 async fn bash(scratch: &Scratch, command: &str) -> Ran {
-    let run = scratch.run(&Bash { time_max: TIME_MAX }, json!({"command": command}));
+    let run = scratch.run(
+        &BashTool { time_max: TIME_MAX },
+        json!({"command": command}),
+    );
     ran(tokio::time::timeout(PATIENCE, run).await.unwrap().unwrap())
 }
 
@@ -71,7 +74,7 @@ async fn output_is_shown_as_it_comes() {
     let cx = scratch.cx(&host);
     // The command goes on only after its first line was seen.
     let command = "mkfifo go; echo first; read line < go; echo second";
-    let tool = Bash::default();
+    let tool = BashTool::default();
     let run = tool.run(&cx, json!({"command": command}));
     let watch = async {
         host.wait_for(|text| text == "first\n").await;
@@ -102,7 +105,7 @@ async fn the_rest_of_long_output_can_be_read_on() {
     let mut cx = scratch.cx(&Arc::default());
     cx.scope.spill = Some(place.path("spill"));
     let input = json!({"command": "seq 1 20000"});
-    let ran = ran(Bash::default().run(&cx, input).await.unwrap());
+    let ran = ran(BashTool::default().run(&cx, input).await.unwrap());
     let (_, note) = ran.stdout.rsplit_once("all of it is in ").expect("a note");
     let (path, _) = note.split_once(", read on there").expect("a path");
     let kept = std::fs::read_to_string(path).unwrap();
@@ -116,7 +119,7 @@ async fn cancelling_ends_the_whole_group() {
         let cx = scratch.cx(&host);
         // The grandchild is not waited for by anybody but the pipe.
         let command = format!("{trap} (sleep 1000 & echo $!; wait) & echo $$; wait; wait");
-        let tool = Bash::default();
+        let tool = BashTool::default();
         let run = tool.run(&cx, json!({"command": command}));
         let cancel = async {
             let heard = host.wait_for(|text| text.lines().count() == 2).await;
@@ -142,7 +145,7 @@ async fn what_is_cancelled_before_it_starts_never_starts() {
     let scratch = Scratch::new();
     let cx = scratch.cx(&Arc::default());
     cx.cancel.cancel();
-    let outcome = Bash::default()
+    let outcome = BashTool::default()
         .run(&cx, json!({"command": "touch made"}))
         .await;
     let Err(Failure::Cancelled(output)) = outcome else {
@@ -171,7 +174,7 @@ async fn files_that_look_like_a_repository_run_nothing() {
 async fn dropping_the_run_ends_the_whole_group() {
     let (scratch, host) = (Scratch::new(), Arc::new(Witness::default()));
     let cx = scratch.cx(&host);
-    let tool = Bash::default();
+    let tool = BashTool::default();
     let run = tool.run(&cx, json!({"command": "sleep 1000 & echo $!; wait"}));
     let pid = tokio::select! {
         output = run => panic!("{output:?}"),
@@ -183,7 +186,7 @@ async fn dropping_the_run_ends_the_whole_group() {
 #[tokio::test]
 async fn a_command_that_takes_too_long_is_ended_with_a_word() {
     let scratch = Scratch::new();
-    let tool = Bash {
+    let tool = BashTool {
         time_max: Duration::from_millis(50),
     };
     let output = scratch.run(&tool, json!({"command": "echo begun; sleep 1000"}));
@@ -229,7 +232,7 @@ async fn bad_input_is_judged_harmless_and_refused() {
             "bash: \"command\" must be a text without NUL",
         ),
     ];
-    let tool = Bash::default();
+    let tool = BashTool::default();
     for (input, expected) in table {
         assert_eq!(tool.judge(&scratch.scope(), &input), Judgement::Allow);
         let message = scratch.refusal(&tool, input).await;

@@ -11,7 +11,7 @@ async fn one_place_is_changed_and_told_as_a_diff() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("a.txt"), "one\ntwo\nthree").unwrap();
     let input = json!({"filePath": "a.txt", "oldString": "two", "newString": "2"});
-    let output = scratch.run(&Edit, input).await.unwrap();
+    let output = scratch.run(&EditTool, input).await.unwrap();
     let ToolOutput::Files { summary, changes } = output else {
         panic!("edit tells files");
     };
@@ -33,7 +33,7 @@ async fn all_places_are_changed_on_request() {
     std::fs::write(scratch.path("a"), "x x x").unwrap();
     let input = json!({"filePath": "a", "oldString": "x", "newString": "yx", "replaceAll": true});
     let cx = scratch.cx(&Arc::default());
-    let Err(Failure::Error(message)) = Edit.run(&cx, input.clone()).await else {
+    let Err(Failure::Error(message)) = EditTool.run(&cx, input.clone()).await else {
         panic!("a file that was not read");
     };
     assert_eq!(
@@ -41,8 +41,8 @@ async fn all_places_are_changed_on_request() {
         "edit: you have not read a; read it first, or change one place at a time"
     );
     let read = json!({"filePath": "a"});
-    crate::read::Read.run(&cx, read).await.unwrap();
-    Edit.run(&cx, input).await.unwrap();
+    crate::read::ReadTool.run(&cx, read).await.unwrap();
+    EditTool.run(&cx, input).await.unwrap();
     assert_eq!(
         std::fs::read_to_string(scratch.path("a")).unwrap(),
         "yx yx yx"
@@ -86,11 +86,11 @@ async fn what_cannot_be_edited_is_refused_and_nothing_happens() {
     ];
     for (file, old, new, expected) in table {
         let input = json!({"filePath": file, "oldString": old, "newString": new});
-        let message = scratch.refusal(&Edit, input).await;
+        let message = scratch.refusal(&EditTool, input).await;
         assert!(message.contains(expected), "{message}");
     }
     let input = json!({"filePath": "a", "oldString": "x", "newString": "y", "replaceAll": "yes"});
-    let message = scratch.refusal(&Edit, input).await;
+    let message = scratch.refusal(&EditTool, input).await;
     assert_eq!(
         message,
         "edit: \"replaceAll\" must be true or false, got \"yes\""
@@ -103,10 +103,10 @@ async fn what_changed_since_it_was_read_is_not_edited() {
     let scratch = Scratch::new();
     let cx = scratch.cx(&Arc::default());
     let input = json!({"filePath": "a", "content": "one two"});
-    crate::write::Write.run(&cx, input).await.unwrap();
+    crate::write::WriteTool.run(&cx, input).await.unwrap();
     let edit = |old: &str, new: &str| {
         let input = json!({"filePath": "a", "oldString": old, "newString": new});
-        Edit.run(&cx, input)
+        EditTool.run(&cx, input)
     };
     // What it wrote and edited itself it knows.
     edit("one", "1").await.unwrap();
@@ -131,11 +131,11 @@ async fn the_form_of_a_file_is_kept() {
     for (before, old, new, after) in table {
         std::fs::write(scratch.path("f"), before).unwrap();
         let input = json!({"filePath": "f", "oldString": old, "newString": new});
-        scratch.run(&Edit, input).await.unwrap();
+        scratch.run(&EditTool, input).await.unwrap();
         assert_eq!(std::fs::read(scratch.path("f")).unwrap(), after, "{old:?}");
     }
     let input = json!({"filePath": "f", "oldString": "nf", "newString": "\u{2192}"});
-    let message = scratch.refusal(&Edit, input).await;
+    let message = scratch.refusal(&EditTool, input).await;
     assert!(
         message.contains("Windows-1252, which has no '\u{2192}'"),
         "{message}"
@@ -148,7 +148,7 @@ async fn a_link_inside_the_workspace_is_edited_where_it_leads() {
     std::fs::write(scratch.path("real"), "one").unwrap();
     std::os::unix::fs::symlink("real", scratch.path("link")).unwrap();
     let input = json!({"filePath": "link", "oldString": "one", "newString": "two"});
-    scratch.run(&Edit, input).await.unwrap();
+    scratch.run(&EditTool, input).await.unwrap();
     assert_eq!(std::fs::read(scratch.path("real")).unwrap(), b"two");
     assert!(scratch.path("link").is_symlink());
 }
@@ -159,7 +159,7 @@ async fn a_miss_says_what_the_file_has_instead() {
     let content = "fn main() {\n\tprintln!(\"hi\");\n}\n";
     std::fs::write(scratch.path("a.rs"), content).unwrap();
     let input = json!({"filePath": "a.rs", "oldString": "    println!(\"hi\");", "newString": "x"});
-    let message = scratch.refusal(&Edit, input).await;
+    let message = scratch.refusal(&EditTool, input).await;
     assert_eq!(
         message,
         "edit: \"oldString\" does not occur in a.rs; line 2 differs only in blanks or line breaks \

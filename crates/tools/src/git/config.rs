@@ -32,7 +32,7 @@ impl std::fmt::Display for GitSetting {
 /// All settings of a file, or the number of the line that git would not take either.
 pub fn parse(bytes: &[u8]) -> Result<Vec<GitSetting>, usize> {
     let text = String::from_utf8_lossy(bytes);
-    let mut reader = Reader {
+    let mut reader = ConfigReader {
         rest: text.strip_prefix('\u{feff}').unwrap_or(&text).chars(),
         ahead: None,
         line: 1,
@@ -40,13 +40,13 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<GitSetting>, usize> {
     reader.settings().ok_or(reader.line)
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     rest: std::str::Chars<'a>,
     ahead: Option<char>,
     line: usize,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     /// The next character; a line ends with `\n` alone here.
     fn next(&mut self) -> Option<char> {
         let mut letter = self.ahead.take().or_else(|| self.rest.next())?;

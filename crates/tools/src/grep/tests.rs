@@ -16,7 +16,7 @@ fn tree(files: &[(&str, &[u8])]) -> Scratch {
 }
 
 async fn found(scratch: &Scratch, input: Value) -> String {
-    match scratch.run(&Grep, input).await {
+    match scratch.run(&GrepTool, input).await {
         Ok(ToolOutput::Text(text)) => text,
         other => panic!("{other:?}"),
     }
@@ -88,7 +88,7 @@ async fn long_answers_and_lines_are_cut_and_the_rest_is_kept() {
     let home = Scratch::new();
     let mut cx = scratch.cx(&std::sync::Arc::default());
     cx.scope.spill = Some(home.path("spill"));
-    let Ok(ToolOutput::Text(answer)) = Grep.run(&cx, json!({"pattern": "needle"})).await else {
+    let Ok(ToolOutput::Text(answer)) = GrepTool.run(&cx, json!({"pattern": "needle"})).await else {
         panic!("grep answers");
     };
     assert!(answer.chars().count() < ANSWER_CHARS_MAX + 300);
@@ -137,7 +137,7 @@ async fn what_cannot_be_searched_is_refused() {
         ),
     ];
     for (input, expected) in table {
-        let message = scratch.refusal(&Grep, input).await;
+        let message = scratch.refusal(&GrepTool, input).await;
         assert!(message.contains(expected), "{message}");
     }
 }
@@ -148,9 +148,9 @@ async fn private_directories_are_not_searched_and_cancelling_stops() {
     let mut cx = scratch.cx(&std::sync::Arc::default());
     cx.scope.private.push(scratch.path("home"));
     let input = json!({"pattern": "secret"});
-    let answer = Grep.run(&cx, input.clone()).await.unwrap();
+    let answer = GrepTool.run(&cx, input.clone()).await.unwrap();
     assert_eq!(answer, ToolOutput::Text("a:1:secret".to_owned()));
     cx.cancel.cancel();
-    let outcome = Grep.run(&cx, input).await;
+    let outcome = GrepTool.run(&cx, input).await;
     assert!(matches!(outcome, Err(Failure::Cancelled(_))), "{outcome:?}");
 }

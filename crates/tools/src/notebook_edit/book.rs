@@ -35,7 +35,7 @@ impl CellType {
 }
 
 #[derive(Deserialize)]
-struct Raw<'a> {
+struct RawNotebook<'a> {
     #[serde(borrow)]
     cells: &'a RawValue,
     nbformat: u64,
@@ -56,7 +56,7 @@ pub(super) struct Book<'a> {
 
 impl<'a> Book<'a> {
     pub fn parse(text: &'a str) -> Result<Book<'a>, String> {
-        let raw: Raw<'a> = serde_json::from_str(text)
+        let raw: RawNotebook<'a> = serde_json::from_str(text)
             .map_err(|problem| format!("is not a notebook of format 4: {problem}"))?;
         if raw.nbformat != 4 {
             return Err(format!("is of format {}, not 4", raw.nbformat));

@@ -41,12 +41,12 @@ async fn changed(book: &str, mut input: Value) -> Result<String, String> {
     let scratch = Scratch::new();
     let cx = scratch.cx(&Arc::default());
     std::fs::write(scratch.path("a.ipynb"), book).unwrap();
-    crate::read::Read
+    crate::read::ReadTool
         .run(&cx, json!({"filePath": "a.ipynb"}))
         .await
         .unwrap();
     input["notebookPath"] = json!("a.ipynb");
-    match NotebookEdit.run(&cx, input).await {
+    match NotebookEditTool.run(&cx, input).await {
         Ok(_) => Ok(std::fs::read_to_string(scratch.path("a.ipynb")).unwrap()),
         Err(Failure::Error(message)) => Err(message),
         other => panic!("{other:?}"),
@@ -162,12 +162,12 @@ async fn what_cannot_be_changed_is_refused() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("a.ipynb"), BOOK).unwrap();
     let input = json!({"notebookPath": "a.ipynb", "cellIndex": 0, "newSource": ""});
-    let message = scratch.refusal(&NotebookEdit, input).await;
+    let message = scratch.refusal(&NotebookEditTool, input).await;
     assert_eq!(
         message,
         "notebookEdit: you have not read a.ipynb; read it first"
     );
     let input = json!({"notebookPath": "a.txt", "cellIndex": 0, "newSource": ""});
-    let message = scratch.refusal(&NotebookEdit, input).await;
+    let message = scratch.refusal(&NotebookEditTool, input).await;
     assert!(message.contains("not a notebook"), "{message}");
 }

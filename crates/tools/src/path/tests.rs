@@ -194,15 +194,15 @@ async fn a_link_swapped_in_between_leads_nowhere() {
     let mut read = 0;
     for round in 0..ROUNDS {
         let input = json!({"filePath": "dir/file"});
-        if let Ok(output) = scratch.run(&crate::read::Read, input).await {
+        if let Ok(output) = scratch.run(&crate::read::ReadTool, input).await {
             assert_ne!(output, ToolOutput::Text("1\tsecret".to_owned()));
             read += 1;
         }
         let file = format!("dir/new-{round}");
         let input = json!({"filePath": file, "content": ""});
-        let _ = scratch.run(&crate::write::Write, input).await;
+        let _ = scratch.run(&crate::write::WriteTool, input).await;
         let input = json!({"pattern": "secret"});
-        if let Ok(output) = scratch.run(&crate::grep::Grep, input).await {
+        if let Ok(output) = scratch.run(&crate::grep::GrepTool, input).await {
             assert_eq!(output, ToolOutput::Text("No matches found.".to_owned()));
         }
     }

@@ -10,7 +10,7 @@ use super::PolicyCall;
 use super::within::Within;
 use crate::Risk;
 use crate::path::PATH_CHARS_MAX;
-use crate::shell::{Command, Script, Word};
+use crate::shell::{Script, SimpleCommand, Word};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -44,7 +44,7 @@ impl Rule {
     /// What is nested too deep to be seen may be anything.
     pub fn touches(&self, call: &PolicyCall<'_>, readings: &[Script], within: &Within) -> bool {
         let scripts = readings.iter().chain(&within.scripts);
-        let commands: Vec<&Command> = scripts.flat_map(Script::all_commands).collect();
+        let commands: Vec<&SimpleCommand> = scripts.flat_map(Script::all_commands).collect();
         self.fits_tool(call.tool)
             && (self.command.is_empty()
                 || within.unseen
@@ -125,7 +125,7 @@ impl Rule {
 
     /// Whether the command begins with the rule's words, exactly as they are. Whatever the rule, it
     /// must be known which program runs.
-    fn begins(&self, command: &Command) -> bool {
+    fn begins(&self, command: &SimpleCommand) -> bool {
         let plain_min = match self.any {
             true => self.command.len().max(1),
             false => command.words.len().max(1),
@@ -141,7 +141,7 @@ impl Rule {
 
     /// Whether the rule's words are anywhere in the command: behind assignments and other programs
     /// (`env`, `sudo`, `find -exec`), by a path, with options between them.
-    fn runs_in(&self, command: &Command) -> bool {
+    fn runs_in(&self, command: &SimpleCommand) -> bool {
         let Some((program, wanted)) = self.command.split_first() else {
             return false;
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::risk::{self, SHELLS_DEEP_MAX};
-use crate::shell::{self, Command, Script};
+use crate::shell::{self, Script, SimpleCommand};
 
 /// More texts than this are not looked at.
 const TEXTS_MAX: usize = 500;
@@ -51,7 +51,7 @@ fn texts(scripts: &[Script], known: &mut BTreeSet<String>) -> Vec<String> {
     found
 }
 
-fn texts_of(command: &Command) -> Vec<String> {
+fn texts_of(command: &SimpleCommand) -> Vec<String> {
     let mut found = Vec::new();
     for words in risk::run_as_scripts(command) {
         let alone = words.iter().flat_map(risk::scripts_in);

@@ -6,7 +6,7 @@ use super::*;
 use crate::scratch::Scratch;
 
 async fn text(scratch: &Scratch, input: Value) -> String {
-    match scratch.run(&Read, input).await {
+    match scratch.run(&ReadTool, input).await {
         Ok(ToolOutput::Text(text)) => text,
         other => panic!("{other:?}"),
     }
@@ -87,7 +87,7 @@ async fn what_cannot_be_read_is_refused_with_the_reason() {
         ),
     ];
     for (input, expected) in table {
-        let message = scratch.refusal(&Read, input).await;
+        let message = scratch.refusal(&ReadTool, input).await;
         assert!(message.contains(expected), "{message}");
     }
 }
@@ -125,7 +125,7 @@ async fn a_picture_is_shown_as_one_unless_it_is_too_large_for_models() {
     let scratch = Scratch::new();
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x20".to_vec();
     std::fs::write(scratch.path("p.png"), &png).unwrap();
-    let shown = scratch.run(&Read, json!({"filePath": "p.png"})).await;
+    let shown = scratch.run(&ReadTool, json!({"filePath": "p.png"})).await;
     let blocks = vec![
         ContentBlock::Text("p.png is a PNG image of 16 x 32 pixels:".to_owned()),
         ContentBlock::Image {
@@ -136,7 +136,9 @@ async fn a_picture_is_shown_as_one_unless_it_is_too_large_for_models() {
     assert_eq!(shown.unwrap(), ToolOutput::Content(blocks));
     png.resize(PICTURE_BYTES_MAX + 1, 0);
     std::fs::write(scratch.path("p.png"), &png).unwrap();
-    let message = scratch.refusal(&Read, json!({"filePath": "p.png"})).await;
+    let message = scratch
+        .refusal(&ReadTool, json!({"filePath": "p.png"}))
+        .await;
     assert!(
         message.starts_with("read: p.png is a PNG image of 16 x 32 pixels of 3750001 bytes"),
         "{message}"
@@ -184,7 +186,7 @@ async fn a_large_file_is_shown_like_a_small_one() {
         format!("{}\tthe last, \u{f6}, without an end", lines + 1)
     );
     let message = scratch
-        .refusal(&Read, json!({"filePath": "large", "offset": lines + 2}))
+        .refusal(&ReadTool, json!({"filePath": "large", "offset": lines + 2}))
         .await;
     assert!(
         message.ends_with(&format!("large has {} lines", lines + 1)),
@@ -204,9 +206,13 @@ async fn devices_pipes_and_links_to_them_are_not_opened() {
         0,
     )
     .unwrap();
-    let message = scratch.refusal(&Read, json!({"filePath": "fifo"})).await;
+    let message = scratch
+        .refusal(&ReadTool, json!({"filePath": "fifo"}))
+        .await;
     assert_eq!(message, "read: fifo is not a plain file");
     std::os::unix::fs::symlink("/dev/zero", scratch.path("zero")).unwrap();
-    let message = scratch.refusal(&Read, json!({"filePath": "zero"})).await;
+    let message = scratch
+        .refusal(&ReadTool, json!({"filePath": "zero"}))
+        .await;
     assert!(message.contains("resolves outside"), "{message}");
 }

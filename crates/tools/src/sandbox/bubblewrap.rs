@@ -95,7 +95,7 @@ pub fn wrap(
     // What lies deeper is mounted later, or it would be covered.
     mounts.sort_by_key(|(path, mount)| (path.components().count(), *mount));
 
-    let mut list = Arguments::default();
+    let mut list = BwrapArguments::default();
     show_the_system(&mut list, network);
     list.bind("--ro-bind", launcher, Path::new(LAUNCHER_INSIDE));
     let mut covers = vec![PathBuf::from("/run")];
@@ -126,7 +126,7 @@ pub fn wrap(
 }
 
 /// Namespaces, and the machine as a command sees it before anything of the workspace.
-fn show_the_system(list: &mut Arguments, network: bool) {
+fn show_the_system(list: &mut BwrapArguments, network: bool) {
     for flag in ["user-try", "ipc", "pid", "uts", "cgroup-try"] {
         list.add([format!("--unshare-{flag}")]);
     }
@@ -162,9 +162,9 @@ fn names_file() -> Option<PathBuf> {
 }
 
 #[derive(Default)]
-struct Arguments(Vec<OsString>);
+struct BwrapArguments(Vec<OsString>);
 
-impl Arguments {
+impl BwrapArguments {
     fn add<T: Into<OsString>>(&mut self, words: impl IntoIterator<Item = T>) {
         self.0.extend(words.into_iter().map(Into::into));
     }

@@ -23,7 +23,7 @@ const PORTS_CLOSED: (u32, u32) = (6, 7);
 
 /// What this process adds to the fence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Fence {
+pub enum Confinement {
     /// Limits only.
     Open,
     /// Namespaces and mounts are there already. Landlock adds, where the kernel has it, what a
@@ -62,8 +62,8 @@ fn enter(orders: &Orders) -> Result<(), String> {
         false => Net::Closed,
     };
     let filter = match &orders.fence {
-        Fence::Open => return Ok(()),
-        Fence::Within { writable } => {
+        Confinement::Open => return Ok(()),
+        Confinement::Within { writable } => {
             // Without the network there is a namespace that holds it, with a loopback of its own.
             let net = if orders.network { net } else { Net::But(&[]) };
             rules::restrict_writing(writable, net)?;
@@ -74,7 +74,7 @@ fn enter(orders: &Orders) -> Result<(), String> {
                 ..Filter::default()
             }
         }
-        Fence::Paths { writable, readable } => {
+        Confinement::Paths { writable, readable } => {
             let guarded = vec![orders.server, launcher];
             let threads = match is_at_least(SIGNALS_SCOPED) {
                 true => Vec::new(),
@@ -98,13 +98,13 @@ pub fn can_close_ports() -> bool {
     is_at_least(PORTS_CLOSED)
 }
 
-fn limit(limits: &Limits, fence: &Fence) -> Result<(), String> {
+fn limit(limits: &Limits, fence: &Confinement) -> Result<(), String> {
     lower(Resource::Core, 0)?;
     lower(Resource::Data, limits.process_memory_bytes)?;
     lower(Resource::Fsize, limits.file_bytes)?;
     lower(Resource::Nofile, limits.open_files)?;
     // Elsewhere all processes of the user would count, those of their desktop too.
-    let apart = matches!(fence, Fence::Within { .. });
+    let apart = matches!(fence, Confinement::Within { .. });
     if apart && is_at_least(COUNTED_APART) {
         lower(Resource::Nproc, limits.processes)?;
     }

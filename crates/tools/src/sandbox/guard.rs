@@ -17,14 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::nested::{self, Nested};
 use super::placeholder::Placeholder;
 use super::places::{self, Places};
-use super::record::{Extent, Item, Room};
-use super::taken::Taken;
+use super::record::{Extent, RecordedPath, Room};
+use super::taken::CallDirectory;
 use crate::folders::GUARDED;
 use crate::git::{self, Repository};
 use crate::held::Place;
 use crate::protected::{self, Missing};
 use journal::Journal;
-use told::Told;
+use told::GuardReport;
 
 pub use journal::recover;
 
@@ -32,7 +32,7 @@ const TAKEN: &str = "taken";
 
 /// Commands that run in one workspace at the same time share what was there before the first of them:
 /// what one of them has done already must not be taken for what was there before another.
-static RUNNING: Mutex<Vec<Weak<Record>>> = Mutex::new(Vec::new());
+static RUNNING: Mutex<Vec<Weak<RootRecord>>> = Mutex::new(Vec::new());
 
 /// What keeps protected paths as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum By {
 /// What is held of all places that one command may write.
 #[derive(Debug)]
 pub struct Guard {
-    records: Vec<Arc<Record>>,
+    records: Vec<Arc<RootRecord>>,
     before: Vec<Below>,
     /// The sandbox's own files.
     own: PathBuf,
@@ -54,9 +54,9 @@ pub struct Guard {
 }
 
 #[derive(Debug)]
-struct Record {
+struct RootRecord {
     root: PathBuf,
-    items: Mutex<Vec<Item>>,
+    items: Mutex<Vec<RecordedPath>>,
     journal: Journal,
     /// Something could not be put back: the journal stays.
     failed: AtomicBool,
@@ -105,7 +105,7 @@ impl Guard {
             let record = match others.find(|other| other.root == below.root) {
                 Some(shared) => shared,
                 None => {
-                    let made = Arc::new(Record::make(below, places, own, by, &running)?);
+                    let made = Arc::new(RootRecord::make(below, places, own, by, &running)?);
                     running.push(Arc::downgrade(&made));
                     made
                 }
@@ -133,8 +133,8 @@ impl Guard {
 
     /// Puts back what changed, and tells people and models of it.
     pub fn finish(&self) -> Vec<String> {
-        let mut told = Told::default();
-        let mut taken = Taken::below(&self.own.join(TAKEN));
+        let mut told = GuardReport::default();
+        let mut taken = CallDirectory::below(&self.own.join(TAKEN));
         for record in &self.records {
             record.put_back(&mut taken, &mut told);
         }
@@ -148,7 +148,7 @@ impl Guard {
 
 /// Looks at what is new deeper in a root. It may be what was wanted, so it stays and is told; but a
 /// repository that makes git run something is none any more.
-fn appeared(before: &Below, after: &Below, taken: &mut Taken, told: &mut Told) {
+fn appeared(before: &Below, after: &Below, taken: &mut CallDirectory, told: &mut GuardReport) {
     let root = &before.root;
     for link in after.links.difference(&before.links) {
         told.appeared(
@@ -182,14 +182,14 @@ fn appeared(before: &Below, after: &Below, taken: &mut Taken, told: &mut Told) {
     }
 }
 
-impl Record {
+impl RootRecord {
     fn make(
         below: &Below,
         places: &Places,
         own: &Path,
         by: By,
-        running: &[Weak<Record>],
-    ) -> Result<Record> {
+        running: &[Weak<RootRecord>],
+    ) -> Result<RootRecord> {
         let mut items = Vec::new();
         let mut room = Room::for_records();
         let of_others = Journal::of_others(own);
@@ -199,10 +199,11 @@ impl Record {
                 .find_map(|other| other.item(&path, extent))
                 .or_else(|| find(&of_others, &path, extent));
             // What cannot be recorded was asked for before; see `cannot_hold`.
-            let item = known.map_or_else(|| Item::record(&path, extent, &mut room).ok(), Some);
+            let item =
+                known.map_or_else(|| RecordedPath::record(&path, extent, &mut room).ok(), Some);
             items.extend(item);
         }
-        Ok(Record {
+        Ok(RootRecord {
             root: below.root.clone(),
             journal: Journal::write(own, &items)?,
             items: Mutex::new(items),
@@ -210,15 +211,15 @@ impl Record {
         })
     }
 
-    fn items(&self) -> MutexGuard<'_, Vec<Item>> {
+    fn items(&self) -> MutexGuard<'_, Vec<RecordedPath>> {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn item(&self, path: &Path, extent: Extent) -> Option<Item> {
+    fn item(&self, path: &Path, extent: Extent) -> Option<RecordedPath> {
         find(&self.items(), path, extent)
     }
 
-    fn put_back(&self, taken: &mut Taken, told: &mut Told) {
+    fn put_back(&self, taken: &mut CallDirectory, told: &mut GuardReport) {
         for item in self.items().iter() {
             match item.put_back(taken) {
                 Ok(changes) => told.put_back(&self.root, changes),
@@ -231,7 +232,7 @@ impl Record {
     }
 }
 
-fn find(items: &[Item], path: &Path, extent: Extent) -> Option<Item> {
+fn find(items: &[RecordedPath], path: &Path, extent: Extent) -> Option<RecordedPath> {
     // The same is recorded of both.
     let of = |extent| match extent {
         Extent::Deeper => Extent::Whole,
@@ -246,7 +247,7 @@ fn find(items: &[Item], path: &Path, extent: Extent) -> Option<Item> {
     Some(item)
 }
 
-impl Drop for Record {
+impl Drop for RootRecord {
     fn drop(&mut self) {
         if !self.failed.load(Ordering::Relaxed) {
             self.journal.remove();
@@ -254,7 +255,7 @@ impl Drop for Record {
     }
 }
 
-fn running() -> MutexGuard<'static, Vec<Weak<Record>>> {
+fn running() -> MutexGuard<'static, Vec<Weak<RootRecord>>> {
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     running.retain(|record| record.strong_count() > 0);
     running
@@ -262,7 +263,7 @@ fn running() -> MutexGuard<'static, Vec<Weak<Record>>> {
 
 /// A tool of the agent changed a file itself, as it was allowed to: that stays.
 pub fn accept(path: &Path) {
-    let running: Vec<Arc<Record>> = running().iter().filter_map(Weak::upgrade).collect();
+    let running: Vec<Arc<RootRecord>> = running().iter().filter_map(Weak::upgrade).collect();
     for record in running {
         let mut items = record.items();
         let mut touched = false;
@@ -284,7 +285,7 @@ pub fn cannot_hold(places: &Places) -> Option<String> {
         wanted(&below, &places.hidden, By::PuttingBack)
             .into_iter()
             .find_map(|(path, extent)| {
-                let error = Item::record(&path, extent, &mut room).err()?;
+                let error = RecordedPath::record(&path, extent, &mut room).err()?;
                 Some(format!("{}: {error}", path.display()))
             })
     })

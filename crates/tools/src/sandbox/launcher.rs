@@ -16,7 +16,7 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::fence::{self, Fence};
+use super::fence::{self, Confinement};
 use super::id_map;
 use super::limits::Limits;
 use super::terminal::Terminal;
@@ -44,7 +44,7 @@ const SWEEP_PAUSE: Duration = Duration::from_millis(5);
 /// What the server tells the launcher.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Orders {
-    pub fence: Fence,
+    pub fence: Confinement,
     pub network: bool,
     /// The server's own, which stay closed where the network is open.
     pub ports: Vec<u16>,
@@ -102,7 +102,7 @@ fn told<T: DeserializeOwned>(text: OsString) -> Result<T, String> {
         .map_err(|error| format!("its orders are not understood: {error}"))
 }
 
-enum Event {
+enum LauncherEvent {
     /// The command has ended.
     Ended(i32),
     /// No process is left.
@@ -147,12 +147,13 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
     let mut over_limit = false;
     let code = loop {
         match happening.recv_timeout(pause) {
-            Ok(Event::Ended(code)) => break code,
-            Ok(Event::Alone | Event::Kill) | Err(RecvTimeoutError::Disconnected) => {
+            Ok(LauncherEvent::Ended(code)) => break code,
+            Ok(LauncherEvent::Alone | LauncherEvent::Kill)
+            | Err(RecvTimeoutError::Disconnected) => {
                 break EXIT_OVER_LIMIT;
             }
             // It leads a session of its own.
-            Ok(Event::Terminate) => {
+            Ok(LauncherEvent::Terminate) => {
                 let _ = rustix::process::kill_process_group(command, Signal::TERM);
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -177,7 +178,7 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
 }
 
 /// Ends whatever is left. Where this is the first process of its namespace the kernel does so, too.
-fn sweep(watching: &Watch, command: Pid, happening: &mpsc::Receiver<Event>) {
+fn sweep(watching: &Watch, command: Pid, happening: &mpsc::Receiver<LauncherEvent>) {
     let begun = Instant::now();
     while begun.elapsed() < SWEEP_MAX {
         let _ = rustix::process::kill_process_group(command, Signal::KILL);
@@ -185,35 +186,35 @@ fn sweep(watching: &Watch, command: Pid, happening: &mpsc::Receiver<Event>) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         match happening.recv_timeout(SWEEP_PAUSE) {
-            Ok(Event::Alone) | Err(RecvTimeoutError::Disconnected) => return,
-            Ok(Event::Ended(_) | Event::Terminate | Event::Kill)
+            Ok(LauncherEvent::Alone) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(LauncherEvent::Ended(_) | LauncherEvent::Terminate | LauncherEvent::Kill)
             | Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }
 
-fn hear(events: &Sender<Event>) {
+fn hear(events: &Sender<LauncherEvent>) {
     let mut byte = [0];
     while let Ok(1) = std::io::stdin().read(&mut byte) {
-        if byte[0] == TERMINATE && events.send(Event::Terminate).is_err() {
+        if byte[0] == TERMINATE && events.send(LauncherEvent::Terminate).is_err() {
             return;
         }
     }
-    let _ = events.send(Event::Kill);
+    let _ = events.send(LauncherEvent::Kill);
 }
 
-fn reap(command: Pid, events: &Sender<Event>) {
+fn reap(command: Pid, events: &Sender<LauncherEvent>) {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == command => {
                 let signal = status.terminating_signal().map(|signal| 128 + signal);
                 let code = status.exit_status().or(signal).unwrap_or(1);
-                let _ = events.send(Event::Ended(code));
+                let _ = events.send(LauncherEvent::Ended(code));
             }
             Ok(_) => {}
             Err(error) if error == rustix::io::Errno::INTR => {}
             Err(_) => {
-                let _ = events.send(Event::Alone);
+                let _ = events.send(LauncherEvent::Alone);
                 return;
             }
         }

@@ -15,7 +15,7 @@ const TRIES_MAX: usize = 8;
 const MARK: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PlaceholderKind {
     Directory,
     File,
     /// Git's `commondir`, which must name a directory: this one names the very directory it lies in, so
@@ -34,12 +34,12 @@ pub struct Placeholder {
 
 impl Placeholder {
     /// Makes it; `None` where nothing can be made, so that no command can make it either.
-    pub fn make(path: &Path, kind: Kind) -> Option<Self> {
+    pub fn make(path: &Path, kind: PlaceholderKind) -> Option<Self> {
         for _ in 0..TRIES_MAX {
             let made = match kind {
-                Kind::Directory => fs::create_dir(path),
-                Kind::File => File::create_new(path).map(drop),
-                Kind::GitCommonDir => make_whole(path, GIT_COMMON_DIR),
+                PlaceholderKind::Directory => fs::create_dir(path),
+                PlaceholderKind::File => File::create_new(path).map(drop),
+                PlaceholderKind::GitCommonDir => make_whole(path, GIT_COMMON_DIR),
             };
             match made {
                 Ok(()) => mark(path),
@@ -138,8 +138,8 @@ mod tests {
     fn it_goes_with_the_last_one_who_holds_it() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join(".cowork");
-        let first = Placeholder::make(&path, Kind::Directory).unwrap();
-        let second = Placeholder::make(&path, Kind::Directory).unwrap();
+        let first = Placeholder::make(&path, PlaceholderKind::Directory).unwrap();
+        let second = Placeholder::make(&path, PlaceholderKind::Directory).unwrap();
         drop(first);
         assert!(path.is_dir());
         drop(second);
@@ -150,7 +150,7 @@ mod tests {
     fn what_was_filled_meanwhile_stays() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join(".agent");
-        let held = Placeholder::make(&path, Kind::Directory).unwrap();
+        let held = Placeholder::make(&path, PlaceholderKind::Directory).unwrap();
         fs::write(path.join("mine"), "x").unwrap();
         drop(held);
         assert!(path.join("mine").exists());
@@ -160,8 +160,8 @@ mod tests {
     fn what_a_person_made_in_its_place_stays() {
         let scratch = tempfile::tempdir().unwrap();
         for (name, kind) in [
-            ("config.worktree", Kind::File),
-            ("commondir", Kind::GitCommonDir),
+            ("config.worktree", PlaceholderKind::File),
+            ("commondir", PlaceholderKind::GitCommonDir),
         ] {
             let path = scratch.path().join(name);
             let held = Placeholder::make(&path, kind).unwrap();
@@ -181,7 +181,7 @@ mod tests {
     fn one_that_a_killed_process_left_is_swept_and_one_that_is_held_is_not() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("commondir");
-        let mut held = Placeholder::make(&path, Kind::GitCommonDir).unwrap();
+        let mut held = Placeholder::make(&path, PlaceholderKind::GitCommonDir).unwrap();
         Placeholder::sweep(&path);
         assert_eq!(fs::read(&path).unwrap(), b".");
         // A process that is killed lets go of its lock and does nothing else.

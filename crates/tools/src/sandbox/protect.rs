@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::guard::Guard;
-use super::placeholder::{Kind, Placeholder};
+use super::placeholder::{Placeholder, PlaceholderKind};
 use super::places::{self, Places};
 use crate::folders::GUARDED;
 use crate::git;
@@ -20,14 +20,14 @@ pub struct Protection {
 
 /// What stands in the workspace only while a command runs, and what is put back after it.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldPaths {
     placeholders: Vec<Placeholder>,
     guard: Option<Guard>,
 }
 
-impl Held {
-    pub fn new(placeholders: Vec<Placeholder>, guard: Guard) -> Held {
-        Held {
+impl HeldPaths {
+    pub fn new(placeholders: Vec<Placeholder>, guard: Guard) -> HeldPaths {
+        HeldPaths {
             placeholders,
             guard: Some(guard),
         }
@@ -49,7 +49,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldPaths {
     fn drop(&mut self) {
         // It is in the log.
         let _ = self.let_go();
@@ -62,12 +62,12 @@ pub fn protect(places: &Places, guard: &Guard) -> Protection {
     for root in &places.writable {
         protection.git(root);
         for name in GUARDED {
-            protection.hold(root.join(name), Kind::Directory);
+            protection.hold(root.join(name), PlaceholderKind::Directory);
         }
         for entry in protected::entries() {
             let path = root.join(entry.path);
             match entry.missing {
-                Missing::Hold => protection.hold(path, Kind::Directory),
+                Missing::Hold => protection.hold(path, PlaceholderKind::Directory),
                 Missing::PutBack => protection.hold_if_there(root, &path),
             }
         }
@@ -108,22 +108,22 @@ impl Protection {
         let git = root.join(".git");
         if !git.is_dir() {
             // The file of a linked worktree, or nothing yet: then no repository can be made here.
-            return self.hold(git, Kind::Directory);
+            return self.hold(git, PlaceholderKind::Directory);
         }
         let Ok(real) = git.canonicalize() else { return };
         self.pinned.push(real.clone());
         for name in ["hooks", "worktrees", "modules"] {
-            self.hold(real.join(name), Kind::Directory);
+            self.hold(real.join(name), PlaceholderKind::Directory);
         }
         for name in ["config", "config.worktree"] {
-            self.hold(real.join(name), Kind::File);
+            self.hold(real.join(name), PlaceholderKind::File);
         }
         // An empty one would be an error to git.
-        self.hold(real.join("commondir"), Kind::GitCommonDir);
+        self.hold(real.join("commondir"), PlaceholderKind::GitCommonDir);
     }
 
     /// Mounts it read-only; something is put there first if it is missing.
-    fn hold(&mut self, path: PathBuf, missing: Kind) {
+    fn hold(&mut self, path: PathBuf, missing: PlaceholderKind) {
         // A placeholder of another call is held as well, so that it outlives that call.
         if !places::is_there(&path) || Placeholder::is_one(&path) {
             match Placeholder::make(&path, missing) {

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::placeholder::Placeholder;
-use super::taken::Taken;
+use super::taken::CallDirectory;
 use crate::git;
-use crate::held::{self, Kind, Place};
+use crate::held::{self, NodeKind, Place};
 
 /// What a record of one workspace may hold.
 const ENTRIES_MAX: usize = 4_000;
@@ -49,7 +49,7 @@ pub enum Extent {
 
 /// One protected path, as it was. Nothing is recorded of what was not there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct RecordedPath {
     pub path: PathBuf,
     pub extent: Extent,
     /// By the path from here on; the empty one is this itself.
@@ -119,10 +119,10 @@ pub enum Change {
     Removed,
 }
 
-impl Item {
+impl RecordedPath {
     /// Records what lies at a path. An error says that it cannot be recorded, so not be put back.
-    pub fn record(path: &Path, extent: Extent, room: &mut Room) -> Result<Item> {
-        let mut item = Item {
+    pub fn record(path: &Path, extent: Extent, room: &mut Room) -> Result<RecordedPath> {
+        let mut item = RecordedPath {
             path: path.to_owned(),
             extent,
             nodes: BTreeMap::new(),
@@ -167,7 +167,7 @@ impl Item {
     }
 
     /// Makes it as it was; tells what had changed. What is in the way is taken away, not deleted.
-    pub fn put_back(&self, taken: &mut Taken) -> Result<Vec<PutBack>> {
+    pub fn put_back(&self, taken: &mut CallDirectory) -> Result<Vec<PutBack>> {
         let now = match self.look(&mut Room::for_comparing()) {
             Ok(now) => now,
             // It has become too much to look through, or was closed to us; what it was is known.
@@ -228,7 +228,13 @@ impl Item {
     }
 
     /// Takes away what a command made of a path; a file that only changed is made what it was at once.
-    fn undo(&self, path: &Path, was: Option<&Node>, now: &Node, taken: &mut Taken) -> Result<()> {
+    fn undo(
+        &self,
+        path: &Path,
+        was: Option<&Node>,
+        now: &Node,
+        taken: &mut CallDirectory,
+    ) -> Result<()> {
         let place = match Place::find(path) {
             // What contained it was taken away already.
             Err(error) if is_missing(&error) => return Ok(()),
@@ -239,7 +245,7 @@ impl Item {
             (
                 Some(Node::File { mode, content }),
                 Node::File { content: made, .. },
-                Some(Kind::File { stamp, .. }),
+                Some(NodeKind::File { stamp, .. }),
             ) => {
                 let mut outcome = Ok(());
                 if content != made {
@@ -253,7 +259,7 @@ impl Item {
                     Err(_) => taken.take(path, &place),
                 }
             }
-            (Some(Node::Directory { mode }), Node::Directory { .. }, Some(Kind::Directory)) => {
+            (Some(Node::Directory { mode }), Node::Directory { .. }, Some(NodeKind::Directory)) => {
                 place.set_mode(*mode)
             }
             (_, _, Some(_)) => taken.take(path, &place),
@@ -284,7 +290,7 @@ impl Item {
     }
 
     /// Takes all of it away, and makes anew what it was.
-    fn replace(&self, taken: &mut Taken) -> Result<Vec<PutBack>> {
+    fn replace(&self, taken: &mut CallDirectory) -> Result<Vec<PutBack>> {
         taken.take(&self.path, &Place::find(&self.path)?)?;
         for (inner, was) in &self.nodes {
             self.make(&self.at(inner), was)?;

@@ -10,15 +10,15 @@ use crate::held::Place;
 const KEPT_MAX: usize = 32;
 
 /// A directory of one call, made when it is first needed.
-pub struct Taken {
+pub struct CallDirectory {
     parent: PathBuf,
     made: Option<PathBuf>,
     count: usize,
 }
 
-impl Taken {
-    pub fn below(parent: &Path) -> Taken {
-        Taken {
+impl CallDirectory {
+    pub fn below(parent: &Path) -> CallDirectory {
+        CallDirectory {
             parent: parent.to_owned(),
             made: None,
             count: 0,

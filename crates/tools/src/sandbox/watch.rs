@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
-use super::fence::Fence;
+use super::fence::Confinement;
 use super::limits::Limits;
 use disk::Disk;
-use memory::Memory;
+use memory::MemoryWatch;
 
 mod disk;
 mod memory;
@@ -23,18 +23,18 @@ const PROCESSES_MAX: usize = 100_000;
 pub struct Watch {
     limits: Limits,
     own: Pid,
-    memory: Memory,
+    memory: MemoryWatch,
     disk: Disk,
     last: Duration,
 }
 
 impl Watch {
-    pub fn new(limits: &Limits, fence: &Fence) -> Self {
+    pub fn new(limits: &Limits, fence: &Confinement) -> Self {
         let own = rustix::process::getpid();
         Self {
             limits: limits.clone(),
             own,
-            memory: Memory::new(own.is_init()),
+            memory: MemoryWatch::new(own.is_init()),
             disk: Disk::new(fence),
             last: Duration::ZERO,
         }

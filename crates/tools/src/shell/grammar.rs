@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::{Command, Script, Word};
+use super::{Script, SimpleCommand, Word};
 
 /// Deeper trees are not followed; a list of commands is as deep as it is long.
 const DEPTH_MAX: usize = 200;
@@ -23,7 +23,7 @@ pub(super) fn read(line: &str) -> Script {
         return Script::not_understood();
     };
     let root = tree.root_node();
-    let mut reader = Reader::new(line, 0);
+    let mut reader = ScriptReader::new(line, 0);
     reader.block(root);
     let mut script = reader.script;
     if root.has_error() {
@@ -53,7 +53,7 @@ fn tree(line: &str) -> Option<Tree> {
     parser.parse_with_options(&mut rest_at, None, Some(options))
 }
 
-struct Reader<'a> {
+struct ScriptReader<'a> {
     line: &'a str,
     depth: usize,
     script: Script,
@@ -61,9 +61,9 @@ struct Reader<'a> {
     piped: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn new(line: &'a str, depth: usize) -> Reader<'a> {
-        Reader {
+impl<'a> ScriptReader<'a> {
+    fn new(line: &'a str, depth: usize) -> ScriptReader<'a> {
+        ScriptReader {
             line,
             depth,
             script: Script::default(),
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
     /// A loop, a choice or a function: words to expand, and statements.
     fn compound(&mut self, node: Node<'_>) {
         self.script.control = true;
-        let mut words = Command::default();
+        let mut words = SimpleCommand::default();
         for child in children(node).into_iter().filter(Node::is_named) {
             match is_word(child) {
                 true => self.word_of(&mut words, child),
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
 
     fn redirected(&mut self, node: Node<'_>) {
         self.script.control = true;
-        let mut targets = Command::default();
+        let mut targets = SimpleCommand::default();
         for child in children(node) {
             match is_redirect(child) {
                 true => self.redirect(&mut targets, child),
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn redirect(&mut self, command: &mut Command, node: Node<'_>) {
+    fn redirect(&mut self, command: &mut SimpleCommand, node: Node<'_>) {
         self.script.control = true;
         self.script.redirects = true;
         for child in children(node).into_iter().filter(Node::is_named) {
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
     }
 
     fn command(&mut self, node: Node<'_>) {
-        let mut command = Command::default();
+        let mut command = SimpleCommand::default();
         let mut end = node.start_byte();
         for child in children(node) {
             let gap = self.line.get(end..child.start_byte()).unwrap_or("?");
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
 
     /// What is no simple command: its words are never plain, so it is never taken for one.
     fn other_command(&mut self, node: Node<'_>) {
-        let mut command = Command::default();
+        let mut command = SimpleCommand::default();
         for child in children(node) {
             match child.kind() {
                 "command"
@@ -232,24 +232,24 @@ impl<'a> Reader<'a> {
         self.push(command);
     }
 
-    fn push(&mut self, mut command: Command) {
+    fn push(&mut self, mut command: SimpleCommand) {
         command.piped = self.piped;
         if !command.words.is_empty() || !command.nested.is_empty() {
             self.script.commands.push(command);
         }
     }
 
-    fn word_of(&mut self, command: &mut Command, node: Node<'_>) {
+    fn word_of(&mut self, command: &mut SimpleCommand, node: Node<'_>) {
         let mut word = Word::empty();
         self.piece(command, &mut word, node);
         command.words.push(word);
     }
 
     /// A substitution: its commands are judged as a script of their own.
-    fn nest(&mut self, command: &mut Command, node: Node<'_>) {
+    fn nest(&mut self, command: &mut SimpleCommand, node: Node<'_>) {
         self.script.control = true;
         self.script.redirects |= node.kind() == "process_substitution";
-        let mut inner = Reader::new(self.line, self.depth + 1);
+        let mut inner = ScriptReader::new(self.line, self.depth + 1);
         if inner.depth >= DEPTH_MAX {
             self.script.unclear = true;
             return;
@@ -258,7 +258,7 @@ impl<'a> Reader<'a> {
             match is_redirect(child) {
                 // `$(< file)`
                 true => {
-                    let mut targets = Command::default();
+                    let mut targets = SimpleCommand::default();
                     inner.redirect(&mut targets, child);
                     inner.push(targets);
                 }

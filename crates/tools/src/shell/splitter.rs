@@ -7,18 +7,20 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::{Command, Script, Word};
+use super::{Script, SimpleCommand, Word};
 
 /// Deeper substitutions are not followed.
 const DEPTH_MAX: usize = 20;
 
 /// Takes a command line apart.
 pub(super) fn read(line: &str) -> Script {
-    Parser::new(line.chars().peekable(), 0).parse(End::Line).0
+    Parser::new(line.chars().peekable(), 0)
+        .parse(ScriptEnd::Line)
+        .0
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum End {
+enum ScriptEnd {
     Line,
     Parenthesis,
 }
@@ -27,7 +29,7 @@ struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
     depth: usize,
     script: Script,
-    command: Command,
+    command: SimpleCommand,
     word: Option<Word>,
 }
 
@@ -37,19 +39,19 @@ impl<'a> Parser<'a> {
             rest,
             depth,
             script: Script::default(),
-            command: Command::default(),
+            command: SimpleCommand::default(),
             word: None,
         }
     }
 
     /// Reads up to the end; gives back what comes behind it.
-    fn parse(mut self, end: End) -> (Script, Peekable<Chars<'a>>) {
+    fn parse(mut self, end: ScriptEnd) -> (Script, Peekable<Chars<'a>>) {
         let mut open_parentheses = 0;
         while let Some(character) = self.rest.next() {
             match character {
                 '(' => open_parentheses += 1,
                 ')' if open_parentheses > 0 => open_parentheses -= 1,
-                ')' if end == End::Parenthesis => {
+                ')' if end == ScriptEnd::Parenthesis => {
                     self.end_command();
                     return (self.script, self.rest);
                 }
@@ -57,7 +59,7 @@ impl<'a> Parser<'a> {
             }
             self.take(character);
         }
-        self.script.unclear |= end == End::Parenthesis;
+        self.script.unclear |= end == ScriptEnd::Parenthesis;
         self.end_command();
         (self.script, self.rest)
     }
@@ -220,7 +222,7 @@ impl<'a> Parser<'a> {
             return;
         }
         let parser = Parser::new(inner.chars().peekable(), self.depth + 1);
-        let (script, _) = parser.parse(End::Line);
+        let (script, _) = parser.parse(ScriptEnd::Line);
         self.script.unclear |= script.unclear;
         self.command.nested.push(script);
     }
@@ -232,7 +234,7 @@ impl<'a> Parser<'a> {
             return;
         }
         let inner = Parser::new(self.rest.clone(), self.depth + 1);
-        let (script, rest) = inner.parse(End::Parenthesis);
+        let (script, rest) = inner.parse(ScriptEnd::Parenthesis);
         self.script.unclear |= script.unclear;
         self.command.nested.push(script);
         self.rest = rest;

@@ -33,7 +33,7 @@ pub(crate) async fn read(response: &mut Response, bytes_max: usize) -> Result<Bo
 
 /// What kind of content it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ContentKind {
     Html,
     Text,
     /// To be known by its first bytes.
@@ -74,16 +74,16 @@ impl ContentType {
         }
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ContentKind {
         let (class, name) = self.name.split_once('/').unwrap_or_default();
         match (class, name) {
-            ("", _) | (_, "" | "octet-stream") => Kind::Unsaid,
-            ("text", "html") | ("application", "xhtml+xml") => Kind::Html,
-            ("text", _) => Kind::Text,
-            ("application", name) if is_text(name) => Kind::Text,
-            (_, name) if name.ends_with("+json") || name.ends_with("+xml") => Kind::Text,
+            ("", _) | (_, "" | "octet-stream") => ContentKind::Unsaid,
+            ("text", "html") | ("application", "xhtml+xml") => ContentKind::Html,
+            ("text", _) => ContentKind::Text,
+            ("application", name) if is_text(name) => ContentKind::Text,
+            (_, name) if name.ends_with("+json") || name.ends_with("+xml") => ContentKind::Text,
             // tidy: wildcard, because types are endless.
-            _ => Kind::Binary,
+            _ => ContentKind::Binary,
         }
     }
 }
@@ -133,11 +133,11 @@ pub(crate) fn looks_like_html(bytes: &[u8]) -> bool {
 
 /// The text of a body, or `None` if it is not text at all. A byte order mark wins over the server's
 /// word, that over the page's own, and that over a guess.
-pub(crate) fn decode(body: &Body, content_type: &ContentType, kind: Kind) -> Option<String> {
+pub(crate) fn decode(body: &Body, content_type: &ContentType, kind: ContentKind) -> Option<String> {
     let named = content_type.charset.as_deref().and_then(by_name);
     let named = named.or_else(|| match kind {
-        Kind::Html => in_page(&body.bytes),
-        Kind::Text | Kind::Unsaid | Kind::Binary => None,
+        ContentKind::Html => in_page(&body.bytes),
+        ContentKind::Text | ContentKind::Unsaid | ContentKind::Binary => None,
     });
     let encoding = named.unwrap_or_else(|| guess(body));
     let (text, _, _) = encoding.decode(&body.bytes);
@@ -225,17 +225,17 @@ mod tests {
     #[test]
     fn types_are_known_by_name() {
         let table = [
-            ("text/html; charset=utf-8", Kind::Html),
-            ("Application/XHTML+xml", Kind::Html),
-            ("text/csv", Kind::Text),
-            ("application/json", Kind::Text),
-            ("application/ld+json", Kind::Text),
-            ("image/svg+xml", Kind::Text),
-            ("application/pdf", Kind::Binary),
-            ("image/png", Kind::Binary),
-            ("application/octet-stream", Kind::Unsaid),
-            ("", Kind::Unsaid),
-            ("nonsense", Kind::Unsaid),
+            ("text/html; charset=utf-8", ContentKind::Html),
+            ("Application/XHTML+xml", ContentKind::Html),
+            ("text/csv", ContentKind::Text),
+            ("application/json", ContentKind::Text),
+            ("application/ld+json", ContentKind::Text),
+            ("image/svg+xml", ContentKind::Text),
+            ("application/pdf", ContentKind::Binary),
+            ("image/png", ContentKind::Binary),
+            ("application/octet-stream", ContentKind::Unsaid),
+            ("", ContentKind::Unsaid),
+            ("nonsense", ContentKind::Unsaid),
         ];
         for (name, kind) in table {
             assert_eq!(ContentType::parse(name).kind(), kind, "{name}");

@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::web::{Key, Web, body, visit};
+use crate::web::{SearchService, Web, body, visit};
 
 const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 const TITLE_CHARS_MAX: usize = 200;
@@ -20,28 +20,28 @@ const RAW_CHARS_MAX: usize = 8000;
 const REASON_CHARS_MAX: usize = 300;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct SearchHit {
     pub title: String,
     pub url: String,
     pub snippet: String,
 }
 
-pub(crate) fn name(key: Key) -> &'static str {
+pub(crate) fn name(key: SearchService) -> &'static str {
     match key {
-        Key::Exa => "Exa",
-        Key::Brave => "Brave Search",
-        Key::Searxng => "SearXNG",
+        SearchService::Exa => "Exa",
+        SearchService::Brave => "Brave Search",
+        SearchService::Searxng => "SearXNG",
     }
 }
 
 /// What this service finds. The reason of a failure never holds the secret.
 pub(crate) async fn search(
     web: &Web,
-    key: Key,
+    key: SearchService,
     secret: &SecretString,
     query: &str,
     count: usize,
-) -> Result<Vec<Found>, String> {
+) -> Result<Vec<SearchHit>, String> {
     let outcome = ask(web, key, secret, query, count).await;
     let mut found = outcome.map_err(|reason| hide(&reason, secret))?;
     found.retain(|found| {
@@ -54,21 +54,21 @@ pub(crate) async fn search(
 
 async fn ask(
     web: &Web,
-    key: Key,
+    key: SearchService,
     secret: &SecretString,
     query: &str,
     count: usize,
-) -> Result<Vec<Found>, String> {
+) -> Result<Vec<SearchHit>, String> {
     let request = match key {
-        Key::Exa => exa(web, secret, query, count)?,
-        Key::Brave => brave(web, secret, query, count)?,
-        Key::Searxng => searxng(web, secret, query)?,
+        SearchService::Exa => exa(web, secret, query, count)?,
+        SearchService::Brave => brave(web, secret, query, count)?,
+        SearchService::Searxng => searxng(web, secret, query)?,
     };
     let answer = answer(request.header(ACCEPT, "application/json"), key).await?;
     match key {
-        Key::Exa => read::<ExaAnswer>(&answer).map(ExaAnswer::found),
-        Key::Brave => read::<BraveAnswer>(&answer).map(BraveAnswer::found),
-        Key::Searxng => read::<SearxngAnswer>(&answer).map(SearxngAnswer::found),
+        SearchService::Exa => read::<ExaAnswer>(&answer).map(ExaAnswer::found),
+        SearchService::Brave => read::<BraveAnswer>(&answer).map(BraveAnswer::found),
+        SearchService::Searxng => read::<SearxngAnswer>(&answer).map(SearxngAnswer::found),
     }
 }
 
@@ -142,7 +142,7 @@ fn header(secret: &SecretString) -> Result<HeaderValue, String> {
     Ok(value)
 }
 
-async fn answer(request: RequestBuilder, key: Key) -> Result<Vec<u8>, String> {
+async fn answer(request: RequestBuilder, key: SearchService) -> Result<Vec<u8>, String> {
     let mut response = request
         .send()
         .await
@@ -161,10 +161,10 @@ async fn answer(request: RequestBuilder, key: Key) -> Result<Vec<u8>, String> {
 }
 
 /// Why a service did not answer, with what to do where that is known.
-fn refused(key: Key, response: &Response, body: &[u8]) -> String {
+fn refused(key: SearchService, response: &Response, body: &[u8]) -> String {
     let status = response.status();
     let advice = match (key, status) {
-        (Key::Searxng, StatusCode::FORBIDDEN) => {
+        (SearchService::Searxng, StatusCode::FORBIDDEN) => {
             "; the instance must have \"json\" among search.formats in its settings.yml"
         }
         (_, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => "; check the key",
@@ -210,7 +210,7 @@ struct ExaResult {
 }
 
 impl ExaAnswer {
-    fn found(self) -> Vec<Found> {
+    fn found(self) -> Vec<SearchHit> {
         let results = self.results.into_iter().map(|result| {
             let highlights = result.highlights.map(|pieces| pieces.join(" … "));
             let snippet = highlights
@@ -242,7 +242,7 @@ struct BraveResult {
 }
 
 impl BraveAnswer {
-    fn found(self) -> Vec<Found> {
+    fn found(self) -> Vec<SearchHit> {
         let results = self.web.map(|web| web.results).unwrap_or_default();
         let results = results.into_iter().map(|result| {
             let title = result.title.as_deref().map(without_markup);
@@ -266,7 +266,7 @@ struct SearxngResult {
 }
 
 impl SearxngAnswer {
-    fn found(self) -> Vec<Found> {
+    fn found(self) -> Vec<SearchHit> {
         let results = self.results.into_iter().filter_map(|result| {
             let url = result.url?;
             Some(found(result.title, url, result.content))
@@ -275,9 +275,9 @@ impl SearxngAnswer {
     }
 }
 
-fn found(title: Option<String>, url: String, snippet: Option<String>) -> Found {
+fn found(title: Option<String>, url: String, snippet: Option<String>) -> SearchHit {
     let title = clean(&title.unwrap_or_default(), TITLE_CHARS_MAX);
-    Found {
+    SearchHit {
         title: if title.is_empty() { url.clone() } else { title },
         url,
         snippet: clean(&snippet.unwrap_or_default(), SNIPPET_CHARS_MAX),

@@ -11,7 +11,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 const ADDRESSES_MAX: usize = 16;
 
 /// Says what kind of forbidden address one is; `None` for a public one.
-pub(crate) type Fence = fn(IpAddr) -> Option<&'static str>;
+pub(crate) type AddressCheck = fn(IpAddr) -> Option<&'static str>;
 
 /// A name service.
 #[async_trait]
@@ -36,11 +36,11 @@ impl Lookup for SystemLookup {
 /// A name service behind the fence. What it gives is what is connected to.
 pub(crate) struct Guarded {
     lookup: Arc<dyn Lookup>,
-    fence: Fence,
+    fence: AddressCheck,
 }
 
 impl Guarded {
-    pub fn new(lookup: Arc<dyn Lookup>, fence: Fence) -> Guarded {
+    pub fn new(lookup: Arc<dyn Lookup>, fence: AddressCheck) -> Guarded {
         Guarded { lookup, fence }
     }
 }
@@ -58,7 +58,7 @@ impl Resolve for Guarded {
 }
 
 /// The public addresses among these. The port is the URL's.
-fn passed(host: &str, found: &[IpAddr], fence: Fence) -> Result<Vec<SocketAddr>, Blocked> {
+fn passed(host: &str, found: &[IpAddr], fence: AddressCheck) -> Result<Vec<SocketAddr>, Blocked> {
     let public: Vec<SocketAddr> = found
         .iter()
         .filter(|address| fence(**address).is_none())

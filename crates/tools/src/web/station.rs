@@ -9,9 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use crate::web::{Key, Options, Web};
+use crate::web::{Options, SearchService, Web};
 
-pub enum Answer {
+pub enum StationAnswer {
     /// These bytes, then the end.
     Whole(Vec<u8>),
     /// These bytes, then nothing, with the connection left open.
@@ -27,13 +27,13 @@ pub struct Station {
 }
 
 impl Station {
-    pub async fn start(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Station {
+    pub async fn start(answer: impl Fn(&str) -> StationAnswer + Send + Sync + 'static) -> Station {
         Station::start_at("127.0.0.1:0", answer).await
     }
 
     pub async fn start_at(
         place: &str,
-        answer: impl Fn(&str) -> Answer + Send + Sync + 'static,
+        answer: impl Fn(&str) -> StationAnswer + Send + Sync + 'static,
     ) -> Station {
         let listener = TcpListener::bind(place).await.unwrap();
         let station = Station {
@@ -99,17 +99,17 @@ pub fn field(request: &str, name: &str) -> Option<String> {
     values.next().map(|(_, value)| value.to_owned())
 }
 
-async fn send(stream: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
+async fn send(stream: &mut TcpStream, answer: StationAnswer) -> std::io::Result<()> {
     match answer {
-        Answer::Whole(bytes) => {
+        StationAnswer::Whole(bytes) => {
             stream.write_all(&bytes).await?;
             stream.shutdown().await
         }
-        Answer::Hold(bytes) => {
+        StationAnswer::Hold(bytes) => {
             stream.write_all(&bytes).await?;
             std::future::pending().await
         }
-        Answer::Endless(first, then) => {
+        StationAnswer::Endless(first, then) => {
             stream.write_all(&first).await?;
             loop {
                 stream.write_all(&then).await?;
@@ -119,20 +119,20 @@ async fn send(stream: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
 }
 
 /// An answer with this status line, these header lines and this body.
-pub fn reply(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Answer {
+pub fn reply(status: &str, headers: &str, body: impl AsRef<[u8]>) -> StationAnswer {
     let body = body.as_ref();
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status}\r\n{headers}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
     );
-    Answer::Whole([head.as_bytes(), body].concat())
+    StationAnswer::Whole([head.as_bytes(), body].concat())
 }
 
-pub fn ok(content_type: &str, body: impl AsRef<[u8]>) -> Answer {
+pub fn ok(content_type: &str, body: impl AsRef<[u8]>) -> StationAnswer {
     reply("200 OK", &format!("Content-Type: {content_type}"), body)
 }
 
-pub fn redirect(to: &str) -> Answer {
+pub fn redirect(to: &str) -> StationAnswer {
     reply("302 Found", &format!("Location: {to}"), "")
 }
 
@@ -143,7 +143,7 @@ pub fn web(options: Options) -> Web {
 
 pub fn web_with_keys(
     options: Options,
-    keys: impl Fn(Key) -> Option<String> + Send + Sync + 'static,
+    keys: impl Fn(SearchService) -> Option<String> + Send + Sync + 'static,
 ) -> Web {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Web::new(options, Arc::new(move |key| keys(key).map(Into::into)))

@@ -11,12 +11,12 @@ use crate::scratch::{Scratch, Witness};
 use crate::web::Options;
 use crate::web::address::forbidden;
 use crate::web::resolver::Lookup;
-use crate::web::station::{Answer, Station, allowing, field, ok, redirect, reply, web};
+use crate::web::station::{Station, StationAnswer, allowing, field, ok, redirect, reply, web};
 
 async fn run(web: Web, input: Value) -> Result<ToolOutput, Failure> {
     let mut cx = Scratch::new().cx(&Arc::default());
     cx.web = Arc::new(web);
-    WebFetch.run(&cx, input).await
+    WebFetchTool.run(&cx, input).await
 }
 
 async fn text(web: Web, url: &str) -> String {
@@ -149,7 +149,7 @@ async fn another_host_behind_a_redirect_must_be_allowed() {
     cx.web = Arc::new(web(options));
     let input = json!({"url": station.url("/")});
     *witness.not_followed.lock().unwrap() = Some("the rules say no".to_owned());
-    let Err(Failure::Error(message)) = WebFetch.run(&cx, input.clone()).await else {
+    let Err(Failure::Error(message)) = WebFetchTool.run(&cx, input.clone()).await else {
         panic!("it was followed");
     };
     let expected = "webFetch: the redirect to localhost is not followed: the rules say no";
@@ -158,7 +158,7 @@ async fn another_host_behind_a_redirect_must_be_allowed() {
     assert_eq!(canary.asked(), [""; 0]);
 
     *witness.not_followed.lock().unwrap() = None;
-    let Ok(ToolOutput::Text(text)) = WebFetch.run(&cx, input).await else {
+    let Ok(ToolOutput::Text(text)) = WebFetchTool.run(&cx, input).await else {
         panic!("it was not followed");
     };
     assert!(text.ends_with("secret"), "{text}");
@@ -262,7 +262,7 @@ async fn a_body_without_end_is_cut() {
         let head =
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
         let chunk = format!("3e8\r\n{}\r\n", "y".repeat(1000));
-        Answer::Endless(head.into(), chunk.into())
+        StationAnswer::Endless(head.into(), chunk.into())
     })
     .await;
     let options = Options {
@@ -280,7 +280,7 @@ async fn a_body_without_end_is_cut() {
 async fn headers_without_end_are_refused() {
     let station = Station::start(|_| {
         let line = format!("X-More: {}\r\n", "z".repeat(1000));
-        Answer::Endless("HTTP/1.1 200 OK\r\n".into(), line.into())
+        StationAnswer::Endless("HTTP/1.1 200 OK\r\n".into(), line.into())
     })
     .await;
     let message = refusal(web(allowing(&station)), &station.url("/")).await;
@@ -328,7 +328,7 @@ async fn a_server_that_dawdles_is_left() {
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nslow",
     ];
     for start in held {
-        let station = Station::start(move |_| Answer::Hold(start.into())).await;
+        let station = Station::start(move |_| StationAnswer::Hold(start.into())).await;
         let options = Options {
             time_limit: Duration::from_millis(300),
             ..allowing(&station)
@@ -340,13 +340,13 @@ async fn a_server_that_dawdles_is_left() {
 
 #[tokio::test]
 async fn a_cancel_ends_it_at_once() {
-    let station = Station::start(|_| Answer::Hold(Vec::new())).await;
+    let station = Station::start(|_| StationAnswer::Hold(Vec::new())).await;
     let mut cx = Scratch::new().cx(&Arc::default());
     cx.web = Arc::new(web(allowing(&station)));
     let cancel = cx.cancel.clone();
     let url = station.url("/");
     let input = json!({"url": url});
-    let running = tokio::spawn(async move { WebFetch.run(&cx, input).await });
+    let running = tokio::spawn(async move { WebFetchTool.run(&cx, input).await });
     station.next_asked().await;
     cancel.cancel();
     let said = ToolOutput::Text(format!("{url} was not read: cancelled"));
@@ -357,7 +357,7 @@ async fn a_cancel_ends_it_at_once() {
 async fn a_failure_says_what_happened() {
     let station = Station::start(|request| match request.split(' ').nth(1) {
         Some("/html") => reply("404 Not Found", "Content-Type: text/html", "<p>gone"),
-        Some("/short") => Answer::Whole(
+        Some("/short") => StationAnswer::Whole(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nshort".into(),
         ),
         _ => reply(

@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::*;
 use crate::scratch::Scratch;
 use crate::web::Options;
-use crate::web::station::{Answer, Station, field, ok, reply, web, web_with_keys};
+use crate::web::station::{Station, StationAnswer, field, ok, reply, web, web_with_keys};
 
-type Answers = Box<dyn Fn(&str) -> Answer + Send + Sync>;
+type Answers = Box<dyn Fn(&str) -> StationAnswer + Send + Sync>;
 
 const SECRET: &str = "sk-very-secret";
 
 async fn run(web: &Arc<Web>, input: Value) -> Result<String, String> {
     let mut cx = Scratch::new().cx(&Arc::default());
     cx.web = Arc::clone(web);
-    match WebSearch.run(&cx, input).await {
+    match WebSearchTool.run(&cx, input).await {
         Ok(ToolOutput::Text(text)) => Ok(text),
         Err(Failure::Error(message)) => Err(message),
         other => panic!("{other:?}"),
@@ -25,7 +25,7 @@ async fn run(web: &Arc<Web>, input: Value) -> Result<String, String> {
 }
 
 /// A web in which only this service is set up, and answers at the station.
-fn only(key: Key, station: &Station) -> Arc<Web> {
+fn only(key: SearchService, station: &Station) -> Arc<Web> {
     let options = Options {
         exa_url: station.url(""),
         brave_url: station.url("/"),
@@ -34,8 +34,8 @@ fn only(key: Key, station: &Station) -> Arc<Web> {
     let searxng = station.url("/sx/").replace("http://", "http://me:hush@");
     Arc::new(web_with_keys(options, move |asked| {
         (asked == key).then(|| match key {
-            Key::Exa | Key::Brave => SECRET.to_owned(),
-            Key::Searxng => searxng.clone(),
+            SearchService::Exa | SearchService::Brave => SECRET.to_owned(),
+            SearchService::Searxng => searxng.clone(),
         })
     }))
 }
@@ -61,7 +61,7 @@ async fn exa_is_asked_in_its_own_way() {
         ok("application/json", answer.to_string())
     })
     .await;
-    let web = only(Key::Exa, &station);
+    let web = only(SearchService::Exa, &station);
     let found = run(&web, json!({"query": " rust \"web\" ", "maxResults": 5})).await;
     let expected = format!(
         "1. First result\n   https://a.test/1\n   one <T> … two\n\n\
@@ -108,7 +108,7 @@ async fn brave_is_asked_in_its_own_way() {
         ok("application/json", answer.to_string())
     })
     .await;
-    let web = only(Key::Brave, &station);
+    let web = only(SearchService::Brave, &station);
     let found = run(&web, json!({"query": "it's"})).await;
     assert_eq!(
         found,
@@ -148,7 +148,7 @@ async fn searxng_is_asked_in_its_own_way() {
         ok("application/json", answer.to_string())
     })
     .await;
-    let web = only(Key::Searxng, &station);
+    let web = only(SearchService::Searxng, &station);
     let found = run(&web, json!({"query": "a b", "maxResults": 2})).await;
     let expected = "1. Title 1\n   https://s.test/1\n   text\n\n\
                     2. Title 2\n   https://s.test/2\n   text";
@@ -183,35 +183,35 @@ async fn failures_are_told_without_the_secret() {
             answer.to_string(),
         )
     };
-    let table: [(Key, Answers, &str); 6] = [
+    let table: [(SearchService, Answers, &str); 6] = [
         (
-            Key::Exa,
+            SearchService::Exa,
             Box::new(echo("401 Unauthorized")),
             "Exa: it answered 401 Unauthorized (bad key [secret]); check the key",
         ),
         (
-            Key::Brave,
+            SearchService::Brave,
             Box::new(brave_error),
             "Brave Search: it answered 429 Too Many Requests (Slow down.); wait before searching again",
         ),
         (
-            Key::Searxng,
+            SearchService::Searxng,
             Box::new(|_: &str| reply("403 Forbidden", "X: y", "<h1>Forbidden")),
             "SearXNG: it answered 403 Forbidden; the instance must have \"json\" among",
         ),
         (
-            Key::Searxng,
+            SearchService::Searxng,
             Box::new(|_: &str| ok("text/html", "<p>hello")),
             "SearXNG: its answer is not the JSON it should be",
         ),
         (
-            Key::Exa,
+            SearchService::Exa,
             Box::new(|_: &str| reply("302 Found", "Location: http://127.0.0.1:1/", "")),
             "Exa: it answered 302 Found",
         ),
         (
-            Key::Brave,
-            Box::new(|_: &str| Answer::Whole(b"nonsense\r\n\r\n".into())),
+            SearchService::Brave,
+            Box::new(|_: &str| StationAnswer::Whole(b"nonsense\r\n\r\n".into())),
             "Brave Search: ",
         ),
     ];
@@ -246,7 +246,7 @@ async fn without_a_key_it_says_how_to_add_one_and_sees_one_that_comes_later() {
         ..Options::default()
     };
     let later = Arc::new(web_with_keys(options, move |key| {
-        (key == Key::Exa && seen.load(Ordering::Relaxed)).then(|| SECRET.to_owned())
+        (key == SearchService::Exa && seen.load(Ordering::Relaxed)).then(|| SECRET.to_owned())
     }));
     assert!(!format!("{later:?}").contains(SECRET));
     assert_eq!(run(&later, json!({"query": "q"})).await, Err(message));
@@ -270,7 +270,7 @@ async fn the_next_service_is_asked_when_one_fails() {
         ..Options::default()
     };
     let both = web_with_keys(options, |key| {
-        (key != Key::Searxng).then(|| SECRET.to_owned())
+        (key != SearchService::Searxng).then(|| SECRET.to_owned())
     });
     let found = run(&Arc::new(both), json!({"query": "q"})).await;
     assert_eq!(found, Ok("Brave Search found nothing.".to_owned()));

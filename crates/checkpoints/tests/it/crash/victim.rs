@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use checkpoints::{Moment, RetentionPolicy, SnapshotLimits, SnapshotTrigger, Vault};
+use checkpoints::{Moment, RetentionPolicy, SnapshotLimits, Vault};
+use vocabulary::Trigger;
 
 use super::LEFT;
 use super::trees::put;
@@ -86,10 +87,7 @@ impl Victim {
         begins();
         let moment = self.vault.scan(&work(), None).unwrap().moment;
         self.vault.begin(THREAD, moment, now(), false).unwrap();
-        let noted = self
-            .vault
-            .note(THREAD, moment, SnapshotTrigger::Manual)
-            .unwrap();
+        let noted = self.vault.note(THREAD, moment, Trigger::Manual).unwrap();
         self.say(&format!("done {} {}", noted.number, self.seed));
         self.known.push((moment, self.seed));
     }

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use checkpoints::{Error, SnapshotLimits, SnapshotTrigger, Vault, VaultOptions};
+use checkpoints::{Error, SnapshotLimits, Vault, VaultOptions};
+use vocabulary::Trigger;
 
 use super::LIMIT;
 use super::special::mount;
@@ -67,7 +68,7 @@ fn fills_the_disk_of_the_vault() {
         fs::write(workspace.join("file"), "first").unwrap();
         let first = vault.scan(&work(), None).unwrap().moment;
         vault.begin(THREAD, first, now(), false).unwrap();
-        let noted = vault.note(THREAD, first, SnapshotTrigger::Manual).unwrap();
+        let noted = vault.note(THREAD, first, Trigger::Manual).unwrap();
         let before = tree::read(&workspace);
 
         fill(&home.join("disk"));
@@ -92,7 +93,7 @@ fn fills_the_disk_of_the_vault() {
         let vault = open(&home).unwrap();
         let after = tree::read(&workspace);
         let second = vault.scan(&work(), None).unwrap().moment;
-        vault.note(THREAD, second, SnapshotTrigger::Manual).unwrap();
+        vault.note(THREAD, second, Trigger::Manual).unwrap();
         vault.restore(&work(), THREAD, first, None).unwrap();
         assert_same(&tree::read(&workspace), &before, "what was kept before");
         vault.restore(&work(), THREAD, second, None).unwrap();

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use checkpoints::{Error, RestoreAction, RestoreStep};
+use checkpoints::{Error, RestoreStep};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use vocabulary::RestoreAction;
 
 use super::LIMIT;
 use crate::tree::{self, assert_same};
@@ -72,7 +73,7 @@ fn a_directory_that_became_a_link_out_leads_nobody_out() {
             world.assert_outside_untouched();
             let skipped = done.is_ok_and(|done| {
                 done.steps.iter().any(|step| {
-                    step.path == Path::new(path) && matches!(step.how, RestoreAction::Skip(_))
+                    step.path == Path::new(path) && matches!(step.how, RestoreAction::Skip { .. })
                 })
             });
             println!("{path}: skipped {skipped}");

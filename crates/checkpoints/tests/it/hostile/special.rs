@@ -7,8 +7,9 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use checkpoints::{Error, LeftOut, LeftOutReason, RestoreAction, SnapshotLimits};
+use checkpoints::{Error, LeftOut, LeftOutReason, SnapshotLimits};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, mknodat, openat};
+use vocabulary::RestoreAction;
 
 use super::LIMIT;
 use super::outside::mkfifo;
@@ -54,7 +55,7 @@ fn pipes_sockets_and_devices_are_listed_and_left_alone() {
         let skipped: Vec<&Path> = restored
             .steps
             .iter()
-            .filter(|step| matches!(step.how, RestoreAction::Skip(_)))
+            .filter(|step| matches!(step.how, RestoreAction::Skip { .. }))
             .map(|step| step.path.as_path())
             .collect();
         assert_eq!(skipped, [Path::new("was-a-file")]);

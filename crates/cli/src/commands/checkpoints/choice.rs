@@ -3,7 +3,7 @@
 use anyhow::{anyhow, bail};
 use checkpoints::{Millis, Moment, ThreadHistory};
 
-use super::{Desk, words};
+use super::{VaultCx, words};
 use crate::screen::harmless;
 
 /// Threads that an error names.
@@ -140,14 +140,14 @@ impl Chosen {
 }
 
 /// All threads, the one that changed something last first.
-pub fn threads(desk: &Desk) -> anyhow::Result<Vec<Chosen>> {
-    let ids = desk.vault.threads()?;
+pub fn threads(cx: &VaultCx) -> anyhow::Result<Vec<Chosen>> {
+    let ids = cx.vault.threads()?;
     let mut all = Vec::new();
     for thread in &ids {
-        if let Some(kept) = desk.vault.kept(thread)? {
+        if let Some(kept) = cx.vault.kept(thread)? {
             all.push(Chosen {
                 short: short(thread, &ids),
-                title: desk.titles.get(thread).cloned(),
+                title: cx.titles.get(thread).cloned(),
                 thread: thread.clone(),
                 kept,
                 named: false,
@@ -159,10 +159,10 @@ pub fn threads(desk: &Desk) -> anyhow::Result<Vec<Chosen>> {
 }
 
 /// The thread that is meant: the one that was named, or else the one that changed something last.
-pub fn thread(desk: &Desk) -> anyhow::Result<Chosen> {
-    let workspace = words::path(desk.vault.workspace());
-    let mut all = threads(desk)?.into_iter();
-    let Some(prefix) = desk.thread.as_deref() else {
+pub fn thread(cx: &VaultCx) -> anyhow::Result<Chosen> {
+    let workspace = words::path(cx.vault.workspace());
+    let mut all = threads(cx)?.into_iter();
+    let Some(prefix) = cx.thread.as_deref() else {
         return all.next().ok_or_else(|| {
             anyhow!("no checkpoints of {workspace} yet; they are made when a thread works there")
         });

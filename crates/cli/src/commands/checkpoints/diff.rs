@@ -2,12 +2,13 @@
 
 use std::io::IsTerminal;
 
-use checkpoints::{EntryChange, EntryChangeKind, FileKind};
+use checkpoints::{EntryChange, FileKind};
 use serde_json::{Value, json};
+use vocabulary::FileChangeKind;
 
 use super::choice::{self, Chosen, Side};
 use super::words::{BOLD, CYAN, GREEN, RED};
-use super::{Desk, words, work};
+use super::{VaultCx, words, work};
 use crate::screen;
 
 /// Bytes of all diffs together; what does not fit is counted.
@@ -21,11 +22,11 @@ struct Difference {
     text: String,
 }
 
-pub async fn run(desk: Desk, from: Option<Side>, to: Option<Side>) -> anyhow::Result<()> {
-    let json = desk.json;
+pub async fn run(cx: VaultCx, from: Option<Side>, to: Option<Side>) -> anyhow::Result<()> {
+    let json = cx.json;
     let found = work::told("comparing", move |work| {
-        let chosen = choice::thread(&desk)?;
-        let vault = &desk.vault;
+        let chosen = choice::thread(&cx)?;
+        let vault = &cx.vault;
         let (from, to) = sides(&chosen, from, to);
         let moment = |side| match side {
             Side::Kept(target) => chosen.moment(target),
@@ -76,9 +77,9 @@ impl Difference {
             json!({
                 "path": change.path.to_string_lossy(),
                 "what": match change.what {
-                    EntryChangeKind::Added => "added",
-                    EntryChangeKind::Modified => "modified",
-                    EntryChangeKind::Removed => "removed",
+                    FileChangeKind::Add => "added",
+                    FileChangeKind::Update => "modified",
+                    FileChangeKind::Delete => "removed",
                 },
                 "kind": match change.kind {
                     FileKind::File => "file",

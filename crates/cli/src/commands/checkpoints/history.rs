@@ -7,45 +7,46 @@ use std::path::PathBuf;
 use anyhow::bail;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use checkpoints::{Iteration, Vault};
+use checkpoints::Vault;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use serde_json::{Value, json};
+use vocabulary::FileIteration;
 
 use super::super::table;
-use super::{Desk, words, work};
+use super::{VaultCx, words, work};
 
 /// Letters of a hash that a person is shown.
 const HASH_SHOWN: usize = 16;
 
 /// A version as a person names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct NamedVersion {
     path: PathBuf,
     number: Option<u64>,
 }
 
-pub fn version() -> impl TypedValueParser<Value = Version> {
+pub fn version() -> impl TypedValueParser<Value = NamedVersion> {
     OsStringValueParser::new().map(|text| split(&text))
 }
 
 /// What follows the last `@` is a version if it is a number; names of files may have one, too.
-fn split(text: &OsString) -> Version {
+fn split(text: &OsString) -> NamedVersion {
     let bytes = text.as_bytes();
     let parts = bytes.iter().rposition(|byte| *byte == b'@').and_then(|at| {
         let number = std::str::from_utf8(&bytes[at + 1..]).ok()?.parse().ok()?;
         Some((&bytes[..at], number))
     });
-    Version {
+    NamedVersion {
         path: OsStr::from_bytes(parts.map_or(bytes, |(path, _)| path)).into(),
         number: parts.map(|(_, number)| number),
     }
 }
 
-pub async fn list(desk: Desk, path: PathBuf) -> anyhow::Result<()> {
-    let json = desk.json;
+pub async fn list(cx: VaultCx, path: PathBuf) -> anyhow::Result<()> {
+    let json = cx.json;
     let (path, versions) = work::quiet(move || {
-        let path = desk.inside(&path)?;
-        let versions = desk.vault.history(&path)?;
+        let path = cx.inside(&path)?;
+        let versions = cx.vault.history(&path)?;
         Ok((path, versions))
     })
     .await?;
@@ -59,8 +60,8 @@ pub async fn list(desk: Desk, path: PathBuf) -> anyhow::Result<()> {
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     for each in &versions {
         rows.push(vec![
-            format!("@{}", each.number),
-            words::when(each.at),
+            format!("@{}", each.iteration),
+            words::when(each.at.millis()),
             words::size(each.size),
             each.hash.chars().take(HASH_SHOWN).collect(),
         ]);
@@ -68,12 +69,12 @@ pub async fn list(desk: Desk, path: PathBuf) -> anyhow::Result<()> {
     words::say(table::aligned(&rows))
 }
 
-pub async fn show(desk: Desk, version: Version) -> anyhow::Result<()> {
-    let json = desk.json;
+pub async fn show(cx: VaultCx, version: NamedVersion) -> anyhow::Result<()> {
+    let json = cx.json;
     let (path, version, content) = work::quiet(move || {
-        let path = desk.inside(&version.path)?;
-        let number = number(&desk.vault, &path, version.number)?;
-        let (version, content) = desk.vault.content(&path, number)?;
+        let path = cx.inside(&version.path)?;
+        let number = number(&cx.vault, &path, version.number)?;
+        let (version, content) = cx.vault.content(&path, number)?;
         Ok((path, version, content))
     })
     .await?;
@@ -91,9 +92,9 @@ pub async fn show(desk: Desk, version: Version) -> anyhow::Result<()> {
 
 fn number(vault: &Vault, path: &std::path::Path, wanted: Option<u64>) -> anyhow::Result<u64> {
     let versions = vault.history(path)?;
-    let last = versions.last().map_or(0, |last| last.number);
+    let last = versions.last().map_or(0, |last| last.iteration);
     let number = wanted.unwrap_or(last);
-    if !versions.iter().any(|each| each.number == number) {
+    if !versions.iter().any(|each| each.iteration == number) {
         let shown = words::path(path);
         bail!(
             "version {number} of {shown} is not kept; `dragoman checkpoints history {shown}` shows \
@@ -103,10 +104,10 @@ fn number(vault: &Vault, path: &std::path::Path, wanted: Option<u64>) -> anyhow:
     Ok(number)
 }
 
-fn to_json(version: &Iteration) -> Value {
+fn to_json(version: &FileIteration) -> Value {
     json!({
-        "version": version.number,
-        "at": words::iso(version.at),
+        "version": version.iteration,
+        "at": words::iso(version.at.millis()),
         "size": version.size,
         "hash": version.hash,
     })
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn a_version_is_what_follows_the_last_at_sign() {
         let read = |text: &str| {
-            let Version { path, number } = split(&text.into());
+            let NamedVersion { path, number } = split(&text.into());
             (path.to_string_lossy().into_owned(), number)
         };
         let named = |path: &str, number| (path.to_owned(), number);

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use checkpoints::{KeptCheckpoint, LeftOut, SnapshotTrigger, VaultSize};
+use checkpoints::{KeptCheckpoint, LeftOut, VaultSize};
 use serde_json::{Value, json};
+use vocabulary::Trigger;
 
 use super::super::table;
 use super::choice::{self, Chosen};
-use super::{Desk, vaults, words, work};
+use super::{VaultCx, vaults, words, work};
 
 /// As many of those left out are shown to a person.
 const LEFT_OUT_SHOWN: usize = 8;
@@ -20,20 +21,20 @@ struct Shelf {
     left_out: Vec<LeftOut>,
 }
 
-pub async fn one(desk: Desk) -> anyhow::Result<()> {
-    let json = desk.json;
-    let shelf = work::quiet(move || read(&desk)).await?;
+pub async fn one(cx: VaultCx) -> anyhow::Result<()> {
+    let json = cx.json;
+    let shelf = work::quiet(move || read(&cx)).await?;
     match json {
         true => words::say_json(&shelf.to_json()),
         false => words::say(shelf.to_text()),
     }
 }
 
-fn read(desk: &Desk) -> anyhow::Result<Shelf> {
-    let vault = &desk.vault;
-    let threads = match &desk.thread {
-        Some(_) => vec![choice::thread(desk)?],
-        None => choice::threads(desk)?,
+fn read(cx: &VaultCx) -> anyhow::Result<Shelf> {
+    let vault = &cx.vault;
+    let threads = match &cx.thread {
+        Some(_) => vec![choice::thread(cx)?],
+        None => choice::threads(cx)?,
     };
     let moments = threads.iter().flat_map(|each| {
         let checkpoints = each.kept.checkpoints.iter();
@@ -54,10 +55,10 @@ fn read(desk: &Desk) -> anyhow::Result<Shelf> {
     })
 }
 
-fn trigger(trigger: SnapshotTrigger) -> &'static str {
+fn trigger(trigger: Trigger) -> &'static str {
     match trigger {
-        SnapshotTrigger::Automatic => "auto",
-        SnapshotTrigger::Manual => "manual",
+        Trigger::Automatic => "auto",
+        Trigger::Manual => "manual",
     }
 }
 
@@ -169,7 +170,7 @@ fn rows(chosen: &Chosen) -> Vec<Vec<String>> {
 }
 
 /// A vault among others.
-struct Line {
+struct VaultLine {
     directory: PathBuf,
     workspace: Result<PathBuf, String>,
     size: Result<VaultSize, String>,
@@ -179,7 +180,7 @@ pub async fn all(home: &Path, json: bool) -> anyhow::Result<()> {
     let home = home.to_owned();
     let lines = work::quiet(move || {
         let found = vaults::all(&home)?.into_iter();
-        let line = |found: vaults::Found| Line {
+        let line = |found: vaults::FoundVault| VaultLine {
             size: vaults::open(&found.directory)
                 .and_then(|vault| vault.size())
                 .map_err(|error| error.to_string()),
@@ -190,25 +191,25 @@ pub async fn all(home: &Path, json: bool) -> anyhow::Result<()> {
     })
     .await?;
     match json {
-        true => words::say_json(&lines.iter().map(Line::to_json).collect()),
+        true => words::say_json(&lines.iter().map(VaultLine::to_json).collect()),
         false => words::say(all_text(&lines)),
     }
 }
 
-fn all_text(lines: &[Line]) -> String {
+fn all_text(lines: &[VaultLine]) -> String {
     if lines.is_empty() {
         return "No checkpoints yet; they are made when a thread works in a directory.\n"
             .to_owned();
     }
     let heading = ["WORKSPACE", "THREADS", "CHECKPOINTS", "DISK", "KEPT IN"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
-    rows.extend(lines.iter().map(Line::row));
+    rows.extend(lines.iter().map(VaultLine::row));
     let mut text = table::aligned(&rows);
     let bytes = lines
         .iter()
         .filter_map(|line| Some(line.size.as_ref().ok()?.bytes));
     text.push_str(&format!("\n{} in all\n", words::size(bytes.sum())));
-    if lines.iter().any(Line::is_gone) {
+    if lines.iter().any(VaultLine::is_gone) {
         text.push_str(
             "What is kept of a workspace that is gone stays until you remove its directory.\n",
         );
@@ -216,7 +217,7 @@ fn all_text(lines: &[Line]) -> String {
     text
 }
 
-impl Line {
+impl VaultLine {
     fn is_gone(&self) -> bool {
         self.workspace.as_ref().is_ok_and(|path| !path.exists())
     }

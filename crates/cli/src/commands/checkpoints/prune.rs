@@ -4,13 +4,13 @@ use checkpoints::{Pruned, RetentionPolicy};
 use serde_json::json;
 
 use super::choice::{self, Target};
-use super::{Desk, words, work};
+use super::{VaultCx, words, work};
 
-pub async fn run(desk: Desk, policy: RetentionPolicy) -> anyhow::Result<()> {
-    let json = desk.json;
+pub async fn run(cx: VaultCx, policy: RetentionPolicy) -> anyhow::Result<()> {
+    let json = cx.json;
     let (pruned, left) = work::told("pruning", move |work| {
-        let pruned = desk.vault.prune(work, &policy)?;
-        Ok((pruned, desk.vault.size()?))
+        let pruned = cx.vault.prune(work, &policy)?;
+        Ok((pruned, cx.vault.size()?))
     })
     .await?;
     let Pruned {
@@ -41,12 +41,12 @@ pub async fn run(desk: Desk, policy: RetentionPolicy) -> anyhow::Result<()> {
     ))
 }
 
-pub async fn delete(desk: Desk, number: u64) -> anyhow::Result<()> {
-    let json = desk.json;
+pub async fn delete(cx: VaultCx, number: u64) -> anyhow::Result<()> {
+    let json = cx.json;
     let chosen = work::quiet(move || {
-        let chosen = choice::thread(&desk)?;
+        let chosen = choice::thread(&cx)?;
         chosen.moment(Target::Checkpoint(number))?;
-        desk.vault.delete(&chosen.thread, number)?;
+        cx.vault.delete(&chosen.thread, number)?;
         Ok(chosen)
     })
     .await?;

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use checkpoints::{RestoreAction, RestoreStep, Restored, ThreadHistory, Vault};
+use checkpoints::{RestoreStep, Restored, ThreadHistory, Vault};
 use serde_json::{Value, json};
+use vocabulary::RestoreAction;
 
 use super::choice::{self, Chosen, Target};
 use super::words::{GREEN, PLAIN, RED};
-use super::{Desk, words, work};
+use super::{VaultCx, words, work};
 
 /// As many steps are shown to a person who did not ask for a preview.
 const STEPS_SHOWN: usize = 40;
@@ -42,25 +43,25 @@ impl Consent {
 
 /// A restore as it was asked for.
 #[derive(Clone)]
-struct Plan {
+struct RestorePlan {
     chosen: Chosen,
     to: Target,
     path: Option<PathBuf>,
 }
 
 pub async fn run(
-    desk: Desk,
+    cx: VaultCx,
     to: Target,
     path: Option<PathBuf>,
     consent: Consent,
 ) -> anyhow::Result<()> {
-    let (vault, json) = (Arc::clone(&desk.vault), desk.json);
+    let (vault, json) = (Arc::clone(&cx.vault), cx.json);
     let (plan, steps) = work::told("looking at the files", move |work| {
-        let path = path.map(|path| desk.inside(&path)).transpose()?;
-        let chosen = choice::thread(&desk)?;
+        let path = path.map(|path| cx.inside(&path)).transpose()?;
+        let chosen = choice::thread(&cx)?;
         let moment = chosen.moment(to)?;
-        let steps = desk.vault.preview(work, moment, path.as_deref())?;
-        Ok((Plan { chosen, to, path }, steps))
+        let steps = cx.vault.preview(work, moment, path.as_deref())?;
+        Ok((RestorePlan { chosen, to, path }, steps))
     })
     .await?;
     if consent == Consent::Preview || !steps.iter().any(does) {
@@ -85,10 +86,10 @@ pub async fn run(
     }
 }
 
-async fn carry_out(vault: &Arc<Vault>, plan: &Plan) -> anyhow::Result<Restored> {
+async fn carry_out(vault: &Arc<Vault>, plan: &RestorePlan) -> anyhow::Result<Restored> {
     let (vault, plan) = (Arc::clone(vault), plan.clone());
     work::told("restoring", move |work| {
-        let Plan { chosen, to, path } = plan;
+        let RestorePlan { chosen, to, path } = plan;
         let (thread, moment) = (&chosen.thread, chosen.moment(to)?);
         Ok(vault.restore(work, thread, moment, path.as_deref())?)
     })
@@ -96,7 +97,7 @@ async fn carry_out(vault: &Arc<Vault>, plan: &Plan) -> anyhow::Result<Restored> 
 }
 
 /// Says how to undo what was done of a restore before it failed.
-async fn halfway(vault: Arc<Vault>, plan: Plan, error: anyhow::Error) -> anyhow::Error {
+async fn halfway(vault: Arc<Vault>, plan: RestorePlan, error: anyhow::Error) -> anyhow::Error {
     let thread = plan.chosen.thread.clone();
     let workspace = vault.workspace().to_owned();
     let kept = work::quiet(move || Ok(vault.kept(&thread)?)).await;
@@ -125,7 +126,7 @@ fn undo(workspace: &Path, before: u64, thread: &str) -> String {
 }
 
 fn does(step: &RestoreStep) -> bool {
-    !matches!(step.how, RestoreAction::Skip(_))
+    !matches!(step.how, RestoreAction::Skip { .. })
 }
 
 async fn agreed() -> anyhow::Result<bool> {
@@ -153,14 +154,14 @@ fn is_yes(answer: &str) -> bool {
     answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes")
 }
 
-impl Plan {
+impl RestorePlan {
     fn to_json(&self, steps: &[RestoreStep], restored: Option<&Restored>) -> Value {
         let step = |step: &RestoreStep| {
             let (how, why) = match &step.how {
                 RestoreAction::Create => ("create", None),
                 RestoreAction::Replace => ("replace", None),
                 RestoreAction::Delete => ("delete", None),
-                RestoreAction::Skip(why) => ("skip", Some(why)),
+                RestoreAction::Skip { why } => ("skip", Some(why)),
             };
             json!({ "path": step.path.to_string_lossy(), "how": how, "why": why })
         };
@@ -183,7 +184,7 @@ impl Plan {
     }
 
     fn preview(&self, steps: &[RestoreStep], shown: usize) -> String {
-        let Plan { chosen, to, .. } = self;
+        let RestorePlan { chosen, to, .. } = self;
         let (thread, what) = (chosen.name(), self.what());
         let touched = steps.iter().filter(|step| does(step)).count() as u64;
         let mut text = match (touched, steps.is_empty()) {
@@ -206,7 +207,7 @@ impl Plan {
     }
 
     fn report(&self, restored: &Restored, workspace: &Path) -> String {
-        let Plan { chosen, to, .. } = self;
+        let RestorePlan { chosen, to, .. } = self;
         let Restored { before, steps, .. } = restored;
         let done = steps.iter().filter(|step| does(step)).count() as u64;
         let mut text = format!(
@@ -233,7 +234,7 @@ fn lines(steps: &[RestoreStep], shown: usize, colours: bool) -> String {
             RestoreAction::Create => (GREEN, "create", None),
             RestoreAction::Replace => ("", "replace", None),
             RestoreAction::Delete => (RED, "delete", None),
-            RestoreAction::Skip(why) => ("", "leave", Some(why)),
+            RestoreAction::Skip { why } => ("", "leave", Some(why)),
         };
         let word = match (colours, paint) {
             (true, paint) if !paint.is_empty() => format!("{paint}{word:<8}{PLAIN}"),

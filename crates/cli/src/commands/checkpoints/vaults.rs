@@ -7,14 +7,14 @@ use checkpoints::{Vault, VaultOptions};
 use engine::VaultPlace;
 
 /// A directory that looks like a vault.
-pub struct Found {
+pub struct FoundVault {
     pub directory: PathBuf,
     /// What it is for, or why that cannot be told.
     pub workspace: checkpoints::Result<PathBuf>,
 }
 
 /// In the order of their names.
-pub fn all(home: &Path) -> anyhow::Result<Vec<Found>> {
+pub fn all(home: &Path) -> anyhow::Result<Vec<FoundVault>> {
     let root = VaultPlace::root(home);
     let entries = match std::fs::read_dir(&root) {
         Ok(entries) => entries,
@@ -31,7 +31,7 @@ pub fn all(home: &Path) -> anyhow::Result<Vec<Found>> {
             Ok(Some(workspace)) => Ok(workspace),
             Err(error) => Err(error),
         };
-        found.push(Found {
+        found.push(FoundVault {
             directory,
             workspace,
         });

@@ -11,7 +11,7 @@ use super::words::{GREEN, PLAIN, RED};
 use super::{vaults, words, work};
 
 /// What was found in one vault.
-struct Report {
+struct VaultReport {
     directory: PathBuf,
     workspace: Option<PathBuf>,
     verdict: VerifyReport,
@@ -20,7 +20,7 @@ struct Report {
 pub async fn one(place: VaultPlace, json: bool) -> anyhow::Result<()> {
     let report = work::told("verifying", move |work| {
         let directory = place.directory();
-        Ok(Report {
+        Ok(VaultReport {
             workspace: Vault::workspace_of(&directory).ok().flatten(),
             verdict: verdict(place.open(), work)?,
             directory,
@@ -34,13 +34,13 @@ pub async fn all(home: &Path, json: bool) -> anyhow::Result<()> {
     let home = home.to_owned();
     let found = work::quiet(move || vaults::all(&home)).await?;
     let mut reports = Vec::new();
-    for vaults::Found {
+    for vaults::FoundVault {
         directory,
         workspace,
     } in found
     {
         let report = work::told("verifying", move |work| {
-            Ok(Report {
+            Ok(VaultReport {
                 verdict: verdict(vaults::open(&directory), work)?,
                 workspace: workspace.ok(),
                 directory,
@@ -67,12 +67,12 @@ fn verdict(
     }
 }
 
-fn conclude(reports: &[Report], json: bool) -> anyhow::Result<()> {
+fn conclude(reports: &[VaultReport], json: bool) -> anyhow::Result<()> {
     let damage: usize = reports.iter().map(|each| each.verdict.damage.len()).sum();
     if json {
         words::say_json(&json!({
             "ok": damage == 0,
-            "vaults": reports.iter().map(Report::to_json).collect::<Vec<_>>(),
+            "vaults": reports.iter().map(VaultReport::to_json).collect::<Vec<_>>(),
         }))?;
     } else {
         let colours = words::colours();
@@ -91,7 +91,7 @@ fn conclude(reports: &[Report], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Report {
+impl VaultReport {
     fn to_json(&self) -> Value {
         json!({
             "workspace": self.workspace.as_ref().map(|path| path.to_string_lossy()),

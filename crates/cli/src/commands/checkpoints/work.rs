@@ -41,7 +41,7 @@ pub async fn told<T: Send + 'static>(
         let (cancel, progress) = (&*cancel, &progress);
         work(&WorkControl { cancel, progress })
     });
-    let mut line = Line::new(doing);
+    let mut line = ProgressLine::new(doing);
     let mut next = Instant::now() + TOLD_AFTER;
     loop {
         tokio::select! {
@@ -65,13 +65,13 @@ pub async fn told<T: Send + 'static>(
 }
 
 /// How far the work is, on standard error: one line that changes, or a new one now and then.
-struct Line {
+struct ProgressLine {
     doing: &'static str,
     terminal: bool,
     shown: bool,
 }
 
-impl Line {
+impl ProgressLine {
     fn new(doing: &'static str) -> Self {
         Self {
             doing,

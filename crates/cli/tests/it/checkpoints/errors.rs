@@ -1,8 +1,8 @@
 //! What cannot be done says why, and what to do.
 
 use anyhow::ensure;
-use checkpoints::SnapshotTrigger;
 use testkit::Scratch;
+use vocabulary::Trigger;
 
 use super::{ELDER, ELDER_SHORT, LIMIT, Story, YOUNGER, YOUNGER_SHORT, command, said};
 use crate::tell;
@@ -42,7 +42,7 @@ fn in_a_directory_of_the_workspace_that_workspace_is_meant() {
         let story = Story::new(&[("app.txt", "one\n"), ("src/main.rs", "fn\n")])?;
         story.begin(ELDER)?;
         story.scratch.write("src/main.rs", "fn main\n")?;
-        story.note(ELDER, SnapshotTrigger::Automatic)?;
+        story.note(ELDER, Trigger::Automatic)?;
         let below = story.scratch.workspace().join("src");
         let run = async |words: &[&str]| said(command(&story.scratch, &below, words)).await;
         let list = run(&[]).await?;
@@ -78,9 +78,9 @@ fn without_a_name_the_thread_that_changed_something_last_is_meant() {
         let story = Story::new(&[("app.txt", "one\n")])?;
         story.begin(ELDER)?;
         story.scratch.write("app.txt", "two\n")?;
-        story.note(ELDER, SnapshotTrigger::Automatic)?;
+        story.note(ELDER, Trigger::Automatic)?;
         story.begin(YOUNGER)?;
-        story.note(YOUNGER, SnapshotTrigger::Manual)?;
+        story.note(YOUNGER, Trigger::Manual)?;
         let diff = story.run(&["diff"]).await?;
         let expected = format!("Thread {ELDER_SHORT}: from original to cp-0001\n");
         assert_eq!(diff.err, expected, "{diff:?}");

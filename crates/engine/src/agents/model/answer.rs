@@ -13,7 +13,7 @@ use crate::limits::{
     ANSWER_ATTEMPTS, ANSWER_BYTES_MAX, ANSWER_CALLS_MAX, ANSWER_DELAY_MAX, ANSWER_DELAYS_MAX,
     ANSWER_RESTART_AFTER, MODEL_SILENCE_MAX,
 };
-use crate::turn::{Due, SessionGone, Turn};
+use crate::turn::{DueCall, SessionGone, Turn};
 
 mod blocks;
 
@@ -37,7 +37,7 @@ pub struct Answered {
     /// What the conversation goes on with.
     pub blocks: Vec<Block>,
     /// The calls to make.
-    pub calls: Vec<Due>,
+    pub calls: Vec<DueCall>,
     pub reason: StopReason,
     pub usage: providers::ModelUsage,
 }
@@ -58,7 +58,7 @@ pub async fn ask(
             ..request.clone()
         };
         attempt += 1;
-        let mut answer = Answer::new(turn, tag.clone(), speaker.clone());
+        let mut answer = ModelAnswer::new(turn, tag.clone(), speaker.clone());
         let broken = match answer.stream(provider, request).await {
             Ok((reason, usage)) => {
                 return Ok(Answered {
@@ -136,18 +136,18 @@ impl From<ProviderError> for Broken {
 }
 
 /// One answer of the model as it comes in.
-struct Answer<'a> {
+struct ModelAnswer<'a> {
     turn: &'a Turn,
     tag: StreamTag,
     speaker: Speaker,
     open: Option<OpenBlock>,
     blocks: Vec<Block>,
-    calls: Vec<Due>,
+    calls: Vec<DueCall>,
     touched: bool,
     bytes: usize,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ModelAnswer<'a> {
     fn new(turn: &'a Turn, tag: StreamTag, speaker: Speaker) -> Self {
         Self {
             turn,

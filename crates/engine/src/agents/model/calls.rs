@@ -11,14 +11,14 @@ use vocabulary::ToolOutcome;
 use super::context;
 use crate::limits::PARALLEL_CALLS_MAX;
 use crate::telemetry;
-use crate::turn::{Due, SessionGone, Turn, offer, tooling};
+use crate::turn::{DueCall, SessionGone, Turn, offer, tooling};
 
 /// Makes the calls and adds their results to the conversation, in the order of the calls. Whether
 /// the turn goes on: false when it was cancelled.
 pub async fn make(
     turn: &Arc<Turn>,
     messages: &mut Vec<Arc<Message>>,
-    calls: &[Due],
+    calls: &[DueCall],
 ) -> Result<bool, SessionGone> {
     let sees = context::sees(turn);
     let mut going = true;
@@ -49,7 +49,7 @@ pub async fn make(
 }
 
 /// Whether a call neither changes anything nor waits for anyone.
-fn only_reads(turn: &Turn, due: &Due) -> bool {
+fn only_reads(turn: &Turn, due: &DueCall) -> bool {
     let Some(tool) = offer::find(turn, due.call.agent.as_deref(), &due.call.name) else {
         return true;
     };
@@ -58,7 +58,7 @@ fn only_reads(turn: &Turn, due: &Due) -> bool {
         && tool.judge(&tooling::scope(turn), &due.call.input) == Judgement::Allow
 }
 
-fn result_of(due: &Due, outcome: &ToolOutcome, sees: bool) -> ToolResult {
+fn result_of(due: &DueCall, outcome: &ToolOutcome, sees: bool) -> ToolResult {
     ToolResult {
         call_id: due.model_call_id.clone(),
         name: due.call.name.clone(),

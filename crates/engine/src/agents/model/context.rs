@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use providers::{Block, Message, ResultBlock, ToolResult, UserMessage};
 use vocabulary::{
-    ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, Native, Refusal, StepFact, StreamTag,
+    ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, Refusal, StepFact, StreamTag,
     ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
 };
 
@@ -23,21 +23,21 @@ pub struct Loaded {
     /// of that step.
     pub held: Vec<UserMessage>,
     /// What the running turn was told so far.
-    pub told: Told,
+    pub told: TurnInputs,
     /// Everything that was said to running turns and is in here.
     pub steered: Vec<ItemId>,
 }
 
 /// What the user said to one turn; it outlives a summary of the conversation.
 #[derive(Clone, Default)]
-pub struct Told {
+pub struct TurnInputs {
     /// The pictures of its input; the text is in the summary.
     images: Vec<providers::MessageImage>,
     /// With the step after which each was heard.
     steers: Vec<(u32, UserMessage)>,
 }
 
-impl Told {
+impl TurnInputs {
     pub fn steer(&mut self, after_step: u32, said: UserMessage) {
         self.steers.push((after_step, said));
     }
@@ -111,7 +111,7 @@ struct Reading {
     messages: Vec<Arc<Message>>,
     /// Said while a step was under way: the model reads it after the results of that step.
     held: Vec<(u32, UserMessage)>,
-    told: Told,
+    told: TurnInputs,
     steered: Vec<ItemId>,
     /// The step whose entries are being read, and how many messages there were before it.
     step: Option<(TurnId, u32)>,
@@ -126,7 +126,7 @@ impl Reading {
         Self {
             messages: Vec::new(),
             held: Vec::new(),
-            told: Told::default(),
+            told: TurnInputs::default(),
             steered: Vec::new(),
             step: None,
             before_step: 0,
@@ -185,7 +185,7 @@ impl Reading {
             TurnFact::Started { input, .. } => {
                 self.release();
                 let said = user_message(input, self.sees);
-                self.told = Told {
+                self.told = TurnInputs {
                     images: said.images.clone(),
                     steers: Vec::new(),
                 };
@@ -216,7 +216,7 @@ impl Reading {
                         call_id: call.call_id,
                         name: call.name,
                         input: call.input,
-                        native: given_back(call.native),
+                        native: call.native,
                     },
                 );
             }
@@ -285,14 +285,8 @@ impl Reading {
 
 fn written(body: Item) -> Block {
     match body {
-        Item::AgentMessage { text, native, .. } => Block::Text {
-            text,
-            native: given_back(native),
-        },
-        Item::Reasoning { text, native, .. } => Block::Reasoning {
-            text,
-            native: given_back(native),
-        },
+        Item::AgentMessage { text, native, .. } => Block::Text { text, native },
+        Item::Reasoning { text, native, .. } => Block::Reasoning { text, native },
     }
 }
 
@@ -340,13 +334,6 @@ fn image(image: Image) -> Option<providers::MessageImage> {
         // Read before it is accepted; a log has none.
         Image::Path(_) => None,
     }
-}
-
-fn given_back(native: Option<Box<Native>>) -> Option<providers::NativeBlock> {
-    native.map(|native| providers::NativeBlock {
-        origin: native.origin,
-        value: native.value,
-    })
 }
 
 pub fn add_block(messages: &mut Vec<Arc<Message>>, block: Block) {

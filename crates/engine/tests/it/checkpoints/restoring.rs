@@ -59,7 +59,7 @@ async fn a_thread_can_go_back_to_its_original_before_anything_was_kept() {
     let preview = CheckpointCall::Preview { to, path };
     let touched = Touched {
         path: "a.txt".to_owned(),
-        how: Touch::Replace,
+        how: RestoreAction::Replace,
     };
     let expected = Reply::Checkpoints(Box::new(CheckpointReply::Preview(vec![touched])));
     assert_eq!(ask(&house, thread, preview).await, Ok(expected));

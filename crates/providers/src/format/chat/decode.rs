@@ -4,11 +4,12 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
+use vocabulary::Native;
 
 use crate::format::arguments::JsonClosing;
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, family, native, parse, text};
-use crate::{ErrorKind, ModelUsage, NativeBlock, Part, ProviderError, StopCause};
+use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
 /// What a call counts for, so that empty ones have a limit too.
 const CALL_BYTES: usize = 1024;
@@ -18,7 +19,7 @@ pub(in crate::format) struct ChatDecoder {
     /// name no calls name all answers alike.
     seed: String,
     /// Of thoughts, where the server wants them back.
-    native: Option<NativeBlock>,
+    native: Option<Box<Native>>,
     blocks: Blocks,
     prose: Option<ChatText>,
     calls: Vec<ChatCall>,

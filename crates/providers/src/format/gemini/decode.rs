@@ -2,10 +2,11 @@
 //! with a `finishReason` is the last that says something.
 
 use serde_json::{Value, json};
+use vocabulary::Native;
 
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
-use crate::{ErrorKind, ModelUsage, NativeBlock, Part, ProviderError, StopCause};
+use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
 /// What a chunk may hold besides its candidates.
 const KNOWN: [&str; 5] = [
@@ -143,7 +144,7 @@ impl GeminiDecoder {
         self.blocks.grow(key, said, out)
     }
 
-    fn end_prose(&mut self, native: Option<NativeBlock>, out: &mut Vec<Part>) {
+    fn end_prose(&mut self, native: Option<Box<Native>>, out: &mut Vec<Part>) {
         if let Some(prose) = self.prose.take() {
             self.blocks.end(prose.key, native, out);
         }
@@ -176,7 +177,7 @@ impl GeminiDecoder {
     }
 
     /// The part without what it says, where it is signed.
-    fn native(&self, part: &Value, fields: &[&str]) -> Option<NativeBlock> {
+    fn native(&self, part: &Value, fields: &[&str]) -> Option<Box<Native>> {
         part["thoughtSignature"].as_str()?;
         let mut kept = json!({});
         for field in fields {

@@ -84,7 +84,7 @@ fn expected(name: &str) -> Outcome {
 }
 
 fn aimock(name: &str) -> Outcome {
-    let two = |input, output, ids: [Option<NativeBlock>; 2]| {
+    let two = |input, output, ids: [Option<Box<Native>>; 2]| {
         let [a, b] = ids;
         Answer(
             [

@@ -1,8 +1,10 @@
 //! The model that is used when nobody names one.
 
+use vocabulary::AuthMode;
+
 use super::server::{Asked, Server};
 use super::{Home, models_list};
-use crate::models::{CredentialMode, ModelChoice, Models, Obstacle};
+use crate::models::{ModelChoice, Models, Obstacle};
 use crate::rehearsal;
 
 fn named(choice: &ModelChoice) -> (&str, &str, &str) {
@@ -61,7 +63,7 @@ async fn a_server_on_this_machine_is_found_and_what_only_looks_like_one_is_not()
     };
     assert_eq!(
         (of("vllm").mode, of("vllm").verified),
-        (CredentialMode::ApiKey, true)
+        (AuthMode::ApiKey, true)
     );
     assert_eq!(of("vllm").message, "Running, no key needed: 1 model");
     assert_eq!(

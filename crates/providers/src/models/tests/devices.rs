@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
+use vocabulary::AuthMode;
 
 use super::Home;
 use super::server::{Asked, Server};
 use super::signing_in::{CODEX, DEVICE, failure, tokens};
-use crate::models::CredentialMode;
 
 /// Answers the polls of a device flow with these, one after the other.
 async fn device_issuer(polls: Vec<(u16, &'static str)>) -> (Server, Arc<AtomicUsize>) {
@@ -90,7 +90,7 @@ async fn a_device_code_as_the_codex_cli_does_it() {
     assert!(begun.instructions.contains("AB-CD"));
     assert!(!format!("{begun:?}").contains("dev-1"));
     let done = models.finish(CODEX, DEVICE, None).await.expect("signed in");
-    assert_eq!(done.mode, CredentialMode::OAuth);
+    assert_eq!(done.mode, AuthMode::OAuth);
     assert_eq!(polls.load(Ordering::SeqCst), 5);
 }
 

@@ -7,12 +7,13 @@ use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use vocabulary::AuthMode;
 
 use super::server::{Asked, Server};
 use super::{Home, remote_provider};
 use crate::accounts::now_ms;
 use crate::accounts::tokens::unsigned;
-use crate::models::{CredentialMode, Models};
+use crate::models::Models;
 use crate::remote::{Authorization, Authorizer};
 use crate::{ErrorKind, ProviderError};
 
@@ -179,7 +180,7 @@ async fn an_ended_sign_in_says_what_to_do_and_is_not_tried_again() {
         .expect("a status");
     assert_eq!(
         (status.mode, status.authorized, status.verified),
-        (CredentialMode::Error, true, false)
+        (AuthMode::Error, true, false)
     );
 }
 
@@ -251,7 +252,7 @@ async fn the_codex_cli_and_we_share_one_sign_in() {
         .iter()
         .find(|each| each.provider == CODEX)
         .expect("a status");
-    assert_eq!(status.mode, CredentialMode::OAuth);
+    assert_eq!(status.mode, AuthMode::OAuth);
     assert_eq!(
         models.default_model().await.why,
         "the Codex CLI is signed in"

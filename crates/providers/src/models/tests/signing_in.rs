@@ -5,11 +5,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use reqwest::Url;
 use serde_json::json;
+use vocabulary::{AuthMode, Challenge};
 
 use super::server::{Asked, Server, visit};
 use super::{Home, id_token, remote_provider};
 use crate::accounts::oauth::challenge as hashed;
-use crate::models::{CredentialMode, Models, SignInChallenge, SignInError};
+use crate::models::{Models, SignInError};
 use crate::remote::Authorizer;
 
 pub const CODEX: &str = "codex-cli";
@@ -23,7 +24,7 @@ struct Sent {
     redirect_uri: String,
 }
 
-fn sent(challenge: &SignInChallenge) -> Sent {
+fn sent(challenge: &Challenge) -> Sent {
     let url = Url::parse(challenge.url.as_deref().expect("a URL")).expect("a URL");
     let value = |name: &str| {
         let found = url.query_pairs().find(|(each, _)| each == name);
@@ -106,7 +107,7 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
         .iter()
         .find(|each| each.provider == CODEX)
         .expect("a status");
-    assert_eq!(pending.mode, CredentialMode::OAuthPending);
+    assert_eq!(pending.mode, AuthMode::OAuthPending);
 
     let stray = visit(&sent.back("code=good&state=other"))
         .await
@@ -132,7 +133,7 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
         .finish(CODEX, BROWSER, None)
         .await
         .expect("signed in");
-    assert_eq!(done.mode, CredentialMode::OAuth);
+    assert_eq!(done.mode, AuthMode::OAuth);
     assert_eq!(
         done.message,
         "Signed in to Codex (ChatGPT) as ann@example.com."
@@ -153,7 +154,7 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
         .expect("a status");
     assert_eq!(
         (status.mode, status.authorized, status.verified),
-        (CredentialMode::OAuth, true, true)
+        (AuthMode::OAuth, true, true)
     );
     let account = status.account.clone().expect("an account");
     assert_eq!(account.email.as_deref(), Some("ann@example.com"));
@@ -259,7 +260,7 @@ async fn what_the_browser_ended_at_can_be_pasted() {
             _ => format!(" good#{}\n", sent.state),
         };
         let done = models.finish(CODEX, BROWSER, Some(&pasted)).await;
-        assert_eq!(done.expect(form).mode, CredentialMode::OAuth);
+        assert_eq!(done.expect(form).mode, AuthMode::OAuth);
         let heard = waiting.await.expect("joined");
         // It may have come after the end; then there was nothing to wait for.
         if let Err(error) = heard {

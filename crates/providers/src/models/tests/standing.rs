@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use futures_util::StreamExt;
+use vocabulary::{AuthMode, ProviderStatus};
 
 use super::server::{Asked, Server};
 use super::{Home, masks, models_list};
-use crate::models::{CredentialMode, CredentialStatus, Models};
+use crate::models::Models;
 use crate::{ErrorKind, Message, ModelRequest, Part};
 
-async fn status(models: &Models, verify: bool, id: &str) -> CredentialStatus {
+async fn status(models: &Models, verify: bool, id: &str) -> ProviderStatus {
     let statuses = models.statuses(verify).await;
     let found = statuses.into_iter().find(|each| each.provider == id);
     found.expect("a status")
@@ -42,7 +43,7 @@ async fn a_key_is_authorized_when_saved_and_verified_when_accepted() {
     let before = status(&models, true, "openai").await;
     assert_eq!(
         (before.mode, before.authorized, before.verified),
-        (CredentialMode::Missing, false, false)
+        (AuthMode::Missing, false, false)
     );
     assert_eq!(
         before.message,
@@ -60,7 +61,7 @@ async fn a_key_is_authorized_when_saved_and_verified_when_accepted() {
     let saved = saved.expect("saved");
     assert_eq!(
         (saved.mode, saved.message.as_str()),
-        (CredentialMode::ApiKey, "API key saved.")
+        (AuthMode::ApiKey, "API key saved.")
     );
     assert!(models.connected("openai"));
     let unverified = status(&models, false, "openai").await;
@@ -74,10 +75,7 @@ async fn a_key_is_authorized_when_saved_and_verified_when_accepted() {
     );
 
     let verified = status(&models, true, "openai").await;
-    assert_eq!(
-        (verified.mode, verified.verified),
-        (CredentialMode::ApiKey, true)
-    );
+    assert_eq!((verified.mode, verified.verified), (AuthMode::ApiKey, true));
     assert_eq!(verified.message, "Verified: 2 models");
     let asked = &server.asked("/v1/models")[0];
     assert_eq!(
@@ -183,7 +181,7 @@ async fn a_key_for_codex_goes_to_the_api_and_not_to_chatgpt() {
         .await
         .expect("saved");
     let codex = status(&models, true, "codex-cli").await;
-    assert_eq!((codex.mode, codex.verified), (CredentialMode::ApiKey, true));
+    assert_eq!((codex.mode, codex.verified), (AuthMode::ApiKey, true));
     let asked = &server.asked("/v1/models")[0];
     assert_eq!(asked.header("authorization"), Some("Bearer sk-codex-1234"));
     assert_eq!(
@@ -273,10 +271,7 @@ async fn a_broken_file_is_told_and_the_environment_still_works() {
     );
     assert!(models.connected("openai"));
     let google = status(&models, false, "google").await;
-    assert_eq!(
-        (google.mode, google.authorized),
-        (CredentialMode::Error, false)
-    );
+    assert_eq!((google.mode, google.authorized), (AuthMode::Error, false));
     let provider = models.provider("google").expect("it is in the catalog");
     let error = first_error(provider.stream(ModelRequest::default()).await).await;
     assert_eq!(error.kind, ErrorKind::Auth);

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::told::Told;
-use super::{TAKEN, Taken};
+use super::told::GuardReport;
+use super::{CallDirectory, TAKEN};
 use crate::sandbox::placeholder::Placeholder;
-use crate::sandbox::record::Item;
+use crate::sandbox::record::RecordedPath;
 use crate::sandbox::temp;
 
 const DIRECTORY: &str = "journal";
@@ -27,7 +27,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    pub fn write(own: &Path, items: &[Item]) -> Result<Journal> {
+    pub fn write(own: &Path, items: &[RecordedPath]) -> Result<Journal> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let directory = own.join(DIRECTORY);
         temp::make_private(&directory)?;
@@ -39,7 +39,7 @@ impl Journal {
 
     /// What other processes on the same data have recorded: a command of theirs may run in the same
     /// workspace.
-    pub fn of_others(own: &Path) -> Vec<Item> {
+    pub fn of_others(own: &Path) -> Vec<RecordedPath> {
         let ours = format!("{}-", std::process::id());
         let others = files(&own.join(DIRECTORY)).into_iter();
         let others = others.filter(|path| {
@@ -50,7 +50,7 @@ impl Journal {
     }
 
     /// Says something else from now on; whenever we are killed, it says one or the other.
-    pub fn rewrite(&self, items: &[Item]) -> Result<()> {
+    pub fn rewrite(&self, items: &[RecordedPath]) -> Result<()> {
         let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
         *locked = write_locked(&self.path, items)?;
         Ok(())
@@ -63,7 +63,7 @@ impl Journal {
 }
 
 /// It has its name only when it says all and is locked.
-fn write_locked(path: &Path, items: &[Item]) -> Result<File> {
+fn write_locked(path: &Path, items: &[RecordedPath]) -> Result<File> {
     let new = path.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
@@ -81,7 +81,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     paths.filter(is_whole).collect()
 }
 
-fn read(path: &Path) -> Option<Vec<Item>> {
+fn read(path: &Path) -> Option<Vec<RecordedPath>> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
@@ -94,8 +94,8 @@ pub fn recover(home: &Path) -> Vec<String> {
     if left.is_empty() {
         return Vec::new();
     }
-    let mut told = Told::default();
-    let mut taken = Taken::below(&own.join(TAKEN));
+    let mut told = GuardReport::default();
+    let mut taken = CallDirectory::below(&own.join(TAKEN));
     put_back(&left, &mut taken, &mut told);
     std::thread::sleep(LAST_BREATH);
     let failed = put_back(&left, &mut taken, &mut told);
@@ -108,7 +108,7 @@ pub fn recover(home: &Path) -> Vec<String> {
 }
 
 /// The journals of processes that are no more, with their locks.
-fn left(directory: &Path) -> Vec<(PathBuf, File, Vec<Item>)> {
+fn left(directory: &Path) -> Vec<(PathBuf, File, Vec<RecordedPath>)> {
     let mut left = Vec::new();
     for path in files(directory) {
         let Ok(file) = File::open(&path) else {
@@ -129,7 +129,11 @@ fn left(directory: &Path) -> Vec<(PathBuf, File, Vec<Item>)> {
 }
 
 /// Whether something could not be put back.
-fn put_back(left: &[(PathBuf, File, Vec<Item>)], taken: &mut Taken, told: &mut Told) -> bool {
+fn put_back(
+    left: &[(PathBuf, File, Vec<RecordedPath>)],
+    taken: &mut CallDirectory,
+    told: &mut GuardReport,
+) -> bool {
     let mut failed = false;
     for item in left.iter().flat_map(|(_, _, items)| items) {
         let parent = item.path.parent().unwrap_or(&item.path);

@@ -8,13 +8,13 @@ use crate::sandbox::record::{Change, PutBack};
 const NAMED_MAX: usize = 12;
 
 #[derive(Default)]
-pub struct Told {
+pub struct GuardReport {
     put_back: Vec<String>,
     failed: Vec<String>,
     appeared: Vec<String>,
 }
 
-impl Told {
+impl GuardReport {
     pub fn put_back(&mut self, root: &Path, changes: Vec<PutBack>) {
         let told = changes.into_iter().map(|change| {
             let how = match change.how {

@@ -30,15 +30,15 @@ impl Ground {
         std::fs::write(path, text).unwrap();
     }
 
-    fn item(&self, name: &str, extent: Extent) -> Item {
-        Item::record(&self.at(name), extent, &mut Room::for_records()).unwrap()
+    fn item(&self, name: &str, extent: Extent) -> RecordedPath {
+        RecordedPath::record(&self.at(name), extent, &mut Room::for_records()).unwrap()
     }
 
     /// Puts back, through the journal's form; tells what was changed.
-    fn put_back(&self, item: &Item) -> Vec<(String, Change)> {
+    fn put_back(&self, item: &RecordedPath) -> Vec<(String, Change)> {
         let text = serde_json::to_string(item).unwrap();
-        let item: Item = serde_json::from_str(&text).unwrap();
-        let mut taken = Taken::below(&self.0.path().join("taken"));
+        let item: RecordedPath = serde_json::from_str(&text).unwrap();
+        let mut taken = CallDirectory::below(&self.0.path().join("taken"));
         let changes = item.put_back(&mut taken).unwrap();
         assert_eq!(item.put_back(&mut taken).unwrap(), [], "once is enough");
         let told = changes.into_iter().map(|change| {
@@ -163,7 +163,7 @@ fn nothing_is_written_through_a_link_that_was_put_in_the_way() {
     std::fs::rename(ground.at(".cargo"), ground.at("old")).unwrap();
     symlink(&outside, ground.at(".cargo")).unwrap();
     // In the wrong order, as when it is swapped in just then: nothing happens outside.
-    let mut taken = Taken::below(&ground.0.path().join("taken"));
+    let mut taken = CallDirectory::below(&ground.0.path().join("taken"));
     assert!(item.put_back(&mut taken).is_err());
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
     let told = ground.put_back(&way);
@@ -214,7 +214,8 @@ fn a_name_that_is_no_text_is_not_recorded() {
         .at(".idea")
         .join(std::ffi::OsStr::from_bytes(b"\xff"));
     std::fs::write(odd, "").unwrap();
-    let refused = Item::record(&ground.at(".idea"), Extent::Whole, &mut Room::for_records());
+    let refused =
+        RecordedPath::record(&ground.at(".idea"), Extent::Whole, &mut Room::for_records());
     assert!(refused.unwrap_err().to_string().contains("not text"));
 }
 
@@ -253,7 +254,8 @@ fn what_is_too_much_is_not_recorded_but_what_became_too_much_is_put_back() {
     let item = ground.item(".idea", Extent::Whole);
     let large = std::fs::File::create(ground.at(".idea/large")).unwrap();
     large.set_len(5 * BYTES_MAX).unwrap();
-    let refused = Item::record(&ground.at(".idea"), Extent::Whole, &mut Room::for_records());
+    let refused =
+        RecordedPath::record(&ground.at(".idea"), Extent::Whole, &mut Room::for_records());
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::FileTooLarge);
     let told = ground.put_back(&item);
     assert_eq!(told, [(".idea".to_owned(), Change::Changed)]);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::Pid;
 
-use super::super::fence::Fence;
+use super::super::fence::Confinement;
 use super::{DELETED, open_files};
 
 const BLOCK_BYTES: u64 = 512;
@@ -32,12 +32,12 @@ pub struct Disk {
 }
 
 impl Disk {
-    pub fn new(fence: &Fence) -> Self {
+    pub fn new(fence: &Confinement) -> Self {
         let inside = ["/tmp", "/var/tmp"].map(PathBuf::from);
         let roots: Vec<PathBuf> = match fence {
-            Fence::Within { writable } => writable.iter().cloned().chain(inside).collect(),
-            Fence::Paths { writable, .. } => writable.clone(),
-            Fence::Open => std::env::current_dir().into_iter().collect(),
+            Confinement::Within { writable } => writable.iter().cloned().chain(inside).collect(),
+            Confinement::Paths { writable, .. } => writable.clone(),
+            Confinement::Open => std::env::current_dir().into_iter().collect(),
         };
         let mut devices = BTreeMap::new();
         for root in &roots {

@@ -9,7 +9,7 @@ use super::{DELETED, open_files};
 
 const BLOCK_BYTES: u64 = 512;
 
-pub struct Memory {
+pub struct MemoryWatch {
     page_bytes: u64,
     /// Shared memory of the whole machine when the command began.
     shared_at_start: u64,
@@ -17,7 +17,7 @@ pub struct Memory {
     apart: bool,
 }
 
-impl Memory {
+impl MemoryWatch {
     pub fn new(apart: bool) -> Self {
         Self {
             page_bytes: rustix::param::page_size() as u64,

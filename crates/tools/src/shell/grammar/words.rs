@@ -2,12 +2,12 @@
 
 use tree_sitter::Node;
 
-use super::{Reader, children};
-use crate::shell::{Command, Word};
+use super::{ScriptReader, children};
+use crate::shell::{SimpleCommand, Word};
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     /// Adds one piece of a word to it.
-    pub(super) fn piece(&mut self, command: &mut Command, word: &mut Word, node: Node<'_>) {
+    pub(super) fn piece(&mut self, command: &mut SimpleCommand, word: &mut Word, node: Node<'_>) {
         if self.depth >= super::DEPTH_MAX {
             self.script.unclear = true;
             return;
@@ -34,7 +34,7 @@ impl Reader<'_> {
     }
 
     /// Pieces without a gap between them.
-    fn joined(&mut self, command: &mut Command, word: &mut Word, node: Node<'_>) {
+    fn joined(&mut self, command: &mut SimpleCommand, word: &mut Word, node: Node<'_>) {
         word.plain &= node.kind() == "concatenation";
         let mut end = node.start_byte();
         for child in children(node) {
@@ -48,7 +48,7 @@ impl Reader<'_> {
 
     /// `"…"`: the text between its expansions, as it stands in the line. (The tree's own pieces leave
     /// out some of the blanks.)
-    fn quoted(&mut self, command: &mut Command, word: &mut Word, node: Node<'_>) {
+    fn quoted(&mut self, command: &mut SimpleCommand, word: &mut Word, node: Node<'_>) {
         let (start, end) = (node.start_byte() + 1, node.end_byte().saturating_sub(1));
         let mut at = start;
         for child in children(node) {
@@ -63,7 +63,7 @@ impl Reader<'_> {
     }
 
     /// Looks for commands within what the shell expands.
-    fn expansion(&mut self, command: &mut Command, node: Node<'_>) {
+    fn expansion(&mut self, command: &mut SimpleCommand, node: Node<'_>) {
         match node.kind() {
             "command_substitution" | "process_substitution" => self.nest(command, node),
             "arithmetic_expansion" => {
@@ -74,7 +74,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn expansions_of(&mut self, command: &mut Command, node: Node<'_>) {
+    pub(super) fn expansions_of(&mut self, command: &mut SimpleCommand, node: Node<'_>) {
         if self.depth >= super::DEPTH_MAX {
             self.script.unclear = true;
             return;

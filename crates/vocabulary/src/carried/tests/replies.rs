@@ -6,10 +6,10 @@ use crate::{
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
     Checkpoints, EndedTurn, Entry, EventPage, FileIteration, Folder, Grant, GrantScope, Growing,
     IndexedTurn, ItemId, LibraryReply, LiveItem, McpFile, McpLayer, McpSnapshot, MessagePage,
-    OpenAsk, Placement, PlannedCall, ProviderStatus, ReasoningKind, Reply, RiskCode, RunningTurn,
-    SandboxInForce, SandboxMode, Seq, SignedIn, Standing, StartedTurn, Status, SteeredTurn,
-    TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touch,
-    Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UserInput, WorkspaceId,
+    OpenAsk, Placement, PlannedCall, ProviderStatus, ReasoningKind, Reply, RestoreAction, RiskCode,
+    RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Standing, StartedTurn, Status,
+    SteeredTurn, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp,
+    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UserInput, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -290,7 +290,7 @@ fn of_checkpoints() -> Vec<CheckpointReply> {
         }),
         CheckpointReply::Preview(vec![Touched {
             path: "a".to_owned(),
-            how: Touch::Skip {
+            how: RestoreAction::Skip {
                 why: "w".to_owned(),
             },
         }]),

@@ -9,8 +9,8 @@ use vocabulary::{
     ToolCall, ToolEvent, ToolFact, ToolOutcome,
 };
 
-use super::{Answer, Broken, Speaker};
-use crate::turn::{Due, SessionGone, tooling};
+use super::{Broken, ModelAnswer, Speaker};
+use crate::turn::{DueCall, SessionGone, tooling};
 
 /// The block that is being written.
 pub(super) struct OpenBlock {
@@ -20,7 +20,7 @@ pub(super) struct OpenBlock {
     text: String,
 }
 
-impl Answer<'_> {
+impl ModelAnswer<'_> {
     pub(super) async fn take(&mut self, part: Part) -> Result<(), SessionGone> {
         match part {
             Part::TextStart { block } => self.start(block, Opening::Text, Growth::Text).await,
@@ -57,7 +57,7 @@ impl Answer<'_> {
                 native,
                 problem,
             } => {
-                let said = Said {
+                let said = WrittenCall {
                     call_id,
                     name,
                     input: tooling::object_input(input),
@@ -148,7 +148,7 @@ impl Answer<'_> {
     pub(super) async fn finish(
         &mut self,
         whole: Whole,
-        native: Option<providers::NativeBlock>,
+        native: Option<Box<Native>>,
     ) -> Result<(), SessionGone> {
         let Some(open) = self.open.take() else {
             return Ok(());
@@ -156,7 +156,7 @@ impl Answer<'_> {
         let (text, partial) = (open.text, whole == Whole::No);
         let body = match open.growth {
             Growth::Text => {
-                let kept = kept(&native);
+                let kept = native.clone();
                 self.blocks.push(Block::Text {
                     text: text.clone(),
                     native,
@@ -168,7 +168,7 @@ impl Answer<'_> {
                 }
             }
             Growth::Reasoning(kind) => {
-                let kept = kept(&native);
+                let kept = native.clone();
                 self.blocks.push(Block::Reasoning {
                     text: text.clone(),
                     native,
@@ -200,7 +200,7 @@ impl Answer<'_> {
             .await
     }
 
-    async fn plan(&mut self, content: u32, said: Said) -> Result<(), SessionGone> {
+    async fn plan(&mut self, content: u32, said: WrittenCall) -> Result<(), SessionGone> {
         let is_input = |open: &mut OpenBlock| matches!(open.growth, Growth::ToolInput { .. });
         let item = match self.open.take_if(is_input) {
             Some(open) => open.item,
@@ -225,11 +225,11 @@ impl Answer<'_> {
             input: said.input.clone(),
             subject,
             effects,
-            native: kept(&said.native),
+            native: said.native.clone(),
             problem: said.problem,
             agent,
         });
-        self.calls.push(Due {
+        self.calls.push(DueCall {
             tag: self.tag.clone(),
             call: Arc::clone(&call),
             model_call_id: said.call_id.clone(),
@@ -258,7 +258,7 @@ impl Answer<'_> {
             Broken::Cancelled | Broken::Gone => tooling::CANCELLED,
             Broken::Provider(_) => BROKE_OFF,
         };
-        for Due { tag, call, .. } in std::mem::take(&mut self.calls) {
+        for DueCall { tag, call, .. } in std::mem::take(&mut self.calls) {
             let outcome = ToolOutcome::NotRun {
                 why: why.to_owned(),
             };
@@ -275,11 +275,11 @@ impl Answer<'_> {
 }
 
 /// A call as the model wrote it.
-struct Said {
+struct WrittenCall {
     call_id: String,
     name: String,
     input: serde_json::Value,
-    native: Option<providers::NativeBlock>,
+    native: Option<Box<Native>>,
     problem: Option<String>,
 }
 
@@ -287,15 +287,6 @@ struct Said {
 pub(super) enum Whole {
     Yes,
     No,
-}
-
-fn kept(native: &Option<providers::NativeBlock>) -> Option<Box<Native>> {
-    native.as_ref().map(|native| {
-        Box::new(Native {
-            origin: native.origin.clone(),
-            value: native.value.clone(),
-        })
-    })
 }
 
 const BROKE_OFF: &str = "not run: the model's answer broke off";
