@@ -5,12 +5,13 @@
 //! look for finished calls again before delivering what a listener gave.
 
 mod delivering;
+mod ending;
 mod jobs;
+mod timing;
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use axum::extract::ws::{Message, WebSocket};
 use dialects::{Action, Cx, Dialect, Hello, Reason};
 use engine::{Engine, ListenFrom, Listener, Watcher};
 use futures_util::future::BoxFuture;
@@ -19,17 +20,18 @@ use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
-use tungstenite::error::ProtocolError;
 use vocabulary::{Notice, ThreadId, Timestamp};
 
 use crate::door::Door;
 use crate::limits::{
-    CALLS_BESIDE_MAX, CALLS_OPEN_MAX, CALLS_RUNNING_MAX, CLOSE_LINGER, EVENTS_PER_FLUSH,
-    LISTENERS_MAX, MESSAGES_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
+    CALLS_BESIDE_MAX, CALLS_OPEN_MAX, CALLS_RUNNING_MAX, EVENTS_PER_FLUSH, LISTENERS_MAX,
+    MESSAGES_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
 };
 use crate::pace::Pace;
 use delivering::next_heard;
+use ending::{End, broken};
 use jobs::{Finished, Job, JobKind, JobOutcome, Lane, too_many_listeners, work};
+use timing::until;
 
 /// Serves one client until it goes, is closed, or the server stops.
 pub async fn serve(
@@ -89,36 +91,6 @@ struct Connection {
     pace: Pace,
 }
 
-/// Why a connection ends.
-enum End {
-    /// The client went, or the socket broke.
-    Gone,
-    /// The client said that it goes.
-    Closed,
-    Close(Reason),
-    /// The client takes nothing.
-    Stalled,
-}
-
-impl End {
-    /// For the log. A close frame's own text may repeat what a client said.
-    fn word(&self) -> &'static str {
-        match self {
-            End::Gone => "the socket broke",
-            End::Closed => "the client left",
-            End::Close(_) => "closed by the server",
-            End::Stalled => "the client takes nothing",
-        }
-    }
-
-    fn code(&self) -> Option<u16> {
-        match self {
-            End::Close(reason) => Some(reason.code),
-            End::Gone | End::Closed | End::Stalled => None,
-        }
-    }
-}
-
 type Flow = Result<(), End>;
 
 impl Connection {
@@ -174,38 +146,6 @@ impl Connection {
                 }
             };
         }
-    }
-
-    /// When something is to be done, whatever comes.
-    fn due(&self, now: Instant, pause: Duration, may_hear: bool) -> Instant {
-        let mut due = now + PING_EVERY;
-        if let Some(at) = self.wake_at {
-            due = due.min(at);
-        }
-        if !pause.is_zero() {
-            due = due.min(now + pause);
-        }
-        if may_hear {
-            due = due.min(self.ping_at());
-        }
-        due
-    }
-
-    fn ping_at(&self) -> Instant {
-        self.heard_at + PING_EVERY * if self.pinged { 3 } else { 1 }
-    }
-
-    /// Does what has its time now; a pause that is over needs nothing.
-    async fn alarmed(&mut self, may_hear: bool) -> Flow {
-        let now = Instant::now();
-        if self.wake_at.is_some_and(|at| now >= at) {
-            self.woke().await?;
-        }
-        // Who is not read cannot be blamed for silence.
-        if may_hear && now >= self.ping_at() {
-            self.ping().await?;
-        }
-        Ok(())
     }
 
     /// Takes a message in and those that have come with it: their answers go out together.
@@ -418,20 +358,6 @@ impl Connection {
             .await
     }
 
-    async fn woke(&mut self) -> Flow {
-        self.wake_at = None;
-        self.with_dialect(|dialect, cx, out| dialect.woke(cx, out))
-            .await
-    }
-
-    async fn ping(&mut self) -> Flow {
-        if self.pinged {
-            return Err(End::Gone);
-        }
-        self.pinged = true;
-        self.feed(Message::Ping(Default::default())).await
-    }
-
     async fn feed(&mut self, message: Message) -> Flow {
         self.unflushed = true;
         in_time(self.sink.feed(message)).await
@@ -442,60 +368,6 @@ impl Connection {
             return Ok(());
         }
         in_time(self.sink.flush()).await
-    }
-
-    /// Says why, lets the dialect make its last calls, and lets go.
-    async fn end(mut self: Box<Self>, end: End) {
-        self.listeners.clear();
-        let reason = match end {
-            End::Gone => None,
-            End::Closed => {
-                // The answer is ready in the WebSocket layer; nobody but us sends it off.
-                let _ = in_time(self.sink.flush()).await;
-                None
-            }
-            End::Close(reason) => Some(reason),
-            End::Stalled => Some(Reason::too_slow()),
-        };
-        if let Some(reason) = reason {
-            let frame = CloseFrame {
-                code: reason.code,
-                reason: reason.text.into(),
-            };
-            // Whoever reads again within this time learns why.
-            let close = self.sink.send(Message::Close(Some(frame)));
-            let _ = tokio::time::timeout(CLOSE_LINGER, close).await;
-        }
-        let mut out = Vec::new();
-        let cx = Cx {
-            now: now(),
-            caller: self.door.caller.as_ref(),
-        };
-        self.dialect.gone(&cx, &mut out);
-        for action in out {
-            if let Action::Call { call, .. } = action {
-                let Some(caller) = &self.door.caller else {
-                    continue;
-                };
-                // The client is gone: nobody hears a refusal.
-                let _ = self.engine.call(caller, call).await;
-            }
-        }
-    }
-}
-
-/// A frame the socket could not take in, and what RFC 6455 (7.4.1) calls that.
-fn broken(error: axum::Error) -> End {
-    let Ok(error) = error.into_inner().downcast::<tungstenite::Error>() else {
-        return End::Gone;
-    };
-    match *error {
-        tungstenite::Error::Capacity(_) => End::Close(Reason::new(1009, "message too big")),
-        tungstenite::Error::Utf8(_) => End::Close(Reason::new(1007, "text that is not UTF-8")),
-        // There is nobody left to tell.
-        tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => End::Gone,
-        tungstenite::Error::Protocol(error) => End::Close(Reason::new(1002, error.to_string())),
-        _ => End::Gone,
     }
 }
 
@@ -527,10 +399,6 @@ async fn shut(shut: &mut Option<BoxFuture<'static, ()>>) {
         Some(shut) => shut.await,
         None => std::future::pending().await,
     }
-}
-
-fn until(at: Timestamp) -> Duration {
-    Duration::from_millis((at.0 - now().0).max(0).unsigned_abs())
 }
 
 fn now() -> Timestamp {
