@@ -99,6 +99,8 @@ fn who_does_not_say_it_in_time_is_closed() {
         let mut silent = stranger(&door).await?;
         let mut known = stranger(&door).await?;
         answer(&mut known, shows(SECRET)).await?;
+        // Longer than the server waits: both clocks are the same one here.
+        silent.set_limit(2 * server::limits::AUTHENTICATE_MAX);
         tokio::time::pause();
         let Heard::Closed(close) = silent.recv().await? else {
             anyhow::bail!("it was told something");
