@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::desk::{Desk, Fate};
 use super::entry::{Entry, ToolCall, lines, list, text};
 use super::voice::{Deed, Pair, Views, Voice};
 
@@ -46,8 +46,12 @@ impl Cowork {
         let words = text(&frame["text"]);
         let id = text(&frame["clientMessageId"]);
         let mine = desk.said.iter().position(|said| said.id == id);
-        // The echo of what was sent again tells nothing new.
-        let again = mine.is_some() && self.entries.contains(&Entry::User(words.clone()));
+        // The echo of what was sent again tells nothing new; a reset may have hidden the message.
+        let known = |at: usize| {
+            desk.said[at].fate == Fate::Accepted
+                || self.entries.contains(&Entry::User(words.clone()))
+        };
+        let again = mine.is_some_and(known);
         if !again {
             self.entries.push(Entry::User(words));
         }
