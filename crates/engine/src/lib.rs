@@ -223,10 +223,6 @@ impl Engine {
             stopping: AtomicBool::new(false),
         };
         let shared = Arc::new(shared);
-        let follow = elsewhere::follow(Arc::clone(&shared.store), Arc::downgrade(&shared));
-        let follower = AbortOnDropHandle::new(tokio::spawn(follow));
-        // Nobody else sets it.
-        let _ = shared.follower.set(follower);
         Self { shared }
     }
 
@@ -256,6 +252,11 @@ impl Engine {
     /// Hears the notices of the caller's tenant.
     pub fn watch(&self, caller: &Caller) -> Result<Watcher, Refusal> {
         access::check_hearing(caller)?;
+        // What other processes change is followed from the first who wants to know.
+        self.shared.follower.get_or_init(|| {
+            let (store, engine) = (Arc::clone(&self.shared.store), Arc::downgrade(&self.shared));
+            AbortOnDropHandle::new(tokio::spawn(elsewhere::follow(store, engine)))
+        });
         Ok(self.shared.notices.watch(&caller.tenant))
     }
 

@@ -68,12 +68,16 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         );
         return Ok(failed(TurnErrorKind::Provider, message));
     };
-    turn.sync().await?;
-    let loaded = match context::load(turn).await {
+    let load = async {
+        turn.sync().await?;
+        Ok(context::load(turn).await)
+    };
+    // Looked around while the input is on its way to the disk.
+    let (loaded, surroundings) = tokio::join!(load, look_around(turn));
+    let loaded = match loaded? {
         Ok(loaded) => loaded,
         Err(refusal) => return Ok(failed(TurnErrorKind::Internal, refusal.message)),
     };
-    let surroundings = look_around(turn).await;
     tell_surroundings(turn, &surroundings).await?;
     let mut talk = Talk {
         turn,
