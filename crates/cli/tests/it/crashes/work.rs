@@ -58,7 +58,7 @@ impl World {
         match self.chance.below(5) {
             0 => self.echo(at).await,
             1 => {
-                let text = format!("stream {}", 100 + self.number());
+                let text = format!("stream {}", 100 + 2 * self.number());
                 self.sessions[at].tell(&text).await?;
                 self.rest(at).await
             }
@@ -88,7 +88,7 @@ impl World {
         let number = self.number();
         let text = match self.chance.below(3) {
             0 => format!("slow {}", 100_000 + number),
-            1 => format!("stream {}", 2_000 + number),
+            1 => format!("stream {}", 2_001 + 2 * number),
             _ => format!(r#"tool ask {{"question":"Which, number {number}?"}}"#),
         };
         self.sessions[at].say(&Deed::Say(text))
