@@ -9,13 +9,20 @@ use std::fmt;
 use serde::Deserialize;
 use vocabulary::AuthMethod;
 
-use crate::format::Wire;
+use crate::format::{Quirks, Wire};
 
 /// Everything that can be named.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelCatalog {
     /// In the order in which they are shown.
     pub providers: Vec<ProviderInfo>,
+}
+
+impl ModelCatalog {
+    pub fn model(&self, provider: &str, model: &str) -> Option<&Model> {
+        let provider = self.providers.iter().find(|each| each.id == provider)?;
+        provider.models.iter().find(|each| each.id == model)
+    }
 }
 
 /// One provider. The first model is its default.
@@ -43,6 +50,7 @@ pub struct ApiEndpoint {
     pub headers: Vec<(String, String)>,
     /// Whether it answers without a key (a server on this machine).
     pub keyless: bool,
+    pub quirks: Quirks,
 }
 
 /// A header may be a secret, and so may a part of an address.
@@ -56,6 +64,7 @@ impl fmt::Debug for ApiEndpoint {
             .field("base_url_env", &self.base_url_env)
             .field("headers", &names)
             .field("keyless", &self.keyless)
+            .field("quirks", &self.quirks)
             .finish()
     }
 }
@@ -69,12 +78,17 @@ pub struct Model {
     pub name: String,
     /// Tokens it can read and write together.
     pub context: Option<u64>,
+    /// Tokens it can read, where that is less than `context`.
+    pub input: Option<u64>,
+    /// Tokens it can write in one answer.
     pub output: Option<u64>,
     pub price: Option<Price>,
     /// From the least to the most.
     pub efforts: Vec<String>,
     pub default_effort: Option<String>,
     pub vision: Option<bool>,
+    /// Where it differs from the other models of its provider.
+    pub quirks: Quirks,
 }
 
 /// Micro-dollars for a million tokens: one dollar is 1,000,000.

@@ -11,6 +11,7 @@ mod history;
 mod listing;
 mod messages;
 mod responses;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,9 @@ use crate::{ErrorKind, ModelRequest, Part, ProviderError};
 pub use blocks::{ANSWER_BYTES_MAX, BLOCKS_MAX};
 pub use failure::MESSAGE_CHARS_MAX;
 pub use listing::{ListedModel, MODELS_MAX};
+pub use target::{
+    CallIdStyle, EffortStyle, Omitted, OmittedPictures, Quirks, RequestTarget, ThoughtReplay,
+};
 
 /// A wire format that more than one provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -79,20 +83,20 @@ impl Wire {
 
     /// Writes a request. Whatever the history is, what comes out is a conversation that the format
     /// accepts: see `history`.
-    pub fn encode(self, request: &ModelRequest) -> Outgoing {
+    pub fn encode(self, request: &ModelRequest, target: &RequestTarget) -> Outgoing {
         match self {
-            Wire::Responses => responses::encode(request),
-            Wire::Chat => chat::encode(request),
-            Wire::Messages => messages::encode(request),
-            Wire::Gemini => gemini::encode(request),
+            Wire::Responses => responses::encode(request, target),
+            Wire::Chat => chat::encode(request, target),
+            Wire::Messages => messages::encode(request, target),
+            Wire::Gemini => gemini::encode(request, target),
         }
     }
 
-    /// Reads one answer to a request for this model. `seed` makes the ids of tool calls that come
+    /// Reads one answer to a request that went there. `seed` makes the ids of tool calls that come
     /// without one (Gemini, some compatible servers) and without a response id to derive it from:
     /// it must be another one for every request of a conversation, because clients key on call ids.
-    pub fn decoder(self, request_model: &str, seed: &str) -> Box<dyn Decode> {
-        let origin = self.origin(request_model);
+    pub fn decoder(self, target: &RequestTarget, seed: &str) -> Box<dyn Decode> {
+        let origin = target.origin(self);
         match self {
             Wire::Responses => Box::new(responses::ResponsesDecoder::new(origin, seed)),
             Wire::Chat => Box::new(chat::ChatDecoder::new(origin, seed)),
@@ -136,11 +140,6 @@ impl Wire {
     /// Reads the answer to `models_path`.
     pub fn read_models(self, body: &[u8]) -> Result<Vec<ListedModel>, ProviderError> {
         listing::read(body)
-    }
-
-    /// Where native values of an answer belong: they are sent back only to the same model.
-    fn origin(self, model: &str) -> String {
-        format!("{}/{model}", self.name())
     }
 }
 

@@ -126,13 +126,7 @@ impl Models {
 
     /// What is known of a model; nothing of one that no catalog lists.
     pub fn model(&self, provider: &str, model: &str) -> Option<Model> {
-        let catalog = self.catalog();
-        let provider = catalog.providers.iter().find(|each| each.id == provider)?;
-        provider
-            .models
-            .iter()
-            .find(|each| each.id == model)
-            .cloned()
+        self.catalog().model(provider, model).cloned()
     }
 
     /// The model for small work beside this one, such as titles; none where the model is scripted.

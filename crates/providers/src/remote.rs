@@ -19,17 +19,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use secrecy::SecretString;
 
-use crate::catalog::{self, ApiEndpoint};
-use crate::format::{Decode, Outgoing, Wire};
+use crate::catalog::{self, ApiEndpoint, Model, ModelCatalog};
+use crate::format::{Decode, Outgoing, RequestTarget, Wire};
 use crate::{ErrorKind, ModelRequest, PartStream, Provider, ProviderError};
 use attempt_error::{AttemptError, ErrorContext, Retry};
 use attempts::Attempts;
 use gate::Gate;
 pub use policy::RetryPolicy;
-use request::Prepared;
 
 /// Where a request goes and what it carries; asked anew for every request, so that a key saved or
 /// a token renewed a moment ago is used.
@@ -44,6 +42,8 @@ pub trait Authorizer: Send + Sync {
 #[derive(Clone)]
 pub struct Authorization {
     pub base_url: String,
+    /// Tells accounts apart and nothing else; it is kept with what the account's models thought.
+    pub account: String,
     /// The credential as headers. Sent as sensitive, and masked in whatever the provider says.
     pub headers: Vec<(String, SecretString)>,
     /// Whether a new one may be had when this one is not accepted.
@@ -62,21 +62,21 @@ impl fmt::Debug for Authorization {
 
 /// The pure half of a provider: a wire format, or in tests something smaller.
 pub(crate) trait Codec: Send + Sync {
-    fn encode(&self, request: &ModelRequest) -> Outgoing;
+    fn encode(&self, request: &ModelRequest, target: &RequestTarget) -> Outgoing;
     /// `seed` differs for every request.
-    fn decoder(&self, model: &str, seed: &str) -> Box<dyn Decode>;
+    fn decoder(&self, target: &RequestTarget, seed: &str) -> Box<dyn Decode>;
     fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String);
     /// What a `GET` needs too.
     fn headers(&self) -> Vec<(&'static str, String)>;
 }
 
 impl Codec for Wire {
-    fn encode(&self, request: &ModelRequest) -> Outgoing {
-        Wire::encode(*self, request)
+    fn encode(&self, request: &ModelRequest, target: &RequestTarget) -> Outgoing {
+        Wire::encode(*self, request, target)
     }
 
-    fn decoder(&self, model: &str, seed: &str) -> Box<dyn Decode> {
-        Wire::decoder(*self, model, seed)
+    fn decoder(&self, target: &RequestTarget, seed: &str) -> Box<dyn Decode> {
+        Wire::decoder(*self, target, seed)
     }
 
     fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String) {
@@ -88,10 +88,13 @@ impl Codec for Wire {
     }
 }
 
-/// One provider of the catalog, reached over the network. Its clones share everything.
+/// One provider of the catalog, reached over the network. Its clones share its connections and
+/// waits.
 #[derive(Clone)]
 pub struct Remote {
     service: Arc<RemoteService>,
+    /// What was known of its models when it was asked for.
+    catalog: Arc<ModelCatalog>,
 }
 
 /// What all requests of one provider share.
@@ -145,7 +148,26 @@ impl Remote {
         };
         Self {
             service: Arc::new(service),
+            catalog: Arc::default(),
         }
+    }
+
+    /// The same, with what is known of its models by now.
+    pub fn knowing(&self, catalog: Arc<ModelCatalog>) -> Self {
+        Self {
+            service: Arc::clone(&self.service),
+            catalog,
+        }
+    }
+
+    fn target(&self, model: &str) -> RequestTarget {
+        let known: Option<&Model> = self.catalog.model(&self.service.id, model);
+        let mut target = RequestTarget::unknown(model);
+        if let Some(known) = known {
+            target.model = known.clone();
+        }
+        target.quirks = self.service.endpoint.quirks.with(&target.model.quirks);
+        target
     }
 
     /// What lies at this path below the base URL. One request within `limit`, not tried again:
@@ -174,20 +196,9 @@ impl Provider for Remote {
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<PartStream, ProviderError> {
-        let Outgoing {
-            path,
-            headers,
-            body,
-        } = self.service.codec.encode(&request);
-        let prepared = Prepared {
-            model: request.model,
-            attempts_max: request.attempts_max.unwrap_or(u32::MAX),
-            path,
-            headers,
-            body: Bytes::from(body.to_string()),
-            seed: format!("{:016x}", policy::random()),
-        };
-        Ok(Attempts::new(Arc::clone(&self.service), prepared).into_stream())
+        let target = self.target(&request.model);
+        let request = target.settle(request);
+        Ok(Attempts::new(Arc::clone(&self.service), request, target).into_stream())
     }
 }
 

@@ -160,7 +160,7 @@ impl Talk<'_> {
             system: self.offered.system.clone(),
             messages: self.messages.clone(),
             tools: Arc::clone(&self.offered.tools),
-            effort: effort(turn, &turn.model),
+            effort: turn.permits.borrow().settings.effort.clone(),
             cache_key: Some(turn.card.id.to_string()),
             ..ModelRequest::default()
         }
@@ -310,15 +310,6 @@ pub fn exhausted(turn: &Turn, model: &ModelRef) -> Option<String> {
     let own = turn.permits.borrow().settings.budgets.clone();
     let budgets = meter::effective(&own, &turn.shared.config.budgets);
     meter::unpriced(&turn.shared, model, &budgets).or_else(|| turn.meter.exhausted(&budgets))
-}
-
-/// How hard this model is to think: as it was set, unless the catalog knows that it cannot.
-pub fn effort(turn: &Turn, model: &ModelRef) -> Option<String> {
-    let wanted = turn.permits.borrow().settings.effort.clone()?;
-    match turn.shared.models.model(&model.provider, &model.model) {
-        Some(known) if !known.efforts.is_empty() && !known.efforts.contains(&wanted) => None,
-        Some(_) | None => Some(wanted),
-    }
 }
 
 /// What the model of a turn is told and offered; made anew only when the mode changes.

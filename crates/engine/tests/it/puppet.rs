@@ -377,6 +377,7 @@ pub fn with_small_model(mut catalog: ModelCatalog) -> ModelCatalog {
             base_url_env: Vec::new(),
             headers: Vec::new(),
             keyless: true,
+            quirks: Default::default(),
         });
         provider.small_model = Some(SMALL.to_owned());
     }

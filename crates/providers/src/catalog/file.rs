@@ -7,7 +7,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::Price;
-use crate::format::Wire;
+use crate::format::{Quirks, Wire};
 
 /// The most bytes a catalog file may have.
 pub const CATALOG_BYTES_MAX: u64 = 1024 * 1024;
@@ -40,6 +40,8 @@ pub struct ProviderEntry {
     pub small_model: Option<String>,
     pub auth: Option<Vec<AuthEntry>>,
     pub oauth: Option<OAuthEntry>,
+    #[serde(default)]
+    pub quirks: Quirks,
     #[serde(default)]
     pub model: Vec<ModelEntry>,
 }
@@ -104,11 +106,14 @@ pub struct ModelEntry {
     pub id: String,
     pub name: Option<String>,
     pub context: Option<u64>,
+    pub input: Option<u64>,
     pub output: Option<u64>,
     pub price: Option<Price>,
     pub efforts: Option<Vec<String>>,
     pub default_effort: Option<String>,
     pub vision: Option<bool>,
+    #[serde(default)]
+    pub quirks: Quirks,
 }
 
 /// Why a catalog file was not used. It never repeats a value of the file: a header may be a secret.

@@ -153,6 +153,7 @@ impl ProviderEntry {
         replace(&mut self.keyless, own.keyless);
         replace(&mut self.small_model, own.small_model);
         replace(&mut self.auth, own.auth);
+        self.quirks = self.quirks.with(&own.quirks);
         if let Some(headers) = own.headers {
             self.headers.get_or_insert_default().0.extend(headers.0);
         }
@@ -191,11 +192,13 @@ impl ModelEntry {
     fn lay_over(&mut self, own: ModelEntry) {
         replace(&mut self.name, own.name);
         replace(&mut self.context, own.context);
+        replace(&mut self.input, own.input);
         replace(&mut self.output, own.output);
         replace(&mut self.price, own.price);
         replace(&mut self.efforts, own.efforts);
         replace(&mut self.default_effort, own.default_effort);
         replace(&mut self.vision, own.vision);
+        self.quirks = self.quirks.with(&own.quirks);
     }
 }
 
@@ -268,11 +271,13 @@ fn model(written: ModelEntry) -> Model {
         name: written.name.unwrap_or_else(|| written.id.clone()),
         id: written.id,
         context: written.context,
+        input: written.input,
         output: written.output,
         price: written.price,
         efforts: written.efforts.unwrap_or_default(),
         default_effort: written.default_effort,
         vision: written.vision,
+        quirks: written.quirks,
     }
 }
 
@@ -313,6 +318,7 @@ fn endpoint(
         base_url_env,
         headers,
         keyless: written.keyless.unwrap_or(false),
+        quirks: written.quirks.clone(),
     })
 }
 

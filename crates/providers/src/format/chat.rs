@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use super::history::{
     AssistantPart, HistoryCall, HistoryResult, HistoryTurn, PICTURES_OF, UserPart, turns,
 };
-use super::{Outgoing, Wire, family};
+use super::{Outgoing, RequestTarget, Wire, family};
 use crate::{MessageImage, ModelRequest, ToolSpec};
 
 pub(super) use decode::ChatDecoder;
 
-pub(super) fn encode(request: &ModelRequest) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing {
     let mut body = json!({
         "model": request.model,
-        "messages": messages(request),
+        "messages": messages(request, target),
         "stream": true,
         "stream_options": { "include_usage": true },
     });
@@ -55,12 +55,12 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-fn messages(request: &ModelRequest) -> Vec<Value> {
+fn messages(request: &ModelRequest, target: &RequestTarget) -> Vec<Value> {
     let mut messages = Vec::new();
     if !request.system.trim().is_empty() {
         messages.push(json!({ "role": "system", "content": request.system }));
     }
-    for turn in turns(request, Wire::Chat) {
+    for turn in turns(request, Wire::Chat, target) {
         match turn {
             HistoryTurn::User(pieces) => {
                 messages.push(json!({ "role": "user", "content": content(&pieces) }));

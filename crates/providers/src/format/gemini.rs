@@ -5,7 +5,7 @@ mod decode;
 use serde_json::{Map, Value, json};
 
 use super::history::{AssistantPart, HistoryCall, HistoryResult, HistoryTurn, UserPart, turns};
-use super::{Outgoing, Wire, arguments, family};
+use super::{Outgoing, RequestTarget, Wire, arguments, family};
 use crate::{MessageImage, ModelRequest, ToolSpec};
 
 pub(super) use decode::GeminiDecoder;
@@ -17,9 +17,9 @@ const THINKS_SINCE: (u32, u32) = (2, 5);
 /// What the provider takes for the signature of a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
-pub(super) fn encode(request: &ModelRequest) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing {
     let version = family::version(&request.model, "gemini");
-    let mut body = json!({ "contents": contents(request, version) });
+    let mut body = json!({ "contents": contents(request, target, version) });
     if !request.system.trim().is_empty() {
         body["systemInstruction"] = json!({ "parts": [{ "text": request.system }] });
     }
@@ -93,10 +93,14 @@ fn budget(effort: &str, large: bool) -> u32 {
     }
 }
 
-fn contents(request: &ModelRequest, version: Option<(u32, u32)>) -> Vec<Value> {
+fn contents(
+    request: &ModelRequest,
+    target: &RequestTarget,
+    version: Option<(u32, u32)>,
+) -> Vec<Value> {
     let signed = version.is_some_and(|version| version >= SIGNED_SINCE);
     let mut contents = Vec::new();
-    for turn in turns(request, Wire::Gemini) {
+    for turn in turns(request, Wire::Gemini, target) {
         match turn {
             HistoryTurn::User(pieces) => {
                 let parts: Vec<_> = pieces.iter().map(piece).collect();

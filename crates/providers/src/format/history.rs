@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use vocabulary::Native;
 
-use super::Wire;
+use super::{RequestTarget, Wire};
 use crate::{Block, Message, MessageImage, ModelRequest, ResultBlock, ToolResult, UserMessage};
 
 /// Said where the history begins with the model.
@@ -89,9 +89,13 @@ impl HistoryResult<'_> {
     }
 }
 
-pub(super) fn turns(request: &ModelRequest, wire: Wire) -> Vec<HistoryTurn<'_>> {
+pub(super) fn turns<'a>(
+    request: &'a ModelRequest,
+    wire: Wire,
+    target: &RequestTarget,
+) -> Vec<HistoryTurn<'a>> {
     let mut reader = HistoryBuilder {
-        origin: wire.origin(&request.model),
+        origin: target.origin(wire),
         ids: Ids::new(wire),
         turns: Vec::new(),
     };

@@ -6,15 +6,15 @@ mod thinking;
 use serde_json::{Value, json};
 
 use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
-use super::{Outgoing, Wire, arguments};
+use super::{Outgoing, RequestTarget, Wire, arguments};
 use crate::{MessageImage, ModelRequest};
 
 pub(super) use decode::MessagesDecoder;
 
 pub(super) const VERSION: &str = "2023-06-01";
 
-pub(super) fn encode(request: &ModelRequest) -> Outgoing {
-    let turns = turns(request, Wire::Messages);
+pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing {
+    let turns = turns(request, Wire::Messages, target);
     let plan = thinking::plan(request, &turns);
     let mut body = json!({
         "model": request.model,

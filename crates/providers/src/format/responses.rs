@@ -6,15 +6,15 @@ mod items;
 use serde_json::{Value, json};
 
 use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
-use super::{Outgoing, Wire, family};
+use super::{Outgoing, RequestTarget, Wire, family};
 use crate::{MessageImage, ModelRequest, ToolSpec};
 
 pub(super) use decode::ResponsesDecoder;
 
-pub(super) fn encode(request: &ModelRequest) -> Outgoing {
+pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing {
     let mut body = json!({
         "model": request.model,
-        "input": input(request),
+        "input": input(request, target),
         "stream": true,
         // Nothing is kept at the provider: thoughts come back to it encrypted.
         "store": false,
@@ -56,9 +56,9 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-fn input(request: &ModelRequest) -> Vec<Value> {
+fn input(request: &ModelRequest, target: &RequestTarget) -> Vec<Value> {
     let mut items = Vec::new();
-    for turn in turns(request, Wire::Responses) {
+    for turn in turns(request, Wire::Responses, target) {
         match turn {
             HistoryTurn::User(pieces) => items.push(json!({
                 "type": "message",

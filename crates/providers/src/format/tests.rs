@@ -15,8 +15,8 @@ mod trouble;
 use serde_json::Value;
 use vocabulary::Native;
 
-use super::{SseEvent, Wire};
-use crate::{ModelUsage, Part, ProviderError, StopCause};
+use super::{Outgoing, RequestTarget, SseEvent, Wire};
+use crate::{ModelRequest, ModelUsage, Part, ProviderError, StopCause};
 
 /// What calls without an id are named after.
 const SEED: &str = "seed";
@@ -27,6 +27,15 @@ fn model(wire: Wire) -> &'static str {
         Wire::Messages => "claude-sonnet-4-5",
         Wire::Gemini => "gemini-2.5-pro",
     }
+}
+
+fn origin(wire: Wire, model: &str) -> String {
+    RequestTarget::unknown(model).origin(wire)
+}
+
+/// A request to a model of which nothing is known.
+fn encoded(wire: Wire, request: &ModelRequest) -> Outgoing {
+    wire.encode(request, &RequestTarget::unknown(&request.model))
 }
 
 /// The events of a stream as (event, data). What is not ended by an empty line is not an event.
@@ -53,7 +62,7 @@ fn decode(
     wire: Wire,
     events: &[(Option<String>, String)],
 ) -> (Vec<Part>, Result<(), ProviderError>) {
-    let mut decoder = wire.decoder(model(wire), SEED);
+    let mut decoder = wire.decoder(&RequestTarget::unknown(model(wire)), SEED);
     let mut parts = Vec::new();
     for (event, data) in events {
         let event = SseEvent {
@@ -75,7 +84,7 @@ fn decode_data(wire: Wire, data: &[Value]) -> (Vec<Part>, Result<(), ProviderErr
 }
 
 fn native(wire: Wire, value: Value) -> Option<Box<Native>> {
-    Some(super::native(&wire.origin(model(wire)), value))
+    Some(super::native(&origin(wire, model(wire)), value))
 }
 
 fn text(block: u32, pieces: &[&str]) -> Vec<Part> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use ring::digest::{Context, SHA256};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::accounts::renewal::{Renewal, RenewalError};
@@ -11,6 +12,9 @@ use crate::catalog::ApiEndpoint;
 use crate::catalog::merged::CatalogEntry;
 use crate::remote::{Authorization, Authorizer};
 use crate::{ErrorKind, ProviderError};
+
+/// Enough to tell a person's accounts apart, too little to find a key by.
+const ACCOUNT_BYTES: usize = 5;
 
 /// The credential of one provider, looked up anew for every request.
 pub struct AccountAuthorizer {
@@ -54,12 +58,14 @@ impl AccountAuthorizer {
         credential: Option<Credential>,
     ) -> Result<Authorization, ProviderError> {
         let base_url = self.endpoint.base_url.clone();
+        let account = self.account(credential.as_ref());
         let Some(credential) = credential else {
             if !self.endpoint.keyless {
                 return Err(not_connected(&self.entry));
             }
             return Ok(Authorization {
                 base_url,
+                account,
                 headers: Vec::new(),
                 renewable: false,
             });
@@ -69,6 +75,7 @@ impl AccountAuthorizer {
                 let (name, value) = self.endpoint.wire.auth_header(key.expose_secret());
                 Authorization {
                     base_url: self.entry.key_base_url.clone().unwrap_or(base_url),
+                    account,
                     headers: vec![(name.to_owned(), value.into())],
                     renewable: false,
                 }
@@ -79,11 +86,33 @@ impl AccountAuthorizer {
                 headers.extend(self.sign_in_headers(tokens.account_id));
                 Authorization {
                     base_url,
+                    account,
                     headers,
                     renewable: true,
                 }
             }
         })
+    }
+
+    /// The service and who is known to it, in a form that gives nothing away.
+    fn account(&self, credential: Option<&Credential>) -> String {
+        let mut seen = Context::new(&SHA256);
+        let base_url = match (&self.entry.key_base_url, credential.map(|each| &each.proof)) {
+            (Some(url), Some(Proof::Key(_))) => url,
+            (_, _) => &self.endpoint.base_url,
+        };
+        seen.update(base_url.as_bytes());
+        match credential.map(|each| &each.proof) {
+            Some(Proof::Key(key)) => seen.update(key.expose_secret().as_bytes()),
+            Some(Proof::Tokens(tokens)) => {
+                seen.update(tokens.account_id.as_deref().unwrap_or_default().as_bytes());
+            }
+            None => {}
+        }
+        let digest = seen.finish();
+        let short = digest.as_ref().iter().take(ACCOUNT_BYTES);
+        let short: String = short.map(|byte| format!("{byte:02x}")).collect();
+        format!("{}:{short}", self.entry.provider.id)
     }
 
     fn sign_in_headers(&self, account_id: Option<String>) -> Vec<(String, SecretString)> {

@@ -67,7 +67,7 @@ impl RemoteModels {
 
     pub fn provider(&self, id: &str) -> Option<Arc<dyn Provider>> {
         let remote_provider = self.provider_set().remote_provider(id)?;
-        Some(Arc::new(remote_provider.remote.clone()))
+        Some(Arc::new(remote_provider.remote.knowing(self.catalog())))
     }
 
     pub fn catalog(&self) -> Arc<ModelCatalog> {

@@ -10,12 +10,16 @@ use super::RemoteService;
 use super::attempt_error::{AttemptError, ErrorContext, Retry, duration_words};
 use super::request::Prepared;
 use super::response_stream::ResponseStream;
-use crate::{ErrorKind, Part, PartStream, ProviderError};
+use crate::format::RequestTarget;
+use crate::{ErrorKind, ModelRequest, Part, PartStream, ProviderError};
 
 pub(crate) struct Attempts {
     service: Arc<RemoteService>,
     error_context: ErrorContext,
-    prepared: Prepared,
+    request: ModelRequest,
+    target: RequestTarget,
+    /// Written when it is known which account pays for it.
+    prepared: Option<Prepared>,
     started: Instant,
     /// Attempts that count.
     made: u32,
@@ -37,12 +41,18 @@ enum Phase {
 type PartResult = Result<Part, ProviderError>;
 
 impl Attempts {
-    pub(crate) fn new(service: Arc<RemoteService>, prepared: Prepared) -> Self {
-        let error_context = service.error_context(Some(&prepared.model));
+    pub(crate) fn new(
+        service: Arc<RemoteService>,
+        request: ModelRequest,
+        target: RequestTarget,
+    ) -> Self {
+        let error_context = service.error_context(Some(&request.model));
         Self {
             service,
             error_context,
-            prepared,
+            request,
+            target,
+            prepared: None,
             started: Instant::now(),
             made: 0,
             renew: false,
@@ -111,7 +121,14 @@ impl Attempts {
             }
         };
         self.made += 1;
-        let failure = match self.service.ask(&self.prepared, &authorization).await {
+        if self.target.account != authorization.account {
+            self.target.account.clone_from(&authorization.account);
+            self.prepared = None;
+        }
+        let prepared = self
+            .prepared
+            .get_or_insert_with(|| self.service.prepare(&self.request, &self.target));
+        let failure = match self.service.ask(prepared, &authorization).await {
             Ok(answer) => {
                 self.phase = Phase::Answering(Box::new(answer));
                 return None;
@@ -146,10 +163,9 @@ impl Attempts {
             self.service.gate.close(asked);
         }
         let too_long = failure.after.is_some() && asked.is_none();
-        if failure.again == Retry::Never
-            || too_long
-            || self.made >= self.prepared.attempts_max.min(policy.attempts_max)
-        {
+        let attempts_max = self.request.attempts_max.unwrap_or(u32::MAX);
+        let attempts_max = attempts_max.min(policy.attempts_max);
+        if failure.again == Retry::Never || too_long || self.made >= attempts_max {
             return Err(self.fail(failure));
         }
         let mut delay = match asked {
@@ -191,7 +207,7 @@ impl Attempts {
         };
         // Attempts are told from 1, also by one that waits before its first.
         let attempt = self.made.max(1);
-        let (provider, model) = (&self.error_context.id, &self.prepared.model);
+        let (provider, model) = (&self.error_context.id, &self.request.model);
         let (kind, status) = trouble;
         tracing::info!(
             provider,

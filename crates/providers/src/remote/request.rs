@@ -12,8 +12,9 @@ use super::attempt_error::{AttemptError, CHECK_BASE_URL, Retry, short};
 use super::exchange::{Exchange, is_sensitive};
 use super::response_stream::{ResponseContext, ResponseStream};
 use super::retry_after::retry_after;
-use super::{Authorization, RemoteService, address};
-use crate::ErrorKind;
+use super::{Authorization, RemoteService, address, policy};
+use crate::format::{Outgoing, RequestTarget};
+use crate::{ErrorKind, ModelRequest};
 
 const EVENT_STREAM: &str = "text/event-stream";
 const REQUEST_ID_HEADERS: [&str; 2] = ["x-request-id", "request-id"];
@@ -25,16 +26,30 @@ const PASSING_STATUSES: [u16; 8] = [408, 409, 429, 500, 502, 503, 504, 529];
 /// A request ready to be sent as often as it takes.
 #[derive(Clone)]
 pub(crate) struct Prepared {
-    pub model: String,
+    pub target: RequestTarget,
     pub path: String,
     pub headers: Vec<(&'static str, String)>,
     pub body: Bytes,
-    pub attempts_max: u32,
     /// Not sent: makes the ids that the answer lacks.
     pub seed: String,
 }
 
 impl RemoteService {
+    pub(crate) fn prepare(&self, request: &ModelRequest, target: &RequestTarget) -> Prepared {
+        let Outgoing {
+            path,
+            headers,
+            body,
+        } = self.codec.encode(request, target);
+        Prepared {
+            target: target.clone(),
+            path,
+            headers,
+            body: Bytes::from(body.to_string()),
+            seed: format!("{:016x}", policy::random()),
+        }
+    }
+
     /// Asks once and reads up to the first part of the answer.
     pub(crate) async fn ask(
         &self,
@@ -42,7 +57,7 @@ impl RemoteService {
         authorization: &Authorization,
     ) -> Result<ResponseStream, AttemptError> {
         let (response, context) = self.post(prepared, authorization).await?;
-        let decoder = self.codec.decoder(&prepared.model, &prepared.seed);
+        let decoder = self.codec.decoder(&prepared.target, &prepared.seed);
         ResponseStream::begin(response, decoder, context, &self.policy).await
     }
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{Authorization, Authorizer, Codec, Remote, RetryPolicy};
 use crate::catalog::{self, ApiEndpoint};
-use crate::format::{Decode, Outgoing, SseEvent, Wire};
+use crate::format::{Decode, Outgoing, Quirks, RequestTarget, SseEvent, Wire};
 use crate::{
     ErrorKind, ModelRequest, ModelUsage, Part, PartStream, Provider, ProviderError, StopCause,
 };
@@ -29,7 +29,7 @@ const KEY: &str = "sk-test-0123456789abcdef";
 struct Plain;
 
 impl Codec for Plain {
-    fn encode(&self, request: &ModelRequest) -> Outgoing {
+    fn encode(&self, request: &ModelRequest, _target: &RequestTarget) -> Outgoing {
         Outgoing {
             path: "/answer?stream=1".to_owned(),
             headers: vec![("x-format", "plain".to_owned())],
@@ -37,7 +37,7 @@ impl Codec for Plain {
         }
     }
 
-    fn decoder(&self, _model: &str, _seed: &str) -> Box<dyn Decode> {
+    fn decoder(&self, _target: &RequestTarget, _seed: &str) -> Box<dyn Decode> {
         Box::new(PlainDecoder { finished: false })
     }
 
@@ -125,6 +125,7 @@ impl Authorizer for Keys {
         };
         Ok(Authorization {
             base_url: self.base_url.clone(),
+            account: String::new(),
             headers: vec![("authorization".to_owned(), format!("Bearer {key}").into())],
             renewable: self.renewable,
         })
@@ -175,6 +176,7 @@ fn endpoint() -> ApiEndpoint {
         base_url_env: Vec::new(),
         headers: vec![("x-configured".to_owned(), "yes".to_owned())],
         keyless: false,
+        quirks: Quirks::default(),
     }
 }
 

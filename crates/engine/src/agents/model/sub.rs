@@ -8,7 +8,7 @@ use tools::Failure;
 use vocabulary::{Fact, ModelRef, Purpose, StreamTag, SubAgent, ToolCall, ToolOutput, TurnFact};
 
 use super::answer::{self, Broken, Speaker};
-use super::{calls, effort, exhausted};
+use super::{calls, exhausted};
 use crate::limits::{SUB_AGENT_DEPTH_MAX, SUB_AGENT_STEPS_MAX};
 use crate::prompts;
 use crate::turn::{SessionGone, Turn, meter, offer};
@@ -129,7 +129,7 @@ impl Work<'_> {
             system: prompts::sub_agent(&self.agent.kind, &self.turn.card.directory),
             messages: self.messages.clone(),
             tools: offer::specs(self.turn, Some(&self.agent)),
-            effort: effort(self.turn, &self.model),
+            effort: self.turn.permits.borrow().settings.effort.clone(),
             purpose: providers::RequestPurpose::Task,
             cache_key: Some(format!("{}/{}", self.turn.card.id, self.agent.parent)),
             ..ModelRequest::default()

@@ -414,7 +414,9 @@ fn deltas_are_not_held_back() {
         .into_iter()
         .filter(|(name, _)| kinds.contains(name.as_str()))
     {
-        let mut decoder = capture.wire.decoder(model(capture.wire), SEED);
+        let mut decoder = capture
+            .wire
+            .decoder(&RequestTarget::unknown(model(capture.wire)), SEED);
         for (event, data) in capture.events() {
             let mut parts = Vec::new();
             let event = SseEvent {

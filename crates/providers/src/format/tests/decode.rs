@@ -132,7 +132,7 @@ fn calls_without_an_id_get_one() {
 #[test]
 fn a_chat_answer_ends_with_its_reason_though_nothing_follows() {
     let said = chat(json!({ "content": "hi" }));
-    let mut decoder = Wire::Chat.decoder("m", SEED);
+    let mut decoder = Wire::Chat.decoder(&RequestTarget::unknown("m"), SEED);
     let mut parts = Vec::new();
     for data in [&said, &chat_end("stop")] {
         let data = data.to_string();

@@ -13,7 +13,7 @@ use crate::{
 /// A user with an image, a thought, a text, two calls of which one was interrupted, and the user
 /// again.
 fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> ModelRequest {
-    let origin = wire.origin(model(wire));
+    let origin = origin(wire, model(wire));
     let own = |value| Some(crate::format::native(&origin, value));
     let call = |call_id: &str, path: &str, native| Block::ToolCall {
         call_id: call_id.to_owned(),
@@ -114,7 +114,7 @@ fn responses_whole() {
         headers: vec![],
         body,
     };
-    assert_eq!(Wire::Responses.encode(&request), expected);
+    assert_eq!(encoded(Wire::Responses, &request), expected);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn chat_whole() {
         headers: vec![],
         body,
     };
-    assert_eq!(Wire::Chat.encode(&request), expected);
+    assert_eq!(encoded(Wire::Chat, &request), expected);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn messages_whole() {
         headers: vec![("anthropic-version", "2023-06-01".to_owned())],
         body,
     };
-    assert_eq!(Wire::Messages.encode(&request), expected);
+    assert_eq!(encoded(Wire::Messages, &request), expected);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn gemini_whole() {
         headers: vec![],
         body,
     };
-    assert_eq!(Wire::Gemini.encode(&request), expected);
+    assert_eq!(encoded(Wire::Gemini, &request), expected);
 }
 
 fn ask(model: &str) -> ModelRequest {
@@ -254,10 +254,10 @@ fn a_bare_question_is_bare() {
         { "role": "user", "content": [
             { "type": "text", "text": "hi", "cache_control": { "type": "ephemeral" } }] }] });
     let gemini = json!({ "contents": [{ "role": "user", "parts": [{ "text": "hi" }] }] });
-    assert_eq!(Wire::Responses.encode(&ask("m")).body, responses);
-    assert_eq!(Wire::Chat.encode(&ask("m")).body, chat);
-    assert_eq!(Wire::Messages.encode(&ask("m")).body, messages);
-    assert_eq!(Wire::Gemini.encode(&ask("m")).body, gemini);
+    assert_eq!(encoded(Wire::Responses, &ask("m")).body, responses);
+    assert_eq!(encoded(Wire::Chat, &ask("m")).body, chat);
+    assert_eq!(encoded(Wire::Messages, &ask("m")).body, messages);
+    assert_eq!(encoded(Wire::Gemini, &ask("m")).body, gemini);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn the_limit_of_chat_has_the_name_the_model_knows() {
             max_output_tokens: Some(9),
             ..ask(model)
         };
-        Wire::Chat.encode(&request).body
+        encoded(Wire::Chat, &request).body
     };
     assert_eq!(limited("llama-3.3-70b")["max_tokens"], 9);
     assert_eq!(limited("gpt-4o")["max_tokens"], 9);
@@ -281,7 +281,7 @@ fn the_limit_of_chat_has_the_name_the_model_knows() {
 #[test]
 fn deepseek_gets_its_thoughts_back() {
     let model = "deepseek-v4-pro";
-    let mut decoder = Wire::Chat.decoder(model, SEED);
+    let mut decoder = Wire::Chat.decoder(&RequestTarget::unknown(model), SEED);
     let mut parts = Vec::new();
     for data in [
         r#"{"choices":[{"delta":{"reasoning_content":"Hm."}}]}"#,
@@ -303,7 +303,7 @@ fn deepseek_gets_its_thoughts_back() {
             messages: messages.into_iter().map(std::sync::Arc::new).collect(),
             ..ask(model)
         };
-        Wire::Chat.encode(&request).body["messages"][1].clone()
+        encoded(Wire::Chat, &request).body["messages"][1].clone()
     };
     let said = Block::Text {
         text: "Yes.".to_owned(),
@@ -319,7 +319,7 @@ fn deepseek_gets_its_thoughts_back() {
 
 #[test]
 fn thoughts_are_asked_of_models_that_have_them() {
-    let include = |model| Wire::Responses.encode(&ask(model)).body["include"].clone();
+    let include = |model| encoded(Wire::Responses, &ask(model)).body["include"].clone();
     assert_eq!(
         include("gpt-5-mini"),
         json!(["reasoning.encrypted_content"])
@@ -336,7 +336,7 @@ fn a_budget_is_below_the_limit() {
             max_output_tokens: limit,
             ..ask("claude-sonnet-4-5")
         };
-        let body = Wire::Messages.encode(&request).body;
+        let body = encoded(Wire::Messages, &request).body;
         (
             body["thinking"]["budget_tokens"].as_u64(),
             body["max_tokens"].as_u64().unwrap(),
@@ -359,7 +359,7 @@ fn newer_models_of_messages_choose_their_budget() {
             effort: Some(effort.to_owned()),
             ..ask(model)
         };
-        Wire::Messages.encode(&request).body
+        encoded(Wire::Messages, &request).body
     };
     let adaptive = json!({ "type": "adaptive", "display": "summarized" });
     for model in [
@@ -401,7 +401,7 @@ fn a_turn_that_began_without_a_thought_goes_on_without() {
         unreachable!()
     };
     blocks.remove(0);
-    let body = Wire::Messages.encode(&request).body;
+    let body = encoded(Wire::Messages, &request).body;
     assert_eq!(body["thinking"], Value::Null);
     assert_eq!(body["max_tokens"], 30_000);
     // The next turn thinks again.
@@ -414,7 +414,7 @@ fn a_turn_that_began_without_a_thought_goes_on_without() {
     );
     request.messages.push(Message::user("More.").into());
     assert_eq!(
-        Wire::Messages.encode(&request).body["thinking"]["type"],
+        encoded(Wire::Messages, &request).body["thinking"]["type"],
         "enabled"
     );
 }
@@ -426,7 +426,7 @@ fn gemini_thinks_by_budget_or_by_level() {
             effort: effort.map(str::to_owned),
             ..ask(model)
         };
-        Wire::Gemini.encode(&request).body["generationConfig"]["thinkingConfig"].clone()
+        encoded(Wire::Gemini, &request).body["generationConfig"]["thinkingConfig"].clone()
     };
     assert_eq!(
         config("gemini-2.5-flash", None),
@@ -459,7 +459,7 @@ fn gemini_thinks_by_budget_or_by_level() {
 fn calls_of_another_model_are_signed_where_gemini_demands_it() {
     let mut request = conversation(Wire::Chat, json!({}), None);
     request.model = "gemini-3-pro-preview".to_owned();
-    let parts = Wire::Gemini.encode(&request).body["contents"][1]["parts"].clone();
+    let parts = encoded(Wire::Gemini, &request).body["contents"][1]["parts"].clone();
     assert_eq!(
         parts[1]["thoughtSignature"],
         "skip_thought_signature_validator"
@@ -469,7 +469,7 @@ fn calls_of_another_model_are_signed_where_gemini_demands_it() {
 
 #[test]
 fn a_model_is_a_name_and_not_a_path() {
-    let path = |model| Wire::Gemini.encode(&ask(model)).path;
+    let path = |model| encoded(Wire::Gemini, &ask(model)).path;
     assert_eq!(
         path("models/gemini-x"),
         "models/gemini-x:streamGenerateContent?alt=sse"

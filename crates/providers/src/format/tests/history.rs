@@ -41,7 +41,7 @@ fn request(wire: Wire, messages: Vec<Message>) -> ModelRequest {
 
 /// The conversation in the plainest of the formats, a line for each message.
 fn lines(wire: Wire, messages: Vec<Message>) -> Vec<String> {
-    let body = wire.encode(&request(wire, messages)).body;
+    let body = encoded(wire, &request(wire, messages)).body;
     let messages = match wire {
         Wire::Chat | Wire::Messages => body["messages"].clone(),
         Wire::Gemini => body["contents"].clone(),
@@ -188,16 +188,15 @@ fn what_is_native_goes_back_only_where_it_came_from() {
         for to in Wire::ALL {
             for other_model in [false, true] {
                 let origin = match other_model {
-                    false => from.origin(model(from)),
-                    true => from.origin("another"),
+                    false => origin(from, model(from)),
+                    true => origin(from, "another"),
                 };
                 let thought = Block::Reasoning {
                     text: "hm".to_owned(),
                     native: Some(crate::format::native(&origin, value.clone())),
                 };
                 let answer = Message::Assistant(vec![thought, said("hi")]);
-                let body = to
-                    .encode(&request(to, vec![Message::user("?"), answer]))
+                let body = encoded(to, &request(to, vec![Message::user("?"), answer]))
                     .body
                     .to_string();
                 assert_eq!(
@@ -214,16 +213,18 @@ fn what_is_native_goes_back_only_where_it_came_from() {
 /// The provider would look for it among what it keeps, and it keeps nothing.
 #[test]
 fn a_thought_without_its_content_stays_behind() {
-    let origin = Wire::Responses.origin(model(Wire::Responses));
+    let origin = origin(Wire::Responses, model(Wire::Responses));
     let thought = |value| Block::Reasoning {
         text: "hm".to_owned(),
         native: Some(crate::format::native(&origin, value)),
     };
     let bare = thought(json!({ "type": "reasoning", "id": "rs_1", "summary": [] }));
     let answer = Message::Assistant(vec![bare, said("hi")]);
-    let body = Wire::Responses
-        .encode(&request(Wire::Responses, vec![Message::user("?"), answer]))
-        .body;
+    let body = encoded(
+        Wire::Responses,
+        &request(Wire::Responses, vec![Message::user("?"), answer]),
+    )
+    .body;
     assert_eq!(body["input"][1]["role"], "assistant");
     // Nor does one that led to nothing go back.
     let whole = thought(json!({ "type": "reasoning", "encrypted_content": "zz" }));
@@ -231,9 +232,7 @@ fn a_thought_without_its_content_stays_behind() {
         Message::user("?"),
         Message::Assistant(vec![said("hi"), whole]),
     ];
-    let body = Wire::Responses
-        .encode(&request(Wire::Responses, messages))
-        .body;
+    let body = encoded(Wire::Responses, &request(Wire::Responses, messages)).body;
     assert_eq!(body["input"].as_array().unwrap().len(), 3);
 }
 
@@ -272,9 +271,7 @@ fn messages_without_tools_still_declares_those_that_were_called() {
         Message::Assistant(vec![called("a"), called("b")]),
         Message::ToolResults(vec![result("a", "x"), result("b", "y")]),
     ];
-    let body = Wire::Messages
-        .encode(&request(Wire::Messages, messages))
-        .body;
+    let body = encoded(Wire::Messages, &request(Wire::Messages, messages)).body;
     let declared = json!([{
         "name": "ls", "input_schema": { "type": "object" }, "cache_control": { "type": "ephemeral" },
     }]);

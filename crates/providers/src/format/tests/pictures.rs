@@ -39,7 +39,7 @@ fn request(is_error: bool) -> ModelRequest {
 
 /// What stands behind the call.
 fn behind_the_call(wire: Wire, field: &str, is_error: bool) -> Value {
-    let body = wire.encode(&request(is_error)).body;
+    let body = encoded(wire, &request(is_error)).body;
     let Some(Value::Array(messages)) = body.get(field) else {
         panic!("{body}");
     };

@@ -178,8 +178,8 @@ fn likely_events() -> impl Strategy<Value = Value> {
 fn blocks() -> impl Strategy<Value = Block> {
     let origin = proptest::sample::select(
         &[
-            "messages/claude-sonnet-4-5",
-            "gemini/gemini-2.5-pro",
+            "messages//claude-sonnet-4-5",
+            "gemini//gemini-2.5-pro",
             "elsewhere",
         ][..],
     );
@@ -249,7 +249,7 @@ proptest! {
     #[test]
     fn any_history_alternates(messages in histories()) {
         let request = ModelRequest { model: "claude-sonnet-4-5".to_owned(), messages: messages.iter().cloned().map(std::sync::Arc::new).collect(), ..ModelRequest::default() };
-        let body = Wire::Messages.encode(&request).body;
+        let body = encoded(Wire::Messages, &request).body;
         let mut user = true;
         for message in body["messages"].as_array().unwrap() {
             prop_assert_eq!(&message["role"], if user { "user" } else { "assistant" });
@@ -259,14 +259,14 @@ proptest! {
         prop_assert!(!user, "the user speaks last");
         for wire in Wire::ALL {
             let model = model(wire).to_owned();
-            wire.encode(&ModelRequest { model, messages: messages.iter().cloned().map(std::sync::Arc::new).collect(), ..ModelRequest::default() });
+            encoded(wire, &ModelRequest { model, messages: messages.iter().cloned().map(std::sync::Arc::new).collect(), ..ModelRequest::default() });
         }
     }
 
     #[test]
     fn every_call_has_its_result(messages in histories()) {
         let request = ModelRequest { model: "m".to_owned(), messages: messages.into_iter().map(std::sync::Arc::new).collect(), ..ModelRequest::default() };
-        let body = Wire::Chat.encode(&request).body;
+        let body = encoded(Wire::Chat, &request).body;
         let mut waiting: Vec<Value> = Vec::new();
         for message in body["messages"].as_array().unwrap() {
             if message["role"] == "tool" {

@@ -38,6 +38,7 @@ async fn so_is_one_in_the_base_url() {
     );
     let authorization = Authorization {
         base_url: url,
+        account: String::new(),
         headers: vec![("authorization".to_owned(), KEY.into())],
         renewable: false,
     };
@@ -164,6 +165,7 @@ async fn a_key_that_cannot_be_sent_and_a_base_url_that_is_none() {
             let headers = vec![("authorization".to_owned(), self.1.into())];
             Ok(Authorization {
                 base_url: self.0.to_owned(),
+                account: String::new(),
                 headers,
                 renewable: false,
             })

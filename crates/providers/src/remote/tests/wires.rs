@@ -39,6 +39,7 @@ async fn ask(wire: Wire, said: Vec<u8>) -> (Server, Vec<Part>, Option<ProviderEr
     let (name, key) = wire.auth_header(KEY);
     let access = Fixed(Authorization {
         base_url: server.url(),
+        account: String::new(),
         headers: vec![(name.to_owned(), key.into())],
         renewable: false,
     });

@@ -1,0 +1,222 @@
+//! Where a request goes, as far as its form depends on it: what is known of the model, what is odd
+//! about its service, and whose account it is.
+
+use serde::Deserialize;
+
+use super::Wire;
+use crate::catalog::Model;
+use crate::{ModelRequest, RequestPurpose};
+
+/// What a format must know besides the request itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequestTarget {
+    /// What is known of the model; of one that no catalog lists, its id.
+    pub model: Model,
+    /// The service and the account that pays. What one account's model thought in secret
+    /// (signatures, encrypted items) no other can read.
+    pub account: String,
+    /// Those of the provider with the model's own laid over them.
+    pub quirks: Quirks,
+    pub omitted: Omitted,
+}
+
+/// What is left out of a request because the service refused it in the last one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Omitted {
+    /// Signed, encrypted or otherwise native parts of the history.
+    pub natives: bool,
+    pub pictures: OmittedPictures,
+    /// The wish to see a summary of the thoughts.
+    pub summaries: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OmittedPictures {
+    #[default]
+    None,
+    /// Those before the last words of the user.
+    Old,
+    All,
+}
+
+/// Where a service differs from the format it speaks. What is absent is as the format's owner has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quirks {
+    /// How an effort is spelt.
+    pub effort: Option<EffortStyle>,
+    /// How thoughts go back to the model that had them.
+    pub thoughts: Option<ThoughtReplay>,
+    pub call_ids: Option<CallIdStyle>,
+    /// Whether it takes `stream_options`.
+    pub stream_options: Option<bool>,
+    /// Whether a user may speak right after the result of a call.
+    pub user_after_tool: Option<bool>,
+    /// Whether it wants to be told where a prefix worth keeping ends.
+    pub cache_control: Option<bool>,
+    /// Whether requests of one conversation name it in their headers.
+    pub session_headers: Option<bool>,
+}
+
+/// How chat services spell an effort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffortStyle {
+    /// Not at all.
+    None,
+    /// `reasoning_effort: "high"`
+    ReasoningEffort,
+    /// `reasoning: { effort: "high" }`
+    Reasoning,
+    /// `reasoning: { enabled: true }`
+    ReasoningEnabled,
+    /// `thinking: { type: "enabled" }`
+    Thinking,
+    /// `enable_thinking: true`
+    EnableThinking,
+}
+
+/// How chat services take thoughts back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThoughtReplay {
+    /// Not at all: the field is refused.
+    Never,
+    /// As `reasoning_content`, where the model itself sent some.
+    AsSent,
+    /// As `reasoning_content` in every message with calls, were it a blank.
+    Always,
+    /// As `reasoning_details`, the way they came.
+    Details,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallIdStyle {
+    /// Nine letters and digits, no more and no less.
+    NineAlphanumeric,
+}
+
+impl Quirks {
+    /// These with others on top.
+    pub fn with(&self, over: &Quirks) -> Quirks {
+        Quirks {
+            effort: over.effort.or(self.effort),
+            thoughts: over.thoughts.or(self.thoughts),
+            call_ids: over.call_ids.or(self.call_ids),
+            stream_options: over.stream_options.or(self.stream_options),
+            user_after_tool: over.user_after_tool.or(self.user_after_tool),
+            cache_control: over.cache_control.or(self.cache_control),
+            session_headers: over.session_headers.or(self.session_headers),
+        }
+    }
+}
+
+impl RequestTarget {
+    /// A model of which nothing is known.
+    pub fn unknown(model: &str) -> RequestTarget {
+        let model = Model {
+            id: model.to_owned(),
+            name: model.to_owned(),
+            ..Model::default()
+        };
+        RequestTarget {
+            model,
+            ..RequestTarget::default()
+        }
+    }
+
+    /// Where native values of an answer belong: they are sent back only to the same model of the
+    /// same account.
+    pub(super) fn origin(&self, wire: Wire) -> String {
+        format!("{}/{}/{}", wire.name(), self.account, self.model.id)
+    }
+
+    /// The request with what was left open decided by what is known of the model.
+    pub(crate) fn settle(&self, mut request: ModelRequest) -> ModelRequest {
+        request.effort = match request.purpose {
+            // A few words are not worth a thought.
+            RequestPurpose::Title => self.model.efforts.first().cloned(),
+            RequestPurpose::Answer | RequestPurpose::Task | RequestPurpose::Summary => {
+                effort(&self.model, request.effort.as_deref())
+            }
+        };
+        request
+    }
+}
+
+/// How hard to think: as wished where the model can, else the next lower effort that it has, else
+/// its least. A model that lists none takes none.
+fn effort(model: &Model, wished: Option<&str>) -> Option<String> {
+    let Some(wished) = wished else {
+        return model.default_effort.clone();
+    };
+    if model.efforts.iter().any(|each| each == wished) {
+        return Some(wished.to_owned());
+    }
+    let rank = |effort: &str| EFFORTS.iter().position(|each| *each == effort);
+    let limit = rank(wished)?;
+    let lower = model
+        .efforts
+        .iter()
+        .filter(|each| rank(each).is_some_and(|rank| rank < limit))
+        .max_by_key(|each| rank(each));
+    lower.or(model.efforts.first()).cloned()
+}
+
+/// Every effort there is, from the least to the most.
+const EFFORTS: [&str; 8] = [
+    "off", "none", "minimal", "low", "medium", "high", "xhigh", "max",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(efforts: &[&str]) -> Model {
+        Model {
+            efforts: efforts.iter().map(|each| (*each).to_owned()).collect(),
+            default_effort: efforts.last().map(|each| (*each).to_owned()),
+            ..Model::default()
+        }
+    }
+
+    #[test]
+    fn an_effort_is_one_that_the_model_has() {
+        let three = model(&["low", "medium", "high"]);
+        for (wished, expected) in [
+            (None, Some("high")),
+            (Some("medium"), Some("medium")),
+            (Some("xhigh"), Some("high")),
+            (Some("minimal"), Some("low")),
+            (Some("none"), Some("low")),
+            (Some("sideways"), None),
+        ] {
+            assert_eq!(effort(&three, wished).as_deref(), expected, "{wished:?}");
+        }
+        for wished in [None, Some("high")] {
+            assert_eq!(effort(&model(&[]), wished), None);
+        }
+        let odd = model(&["none", "high"]);
+        assert_eq!(effort(&odd, Some("low")).as_deref(), Some("none"));
+    }
+
+    #[test]
+    fn the_quirks_of_a_model_lie_over_those_of_its_provider() {
+        let provider = Quirks {
+            effort: Some(EffortStyle::Thinking),
+            stream_options: Some(false),
+            ..Quirks::default()
+        };
+        let model = Quirks {
+            effort: Some(EffortStyle::None),
+            ..Quirks::default()
+        };
+        let expected = Quirks {
+            effort: Some(EffortStyle::None),
+            stream_options: Some(false),
+            ..Quirks::default()
+        };
+        assert_eq!(provider.with(&model), expected);
+    }
+}
