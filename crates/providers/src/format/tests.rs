@@ -7,6 +7,7 @@ mod decode;
 mod encode;
 mod failure;
 mod history;
+mod journey;
 mod listing;
 mod pictures;
 mod properties;
