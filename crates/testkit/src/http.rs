@@ -57,13 +57,8 @@ impl ReceivedRequest {
         stream: &mut (impl AsyncRead + Unpin),
         buffer: &mut Vec<u8>,
     ) -> anyhow::Result<Option<Self>> {
-        let end = loop {
-            if let Some(at) = buffer.windows(4).position(|at| at == b"\r\n\r\n") {
-                break at + 4;
-            }
-            if stream.read_buf(buffer).await? == 0 {
-                return Ok(None);
-            }
+        let Some(end) = head_end(stream, buffer).await? else {
+            return Ok(None);
         };
         let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
         let length = match header(&head, "content-length") {
@@ -87,6 +82,21 @@ impl ReceivedRequest {
     /// With its query.
     pub fn path(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
+    }
+}
+
+/// Where the head in front of the buffer ends, read as far as it takes; nothing if it never does.
+pub(crate) async fn head_end(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &mut Vec<u8>,
+) -> anyhow::Result<Option<usize>> {
+    loop {
+        if let Some(at) = buffer.windows(4).position(|at| at == b"\r\n\r\n") {
+            return Ok(Some(at + 4));
+        }
+        if stream.read_buf(buffer).await? == 0 {
+            return Ok(None);
+        }
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use serde_json::Value;
-use tokio::io::{AsyncWriteExt, copy};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::http::ReceivedRequest;
+use crate::http::{self, ReceivedRequest};
 
 pub struct RecordingProxy {
     port: u16,
@@ -92,26 +92,47 @@ async fn forward(
         bytes = body.to_string().into_bytes();
     }
     let mut service = TcpStream::connect(("127.0.0.1", to)).await?;
-    let head = head(&request.head, bytes.len());
+    let length = format!("content-length: {}\r\n", bytes.len());
+    let head = head(&request.head, &length);
     service.write_all(head.as_bytes()).await?;
     service.write_all(&bytes).await?;
     let (mut asks, mut hears) = client.split();
-    let (mut answers, mut gets) = service.split();
-    tokio::select! {
-        // It has nothing more to say: this is its end.
-        gone = copy(&mut asks, &mut gets) => gone?,
-        answered = copy(&mut answers, &mut hears) => answered?,
+    let answered = async {
+        // Only the head is looked at: whatever body follows goes through as it comes.
+        let mut buffer = Vec::new();
+        let end = http::head_end(&mut service, &mut buffer).await?;
+        let end = end.context("no answer")?;
+        let (told, rest) = buffer.split_at(end);
+        hears
+            .write_all(self::head(&String::from_utf8_lossy(told), "").as_bytes())
+            .await?;
+        hears.write_all(rest).await?;
+        copy(&mut service, &mut hears).await?;
+        anyhow::Ok(())
     };
-    Ok(())
+    let mut more = [0];
+    tokio::select! {
+        answered = answered => answered,
+        // It has nothing more to say: this is its end.
+        gone = asks.read(&mut more) => Ok(gone.map(|_| ())?),
+    }
 }
 
-/// The same head with another length, and the wish that the connection ends with the answer.
-fn head(head: &str, length: usize) -> String {
+/// The same head with another length, and word that the connection ends with the answer: some
+/// services promise to keep it, whatever they were asked.
+fn head(head: &str, length: &str) -> String {
+    let changed = [
+        "connection",
+        if length.is_empty() {
+            ""
+        } else {
+            "content-length"
+        },
+    ];
     let kept = head.lines().filter(|line| {
         let name = line.split(':').next().unwrap_or_default();
-        let changed = ["content-length", "connection"];
         !line.is_empty() && !changed.iter().any(|each| name.eq_ignore_ascii_case(each))
     });
     let kept: String = kept.map(|line| format!("{line}\r\n")).collect();
-    format!("{kept}content-length: {length}\r\nconnection: close\r\n\r\n")
+    format!("{kept}{length}connection: close\r\n\r\n")
 }
