@@ -19,6 +19,7 @@ pub mod format;
 pub mod models;
 pub mod rehearsal;
 pub mod remote;
+mod tool_schema;
 
 pub use models::Models;
 
@@ -59,6 +60,19 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON Schema of the input.
     pub parameters: Value,
+}
+
+impl ToolSpec {
+    /// A tool as models are told of it: without the rules of its schema that only the tool itself
+    /// checks.
+    pub fn new(name: &str, description: &str, mut parameters: Value) -> Self {
+        tool_schema::strip_limits(&mut parameters);
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            parameters,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
