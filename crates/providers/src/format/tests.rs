@@ -10,6 +10,7 @@ mod history;
 mod listing;
 mod pictures;
 mod properties;
+mod responses;
 mod trouble;
 
 use serde_json::Value;

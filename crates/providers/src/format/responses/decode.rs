@@ -281,7 +281,13 @@ impl ResponsesDecoder {
             .and_then(Value::as_str)
         {
             Some("content_filter") => Err(self.refused(Some("its answer was filtered"))),
-            Some("max_output_tokens") | None => self.finish(Some(StopCause::Length), response, out),
+            Some("max_output_tokens" | "max_tokens" | "length") | None => {
+                self.finish(Some(StopCause::Length), response, out)
+            }
+            Some("model_context_window_exceeded" | "context_length_exceeded") => {
+                let message = "the conversation and its answer are longer than the model can hold";
+                Err(ProviderError::new(ErrorKind::ContextTooLong, message))
+            }
             Some(reason) => {
                 let message = format!(
                     "the provider left the answer incomplete: {}",

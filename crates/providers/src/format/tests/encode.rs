@@ -105,7 +105,6 @@ fn responses_whole() {
             "type": "function", "name": "read", "description": "Reads a file.",
             "parameters": schema(), "strict": false,
         }],
-        "parallel_tool_calls": true,
         "max_output_tokens": 30_000,
         "prompt_cache_key": "thread-1",
     });
@@ -326,6 +325,9 @@ fn thoughts_are_asked_of_models_that_have_them() {
     );
     assert_eq!(include("gpt-4o"), Value::Null);
     assert_eq!(include("gpt-5-chat-latest"), Value::Null);
+    let reasoning = |model| encoded(Wire::Responses, &ask(model)).body["reasoning"].clone();
+    assert_eq!(reasoning("gpt-5-mini"), json!({ "summary": "auto" }));
+    assert_eq!(reasoning("gpt-4o"), Value::Null);
 }
 
 #[test]

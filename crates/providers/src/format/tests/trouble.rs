@@ -104,6 +104,25 @@ fn errors_within_a_stream_have_their_kind() {
 }
 
 #[test]
+fn an_incomplete_response_says_why() {
+    let incomplete = |reason: &str| {
+        json!({ "type": "response.incomplete", "response": {
+            "status": "incomplete", "incomplete_details": { "reason": reason } } })
+    };
+    for reason in ["max_output_tokens", "max_tokens"] {
+        let parts = answer(Wire::Responses, &[incomplete(reason)]);
+        assert_eq!(parts, finish(StopCause::Length, 0, 0));
+    }
+    let kind = |reason: &str| error(Wire::Responses, &[incomplete(reason)]).0;
+    assert_eq!(kind("content_filter"), ErrorKind::Refused);
+    assert_eq!(
+        kind("model_context_window_exceeded"),
+        ErrorKind::ContextTooLong
+    );
+    assert_eq!(kind("something_new"), ErrorKind::CutOff);
+}
+
+#[test]
 fn a_refusal_is_not_an_answer() {
     let messages = json!({ "type": "message_delta", "delta": { "stop_reason": "refusal" } });
     let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
