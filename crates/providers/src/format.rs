@@ -3,6 +3,7 @@
 
 mod arguments;
 mod blocks;
+mod call_ids;
 mod chat;
 mod failure;
 mod family;

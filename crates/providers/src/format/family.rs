@@ -37,3 +37,22 @@ pub(super) fn openai_reasons(model: &str) -> bool {
 pub(super) fn wants_thoughts_back(model: &str) -> bool {
     model.to_ascii_lowercase().contains("deepseek")
 }
+
+/// Whether it is one of Mistral's, whose prompts are made as Mistral makes them wherever they run.
+pub(super) fn is_mistral(model: &str) -> bool {
+    const NAMES: [&str; 7] = [
+        "mistral",
+        "ministral",
+        "magistral",
+        "devstral",
+        "codestral",
+        "pixtral",
+        "mixtral",
+    ];
+    names_one_of(model, &NAMES)
+}
+
+fn names_one_of(model: &str, names: &[&str]) -> bool {
+    let model = model.to_ascii_lowercase();
+    names.iter().any(|name| model.contains(name))
+}

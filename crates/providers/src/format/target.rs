@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::Wire;
+use super::{Wire, family};
 use crate::catalog::Model;
 use crate::{ModelRequest, RequestPurpose};
 
@@ -130,6 +130,12 @@ impl RequestTarget {
     /// same account.
     pub(super) fn origin(&self, wire: Wire) -> String {
         format!("{}/{}/{}", wire.name(), self.account, self.model.id)
+    }
+
+    pub(super) fn call_ids(&self) -> Option<CallIdStyle> {
+        let mistral = family::is_mistral(&self.model.id);
+        let by_name = mistral.then_some(CallIdStyle::NineAlphanumeric);
+        self.quirks.call_ids.or(by_name)
     }
 
     /// The request with what was left open decided by what is known of the model.
