@@ -100,7 +100,7 @@ impl Wire {
         let origin = target.origin(self);
         match self {
             Wire::Responses => Box::new(responses::ResponsesDecoder::new(origin, seed)),
-            Wire::Chat => Box::new(chat::ChatDecoder::new(origin, seed)),
+            Wire::Chat => Box::new(chat::ChatDecoder::new(target, seed)),
             Wire::Messages => Box::new(messages::MessagesDecoder::new(origin, seed)),
             Wire::Gemini => Box::new(gemini::GeminiDecoder::new(origin, seed)),
         }

@@ -96,6 +96,7 @@ pub(super) fn turns<'a>(
 ) -> Vec<HistoryTurn<'a>> {
     let mut reader = HistoryBuilder {
         origin: target.origin(wire),
+        wire,
         ids: CallIds::new(wire, target.call_ids()),
         turns: Vec::new(),
     };
@@ -118,6 +119,7 @@ fn pieces(user: &UserMessage) -> Vec<UserPart<'_>> {
 
 struct HistoryBuilder<'a> {
     origin: String,
+    wire: Wire,
     ids: CallIds,
     turns: Vec<HistoryTurn<'a>>,
 }
@@ -148,7 +150,10 @@ impl<'a> HistoryBuilder<'a> {
             }
         }
         // A thought that led to nothing was interrupted: no format takes it without what follows.
-        while matches!(said.last(), Some(AssistantPart::Reasoning { .. })) {
+        // In chat thoughts belong to the whole message, wherever in it they came.
+        let led = |each: &AssistantPart<'_>| !matches!(each, AssistantPart::Reasoning { .. });
+        let kept = self.wire == Wire::Chat && said.iter().any(led);
+        while !kept && matches!(said.last(), Some(AssistantPart::Reasoning { .. })) {
             said.pop();
         }
         if said.is_empty() {

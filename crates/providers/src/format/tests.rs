@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod captures;
+mod compatible;
 mod decode;
 mod encode;
 mod failure;

@@ -103,6 +103,33 @@ fn errors_within_a_stream_have_their_kind() {
     }
 }
 
+/// What services end an answer with that is no good end.
+#[test]
+fn bad_ends_of_chat_have_their_kind() {
+    let cases = [
+        ("insufficient_system_resource", ErrorKind::Overloaded),
+        ("network_error", ErrorKind::Overloaded),
+        ("abort", ErrorKind::Overloaded),
+        ("model_length", ErrorKind::ContextTooLong),
+        ("model_context_window_exceeded", ErrorKind::ContextTooLong),
+        ("sensitive", ErrorKind::Refused),
+        ("content_filter", ErrorKind::Refused),
+        ("error", ErrorKind::Malformed),
+    ];
+    for (reason, kind) in cases {
+        let data = [chat(json!({ "content": "Half a" })), chat_end(reason)];
+        assert_eq!(error(Wire::Chat, &data).0, kind, "{reason}");
+    }
+    // OpenRouter passes on what the service behind it said, or puts an error beside it.
+    let mut slip = chat_end("error");
+    slip["choices"][0]["native_finish_reason"] = json!("MALFORMED_FUNCTION_CALL");
+    let words = error(Wire::Chat, &[slip.clone()]).1;
+    assert!(words.contains("MALFORMED_FUNCTION_CALL"), "{words}");
+    slip["choices"][0]["error"] = json!({ "code": 502, "message": "gone" });
+    let told = (ErrorKind::Overloaded, "gone".to_owned());
+    assert_eq!(error(Wire::Chat, &[slip]), told);
+}
+
 #[test]
 fn an_incomplete_response_says_why() {
     let incomplete = |reason: &str| {
@@ -120,6 +147,30 @@ fn an_incomplete_response_says_why() {
         ErrorKind::ContextTooLong
     );
     assert_eq!(kind("something_new"), ErrorKind::CutOff);
+}
+
+/// Errors that do not stand in `error`.
+#[test]
+fn an_error_is_heard_wherever_it_stands() {
+    let vllm = json!({ "object": "error", "message": "This model's maximum context length is 8 tokens",
+        "type": "BadRequestError", "param": null, "code": 400 });
+    let told = |event: Option<&str>, data: &str| {
+        let events = [(event.map(str::to_owned), data.to_owned())];
+        let (_, end) = decode(Wire::Chat, &events);
+        let error = end.expect_err("an error");
+        (error.kind, error.message)
+    };
+    let (kind, words) = told(None, &vllm.to_string());
+    assert_eq!(kind, ErrorKind::ContextTooLong, "{words}");
+    let rate = (ErrorKind::RateLimited, "slow down".to_owned());
+    let bare = json!({ "code": "rate_limit_exceeded", "message": "slow down" }).to_string();
+    assert_eq!(told(Some("error"), &bare), rate);
+    assert_eq!(told(None, &bare), rate);
+    assert_eq!(
+        told(Some("error"), "the GPU is on fire").1,
+        "the GPU is on fire"
+    );
+    assert_eq!(told(None, "{\"detail\":\"no\"}").1, "no");
 }
 
 #[test]
