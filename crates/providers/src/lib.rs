@@ -253,6 +253,8 @@ pub struct ModelUsage {
     pub cache_write_tokens: u64,
     /// Of the output: reasoning.
     pub reasoning_tokens: u64,
+    /// What the provider itself says that it cost; a list of prices knows less.
+    pub cost_micro_dollars: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -379,5 +379,6 @@ fn usage(usage: &Value) -> ModelUsage {
         cached_tokens: of("/input_tokens_details/cached_tokens"),
         cache_write_tokens: of("/input_tokens_details/cache_write_tokens"),
         reasoning_tokens: of("/output_tokens_details/reasoning_tokens"),
+        cost_micro_dollars: None,
     }
 }

@@ -508,3 +508,21 @@ fn told(model: &str, pieces: &[&str]) -> Vec<String> {
     });
     told.collect()
 }
+
+#[test]
+fn a_router_says_what_an_answer_cost() {
+    let cost = |usage: Value| {
+        let data = [chat_end("stop"), json!({ "choices": [], "usage": usage })];
+        match read(&target("m", Quirks::default()), &data).last() {
+            Some(Part::Finish { usage, .. }) => usage.cost_micro_dollars,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(cost(json!({ "prompt_tokens": 1 })), None);
+    assert_eq!(cost(json!({ "cost": 0.0012345 })), Some(1_235));
+    assert_eq!(cost(json!({ "cost": 0 })), Some(0));
+    assert_eq!(cost(json!({ "cost": -1 })), None);
+    let own_key = json!({ "cost": 0.001, "is_byok": true,
+        "cost_details": { "upstream_inference_cost": 0.02 } });
+    assert_eq!(cost(own_key), Some(21_000));
+}
