@@ -12,6 +12,7 @@ mod listing;
 mod pictures;
 mod properties;
 mod responses;
+mod services;
 mod trouble;
 
 use serde_json::Value;
