@@ -160,6 +160,14 @@ fn parse(data: &str) -> Result<Value, ProviderError> {
     })
 }
 
+/// As `parse`; where an event is named an error, its words need not be JSON.
+fn parse_event(event: SseEvent<'_>) -> Result<Value, ProviderError> {
+    parse(event.data).map_err(|error| match event.event {
+        Some("error") => failure::told(&Value::from(event.data)),
+        Some(_) | None => error,
+    })
+}
+
 fn cut_off() -> ProviderError {
     let message = "the connection ended before the answer did";
     ProviderError::new(ErrorKind::CutOff, message)

@@ -13,7 +13,7 @@ use super::think_tags::{ContentKind, ThinkTags};
 use super::{stop, usage};
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, RequestTarget, SseEvent, Wire};
-use crate::format::{cut_off, failure, family, native, parse, text};
+use crate::format::{cut_off, failure, family, native, parse_event, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
 /// What a call and a detail count for, so that empty ones have a limit too.
@@ -62,9 +62,6 @@ impl ChatDecoder {
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
-        if is_error(chunk) {
-            return Err(failure::told(chunk));
-        }
         let told = [&chunk["usage"], &chunk["x_groq"]["usage"]];
         let told = told.into_iter().find(|usage| usage.is_object());
         if let Some(usage) = told {
@@ -230,8 +227,9 @@ impl ChatDecoder {
         Ok(())
     }
 
-    /// What came of a thought after it was told: some services sign it only with the calls.
-    fn late_details(&mut self, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+    /// What came of a thought that has no words, or after it was told: some services sign it only
+    /// with the calls.
+    fn untold_details(&mut self, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         if let Some(native) = self.thought_native() {
             let kind = BlockKind::Reasoning { summary: false };
             let key = self.blocks.start(kind, out)?;
@@ -250,6 +248,9 @@ impl ChatDecoder {
 
     fn call(&mut self, told: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         self.end_content(out)?;
+        if self.calls.list.is_empty() {
+            self.untold_details(out)?;
+        }
         let arguments = match &told["function"]["arguments"] {
             Value::String(piece) => Cow::Borrowed(piece.as_str()),
             Value::Null => Cow::Borrowed(""),
@@ -309,7 +310,7 @@ impl ChatDecoder {
         }
         self.end_content(out)?;
         self.end_calls(|_| true, out);
-        self.late_details(out)?;
+        self.untold_details(out)?;
         self.blocks.finish(self.stop, self.usage, out);
         Ok(())
     }
@@ -324,13 +325,11 @@ impl Decode for ChatDecoder {
         if data == "[DONE]" {
             return self.finish(out);
         }
-        // Some name the event and put the words where they like.
-        if event.event == Some("error") {
-            let words = || Value::from(data);
-            let told = serde_json::from_str(data).unwrap_or_else(|_| words());
-            return Err(failure::told(&told));
+        let chunk = parse_event(event)?;
+        if event.event == Some("error") || is_error(&chunk) {
+            return Err(failure::told(&chunk));
         }
-        self.chunk(&parse(data)?, out)
+        self.chunk(&chunk, out)
     }
 
     fn end(&mut self, out: &mut Vec<Part>) -> Result<(), ProviderError> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::items::OutputItems;
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
-use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
+use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse_event, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
 /// What an item counts for, so that empty ones have a limit too.
@@ -335,13 +335,13 @@ impl Decode for ResponsesDecoder {
         if self.finished() || event.data.trim().is_empty() || event.data.trim() == "[DONE]" {
             return Ok(());
         }
-        let value = parse(event.data)?;
+        let value = parse_event(event)?;
         let kind = value["type"]
             .as_str()
             .or(event.event)
             .unwrap_or("")
             .to_owned();
-        if kind.is_empty() && !value["error"].is_null() {
+        if value["object"] == "error" || (kind.is_empty() && !value["error"].is_null()) {
             return Err(failure::told(&value));
         }
         // The answer of a server that does not stream.

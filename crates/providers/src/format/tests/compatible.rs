@@ -187,6 +187,18 @@ fn details_that_come_late_go_back_too() {
     assert_eq!(replayed(&router, kept(read(&router, &data))), expected);
 }
 
+/// A thought of which nothing is shown stands before the calls it led to.
+#[test]
+fn hidden_details_come_before_the_calls() {
+    let router = target("openai/gpt-6-sol", thoughts(ThoughtReplay::Details));
+    let mut call = call_chunk(json!({}));
+    let hidden = json!([{ "type": "reasoning.encrypted", "data": "zz", "index": 0 }]);
+    call["choices"][0]["delta"]["reasoning_details"] = hidden.clone();
+    let parts = read(&router, &[call, chat_end("tool_calls")]);
+    assert!(matches!(parts[0], Part::ReasoningStart { .. }), "{parts:?}");
+    assert_eq!(replayed(&router, kept(parts))["reasoning_details"], hidden);
+}
+
 /// Google's own endpoint for this format: "Function call is missing a thought_signature".
 #[test]
 fn a_signature_goes_back_with_its_call() {

@@ -168,17 +168,9 @@ fn results(
 /// The body that a story becomes for a service.
 fn written(wire: Wire, target: &RequestTarget, mut story: Vec<Message>) -> Value {
     let own = target.origin(wire);
-    for message in &mut story {
-        let Message::Assistant(blocks) = message else {
-            continue;
-        };
-        for block in blocks {
-            let (Block::Text { native, .. }
-            | Block::Reasoning { native, .. }
-            | Block::ToolCall { native, .. }) = block;
-            if let Some(native) = native.as_mut().filter(|native| native.origin == OWN) {
-                own.clone_into(&mut native.origin);
-            }
+    for native in story.iter_mut().flat_map(natives_of).flatten() {
+        if native.origin == OWN {
+            own.clone_into(&mut native.origin);
         }
     }
     let request = ModelRequest {
@@ -191,6 +183,26 @@ fn written(wire: Wire, target: &RequestTarget, mut story: Vec<Message>) -> Value
         ..ModelRequest::default()
     };
     wire.encode(&request, target).body
+}
+
+/// As after a change of the model: nothing native goes back.
+fn without_natives(mut story: Vec<Message>) -> Vec<Message> {
+    for native in story.iter_mut().flat_map(natives_of) {
+        *native = None;
+    }
+    story
+}
+
+fn natives_of(message: &mut Message) -> impl Iterator<Item = &mut Option<Box<Native>>> {
+    let blocks = match message {
+        Message::Assistant(blocks) => blocks.as_mut_slice(),
+        Message::User(_) | Message::ToolResults(_) => &mut [],
+    };
+    blocks.iter_mut().map(|block| match block {
+        Block::Text { native, .. }
+        | Block::Reasoning { native, .. }
+        | Block::ToolCall { native, .. } => native,
+    })
 }
 
 /// The names of an object are all among these.
@@ -368,7 +380,87 @@ fn check_responses(body: &Value) {
     assert!(!thinking, "a thought without what follows");
 }
 
+/// Anthropic's: user and assistant in turn, results before words, thoughts before what they led to.
+fn check_messages(body: &Value) {
+    let mut waiting: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
+    let messages = body["messages"].as_array().unwrap();
+    for (at, message) in messages.iter().enumerate() {
+        check_fields(message, &["role", "content"]);
+        check_content(&message["content"]);
+        let user = at % 2 == 0;
+        assert_eq!(message["role"], if user { "user" } else { "assistant" });
+        let mut spoke = false;
+        for block in message["content"].as_array().unwrap() {
+            let kind = block["type"].as_str().unwrap();
+            assert_eq!(
+                user,
+                ["text", "image", "tool_result"].contains(&kind) && user
+            );
+            match kind {
+                "tool_result" => {
+                    assert!(!spoke, "a result behind words");
+                    assert_eq!(block["tool_use_id"], waiting.remove(0));
+                    check_content(&block["content"]);
+                }
+                "tool_use" => {
+                    let id = block["id"].as_str().unwrap();
+                    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+                    assert!(
+                        (1..=64).contains(&id.len()) && id.bytes().all(plain),
+                        "{id:?}"
+                    );
+                    assert!(seen.insert(id), "{id} twice");
+                    assert!(block["input"].is_object());
+                    waiting.push(id);
+                }
+                "text" | "image" | "thinking" | "redacted_thinking" => spoke = true,
+                other => panic!("there is no block {other}"),
+            }
+        }
+        assert!(!user || waiting.is_empty(), "calls without a result");
+    }
+    assert_eq!(messages.len() % 2, 1, "the user speaks last");
+}
+
+/// Google's: every call is answered in the next content, in its order.
+fn check_gemini(body: &Value) {
+    let contents = body["contents"].as_array().unwrap();
+    let mut waiting = 0;
+    let mut before = "";
+    for content in contents {
+        check_fields(content, &["role", "parts"]);
+        let parts = content["parts"].as_array().unwrap();
+        assert!(!parts.is_empty(), "no parts");
+        let role = content["role"].as_str().unwrap();
+        let of = |field: &str| {
+            parts
+                .iter()
+                .filter(|part| part.get(field).is_some())
+                .count()
+        };
+        match role {
+            "user" => assert_eq!(of("functionResponse"), std::mem::take(&mut waiting)),
+            "model" => {
+                assert_eq!((before, waiting), ("user", 0));
+                waiting = of("functionCall");
+            }
+            other => panic!("there is no role {other}"),
+        }
+        before = role;
+    }
+    assert_eq!((before, waiting), ("user", 0));
+}
+
 proptest! {
+    #[test]
+    fn messages_and_gemini_take_any_story(story in stories()) {
+        let target = RequestTarget::unknown("claude-sonnet-4-5");
+        check_messages(&written(Wire::Messages, &target, without_natives(story.clone())));
+        let target = RequestTarget::unknown("gemini-2.5-pro");
+        check_gemini(&written(Wire::Gemini, &target, without_natives(story)));
+    }
+
     #[test]
     fn every_chat_service_takes_any_story(story in stories()) {
         for service in chat_services() {

@@ -154,22 +154,23 @@ fn an_incomplete_response_says_why() {
 fn an_error_is_heard_wherever_it_stands() {
     let vllm = json!({ "object": "error", "message": "This model's maximum context length is 8 tokens",
         "type": "BadRequestError", "param": null, "code": 400 });
-    let told = |event: Option<&str>, data: &str| {
+    let told_by = |wire, event: Option<&str>, data: &str| {
         let events = [(event.map(str::to_owned), data.to_owned())];
-        let (_, end) = decode(Wire::Chat, &events);
+        let (_, end) = decode(wire, &events);
         let error = end.expect_err("an error");
         (error.kind, error.message)
     };
-    let (kind, words) = told(None, &vllm.to_string());
-    assert_eq!(kind, ErrorKind::ContextTooLong, "{words}");
+    for wire in [Wire::Chat, Wire::Responses] {
+        let (kind, words) = told_by(wire, None, &vllm.to_string());
+        assert_eq!(kind, ErrorKind::ContextTooLong, "{words}");
+        let words = told_by(wire, Some("error"), "the GPU is on fire").1;
+        assert_eq!(words, "the GPU is on fire");
+    }
+    let told = |event, data: &str| told_by(Wire::Chat, event, data);
     let rate = (ErrorKind::RateLimited, "slow down".to_owned());
     let bare = json!({ "code": "rate_limit_exceeded", "message": "slow down" }).to_string();
     assert_eq!(told(Some("error"), &bare), rate);
     assert_eq!(told(None, &bare), rate);
-    assert_eq!(
-        told(Some("error"), "the GPU is on fire").1,
-        "the GPU is on fire"
-    );
     assert_eq!(told(None, "{\"detail\":\"no\"}").1, "no");
 }
 
