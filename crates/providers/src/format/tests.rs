@@ -13,6 +13,7 @@ mod pictures;
 mod properties;
 mod responses;
 mod services;
+mod think_tags;
 mod trouble;
 
 use serde_json::Value;

@@ -9,7 +9,7 @@ use vocabulary::Native;
 use super::calls::{ChatCall, ChatCalls};
 use super::details::ReasoningDetails;
 use super::messages::REASONING_CONTENT;
-use super::think_tags::{ContentKind, ThinkTags};
+use super::think_tags::{ProseKind, ThinkTags};
 use super::{stop, usage};
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, RequestTarget, SseEvent, Wire};
@@ -40,7 +40,7 @@ pub(in crate::format) struct ChatDecoder {
 
 /// The text or the thought that is growing.
 struct ChatText {
-    kind: ContentKind,
+    kind: ProseKind,
     key: BlockKey,
 }
 
@@ -120,14 +120,14 @@ impl ChatDecoder {
         let details = delta["reasoning_details"].as_array();
         if let Some(thought) = named {
             self.tags.disregard();
-            self.grow(ContentKind::Thought, thought, out)?;
+            self.grow(ProseKind::Thought, thought, out)?;
             self.in_reasoning_content |= content.is_some();
         }
         for detail in details.into_iter().flatten() {
             let shown = ReasoningDetails::shown(detail);
             self.tags.disregard();
             if named.is_none() {
-                self.grow(ContentKind::Thought, shown, out)?;
+                self.grow(ProseKind::Thought, shown, out)?;
             }
             let hidden = text(detail, "data").or_else(|| text(detail, "signature"));
             self.blocks
@@ -146,7 +146,7 @@ impl ChatDecoder {
             let thoughts = part["thinking"].as_array().into_iter().flatten();
             for thought in thoughts.filter_map(|thought| thought["text"].as_str()) {
                 self.tags.disregard();
-                self.grow(ContentKind::Thought, thought, out)?;
+                self.grow(ProseKind::Thought, thought, out)?;
             }
             self.text(part["text"].as_str().unwrap_or(""), out)?;
         }
@@ -155,7 +155,7 @@ impl ChatDecoder {
 
     fn text(&mut self, text: &str, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         if self.tags.passed() {
-            return self.grow(ContentKind::Text, text, out);
+            return self.grow(ProseKind::Text, text, out);
         }
         let pieces = self.tags.feed(text);
         self.grow_all(pieces, out)
@@ -163,7 +163,7 @@ impl ChatDecoder {
 
     fn grow_all(
         &mut self,
-        pieces: Vec<(ContentKind, String)>,
+        pieces: Vec<(ProseKind, String)>,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
         for (kind, text) in pieces {
@@ -174,7 +174,7 @@ impl ChatDecoder {
 
     fn grow(
         &mut self,
-        kind: ContentKind,
+        kind: ProseKind,
         text: &str,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
@@ -186,8 +186,8 @@ impl ChatDecoder {
             Some(_) | None => {
                 self.end_prose(out);
                 let block = match kind {
-                    ContentKind::Thought => BlockKind::Reasoning { summary: false },
-                    ContentKind::Text => BlockKind::Text,
+                    ProseKind::Thought => BlockKind::Reasoning { summary: false },
+                    ProseKind::Text => BlockKind::Text,
                 };
                 let key = self.blocks.start(block, out)?;
                 self.prose = Some(ChatText { kind, key });
@@ -200,8 +200,8 @@ impl ChatDecoder {
     fn end_prose(&mut self, out: &mut Vec<Part>) {
         if let Some(prose) = self.prose.take() {
             let native = match prose.kind {
-                ContentKind::Thought => self.thought_native(),
-                ContentKind::Text => None,
+                ProseKind::Thought => self.thought_native(),
+                ProseKind::Text => None,
             };
             self.blocks.end(prose.key, native, out);
         }

@@ -6,7 +6,7 @@ const CLOSE: &str = "</think>";
 
 /// What a piece of content is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ContentKind {
+pub(super) enum ProseKind {
     Thought,
     Text,
 }
@@ -58,7 +58,7 @@ impl ThinkTags {
     }
 
     /// Reads a piece of content and gives what can be told, in order.
-    pub fn feed(&mut self, piece: &str) -> Vec<(ContentKind, String)> {
+    pub fn feed(&mut self, piece: &str) -> Vec<(ProseKind, String)> {
         let mut told = Vec::new();
         if piece.is_empty() {
             return told;
@@ -69,7 +69,7 @@ impl ThinkTags {
     }
 
     /// No more content comes: what was held is what it seemed.
-    pub fn end(&mut self) -> Vec<(ContentKind, String)> {
+    pub fn end(&mut self) -> Vec<(ProseKind, String)> {
         if self.passed() {
             return Vec::new();
         }
@@ -79,19 +79,19 @@ impl ThinkTags {
         match self.place {
             TagPlace::Start | TagPlace::Behind => {
                 if !held.trim().is_empty() {
-                    told.push((ContentKind::Text, held));
+                    told.push((ProseKind::Text, held));
                 }
             }
-            TagPlace::Thought if self.opened => told.push((ContentKind::Text, presumed + &held)),
-            TagPlace::Thought => told.push((ContentKind::Thought, held)),
-            TagPlace::Text => told.push((ContentKind::Text, held)),
+            TagPlace::Thought if self.opened => told.push((ProseKind::Text, presumed + &held)),
+            TagPlace::Thought => told.push((ProseKind::Thought, held)),
+            TagPlace::Text => told.push((ProseKind::Text, held)),
         }
         self.place = TagPlace::Text;
         told
     }
 
     /// Takes what it can of `held`; whether to go on.
-    fn advance(&mut self, told: &mut Vec<(ContentKind, String)>) -> bool {
+    fn advance(&mut self, told: &mut Vec<(ProseKind, String)>) -> bool {
         match self.place {
             TagPlace::Start => self.begin(),
             TagPlace::Thought => self.think(told),
@@ -106,7 +106,7 @@ impl ThinkTags {
             }
             TagPlace::Text => {
                 if !self.held.is_empty() {
-                    told.push((ContentKind::Text, std::mem::take(&mut self.held)));
+                    told.push((ProseKind::Text, std::mem::take(&mut self.held)));
                 }
                 false
             }
@@ -132,7 +132,7 @@ impl ThinkTags {
         true
     }
 
-    fn think(&mut self, told: &mut Vec<(ContentKind, String)>) -> bool {
+    fn think(&mut self, told: &mut Vec<(ProseKind, String)>) -> bool {
         if !self.begun {
             self.held.drain(..blanks(&self.held));
             self.begun = !self.held.is_empty();
@@ -150,7 +150,7 @@ impl ThinkTags {
             self.presumed.push_str(&thought);
         }
         if !thought.is_empty() {
-            told.push((ContentKind::Thought, thought));
+            told.push((ProseKind::Thought, thought));
         }
         closes
     }
