@@ -1,5 +1,6 @@
 //! `<think>` tags in what servers call content.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::compatible::{kept, read, replayed, target};
@@ -80,4 +81,20 @@ fn told(model: &str, pieces: &[&str]) -> Vec<String> {
         Block::ToolCall { name, .. } => format!("call: {name}"),
     });
     told.collect()
+}
+
+proptest! {
+    #[test]
+    fn where_content_is_cut_does_not_matter(
+        words in prop::collection::vec("(<think>|</think>|<thi|nk>|</|a ä|\n| )", 0..12),
+        cuts in prop::collection::vec(0usize..80, 0..6),
+        model in prop::sample::select(&["m", "qwq-32b"][..]),
+    ) {
+        let whole = words.concat();
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| whole.floor_char_boundary(cut)).collect();
+        cuts.extend([0, whole.len()]);
+        cuts.sort_unstable();
+        let pieces: Vec<&str> = cuts.windows(2).map(|two| &whole[two[0]..two[1]]).collect();
+        prop_assert_eq!(told(model, &pieces), told(model, &[&whole]));
+    }
 }
