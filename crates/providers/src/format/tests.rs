@@ -8,8 +8,10 @@ mod encode;
 mod failure;
 mod history;
 mod listing;
+mod output;
 mod pictures;
 mod properties;
+mod thinking;
 mod trouble;
 
 use serde_json::Value;
