@@ -11,6 +11,7 @@ mod listing;
 mod output;
 mod pictures;
 mod properties;
+mod stops;
 mod thinking;
 mod trouble;
 
