@@ -8,6 +8,7 @@ mod encode;
 mod failure;
 mod history;
 mod listing;
+mod omitted;
 mod output;
 mod pictures;
 mod properties;
