@@ -6,6 +6,7 @@ mod captures;
 mod decode;
 mod encode;
 mod failure;
+mod golden;
 mod history;
 mod listing;
 mod omitted;
