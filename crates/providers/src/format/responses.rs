@@ -26,10 +26,10 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
         body["instructions"] = json!(request.system);
     }
     if thinks(request, target) {
-        body["include"] = json!(["reasoning.encrypted_content"]);
         if let Some(reasoning) = reasoning(request, target) {
             body["reasoning"] = reasoning;
         }
+        body["include"] = json!(["reasoning.encrypted_content"]);
     }
     if !request.tools.is_empty() {
         body["tools"] = request.tools.iter().map(tool).collect();

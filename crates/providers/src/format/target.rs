@@ -134,14 +134,17 @@ impl RequestTarget {
         format!("{}/{}/{}", wire.name(), self.account, self.model.id)
     }
 
-    /// How thoughts go back in chat. Some models want theirs wherever they run.
+    /// How thoughts go back in chat. Some models want theirs wherever they run; Mistral's send none
+    /// in a field, and what checks their prompts refuses the field.
     pub(super) fn thought_replay(&self) -> ThoughtReplay {
-        self.quirks
-            .thoughts
-            .unwrap_or(match family::wants_thoughts(&self.model.id) {
-                true => ThoughtReplay::Always,
-                false => ThoughtReplay::AsSent,
-            })
+        let by_name = if family::wants_thoughts(&self.model.id) {
+            ThoughtReplay::Always
+        } else if family::is_mistral(&self.model.id) {
+            ThoughtReplay::Never
+        } else {
+            ThoughtReplay::AsSent
+        };
+        self.quirks.thoughts.unwrap_or(by_name)
     }
 
     pub(super) fn call_ids(&self) -> Option<CallIdStyle> {

@@ -7,13 +7,18 @@ mod compatible;
 mod decode;
 mod encode;
 mod failure;
+mod golden;
 mod history;
 mod listing;
+mod omitted;
+mod output;
 mod pictures;
 mod properties;
 mod responses;
 mod services;
+mod stops;
 mod think_tags;
+mod thinking;
 mod trouble;
 
 use serde_json::Value;

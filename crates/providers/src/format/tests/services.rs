@@ -64,7 +64,6 @@ fn chat_services() -> Vec<ChatService> {
                 call_ids: Some(CallIdStyle::NineAlphanumeric),
                 stream_options: Some(false),
                 user_after_tool: Some(false),
-                thoughts: Some(ThoughtReplay::Never),
                 ..Quirks::default()
             },
             nine_letters: true,
@@ -73,7 +72,6 @@ fn chat_services() -> Vec<ChatService> {
             ..plain("Mistral", "mistral-large-latest")
         },
         ChatService {
-            takes: &["reasoning_content", "reasoning_details"],
             nine_letters: true,
             user_after_tool: false,
             ..plain("Mistral's model elsewhere", "devstral-small")
