@@ -21,12 +21,13 @@ pub(super) fn messages(request: &ModelRequest, target: &RequestTarget) -> Vec<Va
     if !request.system.trim().is_empty() {
         messages.push(json!({ "role": "system", "content": request.system }));
     }
+    let rules = ThoughtRules::of(target);
     for turn in turns(request, Wire::Chat, target) {
         match turn {
             HistoryTurn::User(pieces) => push_user(&mut messages, &pieces, target),
             HistoryTurn::Assistant { said, results } => {
                 messages.extend(assistant(&said).map(|mut message| {
-                    replay_thoughts(&mut message, &said, target);
+                    replay_thoughts(&mut message, &said, rules);
                     message
                 }));
                 messages.extend(results.iter().map(|result| {
@@ -124,30 +125,50 @@ fn call(call: &HistoryCall<'_>) -> Value {
     value
 }
 
-/// A service refuses thoughts it does not take, or an answer without those that it wants.
-fn replay_thoughts(message: &mut Value, said: &[AssistantPart<'_>], target: &RequestTarget) {
-    let (takes_content, blank) = match target.thought_replay() {
-        ThoughtReplay::Never => return,
-        ThoughtReplay::AsSent => (true, false),
-        ThoughtReplay::Always => (true, true),
-        // What stands behind a router may ask for more than the router does.
-        ThoughtReplay::Details => (false, family::wants_thoughts(&target.model.id)),
-    };
+/// What of its thoughts goes back with an answer: a service refuses a field that it does not take,
+/// or an answer without the thought that it wants.
+#[derive(Clone, Copy)]
+struct ThoughtRules {
+    details: bool,
+    content: bool,
+    /// Whether a blank stands where there was no thought.
+    blank: bool,
+}
+
+impl ThoughtRules {
+    fn of(target: &RequestTarget) -> Self {
+        let rules = |details, content, blank| Self {
+            details,
+            content,
+            blank,
+        };
+        match target.thought_replay() {
+            ThoughtReplay::Never => rules(false, false, false),
+            ThoughtReplay::AsSent => rules(true, true, false),
+            ThoughtReplay::Always => rules(true, true, true),
+            // What stands behind a router may ask for more than the router does.
+            ThoughtReplay::Details => rules(true, false, family::wants_thoughts(&target.model.id)),
+        }
+    }
+}
+
+fn replay_thoughts(message: &mut Value, said: &[AssistantPart<'_>], rules: ThoughtRules) {
     let mut details = ReasoningDetails::default();
     let mut content = String::new();
     for each in said {
         let AssistantPart::Reasoning { text, native } = each else {
             continue;
         };
-        for detail in native["reasoning_details"].as_array().into_iter().flatten() {
+        let own = native["reasoning_details"].as_array();
+        for detail in own.filter(|_| rules.details).into_iter().flatten() {
             details.add(detail);
         }
-        if takes_content && native["field"] == REASONING_CONTENT {
+        if rules.content && native["field"] == REASONING_CONTENT {
             content.push_str(text);
         }
     }
     let details = details.take();
-    if content.is_empty() && details.is_none() && blank {
+    if content.is_empty() && details.is_none() && rules.blank {
         content.push_str(NO_THOUGHT);
     }
     if !content.is_empty() {
