@@ -45,6 +45,9 @@ pub struct ApiEndpoint {
     pub base_url: String,
     /// Variables that hold its key, the strongest first.
     pub key_env: Vec<String>,
+    /// Variables that hold a bearer token, which a gateway in front of the service takes in place of
+    /// a key.
+    pub bearer_env: Vec<String>,
     /// Variables that override the base URL.
     pub base_url_env: Vec<String>,
     pub headers: Vec<(String, String)>,
@@ -61,6 +64,7 @@ impl fmt::Debug for ApiEndpoint {
             .field("wire", &self.wire)
             .field("base_url", &address::shown(&self.base_url))
             .field("key_env", &self.key_env)
+            .field("bearer_env", &self.bearer_env)
             .field("base_url_env", &self.base_url_env)
             .field("headers", &names)
             .field("keyless", &self.keyless)
@@ -144,6 +148,7 @@ mod tests {
             cached_tokens: 600_000,
             cache_write_tokens: 100_000,
             reasoning_tokens: 50_000,
+            cost_micro_dollars: None,
         };
         // 0.3 M plain, 0.6 M cached, 0.1 M written, 0.1 M out; thoughts are part of what is written.
         assert_eq!(price.of(usage), 900_000 + 180_000 + 375_000 + 1_500_000);

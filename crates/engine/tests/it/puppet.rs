@@ -62,7 +62,7 @@ impl Play {
         Self::default()
     }
 
-    fn then(mut self, parts: impl IntoIterator<Item = Part>) -> Self {
+    pub fn then(mut self, parts: impl IntoIterator<Item = Part>) -> Self {
         self.moves
             .extend(parts.into_iter().map(|part| Move::Tell(Box::new(part))));
         self
@@ -374,6 +374,7 @@ pub fn with_small_model(mut catalog: ModelCatalog) -> ModelCatalog {
             wire: Wire::Chat,
             base_url: "http://localhost/".to_owned(),
             key_env: Vec::new(),
+            bearer_env: Vec::new(),
             base_url_env: Vec::new(),
             headers: Vec::new(),
             keyless: true,

@@ -3,14 +3,23 @@
 #![allow(clippy::unwrap_used)]
 
 mod captures;
+mod compatible;
 mod decode;
 mod encode;
 mod failure;
+mod golden;
 mod history;
 mod journey;
 mod listing;
+mod omitted;
+mod output;
 mod pictures;
 mod properties;
+mod responses;
+mod services;
+mod stops;
+mod think_tags;
+mod thinking;
 mod trouble;
 
 use serde_json::Value;

@@ -1,6 +1,8 @@
 //! Stories of accounts, each alone with its own home, environment and servers.
 
 mod choosing;
+mod claude;
+mod compatible;
 mod devices;
 mod renewing;
 mod server;
