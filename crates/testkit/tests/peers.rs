@@ -98,7 +98,7 @@ async fn the_types_of_the_sdks_know_their_own_fields_and_no_others() -> anyhow::
     limited["max_tokens"] = json!(5);
     bodies.push(("anthropic", limited));
     bodies.extend(
-        ["mistral", "openrouter", "deepseek", "moonshot", "chat"].map(|id| (id, chat.clone())),
+        ["mistral", "openrouter", "deepseek", "moonshot", "llamacpp"].map(|id| (id, chat.clone())),
     );
     let sent = |(service, body): (&'static str, Value)| SentBody { service, body };
     let good: Vec<_> = bodies.iter().cloned().map(sent).collect();

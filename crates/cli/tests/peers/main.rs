@@ -45,7 +45,7 @@ const CHAT: Service = Service {
     key: None,
     provider: "openai",
     model: Some("llamacpp/smollm2"),
-    sdk: "chat",
+    sdk: "llamacpp",
 };
 const ANTHROPIC: Service = Service {
     base_url: "ANTHROPIC_BASE_URL",

@@ -85,7 +85,8 @@ def openrouter():
 
 
 def thinking_chat(body):
-    """DeepSeek and Moonshot tell their users to take OpenAI's SDK, and have two fields more."""
+    """DeepSeek and Moonshot tell their users to take OpenAI's SDK, and have two fields more; llama.cpp
+    knows the second of them."""
     thinking = body.pop("thinking", {"type": "enabled"})
     if thinking.get("type") not in ("enabled", "disabled"):
         yield f"thinking: {thinking}"
@@ -103,9 +104,9 @@ TYPES = {
     "openrouter": openrouter,
     "deepseek": openai_chat,
     "moonshot": openai_chat,
-    "chat": openai_chat,
+    "llamacpp": openai_chat,
 }
-MORE = {"deepseek": thinking_chat, "moonshot": thinking_chat}
+MORE = {"deepseek": thinking_chat, "moonshot": thinking_chat, "llamacpp": thinking_chat}
 
 
 def told(error):

@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 /// A body, and the service it went to.
 pub struct SentBody {
-    /// As the catalog has it, or `chat` for what OpenAI's own Chat Completions take.
+    /// As the catalog has it.
     pub service: &'static str,
     pub body: Value,
 }
