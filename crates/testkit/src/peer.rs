@@ -96,6 +96,12 @@ impl Peer {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    /// Whether a line of its log has this.
+    fn logged(&self, mark: &str) -> bool {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.iter().any(|line| line.contains(mark))
+    }
+
     /// Ends it with SIGKILL: its connections break without a word.
     async fn kill9(&mut self) -> anyhow::Result<()> {
         self.child.kill().await.context("cannot kill the peer")

@@ -69,6 +69,11 @@ impl Llama {
         format!("{}/v1", self.0.url())
     }
 
+    /// Whether it ever stopped an answer because nobody listened any more.
+    pub fn has_cancelled(&self) -> bool {
+        self.0.logged("cancel task")
+    }
+
     /// How it calls its model.
     pub fn model(&self) -> &'static str {
         "smollm2"
