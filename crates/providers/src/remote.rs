@@ -22,8 +22,8 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::catalog::{self, ApiEndpoint, Model, ModelCatalog};
-use crate::format::{Decode, Outgoing, RequestTarget, Wire};
-use crate::{ErrorKind, ModelRequest, PartStream, Provider, ProviderError};
+use crate::format::{Decode, Outgoing, RequestTarget, ServiceFailure, Wire};
+use crate::{ModelRequest, PartStream, Provider, ProviderError};
 use attempt_error::{AttemptError, ErrorContext, Retry};
 use attempts::Attempts;
 use gate::Gate;
@@ -65,7 +65,7 @@ pub(crate) trait Codec: Send + Sync {
     fn encode(&self, request: &ModelRequest, target: &RequestTarget) -> Outgoing;
     /// `seed` differs for every request.
     fn decoder(&self, target: &RequestTarget, seed: &str) -> Box<dyn Decode>;
-    fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String);
+    fn failure(&self, status: u16, body: &[u8]) -> ServiceFailure;
     /// What a `GET` needs too.
     fn headers(&self) -> Vec<(&'static str, String)>;
 }
@@ -79,7 +79,7 @@ impl Codec for Wire {
         Wire::decoder(*self, target, seed)
     }
 
-    fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String) {
+    fn failure(&self, status: u16, body: &[u8]) -> ServiceFailure {
         Wire::failure(*self, status, body)
     }
 

@@ -150,7 +150,8 @@ impl RemoteService {
         }
         let headers = response.headers().clone();
         let body = exchange.masked_body(response).await;
-        let (kind, words) = self.codec.failure(code, body.as_bytes());
+        let told = self.codec.failure(code, body.as_bytes());
+        let (kind, words) = (told.kind, told.message);
         let mut failure = AttemptError::new(kind, short(&exchange.secrets.mask(&words)));
         failure.status = Some(code);
         failure.request_id = request_id(&headers);
@@ -203,7 +204,7 @@ impl RemoteService {
     fn error_in(&self, status: u16, body: &str) -> Option<String> {
         let value: serde_json::Value = serde_json::from_str(body).ok()?;
         let error = value.get("error").or_else(|| value.get(0)?.get("error"))?;
-        (!error.is_null()).then(|| self.codec.failure(status, body.as_bytes()).1)
+        (!error.is_null()).then(|| self.codec.failure(status, body.as_bytes()).message)
     }
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{Authorization, Authorizer, Codec, Remote, RetryPolicy};
 use crate::catalog::{self, ApiEndpoint};
-use crate::format::{Decode, Outgoing, Quirks, RequestTarget, SseEvent, Wire};
+use crate::format::{Decode, Outgoing, Quirks, RequestTarget, ServiceFailure, SseEvent, Wire};
 use crate::{
     ErrorKind, ModelRequest, ModelUsage, Part, PartStream, Provider, ProviderError, StopCause,
 };
@@ -41,7 +41,7 @@ impl Codec for Plain {
         Box::new(PlainDecoder { finished: false })
     }
 
-    fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String) {
+    fn failure(&self, status: u16, body: &[u8]) -> ServiceFailure {
         let text = String::from_utf8_lossy(body).into_owned();
         let kind = match status {
             _ if text.contains("insufficient_quota") => ErrorKind::Quota,
@@ -52,7 +52,12 @@ impl Codec for Plain {
             500.. => ErrorKind::Overloaded,
             _ => ErrorKind::Other,
         };
-        (kind, text)
+        ServiceFailure {
+            kind,
+            message: text,
+            advice: None,
+            remedy: None,
+        }
     }
 
     fn headers(&self) -> Vec<(&'static str, String)> {

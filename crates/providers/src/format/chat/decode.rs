@@ -288,6 +288,10 @@ impl Decode for ChatDecoder {
     fn finished(&self) -> bool {
         self.blocks.finished()
     }
+
+    fn stopped(&self) -> bool {
+        self.stop.is_some()
+    }
 }
 
 fn read_usage(usage: &Value) -> ModelUsage {

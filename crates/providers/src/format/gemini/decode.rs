@@ -262,6 +262,10 @@ impl Decode for GeminiDecoder {
     fn finished(&self) -> bool {
         self.blocks.finished()
     }
+
+    fn stopped(&self) -> bool {
+        self.stop.is_some()
+    }
 }
 
 /// Thoughts are counted apart from the rest of the output.
