@@ -147,6 +147,7 @@ fn quick() -> RetryPolicy {
         retry_after_max: Duration::from_secs(3),
         first_byte: Duration::from_secs(10),
         idle: Duration::from_secs(10),
+        wordless: Duration::from_secs(10),
         event_bytes_max: 64 * 1024,
     }
 }
