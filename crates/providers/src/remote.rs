@@ -13,6 +13,7 @@ mod response_stream;
 mod retry_after;
 mod secrets;
 mod sse;
+mod stall_watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use crate::{ModelRequest, PartStream, Provider, ProviderError};
 use attempt_error::{AttemptError, ErrorContext, Retry};
 use attempts::Attempts;
 use gate::Gate;
-pub use policy::RetryPolicy;
+pub use policy::{ATTEMPTS_LIMIT, RequestLimits, RetryPolicy, SILENCE_LIMIT, WAIT_LIMIT};
 
 /// Where a request goes and what it carries; asked anew for every request, so that a key saved or
 /// a token renewed a moment ago is used.
