@@ -7,6 +7,7 @@ mod attempts;
 pub(crate) mod client;
 mod exchange;
 mod gate;
+mod omissions;
 mod policy;
 mod request;
 mod response_stream;
@@ -28,6 +29,7 @@ use crate::{ModelRequest, PartStream, Provider, ProviderError};
 use attempt_error::{AttemptError, ErrorContext, Retry};
 use attempts::Attempts;
 use gate::Gate;
+use omissions::Omissions;
 pub use policy::{ATTEMPTS_LIMIT, RequestLimits, RetryPolicy, SILENCE_LIMIT, WAIT_LIMIT};
 
 /// Where a request goes and what it carries; asked anew for every request, so that a key saved or
@@ -107,6 +109,7 @@ pub(crate) struct RemoteService {
     access: Arc<dyn Authorizer>,
     policy: RetryPolicy,
     gate: Gate,
+    omissions: Omissions,
 }
 
 impl RemoteService {
@@ -146,6 +149,7 @@ impl Remote {
             access,
             policy,
             gate: Gate::default(),
+            omissions: Omissions::default(),
         };
         Self {
             service: Arc::new(service),

@@ -3,6 +3,7 @@
 mod alone;
 mod answers;
 mod errors;
+mod healing;
 mod network;
 mod retries;
 mod server;
