@@ -5,6 +5,7 @@ mod answers;
 mod errors;
 mod healing;
 mod network;
+mod poisoned;
 mod retries;
 mod server;
 mod silence;

@@ -6,7 +6,7 @@ use super::server::{Server, Step, reply};
 use super::*;
 
 /// The bytes of a captured response, so that the connection ends where the capture does.
-fn capture(name: &str) -> Vec<u8> {
+pub(super) fn capture(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures/sse")
         .join(name);
@@ -34,8 +34,14 @@ fn capture(name: &str) -> Vec<u8> {
 
 /// One request in this format to a server that says this.
 async fn ask(wire: Wire, said: Vec<u8>) -> (Server, Vec<Part>, Option<ProviderError>) {
-    install_tls();
     let server = Server::start(move |_| vec![Step::Send(said.clone()), Step::Close]).await;
+    let (parts, error) = run(&speaking(wire, &server)).await;
+    (server, parts, error)
+}
+
+/// A provider of this format at that server.
+pub(super) fn speaking(wire: Wire, server: &Server) -> Remote {
+    install_tls();
     let (name, key) = wire.auth_header(KEY);
     let access = Fixed(Authorization {
         base_url: server.url(),
@@ -47,9 +53,7 @@ async fn ask(wire: Wire, said: Vec<u8>) -> (Server, Vec<Part>, Option<ProviderEr
         endpoint: Some(ApiEndpoint { wire, ..endpoint() }),
         ..provider()
     };
-    let remote = Remote::new(&provider, Arc::new(access), quick()).expect("it has a reach");
-    let (parts, error) = run(&remote).await;
-    (server, parts, error)
+    Remote::new(&provider, Arc::new(access), quick()).expect("it has a reach")
 }
 
 struct Fixed(Authorization);
