@@ -3,6 +3,7 @@
 //! They come from the package registries; `cargo xtask test` installs them and says where they are.
 
 mod broken;
+mod golden;
 mod journey;
 mod judged;
 mod small_model;
