@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod file;
 pub(crate) mod merged;
+mod own;
 
 use std::fmt;
 
@@ -25,7 +26,24 @@ impl ModelCatalog {
     }
 }
 
-/// One provider. The first model is its default.
+impl ProviderInfo {
+    /// What is used of it when nobody names a model: the first that it offers itself, else the
+    /// first that it may offer; one that can call tools before one that cannot.
+    pub fn default_model(&self) -> Option<&Model> {
+        let rank = |model: &&Model| {
+            let offered = match model.offered {
+                Some(true) => 0,
+                None => 1,
+                Some(false) => 2,
+            };
+            (offered, model.tools == Some(false))
+        };
+        // The first of equals: `min_by_key` keeps it.
+        self.models.iter().min_by_key(rank)
+    }
+}
+
+/// One provider. Its first model is its default, unless its own list lacks it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderInfo {
     pub id: String,
@@ -50,7 +68,23 @@ pub struct ApiEndpoint {
     pub headers: Vec<(String, String)>,
     /// Whether it answers without a key (a server on this machine).
     pub keyless: bool,
+    /// Where its list of models is, below the base URL, when it is not where its wire format has it.
+    pub models_path: Option<String>,
+    /// Whether its list has every model that it takes, so that another name is a mistake.
+    pub lists_all: bool,
+    /// What it tells of its models beside the list.
+    pub local_api: Option<LocalApi>,
     pub quirks: Quirks,
+}
+
+/// How a server on this machine tells the context that its models run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LocalApi {
+    /// `/api/ps` and `/api/show`, beside the base URL's version.
+    Ollama,
+    /// `/api/v0/models`
+    LmStudio,
 }
 
 /// A header may be a secret, and so may a part of an address.
@@ -64,6 +98,9 @@ impl fmt::Debug for ApiEndpoint {
             .field("base_url_env", &self.base_url_env)
             .field("headers", &names)
             .field("keyless", &self.keyless)
+            .field("models_path", &self.models_path)
+            .field("lists_all", &self.lists_all)
+            .field("local_api", &self.local_api)
             .field("quirks", &self.quirks)
             .finish()
     }
@@ -87,6 +124,14 @@ pub struct Model {
     pub efforts: Vec<String>,
     pub default_effort: Option<String>,
     pub vision: Option<bool>,
+    /// The day from which on its provider does not offer it any more, as `2026-11-30`.
+    pub retires: Option<String>,
+    /// The model of the same provider that takes its place.
+    pub successor: Option<String>,
+    /// Whether it can call tools.
+    pub tools: Option<bool>,
+    /// Whether its provider's own list has it, where that list is known.
+    pub offered: Option<bool>,
     /// Where it differs from the other models of its provider.
     pub quirks: Quirks,
 }

@@ -3,7 +3,10 @@
 mod account_authorizer;
 mod check;
 mod choice;
+mod freshness;
 mod live;
+mod local_facts;
+mod misnamed;
 mod options;
 mod provider_set;
 mod remote_models;
@@ -134,12 +137,24 @@ impl Models {
         let catalog = self.catalog();
         let entry = catalog.providers.iter().find(|each| each.id == provider)?;
         entry.endpoint.as_ref()?;
-        Some(
-            entry
-                .small_model
-                .clone()
-                .unwrap_or_else(|| model.to_owned()),
-        )
+        let gone = |id: &String| match entry.models.iter().find(|each| each.id == *id) {
+            Some(known) => known.offered == Some(false),
+            None => {
+                let remote = self.remote.as_ref();
+                remote.is_some_and(|remote| !remote.may_have(provider, id))
+            }
+        };
+        let small = entry.small_model.clone().filter(|small| !gone(small));
+        Some(small.unwrap_or_else(|| model.to_owned()))
+    }
+
+    /// Why a provider has no model of this name, for people, with the names nearest to it. Nothing
+    /// where that cannot be known. A provider may be asked for its list, within a few seconds.
+    pub async fn misnamed(&self, provider: &str, model: &str) -> Option<String> {
+        match &self.remote {
+            Some(remote) => remote.misnamed(provider, model).await,
+            None => misnamed::alone(&self.alone, provider, model),
+        }
     }
 
     /// Whether it can be used right now: a credential is there, or none is needed.

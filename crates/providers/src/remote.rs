@@ -28,6 +28,7 @@ use attempt_error::{AttemptError, ErrorContext, Retry};
 use attempts::Attempts;
 use gate::Gate;
 pub use policy::RetryPolicy;
+use request::SmallRequest;
 
 /// Where a request goes and what it carries; asked anew for every request, so that a key saved or
 /// a token renewed a moment ago is used.
@@ -173,9 +174,29 @@ impl Remote {
     /// What lies at this path below the base URL. One request within `limit`, not tried again:
     /// for a look at whether a key is accepted, and for lists of models.
     pub async fn get(&self, path: &str, limit: Duration) -> Result<Vec<u8>, ProviderError> {
+        self.ask_small(SmallRequest { path, body: None }, limit)
+            .await
+    }
+
+    /// The same with something to read for the service.
+    pub async fn post(
+        &self,
+        path: &str,
+        body: &serde_json::Value,
+        limit: Duration,
+    ) -> Result<Vec<u8>, ProviderError> {
+        let body = Some(body);
+        self.ask_small(SmallRequest { path, body }, limit).await
+    }
+
+    async fn ask_small(
+        &self,
+        small: SmallRequest<'_>,
+        limit: Duration,
+    ) -> Result<Vec<u8>, ProviderError> {
         let service = &self.service;
         let authorization = service.access.access(false).await?;
-        let failure = match service.fetch(path, &authorization, limit).await {
+        let failure = match service.fetch(&small, &authorization, limit).await {
             Ok(body) => return Ok(body),
             Err(failure) => failure,
         };
@@ -184,7 +205,7 @@ impl Remote {
             return Err(service.error_context(None).error(failure, 1));
         }
         let authorization = service.access.access(renew).await?;
-        let fetched = service.fetch(path, &authorization, limit).await;
+        let fetched = service.fetch(&small, &authorization, limit).await;
         fetched.map_err(|failure: AttemptError| service.error_context(None).error(failure, 1))
     }
 }

@@ -377,6 +377,9 @@ pub fn with_small_model(mut catalog: ModelCatalog) -> ModelCatalog {
             base_url_env: Vec::new(),
             headers: Vec::new(),
             keyless: true,
+            models_path: None,
+            lists_all: false,
+            local_api: None,
             quirks: Default::default(),
         });
         provider.small_model = Some(SMALL.to_owned());

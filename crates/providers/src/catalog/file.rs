@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::Price;
+use super::{LocalApi, Price};
 use crate::format::{Quirks, Wire};
 
 /// The most bytes a catalog file may have.
@@ -36,6 +36,12 @@ pub struct ProviderEntry {
     pub key_base_url: Option<String>,
     pub key_base_url_env: Option<Vec<String>>,
     pub keyless: Option<bool>,
+    /// Where it lists its models, below the base URL.
+    pub models_path: Option<String>,
+    /// Whether its list has every model it takes. Unless it is said, one at another address than
+    /// the usual takes any name: a gateway, a deployment.
+    pub lists_all: Option<bool>,
+    pub local_api: Option<LocalApi>,
     pub headers: Option<Headers>,
     pub small_model: Option<String>,
     pub auth: Option<Vec<AuthEntry>>,
@@ -93,6 +99,9 @@ pub struct OAuthEntry {
     /// Sent with every request that a sign-in pays for.
     pub headers: Option<Headers>,
     pub account_header: Option<String>,
+    /// The version of the client whose sign-in this is, where the service wants one: it is sent as
+    /// `version`, and the list of models is asked for with it.
+    pub client_version: Option<String>,
     /// Absolute, or joined to the issuer.
     pub authorize_url: Option<String>,
     pub token_url: Option<String>,
@@ -112,6 +121,7 @@ pub struct ModelEntry {
     pub efforts: Option<Vec<String>>,
     pub default_effort: Option<String>,
     pub vision: Option<bool>,
+    pub tools: Option<bool>,
     #[serde(default)]
     pub quirks: Quirks,
 }

@@ -8,6 +8,7 @@ use vocabulary::AuthMethod;
 use super::file::{
     AuthEntry, AuthMethodKind, File, Headers, ModelEntry, OAuthEntry, ProviderEntry,
 };
+use super::own::OwnPart;
 use super::{ApiEndpoint, Model, ModelCatalog, ProviderInfo, address};
 use crate::format::Wire;
 
@@ -38,6 +39,8 @@ pub struct CatalogEntry {
     pub oauth: Option<OAuth>,
     /// Where a key is used, when a sign-in is used elsewhere.
     pub key_base_url: Option<String>,
+    /// The models that a person's own file has, as it has them: they lie over the provider's list.
+    pub own: Vec<ModelEntry>,
     /// What is wrong with the settings of this provider: it is listed, but must not be asked, since
     /// a key could then go where it was not meant to go.
     pub broken: Option<String>,
@@ -63,6 +66,7 @@ pub struct OAuth {
     pub parameters: BTreeMap<String, String>,
     pub headers: Headers,
     pub account_header: Option<String>,
+    pub client_version: Option<String>,
 }
 
 impl CatalogEntry {
@@ -76,8 +80,12 @@ impl MergedCatalog {
     pub fn open(own: Option<&str>, environment: &Environment) -> MergedCatalog {
         let mut file = BUILT_IN_FILE.clone();
         let mut warnings = Vec::new();
+        let mut person = BTreeMap::new();
         match own.map(File::parse) {
-            Some(Ok(own)) => lay_over(&mut file, own),
+            Some(Ok(own)) => {
+                person = own.provider.iter().map(OwnPart::of).collect();
+                lay_over(&mut file, own);
+            }
             Some(Err(error)) => warnings.push(format!(
                 "config/catalog.toml is not used: {error}; the built-in catalog is"
             )),
@@ -86,7 +94,8 @@ impl MergedCatalog {
         let mut entries = Vec::with_capacity(file.provider.len());
         for written in file.provider {
             let id = written.id.clone();
-            match entry(written, environment) {
+            let own = person.remove(&id).unwrap_or_default();
+            match entry(written, own, environment) {
                 Ok(entry) => {
                     let broken = entry.broken.as_ref();
                     warnings.extend(broken.map(|what| format!("{id} cannot be used: {what}")));
@@ -134,7 +143,7 @@ fn lay_over(base: &mut File, own: File) {
 }
 
 /// What is written replaces; what is not written stays.
-fn replace<T>(place: &mut Option<T>, written: Option<T>) {
+pub(super) fn replace<T>(place: &mut Option<T>, written: Option<T>) {
     if written.is_some() {
         *place = written;
     }
@@ -151,6 +160,9 @@ impl ProviderEntry {
         replace(&mut self.key_base_url, own.key_base_url);
         replace(&mut self.key_base_url_env, own.key_base_url_env);
         replace(&mut self.keyless, own.keyless);
+        replace(&mut self.models_path, own.models_path);
+        replace(&mut self.lists_all, own.lists_all);
+        replace(&mut self.local_api, own.local_api);
         replace(&mut self.small_model, own.small_model);
         replace(&mut self.auth, own.auth);
         self.quirks = self.quirks.with(&own.quirks);
@@ -179,6 +191,7 @@ impl OAuthEntry {
         replace(&mut self.parameters, own.parameters);
         replace(&mut self.headers, own.headers);
         replace(&mut self.account_header, own.account_header);
+        replace(&mut self.client_version, own.client_version);
         replace(&mut self.authorize_url, own.authorize_url);
         replace(&mut self.token_url, own.token_url);
         replace(
@@ -198,11 +211,16 @@ impl ModelEntry {
         replace(&mut self.efforts, own.efforts);
         replace(&mut self.default_effort, own.default_effort);
         replace(&mut self.vision, own.vision);
+        replace(&mut self.tools, own.tools);
         self.quirks = self.quirks.with(&own.quirks);
     }
 }
 
-fn entry(written: ProviderEntry, environment: &Environment) -> Result<CatalogEntry, String> {
+fn entry(
+    written: ProviderEntry,
+    own: OwnPart,
+    environment: &Environment,
+) -> Result<CatalogEntry, String> {
     let auth = written.auth.clone().unwrap_or_else(|| {
         vec![AuthEntry {
             id: "api_key".to_owned(),
@@ -214,7 +232,7 @@ fn entry(written: ProviderEntry, environment: &Environment) -> Result<CatalogEnt
     let wire = written.wire.unwrap_or(Wire::Chat);
     let mut broken = None;
     let endpoint = match &written.base_url {
-        Some(_) => Some(endpoint(&written, wire, environment, &mut broken)?),
+        Some(_) => Some(endpoint(&written, own.address, environment, &mut broken)?),
         None if written.auth.as_ref().is_some_and(Vec::is_empty) => None,
         None => return Err("it has no base_url".to_owned()),
     };
@@ -246,6 +264,7 @@ fn entry(written: ProviderEntry, environment: &Environment) -> Result<CatalogEnt
         },
         oauth,
         key_base_url,
+        own: own.models,
         broken,
     })
 }
@@ -277,16 +296,21 @@ fn model(written: ModelEntry) -> Model {
         efforts: written.efforts.unwrap_or_default(),
         default_effort: written.default_effort,
         vision: written.vision,
+        tools: written.tools,
+        offered: None,
+        retires: None,
+        successor: None,
         quirks: written.quirks,
     }
 }
 
 fn endpoint(
     written: &ProviderEntry,
-    wire: Wire,
+    own_address: bool,
     environment: &Environment,
     broken: &mut Option<String>,
 ) -> Result<ApiEndpoint, String> {
+    let wire = written.wire.unwrap_or(Wire::Chat);
     let usual = written.base_url.as_deref().unwrap_or_default();
     let mut base_url_env = vec![variable(&written.id, "BASE_URL")];
     base_url_env.extend(written.base_url_env.iter().flatten().cloned());
@@ -294,8 +318,9 @@ fn endpoint(
         let (_, host) = first_set(written.host_env.as_deref(), environment)?;
         address::from_host(host, usual)
     };
-    let base_url = overridden(&base_url_env, wire, environment, broken)
-        .or_else(from_host)
+    let set = overridden(&base_url_env, wire, environment, broken).or_else(from_host);
+    let own_address = own_address || set.is_some();
+    let base_url = set
         .or_else(|| address::normalised(wire, usual))
         .ok_or("its base_url is not an http URL")?;
     let mut headers: Vec<(String, String)> = written
@@ -318,6 +343,9 @@ fn endpoint(
         base_url_env,
         headers,
         keyless: written.keyless.unwrap_or(false),
+        models_path: written.models_path.clone(),
+        lists_all: written.lists_all.unwrap_or(!own_address),
+        local_api: written.local_api,
         quirks: written.quirks.clone(),
     })
 }
@@ -398,6 +426,7 @@ fn endpoints(written: &OAuthEntry, environment: &Environment) -> Result<OAuth, S
         parameters: written.parameters.clone().unwrap_or_default(),
         headers: written.headers.clone().unwrap_or_default(),
         account_header: written.account_header.clone(),
+        client_version: written.client_version.clone(),
         issuer,
     })
 }

@@ -141,6 +141,10 @@ impl RequestTarget {
                 effort(&self.model, request.effort.as_deref())
             }
         };
+        // The service would refuse them all.
+        if self.model.tools == Some(false) {
+            request.tools = [].into();
+        }
         request
     }
 }
@@ -165,7 +169,7 @@ fn effort(model: &Model, wished: Option<&str>) -> Option<String> {
 }
 
 /// Every effort there is, from the least to the most.
-const EFFORTS: [&str; 8] = [
+pub(super) const EFFORTS: [&str; 8] = [
     "off", "none", "minimal", "low", "medium", "high", "xhigh", "max",
 ];
 

@@ -120,9 +120,12 @@ impl AccountAuthorizer {
             return Vec::new();
         };
         let named = oauth.account_header.clone().zip(account_id);
+        let version = oauth.client_version.clone();
+        let version = version.map(|version| ("version".to_owned(), version));
         let fixed = oauth.headers.0.clone();
         fixed
             .into_iter()
+            .chain(version)
             .chain(named)
             .map(|(name, value)| (name, value.into()))
             .collect()

@@ -20,6 +20,8 @@ pub struct ModelsOptions {
     pub scripted: Vec<Arc<dyn Provider>>,
     /// Whether model servers on this machine are looked for.
     pub probe_local: bool,
+    /// Whether providers that are used are asked for their lists of models, once a day.
+    pub keep_lists: bool,
     /// How long a second of an authorisation server's interval lasts; tests shorten it.
     pub(crate) second: Duration,
 }
@@ -33,6 +35,7 @@ impl ModelsOptions {
             environment: BTreeMap::new(),
             scripted: Vec::new(),
             probe_local: false,
+            keep_lists: false,
             second: Duration::from_secs(1),
         }
     }
@@ -53,6 +56,7 @@ impl ModelsOptions {
             codex_home,
             environment,
             probe_local: true,
+            keep_lists: true,
             ..Self::new(home)
         }
     }

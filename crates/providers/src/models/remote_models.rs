@@ -39,7 +39,7 @@ pub struct RemoteModels {
     accounts: Arc<Accounts>,
     sign_ins: SignIns,
     /// Opened when it is first needed.
-    provider_set: OnceLock<ProviderSet>,
+    provider_set: OnceLock<Arc<ProviderSet>>,
 }
 
 impl RemoteModels {
@@ -59,14 +59,20 @@ impl RemoteModels {
         }
     }
 
-    pub fn provider_set(&self) -> &ProviderSet {
+    pub fn provider_set(&self) -> &Arc<ProviderSet> {
         self.provider_set.get_or_init(|| {
-            ProviderSet::open(&self.options.home, &self.environment, &self.accounts)
+            let home = &self.options.home;
+            Arc::new(ProviderSet::open(home, &self.environment, &self.accounts))
         })
+    }
+
+    pub(super) fn keeps_lists(&self) -> bool {
+        self.options.keep_lists
     }
 
     pub fn provider(&self, id: &str) -> Option<Arc<dyn Provider>> {
         let remote_provider = self.provider_set().remote_provider(id)?;
+        self.keep_current(remote_provider);
         Some(Arc::new(remote_provider.remote.knowing(self.catalog())))
     }
 
@@ -95,7 +101,7 @@ impl RemoteModels {
         warnings
     }
 
-    fn credential(
+    pub(super) fn credential(
         &self,
         remote_provider: &RemoteProvider,
     ) -> Result<Option<Credential>, ConnectionsError> {
@@ -146,7 +152,7 @@ impl RemoteModels {
     }
 
     /// How it is asked, and whether it is at all: without a key only a server that needs none.
-    fn asking(
+    pub(super) fn asking(
         &self,
         remote_provider: &RemoteProvider,
         credential: Option<&Credential>,
@@ -168,7 +174,7 @@ impl RemoteModels {
         let remote_provider = provider_set.remote_provider(id).ok_or_else(unknown)?;
         let credential = self.credential(remote_provider).unwrap_or_default();
         match check::ask(provider_set, remote_provider, credential.as_ref(), CHECK).await {
-            CheckResult::Accepted { models } => Ok(models.unwrap_or_default()),
+            CheckResult::Accepted { models, .. } => Ok(models.unwrap_or_default()),
             CheckResult::NotAccepted(words) => Err(ProviderError::new(ErrorKind::Auth, words)),
             CheckResult::Unknown(words) => Err(ProviderError::new(ErrorKind::Unreachable, words)),
         }
@@ -213,6 +219,9 @@ impl RemoteModels {
             .filter_map(|remote_provider| self.candidate(remote_provider, &catalog))
             .collect();
         if let Some(choice) = choice::of_credentials(&candidates) {
+            if let Some(chosen) = self.provider_set().remote_provider(&choice.provider) {
+                self.keep_current(chosen);
+            }
             return choice;
         }
         if let Some(choice) = self.local_model().await {
@@ -286,7 +295,9 @@ impl RemoteModels {
                 Err(SignInError::NotSupported(method.to_owned()))
             }
             Some(AuthMethodKind::Browser | AuthMethodKind::Device) => {
-                self.sign_ins.finish(provider, method, code).await
+                let signed_in = self.sign_ins.finish(provider, method, code).await?;
+                self.ask_anew(provider);
+                Ok(signed_in)
             }
         }
     }
@@ -320,6 +331,7 @@ impl RemoteModels {
             }
         };
         let notice = saved.map_err(|error| SignInError::Failed(error.to_string()))?;
+        self.ask_anew(provider);
         let message = "API key saved.".to_owned();
         Ok(SignInResult {
             mode: AuthMode::ApiKey,
@@ -372,5 +384,5 @@ fn is_running(remote_provider: &RemoteProvider) -> bool {
 
 fn first_model(catalog: &ModelCatalog, provider: &str) -> Option<String> {
     let provider = catalog.providers.iter().find(|each| each.id == provider)?;
-    provider.models.first().map(|model| model.id.clone())
+    provider.default_model().map(|model| model.id.clone())
 }

@@ -81,8 +81,9 @@ fn with_credential(credential: &Credential, result: Option<&CheckResult>) -> Str
     match result {
         Some(CheckResult::Accepted {
             models: Some(count),
-        }) => format!("Verified: {}", counted(*count)),
-        Some(CheckResult::Accepted { models: None }) => "Signed in".to_owned(),
+            warning,
+        }) => with_warning(format!("Verified: {}", counted(*count)), warning.as_deref()),
+        Some(CheckResult::Accepted { models: None, .. }) => "Signed in".to_owned(),
         Some(CheckResult::NotAccepted(words)) => words.clone(),
         Some(CheckResult::Unknown(words)) => format!("Not verified: {words}"),
         None => match (&credential.source, &credential.proof) {
@@ -106,10 +107,19 @@ fn running(result: Option<&CheckResult>) -> String {
     match result {
         Some(CheckResult::Accepted {
             models: Some(count),
+            warning,
         }) => {
-            format!("Running, no key needed: {}", counted(*count))
+            let words = format!("Running, no key needed: {}", counted(*count));
+            with_warning(words, warning.as_deref())
         }
         Some(_) | None => "Running, no key needed".to_owned(),
+    }
+}
+
+fn with_warning(words: String, warning: Option<&str>) -> String {
+    match warning {
+        Some(warning) => format!("{words}; {warning}"),
+        None => words,
     }
 }
 

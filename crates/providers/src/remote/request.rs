@@ -23,6 +23,13 @@ const REQUEST_ID_CHARS_MAX: usize = 128;
 const HOPELESS_STATUSES: [u16; 6] = [400, 401, 403, 404, 413, 422];
 const PASSING_STATUSES: [u16; 8] = [408, 409, 429, 500, 502, 503, 504, 529];
 
+/// A question beside the conversation, to what lies at this path below the base URL.
+pub(crate) struct SmallRequest<'a> {
+    pub path: &'a str,
+    /// Posted, where there is one.
+    pub body: Option<&'a serde_json::Value>,
+}
+
 /// A request ready to be sent as often as it takes.
 #[derive(Clone)]
 pub(crate) struct Prepared {
@@ -91,18 +98,25 @@ impl RemoteService {
     /// One small request, answered within the time or not at all.
     pub(crate) async fn fetch(
         &self,
-        path: &str,
+        small: &SmallRequest<'_>,
         authorization: &Authorization,
         limit: Duration,
     ) -> Result<Vec<u8>, AttemptError> {
-        let mut exchange = Exchange::new(&authorization.base_url, path)?;
+        let mut exchange = Exchange::new(&authorization.base_url, small.path)?;
         exchange.plain(ACCEPT.as_str(), "application/json");
+        let (method, body) = match small.body {
+            Some(body) => (Method::POST, Some(Bytes::from(body.to_string()))),
+            None => (Method::GET, None),
+        };
+        if body.is_some() {
+            exchange.plain(CONTENT_TYPE.as_str(), "application/json");
+        }
         for (name, value) in self.codec.headers() {
             exchange.plain(name, &value);
         }
         self.credentials(&mut exchange, authorization)?;
         let whole = async {
-            let response = exchange.send(Method::GET, None, limit).await?;
+            let response = exchange.send(method, body, limit).await?;
             let response = self.accepted(&exchange, response).await?;
             exchange.whole_body(response).await
         };

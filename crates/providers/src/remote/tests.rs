@@ -176,6 +176,9 @@ fn endpoint() -> ApiEndpoint {
         base_url_env: Vec::new(),
         headers: vec![("x-configured".to_owned(), "yes".to_owned())],
         keyless: false,
+        models_path: None,
+        lists_all: false,
+        local_api: None,
         quirks: Quirks::default(),
     }
 }
