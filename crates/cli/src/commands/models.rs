@@ -67,6 +67,8 @@ pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> 
                     "outputMicroDollarsPerMillion": model.price.map(|price| price.output),
                     "efforts": model.efforts,
                     "vision": model.vision,
+                    "tools": model.tools,
+                    "offered": model.offered,
                 })
             })
             .collect();
@@ -76,10 +78,12 @@ pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> 
     let mut rows = vec![heading()];
     for entry in &shown {
         for model in &entry.models {
-            let mark = match (is_default(entry, model), models.connected(&entry.id)) {
-                (true, _) => "default",
-                (false, true) => "",
-                (false, false) => "not connected",
+            let connected = models.connected(&entry.id);
+            let mark = match (is_default(entry, model), connected, model.offered) {
+                (true, _, _) => "default",
+                (false, true, Some(false)) => "not offered by the provider",
+                (false, true, Some(true) | None) => "",
+                (false, false, _) => "not connected",
             };
             rows.push(row(entry, model, mark));
         }

@@ -20,10 +20,9 @@ pub async fn catalog(shared: &Shared) -> Catalog {
     let provider = |entry: &catalog::ProviderInfo| CatalogProvider {
         id: entry.id.clone(),
         name: entry.name.clone(),
-        models: entry.models.iter().map(model).collect(),
+        models: offered(entry).map(model).collect(),
         default_model: entry
-            .models
-            .first()
+            .default_model()
             .map(|model| model.id.clone())
             .unwrap_or_default(),
         auth_methods: entry.auth.clone(),
@@ -33,6 +32,12 @@ pub async fn catalog(shared: &Shared) -> Catalog {
         providers: known.providers.iter().map(provider).collect(),
         default: default_model(shared).await,
     }
+}
+
+/// What its provider says it does not have cannot be chosen.
+fn offered(entry: &catalog::ProviderInfo) -> impl Iterator<Item = &catalog::Model> {
+    let models = entry.models.iter();
+    models.filter(|model| model.offered != Some(false))
 }
 
 /// What a thread uses that names nothing else.
@@ -47,7 +52,7 @@ pub async fn default_model(shared: &Shared) -> ModelRef {
     }
 }
 
-/// Looks up the model that changes name.
+/// Looks up the model that changes name. One that its provider does not have is refused.
 pub async fn settle_model(
     shared: &Shared,
     changes: &mut Changes,
@@ -56,7 +61,14 @@ pub async fn settle_model(
     if let Some(named) = changes.named_model.take() {
         changes.model = catalog(shared).await.find(&named, in_use)?;
     }
-    Ok(())
+    let model = changes.model.as_ref();
+    let Some(model) = model.filter(|model| Some(*model) != in_use) else {
+        return Ok(());
+    };
+    match shared.models.misnamed(&model.provider, &model.model).await {
+        Some(words) => Err(Refusal::invalid("model", words)),
+        None => Ok(()),
+    }
 }
 
 /// What keeps a model from being used right now, for people. One of an unknown provider is refused.
