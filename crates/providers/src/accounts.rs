@@ -4,6 +4,7 @@ pub(crate) mod callback;
 pub(crate) mod codex_home;
 pub(crate) mod connections;
 pub(crate) mod device;
+pub(crate) mod google_file;
 pub(crate) mod http;
 pub(crate) mod lock;
 pub(crate) mod oauth;
@@ -35,6 +36,8 @@ pub(crate) struct Credential {
 pub(crate) enum Proof {
     Key(SecretString),
     Tokens(Tokens),
+    /// A credential file of Google's, which is exchanged for tokens.
+    GoogleFile(PathBuf),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +79,8 @@ impl Accounts {
         {
             return Ok(Some(credential));
         }
-        if let Some(credential) = self.environment_credential(entry) {
+        let given = self.environment_credential(entry);
+        if let Some(credential) = given.or_else(|| self.file_credential(entry)) {
             return Ok(Some(credential));
         }
         let saved = saved?;
@@ -95,6 +99,18 @@ impl Accounts {
         let (variable, key) = first_set(Some(names), &self.environment)?;
         Some(Credential {
             proof: Proof::Key(key.into()),
+            source: CredentialSource::Environment {
+                variable: variable.to_owned(),
+            },
+        })
+    }
+
+    /// The file that a variable names, where there is no key.
+    fn file_credential(&self, entry: &CatalogEntry) -> Option<Credential> {
+        let names = &entry.provider.endpoint.as_ref()?.google_file_env;
+        let (variable, path) = first_set(Some(names), &self.environment)?;
+        Some(Credential {
+            proof: Proof::GoogleFile(PathBuf::from(path)),
             source: CredentialSource::Environment {
                 variable: variable.to_owned(),
             },

@@ -63,6 +63,8 @@ pub struct ApiEndpoint {
     pub base_url: String,
     /// Variables that hold its key, the strongest first.
     pub key_env: Vec<String>,
+    /// Variables that name a credential file of Google's.
+    pub google_file_env: Vec<String>,
     /// Variables that override the base URL.
     pub base_url_env: Vec<String>,
     pub headers: Vec<(String, String)>,
@@ -95,6 +97,7 @@ impl fmt::Debug for ApiEndpoint {
             .field("wire", &self.wire)
             .field("base_url", &address::shown(&self.base_url))
             .field("key_env", &self.key_env)
+            .field("google_file_env", &self.google_file_env)
             .field("base_url_env", &self.base_url_env)
             .field("headers", &names)
             .field("keyless", &self.keyless)

@@ -32,6 +32,8 @@ pub struct ProviderEntry {
     /// Variables that hold only a host and port, as servers on this machine use them.
     pub host_env: Option<Vec<String>>,
     pub key_env: Option<Vec<String>>,
+    /// Variables that name a credential file of Google's: of a service account, or of a sign-in.
+    pub google_file_env: Option<Vec<String>>,
     /// Where a key is used, when a sign-in is used elsewhere.
     pub key_base_url: Option<String>,
     pub key_base_url_env: Option<Vec<String>>,

@@ -157,6 +157,7 @@ impl ProviderEntry {
         replace(&mut self.base_url_env, own.base_url_env);
         replace(&mut self.host_env, own.host_env);
         replace(&mut self.key_env, own.key_env);
+        replace(&mut self.google_file_env, own.google_file_env);
         replace(&mut self.key_base_url, own.key_base_url);
         replace(&mut self.key_base_url_env, own.key_base_url_env);
         replace(&mut self.keyless, own.keyless);
@@ -340,6 +341,7 @@ fn endpoint(
         wire,
         base_url,
         key_env: written.key_env.clone().unwrap_or_default(),
+        google_file_env: written.google_file_env.clone().unwrap_or_default(),
         base_url_env,
         headers,
         keyless: written.keyless.unwrap_or(false),

@@ -206,6 +206,28 @@ mod tests {
     }
 
     #[test]
+    fn a_model_that_cannot_call_tools_is_sent_none() {
+        let request = ModelRequest {
+            tools: vec![crate::ToolSpec {
+                name: "bash".to_owned(),
+                description: String::new(),
+                parameters: serde_json::json!({}),
+            }]
+            .into(),
+            ..ModelRequest::default()
+        };
+        for (tools, sent) in [(Some(false), 0), (Some(true), 1), (None, 1)] {
+            let mut target = RequestTarget::unknown("m");
+            target.model.tools = tools;
+            assert_eq!(
+                target.settle(request.clone()).tools.len(),
+                sent,
+                "{tools:?}"
+            );
+        }
+    }
+
+    #[test]
     fn the_quirks_of_a_model_lie_over_those_of_its_provider() {
         let provider = Quirks {
             effort: Some(EffortStyle::Thinking),

@@ -1,13 +1,17 @@
 //! What lets a request in at one provider: the credential there is, made into headers.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ring::digest::{Context, SHA256};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::accounts::google_file::GoogleFile;
+use crate::accounts::oauth::OAuthError;
 use crate::accounts::renewal::{Renewal, RenewalError};
-use crate::accounts::{Accounts, Credential, Proof};
+use crate::accounts::tokens::Tokens;
+use crate::accounts::{Accounts, Credential, Proof, now_ms};
 use crate::catalog::ApiEndpoint;
 use crate::catalog::merged::CatalogEntry;
 use crate::remote::{Authorization, Authorizer};
@@ -22,6 +26,8 @@ pub struct AccountAuthorizer {
     entry: Arc<CatalogEntry>,
     endpoint: ApiEndpoint,
     renewal: Option<Arc<Renewal>>,
+    /// What a credential file was last exchanged for.
+    exchanged: tokio::sync::Mutex<Option<(PathBuf, Tokens)>>,
 }
 
 impl AccountAuthorizer {
@@ -35,22 +41,54 @@ impl AccountAuthorizer {
             entry,
             endpoint,
             renewal,
+            exchanged: tokio::sync::Mutex::default(),
         }
     }
 
     /// A credential that is good now, where there is one.
     pub async fn fresh(&self, refused: bool) -> Result<Option<Credential>, RenewalError> {
-        match &self.renewal {
+        let found = match &self.renewal {
             Some(renewal) => match renewal.fresh(refused).await {
-                Ok(credential) => Ok(Some(credential)),
-                Err(RenewalError::Missing) => Ok(None),
-                Err(lapse) => Err(lapse),
+                Ok(credential) => Some(credential),
+                Err(RenewalError::Missing) => None,
+                Err(lapse) => return Err(lapse),
             },
-            None => self
-                .accounts
-                .credential(&self.entry)
-                .map_err(|error| RenewalError::Unreadable(error.to_string())),
+            None => {
+                let found = self.accounts.credential(&self.entry);
+                found.map_err(|error| RenewalError::Unreadable(error.to_string()))?
+            }
+        };
+        match found {
+            Some(Credential {
+                proof: Proof::GoogleFile(path),
+                source,
+            }) => {
+                let tokens = self.exchange(path, refused).await?;
+                let proof = Proof::Tokens(tokens);
+                Ok(Some(Credential { proof, source }))
+            }
+            found => Ok(found),
         }
+    }
+
+    /// The tokens of a credential file, one exchange at a time.
+    async fn exchange(&self, path: PathBuf, refused: bool) -> Result<Tokens, RenewalError> {
+        let mut exchanged = self.exchanged.lock().await;
+        let now = now_ms();
+        if let Some((of, tokens)) = &*exchanged
+            && *of == path
+            && !refused
+            && !tokens.ends_soon(now)
+        {
+            return Ok(tokens.clone());
+        }
+        let file = GoogleFile::read(&path).map_err(RenewalError::Unreadable)?;
+        let tokens = file.token(now).await.map_err(|error| match error {
+            OAuthError::NotAccepted(what) => RenewalError::Unreadable(what),
+            OAuthError::Unavailable(what) => RenewalError::Unavailable(what),
+        })?;
+        *exchanged = Some((path, tokens.clone()));
+        Ok(tokens)
     }
 
     fn authorization(
@@ -71,6 +109,8 @@ impl AccountAuthorizer {
             });
         };
         Ok(match credential.proof {
+            // It was exchanged before.
+            Proof::GoogleFile(_) => return Err(not_connected(&self.entry)),
             Proof::Key(key) => {
                 let (name, value) = self.endpoint.wire.auth_header(key.expose_secret());
                 Authorization {
@@ -107,7 +147,7 @@ impl AccountAuthorizer {
             Some(Proof::Tokens(tokens)) => {
                 seen.update(tokens.account_id.as_deref().unwrap_or_default().as_bytes());
             }
-            None => {}
+            Some(Proof::GoogleFile(_)) | None => {}
         }
         let digest = seen.finish();
         let short = digest.as_ref().iter().take(ACCOUNT_BYTES);

@@ -43,6 +43,7 @@ pub fn fingerprint(remote_provider: &RemoteProvider, credential: Option<&Credent
         Some(Proof::Key(key)) => key.expose_secret().hash(&mut hasher),
         // Not the tokens: a renewal does not change who it is, and a new sign-in has a new time.
         Some(Proof::Tokens(tokens)) => tokens.account_id.hash(&mut hasher),
+        Some(Proof::GoogleFile(path)) => path.hash(&mut hasher),
     }
     if let Some(CredentialSource::Saved { at }) = credential.map(|credential| &credential.source) {
         at.hash(&mut hasher);
@@ -103,7 +104,8 @@ async fn question(
     credential: Option<&Credential>,
     limit: Duration,
 ) -> CheckResult {
-    let signed_in = matches!(credential.map(|each| &each.proof), Some(Proof::Tokens(_)));
+    let proof = credential.map(|each| &each.proof);
+    let signed_in = matches!(proof, Some(Proof::Tokens(_) | Proof::GoogleFile(_)));
     if signed_in {
         match remote_provider.authorizer.fresh(false).await {
             Ok(_) => {}

@@ -72,8 +72,10 @@ pub fn status(facts: StatusFacts<'_>) -> ProviderStatus {
 fn mode(proof: &Proof, result: Option<&CheckResult>) -> AuthMode {
     match (proof, result) {
         (Proof::Key(_), _) => AuthMode::ApiKey,
-        (Proof::Tokens(_), Some(CheckResult::NotAccepted(_))) => AuthMode::Error,
-        (Proof::Tokens(_), _) => AuthMode::OAuth,
+        (Proof::Tokens(_) | Proof::GoogleFile(_), Some(CheckResult::NotAccepted(_))) => {
+            AuthMode::Error
+        }
+        (Proof::Tokens(_) | Proof::GoogleFile(_), _) => AuthMode::OAuth,
     }
 }
 
@@ -90,7 +92,7 @@ fn with_credential(credential: &Credential, result: Option<&CheckResult>) -> Str
             (CredentialSource::Saved { .. }, Proof::Key(_)) => {
                 "Key saved, not verified yet".to_owned()
             }
-            (CredentialSource::Saved { .. }, Proof::Tokens(_)) => {
+            (CredentialSource::Saved { .. }, Proof::Tokens(_) | Proof::GoogleFile(_)) => {
                 "Signed in, not verified yet".to_owned()
             }
             (CredentialSource::Environment { variable }, _) => {

@@ -2,6 +2,7 @@
 
 mod choosing;
 mod devices;
+mod google;
 mod lists;
 mod renewing;
 mod server;
