@@ -65,6 +65,9 @@ pub struct ApiEndpoint {
     pub key_env: Vec<String>,
     /// Variables that name a credential file of Google's.
     pub google_file_env: Vec<String>,
+    /// Variables that hold a bearer token, which a gateway in front of the service takes in place of
+    /// a key.
+    pub bearer_env: Vec<String>,
     /// Variables that override the base URL.
     pub base_url_env: Vec<String>,
     pub headers: Vec<(String, String)>,
@@ -98,6 +101,7 @@ impl fmt::Debug for ApiEndpoint {
             .field("base_url", &address::shown(&self.base_url))
             .field("key_env", &self.key_env)
             .field("google_file_env", &self.google_file_env)
+            .field("bearer_env", &self.bearer_env)
             .field("base_url_env", &self.base_url_env)
             .field("headers", &names)
             .field("keyless", &self.keyless)

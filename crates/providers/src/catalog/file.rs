@@ -34,6 +34,8 @@ pub struct ProviderEntry {
     pub key_env: Option<Vec<String>>,
     /// Variables that name a credential file of Google's: of a service account, or of a sign-in.
     pub google_file_env: Option<Vec<String>>,
+    /// Variables that hold a token which is sent as a bearer's, whatever the format's own way is.
+    pub bearer_env: Option<Vec<String>>,
     /// Where a key is used, when a sign-in is used elsewhere.
     pub key_base_url: Option<String>,
     pub key_base_url_env: Option<Vec<String>>,

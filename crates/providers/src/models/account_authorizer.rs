@@ -11,7 +11,7 @@ use crate::accounts::google_file::GoogleFile;
 use crate::accounts::oauth::OAuthError;
 use crate::accounts::renewal::{Renewal, RenewalError};
 use crate::accounts::tokens::Tokens;
-use crate::accounts::{Accounts, Credential, Proof, now_ms};
+use crate::accounts::{Accounts, Credential, CredentialSource, Proof, now_ms};
 use crate::catalog::ApiEndpoint;
 use crate::catalog::merged::CatalogEntry;
 use crate::remote::{Authorization, Authorizer};
@@ -112,7 +112,11 @@ impl AccountAuthorizer {
             // It was exchanged before.
             Proof::GoogleFile(_) => return Err(not_connected(&self.entry)),
             Proof::Key(key) => {
-                let (name, value) = self.endpoint.wire.auth_header(key.expose_secret());
+                let key = key.expose_secret();
+                let (name, value) = match self.is_bearer(&credential.source) {
+                    true => ("authorization", format!("Bearer {key}")),
+                    false => self.endpoint.wire.auth_header(key),
+                };
                 Authorization {
                     base_url: self.entry.key_base_url.clone().unwrap_or(base_url),
                     account,
@@ -132,6 +136,15 @@ impl AccountAuthorizer {
                 }
             }
         })
+    }
+
+    fn is_bearer(&self, source: &CredentialSource) -> bool {
+        match source {
+            CredentialSource::Environment { variable } => {
+                self.endpoint.bearer_env.contains(variable)
+            }
+            CredentialSource::Saved { .. } | CredentialSource::CodexHome => false,
+        }
     }
 
     /// The service and who is known to it, in a form that gives nothing away.
