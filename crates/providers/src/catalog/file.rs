@@ -42,8 +42,8 @@ pub struct ProviderEntry {
     pub keyless: Option<bool>,
     /// Where it lists its models, below the base URL.
     pub models_path: Option<String>,
-    /// Whether its list has every model it takes. Unless it is said, one at another address than
-    /// the usual takes any name: a gateway, a deployment.
+    /// Whether its list has every model it takes. At another address than the usual the built-in
+    /// catalog does not know: there may be a gateway, with names of its own.
     pub lists_all: Option<bool>,
     pub local_api: Option<LocalApi>,
     pub headers: Option<Headers>,

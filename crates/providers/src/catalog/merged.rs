@@ -234,7 +234,7 @@ fn entry(
     let wire = written.wire.unwrap_or(Wire::Chat);
     let mut broken = None;
     let endpoint = match &written.base_url {
-        Some(_) => Some(endpoint(&written, own.address, environment, &mut broken)?),
+        Some(_) => Some(endpoint(&written, &own, environment, &mut broken)?),
         None if written.auth.as_ref().is_some_and(Vec::is_empty) => None,
         None => return Err("it has no base_url".to_owned()),
     };
@@ -308,7 +308,7 @@ fn model(written: ModelEntry) -> Model {
 
 fn endpoint(
     written: &ProviderEntry,
-    own_address: bool,
+    own: &OwnPart,
     environment: &Environment,
     broken: &mut Option<String>,
 ) -> Result<ApiEndpoint, String> {
@@ -321,7 +321,9 @@ fn endpoint(
         address::from_host(host, usual)
     };
     let set = overridden(&base_url_env, wire, environment, broken).or_else(from_host);
-    let own_address = own_address || set.is_some();
+    let keyless = written.keyless.unwrap_or(false);
+    let usual_place = keyless || (set.is_none() && !own.address);
+    let lists_all = written.lists_all.unwrap_or(false);
     let base_url = set
         .or_else(|| address::normalised(wire, usual))
         .ok_or("its base_url is not an http URL")?;
@@ -346,9 +348,9 @@ fn endpoint(
         bearer_env: written.bearer_env.clone().unwrap_or_default(),
         base_url_env,
         headers,
-        keyless: written.keyless.unwrap_or(false),
+        keyless,
         models_path: written.models_path.clone(),
-        lists_all: written.lists_all.unwrap_or(!own_address),
+        lists_all: own.lists_all.unwrap_or(lists_all && usual_place),
         local_api: written.local_api,
         quirks: written.quirks.clone(),
     })

@@ -11,6 +11,7 @@ pub struct OwnPart {
     pub models: Vec<ModelEntry>,
     /// It is reached somewhere else than the built-in catalog has it.
     pub address: bool,
+    pub lists_all: Option<bool>,
 }
 
 impl OwnPart {
@@ -18,6 +19,7 @@ impl OwnPart {
         let part = OwnPart {
             models: written.model.clone(),
             address: written.base_url.is_some(),
+            lists_all: written.lists_all,
         };
         (written.id.clone(), part)
     }

@@ -107,6 +107,8 @@ fn pioneer_is_told_of_a_model_that_nobody_has() {
         let server = server(&scratch).await?;
         let mut pioneer = connect(&server, "pioneer").await?;
         let ask = |id: u32, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        // The first look at it makes the default workspace.
+        asked(&mut pioneer, ask(0, "workspace/default", json!({}))).await?;
         for (id, provider) in [(1, Value::Null), (2, json!("rehearsal"))] {
             let params = json!({
                 "thread_id": THREAD, "workspace_id": WORKSPACE,

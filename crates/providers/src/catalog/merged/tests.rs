@@ -254,3 +254,31 @@ fn a_broken_variable_is_reported_without_its_value() {
         ]
     );
 }
+
+#[test]
+fn a_list_is_known_to_be_whole_only_where_the_service_is() {
+    let whole = |own: &str, variables: &[(&str, &str)], id: &str| {
+        let catalog = MergedCatalog::open(Some(own), &environment(variables));
+        let provider = &catalog.entry(id).expect("a provider").provider;
+        provider.endpoint.as_ref().expect("an endpoint").lists_all
+    };
+    let gateway = "[[provider]]\nid = \"openai\"\nbase_url = \"https://g.example/v1\"\n";
+    let sure = format!("{gateway}lists_all = true\n");
+    let set = [("OPENAI_BASE_URL", "https://g.example/v1")];
+    let host = [("OLLAMA_HOST", "10.0.0.1")];
+    for (own, variables, id, expected) in [
+        ("", &[][..], "openai", true),
+        ("", &set[..], "openai", false),
+        (gateway, &[][..], "openai", false),
+        (sure.as_str(), &[][..], "openai", true),
+        ("", &host[..], "ollama", true),
+        ("", &[][..], "llamacpp", false),
+        ("", &[][..], "together", false),
+    ] {
+        assert_eq!(
+            whole(own, variables, id),
+            expected,
+            "{own} {variables:?} {id}"
+        );
+    }
+}
