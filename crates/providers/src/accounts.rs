@@ -1,5 +1,6 @@
 //! Credentials: what was saved, what the environment gives, and signing in.
 
+pub(crate) mod aws_keys;
 pub(crate) mod callback;
 pub(crate) mod codex_home;
 pub(crate) mod connections;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::catalog::merged::{CatalogEntry, Environment, first_set};
+use aws_keys::AwsKeys;
 use codex_home::CodexHome;
 use connections::{Connections, ConnectionsError, Saved, SavedService};
 use tokens::Tokens;
@@ -38,6 +40,8 @@ pub(crate) enum Proof {
     Tokens(Tokens),
     /// A credential file of Google's, which is exchanged for tokens.
     GoogleFile(PathBuf),
+    /// The keys of an AWS account, which sign each request.
+    AwsKeys(AwsKeys),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +84,7 @@ impl Accounts {
             return Ok(Some(credential));
         }
         let given = self.environment_credential(entry);
-        if let Some(credential) = given.or_else(|| self.file_credential(entry)) {
+        if let Some(credential) = given.or_else(|| self.cloud_credential(entry)) {
             return Ok(Some(credential));
         }
         let saved = saved?;
@@ -106,15 +110,21 @@ impl Accounts {
         })
     }
 
-    /// The file that a variable names, where there is no key.
-    fn file_credential(&self, entry: &CatalogEntry) -> Option<Credential> {
-        let names = &entry.provider.endpoint.as_ref()?.google_file_env;
-        let (variable, path) = first_set(Some(names), &self.environment)?;
+    /// What the owner of a cloud gives in place of a key.
+    fn cloud_credential(&self, entry: &CatalogEntry) -> Option<Credential> {
+        let endpoint = entry.provider.endpoint.as_ref()?;
+        let file = first_set(Some(&endpoint.google_file_env), &self.environment);
+        let file = file.map(|(name, path)| (name, Proof::GoogleFile(PathBuf::from(path))));
+        let aws = || {
+            let service = endpoint.aws_service.as_deref()?;
+            let (name, keys) = AwsKeys::of(&self.environment, service)?;
+            Some((name, Proof::AwsKeys(keys)))
+        };
+        let (variable, proof) = file.or_else(aws)?;
+        let variable = variable.to_owned();
         Some(Credential {
-            proof: Proof::GoogleFile(PathBuf::from(path)),
-            source: CredentialSource::Environment {
-                variable: variable.to_owned(),
-            },
+            proof,
+            source: CredentialSource::Environment { variable },
         })
     }
 

@@ -65,6 +65,8 @@ pub struct ApiEndpoint {
     pub key_env: Vec<String>,
     /// Variables that name a credential file of Google's.
     pub google_file_env: Vec<String>,
+    /// What it is called in the signatures of AWS, where the keys of such an account may be used.
+    pub aws_service: Option<String>,
     /// Variables that hold a bearer token, which a gateway in front of the service takes in place of
     /// a key.
     pub bearer_env: Vec<String>,
@@ -101,6 +103,7 @@ impl fmt::Debug for ApiEndpoint {
             .field("base_url", &address::shown(&self.base_url))
             .field("key_env", &self.key_env)
             .field("google_file_env", &self.google_file_env)
+            .field("aws_service", &self.aws_service)
             .field("bearer_env", &self.bearer_env)
             .field("base_url_env", &self.base_url_env)
             .field("headers", &names)

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use reqwest::Url;
 use secrecy::SecretString;
 
 use crate::catalog::{self, ApiEndpoint, Model, ModelCatalog};
@@ -37,6 +38,19 @@ pub trait Authorizer: Send + Sync {
     /// `renew`: the last credential was not accepted; asked at most once in a request, and only
     /// when its authorization was renewable. An error is told as it is.
     async fn access(&self, renew: bool) -> Result<Authorization, ProviderError>;
+
+    /// Headers that depend on the whole request, where the service wants it signed.
+    fn sign(&self, _request: &RequestToSign<'_>) -> Vec<(String, SecretString)> {
+        Vec::new()
+    }
+}
+
+/// A request as it is about to go out.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestToSign<'a> {
+    pub method: &'a str,
+    pub url: &'a Url,
+    pub body: &'a [u8],
 }
 
 /// What lets one request in.

@@ -375,6 +375,7 @@ pub fn with_small_model(mut catalog: ModelCatalog) -> ModelCatalog {
             base_url: "http://localhost/".to_owned(),
             key_env: Vec::new(),
             google_file_env: Vec::new(),
+            aws_service: None,
             bearer_env: Vec::new(),
             base_url_env: Vec::new(),
             headers: Vec::new(),

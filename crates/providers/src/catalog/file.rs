@@ -34,6 +34,8 @@ pub struct ProviderEntry {
     pub key_env: Option<Vec<String>>,
     /// Variables that name a credential file of Google's: of a service account, or of a sign-in.
     pub google_file_env: Option<Vec<String>>,
+    /// What it is called in the signatures of AWS; with it, the keys of such an account are used.
+    pub aws_service: Option<String>,
     /// Variables that hold a token which is sent as a bearer's, whatever the format's own way is.
     pub bearer_env: Option<Vec<String>>,
     /// Where a key is used, when a sign-in is used elsewhere.

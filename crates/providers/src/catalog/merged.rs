@@ -158,6 +158,7 @@ impl ProviderEntry {
         replace(&mut self.host_env, own.host_env);
         replace(&mut self.key_env, own.key_env);
         replace(&mut self.google_file_env, own.google_file_env);
+        replace(&mut self.aws_service, own.aws_service);
         replace(&mut self.bearer_env, own.bearer_env);
         replace(&mut self.key_base_url, own.key_base_url);
         replace(&mut self.key_base_url_env, own.key_base_url_env);
@@ -345,6 +346,7 @@ fn endpoint(
         base_url,
         key_env: written.key_env.clone().unwrap_or_default(),
         google_file_env: written.google_file_env.clone().unwrap_or_default(),
+        aws_service: written.aws_service.clone(),
         bearer_env: written.bearer_env.clone().unwrap_or_default(),
         base_url_env,
         headers,

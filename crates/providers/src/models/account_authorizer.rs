@@ -14,7 +14,7 @@ use crate::accounts::tokens::Tokens;
 use crate::accounts::{Accounts, Credential, CredentialSource, Proof, now_ms};
 use crate::catalog::ApiEndpoint;
 use crate::catalog::merged::CatalogEntry;
-use crate::remote::{Authorization, Authorizer};
+use crate::remote::{Authorization, Authorizer, RequestToSign};
 use crate::{ErrorKind, ProviderError};
 
 /// Enough to tell a person's accounts apart, too little to find a key by.
@@ -109,6 +109,13 @@ impl AccountAuthorizer {
             });
         };
         Ok(match credential.proof {
+            // Each request is signed when it is whole.
+            Proof::AwsKeys(_) => Authorization {
+                base_url,
+                account,
+                headers: Vec::new(),
+                renewable: false,
+            },
             // It was exchanged before.
             Proof::GoogleFile(_) => return Err(not_connected(&self.entry)),
             Proof::Key(key) => {
@@ -160,6 +167,7 @@ impl AccountAuthorizer {
             Some(Proof::Tokens(tokens)) => {
                 seen.update(tokens.account_id.as_deref().unwrap_or_default().as_bytes());
             }
+            Some(Proof::AwsKeys(keys)) => seen.update(keys.id.as_bytes()),
             Some(Proof::GoogleFile(_)) | None => {}
         }
         let digest = seen.finish();
@@ -212,6 +220,19 @@ impl Authorizer for AccountAuthorizer {
             ),
         })?;
         self.authorization(credential)
+    }
+
+    fn sign(&self, request: &RequestToSign<'_>) -> Vec<(String, SecretString)> {
+        if self.endpoint.aws_service.is_none() {
+            return Vec::new();
+        }
+        match self.accounts.credential(&self.entry) {
+            Ok(Some(Credential {
+                proof: Proof::AwsKeys(keys),
+                ..
+            })) => keys.sign(request, jiff::Timestamp::now()),
+            Ok(_) | Err(_) => Vec::new(),
+        }
     }
 }
 

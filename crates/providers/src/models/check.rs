@@ -44,6 +44,7 @@ pub fn fingerprint(remote_provider: &RemoteProvider, credential: Option<&Credent
         // Not the tokens: a renewal does not change who it is, and a new sign-in has a new time.
         Some(Proof::Tokens(tokens)) => tokens.account_id.hash(&mut hasher),
         Some(Proof::GoogleFile(path)) => path.hash(&mut hasher),
+        Some(Proof::AwsKeys(keys)) => keys.id.hash(&mut hasher),
     }
     if let Some(CredentialSource::Saved { at }) = credential.map(|credential| &credential.source) {
         at.hash(&mut hasher);

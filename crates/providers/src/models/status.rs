@@ -71,7 +71,7 @@ pub fn status(facts: StatusFacts<'_>) -> ProviderStatus {
 
 fn mode(proof: &Proof, result: Option<&CheckResult>) -> AuthMode {
     match (proof, result) {
-        (Proof::Key(_), _) => AuthMode::ApiKey,
+        (Proof::Key(_) | Proof::AwsKeys(_), _) => AuthMode::ApiKey,
         (Proof::Tokens(_) | Proof::GoogleFile(_), Some(CheckResult::NotAccepted(_))) => {
             AuthMode::Error
         }
@@ -89,7 +89,7 @@ fn with_credential(credential: &Credential, result: Option<&CheckResult>) -> Str
         Some(CheckResult::NotAccepted(words)) => words.clone(),
         Some(CheckResult::Unknown(words)) => format!("Not verified: {words}"),
         None => match (&credential.source, &credential.proof) {
-            (CredentialSource::Saved { .. }, Proof::Key(_)) => {
+            (CredentialSource::Saved { .. }, Proof::Key(_) | Proof::AwsKeys(_)) => {
                 "Key saved, not verified yet".to_owned()
             }
             (CredentialSource::Saved { .. }, Proof::Tokens(_) | Proof::GoogleFile(_)) => {

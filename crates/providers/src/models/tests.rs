@@ -2,8 +2,8 @@
 
 mod choosing;
 mod claude;
+mod cloud;
 mod devices;
-mod google;
 mod lists;
 mod renewing;
 mod server;

@@ -12,7 +12,7 @@ use super::attempt_error::{AttemptError, CHECK_BASE_URL, Retry, short};
 use super::exchange::{Exchange, is_sensitive};
 use super::response_stream::{ResponseContext, ResponseStream};
 use super::retry_after::retry_after;
-use super::{Authorization, RemoteService, address, policy};
+use super::{Authorization, RemoteService, RequestToSign, address, policy};
 use crate::format::{Outgoing, RequestTarget};
 use crate::{ErrorKind, ModelRequest};
 
@@ -80,6 +80,7 @@ impl RemoteService {
             exchange.plain(name, value);
         }
         self.credentials(&mut exchange, authorization)?;
+        self.sign(&mut exchange, &Method::POST, &prepared.body)?;
         let body = Some(prepared.body.clone());
         let response = exchange
             .send(Method::POST, body, self.policy.first_byte)
@@ -115,6 +116,7 @@ impl RemoteService {
             exchange.plain(name, &value);
         }
         self.credentials(&mut exchange, authorization)?;
+        self.sign(&mut exchange, &method, body.as_deref().unwrap_or_default())?;
         let whole = async {
             let response = exchange.send(method, body, limit).await?;
             let response = self.accepted(&exchange, response).await?;
@@ -141,6 +143,24 @@ impl RemoteService {
         }
         for (name, value) in &authorization.headers {
             exchange.secret(name, value.expose_secret())?;
+        }
+        Ok(())
+    }
+
+    /// The last thing before it goes out: a signature covers what is there.
+    fn sign(
+        &self,
+        exchange: &mut Exchange,
+        method: &Method,
+        body: &[u8],
+    ) -> Result<(), AttemptError> {
+        let request = RequestToSign {
+            method: method.as_str(),
+            url: &exchange.url,
+            body,
+        };
+        for (name, value) in self.access.sign(&request) {
+            exchange.secret(&name, value.expose_secret())?;
         }
         Ok(())
     }

@@ -174,6 +174,7 @@ fn endpoint() -> ApiEndpoint {
         base_url: String::new(),
         key_env: Vec::new(),
         google_file_env: Vec::new(),
+        aws_service: None,
         bearer_env: Vec::new(),
         base_url_env: Vec::new(),
         headers: vec![("x-configured".to_owned(), "yes".to_owned())],

@@ -62,7 +62,7 @@ fn what_is_wrong_with_a_file_is_said_without_its_secrets() {
     assert!(!format!("{file:?}").contains("sk-secret"));
 }
 
-/// The exchange itself is told with whole providers, in `models::tests::google`.
+/// The exchange itself is told with whole providers, in `models::tests::cloud`.
 #[test]
 fn a_sign_in_of_googles_own_tools_is_read_too() {
     for (absent, readable) in [

@@ -12,13 +12,13 @@ pub(super) fn price(pricing: &Value) -> Option<Price> {
     let of = |names: [&str; 4], unit| {
         let [input, output, cached, written] =
             names.map(|name| micro_dollars(&pricing[name], unit));
-        Some(Price {
+        let mut price = Price {
             input: input?,
             output: output?,
-            cached,
-            cache_write: written,
             ..Price::default()
-        })
+        };
+        (price.cached, price.cache_write) = (cached, written);
+        Some(price)
     };
     let cache = ["input_cache_read", "input_cache_write"];
     match &pricing["input"] {

@@ -1,12 +1,12 @@
-//! A provider that is reached with a credential file of Google's.
+//! Providers that are reached with what the owner of a cloud gives in place of a key.
 
+use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::server::{Asked, Server};
-use super::{Home, remote_provider};
+use super::{Home, models_list, remote_provider};
 use crate::ErrorKind;
 use crate::remote::Authorizer;
-use secrecy::ExposeSecret;
 
 const KEY: &str = include_str!("../../accounts/google_file/key-for-tests.pem");
 
@@ -84,5 +84,44 @@ async fn a_file_that_is_no_good_says_so() {
     assert!(
         error.message.contains("key.json could not be read"),
         "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_request_is_signed_with_the_keys_of_an_aws_account() {
+    let server = Server::start(|_: &Asked| (200, models_list(&["m"]))).await;
+    let home = Home::new()
+        .set("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+        .set("AWS_SECRET_ACCESS_KEY", "aws-secret")
+        .set("AWS_SESSION_TOKEN", "session")
+        .set("AWS_REGION", "eu-west-1");
+    home.write(
+        "config/catalog.toml",
+        &format!(
+            "[[provider]]\nid = \"cloud\"\nbase_url = \"{}/v1\"\nkey_env = [\"CLOUD_KEY\"]\n\
+             aws_service = \"bedrock-mantle\"\n",
+            server.url
+        ),
+    );
+    let models = home.open();
+    assert!(models.connected("cloud"));
+    assert_eq!(models.refresh("cloud").await, Ok(1));
+    let asked = &server.asked("/v1/models")[0];
+    let proof = asked.header("authorization").unwrap_or_default();
+    assert!(
+        proof.starts_with("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+            && proof.contains("/eu-west-1/bedrock-mantle/aws4_request, "),
+        "{proof}"
+    );
+    assert_eq!(asked.header("x-amz-security-token"), Some("session"));
+    assert!(!asked.head.contains("aws-secret"));
+
+    let with_key = home.set("CLOUD_KEY", "sk-1");
+    assert_eq!(with_key.open().refresh("cloud").await, Ok(1));
+    let asked = &server.asked("/v1/models")[1];
+    assert_eq!(
+        asked.header("authorization"),
+        Some("Bearer sk-1"),
+        "a key comes first"
     );
 }
