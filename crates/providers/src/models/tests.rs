@@ -3,6 +3,7 @@
 mod choosing;
 mod claude;
 mod cloud;
+mod compatible;
 mod devices;
 mod lists;
 mod renewing;
