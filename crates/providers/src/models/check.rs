@@ -105,6 +105,7 @@ async fn question(
     credential: Option<&Credential>,
     limit: Duration,
 ) -> CheckResult {
+    let started = Instant::now();
     let proof = credential.map(|each| &each.proof);
     let signed_in = matches!(proof, Some(Proof::Tokens(_) | Proof::GoogleFile(_)));
     if signed_in {
@@ -122,7 +123,10 @@ async fn question(
         }
     }
     match list(remote_provider, signed_in, limit).await {
-        Ok(listed) => accepted(provider_set, remote_provider, listed, limit).await,
+        Ok(listed) => {
+            let left = limit.saturating_sub(started.elapsed());
+            accepted(provider_set, remote_provider, listed, left).await
+        }
         Err(error) if signed_in && error.status != Some(401) => {
             // The authorisation server has accepted the token; not every service has a list.
             tracing::debug!(
@@ -178,11 +182,11 @@ async fn accepted(
     provider_set: &ProviderSet,
     remote_provider: &RemoteProvider,
     listed: Vec<ListedModel>,
-    limit: Duration,
+    left: Duration,
 ) -> CheckResult {
     let mut listed = live::kept(listed);
-    // Half of the time: without an answer here the list itself is still worth having.
-    local_facts::learn(remote_provider, &mut listed, limit / 2).await;
+    // Half of what is left: without an answer here the list itself is still worth having.
+    local_facts::learn(remote_provider, &mut listed, left / 2).await;
     let models = Some(live::shown(&listed));
     let warning = local_facts::warning(remote_provider, &listed);
     provider_set.learn(&remote_provider.entry.provider.id, listed);

@@ -4,6 +4,7 @@
 use vocabulary::{did_you_mean, nearest};
 
 use super::check;
+use super::provider_set::CheckResult;
 use super::remote_models::RemoteModels;
 use crate::catalog::{ModelCatalog, ProviderInfo};
 
@@ -19,7 +20,11 @@ impl RemoteModels {
             let credential = self.credential(remote_provider).ok()?;
             // What was listed a while ago may have grown meanwhile.
             let asking = self.asking(remote_provider, credential.as_ref())?;
-            check::ask(provider_set, remote_provider, credential.as_ref(), asking).await;
+            let found =
+                check::ask(provider_set, remote_provider, credential.as_ref(), asking).await;
+            let CheckResult::Accepted { .. } = found else {
+                return None;
+            };
             if provider_set.lists(provider, model)? {
                 return None;
             }

@@ -334,6 +334,7 @@ async fn what_was_listed_since_is_found_before_a_name_is_refused() {
     pulled.store(true, Ordering::SeqCst);
     pass(Duration::from_secs(60)).await;
     assert_eq!(models.misnamed("vllm", "b").await, None);
+    assert!(models.misnamed("vllm", "c").await.is_some());
     let check = remote_provider(&models, "vllm").check.lock().clone();
     assert!(matches!(
         check.map(|check| check.result),
@@ -342,4 +343,11 @@ async fn what_was_listed_since_is_found_before_a_name_is_refused() {
             ..
         })
     ));
+    drop(server);
+    pass(Duration::from_secs(60)).await;
+    assert_eq!(
+        models.misnamed("vllm", "c").await,
+        None,
+        "it does not run any more, and may have more when it does"
+    );
 }
