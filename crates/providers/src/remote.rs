@@ -7,12 +7,14 @@ mod attempts;
 pub(crate) mod client;
 mod exchange;
 mod gate;
+mod omissions;
 mod policy;
 mod request;
 mod response_stream;
 mod retry_after;
 mod secrets;
 mod sse;
+mod stall_watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,12 +25,13 @@ use reqwest::Url;
 use secrecy::SecretString;
 
 use crate::catalog::{self, ApiEndpoint, Model, ModelCatalog};
-use crate::format::{Decode, Outgoing, RequestTarget, Wire};
-use crate::{ErrorKind, ModelRequest, PartStream, Provider, ProviderError};
+use crate::format::{Decode, Outgoing, RequestTarget, ServiceFailure, Wire};
+use crate::{ModelRequest, PartStream, Provider, ProviderError};
 use attempt_error::{AttemptError, ErrorContext, Retry};
 use attempts::Attempts;
 use gate::Gate;
-pub use policy::RetryPolicy;
+use omissions::Omissions;
+pub use policy::{ATTEMPTS_LIMIT, RequestLimits, RetryPolicy, SILENCE_LIMIT, WAIT_LIMIT};
 use request::SmallRequest;
 
 /// Where a request goes and what it carries; asked anew for every request, so that a key saved or
@@ -80,7 +83,7 @@ pub(crate) trait Codec: Send + Sync {
     fn encode(&self, request: &ModelRequest, target: &RequestTarget) -> Outgoing;
     /// `seed` differs for every request.
     fn decoder(&self, target: &RequestTarget, seed: &str) -> Box<dyn Decode>;
-    fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String);
+    fn failure(&self, status: u16, body: &[u8]) -> ServiceFailure;
     /// What a `GET` needs too.
     fn headers(&self) -> Vec<(&'static str, String)>;
 }
@@ -94,7 +97,7 @@ impl Codec for Wire {
         Wire::decoder(*self, target, seed)
     }
 
-    fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String) {
+    fn failure(&self, status: u16, body: &[u8]) -> ServiceFailure {
         Wire::failure(*self, status, body)
     }
 
@@ -121,6 +124,7 @@ pub(crate) struct RemoteService {
     access: Arc<dyn Authorizer>,
     policy: RetryPolicy,
     gate: Gate,
+    omissions: Omissions,
 }
 
 impl RemoteService {
@@ -160,6 +164,7 @@ impl Remote {
             access,
             policy,
             gate: Gate::default(),
+            omissions: Omissions::default(),
         };
         Self {
             service: Arc::new(service),

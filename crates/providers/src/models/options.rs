@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Provider;
+use crate::remote::RequestLimits;
 
 /// Where things lie and what the process was given. Nothing is read from anywhere else: never from
 /// a workspace, and the environment only as it is handed in.
@@ -22,6 +23,7 @@ pub struct ModelsOptions {
     pub probe_local: bool,
     /// Whether providers that are used are asked for their lists of models, once a day.
     pub keep_lists: bool,
+    pub limits: RequestLimits,
     /// How long a second of an authorisation server's interval lasts; tests shorten it.
     pub(crate) second: Duration,
 }
@@ -36,6 +38,7 @@ impl ModelsOptions {
             scripted: Vec::new(),
             probe_local: false,
             keep_lists: false,
+            limits: RequestLimits::default(),
             second: Duration::from_secs(1),
         }
     }

@@ -61,8 +61,13 @@ impl RemoteModels {
 
     pub fn provider_set(&self) -> &Arc<ProviderSet> {
         self.provider_set.get_or_init(|| {
-            let home = &self.options.home;
-            Arc::new(ProviderSet::open(home, &self.environment, &self.accounts))
+            let ModelsOptions { home, limits, .. } = &self.options;
+            Arc::new(ProviderSet::open(
+                home,
+                &self.environment,
+                &self.accounts,
+                limits,
+            ))
         })
     }
 
