@@ -14,7 +14,7 @@ use super::status::{self, StatusFacts};
 use super::{ModelChoice, ModelsOptions, Obstacle, SignInError, SignInResult};
 use crate::accounts::connections::{self, ConnectionsError};
 use crate::accounts::sign_in::SignIns;
-use crate::accounts::{Accounts, Credential, cleaned_key, codex_home, now_ms};
+use crate::accounts::{Accounts, Credential, Proof, cleaned_key, codex_home, now_ms};
 use crate::catalog::ModelCatalog;
 use crate::catalog::file::AuthMethodKind;
 use crate::catalog::merged::{CatalogEntry, Environment};
@@ -244,6 +244,10 @@ impl RemoteModels {
             return None;
         }
         let credential = self.credential(remote_provider).ok()??;
+        // Who works with a cloud has these for other work; they choose no model by being there.
+        if matches!(credential.proof, Proof::GoogleFile(_) | Proof::AwsKeys(_)) {
+            return None;
+        }
         let id = &remote_provider.entry.provider.id;
         Some(Candidate {
             provider: id.clone(),

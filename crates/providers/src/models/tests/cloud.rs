@@ -99,12 +99,18 @@ async fn a_request_is_signed_with_the_keys_of_an_aws_account() {
         "config/catalog.toml",
         &format!(
             "[[provider]]\nid = \"cloud\"\nbase_url = \"{}/v1\"\nkey_env = [\"CLOUD_KEY\"]\n\
-             aws_service = \"bedrock-mantle\"\n",
+             aws_service = \"bedrock-mantle\"\n\
+             [[provider.model]]\nid = \"m\"\n",
             server.url
         ),
     );
     let models = home.open();
     assert!(models.connected("cloud"));
+    assert_eq!(
+        models.default_model().await.provider,
+        "rehearsal",
+        "these keys may be there for other work"
+    );
     assert_eq!(models.refresh("cloud").await, Ok(1));
     let asked = &server.asked("/v1/models")[0];
     let proof = asked.header("authorization").unwrap_or_default();
