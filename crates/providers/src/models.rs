@@ -18,7 +18,8 @@ use secrecy::SecretString;
 use thiserror::Error;
 use vocabulary::{AuthMode, Challenge, ProviderStatus};
 
-use crate::catalog::{Model, ModelCatalog};
+use crate::accounts::now_ms;
+use crate::catalog::{self, Day, Model, ModelCatalog};
 use crate::{Provider, ProviderError, rehearsal};
 pub use options::ModelsOptions;
 use remote_models::RemoteModels;
@@ -129,17 +130,23 @@ impl Models {
         self.catalog().model(provider, model).cloned()
     }
 
+    /// What a person should know of a model's end, where it is near or has passed.
+    pub fn retirement(&self, provider: &str, model: &str, today: Day) -> Option<String> {
+        let catalog = self.catalog();
+        let words = match catalog.model(provider, model) {
+            Some(known) => known.retirement_words(today)?,
+            None => format!("was retired; use {}", catalog.successor(provider, model)?),
+        };
+        Some(format!("{provider}/{model} {words}"))
+    }
+
     /// The model for small work beside this one, such as titles; none where the model is scripted.
     pub fn small_model(&self, provider: &str, model: &str) -> Option<String> {
         let catalog = self.catalog();
         let entry = catalog.providers.iter().find(|each| each.id == provider)?;
         entry.endpoint.as_ref()?;
-        Some(
-            entry
-                .small_model
-                .clone()
-                .unwrap_or_else(|| model.to_owned()),
-        )
+        let today = catalog::day(now_ms());
+        Some(entry.small_model_beside(model, today).to_owned())
     }
 
     /// Whether it can be used right now: a credential is there, or none is needed.

@@ -63,8 +63,8 @@ pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> 
                     "default": is_default(entry, model),
                     "context": model.context,
                     "output": model.output,
-                    "inputMicroDollarsPerMillion": model.price.map(|price| price.input),
-                    "outputMicroDollarsPerMillion": model.price.map(|price| price.output),
+                    "inputMicroDollarsPerMillion": model.price.as_ref().map(|price| price.input),
+                    "outputMicroDollarsPerMillion": model.price.as_ref().map(|price| price.output),
                     "efforts": model.efforts,
                     "vision": model.vision,
                 })
@@ -129,8 +129,8 @@ fn row(entry: &ProviderInfo, model: &Model, mark: &str) -> Vec<String> {
         format!("{}/{}", entry.id, model.id),
         model.context.map_or("?".to_owned(), tokens),
         model.output.map_or("?".to_owned(), tokens),
-        price(model.price.map(|price| price.input)),
-        price(model.price.map(|price| price.output)),
+        price(model.price.as_ref().map(|price| price.input)),
+        price(model.price.as_ref().map(|price| price.output)),
         match model.vision {
             Some(true) => "yes",
             Some(false) => "no",

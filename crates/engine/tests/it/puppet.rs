@@ -362,7 +362,7 @@ pub fn catalog(model: Model) -> ModelCatalog {
             auth: Vec::new(),
             endpoint: None,
             models: vec![model, small],
-            small_model: None,
+            ..catalog::ProviderInfo::default()
         }],
     }
 }
@@ -377,6 +377,7 @@ pub fn with_small_model(mut catalog: ModelCatalog) -> ModelCatalog {
             base_url_env: Vec::new(),
             headers: Vec::new(),
             keyless: true,
+            key_header: None,
             quirks: Default::default(),
         });
         provider.small_model = Some(SMALL.to_owned());
@@ -388,8 +389,7 @@ pub fn price() -> Price {
     Price {
         input: 1_000_000,
         output: 10_000_000,
-        cached: None,
-        cache_write: None,
+        ..Price::default()
     }
 }
 

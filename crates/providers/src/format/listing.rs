@@ -78,6 +78,7 @@ fn price(pricing: &Value) -> Option<Price> {
         output: field("completion")?,
         cached: field("input_cache_read"),
         cache_write: field("input_cache_write"),
+        ..Price::default()
     })
 }
 

@@ -72,11 +72,11 @@ impl AccountAuthorizer {
         };
         Ok(match credential.proof {
             Proof::Key(key) => {
-                let (name, value) = self.endpoint.wire.auth_header(key.expose_secret());
+                let (name, value) = self.endpoint.auth_header(key.expose_secret());
                 Authorization {
                     base_url: self.entry.key_base_url.clone().unwrap_or(base_url),
                     account,
-                    headers: vec![(name.to_owned(), value.into())],
+                    headers: vec![(name, value.into())],
                     renewable: false,
                 }
             }

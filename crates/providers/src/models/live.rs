@@ -53,14 +53,14 @@ pub fn lay_under(provider: &mut ProviderInfo, listed: &ListedModels) {
             Some(known) => {
                 known.context = known.context.or(told.context);
                 known.output = known.output.or(told.output);
-                known.price = known.price.or(told.price);
+                known.price = known.price.take().or_else(|| told.price.clone());
             }
             None => provider.models.push(Model {
                 id: told.id.clone(),
                 name: told.name.clone().unwrap_or_else(|| told.id.clone()),
                 context: told.context,
                 output: told.output,
-                price: told.price,
+                price: told.price.clone(),
                 ..Model::default()
             }),
         }
@@ -92,7 +92,7 @@ mod tests {
                 output: Some(3),
                 ..Model::default()
             }],
-            small_model: None,
+            ..ProviderInfo::default()
         };
         let told = kept(vec![
             listed("new"),

@@ -14,10 +14,10 @@ use super::status::{self, StatusFacts};
 use super::{ModelChoice, ModelsOptions, Obstacle, SignInError, SignInResult};
 use crate::accounts::connections::{self, ConnectionsError};
 use crate::accounts::sign_in::SignIns;
-use crate::accounts::{Accounts, Credential, cleaned_key, codex_home, now_ms};
-use crate::catalog::ModelCatalog;
+use crate::accounts::{Accounts, Credential, CredentialSource, cleaned_key, codex_home, now_ms};
 use crate::catalog::file::AuthMethodKind;
 use crate::catalog::merged::{CatalogEntry, Environment};
+use crate::catalog::{self, ModelCatalog};
 use crate::{ErrorKind, Provider, ProviderError};
 
 const CHECK: CheckTerms = CheckTerms {
@@ -230,6 +230,10 @@ impl RemoteModels {
             return None;
         }
         let credential = self.credential(remote_provider).ok()??;
+        let by_accident = matches!(credential.source, CredentialSource::Environment { .. });
+        if remote_provider.entry.by_name_only && by_accident {
+            return None;
+        }
         let id = &remote_provider.entry.provider.id;
         Some(Candidate {
             provider: id.clone(),
@@ -372,5 +376,6 @@ fn is_running(remote_provider: &RemoteProvider) -> bool {
 
 fn first_model(catalog: &ModelCatalog, provider: &str) -> Option<String> {
     let provider = catalog.providers.iter().find(|each| each.id == provider)?;
-    provider.models.first().map(|model| model.id.clone())
+    let model = provider.default_model(catalog::day(now_ms()));
+    model.map(|model| model.id.clone())
 }

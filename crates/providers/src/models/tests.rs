@@ -3,6 +3,7 @@
 mod choosing;
 mod devices;
 mod renewing;
+mod retiring;
 mod server;
 mod signing_in;
 mod standing;

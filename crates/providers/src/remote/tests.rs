@@ -176,6 +176,7 @@ fn endpoint() -> ApiEndpoint {
         base_url_env: Vec::new(),
         headers: vec![("x-configured".to_owned(), "yes".to_owned())],
         keyless: false,
+        key_header: None,
         quirks: Quirks::default(),
     }
 }
@@ -187,7 +188,7 @@ fn provider() -> catalog::ProviderInfo {
         auth: Vec::new(),
         endpoint: None,
         models: Vec::new(),
-        small_model: None,
+        ..catalog::ProviderInfo::default()
     }
 }
 

@@ -62,7 +62,7 @@ fn every_form_of_a_list_is_read() {
             input: 3_000_000,
             output: 15_000_000,
             cached: Some(300_000),
-            cache_write: None,
+            ..Price::default()
         }),
     };
     check(Wire::Chat, router, &[priced, bare("auto")]);
