@@ -20,8 +20,8 @@ pub fn filled(text: &str, environment: &Environment) -> Result<String, TemplateE
     let mut filled = String::with_capacity(text.len());
     for piece in pieces(text) {
         match piece {
-            Piece::Text(text) => filled.push_str(text),
-            Piece::Variables { names, usual } => {
+            TemplatePiece::Text(text) => filled.push_str(text),
+            TemplatePiece::Variables { names, usual } => {
                 let value = names.split('|').find_map(|name| {
                     let value = environment.get(name)?.trim();
                     (!value.is_empty()).then_some(value)
@@ -38,7 +38,7 @@ pub fn filled(text: &str, environment: &Environment) -> Result<String, TemplateE
 /// belongs, would send a key to somebody else.
 pub fn filled_address(text: &str, environment: &Environment) -> Result<String, TemplateError> {
     for piece in pieces(text) {
-        let Piece::Variables { names, .. } = piece else {
+        let TemplatePiece::Variables { names, .. } = piece else {
             continue;
         };
         let odd = names.split('|').find(|name| {
@@ -55,13 +55,13 @@ pub fn filled_address(text: &str, environment: &Environment) -> Result<String, T
 /// The text with something in every place, to see what is around them.
 pub fn shape(text: &str) -> String {
     let shaped = pieces(text).into_iter().map(|piece| match piece {
-        Piece::Text(text) => text,
-        Piece::Variables { .. } => "x",
+        TemplatePiece::Text(text) => text,
+        TemplatePiece::Variables { .. } => "x",
     });
     shaped.collect()
 }
 
-enum Piece<'a> {
+enum TemplatePiece<'a> {
     Text(&'a str),
     Variables {
         names: &'a str,
@@ -69,7 +69,7 @@ enum Piece<'a> {
     },
 }
 
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+fn pieces(text: &str) -> Vec<TemplatePiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(open) = rest.find('{') {
@@ -80,21 +80,21 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
         });
         match variables {
             Some((piece, after)) => {
-                pieces.push(Piece::Text(&rest[..open]));
+                pieces.push(TemplatePiece::Text(&rest[..open]));
                 pieces.push(piece);
                 rest = after;
             }
             None => {
-                pieces.push(Piece::Text(&rest[..=open]));
+                pieces.push(TemplatePiece::Text(&rest[..=open]));
                 rest = inside;
             }
         }
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(TemplatePiece::Text(rest));
     pieces
 }
 
-fn variables(inside: &str) -> Option<Piece<'_>> {
+fn variables(inside: &str) -> Option<TemplatePiece<'_>> {
     let (names, usual) = match inside.split_once('=') {
         Some((names, usual)) => (names, Some(usual)),
         None => (inside, None),
@@ -102,7 +102,7 @@ fn variables(inside: &str) -> Option<Piece<'_>> {
     names
         .split('|')
         .all(is_variable)
-        .then_some(Piece::Variables { names, usual })
+        .then_some(TemplatePiece::Variables { names, usual })
 }
 
 fn is_variable(name: &str) -> bool {

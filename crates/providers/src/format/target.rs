@@ -72,6 +72,8 @@ pub enum EffortStyle {
     ReasoningEnabled,
     /// `thinking: { type: "enabled" }`
     Thinking,
+    /// `thinking: { type: "enabled" }` and `reasoning_effort: "high"`
+    ThinkingEffort,
     /// `enable_thinking: true`
     EnableThinking,
 }
