@@ -239,6 +239,7 @@ fn endpoint(
         wire,
         base_url,
         key_env: written.key_env.clone().unwrap_or_default(),
+        bearer_env: written.bearer_env.clone().unwrap_or_default(),
         base_url_env,
         headers: headers(written, environment, broken),
         keyless: written.keyless.unwrap_or(false),
