@@ -30,9 +30,9 @@ cargo xtask catalog            gather the numbers of all offered models anew, an
 cargo xtask catalog --check    only look whether they are whole and how old they are; no network
 
 Gathering needs npm, python3 with pip, and tar. It says what the sources do not agree on and what
-they do not know: where they differ the smaller limit and the dearer price are taken, so that a
-request fits and a budget is kept. To offer another model, write its id and name into
-crates/providers/src/catalog.toml first:
+they do not know, and which models their makers have besides. Where they differ the smaller limit
+and the dearer price are taken, so that a request fits and a budget is kept. To offer another
+model, write its id and name into crates/providers/src/catalog.toml first:
 
     [[provider.model]]
     id = \"gpt-6-luna\"
@@ -66,6 +66,10 @@ fn gather() -> anyhow::Result<()> {
     {
         let models = gathered(provider, &library, &mut remarks);
         numbers.push((provider.id.clone(), models));
+        let others = library.others(&provider.id, &provider.models);
+        if !others.is_empty() {
+            remarks.push(format!("{} also has {}", provider.id, others.join(", ")));
+        }
     }
     let today = today().to_string();
     let text = render::file(&today, &library.versions, &numbers);

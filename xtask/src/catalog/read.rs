@@ -84,6 +84,19 @@ pub fn pi(list: &Value, model: &str) -> Option<Facts> {
     })
 }
 
+/// The models for conversations that a list has.
+pub fn pi_ids(list: &Value) -> Vec<String> {
+    let groups = list
+        .as_object()
+        .into_iter()
+        .flat_map(|groups| groups.values());
+    let names = groups
+        .filter_map(Value::as_object)
+        .flat_map(|group| group.keys());
+    let ids = names.filter_map(|name| name.strip_prefix("chat:"));
+    ids.map(str::to_owned).collect()
+}
+
 fn pi_price(cost: &Value) -> Option<PriceFacts> {
     let rates = |cost: &Value| {
         let micro = |name: &str| cost[name].as_f64().map(|cost| (cost * 1e6).round() as u64);

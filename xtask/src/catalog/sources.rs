@@ -79,6 +79,18 @@ const ORIGINS: [Origin; 26] = [
     origin("nvidia", None, Some("nvidia")),
 ];
 
+/// Who makes the models it offers.
+const MAKERS: [&str; 8] = [
+    "google",
+    "openai",
+    "anthropic",
+    "codex-cli",
+    "deepseek",
+    "xai",
+    "moonshot",
+    "zai",
+];
+
 /// What was read of all packages.
 pub struct Library {
     pub versions: Vec<String>,
@@ -126,6 +138,17 @@ impl Library {
     /// Whether any source has models of this provider: one on this machine has its own.
     pub fn knows(provider: &str) -> bool {
         ORIGINS.iter().any(|each| each.provider == provider)
+    }
+
+    /// What the maker of models has besides those that are offered; a service with the models of
+    /// many makers has too many to name.
+    pub fn others(&self, provider: &str, offered: &[String]) -> Vec<String> {
+        let own = MAKERS.contains(&provider);
+        let origin = ORIGINS.iter().find(|each| own && each.provider == provider);
+        let list = origin.and_then(|origin| self.pi.get(origin.pi?));
+        let mut others = list.map(read::pi_ids).unwrap_or_default();
+        others.retain(|id| !offered.contains(id));
+        others
     }
 
     /// What each source says of a model of ours, the strongest first.

@@ -59,6 +59,7 @@ fn check_efforts(provider: &str, map: Value, format: Value, expected: Option<&[&
         "compat": { "thinkingFormat": format } });
     let list = json!({ "some-api": { "chat:m": entry } });
     let facts = pi(&list, "m").expect("the model");
+    assert_eq!(pi_ids(&list), ["m"]);
     let expected = expected.map(|efforts| owned(efforts.iter().copied()));
     assert_eq!(facts.efforts, expected, "{provider} {map}");
 }
