@@ -350,6 +350,23 @@ fn long_requests_cost_what_they_cost() {
 }
 
 #[test]
+fn the_models_of_openai_have_a_limit_of_what_goes_in() {
+    let merged = MergedCatalog::open(None, &Environment::new());
+    let catalog = merged.catalog();
+    // They take no more than this in, or more for twice the price.
+    for (provider, model) in [
+        ("openai", "gpt-5.2"),
+        ("openai", "gpt-6.1-sol"),
+        ("codex-cli", "gpt-6.1-sol"),
+        ("bedrock", "openai.gpt-6.1-sol"),
+    ] {
+        let model = catalog.model(provider, model).expect("the model");
+        assert_eq!(model.input, Some(272_000), "{provider}");
+        assert!(model.context > model.input, "{provider}");
+    }
+}
+
+#[test]
 fn an_address_is_made_of_variables() {
     let azure = |pairs: &[(&str, &str)]| {
         let merged = MergedCatalog::open(None, &environment(pairs));
