@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod captures;
+mod compatible;
 mod decode;
 mod encode;
 mod failure;
@@ -13,7 +14,10 @@ mod omitted;
 mod output;
 mod pictures;
 mod properties;
+mod responses;
+mod services;
 mod stops;
+mod think_tags;
 mod thinking;
 mod trouble;
 
