@@ -133,6 +133,7 @@ impl RemoteService {
             id: self.id.clone(),
             name: self.name.clone(),
             model: model.map(str::to_owned),
+            successor: None,
         }
     }
 }
@@ -183,8 +184,9 @@ impl Remote {
     fn target(&self, model: &str) -> RequestTarget {
         let known: Option<&Model> = self.catalog.model(&self.service.id, model);
         let mut target = RequestTarget::unknown(model);
-        if let Some(known) = known {
-            target.model = known.clone();
+        match known {
+            Some(known) => target.model = known.clone(),
+            None => target.model.successor = self.catalog.successor(&self.service.id, model),
         }
         target.quirks = self.service.endpoint.quirks.with(&target.model.quirks);
         target

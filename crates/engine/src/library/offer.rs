@@ -17,12 +17,13 @@ const MCP_FILE: &str = "mcp-servers.json";
 
 pub async fn catalog(shared: &Shared) -> Catalog {
     let known = shared.models.catalog();
+    let today = catalog::day(shared.now().0);
     let provider = |entry: &catalog::ProviderInfo| CatalogProvider {
         id: entry.id.clone(),
         name: entry.name.clone(),
-        models: offered(entry).map(model).collect(),
+        models: offered(entry).map(|each| model(each, today)).collect(),
         default_model: entry
-            .default_model()
+            .default_model(today)
             .map(|model| model.id.clone())
             .unwrap_or_default(),
         auth_methods: entry.auth.clone(),
@@ -71,23 +72,27 @@ pub async fn settle_model(
     }
 }
 
-/// What keeps a model from being used right now, for people. One of an unknown provider is refused.
+/// What keeps a model from being used, now or soon, for people. One of an unknown provider is refused.
 pub async fn obstacle(shared: &Shared, model: &ModelRef) -> Result<Option<String>, Refusal> {
     match shared.models.obstacle(&model.provider).await {
         Some(Obstacle::Unknown(words)) => Err(Refusal::invalid("model", words)),
         Some(Obstacle::NotConnected(words)) => Ok(Some(words)),
-        None => Ok(None),
+        None => {
+            let today = catalog::day(shared.now().0);
+            let ModelRef { provider, model } = model;
+            Ok(shared.models.retirement(provider, model, today))
+        }
     }
 }
 
-fn model(model: &catalog::Model) -> CatalogModel {
+fn model(model: &catalog::Model, today: catalog::Day) -> CatalogModel {
     CatalogModel {
         id: model.id.clone(),
-        name: model.name.clone(),
+        name: model.shown_name(today),
         context: model.context,
         output: model.output,
-        input_price: model.price.map(|price| price.input),
-        output_price: model.price.map(|price| price.output),
+        input_price: model.price.as_ref().map(|price| price.input),
+        output_price: model.price.as_ref().map(|price| price.output),
         efforts: model.efforts.clone(),
         default_effort: model.default_effort.clone(),
         vision: model.vision,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
+use jiff::civil::Date;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
 use super::{LocalApi, Price};
@@ -48,8 +50,17 @@ pub struct ProviderEntry {
     /// catalog does not know: there may be a gateway, with names of its own.
     pub lists_all: Option<bool>,
     pub local_api: Option<LocalApi>,
+    /// The header that carries a key, where it is not the one of the wire; `authorization` carries
+    /// it as a bearer token.
+    pub key_header: Option<String>,
+    /// Whether a key in the environment does not make it the provider that is used when none is
+    /// named: the variable is often there for something else.
+    pub by_name_only: Option<bool>,
     pub headers: Option<Headers>,
     pub small_model: Option<String>,
+    /// Models that are gone, and what takes their place.
+    #[serde(default)]
+    pub retired: BTreeMap<String, String>,
     pub auth: Option<Vec<AuthEntry>>,
     pub oauth: Option<OAuthEntry>,
     #[serde(default)]
@@ -128,8 +139,31 @@ pub struct ModelEntry {
     pub default_effort: Option<String>,
     pub vision: Option<bool>,
     pub tools: Option<bool>,
+    #[serde(default, deserialize_with = "date")]
+    pub retires: Option<String>,
+    pub successor: Option<String>,
     #[serde(default)]
     pub quirks: Quirks,
+}
+
+/// The numbers of the built-in catalog, as `cargo xtask catalog` writes them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumbersFile {
+    /// The day they were gathered.
+    pub date: String,
+    /// Where, with versions.
+    pub sources: Vec<String>,
+    pub provider: Vec<ProviderEntry>,
+}
+
+/// A day, as `2026-11-30`.
+fn date<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(input)?;
+    match text.parse::<Date>() {
+        Ok(_) if text.len() == "2026-11-30".len() => Ok(Some(text)),
+        Ok(_) | Err(_) => Err(D::Error::custom("a day is written as 2026-11-30")),
+    }
 }
 
 /// Why a catalog file was not used. It never repeats a value of the file: a header may be a secret.
@@ -246,6 +280,26 @@ mod tests {
         let text = "[[provider]]\nid = \"a\"\nheaders = { a = \"x\"y\"sk-very-secret\" }\n";
         let error = File::parse(text).expect_err("a broken file").to_string();
         assert!(!error.contains("sk-very"), "{error}");
+    }
+
+    #[test]
+    fn the_end_of_a_model_is_a_day() {
+        let text = |day| {
+            format!(
+                "[[provider]]\nid = \"a\"\n[[provider.model]]\nid = \"m\"\nretires = \"{day}\"\n"
+            )
+        };
+        check_error(
+            &text("30.11.2026"),
+            "line 5: a day is written as 2026-11-30",
+        );
+        check_error(
+            &text("2026-02-30"),
+            "line 5: a day is written as 2026-11-30",
+        );
+        let file = File::parse(&text("2026-11-30")).expect("a file");
+        let model = &file.provider[0].model[0];
+        assert_eq!(model.retires.as_deref(), Some("2026-11-30"));
     }
 
     #[test]

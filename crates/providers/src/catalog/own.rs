@@ -3,7 +3,7 @@
 
 use super::Model;
 use super::file::{ModelEntry, ProviderEntry};
-use super::merged::replace;
+use super::layers::replace;
 
 /// What of a provider a person's own file says.
 #[derive(Default)]
@@ -40,5 +40,7 @@ impl ModelEntry {
         replace(&mut model.default_effort, own.default_effort);
         replace(&mut model.vision, own.vision);
         replace(&mut model.tools, own.tools);
+        replace(&mut model.retires, own.retires);
+        replace(&mut model.successor, own.successor);
     }
 }

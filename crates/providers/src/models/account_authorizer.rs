@@ -121,13 +121,13 @@ impl AccountAuthorizer {
             Proof::Key(key) => {
                 let key = key.expose_secret();
                 let (name, value) = match self.is_bearer(&credential.source) {
-                    true => ("authorization", format!("Bearer {key}")),
-                    false => self.endpoint.wire.auth_header(key),
+                    true => ("authorization".to_owned(), format!("Bearer {key}")),
+                    false => self.endpoint.auth_header(key),
                 };
                 Authorization {
                     base_url: self.entry.key_base_url.clone().unwrap_or(base_url),
                     account,
-                    headers: vec![(name.to_owned(), value.into())],
+                    headers: vec![(name, value.into())],
                     renewable: false,
                 }
             }

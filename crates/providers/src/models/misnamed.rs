@@ -31,7 +31,8 @@ impl RemoteModels {
         }
         let catalog = self.catalog();
         let entry = catalog.providers.iter().find(|each| each.id == provider)?;
-        Some(words(entry, model))
+        let successor = catalog.successor(provider, model);
+        Some(words(entry, model, successor.as_deref()))
     }
 
     /// Whether its list, where it is known, has such a model.
@@ -63,15 +64,14 @@ pub fn alone(catalog: &ModelCatalog, provider: &str, model: &str) -> Option<Stri
     let entry = catalog.providers.iter().find(|each| each.id == provider)?;
     let known = entry.models.iter().any(|each| each.id == model);
     let open = entry.endpoint.is_some() || entry.models.is_empty();
-    (!known && !open).then(|| words(entry, model))
+    (!known && !open).then(|| words(entry, model, None))
 }
 
-fn words(provider: &ProviderInfo, model: &str) -> String {
+fn words(provider: &ProviderInfo, model: &str, successor: Option<&str>) -> String {
     let known = provider.models.iter();
     let offered = known.filter(|each| each.offered != Some(false));
     let near = nearest(model, offered.map(|each| each.id.as_str()));
-    let listed = provider.models.iter().find(|each| each.id == model);
-    let successor = listed.and_then(|model| model.successor.as_deref());
+    let near = near.into_iter().filter(|name| successor != Some(*name));
     let names: Vec<&str> = successor.into_iter().chain(near).collect();
     let meant = match did_you_mean(&names) {
         words if words.is_empty() => ";".to_owned(),

@@ -14,10 +14,12 @@ use super::status::{self, StatusFacts};
 use super::{ModelChoice, ModelsOptions, Obstacle, SignInError, SignInResult};
 use crate::accounts::connections::{self, ConnectionsError};
 use crate::accounts::sign_in::SignIns;
-use crate::accounts::{Accounts, Credential, Proof, cleaned_key, codex_home, now_ms};
-use crate::catalog::ModelCatalog;
+use crate::accounts::{
+    Accounts, Credential, CredentialSource, Proof, cleaned_key, codex_home, now_ms,
+};
 use crate::catalog::file::AuthMethodKind;
 use crate::catalog::merged::{CatalogEntry, Environment};
+use crate::catalog::{self, ModelCatalog};
 use crate::{ErrorKind, Provider, ProviderError};
 
 const CHECK: CheckTerms = CheckTerms {
@@ -245,7 +247,9 @@ impl RemoteModels {
         }
         let credential = self.credential(remote_provider).ok()??;
         // Who works with a cloud has these for other work; they choose no model by being there.
-        if matches!(credential.proof, Proof::GoogleFile(_) | Proof::AwsKeys(_)) {
+        let for_a_cloud = matches!(credential.proof, Proof::GoogleFile(_) | Proof::AwsKeys(_));
+        let by_accident = matches!(credential.source, CredentialSource::Environment { .. });
+        if for_a_cloud || (remote_provider.entry.by_name_only && by_accident) {
             return None;
         }
         let id = &remote_provider.entry.provider.id;
@@ -393,5 +397,6 @@ fn is_running(remote_provider: &RemoteProvider) -> bool {
 
 fn first_model(catalog: &ModelCatalog, provider: &str) -> Option<String> {
     let provider = catalog.providers.iter().find(|each| each.id == provider)?;
-    provider.default_model().map(|model| model.id.clone())
+    let model = provider.default_model(catalog::day(now_ms()));
+    model.map(|model| model.id.clone())
 }

@@ -7,6 +7,7 @@ mod compatible;
 mod devices;
 mod lists;
 mod renewing;
+mod retiring;
 mod server;
 mod signing_in;
 mod standing;

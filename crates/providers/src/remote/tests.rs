@@ -213,6 +213,7 @@ fn endpoint() -> ApiEndpoint {
         models_path: None,
         lists_all: false,
         local_api: None,
+        key_header: None,
         quirks: Quirks::default(),
     }
 }
@@ -224,7 +225,7 @@ fn provider() -> catalog::ProviderInfo {
         auth: Vec::new(),
         endpoint: None,
         models: Vec::new(),
-        small_model: None,
+        ..catalog::ProviderInfo::default()
     }
 }
 

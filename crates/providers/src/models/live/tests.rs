@@ -29,7 +29,7 @@ fn laid(models: Vec<Model>, told: Vec<ListedModel>, own: &[ModelEntry]) -> Vec<M
         auth: Vec::new(),
         endpoint: None,
         models,
-        small_model: None,
+        ..ProviderInfo::default()
     };
     lay_over(&mut provider, &kept(told), own);
     provider.models

@@ -174,7 +174,6 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
         names,
         [
             "authorization",
-            "OpenAI-Beta",
             "originator",
             "version",
             "chatgpt-account-id"
