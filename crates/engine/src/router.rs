@@ -133,7 +133,7 @@ async fn settle_changes(
     changes: &mut Changes,
 ) -> Result<(), Refusal> {
     permissions::settle(shared, changes).await?;
-    if changes.named_model.is_none() {
+    if changes.named_model.is_none() && changes.model.is_none() {
         return Ok(());
     }
     let thread = library::get(shared, caller, thread).await?;

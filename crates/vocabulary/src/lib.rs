@@ -16,6 +16,7 @@ mod ids;
 mod item;
 mod library;
 mod named_model;
+mod nearest;
 mod notice;
 mod permissions;
 mod refusal;
@@ -54,6 +55,7 @@ pub use library::{
     WorkspaceChange, WorkspaceDirectory,
 };
 pub use named_model::{ModelOffer, NamedModel};
+pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};

@@ -63,10 +63,12 @@ pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> 
                     "default": is_default(entry, model),
                     "context": model.context,
                     "output": model.output,
-                    "inputMicroDollarsPerMillion": model.price.map(|price| price.input),
-                    "outputMicroDollarsPerMillion": model.price.map(|price| price.output),
+                    "inputMicroDollarsPerMillion": model.price.as_ref().map(|price| price.input),
+                    "outputMicroDollarsPerMillion": model.price.as_ref().map(|price| price.output),
                     "efforts": model.efforts,
                     "vision": model.vision,
+                    "tools": model.tools,
+                    "offered": model.offered,
                 })
             })
             .collect();
@@ -76,10 +78,12 @@ pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> 
     let mut rows = vec![heading()];
     for entry in &shown {
         for model in &entry.models {
-            let mark = match (is_default(entry, model), models.connected(&entry.id)) {
-                (true, _) => "default",
-                (false, true) => "",
-                (false, false) => "not connected",
+            let connected = models.connected(&entry.id);
+            let mark = match (is_default(entry, model), connected, model.offered) {
+                (true, _, _) => "default",
+                (false, true, Some(false)) => "not offered by the provider",
+                (false, true, Some(true) | None) => "",
+                (false, false, _) => "not connected",
             };
             rows.push(row(entry, model, mark));
         }
@@ -129,8 +133,8 @@ fn row(entry: &ProviderInfo, model: &Model, mark: &str) -> Vec<String> {
         format!("{}/{}", entry.id, model.id),
         model.context.map_or("?".to_owned(), tokens),
         model.output.map_or("?".to_owned(), tokens),
-        price(model.price.map(|price| price.input)),
-        price(model.price.map(|price| price.output)),
+        price(model.price.as_ref().map(|price| price.input)),
+        price(model.price.as_ref().map(|price| price.output)),
         match model.vision {
             Some(true) => "yes",
             Some(false) => "no",

@@ -17,6 +17,7 @@ mod older;
 mod pictures;
 mod puppet;
 mod recall;
+mod retiring;
 mod steering;
 mod sub_agents;
 mod summaries;

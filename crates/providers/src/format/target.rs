@@ -167,6 +167,10 @@ impl RequestTarget {
                 effort(&self.model, request.effort.as_deref())
             }
         };
+        // The service would refuse them all.
+        if self.model.tools == Some(false) {
+            request.tools = [].into();
+        }
         request
     }
 }
@@ -191,7 +195,7 @@ fn effort(model: &Model, wished: Option<&str>) -> Option<String> {
 }
 
 /// Every effort there is, from the least to the most.
-const EFFORTS: [&str; 8] = [
+pub(super) const EFFORTS: [&str; 8] = [
     "off", "none", "minimal", "low", "medium", "high", "xhigh", "max",
 ];
 
@@ -225,6 +229,28 @@ mod tests {
         }
         let odd = model(&["none", "high"]);
         assert_eq!(effort(&odd, Some("low")).as_deref(), Some("none"));
+    }
+
+    #[test]
+    fn a_model_that_cannot_call_tools_is_sent_none() {
+        let request = ModelRequest {
+            tools: vec![crate::ToolSpec {
+                name: "bash".to_owned(),
+                description: String::new(),
+                parameters: serde_json::json!({}),
+            }]
+            .into(),
+            ..ModelRequest::default()
+        };
+        for (tools, sent) in [(Some(false), 0), (Some(true), 1), (None, 1)] {
+            let mut target = RequestTarget::unknown("m");
+            target.model.tools = tools;
+            assert_eq!(
+                target.settle(request.clone()).tools.len(),
+                sent,
+                "{tools:?}"
+            );
+        }
     }
 
     #[test]
