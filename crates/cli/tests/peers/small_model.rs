@@ -14,7 +14,7 @@ use crate::{CHAT, Site, Turn};
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Much more than it can write before a cancel comes.
 const ENDLESS_TOKENS: u64 = 4_000;
-const LONG_TOKENS: u64 = 300;
+const LONG_TOKENS: u64 = 160;
 const SHORT_TOKENS: u64 = 32;
 const CALL_TOKENS: u64 = 64;
 /// Stands before the name of a file that is to be read.
