@@ -1,10 +1,11 @@
-//! One request over a plain socket: for the health pages, and for the switches of test peers.
+//! HTTP over a plain socket, without a library that might forgive what it should not: requests to
+//! health pages and to the switches of test peers, and the other side for services of our own.
 
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -40,6 +41,69 @@ pub async fn json(
         bail!("{method} {path} got {status}: {answer}");
     }
     serde_json::from_str(&answer).with_context(|| format!("{method} {path} got no JSON: {answer}"))
+}
+
+/// A request as a service gets it.
+#[derive(Clone, Debug)]
+pub struct ReceivedRequest {
+    /// The request line and all headers, up to the empty line.
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl ReceivedRequest {
+    /// The next of this connection; nothing if it was closed. `buffer` keeps what came too early.
+    pub async fn read(
+        stream: &mut (impl AsyncRead + Unpin),
+        buffer: &mut Vec<u8>,
+    ) -> anyhow::Result<Option<Self>> {
+        let Some(end) = head_end(stream, buffer).await? else {
+            return Ok(None);
+        };
+        let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
+        let length = match header(&head, "content-length") {
+            Some(length) => length.parse().context("not a length")?,
+            None => 0,
+        };
+        while buffer.len() < end + length {
+            if stream.read_buf(buffer).await? == 0 {
+                bail!("half a request");
+            }
+        }
+        let body = buffer[end..end + length].to_vec();
+        buffer.drain(..end + length);
+        Ok(Some(Self { head, body }))
+    }
+
+    pub fn method(&self) -> &str {
+        self.head.split(' ').next().unwrap_or_default()
+    }
+
+    /// With its query.
+    pub fn path(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap_or_default()
+    }
+}
+
+/// Where the head in front of the buffer ends, read as far as it takes; nothing if it never does.
+pub(crate) async fn head_end(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &mut Vec<u8>,
+) -> anyhow::Result<Option<usize>> {
+    loop {
+        if let Some(at) = buffer.windows(4).position(|at| at == b"\r\n\r\n") {
+            return Ok(Some(at + 4));
+        }
+        if stream.read_buf(buffer).await? == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = head.lines().filter_map(|line| line.split_once(':'));
+    let found = lines.find(|(key, _)| key.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.trim())
 }
 
 async fn ask(port: u16, path: &str) -> anyhow::Result<(u16, String)> {

@@ -6,6 +6,7 @@
 mod aimock;
 mod llama;
 mod llmock;
+mod sdk_types;
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -19,8 +20,9 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 pub use aimock::Aimock;
-pub use llama::Llama;
+pub use llama::{Llama, LlamaBuild};
 pub use llmock::{Finding, Llmock, Verdict};
+pub use sdk_types::{SentBody, check_against_sdks};
 
 /// A Python server on a busy machine takes its time.
 const START_LIMIT: Duration = Duration::from_secs(90);
@@ -92,6 +94,12 @@ impl Peer {
 
     fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Whether a line of its log has this.
+    fn logged(&self, mark: &str) -> bool {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.iter().any(|line| line.contains(mark))
     }
 
     /// Ends it with SIGKILL: its connections break without a word.

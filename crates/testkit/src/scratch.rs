@@ -50,11 +50,16 @@ impl Scratch {
 
     /// Writes a file of the workspace.
     pub fn write(&self, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+        self.write_bytes(name, text.as_bytes())
+    }
+
+    /// Writes a file of the workspace that is no text.
+    pub fn write_bytes(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
         let path = self.workspace.join(name);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::write(&path, text).with_context(|| format!("cannot write {name}"))?;
+        std::fs::write(&path, bytes).with_context(|| format!("cannot write {name}"))?;
         Ok(path)
     }
 

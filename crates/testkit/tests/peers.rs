@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use testkit::http;
-use testkit::peer::{Aimock, Llama, Llmock};
+use testkit::peer::{Aimock, Llama, LlamaBuild, Llmock, SentBody, check_against_sdks};
 
 fn chat(text: &str) -> Value {
     json!({ "model": "any", "messages": [{ "role": "user", "content": text }] })
@@ -59,15 +59,67 @@ async fn the_judge_finds_a_client_that_does_not_wait() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn the_small_model_says_something() -> anyhow::Result<()> {
-    let llama = Llama::start().await?;
-    let (port, path) = (llama.port(), "/v1/chat/completions");
-    let models = http::json("GET", port, "/v1/models", None).await?;
-    assert_eq!(models["data"][0]["id"], llama.model());
-    let mut request = chat("Say hello.");
-    request["max_tokens"] = json!(8);
-    let answer = http::json("POST", port, path, Some(&request)).await?;
-    let said = answer["choices"][0]["message"]["content"].as_str();
-    assert!(said.is_some_and(|said| !said.is_empty()), "{answer}");
+async fn the_small_model_says_something_on_both_builds() -> anyhow::Result<()> {
+    for build in [LlamaBuild::Current, LlamaBuild::Older] {
+        let llama = Llama::start(build).await?;
+        let (port, path) = (llama.port(), "/v1/chat/completions");
+        let models = http::json("GET", port, "/v1/models", None).await?;
+        assert_eq!(models["data"][0]["id"], llama.model());
+        let mut request = chat("Say hello.");
+        request["max_tokens"] = json!(8);
+        let answer = http::json("POST", port, path, Some(&request)).await?;
+        let said = answer["choices"][0]["message"]["content"].as_str();
+        assert!(said.is_some_and(|said| !said.is_empty()), "{answer}");
+        request["tools"] = json!([{ "type": "function", "function": {
+            "name": "write",
+            "parameters": { "type": "object", "properties": {
+                "content": { "type": "string", "maxLength": 3_000 },
+            } },
+        } }]);
+        let outcome = http::json("POST", port, path, Some(&request)).await;
+        assert_eq!(outcome.is_ok(), build == LlamaBuild::Current, "{outcome:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_types_of_the_sdks_know_their_own_fields_and_no_others() -> anyhow::Result<()> {
+    let message = json!({ "role": "user", "content": "hello" });
+    let contents = json!([{ "role": "user", "parts": [{ "text": "hello" }] }]);
+    let chat = json!({ "model": "any", "stream": true, "messages": [message] });
+    let mut bodies = vec![
+        (
+            "openai",
+            json!({ "model": "any", "stream": true, "input": [message] }),
+        ),
+        ("google", json!({ "contents": contents })),
+    ];
+    let mut limited = chat.clone();
+    limited["max_tokens"] = json!(5);
+    bodies.push(("anthropic", limited));
+    bodies.extend(
+        ["mistral", "openrouter", "deepseek", "moonshot", "llamacpp"].map(|id| (id, chat.clone())),
+    );
+    let sent = |(service, body): (&'static str, Value)| SentBody { service, body };
+    let good: Vec<_> = bodies.iter().cloned().map(sent).collect();
+    check_against_sdks(&good).await?;
+
+    // A field too many, at the top or deep inside.
+    for (at, (service, body)) in bodies.iter_mut().enumerate() {
+        let deep = ["/input/0", "/messages/0", "/contents/0/parts/0"];
+        let deep = deep.into_iter().find(|place| body.pointer(place).is_some());
+        let place = if at % 2 == 0 { deep } else { Some("") };
+        let place = place.and_then(|place| body.pointer_mut(place));
+        place.unwrap_or_else(|| panic!("{service}"))["surprise"] = json!(1);
+    }
+    let bad: Vec<_> = bodies.iter().cloned().map(sent).collect();
+    let told = check_against_sdks(&bad).await.expect_err("all are wrong");
+    let told = told.to_string();
+    for (service, _) in &bodies {
+        let found = told
+            .lines()
+            .any(|line| line.starts_with(service) && line.contains("surprise"));
+        assert!(found, "{service} takes a surprise:\n{told}");
+    }
     Ok(())
 }

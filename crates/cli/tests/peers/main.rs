@@ -3,6 +3,8 @@
 //! They come from the package registries; `cargo xtask test` installs them and says where they are.
 
 mod broken;
+mod golden;
+mod journey;
 mod judged;
 mod small_model;
 mod turns;
@@ -18,38 +20,47 @@ use testkit::{Process, Scratch, Visitor};
 const DRAGOMAN: &str = env!("CARGO_BIN_EXE_dragoman");
 /// Looks like one, opens nothing.
 const KEY: &str = "sk-live-test-0123456789abcdef";
+/// A picture of one pixel.
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// A way to reach a model: its wire format, and how one chooses it.
 struct Service {
     base_url: &'static str,
     key: Option<&'static str>,
     provider: &'static str,
-    model: &'static str,
+    /// The provider's first in the catalog when absent.
+    model: Option<&'static str>,
+    /// Whose SDK has the types of its requests.
+    sdk: &'static str,
 }
 
 const RESPONSES: Service = Service {
     base_url: "OPENAI_BASE_URL",
     key: Some("OPENAI_API_KEY"),
     provider: "openai",
-    model: "gpt-5.2",
+    model: None,
+    sdk: "openai",
 };
 const CHAT: Service = Service {
     base_url: "LLAMACPP_BASE_URL",
     key: None,
     provider: "openai",
-    model: "llamacpp/smollm2",
+    model: Some("llamacpp/smollm2"),
+    sdk: "llamacpp",
 };
 const ANTHROPIC: Service = Service {
     base_url: "ANTHROPIC_BASE_URL",
     key: Some("ANTHROPIC_API_KEY"),
     provider: "anthropic",
-    model: "claude-sonnet-4-5",
+    model: None,
+    sdk: "anthropic",
 };
 const GEMINI: Service = Service {
     base_url: "GEMINI_BASE_URL",
     key: Some("GEMINI_API_KEY"),
     provider: "google",
-    model: "gemini-3-flash-preview",
+    model: None,
+    sdk: "google",
 };
 
 /// A server on a scratch home whose model is at `url`, and a client of it.
@@ -70,7 +81,11 @@ impl Site {
         let server = Process::start(&launch).await?;
         let mut visitor = Visitor::arrive(&server).await?;
         visitor.client.set_limit(Duration::from_secs(60));
-        visitor.choose(service.provider, service.model).await?;
+        let model = match service.model {
+            Some(model) => model.to_owned(),
+            None => first_model(&visitor, service.provider)?,
+        };
+        visitor.choose(service.provider, &model).await?;
         Ok(Self {
             server,
             visitor,
@@ -92,6 +107,18 @@ impl Site {
         let frames: Result<_, _> = frames.map(|frame| serde_json::from_str(frame)).collect();
         Ok(Turn(frames?))
     }
+}
+
+/// As the greeting tells it.
+fn first_model(visitor: &Visitor, provider: &str) -> anyhow::Result<String> {
+    let frames = visitor.client.heard().iter();
+    let mut frames = frames.filter_map(|frame| serde_json::from_str::<Value>(frame).ok());
+    let catalog = frames.find(|frame| frame["type"] == "provider_catalog");
+    let catalog = catalog.context("no catalog in the greeting")?;
+    let mut all = catalog["all"].as_array().into_iter().flatten();
+    let entry = all.find(|entry| entry["id"] == provider);
+    let model = entry.and_then(|entry| entry["defaultModel"].as_str());
+    Ok(model.context("a provider without models")?.to_owned())
 }
 
 /// The frames of one turn.

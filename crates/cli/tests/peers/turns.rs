@@ -1,12 +1,15 @@
-//! Whole turns with tools, in each of the four wire formats.
+//! Whole turns with thoughts, tools and pictures, in each of the four wire formats.
 
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use serde_json::{Value, json};
-use testkit::peer::Aimock;
+use testkit::peer::{Aimock, SentBody, check_against_sdks};
+use testkit::proxy::RecordingProxy;
 
-use crate::{ANTHROPIC, CHAT, GEMINI, KEY, RESPONSES, Service, Site};
+use crate::{ANTHROPIC, CHAT, GEMINI, KEY, PNG, RESPONSES, Service, Site};
 
 const LIMIT: Duration = Duration::from_secs(90);
 /// It writes, so a person is asked.
@@ -33,7 +36,7 @@ fn a_turn_with_tools_over_gemini() {
 }
 
 /// The model thinks, speaks and calls two tools at once; it answers when it sees what both found,
-/// and later on remembers all of it.
+/// later on remembers all of it, and looks at a picture.
 fn script() -> Value {
     let usage = json!({ "prompt_tokens": 1000, "completion_tokens": 20 });
     json!([
@@ -57,14 +60,30 @@ fn script() -> Value {
             "match": { "userMessage": "their colour" },
             "response": { "content": "Blue, red and green.", "usage": usage },
         },
+        {
+            "match": { "userMessage": "the picture", "sequenceIndex": 0 },
+            "response": {
+                "reasoning": "A picture is a file, too.",
+                "toolCalls": [{ "name": "read", "arguments": { "filePath": "dot.png" } }],
+                "usage": usage,
+            },
+        },
+        {
+            // Whoever speaks last: where results are words alone, a user shows the picture.
+            "match": { "toolName": "read" },
+            "response": { "content": "A dot.", "usage": usage },
+        },
     ])
 }
 
 async fn whole_turn(service: &Service, base: &str, path: &str) -> anyhow::Result<()> {
     let aimock = Aimock::start(&script()).await?;
-    let url = format!("{}{base}", aimock.url());
+    let proxy = RecordingProxy::start(aimock.port()).await?;
+    let url = format!("{}{base}", proxy.url());
     let mut site = Site::open(service, &url).await?;
     site.scratch.write("notes.txt", "blue\nred\ngreen\n")?;
+    site.scratch
+        .write_bytes("dot.png", &STANDARD.decode(PNG)?)?;
 
     let from = site.visitor.client.heard().len();
     site.visitor.say("How many notes are there?").await?;
@@ -75,7 +94,7 @@ async fn whole_turn(service: &Service, base: &str, path: &str) -> anyhow::Result
     site.visitor.send("approval_response", yes).await?;
     site.visitor.rest().await?;
     let turn = site.turn(from)?;
-    assert_eq!(turn.outcome(), "completed");
+    assert_eq!(turn.outcome(), "completed", "{:?}", turn.trouble());
     assert_eq!(turn.answer()?, "I will look.\n\nThere are three notes.");
     assert_eq!(turn.streamed("reasoning_delta"), "They are in a file.");
     assert_eq!(site.scratch.read("count.txt"), "3 notes.txt\n");
@@ -88,8 +107,16 @@ async fn whole_turn(service: &Service, base: &str, path: &str) -> anyhow::Result
     assert_eq!(turn.outcome(), "completed");
     assert_eq!(turn.answer()?, "Blue, red and green.");
 
+    let turn = site.converse("What is in the picture?").await?;
+    assert_eq!(turn.outcome(), "completed", "{:?}", turn.trouble());
+    assert_eq!(turn.answer()?, "A dot.");
+    assert_eq!(
+        turn.streamed("reasoning_delta"),
+        "A picture is a file, too."
+    );
+
     let asked = requests(&aimock, path).await?;
-    ensure!(asked.len() == 3, "{} requests", asked.len());
+    ensure!(asked.len() == 5, "{} requests", asked.len());
     let names = |request: &Value| tools(request).join(" ");
     assert_eq!(names(&asked[0]), "", "no result before a call");
     for request in &asked[1..] {
@@ -101,7 +128,23 @@ async fn whole_turn(service: &Service, base: &str, path: &str) -> anyhow::Result
         !site.server.whole_log().contains(KEY),
         "a key is in the log"
     );
-    Ok(())
+    check_bodies(service, &proxy).await
+}
+
+/// What the service got, as it was written: it keeps neither pictures nor thoughts in its journal.
+async fn check_bodies(service: &Service, proxy: &RecordingProxy) -> anyhow::Result<()> {
+    let bodies = proxy.requests().into_iter().map(|request| request.body);
+    let bodies: Vec<_> = bodies.collect();
+    let last = bodies.last().context("nothing was asked")?.to_string();
+    ensure!(last.contains(PNG), "the picture is not in {last}");
+    // Of the four, only this one gives a thought a signature, and wants it back.
+    let signed = last.contains("aimock-placeholder-signature");
+    ensure!(signed == (service.provider == "anthropic"), "{last}");
+    let sent = bodies.into_iter().map(|body| SentBody {
+        service: service.sdk,
+        body,
+    });
+    check_against_sdks(&sent.collect::<Vec<_>>()).await
 }
 
 /// The steps of turns, oldest first: other requests, as for a title, offer no tools.

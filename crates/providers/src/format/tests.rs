@@ -9,6 +9,7 @@ mod encode;
 mod failure;
 mod golden;
 mod history;
+mod journey;
 mod listing;
 mod omitted;
 mod output;
