@@ -1,6 +1,7 @@
 //! The catalog: providers and their models, as data.
 
 pub(crate) mod address;
+mod efforts;
 pub(crate) mod file;
 pub(crate) mod merged;
 
@@ -10,6 +11,7 @@ use serde::Deserialize;
 use vocabulary::AuthMethod;
 
 use crate::format::{Quirks, Wire};
+pub use efforts::EFFORTS;
 
 /// Everything that can be named.
 #[derive(Clone, Debug, Default, PartialEq)]
