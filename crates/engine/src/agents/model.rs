@@ -257,7 +257,7 @@ impl Talk<'_> {
     /// Whether the context is too near its limit: as the model last counted, and an estimate of
     /// what came since.
     fn is_nearly_full(&self) -> bool {
-        let limit = self.turn.context_limit();
+        let limit = self.turn.input_limit();
         !self.compacted && limit.is_some() && compaction::is_due(self.tokens(), limit)
     }
 
