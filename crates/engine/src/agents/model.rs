@@ -160,9 +160,8 @@ impl Talk<'_> {
             system: self.offered.system.clone(),
             messages: self.messages.clone(),
             tools: Arc::clone(&self.offered.tools),
-            effort: turn.permits.borrow().settings.effort.clone(),
             cache_key: Some(turn.card.id.to_string()),
-            ..ModelRequest::default()
+            ..turn.shared.answer_wishes(&turn.permits.borrow().settings)
         }
     }
 

@@ -28,6 +28,9 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
     if let Some(effort) = &request.effort {
         body["reasoning_effort"] = json!(effort);
     }
+    if let Some(verbosity) = family::openai_verbosity(request) {
+        body["verbosity"] = json!(verbosity);
+    }
     Outgoing {
         path: "chat/completions".to_owned(),
         headers: Wire::Chat.headers(),

@@ -4,6 +4,7 @@ mod decode;
 mod items;
 
 use serde_json::{Value, json};
+use vocabulary::SummaryDetail;
 
 use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, RequestTarget, Wire, family};
@@ -23,7 +24,14 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
         body["instructions"] = json!(request.system);
     }
     if let Some(effort) = &request.effort {
-        body["reasoning"] = json!({ "effort": effort, "summary": "auto" });
+        body["reasoning"] = json!({ "effort": effort });
+        if !target.omitted.summaries {
+            let detail = request.summary.unwrap_or(SummaryDetail::Auto);
+            body["reasoning"]["summary"] = json!(detail.word());
+        }
+    }
+    if let Some(verbosity) = family::openai_verbosity(request) {
+        body["text"] = json!({ "verbosity": verbosity });
     }
     // A model that does not think refuses to be asked for its thoughts.
     if request.effort.is_some() || family::openai_reasons(&request.model) {

@@ -1,0 +1,118 @@
+//! How much a model says and what it shows of its thoughts.
+
+use serde_json::{Value, json};
+use vocabulary::{SummaryDetail, Verbosity};
+
+use super::encoded;
+use crate::catalog::Model;
+use crate::format::{Quirks, RequestTarget, Wire};
+use crate::{Message, ModelRequest, RequestPurpose};
+
+fn ask(model: &str) -> ModelRequest {
+    ModelRequest {
+        model: model.to_owned(),
+        messages: vec![Message::user("hi").into()],
+        verbosity: Some(Verbosity::Low),
+        ..ModelRequest::default()
+    }
+}
+
+#[test]
+fn verbosity_goes_to_the_models_that_take_it() {
+    for (model, takes) in [
+        ("gpt-5.5", true),
+        ("gpt-6.1-sol", true),
+        ("openai/gpt-6-luna", true),
+        ("gpt-5.2-codex", false),
+        ("gpt-5-chat-latest", false),
+        ("gpt-4.1", false),
+        ("o4-mini", false),
+        ("gpt-oss-120b", false),
+        ("mistral-large-4", false),
+    ] {
+        let word = |word: Value| takes.then_some(word).unwrap_or_default();
+        let responses = encoded(Wire::Responses, &ask(model)).body;
+        assert_eq!(
+            responses["text"]["verbosity"],
+            word(json!("low")),
+            "{model}"
+        );
+        let chat = encoded(Wire::Chat, &ask(model)).body;
+        assert_eq!(chat["verbosity"], word(json!("low")), "{model}");
+    }
+    for (wire, model) in [
+        (Wire::Messages, "claude-opus-5-5"),
+        (Wire::Gemini, "gemini-4-argon"),
+    ] {
+        let body = encoded(wire, &ask(model)).body.to_string();
+        assert!(!body.contains("verbosity"), "{body}");
+    }
+}
+
+#[test]
+fn summaries_are_asked_for_in_the_wished_detail() {
+    let summary = |detail: Option<SummaryDetail>| {
+        let request = ModelRequest {
+            effort: Some("low".to_owned()),
+            summary: detail,
+            ..ask("gpt-5.5")
+        };
+        encoded(Wire::Responses, &request).body["reasoning"]["summary"].clone()
+    };
+    assert_eq!(summary(None), "auto");
+    assert_eq!(summary(Some(SummaryDetail::Concise)), "concise");
+    assert_eq!(summary(Some(SummaryDetail::Detailed)), "detailed");
+}
+
+#[test]
+fn no_summary_is_asked_for_where_none_is_wished() {
+    let mut target = RequestTarget::unknown("gpt-5.5");
+    target.omitted.summaries = true;
+    let request = ModelRequest {
+        effort: Some("low".to_owned()),
+        ..ask("gpt-5.5")
+    };
+    let body = Wire::Responses.encode(&request, &target).body;
+    assert_eq!(body["reasoning"], json!({ "effort": "low" }));
+}
+
+#[test]
+fn a_title_is_thought_about_as_little_as_the_model_can() {
+    let mut target = RequestTarget::unknown("m");
+    target.model = Model {
+        efforts: ["none", "low", "high"].map(str::to_owned).to_vec(),
+        default_effort: Some("high".to_owned()),
+        ..target.model
+    };
+    let settled = |purpose| {
+        let request = ModelRequest {
+            purpose,
+            max_output_tokens: Some(100),
+            ..ask("m")
+        };
+        let settled = target.settle(request);
+        (settled.effort, settled.max_output_tokens)
+    };
+    let effort = |word: &str| Some(word.to_owned());
+    assert_eq!(settled(RequestPurpose::Title), (effort("none"), Some(100)));
+    assert_eq!(
+        settled(RequestPurpose::Summary),
+        (effort("high"), Some(100))
+    );
+}
+
+#[test]
+fn a_service_that_refuses_a_limit_gets_none() {
+    let target = RequestTarget {
+        quirks: Quirks {
+            output_limit: Some(false),
+            ..Quirks::default()
+        },
+        ..RequestTarget::unknown("m")
+    };
+    let request = ModelRequest {
+        max_output_tokens: Some(100),
+        ..ask("m")
+    };
+    assert_eq!(target.settle(request).max_output_tokens, None);
+}
