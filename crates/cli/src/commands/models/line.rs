@@ -1,0 +1,203 @@
+//! One model of the catalog, as people and programs read it.
+
+use providers::catalog::{Model, ProviderInfo};
+use serde_json::{Value, json};
+
+/// What a table of models has above it.
+pub const HEADING: [&str; 8] = [
+    "MODEL", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT", "EFFORTS", "SEES", "",
+];
+
+/// A model with what is known of it beside the catalog.
+pub struct ModelLine<'a> {
+    pub provider: &'a ProviderInfo,
+    pub model: &'a Model,
+    pub connected: bool,
+    pub is_default: bool,
+}
+
+impl ModelLine<'_> {
+    pub fn row(&self) -> Vec<String> {
+        let model = self.model;
+        vec![
+            format!("{}/{}", self.provider.id, model.id),
+            context(model),
+            model.output.map_or("?".to_owned(), tokens),
+            price(model.price.map(|price| price.input)),
+            price(model.price.map(|price| price.output)),
+            efforts(model),
+            match model.vision {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "?",
+            }
+            .to_owned(),
+            self.note().to_owned(),
+        ]
+    }
+
+    fn note(&self) -> &'static str {
+        match (self.is_default, self.connected) {
+            (true, _) => "default",
+            (false, true) => "",
+            (false, false) => "not connected",
+        }
+    }
+
+    pub fn json(&self) -> Value {
+        let model = self.model;
+        let price = |part: fn(&providers::catalog::Price) -> Option<u64>| {
+            model.price.as_ref().and_then(part)
+        };
+        json!({
+            "provider": self.provider.id,
+            "model": model.id,
+            "name": model.name,
+            "connected": self.connected,
+            "default": self.is_default,
+            "context": model.context,
+            "input": model.input,
+            "output": model.output,
+            "inputMicroDollarsPerMillion": price(|price| Some(price.input)),
+            "outputMicroDollarsPerMillion": price(|price| Some(price.output)),
+            "cachedMicroDollarsPerMillion": price(|price| price.cached),
+            "cacheWriteMicroDollarsPerMillion": price(|price| price.cache_write),
+            "efforts": model.efforts,
+            "defaultEffort": model.default_effort,
+            "vision": model.vision,
+        })
+    }
+}
+
+/// What it holds, and in brackets what it reads of that, where that is less.
+fn context(model: &Model) -> String {
+    match (model.context, model.input) {
+        (Some(context), Some(input)) if input < context => {
+            format!("{} ({} in)", tokens(context), tokens(input))
+        }
+        (Some(tokens_held), _) | (None, Some(tokens_held)) => tokens(tokens_held),
+        (None, None) => "?".to_owned(),
+    }
+}
+
+/// From the least to the most, the model's own with a star.
+fn efforts(model: &Model) -> String {
+    let own = model.default_effort.as_deref();
+    let word = |effort: &String| match own == Some(effort.as_str()) {
+        true => format!("{effort}*"),
+        false => effort.clone(),
+    };
+    match model.efforts.is_empty() {
+        true => "-".to_owned(),
+        false => model.efforts.iter().map(word).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn price(micro: Option<u64>) -> String {
+    micro.map_or("?".to_owned(), dollars)
+}
+
+fn tokens(count: u64) -> String {
+    match count {
+        1_000_000.. if count.is_multiple_of(1_000_000) => format!("{}M", count / 1_000_000),
+        1_000_000.. => format!("{:.2}M", count as f64 / 1_000_000.0),
+        1_000.. => format!("{}k", count / 1_000),
+        _ => count.to_string(),
+    }
+}
+
+/// With cents, and with more than that only where there is more.
+fn dollars(micro: u64) -> String {
+    let exact = format!("{:.3}", micro as f64 / 1_000_000.0);
+    exact.strip_suffix('0').unwrap_or(&exact).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use providers::catalog::Price;
+
+    use super::*;
+
+    fn model() -> Model {
+        Model {
+            id: "m".to_owned(),
+            name: "M".to_owned(),
+            context: Some(1_050_000),
+            input: Some(272_000),
+            output: Some(128_000),
+            price: Some(Price {
+                input: 750_000,
+                output: 4_500_000,
+                cached: Some(75_000),
+                cache_write: None,
+            }),
+            efforts: ["none", "low", "high"].map(str::to_owned).to_vec(),
+            default_effort: Some("high".to_owned()),
+            vision: Some(true),
+            ..Model::default()
+        }
+    }
+
+    fn with<T>(model: &Model, read: impl FnOnce(ModelLine<'_>) -> T) -> T {
+        let provider = ProviderInfo {
+            id: "p".to_owned(),
+            name: "P".to_owned(),
+            auth: Vec::new(),
+            endpoint: None,
+            models: Vec::new(),
+            small_model: None,
+        };
+        read(ModelLine {
+            provider: &provider,
+            model,
+            connected: true,
+            is_default: true,
+        })
+    }
+
+    #[test]
+    fn a_row_says_what_a_model_holds_costs_and_can() {
+        let row = with(&model(), |line| line.row());
+        let cells = [
+            "p/m",
+            "1.05M (272k in)",
+            "128k",
+            "0.75",
+            "4.50",
+            "none low high*",
+            "yes",
+        ];
+        assert_eq!(row[..7], cells);
+        assert_eq!(row.len(), HEADING.len());
+        let unknown = with(&Model::default(), |line| line.row());
+        assert_eq!(unknown[1..7], ["?", "?", "?", "?", "-", "?"]);
+    }
+
+    #[test]
+    fn numbers_are_short_and_true() {
+        for (count, shown) in [
+            (800, "800"),
+            (272_000, "272k"),
+            (1_000_000, "1M"),
+            (1_048_576, "1.05M"),
+        ] {
+            assert_eq!(tokens(count), shown);
+        }
+        for (micro, shown) in [
+            (4_500_000, "4.50"),
+            (75_000, "0.075"),
+            (20_000_000, "20.00"),
+        ] {
+            assert_eq!(dollars(micro), shown);
+        }
+    }
+
+    #[test]
+    fn programs_are_told_everything() {
+        let told = with(&model(), |line| line.json());
+        assert_eq!(told["input"], 272_000);
+        assert_eq!(told["defaultEffort"], "high");
+        assert_eq!(told["cachedMicroDollarsPerMillion"], 75_000);
+        assert_eq!(told["cacheWriteMicroDollarsPerMillion"], Value::Null);
+    }
+}
