@@ -91,8 +91,9 @@ impl Accounts {
     }
 
     fn environment_credential(&self, entry: &CatalogEntry) -> Option<Credential> {
-        let names = &entry.provider.endpoint.as_ref()?.key_env;
-        let (variable, key) = first_set(Some(names), &self.environment)?;
+        let endpoint = entry.provider.endpoint.as_ref()?;
+        let (variable, key) = first_set(Some(&endpoint.key_env), &self.environment)
+            .or_else(|| first_set(Some(&endpoint.bearer_env), &self.environment))?;
         Some(Credential {
             proof: Proof::Key(key.into()),
             source: CredentialSource::Environment {

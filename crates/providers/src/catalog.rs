@@ -47,6 +47,9 @@ pub struct ApiEndpoint {
     pub base_url: String,
     /// Variables that hold its key, the strongest first.
     pub key_env: Vec<String>,
+    /// Variables that hold a bearer token, which a gateway in front of the service takes in place of
+    /// a key.
+    pub bearer_env: Vec<String>,
     /// Variables that override the base URL.
     pub base_url_env: Vec<String>,
     pub headers: Vec<(String, String)>,
@@ -63,6 +66,7 @@ impl fmt::Debug for ApiEndpoint {
             .field("wire", &self.wire)
             .field("base_url", &address::shown(&self.base_url))
             .field("key_env", &self.key_env)
+            .field("bearer_env", &self.bearer_env)
             .field("base_url_env", &self.base_url_env)
             .field("headers", &names)
             .field("keyless", &self.keyless)

@@ -162,7 +162,7 @@ pub enum Call {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadQuery {
-    pub archived: bool,
+    pub archived: ArchivedThreads,
     pub workspace: Option<WorkspaceId>,
     /// Only threads of these directories, where any is named.
     pub directories: Vec<PathBuf>,
@@ -174,12 +174,33 @@ pub struct ThreadQuery {
     pub cursor: Option<String>,
 }
 
+/// What a list does with archived threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArchivedThreads {
+    #[default]
+    LeftOut,
+    Included,
+    /// Nothing else.
+    Only,
+}
+
+impl ArchivedThreads {
+    fn matches(self, archived: bool) -> bool {
+        match self {
+            ArchivedThreads::LeftOut => !archived,
+            ArchivedThreads::Included => true,
+            ArchivedThreads::Only => archived,
+        }
+    }
+}
+
 impl ThreadQuery {
     /// Whether a thread is one of those that the list is about, wherever it pages.
     pub fn matches(&self, thread: &Thread) -> bool {
         let card = &thread.card;
         let has = |text: &str, words: &str| text.to_lowercase().contains(words);
-        (self.archived || !thread.archived)
+        self.archived.matches(thread.archived)
             && self
                 .workspace
                 .as_ref()

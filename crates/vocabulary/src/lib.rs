@@ -32,7 +32,8 @@ pub use ask::{
     QuestionOption, RiskCode,
 };
 pub use call::{
-    Audience, Call, Caller, Changes, NewThread, Role, StartTurn, SteerTurn, ThreadQuery,
+    ArchivedThreads, Audience, Call, Caller, Changes, NewThread, Role, StartTurn, SteerTurn,
+    ThreadQuery,
 };
 pub use carried::CarriedCall;
 pub use catalog::{

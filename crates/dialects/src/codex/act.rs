@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use vocabulary::{Answer, Call, Changes, NamedModel, NewThread, ThreadId, ThreadQuery};
+use vocabulary::{
+    Answer, ArchivedThreads, Call, Changes, NamedModel, NewThread, ThreadId, ThreadQuery,
+};
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::hear::{CodexRequest, repeated};
@@ -204,7 +206,10 @@ impl Codex {
             Some(OneOrMany::Many(many)) => many,
         };
         let query = ThreadQuery {
-            archived: params.archived == Some(true),
+            archived: match params.archived {
+                Some(true) => ArchivedThreads::Only,
+                Some(false) | None => ArchivedThreads::LeftOut,
+            },
             directories: directories.into_iter().map(PathBuf::from).collect(),
             text: params.search_term,
             limit: Some(limit),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Number;
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, NewThread, Seq, StartTurn,
-    SteerTurn, ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, NewThread, Seq,
+    StartTurn, SteerTurn, ThreadId, ThreadQuery,
 };
 
 use super::calls::{DiminuendoPurpose, Join};
@@ -104,7 +104,10 @@ impl Diminuendo {
             ClientMessage::ListSessions { include_archived } => (
                 DiminuendoPurpose::List,
                 Call::ListThreads(ThreadQuery {
-                    archived: include_archived,
+                    archived: match include_archived {
+                        true => ArchivedThreads::Included,
+                        false => ArchivedThreads::LeftOut,
+                    },
                     ..ThreadQuery::default()
                 }),
             ),

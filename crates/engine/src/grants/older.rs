@@ -7,7 +7,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::json;
 use store::{RecordChange, RecordKind, StoreError};
-use vocabulary::{Grant, GrantScope, Refusal, TenantId, Thread, ThreadQuery, TurnId};
+use vocabulary::{
+    ArchivedThreads, Grant, GrantScope, Refusal, TenantId, Thread, ThreadQuery, TurnId,
+};
 
 use super::{Grants, named, put};
 use crate::limits::REPLAY_PAGE;
@@ -83,19 +85,17 @@ impl Grants {
 
     async fn threads(&self, tenant: &TenantId) -> Result<Vec<Thread>, Refusal> {
         let mut threads = Vec::new();
-        for archived in [false, true] {
-            let mut query = ThreadQuery {
-                archived,
-                limit: Some(REPLAY_PAGE),
-                ..ThreadQuery::default()
-            };
-            loop {
-                let page = self.store.threads(tenant, &query).await.map_err(storage)?;
-                threads.extend(page.threads);
-                query.cursor = page.next;
-                if query.cursor.is_none() {
-                    break;
-                }
+        let mut query = ThreadQuery {
+            archived: ArchivedThreads::Included,
+            limit: Some(REPLAY_PAGE),
+            ..ThreadQuery::default()
+        };
+        loop {
+            let page = self.store.threads(tenant, &query).await.map_err(storage)?;
+            threads.extend(page.threads);
+            query.cursor = page.next;
+            if query.cursor.is_none() {
+                break;
             }
         }
         Ok(threads)

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use store::{RecordChange, RecordKind};
 use vocabulary::{
-    Caller, Folder, LibraryReply, Placement, Refusal, Reply, ThreadCard, ThreadQuery, Timestamp,
-    Tree, WorkspaceId,
+    ArchivedThreads, Caller, Folder, LibraryReply, Placement, Refusal, Reply, ThreadCard,
+    ThreadQuery, Timestamp, Tree, WorkspaceId,
 };
 
 use super::records::{self, Library, RecordPlan};
@@ -29,7 +29,7 @@ pub async fn tree(
     let library = records::read(shared, &caller.tenant, ALL_KINDS).await?;
     workspaces::check(&library, &workspace)?;
     let query = ThreadQuery {
-        archived: true,
+        archived: ArchivedThreads::Included,
         workspace: Some(workspace.clone()),
         ..ThreadQuery::default()
     };

@@ -374,6 +374,7 @@ pub fn with_small_model(mut catalog: ModelCatalog) -> ModelCatalog {
             wire: Wire::Chat,
             base_url: "http://localhost/".to_owned(),
             key_env: Vec::new(),
+            bearer_env: Vec::new(),
             base_url_env: Vec::new(),
             headers: Vec::new(),
             keyless: true,

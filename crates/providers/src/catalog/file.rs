@@ -32,6 +32,8 @@ pub struct ProviderEntry {
     /// Variables that hold only a host and port, as servers on this machine use them.
     pub host_env: Option<Vec<String>>,
     pub key_env: Option<Vec<String>>,
+    /// Variables that hold a token which is sent as a bearer's, whatever the format's own way is.
+    pub bearer_env: Option<Vec<String>>,
     /// Where a key is used, when a sign-in is used elsewhere.
     pub key_base_url: Option<String>,
     pub key_base_url_env: Option<Vec<String>>,

@@ -148,6 +148,7 @@ impl ProviderEntry {
         replace(&mut self.base_url_env, own.base_url_env);
         replace(&mut self.host_env, own.host_env);
         replace(&mut self.key_env, own.key_env);
+        replace(&mut self.bearer_env, own.bearer_env);
         replace(&mut self.key_base_url, own.key_base_url);
         replace(&mut self.key_base_url_env, own.key_base_url_env);
         replace(&mut self.keyless, own.keyless);
@@ -315,6 +316,7 @@ fn endpoint(
         wire,
         base_url,
         key_env: written.key_env.clone().unwrap_or_default(),
+        bearer_env: written.bearer_env.clone().unwrap_or_default(),
         base_url_env,
         headers,
         keyless: written.keyless.unwrap_or(false),

@@ -16,6 +16,13 @@ pub(super) fn version(model: &str, family: &str) -> Option<(u32, u32)> {
     Some((major, minor))
 }
 
+/// The same, where names of the family without a version (`gemini-flash-latest`) mean its newest;
+/// nothing for models of other families.
+pub(super) fn version_or_newest(model: &str, family: &str) -> Option<(u32, u32)> {
+    let of_family = model.to_ascii_lowercase().contains(family);
+    of_family.then(|| version(model, family).unwrap_or((u32::MAX, 0)))
+}
+
 /// Not a date: `claude-opus-4-20250514` is 4.0.
 fn number(word: &str) -> Option<u32> {
     word.parse().ok().filter(|_| word.len() <= 2)

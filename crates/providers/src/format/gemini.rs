@@ -14,11 +14,14 @@ pub(super) use decode::GeminiDecoder;
 const SIGNED_SINCE: (u32, u32) = (3, 0);
 /// Since this version models think, and can be asked for a summary of it.
 const THINKS_SINCE: (u32, u32) = (2, 5);
+/// Before this version all but the largest models take the smallest level, since then only the
+/// lightest do.
+const MINIMAL_UNTIL: (u32, u32) = (3, 7);
 /// What the provider takes for the signature of a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
 pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing {
-    let version = family::version(&request.model, "gemini");
+    let version = family::version_or_newest(&request.model, "gemini");
     let mut body = json!({ "contents": contents(request, target, version) });
     if !request.system.trim().is_empty() {
         body["systemInstruction"] = json!({ "parts": [{ "text": request.system }] });
@@ -66,17 +69,23 @@ fn thinking(request: &ModelRequest, version: Option<(u32, u32)>) -> Option<Value
     let Some(effort) = effort else {
         return Some(config);
     };
-    match version.is_some_and(|version| version >= SIGNED_SINCE) {
-        true => config["thinkingLevel"] = json!(level(effort, request.model.contains("pro"))),
+    match version.is_none_or(|version| version >= SIGNED_SINCE) {
+        true => config["thinkingLevel"] = json!(level(effort, takes_minimal(request, version))),
         false => config["thinkingBudget"] = json!(budget(effort, request.model.contains("pro"))),
     }
     Some(config)
 }
 
 /// The larger models cannot do without thinking.
-fn level(effort: &str, large: bool) -> &'static str {
+fn takes_minimal(request: &ModelRequest, version: Option<(u32, u32)>) -> bool {
+    let named = |name| request.model.contains(name);
+    let early = version.is_none_or(|version| version < MINIMAL_UNTIL);
+    named("flash-lite") || (early && !named("pro"))
+}
+
+fn level(effort: &str, takes_minimal: bool) -> &'static str {
     match effort {
-        "none" | "off" | "minimal" if !large => "minimal",
+        "none" | "off" | "minimal" if takes_minimal => "minimal",
         "none" | "off" | "minimal" | "low" => "low",
         "medium" => "medium",
         _ => "high",

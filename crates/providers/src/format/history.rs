@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use vocabulary::Native;
 
-use super::{RequestTarget, Wire};
+use super::{OmittedPictures, RequestTarget, Wire};
 use crate::{Block, Message, MessageImage, ModelRequest, ResultBlock, ToolResult, UserMessage};
 
 /// Said where the history begins with the model.
@@ -20,6 +20,8 @@ pub(super) const NOT_RUN: &str = "This call was not run: the turn was interrupte
 const NO_OUTPUT: &str = "(no output)";
 /// Said for a result without words.
 const PICTURES: &str = "(pictures)";
+/// Said in the place of a picture that the service refused.
+pub(super) const PICTURE_OMITTED: &str = "(picture left out: the service did not take it)";
 /// Said where pictures of a result stand behind it.
 pub(super) const PICTURES_OF: &str = "What the call showed:";
 
@@ -95,13 +97,19 @@ pub(super) fn turns<'a>(
     target: &RequestTarget,
 ) -> Vec<HistoryTurn<'a>> {
     let mut reader = HistoryBuilder {
-        origin: target.origin(wire),
+        origin: (!target.omitted.natives).then(|| target.origin(wire)),
+        pictures: Pictures::Shown,
         ids: Ids::new(wire),
         turns: Vec::new(),
     };
+    let pictures_since = pictures_since(&request.messages, target.omitted.pictures);
     for (at, message) in request.messages.iter().enumerate() {
+        reader.pictures = match pictures_since {
+            Some(since) if at >= since => Pictures::Shown,
+            Some(_) | None => Pictures::Omitted,
+        };
         match &**message {
-            Message::User(user) => reader.user(pieces(user)),
+            Message::User(user) => reader.user(user),
             Message::Assistant(blocks) => reader.assistant(blocks, &request.messages[at + 1..]),
             // They were read with the message whose calls they answer.
             Message::ToolResults(_) => {}
@@ -110,20 +118,46 @@ pub(super) fn turns<'a>(
     reader.complete()
 }
 
-fn pieces(user: &UserMessage) -> Vec<UserPart<'_>> {
-    let text = Some(user.text.as_str()).filter(|text| !text.trim().is_empty());
-    let images = user.images.iter().map(UserPart::Image);
-    text.map(UserPart::Text).into_iter().chain(images).collect()
+/// The first message whose pictures are shown; nothing if no message's are.
+fn pictures_since(messages: &[Arc<Message>], omitted: OmittedPictures) -> Option<usize> {
+    match omitted {
+        OmittedPictures::None => Some(0),
+        OmittedPictures::Old => {
+            let of_user = |message: &Arc<Message>| match &**message {
+                Message::User(user) => !user.text.trim().is_empty() || !user.images.is_empty(),
+                Message::Assistant(_) | Message::ToolResults(_) => false,
+            };
+            Some(messages.iter().rposition(of_user).unwrap_or(0))
+        }
+        OmittedPictures::All => None,
+    }
+}
+
+/// What becomes of the pictures of the message that is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pictures {
+    Shown,
+    /// Words stand in their place.
+    Omitted,
 }
 
 struct HistoryBuilder<'a> {
-    origin: String,
+    /// Of native values that may go back; there is none if nothing native may.
+    origin: Option<String>,
+    pictures: Pictures,
     ids: Ids,
     turns: Vec<HistoryTurn<'a>>,
 }
 
 impl<'a> HistoryBuilder<'a> {
-    fn user(&mut self, pieces: Vec<UserPart<'a>>) {
+    fn user(&mut self, user: &'a UserMessage) {
+        let text = Some(user.text.as_str()).filter(|text| !text.trim().is_empty());
+        let images = user.images.iter().map(|image| match self.pictures {
+            Pictures::Shown => UserPart::Image(image),
+            Pictures::Omitted => UserPart::Text(PICTURE_OMITTED),
+        });
+        let text = text.map(UserPart::Text).into_iter();
+        let pieces: Vec<_> = text.chain(images).collect();
         if pieces.is_empty() {
             return;
         }
@@ -142,7 +176,7 @@ impl<'a> HistoryBuilder<'a> {
             if let Some(each) = self.said(block) {
                 if let (Block::ToolCall { call_id, .. }, AssistantPart::Call(call)) = (block, &each)
                 {
-                    results.push(outcome(call, result_of(call_id, after)));
+                    results.push(self.outcome(call, result_of(call_id, after)));
                 }
                 said.push(each);
             }
@@ -197,7 +231,34 @@ impl<'a> HistoryBuilder<'a> {
 
     fn ours(&self, native: &'a Option<Box<Native>>) -> Option<&'a Value> {
         let native = native.as_ref()?;
-        (native.origin == self.origin).then_some(&native.value)
+        (Some(&native.origin) == self.origin.as_ref()).then_some(&native.value)
+    }
+
+    fn outcome(&self, call: &HistoryCall<'a>, result: Option<&'a ToolResult>) -> HistoryResult<'a> {
+        let (text, is_error) = match result {
+            Some(result) => (result.text(), result.is_error),
+            None => (Cow::Borrowed(NOT_RUN), true),
+        };
+        let mut shown = result.map(shown).unwrap_or_default();
+        let omits = self.pictures == Pictures::Omitted && !shown.is_empty();
+        let text = match text.trim().is_empty() {
+            true if omits => Cow::Borrowed(PICTURE_OMITTED),
+            true if shown.is_empty() => Cow::Borrowed(NO_OUTPUT),
+            true => Cow::Borrowed(PICTURES),
+            false if omits => Cow::Owned(format!("{text}\n\n{PICTURE_OMITTED}")),
+            false => text,
+        };
+        if omits {
+            shown.clear();
+        }
+        HistoryResult {
+            id: call.id.clone(),
+            name: call.name,
+            text,
+            shown,
+            is_error,
+            native: call.native,
+        }
     }
 
     fn complete(mut self) -> Vec<HistoryTurn<'a>> {
@@ -229,27 +290,6 @@ fn result_of<'a>(call_id: &str, after: &'a [Arc<Message>]) -> Option<&'a ToolRes
         })
         .flatten()
         .find(|result| result.call_id == call_id)
-}
-
-fn outcome<'a>(call: &HistoryCall<'a>, result: Option<&'a ToolResult>) -> HistoryResult<'a> {
-    let (text, is_error) = match result {
-        Some(result) => (result.text(), result.is_error),
-        None => (Cow::Borrowed(NOT_RUN), true),
-    };
-    let shown = result.map(shown).unwrap_or_default();
-    let text = match text.trim().is_empty() {
-        true if shown.is_empty() => Cow::Borrowed(NO_OUTPUT),
-        true => Cow::Borrowed(PICTURES),
-        false => text,
-    };
-    HistoryResult {
-        id: call.id.clone(),
-        name: call.name,
-        text,
-        shown,
-        is_error,
-        native: call.native,
-    }
 }
 
 /// Its texts and pictures, if there are pictures.

@@ -1,6 +1,7 @@
 //! Anthropic's Messages: how a request is written.
 
 mod decode;
+mod limit;
 mod thinking;
 
 use serde_json::{Value, json};
@@ -12,14 +13,14 @@ use crate::{MessageImage, ModelRequest};
 pub(super) use decode::MessagesDecoder;
 
 pub(super) const VERSION: &str = "2023-06-01";
+/// Names what a request uses that is not yet for everyone.
+const BETA_HEADER: &str = "anthropic-beta";
 
 pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing {
     let turns = turns(request, Wire::Messages, target);
-    let plan = thinking::plan(request, &turns);
     let mut body = json!({
         "model": request.model,
         "messages": messages(&turns),
-        "max_tokens": plan.max_tokens,
         "stream": true,
     });
     if !request.system.trim().is_empty() {
@@ -28,21 +29,29 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
         body["system"] = json!([system]);
     }
     tools(request, &turns, &mut body);
+    let max_tokens = limit::max_tokens(request, target, &body);
+    body["max_tokens"] = json!(max_tokens);
+    let plan = thinking::plan(request, &turns, max_tokens);
     if let Some(thinking) = plan.thinking {
         body["thinking"] = thinking;
     }
     if let Some(effort) = plan.effort {
         body["output_config"] = json!({ "effort": effort });
     }
+    let mut headers = Wire::Messages.headers();
+    if !plan.betas.is_empty() {
+        headers.push((BETA_HEADER, plan.betas.join(",")));
+    }
     Outgoing {
         path: "messages".to_owned(),
-        headers: Wire::Messages.headers(),
+        headers,
         body,
     }
 }
 
-/// Marks the end of a prefix that the provider is to keep. There may be four such marks; the
-/// system prompt, the tools and the last message take one each.
+/// Marks the end of a prefix that the provider is to keep. There may be four such marks: on the
+/// system prompt, the tools, the last message, and the last message of the request before. That one
+/// is found again however many blocks were added since; the service itself looks back over twenty.
 fn keep(block: &mut Value) {
     block["cache_control"] = json!({ "type": "ephemeral" });
 }
@@ -106,9 +115,15 @@ fn messages(turns: &[HistoryTurn<'_>]) -> Vec<Value> {
             }
         }
     }
-    if let Some(last) = heard.last_mut() {
-        keep(last);
+    if !heard.is_empty() {
         messages.push(json!({ "role": "user", "content": heard }));
+    }
+    let of_user = messages.iter_mut().filter(|each| each["role"] == "user");
+    for message in of_user.rev().take(2) {
+        let blocks = message["content"].as_array_mut();
+        if let Some(last) = blocks.and_then(|blocks| blocks.last_mut()) {
+            keep(last);
+        }
     }
     messages
 }

@@ -7,10 +7,15 @@ mod captures;
 mod decode;
 mod encode;
 mod failure;
+mod golden;
 mod history;
 mod listing;
+mod omitted;
+mod output;
 mod pictures;
 mod properties;
+mod stops;
+mod thinking;
 mod trouble;
 
 use serde_json::Value;

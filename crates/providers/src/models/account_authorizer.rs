@@ -7,7 +7,7 @@ use ring::digest::{Context, SHA256};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::accounts::renewal::{Renewal, RenewalError};
-use crate::accounts::{Accounts, Credential, Proof};
+use crate::accounts::{Accounts, Credential, CredentialSource, Proof};
 use crate::catalog::ApiEndpoint;
 use crate::catalog::merged::CatalogEntry;
 use crate::remote::{Authorization, Authorizer};
@@ -72,7 +72,11 @@ impl AccountAuthorizer {
         };
         Ok(match credential.proof {
             Proof::Key(key) => {
-                let (name, value) = self.endpoint.wire.auth_header(key.expose_secret());
+                let key = key.expose_secret();
+                let (name, value) = match self.is_bearer(&credential.source) {
+                    true => ("authorization", format!("Bearer {key}")),
+                    false => self.endpoint.wire.auth_header(key),
+                };
                 Authorization {
                     base_url: self.entry.key_base_url.clone().unwrap_or(base_url),
                     account,
@@ -92,6 +96,15 @@ impl AccountAuthorizer {
                 }
             }
         })
+    }
+
+    fn is_bearer(&self, source: &CredentialSource) -> bool {
+        match source {
+            CredentialSource::Environment { variable } => {
+                self.endpoint.bearer_env.contains(variable)
+            }
+            CredentialSource::Saved { .. } | CredentialSource::CodexHome => false,
+        }
     }
 
     /// The service and who is known to it, in a form that gives nothing away.

@@ -1,6 +1,7 @@
 //! Stories of accounts, each alone with its own home, environment and servers.
 
 mod choosing;
+mod claude;
 mod devices;
 mod renewing;
 mod server;

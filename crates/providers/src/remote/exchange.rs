@@ -19,6 +19,10 @@ const ERROR_BODY_TIME_MAX: Duration = Duration::from_secs(10);
 /// Parts of the names under which a credential goes.
 const SENSITIVE: [&str; 5] = ["auth", "key", "token", "secret", "cookie"];
 
+/// Headers whose values are lists: what a person configured and what the request itself needs both
+/// go out.
+const LISTS: [&str; 1] = ["anthropic-beta"];
+
 /// One request being put together, and what must not be repeated of it.
 pub(crate) struct Exchange {
     pub url: Url,
@@ -47,12 +51,30 @@ impl Exchange {
     /// A header that is no secret. One that cannot be sent is left out: it was configured wrongly,
     /// and the provider will say what it misses.
     pub(crate) fn plain(&mut self, name: &str, value: &str) {
+        let value = self.joined(name, value);
         match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             (Ok(name), Ok(value)) => {
                 self.headers.insert(name, value);
             }
             (Err(_), _) | (_, Err(_)) => tracing::warn!(header = name, "a header cannot be sent"),
         }
+    }
+
+    /// The value with those that a list already has before it.
+    fn joined(&self, name: &str, value: &str) -> String {
+        let is_list = LISTS.iter().any(|list| list.eq_ignore_ascii_case(name));
+        let before = self.headers.get(name).filter(|_| is_list);
+        let before = before.and_then(|before| before.to_str().ok());
+        let Some(before) = before else {
+            return value.to_owned();
+        };
+        let mut all: Vec<&str> = before.split(',').map(str::trim).collect();
+        for each in value.split(',').map(str::trim) {
+            if !each.is_empty() && !all.contains(&each) {
+                all.push(each);
+            }
+        }
+        all.join(",")
     }
 
     pub(crate) fn secret(&mut self, name: &str, value: &str) -> Result<(), AttemptError> {

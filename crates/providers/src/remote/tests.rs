@@ -173,6 +173,7 @@ fn endpoint() -> ApiEndpoint {
         wire: Wire::Chat,
         base_url: String::new(),
         key_env: Vec::new(),
+        bearer_env: Vec::new(),
         base_url_env: Vec::new(),
         headers: vec![("x-configured".to_owned(), "yes".to_owned())],
         keyless: false,

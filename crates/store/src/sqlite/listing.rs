@@ -2,16 +2,16 @@
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use vocabulary::{TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
+use vocabulary::{ArchivedThreads, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery};
 
 use super::queries;
 use crate::Result;
 use crate::cursor::Cursor;
 
 /// `archived` is the index's second column, so each kind is one walk along the index.
-const UNARCHIVED: &str = "
+const OF_A_KIND: &str = "
     SELECT updated_at, id, summary FROM threads
-    WHERE tenant = ?1 AND archived = 0
+    WHERE tenant = ?1 AND archived = ?5
         AND updated_at <= ?2 AND (updated_at < ?2 OR id > ?3)
         AND (?4 IS NULL OR workspace = ?4)
     ORDER BY updated_at DESC, id";
@@ -19,12 +19,12 @@ const UNARCHIVED: &str = "
 /// Two walks, merged; neither is sorted.
 const ALL: &str = "
     SELECT updated_at, id, summary FROM threads
-    WHERE tenant = ?1 AND archived = 0
+    WHERE tenant = ?1 AND archived = ?5
         AND updated_at <= ?2 AND (updated_at < ?2 OR id > ?3)
         AND (?4 IS NULL OR workspace = ?4)
     UNION ALL
     SELECT updated_at, id, summary FROM threads
-    WHERE tenant = ?1 AND archived = 1
+    WHERE tenant = ?1 AND archived = 1 - ?5
         AND updated_at <= ?2 AND (updated_at < ?2 OR id > ?3)
         AND (?4 IS NULL OR workspace = ?4)
     ORDER BY updated_at DESC, id";
@@ -40,8 +40,19 @@ pub(super) fn threads(
         None => (i64::MAX, String::new()),
     };
     let workspace = query.workspace.as_ref().map(|id| id.as_str());
-    let mut list = db.prepare_cached(if query.archived { ALL } else { UNARCHIVED })?;
-    let mut rows = list.query(params![tenant.as_str(), updated_at, id, workspace])?;
+    let (sql, archived) = match query.archived {
+        ArchivedThreads::LeftOut => (OF_A_KIND, false),
+        ArchivedThreads::Only => (OF_A_KIND, true),
+        ArchivedThreads::Included => (ALL, false),
+    };
+    let mut list = db.prepare_cached(sql)?;
+    let mut rows = list.query(params![
+        tenant.as_str(),
+        updated_at,
+        id,
+        workspace,
+        archived
+    ])?;
     let wanted = query.limit.map_or(usize::MAX, |limit| limit as usize);
     let mut threads: Vec<Thread> = Vec::new();
     // One more than wanted tells whether there is a next page. What a row has no column for is

@@ -18,6 +18,17 @@ pub const SESSIONS: usize = 3;
 /// rest is for a machine with other things to do.
 pub const DRAFT_AGE_MAX: Duration = Duration::from_millis(1500);
 
+/// A summarised rehearsal answers other words than it was told, so that a long run could not know
+/// what to wait for: its conversations are never summarised.
+const LONG_MEMORY: &str = r#"
+[[provider]]
+id = "rehearsal"
+
+[[provider.model]]
+id = "rehearsal-1"
+context = 1_000_000_000
+"#;
+
 /// How often a command's token may stand in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -40,6 +51,9 @@ pub struct World {
 impl World {
     pub async fn open(seed: u64) -> anyhow::Result<Self> {
         let scratch = Scratch::new()?;
+        let config = scratch.home().join("config");
+        std::fs::create_dir_all(&config)?;
+        std::fs::write(config.join("catalog.toml"), LONG_MEMORY)?;
         let mut server = Process::start(&Launch::new(DRAGOMAN, &scratch)).await?;
         server.hush();
         let asks = Asks::default();

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, EndedTurn, Entry, Event, Fact, IndexedTurn, Item, ItemFact, ItemId, Reply, Seq,
-    ThreadQuery, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome, TurnPage, TurnSelection,
-    UserInput,
+    ArchivedThreads, Call, EndedTurn, Entry, Event, Fact, IndexedTurn, Item, ItemFact, ItemId,
+    Reply, Seq, ThreadQuery, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome, TurnPage,
+    TurnSelection, UserInput,
 };
 
 use super::stub::{NOW, Stub, THREAD, tag, view};
@@ -210,9 +210,11 @@ fn turns_come_with_all_items_or_none() {
 #[test]
 fn threads_are_filtered_before_they_are_paged() {
     let mut stub = Stub::ready(Endpoint::Codex);
-    let params = json!({ "cwd": ["/a", "/b"], "searchTerm": "Mend", "limit": 3, "cursor": "c" });
+    let params = json!({ "cwd": ["/a", "/b"], "searchTerm": "Mend", "limit": 3, "cursor": "c",
+        "archived": true });
     stub.ask(1, "thread/list", params);
     let expected = ThreadQuery {
+        archived: ArchivedThreads::Only,
         directories: vec!["/a".into(), "/b".into()],
         text: Some("Mend".to_owned()),
         limit: Some(3),

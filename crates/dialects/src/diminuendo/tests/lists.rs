@@ -1,7 +1,7 @@
 //! Sessions are listed, made, changed and deleted, and everyone of the tenant is told.
 
 use serde_json::{Value, json};
-use vocabulary::{Call, Changes, Notice, Reply, Thread, ThreadPage};
+use vocabulary::{ArchivedThreads, Call, Changes, Notice, Reply, Thread, ThreadPage, ThreadQuery};
 
 use super::stub::Stub;
 use crate::cowork::tests::samples::{NOW, OTHER, SESSION, thread, thread_id};
@@ -39,7 +39,11 @@ fn a_session_is_made_with_its_type_and_kept() {
 fn the_list_shows_a_session_nobody_named_without_a_name() {
     let mut stub = Stub::connected();
     stub.say(json!({"type": "list_sessions", "includeArchived": true, "requestId": "l"}));
-    assert!(matches!(stub.call(), Call::ListThreads(query) if query.archived));
+    let expected = ThreadQuery {
+        archived: ArchivedThreads::Included,
+        ..ThreadQuery::default()
+    };
+    assert_eq!(*stub.call(), Call::ListThreads(expected));
     let (threads, next) = (vec![thread()], None);
     stub.reply(Ok(Reply::Threads(ThreadPage { threads, next })));
     assert_eq!(

@@ -60,8 +60,10 @@ impl GeminiDecoder {
         }
         if let Some(reason) = chunk.pointer("/promptFeedback/blockReason") {
             let reason = reason.as_str().unwrap_or("blocked");
+            let words = text(&chunk["promptFeedback"], "blockReasonMessage");
             return Err(failure::refused(&format!(
-                "the prompt was blocked ({reason})"
+                "the prompt was blocked ({})",
+                explained(reason, words)
             )));
         }
         if chunk["usageMetadata"].is_object() {
@@ -170,6 +172,7 @@ impl GeminiDecoder {
         let key = self.blocks.start(kind, out)?;
         match &function["args"] {
             Value::Null => {}
+            Value::String(written) => self.blocks.grow(key, written, out)?,
             args => self.blocks.grow(key, &args.to_string(), out)?,
         }
         self.blocks.end(key, native, out);
@@ -194,13 +197,12 @@ impl GeminiDecoder {
         words: Option<&str>,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
-        let words = failure::clean(words.unwrap_or(""));
-        let explained = || match words.is_empty() {
-            true => reason.to_owned(),
-            false => format!("{reason}: {words}"),
-        };
+        let why = explained(reason, words);
+        let failed = |kind, what: &str| Err(ProviderError::new(kind, format!("{what} ({why})")));
         self.stop = Some(match reason {
-            "MAX_TOKENS" => StopCause::Length,
+            // The last one: what one request may write is less than what the model may, and the
+            // rest is for another.
+            "MAX_TOKENS" | "CONTINUATION" => StopCause::Length,
             "SAFETY"
             | "RECITATION"
             | "LANGUAGE"
@@ -209,23 +211,23 @@ impl GeminiDecoder {
             | "SPII"
             | "IMAGE_SAFETY"
             | "IMAGE_PROHIBITED_CONTENT"
-            | "IMAGE_RECITATION" => {
-                return Err(failure::refused(&explained()));
-            }
+            | "IMAGE_RECITATION" => return Err(failure::refused(&why)),
             "MALFORMED_FUNCTION_CALL"
             | "UNEXPECTED_TOOL_CALL"
             | "TOO_MANY_TOOL_CALLS"
-            | "MALFORMED_RESPONSE"
-            | "MISSING_THOUGHT_SIGNATURE" => {
-                let message = format!(
-                    "the model wrote what its service cannot read ({})",
-                    explained()
-                );
-                return Err(ProviderError::new(ErrorKind::Malformed, message));
+            | "MALFORMED_RESPONSE" => {
+                let what = "the model wrote what its service cannot read";
+                return failed(ErrorKind::Malformed, what);
             }
-            "OTHER" | "NO_IMAGE" | "IMAGE_OTHER" => {
-                let message = format!("the provider ended the answer ({})", explained());
-                return Err(ProviderError::new(ErrorKind::Other, message));
+            // It misses it in what it was sent, so asking the same again is in vain.
+            "MISSING_THOUGHT_SIGNATURE" => {
+                let what = "a call of the history lacks its thought signature";
+                return failed(ErrorKind::BadRequest, what);
+            }
+            // Said without a reason, it is not said of the next answer to the same request.
+            "OTHER" => return failed(ErrorKind::Malformed, "the provider ended the answer"),
+            "NO_IMAGE" | "IMAGE_OTHER" => {
+                return failed(ErrorKind::Other, "the provider ended the answer");
             }
             _ => StopCause::Stop,
         });
@@ -261,6 +263,14 @@ impl Decode for GeminiDecoder {
 
     fn finished(&self) -> bool {
         self.blocks.finished()
+    }
+}
+
+fn explained(reason: &str, words: Option<&str>) -> String {
+    let words = failure::clean(words.unwrap_or(""));
+    match words.is_empty() {
+        true => reason.to_owned(),
+        false => format!("{reason}: {words}"),
     }
 }
 

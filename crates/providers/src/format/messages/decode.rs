@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
-use crate::{ModelUsage, Part, ProviderError, StopCause};
+use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
 pub(in crate::format) struct MessagesDecoder {
     origin: String,
@@ -215,20 +215,24 @@ impl MessagesDecoder {
     }
 
     fn stopped(&mut self, delta: &Value) -> Result<(), ProviderError> {
-        match delta["stop_reason"].as_str() {
-            Some("refusal") => {
+        let stop = match delta["stop_reason"].as_str() {
+            Some("refusal" | "sensitive") => {
                 let words = delta.pointer("/stop_details/explanation");
-                return Err(failure::refused(
-                    words.and_then(Value::as_str).unwrap_or(""),
-                ));
+                let words = words.and_then(Value::as_str).unwrap_or("");
+                return Err(failure::refused(words));
             }
-            Some("max_tokens" | "model_context_window_exceeded") => {
-                self.stop = Some(StopCause::Length)
+            // Not a matter of this answer's length: a shorter one has no more room.
+            Some("model_context_window_exceeded") => {
+                let message = "the conversation filled the model's context before the answer ended";
+                return Err(ProviderError::new(ErrorKind::ContextTooLong, message));
             }
-            Some("tool_use") => self.stop = Some(StopCause::ToolUse),
-            Some(_) => self.stop = Some(StopCause::Stop),
-            None => {}
-        }
+            // What was paused goes on like what was cut: with another request.
+            Some("max_tokens" | "pause_turn") => StopCause::Length,
+            Some("tool_use") => StopCause::ToolUse,
+            Some(_) => StopCause::Stop,
+            None => return Ok(()),
+        };
+        self.stop = Some(stop);
         Ok(())
     }
 }

@@ -166,7 +166,7 @@ fn messages_whole() {
             { "role": "user", "content": [
                 { "type": "text", "text": "Look." },
                 { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "aGk=" } },
-                { "type": "image", "source": { "type": "url", "url": "https://example.org/a.jpg?x=1" } },
+                { "type": "image", "source": { "type": "url", "url": "https://example.org/a.jpg?x=1" }, "cache_control": kept },
             ] },
             { "role": "assistant", "content": [
                 thought,
@@ -190,7 +190,13 @@ fn messages_whole() {
     });
     let expected = Outgoing {
         path: "messages".to_owned(),
-        headers: vec![("anthropic-version", "2023-06-01".to_owned())],
+        headers: vec![
+            ("anthropic-version", "2023-06-01".to_owned()),
+            (
+                "anthropic-beta",
+                "interleaved-thinking-2025-05-14".to_owned(),
+            ),
+        ],
         body,
     };
     assert_eq!(encoded(Wire::Messages, &request), expected);
@@ -331,133 +337,6 @@ fn thoughts_are_asked_of_models_that_have_them() {
 }
 
 #[test]
-fn a_budget_is_below_the_limit() {
-    let thinking = |effort: &str, limit| {
-        let request = ModelRequest {
-            effort: Some(effort.to_owned()),
-            max_output_tokens: limit,
-            ..ask("claude-sonnet-4-5")
-        };
-        let body = encoded(Wire::Messages, &request).body;
-        (
-            body["thinking"]["budget_tokens"].as_u64(),
-            body["max_tokens"].as_u64().unwrap(),
-        )
-    };
-    assert_eq!(thinking("low", None), (Some(4_096), 12_288));
-    assert_eq!(thinking("medium", None), (Some(8_192), 16_384));
-    assert_eq!(thinking("high", None), (Some(16_384), 24_576));
-    assert_eq!(thinking("max", None), (Some(23_552), 31_744));
-    assert_eq!(thinking("high", Some(8_192)), (Some(6_144), 8_192));
-    // Too little to think at all.
-    assert_eq!(thinking("high", Some(1_000)), (None, 1_000));
-    assert_eq!(thinking("none", Some(4_000)), (None, 4_000));
-}
-
-#[test]
-fn newer_models_of_messages_choose_their_budget() {
-    let body = |model, effort: &str| {
-        let request = ModelRequest {
-            effort: Some(effort.to_owned()),
-            ..ask(model)
-        };
-        encoded(Wire::Messages, &request).body
-    };
-    let adaptive = json!({ "type": "adaptive", "display": "summarized" });
-    for model in [
-        "claude-opus-4-7",
-        "claude-sonnet-4-6-20260201",
-        "anthropic/claude-opus-4.8",
-        "claude-fable-5",
-    ] {
-        assert_eq!(body(model, "high")["thinking"], adaptive, "{model}");
-        assert_eq!(
-            body(model, "high")["output_config"],
-            json!({ "effort": "high" })
-        );
-    }
-    assert_eq!(
-        body("claude-opus-4-7", "minimal")["output_config"],
-        json!({ "effort": "low" })
-    );
-    assert_eq!(body("claude-opus-4-7", "none")["thinking"], Value::Null);
-    for model in [
-        "claude-opus-4-20250514",
-        "claude-haiku-4-5",
-        "claude-3-7-sonnet-latest",
-        "kimi-k2",
-    ] {
-        assert_eq!(
-            body(model, "high")["thinking"]["type"],
-            "enabled",
-            "{model}"
-        );
-    }
-}
-
-/// The format refuses a thought in the midst of a turn that began without one.
-#[test]
-fn a_turn_that_began_without_a_thought_goes_on_without() {
-    let mut request = conversation(Wire::Messages, json!({}), None);
-    let Message::Assistant(blocks) = std::sync::Arc::make_mut(&mut request.messages[1]) else {
-        unreachable!()
-    };
-    blocks.remove(0);
-    let body = encoded(Wire::Messages, &request).body;
-    assert_eq!(body["thinking"], Value::Null);
-    assert_eq!(body["max_tokens"], 30_000);
-    // The next turn thinks again.
-    request.messages.push(
-        Message::Assistant(vec![Block::Text {
-            text: "Done.".to_owned(),
-            native: None,
-        }])
-        .into(),
-    );
-    request.messages.push(Message::user("More.").into());
-    assert_eq!(
-        encoded(Wire::Messages, &request).body["thinking"]["type"],
-        "enabled"
-    );
-}
-
-#[test]
-fn gemini_thinks_by_budget_or_by_level() {
-    let config = |model, effort: Option<&str>| {
-        let request = ModelRequest {
-            effort: effort.map(str::to_owned),
-            ..ask(model)
-        };
-        encoded(Wire::Gemini, &request).body["generationConfig"]["thinkingConfig"].clone()
-    };
-    assert_eq!(
-        config("gemini-2.5-flash", None),
-        json!({ "includeThoughts": true })
-    );
-    assert_eq!(config("gemini-2.0-flash", None), Value::Null);
-    assert_eq!(
-        config("gemini-2.5-flash", Some("none"))["thinkingBudget"],
-        0
-    );
-    assert_eq!(
-        config("gemini-2.5-pro", Some("none"))["thinkingBudget"],
-        512
-    );
-    assert_eq!(
-        config("gemini-3-pro-preview", Some("none"))["thinkingLevel"],
-        "low"
-    );
-    assert_eq!(
-        config("gemini-3-flash-preview", Some("high"))["thinkingLevel"],
-        "high"
-    );
-    assert_eq!(
-        config("gemini-3-flash-preview", Some("high"))["thinkingBudget"],
-        Value::Null
-    );
-}
-
-#[test]
 fn calls_of_another_model_are_signed_where_gemini_demands_it() {
     let mut request = conversation(Wire::Chat, json!({}), None);
     request.model = "gemini-3-pro-preview".to_owned();
@@ -515,4 +394,8 @@ fn versions_are_read_from_names() {
     );
     assert_eq!(family::version("claude-instant", "claude"), None);
     assert_eq!(family::version("gpt-5", "claude"), None);
+    let newest = |model| family::version_or_newest(model, "gemini");
+    assert_eq!(newest("gemini-2.5-pro"), Some((2, 5)));
+    assert!(newest("models/gemini-flash-latest") > Some((9, 9)));
+    assert_eq!(newest("gemma-4-31b-it"), None);
 }

@@ -257,6 +257,7 @@ proptest! {
             user = !user;
         }
         prop_assert!(!user, "the user speaks last");
+        prop_assert!(body.to_string().matches("cache_control").count() <= 4);
         for wire in Wire::ALL {
             let model = model(wire).to_owned();
             encoded(wire, &ModelRequest { model, messages: messages.iter().cloned().map(std::sync::Arc::new).collect(), ..ModelRequest::default() });

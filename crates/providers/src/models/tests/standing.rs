@@ -171,6 +171,52 @@ async fn each_wire_shows_its_key_in_its_own_way() {
     );
 }
 
+/// For gateways, which know no header of Anthropic's.
+#[tokio::test]
+async fn a_token_of_the_environment_goes_as_a_bearers() {
+    let (server, _) = service().await;
+    let home = Home::new()
+        .set("ANTHROPIC_BASE_URL", &server.url)
+        .set("ANTHROPIC_AUTH_TOKEN", "token-1");
+    let before = home.open();
+    let standing = status(&before, true, "anthropic").await;
+    assert_eq!((standing.mode, standing.verified), (AuthMode::ApiKey, true));
+    let both = home.set("ANTHROPIC_API_KEY", "key-a");
+    assert!(status(&both.open(), true, "anthropic").await.verified);
+    let asked = server.asked("/v1/models");
+    assert_eq!(asked[0].header("authorization"), Some("Bearer token-1"));
+    assert_eq!(asked[0].header("x-api-key"), None);
+    assert_eq!(asked[1].header("authorization"), None);
+    assert_eq!(asked[1].header("x-api-key"), Some("key-a"));
+}
+
+/// What the format asks for and what a person asks for are one list.
+#[tokio::test]
+async fn betas_of_a_person_and_of_a_request_both_go_out() {
+    let server = Server::start(|_: &Asked| (400, "{}".to_owned())).await;
+    let home = Home::new()
+        .set("ANTHROPIC_BASE_URL", &server.url)
+        .set("ANTHROPIC_API_KEY", "key-a")
+        .set(
+            "DRAGOMAN_ANTHROPIC_HEADERS",
+            "Anthropic-Beta: context-1m-2025-08-07, thinking-binding-controls-2026-08-01",
+        );
+    let models = home.open();
+    let provider = models.provider("anthropic").expect("the provider");
+    let request = ModelRequest {
+        model: "claude-opus-5-5".to_owned(),
+        messages: vec![Message::user("hi").into()],
+        ..ModelRequest::default()
+    };
+    let mut parts = provider.stream(request).await.expect("a stream");
+    assert!(parts.next().await.is_some_and(|part| part.is_err()));
+    let asked = &server.asked("/v1/messages")[0];
+    assert_eq!(
+        asked.header("anthropic-beta"),
+        Some("thinking-binding-controls-2026-08-01,context-1m-2025-08-07")
+    );
+}
+
 #[tokio::test]
 async fn a_key_for_codex_goes_to_the_api_and_not_to_chatgpt() {
     let (server, _) = service().await;

@@ -1,6 +1,8 @@
 //! Chapters about what a home keeps beside its logs: the list, client ids, settings, counters.
 
-use vocabulary::{TenantId, Thread, ThreadPage, ThreadQuery, Timestamp, WorkspaceId};
+use vocabulary::{
+    ArchivedThreads, TenantId, Thread, ThreadPage, ThreadQuery, Timestamp, WorkspaceId,
+};
 
 use super::log::created;
 use super::props::a_thread;
@@ -34,7 +36,11 @@ pub(super) async fn threads_are_listed_newest_first(store: &SharedStore) {
 
     let unarchived = ThreadQuery::default();
     let all = ThreadQuery {
-        archived: true,
+        archived: ArchivedThreads::Included,
+        ..ThreadQuery::default()
+    };
+    let archived = ThreadQuery {
+        archived: ArchivedThreads::Only,
         ..ThreadQuery::default()
     };
     let at_work = ThreadQuery {
@@ -44,6 +50,7 @@ pub(super) async fn threads_are_listed_newest_first(store: &SharedStore) {
     for (query, expected) in [
         (&unarchived, vec![203, 201]),
         (&all, vec![204, 203, 202, 201]),
+        (&archived, vec![204, 202]),
         (&at_work, vec![204, 203]),
     ] {
         let page = store.threads(&tenant, query).await.expect("lists");
@@ -65,7 +72,7 @@ pub(super) async fn pages_stay_in_place_while_threads_come(store: &SharedStore) 
         created(store, &thread, &[1]).await;
     }
     let mut query = ThreadQuery {
-        archived: true,
+        archived: ArchivedThreads::Included,
         limit: Some(2),
         ..ThreadQuery::default()
     };
