@@ -77,6 +77,29 @@ fn no_summary_is_asked_for_where_none_is_wished() {
 }
 
 #[test]
+fn claude_and_gemini_keep_their_thoughts_to_themselves_where_that_is_wished() {
+    let config = |wire, model: &str, summary| {
+        let request = ModelRequest {
+            effort: Some("high".to_owned()),
+            summary,
+            ..ask(model)
+        };
+        encoded(wire, &request).body
+    };
+    for (summary, display, thoughts) in [
+        (None, "summarized", true),
+        (Some(SummaryDetail::Detailed), "summarized", true),
+        (Some(SummaryDetail::None), "omitted", false),
+    ] {
+        let claude = config(Wire::Messages, "claude-opus-5-5", summary);
+        assert_eq!(claude["thinking"]["display"], display, "{summary:?}");
+        let gemini = config(Wire::Gemini, "gemini-4-argon", summary);
+        let thinking = &gemini["generationConfig"]["thinkingConfig"];
+        assert_eq!(thinking["includeThoughts"], thoughts, "{summary:?}");
+    }
+}
+
+#[test]
 fn a_title_is_thought_about_as_little_as_the_model_can() {
     let mut target = RequestTarget::unknown("m");
     target.model = Model {
