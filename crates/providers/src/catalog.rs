@@ -150,6 +150,7 @@ mod tests {
             cached_tokens: 600_000,
             cache_write_tokens: 100_000,
             reasoning_tokens: 50_000,
+            cost_micro_dollars: None,
         };
         // 0.3 M plain, 0.6 M cached, 0.1 M written, 0.1 M out; thoughts are part of what is written.
         assert_eq!(price.of(usage), 900_000 + 180_000 + 375_000 + 1_500_000);

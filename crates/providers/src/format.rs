@@ -3,6 +3,7 @@
 
 mod arguments;
 mod blocks;
+mod call_ids;
 mod chat;
 mod failure;
 mod family;
@@ -99,7 +100,7 @@ impl Wire {
         let origin = target.origin(self);
         match self {
             Wire::Responses => Box::new(responses::ResponsesDecoder::new(origin, seed)),
-            Wire::Chat => Box::new(chat::ChatDecoder::new(origin, seed)),
+            Wire::Chat => Box::new(chat::ChatDecoder::new(target, seed)),
             Wire::Messages => Box::new(messages::MessagesDecoder::new(origin, seed)),
             Wire::Gemini => Box::new(gemini::GeminiDecoder::new(origin, seed)),
         }
@@ -156,6 +157,14 @@ fn parse(data: &str) -> Result<Value, ProviderError> {
         let excerpt = failure::excerpt(data);
         let message = format!("the stream holds data that is not JSON ({error}): {excerpt}");
         ProviderError::new(ErrorKind::Malformed, message)
+    })
+}
+
+/// As `parse`; where an event is named an error, its words need not be JSON.
+fn parse_event(event: SseEvent<'_>) -> Result<Value, ProviderError> {
+    parse(event.data).map_err(|error| match event.event {
+        Some("error") => failure::told(&Value::from(event.data)),
+        Some(_) | None => error,
     })
 }
 

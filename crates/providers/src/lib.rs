@@ -19,6 +19,7 @@ pub mod format;
 pub mod models;
 pub mod rehearsal;
 pub mod remote;
+mod tool_schema;
 
 pub use models::Models;
 
@@ -63,6 +64,19 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON Schema of the input.
     pub parameters: Value,
+}
+
+impl ToolSpec {
+    /// A tool as models are told of it: without the rules of its schema that only the tool itself
+    /// checks.
+    pub fn new(name: &str, description: &str, mut parameters: Value) -> Self {
+        tool_schema::strip_limits(&mut parameters);
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            parameters,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -243,6 +257,8 @@ pub struct ModelUsage {
     pub cache_write_tokens: u64,
     /// Of the output: reasoning.
     pub reasoning_tokens: u64,
+    /// What the provider itself says that it cost; a list of prices knows less.
+    pub cost_micro_dollars: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -112,17 +112,19 @@ pub fn unpriced(shared: &Shared, model: &ModelRef, budgets: &Budgets) -> Option<
     })
 }
 
-/// Usage as the provider counts it, with what it costs where the price is known.
+/// Usage as the provider counts it, with what it costs where that is known: as the provider says, or
+/// by its prices.
 pub fn priced(shared: &Shared, model: &ModelRef, usage: providers::ModelUsage) -> Usage {
     let known = shared.models.model(&model.provider, &model.model);
+    let by_price = known.and_then(|known| known.price);
     Usage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,
         cached_tokens: usage.cached_tokens,
         reasoning_tokens: usage.reasoning_tokens,
-        cost_micro_dollars: known
-            .and_then(|known| known.price)
-            .map(|price| price.of(usage)),
+        cost_micro_dollars: usage
+            .cost_micro_dollars
+            .or_else(|| by_price.map(|price| price.of(usage))),
     }
 }
 

@@ -28,11 +28,7 @@ pub fn specs(turn: &Turn, agent: Option<&SubAgent>) -> Arc<[ToolSpec]> {
         .iter()
         .filter(|tool| offers(turn, agent, tool.as_ref()));
     offered
-        .map(|tool| ToolSpec {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            parameters: tool.parameters(),
-        })
+        .map(|tool| ToolSpec::new(tool.name(), tool.description(), tool.parameters()))
         .collect()
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use engine::{Abilities, Agent, ListenFrom, Turn, TurnEnd, TurnStart};
-use serde_json::json;
+use serde_json::{Value, json};
 use tools::{ToolSource, Toolbox};
 use vocabulary::{
     AgentMode, Call, Changes, Effects, Fact, Growth, Item, ItemFact, NewThread, NoteFact, Opening,
@@ -269,4 +269,49 @@ async fn who_plans_is_offered_nothing_that_changes_anything() {
     );
     assert!(request.system.contains("You are planning"));
     house.kept(thread).await;
+}
+
+/// llama.cpp refuses a request for one long `maxLength` in one of its tools.
+#[tokio::test(start_paused = true)]
+async fn tools_are_offered_without_limits_that_servers_make_grammars_of() {
+    let puppet = Puppet::new([
+        calls("c1", "spawnAgent", json!({"task": "look"})),
+        says("found"),
+        says("done"),
+    ]);
+    let house = House::with(&puppet);
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    assert_eq!(ear.completed().await, "done");
+    for request in puppet.requests() {
+        let names: Vec<&str> = request.tools.iter().map(|tool| &tool.name[..]).collect();
+        assert!(
+            names.contains(&"bash") && names.contains(&"write"),
+            "{names:?}"
+        );
+        for tool in request.tools.iter() {
+            assert_eq!(
+                limits(&tool.parameters),
+                Vec::<String>::new(),
+                "{}",
+                tool.name
+            );
+        }
+    }
+}
+
+/// The limits in a schema: a property that is only named so has a schema of its own.
+fn limits(schema: &Value) -> Vec<String> {
+    const LIMITS: [&str; 5] = ["maxLength", "minLength", "maxItems", "minItems", "pattern"];
+    match schema {
+        Value::Object(fields) => {
+            let own = fields
+                .iter()
+                .filter(|(name, value)| LIMITS.contains(&name.as_str()) && !value.is_object());
+            let own = own.map(|(name, _)| name.clone());
+            own.chain(fields.values().flat_map(limits)).collect()
+        }
+        Value::Array(list) => list.iter().flat_map(limits).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
 }

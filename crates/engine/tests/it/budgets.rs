@@ -1,7 +1,7 @@
 //! Budgets: what may be spent, on everything together.
 
-use providers::RequestPurpose;
 use providers::catalog::Model;
+use providers::{ModelUsage, Part, RequestPurpose, StopCause};
 use serde_json::json;
 use vocabulary::Effects;
 use vocabulary::{Budgets, Changes, Fact, StepFact, ThreadId, TurnErrorKind, Usage};
@@ -113,6 +113,28 @@ async fn money_is_counted_by_the_price() {
     let (_, why) = runs_out(stage(&puppet, budgets)).await;
     assert!(why.contains("$0.00003 of $0.00003"), "{why}");
     assert_eq!(puppet.requests().len(), 1);
+}
+
+/// A router knows which of its services answered; a list of prices does not.
+#[tokio::test(start_paused = true)]
+async fn what_the_service_says_it_cost_goes_before_its_prices() {
+    let usage = ModelUsage {
+        input_tokens: 10,
+        output_tokens: 2,
+        cost_micro_dollars: Some(7_000),
+        ..ModelUsage::default()
+    };
+    let stop = StopCause::ToolUse;
+    let told = Play::new()
+        .call("c1", "look", json!({}))
+        .then([Part::Finish { stop, usage }]);
+    let puppet = Puppet::new([told, says("never")]);
+    let budgets = Budgets {
+        turn_micro_dollars: Some(7_000),
+        ..Budgets::default()
+    };
+    let (_, why) = runs_out(stage(&puppet, budgets)).await;
+    assert!(why.contains("$0.007 of $0.007"), "{why}");
 }
 
 #[tokio::test(start_paused = true)]

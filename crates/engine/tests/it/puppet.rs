@@ -62,7 +62,7 @@ impl Play {
         Self::default()
     }
 
-    fn then(mut self, parts: impl IntoIterator<Item = Part>) -> Self {
+    pub fn then(mut self, parts: impl IntoIterator<Item = Part>) -> Self {
         self.moves
             .extend(parts.into_iter().map(|part| Move::Tell(Box::new(part))));
         self

@@ -50,8 +50,34 @@ pub(super) fn openai_verbosity(request: &ModelRequest) -> Option<&'static str> {
     takes.then(|| verbosity.word())
 }
 
-/// Whether the server refuses a call of its own model that comes back without the thought before it
-/// ("The `reasoning_content` in the thinking mode must be passed back to the API").
-pub(super) fn wants_thoughts_back(model: &str) -> bool {
-    model.to_ascii_lowercase().contains("deepseek")
+/// Whether a chat server refuses what the model said when it comes back without the thought before
+/// it ("The `reasoning_content` in the thinking mode must be passed back to the API").
+pub(super) fn wants_thoughts(model: &str) -> bool {
+    names_one_of(model, &["deepseek", "kimi", "mimo"])
+}
+
+/// Whether it is one of Mistral's, whose prompts are made as Mistral makes them wherever they run.
+pub(super) fn is_mistral(model: &str) -> bool {
+    const NAMES: [&str; 7] = [
+        "mistral",
+        "ministral",
+        "magistral",
+        "devstral",
+        "codestral",
+        "pixtral",
+        "mixtral",
+    ];
+    names_one_of(model, &NAMES)
+}
+
+/// Whether its prompt ends with `<think>`, so that an answer begins with a thought that nothing
+/// announces.
+pub(super) fn opens_thought(model: &str) -> bool {
+    names_one_of(model, &["qwq", "deepseek-r1"])
+        || (names_one_of(model, &["qwen"]) && names_one_of(model, &["thinking"]))
+}
+
+fn names_one_of(model: &str, names: &[&str]) -> bool {
+    let model = model.to_ascii_lowercase();
+    names.iter().any(|name| model.contains(name))
 }

@@ -2,12 +2,12 @@
 //! result each, roles alternate, a user begins and speaks last, nothing is empty.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 use vocabulary::Native;
 
+use super::call_ids::CallIds;
 use super::{OmittedPictures, RequestTarget, Wire};
 use crate::{Block, Message, MessageImage, ModelRequest, ResultBlock, ToolResult, UserMessage};
 
@@ -99,7 +99,8 @@ pub(super) fn turns<'a>(
     let mut reader = HistoryBuilder {
         origin: (!target.omitted.natives).then(|| target.origin(wire)),
         pictures: Pictures::Shown,
-        ids: Ids::new(wire),
+        wire,
+        ids: CallIds::new(wire, target.call_ids()),
         turns: Vec::new(),
     };
     let pictures_since = pictures_since(&request.messages, target.omitted.pictures);
@@ -145,7 +146,8 @@ struct HistoryBuilder<'a> {
     /// Of native values that may go back; there is none if nothing native may.
     origin: Option<String>,
     pictures: Pictures,
-    ids: Ids,
+    wire: Wire,
+    ids: CallIds,
     turns: Vec<HistoryTurn<'a>>,
 }
 
@@ -182,7 +184,10 @@ impl<'a> HistoryBuilder<'a> {
             }
         }
         // A thought that led to nothing was interrupted: no format takes it without what follows.
-        while matches!(said.last(), Some(AssistantPart::Reasoning { .. })) {
+        // In chat thoughts belong to the whole message, wherever in it they came.
+        let led = |each: &AssistantPart<'_>| !matches!(each, AssistantPart::Reasoning { .. });
+        let kept = self.wire == Wire::Chat && said.iter().any(led);
+        while !kept && matches!(said.last(), Some(AssistantPart::Reasoning { .. })) {
             said.pop();
         }
         if said.is_empty() {
@@ -304,50 +309,4 @@ fn shown(result: &ToolResult) -> Vec<UserPart<'_>> {
     let filled =
         |part: &UserPart<'_>| !matches!(part, UserPart::Text(text) if text.trim().is_empty());
     parts.filter(filled).collect()
-}
-
-/// Call ids that the format accepts. Those of another provider may be too long, hold letters that
-/// are refused, or repeat; they get a number instead, the same in every request of a conversation
-/// so that the provider's cache still fits.
-struct Ids {
-    wire: Wire,
-    taken: HashSet<String>,
-    made: u32,
-}
-
-impl Ids {
-    fn new(wire: Wire) -> Self {
-        Self {
-            wire,
-            taken: HashSet::new(),
-            made: 0,
-        }
-    }
-
-    fn accepted<'a>(&mut self, id: &'a str) -> Cow<'a, str> {
-        if self.fits(id) && self.taken.insert(id.to_owned()) {
-            return Cow::Borrowed(id);
-        }
-        loop {
-            self.made += 1;
-            let made = format!("call_{}", self.made);
-            if self.taken.insert(made.clone()) {
-                return Cow::Owned(made);
-            }
-        }
-    }
-
-    fn fits(&self, id: &str) -> bool {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
-        let bytes_max = match self.wire {
-            Wire::Chat => 40,
-            Wire::Responses | Wire::Messages | Wire::Gemini => 64,
-        };
-        let letters_fit = match self.wire {
-            Wire::Messages => id.chars().all(plain),
-            // Compatible servers read meaning into their own: `functions.bash:0`.
-            Wire::Responses | Wire::Chat | Wire::Gemini => id.chars().all(|l| l.is_ascii_graphic()),
-        };
-        !id.is_empty() && id.len() <= bytes_max && letters_fit
-    }
 }

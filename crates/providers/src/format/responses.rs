@@ -3,7 +3,10 @@
 mod decode;
 mod items;
 
-use serde_json::{Value, json};
+use std::borrow::Cow;
+
+use ring::digest::{SHA256, digest};
+use serde_json::{Map, Value, json};
 use vocabulary::SummaryDetail;
 
 use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
@@ -23,35 +26,66 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
     if !request.system.trim().is_empty() {
         body["instructions"] = json!(request.system);
     }
-    if let Some(effort) = &request.effort {
-        body["reasoning"] = json!({ "effort": effort });
-        if !target.omitted.summaries {
-            let detail = request.summary.unwrap_or(SummaryDetail::Auto);
-            body["reasoning"]["summary"] = json!(detail.word());
-        }
-    }
     if let Some(verbosity) = family::openai_verbosity(request) {
         body["text"] = json!({ "verbosity": verbosity });
     }
-    // A model that does not think refuses to be asked for its thoughts.
-    if request.effort.is_some() || family::openai_reasons(&request.model) {
+    if thinks(request, target) {
+        if let Some(reasoning) = reasoning(request, target) {
+            body["reasoning"] = reasoning;
+        }
         body["include"] = json!(["reasoning.encrypted_content"]);
     }
     if !request.tools.is_empty() {
         body["tools"] = request.tools.iter().map(tool).collect();
-        body["parallel_tool_calls"] = json!(true);
     }
     if let Some(tokens) = request.max_output_tokens {
         body["max_output_tokens"] = json!(tokens);
     }
-    if let Some(key) = &request.cache_key {
+    let mut headers = Wire::Responses.headers();
+    if let Some(key) = request.cache_key.as_deref().map(cache_key) {
+        if target.quirks.session_headers == Some(true) {
+            headers.push(("session-id", key.to_string()));
+            headers.push(("x-client-request-id", key.to_string()));
+        }
         body["prompt_cache_key"] = json!(key);
     }
     Outgoing {
         path: "responses".to_owned(),
-        headers: Wire::Responses.headers(),
+        headers,
         body,
     }
+}
+
+/// A model that does not think refuses to be asked for its thoughts.
+fn thinks(request: &ModelRequest, target: &RequestTarget) -> bool {
+    request.effort.is_some()
+        || !target.model.efforts.is_empty()
+        || family::openai_reasons(&request.model)
+}
+
+/// How hard to think, and that a summary of it is wanted: without one nobody sees a thought.
+fn reasoning(request: &ModelRequest, target: &RequestTarget) -> Option<Value> {
+    let mut reasoning = Map::new();
+    if let Some(effort) = &request.effort {
+        reasoning.insert("effort".to_owned(), json!(effort));
+    }
+    if !target.omitted.summaries {
+        let detail = request.summary.unwrap_or(SummaryDetail::Auto);
+        reasoning.insert("summary".to_owned(), json!(detail.word()));
+    }
+    (!reasoning.is_empty()).then_some(Value::Object(reasoning))
+}
+
+/// The most characters a key may have; a sub-agent's is made of two ids.
+const CACHE_KEY_CHARS_MAX: usize = 64;
+
+fn cache_key(key: &str) -> Cow<'_, str> {
+    if key.chars().count() <= CACHE_KEY_CHARS_MAX {
+        return Cow::Borrowed(key);
+    }
+    let hash = digest(&SHA256, key.as_bytes());
+    let letters = hash.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    Cow::Owned(letters.collect())
 }
 
 fn tool(spec: &ToolSpec) -> Value {

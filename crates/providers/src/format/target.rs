@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::Wire;
+use super::{Wire, family};
 use crate::catalog::Model;
 use crate::{ModelRequest, RequestPurpose};
 
@@ -74,6 +74,8 @@ pub enum EffortStyle {
     ReasoningEnabled,
     /// `thinking: { type: "enabled" }`
     Thinking,
+    /// `thinking: { type: "enabled" }` and `reasoning_effort: "high"`
+    ThinkingEffort,
     /// `enable_thinking: true`
     EnableThinking,
 }
@@ -84,9 +86,9 @@ pub enum EffortStyle {
 pub enum ThoughtReplay {
     /// Not at all: the field is refused.
     Never,
-    /// As `reasoning_content`, where the model itself sent some.
+    /// In the field in which the model itself sent them, if it is one that goes back.
     AsSent,
-    /// As `reasoning_content` in every message with calls, were it a blank.
+    /// As `reasoning_content` in every message of the model, were it a blank.
     Always,
     /// As `reasoning_details`, the way they came.
     Details,
@@ -133,6 +135,30 @@ impl RequestTarget {
     /// same account.
     pub(super) fn origin(&self, wire: Wire) -> String {
         format!("{}/{}/{}", wire.name(), self.account, self.model.id)
+    }
+
+    /// How thoughts go back in chat. Some models want theirs wherever they run; Mistral's send none
+    /// in a field, and what checks their prompts refuses the field.
+    pub(super) fn thought_replay(&self) -> ThoughtReplay {
+        let by_name = if family::wants_thoughts(&self.model.id) {
+            ThoughtReplay::Always
+        } else if family::is_mistral(&self.model.id) {
+            ThoughtReplay::Never
+        } else {
+            ThoughtReplay::AsSent
+        };
+        self.quirks.thoughts.unwrap_or(by_name)
+    }
+
+    pub(super) fn call_ids(&self) -> Option<CallIdStyle> {
+        let mistral = family::is_mistral(&self.model.id);
+        let by_name = mistral.then_some(CallIdStyle::NineAlphanumeric);
+        self.quirks.call_ids.or(by_name)
+    }
+
+    pub(super) fn user_after_tool(&self) -> bool {
+        let mistral = family::is_mistral(&self.model.id);
+        self.quirks.user_after_tool.unwrap_or(!mistral)
     }
 
     /// The request with what was left open decided by what is known of the model.

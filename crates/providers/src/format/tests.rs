@@ -4,6 +4,7 @@
 
 mod answer_style;
 mod captures;
+mod compatible;
 mod decode;
 mod encode;
 mod failure;
@@ -14,7 +15,10 @@ mod omitted;
 mod output;
 mod pictures;
 mod properties;
+mod responses;
+mod services;
 mod stops;
+mod think_tags;
 mod thinking;
 mod trouble;
 

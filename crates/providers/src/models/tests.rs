@@ -2,6 +2,7 @@
 
 mod choosing;
 mod claude;
+mod compatible;
 mod devices;
 mod renewing;
 mod server;

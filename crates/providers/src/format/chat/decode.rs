@@ -3,26 +3,35 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use vocabulary::Native;
 
-use crate::format::arguments::JsonClosing;
+use super::calls::{ChatCall, ChatCalls};
+use super::details::ReasoningDetails;
+use super::messages::REASONING_CONTENT;
+use super::think_tags::{ProseKind, ThinkTags};
+use super::{stop, usage};
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
-use crate::format::{Decode, SseEvent, count, cut_off, failure, family, native, parse, text};
+use crate::format::{Decode, RequestTarget, SseEvent, Wire};
+use crate::format::{cut_off, failure, family, native, parse_event, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
-/// What a call counts for, so that empty ones have a limit too.
+/// What a call and a detail count for, so that empty ones have a limit too.
 const CALL_BYTES: usize = 1024;
+const DETAIL_BYTES: usize = 64;
 
 pub(in crate::format) struct ChatDecoder {
+    origin: String,
     /// Makes the ids of calls that come without one. The answer's own id would not do: servers that
     /// name no calls name all answers alike.
     seed: String,
-    /// Of thoughts, where the server wants them back.
-    native: Option<Box<Native>>,
     blocks: Blocks,
     prose: Option<ChatText>,
-    calls: Vec<ChatCall>,
+    tags: ThinkTags,
+    details: ReasoningDetails,
+    /// Whether a thought came in the field that goes back.
+    in_reasoning_content: bool,
+    calls: ChatCalls,
     refusal: String,
     /// Set by `finish_reason`.
     stop: Option<StopCause>,
@@ -31,29 +40,21 @@ pub(in crate::format) struct ChatDecoder {
 
 /// The text or the thought that is growing.
 struct ChatText {
-    reasoning: bool,
+    kind: ProseKind,
     key: BlockKey,
 }
 
-struct ChatCall {
-    index: Option<u64>,
-    id: String,
-    name: String,
-    /// What came before its name.
-    early: String,
-    key: Option<BlockKey>,
-    closing: JsonClosing,
-}
-
 impl ChatDecoder {
-    pub fn new(origin: String, seed: &str) -> Self {
-        let wanted = family::wants_thoughts_back(&origin);
+    pub fn new(target: &RequestTarget, seed: &str) -> Self {
         Self {
+            origin: target.origin(Wire::Chat),
             seed: seed.to_owned(),
-            native: wanted.then(|| native(&origin, Value::Null)),
             blocks: Blocks::default(),
             prose: None,
-            calls: Vec::new(),
+            tags: ThinkTags::new(family::opens_thought(&target.model.id)),
+            details: ReasoningDetails::default(),
+            in_reasoning_content: false,
+            calls: ChatCalls::default(),
             refusal: String::new(),
             stop: None,
             usage: ModelUsage::default(),
@@ -61,13 +62,10 @@ impl ChatDecoder {
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
-        if chunk["error"].is_object() || chunk["error"].is_string() {
-            return Err(failure::told(chunk));
-        }
         let told = [&chunk["usage"], &chunk["x_groq"]["usage"]];
         let told = told.into_iter().find(|usage| usage.is_object());
         if let Some(usage) = told {
-            self.usage = read_usage(usage);
+            self.usage = usage::read(usage);
         }
         let Some(choices) = chunk["choices"].as_array() else {
             return match told {
@@ -94,8 +92,7 @@ impl ChatDecoder {
             Value::Null => &choice["message"],
             delta => delta,
         };
-        let thought = text(delta, "reasoning_content").or_else(|| text(delta, "reasoning"));
-        self.grow(true, thought.unwrap_or(""), out)?;
+        self.thought(delta, out)?;
         self.content(&delta["content"], out)?;
         if let Some(refusal) = text(delta, "refusal") {
             self.blocks.count(refusal.len())?;
@@ -106,36 +103,78 @@ impl ChatDecoder {
         }
         // A call whose object has closed is done: what waits for it may go on.
         if self.blocks.holding() {
-            for call in self.calls.iter().filter(|call| call.closing.closed()) {
-                if let Some(key) = call.key {
-                    self.blocks.end(key, None, out);
-                }
+            self.end_calls(|call| call.closing.closed(), out);
+        }
+        match text(choice, "finish_reason") {
+            Some(reason) => self.stopped(reason, choice, out),
+            None => Ok(()),
+        }
+    }
+
+    /// A thought by any of its names. Details repeat what another field shows; they are kept to go
+    /// back, and shown where nothing else is.
+    fn thought(&mut self, delta: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let content = text(delta, REASONING_CONTENT);
+        let named = content.or_else(|| text(delta, "reasoning"));
+        let named = named.or_else(|| text(delta, "reasoning_text"));
+        let details = delta["reasoning_details"].as_array();
+        if let Some(thought) = named {
+            self.tags.disregard();
+            self.grow(ProseKind::Thought, thought, out)?;
+            self.in_reasoning_content |= content.is_some();
+        }
+        for detail in details.into_iter().flatten() {
+            let shown = ReasoningDetails::shown(detail);
+            self.tags.disregard();
+            if named.is_none() {
+                self.grow(ProseKind::Thought, shown, out)?;
             }
+            let hidden = text(detail, "data").or_else(|| text(detail, "signature"));
+            self.blocks
+                .count(shown.len() + hidden.map_or(DETAIL_BYTES, str::len))?;
+            self.details.add(detail);
         }
-        match choice["finish_reason"].as_str() {
-            Some(reason) if !reason.is_empty() => self.stopped(reason, out),
-            Some(_) | None => Ok(()),
-        }
+        Ok(())
     }
 
     /// A text, or a list of texts and thoughts.
     fn content(&mut self, content: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         if let Some(text) = content.as_str() {
-            return self.grow(false, text, out);
+            return self.text(text, out);
         }
         for part in content.as_array().into_iter().flatten() {
             let thoughts = part["thinking"].as_array().into_iter().flatten();
             for thought in thoughts.filter_map(|thought| thought["text"].as_str()) {
-                self.grow(true, thought, out)?;
+                self.tags.disregard();
+                self.grow(ProseKind::Thought, thought, out)?;
             }
-            self.grow(false, part["text"].as_str().unwrap_or(""), out)?;
+            self.text(part["text"].as_str().unwrap_or(""), out)?;
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        if self.tags.passed() {
+            return self.grow(ProseKind::Text, text, out);
+        }
+        let pieces = self.tags.feed(text);
+        self.grow_all(pieces, out)
+    }
+
+    fn grow_all(
+        &mut self,
+        pieces: Vec<(ProseKind, String)>,
+        out: &mut Vec<Part>,
+    ) -> Result<(), ProviderError> {
+        for (kind, text) in pieces {
+            self.grow(kind, &text, out)?;
         }
         Ok(())
     }
 
     fn grow(
         &mut self,
-        reasoning: bool,
+        kind: ProseKind,
         text: &str,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
@@ -143,15 +182,15 @@ impl ChatDecoder {
             return Ok(());
         }
         let key = match &self.prose {
-            Some(prose) if prose.reasoning == reasoning => prose.key,
+            Some(prose) if prose.kind == kind => prose.key,
             Some(_) | None => {
                 self.end_prose(out);
-                let kind = match reasoning {
-                    true => BlockKind::Reasoning { summary: false },
-                    false => BlockKind::Text,
+                let block = match kind {
+                    ProseKind::Thought => BlockKind::Reasoning { summary: false },
+                    ProseKind::Text => BlockKind::Text,
                 };
-                let key = self.blocks.start(kind, out)?;
-                self.prose = Some(ChatText { reasoning, key });
+                let key = self.blocks.start(block, out)?;
+                self.prose = Some(ChatText { kind, key });
                 key
             }
         };
@@ -160,31 +199,72 @@ impl ChatDecoder {
 
     fn end_prose(&mut self, out: &mut Vec<Part>) {
         if let Some(prose) = self.prose.take() {
-            let native = self.native.clone().filter(|_| prose.reasoning);
+            let native = match prose.kind {
+                ProseKind::Thought => self.thought_native(),
+                ProseKind::Text => None,
+            };
             self.blocks.end(prose.key, native, out);
         }
     }
 
-    fn call(&mut self, told: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+    /// How the thought goes back, as far as it came in a form that does.
+    fn thought_native(&mut self) -> Option<Box<Native>> {
+        let mut value = Map::new();
+        if let Some(details) = self.details.take() {
+            value.insert("reasoning_details".to_owned(), details);
+        }
+        if std::mem::take(&mut self.in_reasoning_content) {
+            value.insert("field".to_owned(), json!(REASONING_CONTENT));
+        }
+        (!value.is_empty()).then(|| native(&self.origin, Value::Object(value)))
+    }
+
+    /// No more content comes before what follows.
+    fn end_content(&mut self, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let rest = self.tags.end();
+        self.grow_all(rest, out)?;
         self.end_prose(out);
-        let at = match self.find(told) {
-            Some(at) => at,
-            None => self.new_call(told)?,
-        };
-        let function = &told["function"];
-        let arguments = match &function["arguments"] {
+        Ok(())
+    }
+
+    /// What came of a thought that has no words, or after it was told: some services sign it only
+    /// with the calls.
+    fn untold_details(&mut self, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        if let Some(native) = self.thought_native() {
+            let kind = BlockKind::Reasoning { summary: false };
+            let key = self.blocks.start(kind, out)?;
+            self.blocks.end(key, Some(native), out);
+        }
+        Ok(())
+    }
+
+    fn end_calls(&mut self, ended: impl Fn(&ChatCall) -> bool, out: &mut Vec<Part>) {
+        for call in self.calls.list.iter().filter(|call| ended(call)) {
+            if let Some(key) = call.key {
+                self.blocks.end(key, call.native(&self.origin), out);
+            }
+        }
+    }
+
+    fn call(&mut self, told: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        self.end_content(out)?;
+        if self.calls.list.is_empty() {
+            self.untold_details(out)?;
+        }
+        let arguments = match &told["function"]["arguments"] {
             Value::String(piece) => Cow::Borrowed(piece.as_str()),
             Value::Null => Cow::Borrowed(""),
             whole => Cow::Owned(whole.to_string()),
         };
-        let call = &mut self.calls[at];
-        call.closing.feed(&arguments);
-        if call.name.is_empty() {
-            function["name"]
-                .as_str()
-                .unwrap_or("")
-                .clone_into(&mut call.name);
-        }
+        let at = match self.calls.find(told) {
+            Some(at) => at,
+            None => {
+                self.blocks.count(CALL_BYTES)?;
+                self.calls.add(told, &self.seed)
+            }
+        };
+        let call = &mut self.calls.list[at];
+        call.read(told, &arguments);
         if call.name.is_empty() {
             call.early.push_str(&arguments);
             return self.blocks.count(arguments.len());
@@ -206,52 +286,21 @@ impl ChatDecoder {
         self.blocks.grow(key, &arguments, out)
     }
 
-    /// The call a piece belongs to: by its number, unless it brings an id that is another one's;
-    /// without a number by its id, else the last.
-    fn find(&self, told: &Value) -> Option<usize> {
-        let id = text(told, "id");
-        let same_id = |call: &ChatCall| id.is_none_or(|id| id == call.id);
-        match told["index"].as_u64() {
-            Some(index) => self
-                .calls
-                .iter()
-                .rposition(|call| call.index == Some(index))
-                .filter(|at| same_id(&self.calls[*at])),
-            None if id.is_some() => self.calls.iter().rposition(same_id),
-            // A name begins a call where nothing else tells them apart.
-            None if text(&told["function"], "name").is_some() => None,
-            None => self.calls.len().checked_sub(1),
-        }
-    }
-
-    fn new_call(&mut self, told: &Value) -> Result<usize, ProviderError> {
-        self.blocks.count(CALL_BYTES)?;
-        let made = format!("{}_{}", self.seed, self.calls.len());
-        self.calls.push(ChatCall {
-            index: told["index"].as_u64(),
-            id: text(told, "id").map_or(made, str::to_owned),
-            name: String::new(),
-            early: String::new(),
-            key: None,
-            closing: JsonClosing::default(),
-        });
-        Ok(self.calls.len() - 1)
-    }
-
-    fn stopped(&mut self, reason: &str, out: &mut Vec<Part>) -> Result<(), ProviderError> {
-        if self.calls.iter().any(|call| call.key.is_none()) {
+    fn stopped(
+        &mut self,
+        reason: &str,
+        choice: &Value,
+        out: &mut Vec<Part>,
+    ) -> Result<(), ProviderError> {
+        let cause = stop::cause(reason, choice)?;
+        if self.calls.list.iter().any(|call| call.key.is_none()) {
             let message = "the model made a tool call without a name";
             return Err(ProviderError::new(ErrorKind::Malformed, message));
         }
-        self.end_prose(out);
+        self.end_content(out)?;
+        self.end_calls(|_| true, out);
         self.blocks.end_all(out);
-        self.stop = Some(match reason {
-            "length" | "max_tokens" => StopCause::Length,
-            "tool_calls" | "function_call" => StopCause::ToolUse,
-            "content_filter" => return Err(failure::refused("its answer was filtered")),
-            "error" => return Err(failure::told(&Value::Null)),
-            _ => StopCause::Stop,
-        });
+        self.stop = Some(cause);
         Ok(())
     }
 
@@ -259,7 +308,9 @@ impl ChatDecoder {
         if !self.refusal.is_empty() {
             return Err(failure::refused(&self.refusal));
         }
-        self.end_prose(out);
+        self.end_content(out)?;
+        self.end_calls(|_| true, out);
+        self.untold_details(out)?;
         self.blocks.finish(self.stop, self.usage, out);
         Ok(())
     }
@@ -274,7 +325,11 @@ impl Decode for ChatDecoder {
         if data == "[DONE]" {
             return self.finish(out);
         }
-        self.chunk(&parse(data)?, out)
+        let chunk = parse_event(event)?;
+        if event.event == Some("error") || is_error(&chunk) {
+            return Err(failure::told(&chunk));
+        }
+        self.chunk(&chunk, out)
     }
 
     fn end(&mut self, out: &mut Vec<Part>) -> Result<(), ProviderError> {
@@ -290,19 +345,10 @@ impl Decode for ChatDecoder {
     }
 }
 
-fn read_usage(usage: &Value) -> ModelUsage {
-    let of = |pointer| count(usage, pointer);
-    let input = of("/prompt_tokens").unwrap_or(0);
-    let written = of("/completion_tokens").unwrap_or(0);
-    // Some servers count thoughts apart, and only the total tells.
-    let rest = of("/total_tokens").unwrap_or(0).saturating_sub(input);
-    let cached = of("/prompt_tokens_details/cached_tokens");
-    let thought = of("/completion_tokens_details/reasoning_tokens");
-    ModelUsage {
-        input_tokens: input,
-        output_tokens: written.max(rest),
-        cached_tokens: cached.or(of("/prompt_cache_hit_tokens")).unwrap_or(0),
-        cache_write_tokens: of("/prompt_tokens_details/cache_write_tokens").unwrap_or(0),
-        reasoning_tokens: thought.or(of("/reasoning_tokens")).unwrap_or(0),
-    }
+/// Servers put an error in `error`, or send one that is nothing else.
+fn is_error(chunk: &Value) -> bool {
+    let error = &chunk["error"];
+    let bare =
+        chunk["choices"].is_null() && (chunk["message"].is_string() || chunk["detail"].is_string());
+    error.is_object() || error.is_string() || chunk["object"] == "error" || bare
 }

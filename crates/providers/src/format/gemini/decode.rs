@@ -284,5 +284,6 @@ fn usage(usage: &Value) -> ModelUsage {
         cached_tokens: of("/cachedContentTokenCount"),
         cache_write_tokens: 0,
         reasoning_tokens: thoughts,
+        cost_micro_dollars: None,
     }
 }

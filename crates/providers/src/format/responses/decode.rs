@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::items::OutputItems;
 use crate::format::blocks::{BlockKey, BlockKind, Blocks};
-use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
+use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse_event, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
 /// What an item counts for, so that empty ones have a limit too.
@@ -281,7 +281,13 @@ impl ResponsesDecoder {
             .and_then(Value::as_str)
         {
             Some("content_filter") => Err(self.refused(Some("its answer was filtered"))),
-            Some("max_output_tokens") | None => self.finish(Some(StopCause::Length), response, out),
+            Some("max_output_tokens" | "max_tokens" | "length") | None => {
+                self.finish(Some(StopCause::Length), response, out)
+            }
+            Some("model_context_window_exceeded" | "context_length_exceeded") => {
+                let message = "the conversation and its answer are longer than the model can hold";
+                Err(ProviderError::new(ErrorKind::ContextTooLong, message))
+            }
             Some(reason) => {
                 let message = format!(
                     "the provider left the answer incomplete: {}",
@@ -329,13 +335,13 @@ impl Decode for ResponsesDecoder {
         if self.finished() || event.data.trim().is_empty() || event.data.trim() == "[DONE]" {
             return Ok(());
         }
-        let value = parse(event.data)?;
+        let value = parse_event(event)?;
         let kind = value["type"]
             .as_str()
             .or(event.event)
             .unwrap_or("")
             .to_owned();
-        if kind.is_empty() && !value["error"].is_null() {
+        if value["object"] == "error" || (kind.is_empty() && !value["error"].is_null()) {
             return Err(failure::told(&value));
         }
         // The answer of a server that does not stream.
@@ -373,5 +379,6 @@ fn usage(usage: &Value) -> ModelUsage {
         cached_tokens: of("/input_tokens_details/cached_tokens"),
         cache_write_tokens: of("/input_tokens_details/cache_write_tokens"),
         reasoning_tokens: of("/output_tokens_details/reasoning_tokens"),
+        cost_micro_dollars: None,
     }
 }

@@ -134,7 +134,12 @@ fn aimock(name: &str) -> Outcome {
                 }),
             ),
         )),
-        "chat-think.http" => thinks(thought(0, false, &THOUGHT, None)),
+        "chat-think.http" => thinks(thought(
+            0,
+            false,
+            &THOUGHT,
+            native(Wire::Chat, json!({ "field": "reasoning_content" })),
+        )),
         "gemini-think.http" => thinks(thought(0, true, &THOUGHT, None)),
         "responses-think.http" => thinks(thought(
             0,

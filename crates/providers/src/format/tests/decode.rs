@@ -355,6 +355,7 @@ fn usage_is_counted_the_same_everywhere() {
         cached_tokens: 60,
         cache_write_tokens: 0,
         reasoning_tokens: 5,
+        cost_micro_dollars: None,
     };
     let responses = json!({ "type": "response.completed", "response": { "usage": {
         "input_tokens": 100, "input_tokens_details": { "cached_tokens": 60 },

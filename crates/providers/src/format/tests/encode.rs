@@ -107,7 +107,6 @@ fn responses_whole() {
             "type": "function", "name": "read", "description": "Reads a file.",
             "parameters": schema(), "strict": false,
         }],
-        "parallel_tool_calls": true,
         "max_output_tokens": 30_000,
         "prompt_cache_key": "thread-1",
     });
@@ -285,46 +284,6 @@ fn the_limit_of_chat_has_the_name_the_model_knows() {
     assert_eq!(limited("gpt-oss-20b")["max_tokens"], 9);
 }
 
-/// From the stream of one request to the next request.
-#[test]
-fn deepseek_gets_its_thoughts_back() {
-    let model = "deepseek-v4-pro";
-    let mut decoder = Wire::Chat.decoder(&RequestTarget::unknown(model), SEED);
-    let mut parts = Vec::new();
-    for data in [
-        r#"{"choices":[{"delta":{"reasoning_content":"Hm."}}]}"#,
-        r#"{"choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}]}"#,
-    ] {
-        let event = SseEvent { event: None, data };
-        decoder.push(event, &mut parts).unwrap();
-    }
-    let Part::ReasoningEnd { native, .. } = &parts[2] else {
-        panic!("{parts:?}")
-    };
-    let thought = Block::Reasoning {
-        text: "Hm.".to_owned(),
-        native: native.clone(),
-    };
-    let answer = |blocks| {
-        let messages = vec![Message::user("?"), Message::Assistant(blocks)];
-        let request = ModelRequest {
-            messages: messages.into_iter().map(std::sync::Arc::new).collect(),
-            ..ask(model)
-        };
-        encoded(Wire::Chat, &request).body["messages"][1].clone()
-    };
-    let said = Block::Text {
-        text: "Yes.".to_owned(),
-        native: None,
-    };
-    let mut expected =
-        json!({ "role": "assistant", "content": "Yes.", "reasoning_content": "Hm." });
-    assert_eq!(answer(vec![thought, said.clone()]), expected);
-    // Another model did the thinking.
-    expected["reasoning_content"] = json!("");
-    assert_eq!(answer(vec![said]), expected);
-}
-
 #[test]
 fn thoughts_are_asked_of_models_that_have_them() {
     let include = |model| encoded(Wire::Responses, &ask(model)).body["include"].clone();
@@ -334,6 +293,9 @@ fn thoughts_are_asked_of_models_that_have_them() {
     );
     assert_eq!(include("gpt-4o"), Value::Null);
     assert_eq!(include("gpt-5-chat-latest"), Value::Null);
+    let reasoning = |model| encoded(Wire::Responses, &ask(model)).body["reasoning"].clone();
+    assert_eq!(reasoning("gpt-5-mini"), json!({ "summary": "auto" }));
+    assert_eq!(reasoning("gpt-4o"), Value::Null);
 }
 
 #[test]

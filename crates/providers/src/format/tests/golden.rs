@@ -137,16 +137,13 @@ fn story(wire: Wire, target: &RequestTarget) -> ModelRequest {
 
 fn tool(name: &str, field: &str) -> ToolSpec {
     let text = json!({ "type": "string", "minLength": 1, "maxLength": 100_000 });
-    ToolSpec {
-        name: name.to_owned(),
-        description: format!("The tool {name}."),
-        parameters: json!({
-            "type": "object",
-            "properties": { field: text },
-            "required": [field],
-            "additionalProperties": false,
-        }),
-    }
+    let parameters = json!({
+        "type": "object",
+        "properties": { field: text },
+        "required": [field],
+        "additionalProperties": false,
+    });
+    ToolSpec::new(name, &format!("The tool {name}."), parameters)
 }
 
 /// What is kept of an answer with a thought and a call, as the format reads it.

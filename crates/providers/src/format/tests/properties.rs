@@ -167,6 +167,11 @@ fn likely_events() -> impl Strategy<Value = Value> {
             json!({ "choices": [{ "delta": { "tool_calls": [{ "index": index, "function": { "name": name, "arguments": piece } }] } }] })
         }),
         (piece(), piece()).prop_map(|(text, thought)| json!({ "choices": [{ "delta": { "content": text, "reasoning": thought } }] })),
+        (index(), piece(), proptest::sample::select(&["text", "summary", "encrypted"][..]))
+            .prop_map(|(index, piece, kind)| json!({ "choices": [{ "delta": { "reasoning_details": [{
+                "type": format!("reasoning.{kind}"), "index": index, "text": piece, "summary": piece, "data": piece }] } }] })),
+        proptest::sample::select(&["<think>", "</think>", "<th", "ink>", " "][..])
+            .prop_map(|tag| json!({ "choices": [{ "delta": { "content": tag } }] })),
         (piece(), any::<bool>()).prop_map(|(text, thought)| json!({ "candidates": [{ "content": { "parts": [
             { "text": text, "thought": thought }, { "functionCall": { "name": "n", "args": [text] } }] } }] })),
         Just(json!({ "type": "message_stop" })),

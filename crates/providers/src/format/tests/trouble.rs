@@ -103,6 +103,77 @@ fn errors_within_a_stream_have_their_kind() {
     }
 }
 
+/// What services end an answer with that is no good end.
+#[test]
+fn bad_ends_of_chat_have_their_kind() {
+    let cases = [
+        ("insufficient_system_resource", ErrorKind::Overloaded),
+        ("network_error", ErrorKind::Overloaded),
+        ("abort", ErrorKind::Overloaded),
+        ("model_length", ErrorKind::ContextTooLong),
+        ("model_context_window_exceeded", ErrorKind::ContextTooLong),
+        ("sensitive", ErrorKind::Refused),
+        ("content_filter", ErrorKind::Refused),
+        ("error", ErrorKind::Malformed),
+    ];
+    for (reason, kind) in cases {
+        let data = [chat(json!({ "content": "Half a" })), chat_end(reason)];
+        assert_eq!(error(Wire::Chat, &data).0, kind, "{reason}");
+    }
+    // OpenRouter passes on what the service behind it said, or puts an error beside it.
+    let mut slip = chat_end("error");
+    slip["choices"][0]["native_finish_reason"] = json!("MALFORMED_FUNCTION_CALL");
+    let words = error(Wire::Chat, &[slip.clone()]).1;
+    assert!(words.contains("MALFORMED_FUNCTION_CALL"), "{words}");
+    slip["choices"][0]["error"] = json!({ "code": 502, "message": "gone" });
+    let told = (ErrorKind::Overloaded, "gone".to_owned());
+    assert_eq!(error(Wire::Chat, &[slip]), told);
+}
+
+#[test]
+fn an_incomplete_response_says_why() {
+    let incomplete = |reason: &str| {
+        json!({ "type": "response.incomplete", "response": {
+            "status": "incomplete", "incomplete_details": { "reason": reason } } })
+    };
+    for reason in ["max_output_tokens", "max_tokens"] {
+        let parts = answer(Wire::Responses, &[incomplete(reason)]);
+        assert_eq!(parts, finish(StopCause::Length, 0, 0));
+    }
+    let kind = |reason: &str| error(Wire::Responses, &[incomplete(reason)]).0;
+    assert_eq!(kind("content_filter"), ErrorKind::Refused);
+    assert_eq!(
+        kind("model_context_window_exceeded"),
+        ErrorKind::ContextTooLong
+    );
+    assert_eq!(kind("something_new"), ErrorKind::CutOff);
+}
+
+/// Errors that do not stand in `error`.
+#[test]
+fn an_error_is_heard_wherever_it_stands() {
+    let vllm = json!({ "object": "error", "message": "This model's maximum context length is 8 tokens",
+        "type": "BadRequestError", "param": null, "code": 400 });
+    let told_by = |wire, event: Option<&str>, data: &str| {
+        let events = [(event.map(str::to_owned), data.to_owned())];
+        let (_, end) = decode(wire, &events);
+        let error = end.expect_err("an error");
+        (error.kind, error.message)
+    };
+    for wire in [Wire::Chat, Wire::Responses] {
+        let (kind, words) = told_by(wire, None, &vllm.to_string());
+        assert_eq!(kind, ErrorKind::ContextTooLong, "{words}");
+        let words = told_by(wire, Some("error"), "the GPU is on fire").1;
+        assert_eq!(words, "the GPU is on fire");
+    }
+    let told = |event, data: &str| told_by(Wire::Chat, event, data);
+    let rate = (ErrorKind::RateLimited, "slow down".to_owned());
+    let bare = json!({ "code": "rate_limit_exceeded", "message": "slow down" }).to_string();
+    assert_eq!(told(Some("error"), &bare), rate);
+    assert_eq!(told(None, &bare), rate);
+    assert_eq!(told(None, "{\"detail\":\"no\"}").1, "no");
+}
+
 #[test]
 fn a_refusal_is_not_an_answer() {
     let messages = json!({ "type": "message_delta", "delta": { "stop_reason": "refusal" } });
