@@ -20,7 +20,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use secrecy::SecretString;
-use vocabulary::SummaryDetail;
 
 use crate::catalog::{self, ApiEndpoint, Model, ModelCatalog};
 use crate::format::{Decode, Outgoing, RequestTarget, Wire};
@@ -197,8 +196,7 @@ impl Provider for Remote {
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<PartStream, ProviderError> {
-        let mut target = self.target(&request.model);
-        target.omitted.summaries = request.summary == Some(SummaryDetail::None);
+        let target = self.target(&request.model);
         let request = target.settle(request);
         Ok(Attempts::new(Arc::clone(&self.service), request, target).into_stream())
     }

@@ -69,8 +69,8 @@ fn reasoning(request: &ModelRequest, target: &RequestTarget) -> Option<Value> {
     if let Some(effort) = &request.effort {
         reasoning.insert("effort".to_owned(), json!(effort));
     }
-    if !target.omitted.summaries {
-        let detail = request.summary.unwrap_or(SummaryDetail::Auto);
+    let detail = request.summary.unwrap_or(SummaryDetail::Auto);
+    if detail != SummaryDetail::None && !target.omitted.summaries {
         reasoning.insert("summary".to_owned(), json!(detail.word()));
     }
     (!reasoning.is_empty()).then_some(Value::Object(reasoning))

@@ -62,18 +62,7 @@ fn summaries_are_asked_for_in_the_wished_detail() {
     assert_eq!(summary(None), "auto");
     assert_eq!(summary(Some(SummaryDetail::Concise)), "concise");
     assert_eq!(summary(Some(SummaryDetail::Detailed)), "detailed");
-}
-
-#[test]
-fn no_summary_is_asked_for_where_none_is_wished() {
-    let mut target = RequestTarget::unknown("gpt-5.5");
-    target.omitted.summaries = true;
-    let request = ModelRequest {
-        effort: Some("low".to_owned()),
-        ..ask("gpt-5.5")
-    };
-    let body = Wire::Responses.encode(&request, &target).body;
-    assert_eq!(body["reasoning"], json!({ "effort": "low" }));
+    assert_eq!(summary(Some(SummaryDetail::None)), Value::Null);
 }
 
 #[test]
