@@ -66,12 +66,12 @@ pub const COMPACT_AT_PERCENT: u64 = 80;
 /// Bytes of a summary.
 pub const SUMMARY_BYTES_MAX: usize = 64 << 10;
 /// How long a summary may take in all.
-pub const SUMMARY_WAIT_MAX: Duration = Duration::from_secs(600);
+pub const SUMMARY_WAIT_MAX: Duration = Duration::from_secs(30 * 60);
 /// Characters of each tool result that a summary is made from.
 pub const SUMMARY_RESULT_CHARS_MAX: usize = 2_000;
-/// How often a request may be tried: at first, and each time its answer broke off. Few in all, or
-/// a service in trouble would be stormed.
-pub const ANSWER_ATTEMPTS: [u32; 3] = [5, 3, 2];
+/// How often a request may be tried: at first as often as the provider would, then fewer times each
+/// time its answer broke off, or a service in trouble would be stormed.
+pub const ANSWER_ATTEMPTS: [Option<u32>; 3] = [None, Some(5), Some(3)];
 /// How long it is waited before the first of these; each wait is twice as long as the one before.
 pub const ANSWER_RESTART_AFTER: Duration = Duration::from_millis(500);
 /// Bytes of one answer, reasoning and tool inputs included.
@@ -79,9 +79,10 @@ pub const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// Calls of one answer.
 pub const ANSWER_CALLS_MAX: usize = 256;
 /// How often a provider may say of one answer that it tries again.
-pub const ANSWER_DELAYS_MAX: u32 = 32;
-/// How long it is waited for a provider that tries again, whatever it says.
-pub const ANSWER_DELAY_MAX: Duration = Duration::from_secs(3_600);
+pub const ANSWER_DELAYS_MAX: u32 = 64;
+/// How long it is waited for a provider that tries again, whatever it says. As long as a person may
+/// let a service ask for.
+pub const ANSWER_DELAY_MAX: Duration = Duration::from_secs(25 * 3_600);
 /// Calls that only read, made at the same time.
 pub const PARALLEL_CALLS_MAX: usize = 8;
 /// Steps of a sub-agent.
@@ -115,5 +116,6 @@ pub const DRAFT_EVERY: Duration = Duration::from_millis(700);
 pub const SLEEP_AFTER: Duration = Duration::from_secs(300);
 /// A cancelled turn that has not wound up by then is ended by force.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
-/// A model that says nothing for this long has failed.
-pub const MODEL_SILENCE_MAX: Duration = Duration::from_secs(300);
+/// A model that says nothing for this long has failed. Only the last resort: a provider times the
+/// silence of its service itself, byte by byte, and only it knows that a thinking model lives.
+pub const MODEL_SILENCE_MAX: Duration = Duration::from_secs(3 * 3_600);

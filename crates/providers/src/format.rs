@@ -5,7 +5,7 @@ mod arguments;
 mod blocks;
 mod call_ids;
 mod chat;
-mod failure;
+pub(crate) mod failure;
 mod family;
 mod gemini;
 mod history;
@@ -23,7 +23,7 @@ use vocabulary::Native;
 use crate::{ErrorKind, ModelRequest, Part, ProviderError};
 
 pub use blocks::{ANSWER_BYTES_MAX, BLOCKS_MAX};
-pub use failure::MESSAGE_CHARS_MAX;
+pub use failure::{MESSAGE_CHARS_MAX, Remedy, ServiceFailure};
 pub use listing::{ListedModel, MODELS_MAX};
 pub use target::{
     CallIdStyle, EffortStyle, Omitted, OmittedPictures, Quirks, RequestTarget, ThoughtReplay,
@@ -68,6 +68,11 @@ pub trait Decode: Send {
     fn end(&mut self, out: &mut Vec<Part>) -> Result<(), ProviderError>;
     /// Whether `Finish` was told: what comes after is not waited for.
     fn finished(&self) -> bool;
+    /// Whether the answer has said that it ends, so that only its counts may still come; `end` is
+    /// then as good as the marker.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 impl Wire {
@@ -106,9 +111,8 @@ impl Wire {
         }
     }
 
-    /// Reads the body of an answer that is not a stream but a refusal: what kind it is, and the
-    /// provider's own sentence, cleaned and bounded.
-    pub fn failure(self, status: u16, body: &[u8]) -> (ErrorKind, String) {
+    /// Reads the body of an answer that is not a stream but a refusal.
+    pub fn failure(self, status: u16, body: &[u8]) -> ServiceFailure {
         failure::read(status, body)
     }
 

@@ -173,8 +173,8 @@ impl ToolResult {
 /// Blocks never overlap: one ends before the next starts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// The request failed in a way that may pass, and is made again after `delay`. Only ever
-    /// before anything else of the answer.
+    /// The request failed in a way that may pass, or was refused for something that is left out
+    /// now, and is made again after `delay`. Only ever before anything else of the answer.
     Retrying {
         /// The attempt that failed, from 1.
         attempt: u32,

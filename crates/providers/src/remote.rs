@@ -7,12 +7,14 @@ mod attempts;
 pub(crate) mod client;
 mod exchange;
 mod gate;
+mod omissions;
 mod policy;
 mod request;
 mod response_stream;
 mod retry_after;
 mod secrets;
 mod sse;
+mod stall_watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,12 +24,13 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::catalog::{self, ApiEndpoint, Model, ModelCatalog};
-use crate::format::{Decode, Outgoing, RequestTarget, Wire};
-use crate::{ErrorKind, ModelRequest, PartStream, Provider, ProviderError};
+use crate::format::{Decode, Outgoing, RequestTarget, ServiceFailure, Wire};
+use crate::{ModelRequest, PartStream, Provider, ProviderError};
 use attempt_error::{AttemptError, ErrorContext, Retry};
 use attempts::Attempts;
 use gate::Gate;
-pub use policy::RetryPolicy;
+use omissions::Omissions;
+pub use policy::{ATTEMPTS_LIMIT, RequestLimits, RetryPolicy, SILENCE_LIMIT, WAIT_LIMIT};
 
 /// Where a request goes and what it carries; asked anew for every request, so that a key saved or
 /// a token renewed a moment ago is used.
@@ -65,7 +68,7 @@ pub(crate) trait Codec: Send + Sync {
     fn encode(&self, request: &ModelRequest, target: &RequestTarget) -> Outgoing;
     /// `seed` differs for every request.
     fn decoder(&self, target: &RequestTarget, seed: &str) -> Box<dyn Decode>;
-    fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String);
+    fn failure(&self, status: u16, body: &[u8]) -> ServiceFailure;
     /// What a `GET` needs too.
     fn headers(&self) -> Vec<(&'static str, String)>;
 }
@@ -79,7 +82,7 @@ impl Codec for Wire {
         Wire::decoder(*self, target, seed)
     }
 
-    fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String) {
+    fn failure(&self, status: u16, body: &[u8]) -> ServiceFailure {
         Wire::failure(*self, status, body)
     }
 
@@ -106,6 +109,7 @@ pub(crate) struct RemoteService {
     access: Arc<dyn Authorizer>,
     policy: RetryPolicy,
     gate: Gate,
+    omissions: Omissions,
 }
 
 impl RemoteService {
@@ -145,6 +149,7 @@ impl Remote {
             access,
             policy,
             gate: Gate::default(),
+            omissions: Omissions::default(),
         };
         Self {
             service: Arc::new(service),

@@ -11,6 +11,7 @@ use engine::Engine;
 use providers::Models;
 use providers::models::ModelsOptions;
 use providers::rehearsal::{Rehearsal, RehearsalScript};
+use providers::remote::RequestLimits;
 use store::SharedStore;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -45,6 +46,8 @@ pub struct Settings {
     pub raw_parts: bool,
     /// A script for the rehearsal model.
     pub rehearsal: Option<PathBuf>,
+    /// How patient requests to model services are.
+    pub limits: RequestLimits,
     /// What is found out only at the start (ports, rules, where skills lie) is added then.
     pub engine: engine::Config,
 }
@@ -62,6 +65,7 @@ impl Settings {
             allow_origins: Vec::new(),
             raw_parts: false,
             rehearsal: None,
+            limits: RequestLimits::default(),
             engine: engine::Config::new(directory, home),
         }
     }
@@ -340,6 +344,7 @@ fn assemble(
     }
     let script = settings.rehearsal.as_deref().map(script).transpose()?;
     let mut options = ModelsOptions::of_process(home);
+    options.limits = settings.limits;
     options.scripted.push(Arc::new(Rehearsal::new(script)));
     let models = Arc::new(Models::open(options));
     let policy = policy(home)?;

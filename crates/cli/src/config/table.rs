@@ -7,11 +7,14 @@ use super::choices::{approvals, checkpoints, effort, log_format, network, sandbo
 use super::setting::Fallback::{Nothing, Value};
 use super::setting::SettingKind::{Choice, List, Path, Switch, Text};
 use super::setting::{Setting, SettingPlaces};
-use super::values::{address, count, log_filter, micro_dollars, model, number, port};
+use super::values::{
+    address, attempts, count, log_filter, micro_dollars, model, number, port, silence, wait,
+};
 use crate::commands::checkpoints::words::parse_size;
 
 const BUDGETS: Option<&str> = Some("Budgets");
 const LOGGING: Option<&str> = Some("Logging");
+const SERVICES: Option<&str> = Some("Model services");
 
 pub const TOKEN: &str = "token";
 pub const TOKEN_FILE: &str = "token-file";
@@ -292,6 +295,48 @@ pub const SETTINGS: &[Setting] = &[
             micro_dollars(text)
                 .map(|value| all.settings.engine.budgets.thread_micro_dollars = Some(value))
         }),
+        ..USUAL
+    },
+    Setting {
+        name: "service-attempts",
+        value: "N",
+        help: "How often a request to a model service is made at most",
+        heading: SERVICES,
+        fallback: Value("10"),
+        kind: Text(|all, text| {
+            attempts(text).map(|value| all.settings.limits.attempts = Some(value))
+        }),
+        ..USUAL
+    },
+    Setting {
+        name: "service-wait",
+        value: "TIME",
+        help: "The longest wait that a model service may ask for, like 90s, 5m or 2h",
+        heading: SERVICES,
+        fallback: Value("5m"),
+        kind: Text(|all, text| wait(text).map(|value| all.settings.limits.wait = Some(value))),
+        ..USUAL
+    },
+    Setting {
+        name: "service-first-byte",
+        value: "TIME",
+        help: "How long a model service may say nothing at all before its answer begins \
+               (default: 5m; 30m for servers that take no key)",
+        heading: SERVICES,
+        fallback: Nothing("5m; 30m for servers that take no key"),
+        sample: "10m",
+        kind: Text(|all, text| {
+            silence(text).map(|value| all.settings.limits.first_byte = Some(value))
+        }),
+        ..USUAL
+    },
+    Setting {
+        name: "service-idle",
+        value: "TIME",
+        help: "How long a model service may say nothing at all within its answer",
+        heading: SERVICES,
+        fallback: Value("4m"),
+        kind: Text(|all, text| silence(text).map(|value| all.settings.limits.idle = Some(value))),
         ..USUAL
     },
     Setting {

@@ -1,8 +1,10 @@
 //! How values are written, and what is said when one cannot be understood.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+use providers::remote::{ATTEMPTS_LIMIT, SILENCE_LIMIT, WAIT_LIMIT};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use vocabulary::ModelRef;
 
@@ -32,6 +34,41 @@ pub fn count(text: &str) -> anyhow::Result<u32> {
     match text.parse() {
         Ok(count) if count <= COUNT_MAX => Ok(count),
         Ok(_) | Err(_) => bail!("`{text}` is not a number from 0 to {COUNT_MAX}"),
+    }
+}
+
+pub fn attempts(text: &str) -> anyhow::Result<u32> {
+    match text.parse() {
+        Ok(count) if (1..=ATTEMPTS_LIMIT).contains(&count) => Ok(count),
+        Ok(_) | Err(_) => bail!("`{text}` is not a number from 1 to {ATTEMPTS_LIMIT}"),
+    }
+}
+
+/// A wait that a service asks for.
+pub fn wait(text: &str) -> anyhow::Result<Duration> {
+    duration(text, WAIT_LIMIT)
+}
+
+pub fn silence(text: &str) -> anyhow::Result<Duration> {
+    duration(text, SILENCE_LIMIT)
+}
+
+/// `90s`, `5m`, `2h`; a bare number is seconds.
+fn duration(text: &str, longest: Duration) -> anyhow::Result<Duration> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let seconds = match &text[digits.len()..] {
+        "" | "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(3600),
+        _ => None,
+    };
+    let amount = || digits.parse::<u64>().ok()?.checked_mul(seconds?);
+    match amount().map(Duration::from_secs) {
+        Some(time) if !time.is_zero() && time <= longest => Ok(time),
+        Some(_) | None => bail!(
+            "`{text}` is not a time up to {} h; write it like 90s, 5m or 1h",
+            longest.as_secs() / 3600
+        ),
     }
 }
 
@@ -127,6 +164,28 @@ mod tests {
         for text in ["", "-1", "1.0000001", "1,5", "99999999999999999"] {
             assert!(micro_dollars(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn times_have_units_and_bounds() {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("1h", 3600)] {
+            let expected = Duration::from_secs(seconds);
+            assert_eq!(silence(text).expect(text), expected);
+        }
+        for text in [
+            "",
+            "0",
+            "5 m",
+            "-1",
+            "2h",
+            "5d",
+            "99999999999999999999s",
+            "m",
+        ] {
+            assert!(silence(text).is_err(), "{text}");
+        }
+        assert_eq!(wait("24h").expect("a day"), WAIT_LIMIT);
+        assert!(attempts("0").is_err() && attempts("31").is_err());
     }
 
     #[test]

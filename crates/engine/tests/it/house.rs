@@ -26,7 +26,7 @@ use crate::puppet::{self, BIG, PUPPET, Puppet};
 /// Longer than anything here takes; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Longer than all the waits of the engine together.
-const PATIENCE_PAUSED: Duration = Duration::from_secs(24 * 3_600);
+const PATIENCE_PAUSED: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 pub struct House {
     pub world: MemoryWorld,

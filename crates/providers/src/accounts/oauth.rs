@@ -147,7 +147,7 @@ async fn post(url: &str, media_type: &str, body: String) -> Result<HttpResponse,
     };
     let url = Url::parse(url).map_err(|error| failed(error.to_string()))?;
     let request = client(&url)
-        .map_err(failed)?
+        .map_err(|error| failed(error.to_string()))?
         .post(url)
         .header("content-type", media_type)
         .header("accept", "application/json")

@@ -1,8 +1,20 @@
 //! Reads what a provider says when it fails: which kind of failure, and its own sentence.
 
+mod remedies;
+mod table;
+
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::{ErrorKind, ProviderError};
+
+pub use remedies::Remedy;
+use remedies::remedy;
+use table::RULES;
+
+pub(crate) const CHECK_BASE_URL: &str =
+    "check the base URL, and whether a proxy or the sign-in page of a network stands in between";
 
 /// The most of a provider's words that is passed on.
 pub const MESSAGE_CHARS_MAX: usize = 500;
@@ -11,30 +23,66 @@ const READ_BYTES_MAX: usize = 16 * 1024;
 /// The most that is shown of data that could not be read.
 const EXCERPT_CHARS_MAX: usize = 120;
 
+/// What a service says when it refuses or fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceFailure {
+    pub kind: ErrorKind,
+    /// Its own sentence, cleaned and bounded.
+    pub message: String,
+    /// What to do, where the kind alone would say it wrongly.
+    pub advice: Option<&'static str>,
+    /// What may be left out so that the same conversation is taken.
+    pub remedy: Option<Remedy>,
+}
+
 /// The body of a refused request.
-pub(super) fn read(status: u16, body: &[u8]) -> (ErrorKind, String) {
+pub(super) fn read(status: u16, body: &[u8]) -> ServiceFailure {
     let text = String::from_utf8_lossy(body);
     let told = match serde_json::from_str::<Value>(&text) {
         Ok(value) => ErrorBody::of(&value),
         Err(_) => ErrorBody::words(&text),
     };
-    let kind = told.kind(Some(status));
+    // An error that comes with a good status has said nothing by it.
+    let (kind, advice) = told.kind(Some(status).filter(|status| *status >= 300));
     let message = match told.message.is_empty() {
         true => format!("HTTP status {status} without an explanation"),
         false => told.message,
     };
-    (kind, message)
+    ServiceFailure {
+        kind,
+        message,
+        advice,
+        remedy: remedy(kind, &text),
+    }
 }
 
 /// An error told within a stream.
 pub(super) fn told(value: &Value) -> ProviderError {
+    told_or(value, ErrorKind::Other)
+}
+
+/// An error told within a stream; of this kind when it says nothing of its kind.
+pub(super) fn told_or(value: &Value, unknown: ErrorKind) -> ProviderError {
     let told = ErrorBody::of(value);
-    let kind = told.kind(told.status);
+    let kind = match told.kind(told.status).0 {
+        ErrorKind::Other => unknown,
+        kind => kind,
+    };
     let message = match told.message.is_empty() {
         true => "the provider ended the answer with an error it does not explain".to_owned(),
         false => told.message,
     };
     ProviderError::new(kind, message)
+}
+
+/// What else is to be known of an error that a stream told in these words.
+pub(crate) fn in_words(error: &ProviderError) -> (Option<&'static str>, Option<Remedy>) {
+    let words = error.message.to_lowercase();
+    let rule = RULES.iter().find(|rule| rule.fits(None, &[], &words));
+    let advice = rule
+        .filter(|rule| rule.kind == error.kind)
+        .and_then(|rule| rule.advice);
+    (advice, remedy(error.kind, &error.message))
 }
 
 pub(super) fn refused(words: &str) -> ProviderError {
@@ -48,21 +96,27 @@ pub(super) fn refused(words: &str) -> ProviderError {
 
 struct ErrorBody {
     message: String,
+    /// All of it that is read, in small letters.
+    words: String,
     /// Every word by which formats name a kind of error, in small letters.
     tags: Vec<String>,
     /// A number given as code within a stream.
     status: Option<u16>,
-    /// Google tells a limit per minute from one per day only in the details.
-    daily: bool,
 }
 
 impl ErrorBody {
     fn words(text: &str) -> Self {
+        Self::new(&without_markup(text), Vec::new(), None)
+    }
+
+    fn new(sentence: &str, tags: Vec<String>, status: Option<u16>) -> Self {
+        let read = &sentence[..sentence.floor_char_boundary(READ_BYTES_MAX)];
+        let words: Vec<&str> = read.split_whitespace().collect();
         Self {
-            message: clean(&without_markup(text)),
-            tags: Vec::new(),
-            status: None,
-            daily: false,
+            message: clean(sentence),
+            words: words.join(" ").to_lowercase(),
+            tags,
+            status,
         }
     }
 
@@ -73,105 +127,56 @@ impl ErrorBody {
             Value::Null => value,
             error => error,
         };
-        let fields = [&error["type"], &error["code"], &error["status"]];
-        let tags = fields.iter().filter_map(|field| field.as_str());
-        let reasons = error["details"].as_array().into_iter().flatten();
-        let reasons = reasons.filter_map(|each| each["reason"].as_str());
-        Self {
-            message: clean(sentence(value, error)),
-            tags: tags.chain(reasons).map(str::to_ascii_lowercase).collect(),
-            status: error["code"]
-                .as_u64()
-                .and_then(|code| u16::try_from(code).ok()),
-            daily: error["details"].to_string().contains("PerDay"),
+        let number = error["code"].as_u64();
+        let status = number.and_then(|code| u16::try_from(code).ok());
+        let status = status.filter(|code| (100..600).contains(code));
+        let mut sentence = sentence(value, error);
+        // ChatGPT.
+        if let Some(plan) = error["plan_type"].as_str() {
+            sentence = Cow::Owned(format!("{sentence} ({plan} plan)"));
         }
+        let mut tags = tags(value, error);
+        if let (None, Some(number)) = (status, number) {
+            tags.push(number.to_string());
+        }
+        Self::new(&sentence, tags, status)
     }
 
-    fn kind(&self, status: Option<u16>) -> ErrorKind {
-        self.kind_by_tag(status)
-            .or_else(|| self.kind_by_words(status))
-            .or_else(|| status.and_then(kind_by_status))
-            .unwrap_or(ErrorKind::Other)
-    }
-
-    fn kind_by_tag(&self, status: Option<u16>) -> Option<ErrorKind> {
-        self.tags.iter().find_map(|tag| {
-            Some(match tag.as_str() {
-                "insufficient_quota"
-                | "billing_error"
-                | "billing_not_active"
-                | "billing_hard_limit_reached"
-                | "insufficient_credits" => ErrorKind::Quota,
-                "resource_exhausted" if self.daily => ErrorKind::Quota,
-                "authentication_error"
-                | "invalid_api_key"
-                | "permission_error"
-                | "unauthenticated"
-                | "permission_denied"
-                | "api_key_invalid" => ErrorKind::Auth,
-                "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => {
-                    ErrorKind::ContextTooLong
-                }
-                "model_not_found" | "not_found_error" | "not_found" => ErrorKind::UnknownModel,
-                "rate_limit_error" | "rate_limit_exceeded" | "resource_exhausted" => {
-                    ErrorKind::RateLimited
-                }
-                "content_filter" | "content_policy_violation" => ErrorKind::Refused,
-                "overloaded_error" | "overloaded" | "unavailable" => ErrorKind::Overloaded,
-                // Said of many things; the status is more exact where there is one.
-                "server_error"
-                | "api_error"
-                | "internal"
-                | "internal_server_error"
-                | "timeout_error"
-                | "deadline_exceeded"
-                    if status.is_none() =>
-                {
-                    ErrorKind::Overloaded
-                }
-                "invalid_prompt" => ErrorKind::BadRequest,
-                "invalid_request_error" | "invalid_argument" if status.is_none() => {
-                    self.kind_by_words(status).unwrap_or(ErrorKind::BadRequest)
-                }
-                _ => return None,
-            })
-        })
-    }
-
-    /// Some kinds are told in words only.
-    fn kind_by_words(&self, status: Option<u16>) -> Option<ErrorKind> {
-        // A limit per minute is counted in tokens too.
-        if status == Some(429) {
-            return None;
-        }
-        let words = self.message.to_ascii_lowercase();
-        let says = |any: &[&str]| any.iter().any(|each| words.contains(each));
-        if says(&["credit balance is too low", "insufficient balance"]) {
-            Some(ErrorKind::Quota)
-        } else if says(&["api key not valid", "invalid api key"]) {
-            Some(ErrorKind::Auth)
-        } else if says(&[
-            "prompt is too long",
-            "maximum context length",
-            "exceed context limit",
-            "exceeds the context window",
-            "exceeds the available context size",
-        ]) || (says(&["input token count"]) && says(&["exceeds"]))
-        {
-            Some(ErrorKind::ContextTooLong)
-        } else if says(&["model"])
-            && says(&[
-                "does not exist",
-                "not found",
-                "not a valid model",
-                "unknown model",
-            ])
-        {
-            Some(ErrorKind::UnknownModel)
-        } else {
-            None
+    /// With what to do about it, where that is known better than by the kind.
+    fn kind(&self, status: Option<u16>) -> (ErrorKind, Option<&'static str>) {
+        let mut rules = RULES.iter();
+        match rules.find(|rule| rule.fits(status, &self.tags, &self.words)) {
+            Some(rule) => (rule.kind, rule.advice),
+            None => {
+                let kind = status.and_then(kind_by_status);
+                (kind.unwrap_or(ErrorKind::Other), None)
+            }
         }
     }
+}
+
+/// Every word by which a body names the kind of its error.
+fn tags(value: &Value, error: &Value) -> Vec<String> {
+    let details = &error["details"];
+    let fields = [
+        &error["type"],
+        &error["code"],
+        &error["status"],
+        // Anthropic.
+        &details["error_code"],
+        // Where `error` is no more than a sentence.
+        &value["type"],
+        &value["code"],
+    ];
+    let named = fields.iter().filter_map(|field| field.as_str());
+    let reasons = details.as_array().into_iter().flatten();
+    let reasons = reasons.filter_map(|each| each["reason"].as_str());
+    let mut tags: Vec<String> = named.chain(reasons).map(str::to_ascii_lowercase).collect();
+    // Google tells a limit per minute from one per day only in the details.
+    if details.to_string().contains("PerDay") {
+        tags.push("quota_per_day".to_owned());
+    }
+    tags
 }
 
 fn kind_by_status(status: u16) -> Option<ErrorKind> {
@@ -190,7 +195,7 @@ fn kind_by_status(status: u16) -> Option<ErrorKind> {
 }
 
 /// The words of an error object, wherever this server puts them.
-fn sentence<'a>(value: &'a Value, error: &'a Value) -> &'a str {
+fn sentence<'a>(value: &'a Value, error: &'a Value) -> Cow<'a, str> {
     let places = [
         // What stands behind a router's own "Provider returned error".
         error.pointer("/metadata/raw"),
@@ -198,10 +203,39 @@ fn sentence<'a>(value: &'a Value, error: &'a Value) -> &'a str {
         Some(error),
         value.get("message"),
         value.get("detail"),
-        value.pointer("/detail/0/msg"),
     ];
     let mut words = places.into_iter().flatten().filter_map(Value::as_str);
-    words.find(|text| !text.trim().is_empty()).unwrap_or("")
+    if let Some(words) = words.find(|text| !text.trim().is_empty()) {
+        return Cow::Borrowed(words);
+    }
+    // Mistral wraps what its validator says in the message.
+    let validated = [
+        error.pointer("/message/detail/0"),
+        value.pointer("/detail/0"),
+    ];
+    if let Some(problem) = validated.into_iter().flatten().next() {
+        return Cow::Owned(validation(problem));
+    }
+    match error.get("message") {
+        Some(message) if message.is_object() => Cow::Owned(message.to_string()),
+        Some(_) | None => Cow::Borrowed(""),
+    }
+}
+
+/// What a validator of requests says: where, and what is wrong there.
+fn validation(problem: &Value) -> String {
+    let place = problem["loc"].as_array().into_iter().flatten();
+    let place: Vec<String> = place
+        .map(|step| match step.as_str() {
+            Some(name) => name.to_owned(),
+            None => step.to_string(),
+        })
+        .collect();
+    let words = problem["msg"].as_str().unwrap_or_default();
+    match place.is_empty() {
+        true => words.to_owned(),
+        false => format!("{}: {words}", place.join(".")),
+    }
 }
 
 /// The words of a page of HTML; any other text as it is.

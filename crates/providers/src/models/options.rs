@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Provider;
+use crate::remote::RequestLimits;
 
 /// Where things lie and what the process was given. Nothing is read from anywhere else: never from
 /// a workspace, and the environment only as it is handed in.
@@ -20,6 +21,7 @@ pub struct ModelsOptions {
     pub scripted: Vec<Arc<dyn Provider>>,
     /// Whether model servers on this machine are looked for.
     pub probe_local: bool,
+    pub limits: RequestLimits,
     /// How long a second of an authorisation server's interval lasts; tests shorten it.
     pub(crate) second: Duration,
 }
@@ -33,6 +35,7 @@ impl ModelsOptions {
             environment: BTreeMap::new(),
             scripted: Vec::new(),
             probe_local: false,
+            limits: RequestLimits::default(),
             second: Duration::from_secs(1),
         }
     }

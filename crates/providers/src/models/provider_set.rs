@@ -13,7 +13,7 @@ use crate::accounts::Accounts;
 use crate::catalog::file::CATALOG_BYTES_MAX;
 use crate::catalog::merged::{CatalogEntry, Environment, MergedCatalog};
 use crate::catalog::{ApiEndpoint, ModelCatalog};
-use crate::remote::{Authorizer, Remote, RetryPolicy};
+use crate::remote::{Authorizer, Remote, RequestLimits};
 
 pub struct ProviderSet {
     pub entries: Vec<Arc<CatalogEntry>>,
@@ -58,13 +58,18 @@ pub enum CheckResult {
 }
 
 impl ProviderSet {
-    pub fn open(home: &Path, environment: &Environment, accounts: &Arc<Accounts>) -> ProviderSet {
+    pub fn open(
+        home: &Path,
+        environment: &Environment,
+        accounts: &Arc<Accounts>,
+        limits: &RequestLimits,
+    ) -> ProviderSet {
         let (own, unread) = own_file(home);
         let mut merged = MergedCatalog::open(own.as_deref(), environment);
         merged.warnings.extend(unread);
         let entries: Vec<_> = merged.entries.iter().cloned().map(Arc::new).collect();
         let remote_provider = entries.iter().filter_map(|entry| {
-            let remote_provider = RemoteProvider::new(accounts, entry)?;
+            let remote_provider = RemoteProvider::new(accounts, entry, limits)?;
             Some((entry.provider.id.clone(), Arc::new(remote_provider)))
         });
         ProviderSet {
@@ -157,7 +162,11 @@ fn own_file(home: &Path) -> (Option<String>, Option<String>) {
 }
 
 impl RemoteProvider {
-    fn new(accounts: &Arc<Accounts>, entry: &Arc<CatalogEntry>) -> Option<RemoteProvider> {
+    fn new(
+        accounts: &Arc<Accounts>,
+        entry: &Arc<CatalogEntry>,
+        limits: &RequestLimits,
+    ) -> Option<RemoteProvider> {
         let endpoint = entry.provider.endpoint.clone()?;
         let accounts = Arc::clone(accounts);
         let authorizer = Arc::new(AccountAuthorizer::new(
@@ -166,7 +175,8 @@ impl RemoteProvider {
             endpoint.clone(),
         ));
         let access: Arc<dyn Authorizer> = Arc::clone(&authorizer) as _;
-        let remote = Remote::new(&entry.provider, access, RetryPolicy::default())?;
+        let policy = limits.policy(endpoint.keyless);
+        let remote = Remote::new(&entry.provider, access, policy)?;
         Some(RemoteProvider {
             entry: Arc::clone(entry),
             endpoint,

@@ -61,7 +61,8 @@ impl RemoteModels {
 
     pub fn provider_set(&self) -> &ProviderSet {
         self.provider_set.get_or_init(|| {
-            ProviderSet::open(&self.options.home, &self.environment, &self.accounts)
+            let ModelsOptions { home, limits, .. } = &self.options;
+            ProviderSet::open(home, &self.environment, &self.accounts, limits)
         })
     }
 

@@ -5,13 +5,24 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::address;
+use super::{address, client};
+pub(crate) use crate::format::failure::CHECK_BASE_URL;
+use crate::format::{Remedy, ServiceFailure};
 use crate::{ErrorKind, ProviderError};
 
 /// The most of a provider's own words that is repeated.
 const WORDS_CHARS_MAX: usize = 1000;
 
-pub(crate) const CHECK_BASE_URL: &str = "check the base URL, and whether a proxy stands in between";
+const CHECK_PROXY: &str =
+    "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, and whether NO_PROXY should name the host";
+const GIVE_PROXY_CREDENTIALS: &str =
+    "give them in the proxy's URL, as http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or HTTP_PROXY";
+const CHECK_CERTIFICATE: &str = "check the clock of this machine; where a company's proxy or an \
+    own authority signs, name its certificates with SSL_CERT_FILE or NODE_EXTRA_CA_CERTS; where a \
+    network wants a sign-in first (hotel, train), open a page in a browser";
+
+/// How the HTTP library says that a proxy answered 407 to a tunnel.
+const PROXY_AUTHORIZATION: &str = "proxy authorization required";
 
 /// One failed attempt. `what` holds no secret.
 #[derive(Clone, Debug)]
@@ -21,8 +32,12 @@ pub(crate) struct AttemptError {
     pub what: String,
     pub request_id: Option<String>,
     pub again: Retry,
-    /// How long the provider asked us to wait.
+    /// Rarely goes better: tried again a few times only.
+    pub few: bool,
+    /// How long the provider asked us to wait, or until its quota is renewed.
     pub after: Option<Duration>,
+    /// What may be left out so that the same conversation is taken.
+    pub remedy: Option<Remedy>,
     /// What to do, where that is known better than by the kind.
     pub advice: Option<&'static str>,
 }
@@ -44,9 +59,24 @@ impl AttemptError {
             what: what.into(),
             request_id: None,
             again: Retry::Never,
+            few: false,
             after: None,
+            remedy: None,
             advice: None,
         }
+    }
+
+    /// What a service said, in words that hold no secret.
+    pub(crate) fn of_service(failure: ServiceFailure, words: &str) -> Self {
+        let mut error = Self::new(failure.kind, short(words));
+        error.advice = failure.advice;
+        error.remedy = failure.remedy;
+        error
+    }
+
+    pub(crate) fn saying(mut self, words: &str) -> Self {
+        self.what.push_str(&format!(": {words}"));
+        self
     }
 
     pub(crate) fn again(mut self, again: Retry) -> Self {
@@ -66,8 +96,9 @@ impl AttemptError {
             Self::new(ErrorKind::Unreachable, what)
         };
         match error {
-            rustls::Error::InvalidCertificate(_) => failure("its certificate is not accepted")
-                .advice("check the base URL, the clock of this machine, and whether a proxy stands in between"),
+            rustls::Error::InvalidCertificate(_) => {
+                failure("its certificate is not accepted").advice(CHECK_CERTIFICATE)
+            }
             rustls::Error::InvalidMessage(_) => failure("it does not speak TLS")
                 .advice("check whether the base URL should begin with http://"),
             // Most of the others are a matter of versions and settings.
@@ -75,13 +106,27 @@ impl AttemptError {
         }
     }
 
+    /// A proxy that lets nobody through without a name.
+    pub(crate) fn proxy_wants_credentials(proxy: Option<String>) -> Self {
+        let proxy = proxy.unwrap_or_else(|| "of this network".to_owned());
+        let what = format!("the proxy {proxy} wants a user and a password (407)");
+        Self::new(ErrorKind::Unreachable, what).advice(GIVE_PROXY_CREDENTIALS)
+    }
+
     /// No answer to a request came from this place.
     pub(crate) fn sending(error: &reqwest::Error, url: &Url) -> Self {
-        let place = address::place(url);
+        let proxy = client::proxy(url);
+        let place = match &proxy {
+            Some(proxy) => format!("{} through the proxy {proxy}", address::place(url)),
+            None => address::place(url),
+        };
         if let Some(error) = tls(error) {
             return Self::unsafe_connection(error, &place);
         }
         let cause = cause(error);
+        if proxy.is_some() && cause.contains(PROXY_AUTHORIZATION) {
+            return Self::proxy_wants_credentials(proxy);
+        }
         if error.is_builder() {
             return Self::new(
                 ErrorKind::BadRequest,
@@ -90,7 +135,13 @@ impl AttemptError {
         }
         if error.is_connect() || error.is_timeout() {
             let what = format!("no connection to {place}: {cause}");
-            return Self::new(ErrorKind::Unreachable, what).again(Retry::Later);
+            let mut failure = Self::new(ErrorKind::Unreachable, what).again(Retry::Later);
+            if proxy.is_some() {
+                failure = failure.advice(CHECK_PROXY);
+            }
+            // A server of this machine that does not run is not started by waiting.
+            failure.few = client::is_this_machine(url);
+            return failure;
         }
         let what = format!("{place} closed the connection without an answer: {cause}");
         Self::new(ErrorKind::Unreachable, what).again(Retry::AtOnce)
@@ -156,9 +207,7 @@ impl ErrorContext {
         if attempts > 1 && failure.again != Retry::Never {
             message.push_str(&format!(" (tried {attempts} times)"));
         }
-        if let Some(advice) = self.advice(&failure) {
-            message.push_str(&format!("; {advice}"));
-        }
+        message.push_str(&format!("; {}", self.advice(&failure)));
         ProviderError {
             kind: failure.kind,
             status: failure.status,
@@ -180,20 +229,26 @@ impl ErrorContext {
         what
     }
 
-    fn advice(&self, failure: &AttemptError) -> Option<String> {
+    fn advice(&self, failure: &AttemptError) -> String {
         if let Some(advice) = failure.advice {
-            return Some(advice.to_owned());
+            return advice.to_owned();
         }
         let id = &self.id;
-        let advice = match failure.kind {
+        match failure.kind {
             ErrorKind::Auth => format!("check the key: dragoman auth login {id}"),
             ErrorKind::RateLimited => match failure.after {
                 Some(wait) => format!("try again in {}", duration_words(wait)),
                 None => "wait a little and try again".to_owned(),
             },
-            ErrorKind::Quota => {
-                "add credit or raise the limit of the account, or use another model".to_owned()
-            }
+            ErrorKind::Quota => match failure.after {
+                Some(wait) => format!(
+                    "it is renewed in {}; until then use another model or account",
+                    duration_words(wait)
+                ),
+                None => {
+                    "add credit or raise the limit of the account, or use another model".to_owned()
+                }
+            },
             ErrorKind::Overloaded => match failure.after {
                 Some(wait) => format!("try again in {}", duration_words(wait)),
                 None => "try again later or use another model".to_owned(),
@@ -206,9 +261,11 @@ impl ErrorContext {
             ErrorKind::CutOff => "the answer is not whole; try again".to_owned(),
             ErrorKind::Stalled | ErrorKind::Malformed => "try again".to_owned(),
             ErrorKind::Refused => "put it differently or use another model".to_owned(),
-            ErrorKind::BadRequest | ErrorKind::Other => return None,
-        };
-        Some(advice)
+            ErrorKind::BadRequest => {
+                "the same request will not be taken; use another model or a new thread".to_owned()
+            }
+            ErrorKind::Other => "try again, or use another model".to_owned(),
+        }
     }
 }
 

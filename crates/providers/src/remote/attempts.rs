@@ -6,12 +6,15 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use tokio::time::Instant;
 
-use super::RemoteService;
 use super::attempt_error::{AttemptError, ErrorContext, Retry, duration_words};
 use super::request::Prepared;
 use super::response_stream::ResponseStream;
+use super::{RemoteService, omissions};
 use crate::format::RequestTarget;
 use crate::{ErrorKind, ModelRequest, Part, PartStream, ProviderError};
+
+/// How often is tried what rarely goes better.
+const FEW_ATTEMPTS: u32 = 3;
 
 pub(crate) struct Attempts {
     service: Arc<RemoteService>,
@@ -47,6 +50,8 @@ impl Attempts {
         target: RequestTarget,
     ) -> Self {
         let error_context = service.error_context(Some(&request.model));
+        let omitted = service.omissions.known(&request);
+        let target = RequestTarget { omitted, ..target };
         Self {
             service,
             error_context,
@@ -144,7 +149,36 @@ impl Attempts {
             self.replaced = true;
             return self.at_once();
         }
+        if let Some(told) = self.heal(&failure) {
+            return Some(Ok(told));
+        }
         Some(self.again(failure))
+    }
+
+    /// Leaves out what the service names as the reason of its refusal, if that was in the request,
+    /// and asks again at once; each thing is left out once.
+    fn heal(&mut self, failure: &AttemptError) -> Option<Part> {
+        let before = self.prepared.as_ref()?;
+        let mut omitted = self.target.omitted;
+        let without = loop {
+            let (next, without) = omissions::next(omitted, failure.remedy?)?;
+            omitted = next;
+            let target = RequestTarget {
+                omitted,
+                ..self.target.clone()
+            };
+            let prepared = self.service.prepare(&self.request, &target);
+            if prepared.body != before.body {
+                self.target = target;
+                self.prepared = Some(prepared);
+                break without;
+            }
+        };
+        self.service.omissions.learn(&self.request, omitted);
+        let why = self.error_context.what(failure);
+        let why = format!("{why}; asked again without {without}");
+        self.made -= 1;
+        Some(self.wait(Duration::ZERO, why, (failure.kind, failure.status)))
     }
 
     /// Once more, and nobody needs to know.
@@ -159,12 +193,13 @@ impl Attempts {
         let asked = failure
             .after
             .filter(|asked| *asked <= policy.retry_after_max);
-        if let Some(asked) = asked {
+        if let (Some(asked), Retry::Later) = (asked, failure.again) {
             self.service.gate.close(asked);
         }
         let too_long = failure.after.is_some() && asked.is_none();
-        let attempts_max = self.request.attempts_max.unwrap_or(u32::MAX);
-        let attempts_max = attempts_max.min(policy.attempts_max);
+        let wanted = self.request.attempts_max.unwrap_or(u32::MAX);
+        let few = if failure.few { FEW_ATTEMPTS } else { u32::MAX };
+        let attempts_max = policy.attempts_max.min(wanted).min(few);
         if failure.again == Retry::Never || too_long || self.made >= attempts_max {
             return Err(self.fail(failure));
         }

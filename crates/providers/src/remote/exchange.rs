@@ -96,8 +96,9 @@ impl Exchange {
         body: Option<Bytes>,
         limit: Duration,
     ) -> Result<Response, AttemptError> {
-        let client =
-            client::client(&self.url).map_err(|what| AttemptError::new(ErrorKind::Other, what))?;
+        let client = client::client(&self.url).map_err(|error| {
+            AttemptError::new(ErrorKind::Unreachable, error.what).advice(error.advice)
+        })?;
         let mut request = client
             .request(method, self.url.clone())
             .headers(self.headers.clone());

@@ -19,11 +19,14 @@ pub struct RetryPolicy {
     pub total_max: Duration,
     /// A provider that asks for a longer wait than this is not waited for.
     pub retry_after_max: Duration,
-    /// How long nothing may come before the answer begins. Long, because a model may think first.
+    /// How long nothing at all may come before the answer begins. Long, because a model may think
+    /// first.
     pub first_byte: Duration,
-    /// How long nothing may come once it has begun. Not much shorter: some services say nothing
-    /// while their model thinks between two blocks.
+    /// How long nothing at all may come once it has begun. Not much shorter: some services say
+    /// nothing while their model thinks between two blocks.
     pub idle: Duration,
+    /// How long only signs of life may come, and nothing of the answer.
+    pub wordless: Duration,
     /// The largest server-sent event. The last one of a Responses stream repeats the whole answer.
     pub event_bytes_max: usize,
 }
@@ -31,14 +34,62 @@ pub struct RetryPolicy {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            attempts_max: 5,
+            attempts_max: 10,
             backoff: Duration::from_millis(500),
             backoff_max: Duration::from_secs(30),
             total_max: Duration::from_secs(600),
             retry_after_max: Duration::from_secs(300),
             first_byte: Duration::from_secs(300),
             idle: Duration::from_secs(240),
+            wordless: Duration::from_secs(30 * 60),
             event_bytes_max: 16 * 1024 * 1024,
+        }
+    }
+}
+
+/// What a person decided of it; the rest is as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestLimits {
+    pub attempts: Option<u32>,
+    /// The longest wait that a service may ask for.
+    pub wait: Option<Duration>,
+    /// See `RetryPolicy::first_byte`.
+    pub first_byte: Option<Duration>,
+    /// See `RetryPolicy::idle`.
+    pub idle: Option<Duration>,
+}
+
+/// The most that can be asked for; the engine's own patience lasts longer.
+pub const ATTEMPTS_LIMIT: u32 = 30;
+pub const WAIT_LIMIT: Duration = Duration::from_secs(24 * 3600);
+pub const SILENCE_LIMIT: Duration = Duration::from_secs(3600);
+
+/// A machine of one's own may read a long conversation for minutes before it says a word.
+const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(30 * 60);
+
+impl RequestLimits {
+    /// `local`: a server of the person's own, which takes no key.
+    pub fn policy(&self, local: bool) -> RetryPolicy {
+        let usual = RetryPolicy::default();
+        let first_byte = if local {
+            LOCAL_FIRST_BYTE
+        } else {
+            usual.first_byte
+        };
+        let first_byte = self.first_byte.unwrap_or(first_byte).min(SILENCE_LIMIT);
+        let wait = self.wait.unwrap_or(usual.retry_after_max).min(WAIT_LIMIT);
+        RetryPolicy {
+            attempts_max: self
+                .attempts
+                .unwrap_or(usual.attempts_max)
+                .clamp(1, ATTEMPTS_LIMIT),
+            retry_after_max: wait,
+            // Who lets a service ask for longer waits means to wait for it.
+            total_max: usual.total_max.max(wait * 2),
+            first_byte,
+            idle: self.idle.unwrap_or(usual.idle).min(SILENCE_LIMIT),
+            wordless: usual.wordless.max(first_byte),
+            ..usual
         }
     }
 }
@@ -90,6 +141,24 @@ mod tests {
                 assert!(delay >= full / 2 && delay <= full, "{failures}: {delay:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_a_person_decided_counts_within_bounds() {
+        let usual = RequestLimits::default();
+        assert_eq!(usual.policy(false).first_byte, Duration::from_secs(300));
+        assert_eq!(usual.policy(true).first_byte, LOCAL_FIRST_BYTE);
+        let own = RequestLimits {
+            attempts: Some(0),
+            wait: Some(Duration::from_secs(7200)),
+            first_byte: Some(Duration::from_secs(20)),
+            idle: Some(Duration::from_secs(1_000_000)),
+        };
+        let policy = own.policy(true);
+        assert_eq!(policy.attempts_max, 1);
+        assert_eq!(policy.first_byte, Duration::from_secs(20));
+        assert_eq!(policy.idle, SILENCE_LIMIT);
+        assert!(policy.total_max >= policy.retry_after_max);
     }
 
     #[test]

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
-use reqwest::{Method, Response};
+use reqwest::{Method, Response, Url};
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
 use super::attempt_error::{AttemptError, CHECK_BASE_URL, Retry, short};
 use super::exchange::{Exchange, is_sensitive};
 use super::response_stream::{ResponseContext, ResponseStream};
-use super::retry_after::retry_after;
-use super::{Authorization, RemoteService, address, policy};
-use crate::format::{Outgoing, RequestTarget};
+use super::retry_after::{renewal, retry_after};
+use super::{Authorization, RemoteService, address, client, policy};
+use crate::format::{Decode, Outgoing, RequestTarget};
 use crate::{ErrorKind, ModelRequest};
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -22,6 +22,11 @@ const REQUEST_ID_CHARS_MAX: usize = 128;
 /// Whatever the body says, these never go better the second time.
 const HOPELESS_STATUSES: [u16; 6] = [400, 401, 403, 404, 413, 422];
 const PASSING_STATUSES: [u16; 8] = [408, 409, 429, 500, 502, 503, 504, 529];
+const GOOD_STATUS: u16 = 200;
+const PROXY_AUTHENTICATION_REQUIRED: u16 = 407;
+const NETWORK_AUTHENTICATION_REQUIRED: u16 = 511;
+const FOLLOW_REDIRECT: &str = "if that is right, set the base URL to it; if it is the sign-in page \
+    of a network (hotel, train), open a page in a browser first";
 
 /// A request ready to be sent as often as it takes.
 #[derive(Clone)]
@@ -56,16 +61,41 @@ impl RemoteService {
         prepared: &Prepared,
         authorization: &Authorization,
     ) -> Result<ResponseStream, AttemptError> {
-        let (response, context) = self.post(prepared, authorization).await?;
+        let exchange = self.exchange(prepared, authorization)?;
+        let body = Some(prepared.body.clone());
+        let response = exchange
+            .send(Method::POST, body, self.policy.first_byte)
+            .await?;
+        let response = self.accepted(&exchange, response).await?;
         let decoder = self.codec.decoder(&prepared.target, &prepared.seed);
+        let mut context = ResponseContext {
+            place: address::place(&exchange.url),
+            request_id: request_id(response.headers()),
+            secrets: exchange.secrets.clone(),
+            declared: false,
+        };
+        match AnswerContent::of(&response) {
+            AnswerContent::Events => context.declared = true,
+            AnswerContent::Unsaid => {}
+            AnswerContent::Json => {
+                let limit = self.policy.first_byte;
+                let Ok(body) = timeout(limit, exchange.whole_body(response)).await else {
+                    return Err(exchange.silent(limit));
+                };
+                return self.whole(&exchange, &body?, decoder, context);
+            }
+            AnswerContent::Document(kind) => {
+                return Err(no_stream(&kind, response.status().as_u16()));
+            }
+        }
         ResponseStream::begin(response, decoder, context, &self.policy).await
     }
 
-    async fn post(
+    fn exchange(
         &self,
         prepared: &Prepared,
         authorization: &Authorization,
-    ) -> Result<(Response, ResponseContext), AttemptError> {
+    ) -> Result<Exchange, AttemptError> {
         let mut exchange = Exchange::new(&authorization.base_url, &prepared.path)?;
         exchange.plain(ACCEPT.as_str(), EVENT_STREAM);
         exchange.plain(CONTENT_TYPE.as_str(), "application/json");
@@ -73,19 +103,45 @@ impl RemoteService {
             exchange.plain(name, value);
         }
         self.credentials(&mut exchange, authorization)?;
-        let body = Some(prepared.body.clone());
-        let response = exchange
-            .send(Method::POST, body, self.policy.first_byte)
-            .await?;
-        let response = self.accepted(&exchange, response).await?;
-        let (response, declared) = self.is_stream(&exchange, response).await?;
-        let context = ResponseContext {
-            place: address::place(&exchange.url),
-            request_id: request_id(response.headers()),
-            secrets: exchange.secrets,
-            declared,
+        Ok(exchange)
+    }
+
+    /// A document of JSON where a stream was asked for: an answer all at once, or an error that
+    /// came with a good status.
+    fn whole(
+        &self,
+        exchange: &Exchange,
+        body: &[u8],
+        decoder: Box<dyn Decode>,
+        context: ResponseContext,
+    ) -> Result<ResponseStream, AttemptError> {
+        let text = exchange.secrets.mask(&String::from_utf8_lossy(body));
+        let id = context.request_id.clone();
+        let mut failure = match error_in(&text) {
+            true => self.error_with_good_status(exchange, &text),
+            false => match ResponseStream::whole(body, decoder, context, &self.policy) {
+                Some(answer) => return answer,
+                None => no_stream("JSON", GOOD_STATUS),
+            },
         };
-        Ok((response, context))
+        failure.status = Some(GOOD_STATUS);
+        failure.request_id = id;
+        Err(failure)
+    }
+
+    fn error_with_good_status(&self, exchange: &Exchange, body: &str) -> AttemptError {
+        let told = self.codec.failure(GOOD_STATUS, body.as_bytes());
+        let kind = told.kind;
+        let words = exchange.secrets.mask(&told.message);
+        let mut failure = AttemptError::of_service(told, &words);
+        if kind == ErrorKind::Other {
+            return no_stream("JSON", GOOD_STATUS).saying(&failure.what);
+        }
+        if matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded) {
+            failure.again = Retry::Later;
+            failure.after = retry_after(&HeaderMap::new(), body.as_bytes());
+        }
+        failure
     }
 
     /// One small request, answered within the time or not at all.
@@ -142,68 +198,99 @@ impl RemoteService {
             return Ok(response);
         }
         let code = status.as_u16();
-        if status.is_redirection() {
-            let mut failure = AttemptError::new(ErrorKind::BadRequest, redirect_words(&response))
-                .advice("if that is right, set the base URL to it");
+        if let Some(mut failure) = stands_between(&exchange.url, &response) {
             failure.status = Some(code);
             return Err(failure);
         }
         let headers = response.headers().clone();
         let body = exchange.masked_body(response).await;
-        let (kind, words) = self.codec.failure(code, body.as_bytes());
-        let mut failure = AttemptError::new(kind, short(&exchange.secrets.mask(&words)));
+        let told = self.codec.failure(code, body.as_bytes());
+        let kind = told.kind;
+        let words = exchange.secrets.mask(&told.message);
+        let mut failure = AttemptError::of_service(told, &words);
         failure.status = Some(code);
         failure.request_id = request_id(&headers);
-        if may_pass(code, kind) && !refuses_retry(&headers) {
+        failure.few = kind == ErrorKind::Malformed;
+        let may_pass = match kind {
+            // It is waited for where it is known how long.
+            ErrorKind::Quota => {
+                failure.after = renewal(body.as_bytes());
+                failure.after.is_some()
+            }
+            kind => may_pass(code, kind),
+        };
+        if may_pass && !refuses_retry(&headers) {
             failure.again = Retry::Later;
-            failure.after = retry_after(&headers, body.as_bytes());
+            failure.after = failure
+                .after
+                .or_else(|| retry_after(&headers, body.as_bytes()));
         }
         Err(failure)
     }
+}
 
-    /// Whether it says to be a stream of events. A service that says nothing of the kind is given
-    /// the benefit of the doubt, unless it says that it is a page or a document.
-    async fn is_stream(
-        &self,
-        exchange: &Exchange,
-        response: Response,
-    ) -> Result<(Response, bool), AttemptError> {
+/// What an answer says that it is.
+enum AnswerContent {
+    Events,
+    Json,
+    /// A page, or another document that is no answer.
+    Document(String),
+    /// Nothing of the kind; it is given the benefit of the doubt.
+    Unsaid,
+}
+
+impl AnswerContent {
+    fn of(response: &Response) -> AnswerContent {
         let kind = response.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let kind = kind
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_ascii_lowercase();
-        let document = ["html", "json", "xml"]
-            .iter()
-            .any(|part| kind.contains(part));
-        if !document {
-            return Ok((response, kind == EVENT_STREAM));
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        let kind = kind.to_ascii_lowercase();
+        let says = |part: &str| kind.contains(part);
+        match kind.as_str() {
+            EVENT_STREAM => AnswerContent::Events,
+            // One object a line is as good as events.
+            _ if says("ndjson") || says("jsonl") || says("json-seq") => AnswerContent::Unsaid,
+            _ if says("json") => AnswerContent::Json,
+            _ if says("html") || says("xml") => AnswerContent::Document(short(&kind)),
+            _ => AnswerContent::Unsaid,
         }
-        let status = response.status().as_u16();
-        let id = request_id(response.headers());
-        let mut what = format!(
-            "it answered with {} instead of a stream of events",
-            short(&kind)
-        );
-        if kind.contains("json") {
-            let body = exchange.masked_body(response).await;
-            if let Some(words) = self.error_in(status, &body) {
-                what.push_str(&format!(": {}", short(&exchange.secrets.mask(&words))));
-            }
-        }
-        let mut failure = AttemptError::new(ErrorKind::Malformed, what).advice(CHECK_BASE_URL);
-        failure.status = Some(status);
-        failure.request_id = id;
-        Err(failure)
     }
+}
 
-    fn error_in(&self, status: u16, body: &str) -> Option<String> {
-        let value: serde_json::Value = serde_json::from_str(body).ok()?;
-        let error = value.get("error").or_else(|| value.get(0)?.get("error"))?;
-        (!error.is_null()).then(|| self.codec.failure(status, body.as_bytes()).1)
+fn no_stream(kind: &str, status: u16) -> AttemptError {
+    let what = format!("it answered with {kind} instead of a stream of events");
+    let mut failure = AttemptError::new(ErrorKind::Malformed, what).advice(CHECK_BASE_URL);
+    failure.status = Some(status);
+    failure
+}
+
+/// Whether a document tells of an error.
+fn error_in(text: &str) -> bool {
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else {
+        return false;
+    };
+    let value = value.get(0).unwrap_or(&value);
+    let kinds = [&value["type"], &value["object"]];
+    !value["error"].is_null() || kinds.iter().any(|kind| *kind == "error")
+}
+
+/// Something between us and the service that answered in its place: a proxy, the sign-in page of a
+/// network, or a pointer to somewhere else.
+fn stands_between(url: &Url, response: &Response) -> Option<AttemptError> {
+    match response.status().as_u16() {
+        PROXY_AUTHENTICATION_REQUIRED => {
+            Some(AttemptError::proxy_wants_credentials(client::proxy(url)))
+        }
+        NETWORK_AUTHENTICATION_REQUIRED => {
+            let what = "this network wants a sign-in first";
+            let failure = AttemptError::new(ErrorKind::Unreachable, what);
+            Some(failure.advice("open a page in a browser and sign in there"))
+        }
+        300..400 => {
+            let failure = AttemptError::new(ErrorKind::BadRequest, redirect_words(response));
+            Some(failure.advice(FOLLOW_REDIRECT))
+        }
+        _ => None,
     }
 }
 
@@ -216,6 +303,10 @@ fn may_pass(status: u16, kind: ErrorKind) -> bool {
             | ErrorKind::ContextTooLong
             | ErrorKind::Refused
     );
+    // What the model wrote badly it may write well the next time.
+    if kind == ErrorKind::Malformed {
+        return true;
+    }
     let passing_kind = matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded);
     !final_kind
         && !HOPELESS_STATUSES.contains(&status)

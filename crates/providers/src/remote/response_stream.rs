@@ -1,17 +1,19 @@
 //! Reads one answer: bytes to events to parts, with an eye on the clock.
 
-use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::Response;
-use tokio::time::{Instant, Sleep};
+use serde_json::Value;
 
 use super::RetryPolicy;
 use super::attempt_error::{AttemptError, CHECK_BASE_URL, Retry, cause, duration_words, short};
+use super::retry_after;
 use super::secrets::Secrets;
 use super::sse::{Events, TooLong};
-use crate::format::Decode;
+use super::stall_watch::StallWatch;
+use crate::format::failure::in_words;
+use crate::format::{Decode, SseEvent};
 use crate::{ErrorKind, Part, ProviderError};
 
 /// After the end marker the rest is not waited for, but a connection whose last bytes are read can
@@ -55,26 +57,72 @@ impl ResponseStream {
         context: ResponseContext,
         policy: &RetryPolicy,
     ) -> Result<ResponseStream, AttemptError> {
-        let mut answer = ResponseStream {
-            response: Some(response),
+        let mut answer = Self::new(Some(response), decoder, context, policy);
+        answer.fill().await;
+        answer.begun()
+    }
+
+    /// An answer that came all at once, as a document; nothing where it is none.
+    pub(crate) fn whole(
+        body: &[u8],
+        decoder: Box<dyn Decode>,
+        context: ResponseContext,
+        policy: &RetryPolicy,
+    ) -> Option<Result<ResponseStream, AttemptError>> {
+        let mut answer = Self::new(None, decoder, context, policy);
+        let value: Value = serde_json::from_slice(body).ok()?;
+        let pieces = match value {
+            Value::Array(pieces) => pieces,
+            whole => vec![whole],
+        };
+        let read = pieces.iter().try_for_each(|piece| {
+            let data = piece.to_string();
+            let event = SseEvent {
+                event: None,
+                data: &data,
+            };
+            answer.decoder.push(event, &mut answer.parts)
+        });
+        let read = read.and_then(|()| answer.decoder.end(&mut answer.parts));
+        if let Err(error) = read {
+            // A document that only ends too early is none of ours.
+            if error.kind == ErrorKind::CutOff {
+                return None;
+            }
+            answer.failure = Some(answer.context.decoding(error));
+        }
+        answer.parts.reverse();
+        Some(answer.begun())
+    }
+
+    fn new(
+        response: Option<Response>,
+        decoder: Box<dyn Decode>,
+        context: ResponseContext,
+        policy: &RetryPolicy,
+    ) -> Self {
+        Self {
+            response,
             events: Events::new(policy.event_bytes_max),
             decoder,
             parts: Vec::new(),
             failure: None,
             begun: false,
             seen_event: false,
-            watch: StallWatch::new(policy.first_byte),
+            watch: StallWatch::new(policy.first_byte, policy.wordless),
             idle: policy.idle,
             context,
-        };
-        answer.fill().await;
-        match answer.failure.take() {
-            Some(failure) if !answer.parts.iter().any(is_answer) => Err(failure),
+        }
+    }
+
+    fn begun(mut self) -> Result<Self, AttemptError> {
+        match self.failure.take() {
+            Some(failure) if !self.parts.iter().any(is_answer) => Err(failure),
             failure => {
-                answer.failure = failure;
-                answer.begun = true;
-                answer.watch.limit = answer.idle;
-                Ok(answer)
+                self.failure = failure;
+                self.begun = true;
+                self.watch.limit = self.idle;
+                Ok(self)
             }
         }
     }
@@ -131,8 +179,15 @@ impl ResponseStream {
             }
         };
         self.seen_event = true;
+        let before = self.parts.len();
         let pushed = self.decoder.push(event, &mut self.parts);
         pushed.map_err(|error| self.context.decoding(error))?;
+        if self.parts[before..].iter().any(is_answer) {
+            self.watch.word();
+        }
+        if self.decoder.stopped() {
+            self.watch.tail();
+        }
         Ok(true)
     }
 
@@ -143,7 +198,10 @@ impl ResponseStream {
         let chunk = tokio::select! {
             biased;
             chunk = response.chunk() => chunk,
-            () = self.watch.expired() => return Err(self.stalled()),
+            () = self.watch.expired() => return match self.decoder.stopped() {
+                true => self.end(),
+                false => Err(self.stalled()),
+            },
         };
         match chunk {
             Ok(Some(chunk)) => self.feed(&chunk),
@@ -154,7 +212,7 @@ impl ResponseStream {
     }
 
     fn feed(&mut self, chunk: &Bytes) {
-        self.watch.last = Instant::now();
+        self.watch.heard();
         self.events.feed(chunk);
     }
 
@@ -163,8 +221,11 @@ impl ResponseStream {
         self.response = None;
         if let Some(event) = self.events.last() {
             self.seen_event = true;
-            // An event that lacks its end may lack more than that: what it breaks, `end` tells.
-            let _ = self.decoder.push(event, &mut self.parts);
+            match self.decoder.push(event, &mut self.parts) {
+                // An event that lacks its end may lack more than that: what it breaks, `end` tells.
+                Err(error) if error.kind == ErrorKind::Malformed => {}
+                pushed => pushed.map_err(|error| self.context.decoding(error))?,
+            }
         }
         if self.decoder.finished() {
             return Ok(());
@@ -187,7 +248,13 @@ impl ResponseStream {
     }
 
     fn stalled(&self) -> AttemptError {
-        let what = format!("nothing came for {}", duration_words(self.watch.limit));
+        let what = match self.watch.is_silent() {
+            true => format!("nothing came for {}", duration_words(self.watch.limit)),
+            false => format!(
+                "its connection lives, but nothing of an answer came for {}",
+                duration_words(self.watch.wordless)
+            ),
+        };
         self.context.failure(ErrorKind::Stalled, what)
     }
 
@@ -231,7 +298,13 @@ impl ResponseContext {
         let what = short(&self.secrets.mask(&error.message));
         let mut failure = self.failure(error.kind, what);
         failure.status = error.status;
-        failure.again(if may_pass { Retry::Later } else { Retry::Never })
+        (failure.advice, failure.remedy) = in_words(&error);
+        failure.few = error.kind == ErrorKind::Malformed;
+        if may_pass {
+            failure.again = Retry::Later;
+            failure.after = retry_after::in_words(&error.message);
+        }
+        failure
     }
 }
 
@@ -253,36 +326,4 @@ fn drain(mut response: Response) {
         // Too late is as good as drained: the connection is closed instead of kept.
         let _ = tokio::time::timeout(DRAIN_TIME_MAX, drained).await;
     });
-}
-
-/// Notices when nothing came for too long. One timer for the whole answer, moved only when it
-/// fires, so that a chunk costs a look at the clock and no more.
-struct StallWatch {
-    sleep: Pin<Box<Sleep>>,
-    last: Instant,
-    limit: Duration,
-}
-
-impl StallWatch {
-    fn new(limit: Duration) -> Self {
-        Self {
-            sleep: Box::pin(tokio::time::sleep(limit)),
-            last: Instant::now(),
-            limit,
-        }
-    }
-
-    async fn expired(&mut self) {
-        loop {
-            let due = self.last + self.limit;
-            // A limit that became shorter brings the timer forward.
-            if self.sleep.is_elapsed() || self.sleep.deadline() > due {
-                if Instant::now() >= due {
-                    return;
-                }
-                self.sleep.as_mut().reset(due);
-            }
-            self.sleep.as_mut().await;
-        }
-    }
 }

@@ -1,5 +1,5 @@
-//! How long a provider asks us to wait: `retry-after-ms`, `Retry-After` in seconds or as a date,
-//! and what Google says in the body instead.
+//! How long a provider asks us to wait: `retry-after-ms`, `Retry-After` in seconds or as a date, the
+//! limits that are used up in `x-ratelimit-*`, and what the body says of it, in fields or in words.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,6 +21,90 @@ pub(crate) fn retry_after(headers: &HeaderMap, body: &[u8]) -> Option<Duration> 
         };
     }
     in_body(body)
+        .or_else(|| in_words(&String::from_utf8_lossy(body)))
+        .or_else(|| used_up(headers))
+}
+
+/// When a quota is renewed, where the body tells: what ChatGPT does.
+pub(crate) fn renewal(body: &[u8]) -> Option<Duration> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let error = &body["error"];
+    if let Some(left) = error["resets_in_seconds"].as_f64() {
+        return seconds(left);
+    }
+    moment(error["resets_at"].as_f64()?)
+}
+
+/// "Please try again in 9m38.016s": the wait after such words.
+pub(crate) fn in_words(text: &str) -> Option<Duration> {
+    const LEADS: [&str; 3] = ["try again in ", "retry in ", "retry after "];
+    let text = text.to_ascii_lowercase();
+    let after = LEADS.iter().find_map(|lead| {
+        let at = text.find(lead)?;
+        Some(&text[at + lead.len()..])
+    })?;
+    spelled(after)
+}
+
+/// `9m38.016s`, `120ms`, `2 hours 5 minutes`, at the beginning of a text; a bare number is seconds.
+fn spelled(text: &str) -> Option<Duration> {
+    let mut rest = text.trim_start();
+    let mut total: Option<f64> = None;
+    loop {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let (amount, after) = rest.split_at(digits.unwrap_or(rest.len()));
+        let Some(amount) = number(amount.trim_end_matches('.')) else {
+            break;
+        };
+        let after = after.trim_start();
+        let letters = after.find(|c: char| !c.is_ascii_alphabetic());
+        let (unit, after) = after.split_at(letters.unwrap_or(after.len()));
+        let unit = match unit {
+            "ms" | "milliseconds" => 0.001,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+            "h" | "hour" | "hours" => 3600.0,
+            "d" | "day" | "days" => 86_400.0,
+            _ if total.is_none() => 1.0,
+            _ => break,
+        };
+        total = Some(total.unwrap_or(0.0) + amount * unit);
+        rest = after.trim_start();
+    }
+    seconds(total?)
+}
+
+/// The longest wait of the limits that are used up: `x-ratelimit-remaining-tokens: 0` and
+/// `x-ratelimit-reset-tokens: 6m0s`.
+fn used_up(headers: &HeaderMap) -> Option<Duration> {
+    const RESET: &str = "x-ratelimit-reset";
+    const REMAINING: &str = "x-ratelimit-remaining";
+    let waits = headers.iter().filter_map(|(name, value)| {
+        let of = name.as_str().strip_prefix(RESET)?;
+        let remaining = headers.get(format!("{REMAINING}{of}"))?;
+        if remaining.to_str().ok()?.trim() != "0" {
+            return None;
+        }
+        let value = value.to_str().ok()?.trim();
+        match number(value) {
+            Some(number) => moment(number),
+            None => spelled(value),
+        }
+    });
+    waits.max()
+}
+
+/// Seconds from now, or since 1970, or milliseconds since then: told apart by their size.
+fn moment(number: f64) -> Option<Duration> {
+    const EPOCH_SECONDS: f64 = 1e9;
+    const EPOCH_MILLISECONDS: f64 = 1e12;
+    let at = match number {
+        ..EPOCH_SECONDS => return seconds(number),
+        EPOCH_SECONDS..EPOCH_MILLISECONDS => number,
+        _ => number / 1000.0,
+    };
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    seconds((at - now.ok()?.as_secs_f64()).max(0.0))
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -80,6 +164,63 @@ mod tests {
         let body = r#"{"error": {"details": [{"a": 1}, {"retryDelay": "34.5s"}]}}"#;
         assert_eq!(asked(&[], body), seconds(34.5));
         assert_eq!(asked(&[], &format!("[{body}]")), seconds(34.5));
+    }
+
+    #[test]
+    fn so_is_a_wait_in_words() {
+        for (words, milliseconds) in [
+            ("Please try again in 22.1s. Visit us.", 22_100),
+            ("Please try again in 120ms.", 120),
+            ("Please try again in 9m38.016s. Need more tokens?", 578_016),
+            ("Please retry in 34.5s.", 34_500),
+            ("Try again in 5 days 22 hours 11 minutes.", 511_860_000),
+            ("retry after 20 seconds", 20_000),
+            ("Please retry after 7", 7_000),
+        ] {
+            let expected = Some(Duration::from_millis(milliseconds));
+            let body = serde_json::json!({ "error": { "message": words } }).to_string();
+            assert_eq!(asked(&[], &body), expected, "{words}");
+        }
+        for words in ["try again in a moment", "please try again", "retry in ."] {
+            assert_eq!(asked(&[], words), None, "{words}");
+        }
+    }
+
+    #[test]
+    fn of_the_limits_that_are_used_up_the_longest_counts() {
+        let headers = [
+            ("x-ratelimit-remaining-requests", "0"),
+            ("x-ratelimit-reset-requests", "1.5s"),
+            ("x-ratelimit-remaining-tokens", "0"),
+            ("x-ratelimit-reset-tokens", "6m0s"),
+            ("x-ratelimit-remaining-requests-day", "17"),
+            ("x-ratelimit-reset-requests-day", "33011.382867"),
+        ];
+        assert_eq!(asked(&headers, ""), Some(Duration::from_secs(360)));
+        let seconds = [
+            ("x-ratelimit-remaining-tokens", "0"),
+            ("x-ratelimit-reset-tokens", "11.5"),
+        ];
+        assert_eq!(asked(&seconds, ""), Some(Duration::from_millis(11_500)));
+        let past = [
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset", "1741305600000"),
+        ];
+        assert_eq!(asked(&past, ""), Some(Duration::ZERO));
+        assert_eq!(asked(&headers[4..], ""), None);
+    }
+
+    #[test]
+    fn a_quota_says_when_it_is_renewed() {
+        let body =
+            br#"{"error":{"type":"usage_limit_reached","resets_at":1,"resets_in_seconds":13872}}"#;
+        assert_eq!(renewal(body), Some(Duration::from_secs(13_872)));
+        assert_eq!(
+            renewal(br#"{"error":{"resets_at":1777936568}}"#),
+            Some(Duration::ZERO)
+        );
+        assert_eq!(renewal(br#"{"error":{"message":"no"}}"#), None);
+        assert_eq!(renewal(b"no"), None);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Reads server-sent events out of chunks of bytes: one buffer, a limit, and no allocation for an
 //! event that fits into what earlier ones left behind. What the format says to ignore (unknown
 //! fields, comments, lines without a colon) is ignored, because proxies and model servers send it.
+//! One thing it says to ignore is not: a line that is a JSON object is an event of its own, because
+//! some servers leave out `data:`, most of all where they tell of an error.
 
 use crate::format::SseEvent;
 
@@ -56,6 +58,10 @@ impl Events {
             self.forget();
         }
         while let Some((from, to)) = self.line() {
+            if !self.has_data && is_object(&self.buffer[from..to]) {
+                self.bare(from, to)?;
+                return Ok(Some(self.tell()));
+            }
             if from < to {
                 self.field(from, to)?;
             } else if self.has_data && !self.data.is_empty() {
@@ -73,6 +79,13 @@ impl Events {
     /// The event that lacks only its empty line when the stream ends. Some servers leave it out
     /// after their last event; a line that was cut in the middle is not taken.
     pub(crate) fn last(&mut self) -> Option<SseEvent<'_>> {
+        if self.told {
+            self.forget();
+        }
+        let (from, to) = (self.read, self.buffer.len());
+        if !self.has_data && is_object(&self.buffer[from..to]) && self.bare(from, to).is_ok() {
+            return Some(self.tell());
+        }
         let whole = self.has_data && !self.data.is_empty() && !self.told;
         (whole && self.read == self.buffer.len()).then(|| self.tell())
     }
@@ -131,6 +144,16 @@ impl Events {
         Ok(())
     }
 
+    /// A line that is an event without the name of its field.
+    fn bare(&mut self, from: usize, to: usize) -> Result<(), TooLong> {
+        if to - from > self.event_bytes_max {
+            return Err(TooLong);
+        }
+        self.data.extend_from_slice(&self.buffer[from..to]);
+        self.has_data = true;
+        Ok(())
+    }
+
     fn tell(&mut self) -> SseEvent<'_> {
         self.told = true;
         let name = text(&mut self.name);
@@ -146,6 +169,10 @@ impl Events {
         self.has_data = false;
         self.told = false;
     }
+}
+
+fn is_object(line: &[u8]) -> bool {
+    line.first() == Some(&b'{') && line.trim_ascii_end().last() == Some(&b'}')
 }
 
 /// As UTF-8; what is not becomes a replacement character, as the format has it.
@@ -215,6 +242,24 @@ mod tests {
         assert_eq!(read(&[b"data: [DONE]\n"]), [data("[DONE]")]);
         assert_eq!(read(&[b"data: {\"cut"]), []);
         assert_eq!(read(&[b"data: 1\ndata: {\"cut"]), []);
+    }
+
+    #[test]
+    fn a_line_that_is_an_object_is_an_event() {
+        let lines = b"{\"a\": 1}\n{\"b\": 2}\r\n\r\ndata: 3\n\n{\"error\": \"no\"}";
+        let expected = [
+            data("{\"a\": 1}"),
+            data("{\"b\": 2}"),
+            data("3"),
+            data("{\"error\": \"no\"}"),
+        ];
+        assert_eq!(read(&[lines]), expected);
+        assert_eq!(
+            read(&[b"event: error\n{\"a\": 1}\n\n"]),
+            [named("error", "{\"a\": 1}")]
+        );
+        assert_eq!(read(&[b"{\"cut\": 1\n", b"{\"cut"]), []);
+        assert_eq!(read(&[b"data: 1\n{\"within\": 1}\n\n"]), [data("1")]);
     }
 
     #[test]

@@ -3,8 +3,12 @@
 mod alone;
 mod answers;
 mod errors;
+mod healing;
+mod network;
+mod poisoned;
 mod retries;
 mod server;
+mod silence;
 mod waits;
 mod wires;
 
@@ -18,22 +22,37 @@ use serde_json::{Value, json};
 
 use super::{Authorization, Authorizer, Codec, Remote, RetryPolicy};
 use crate::catalog::{self, ApiEndpoint};
-use crate::format::{Decode, Outgoing, Quirks, RequestTarget, SseEvent, Wire};
+use crate::format::{
+    Decode, OmittedPictures, Outgoing, Quirks, RequestTarget, ServiceFailure, SseEvent, Wire,
+};
 use crate::{
     ErrorKind, ModelRequest, ModelUsage, Part, PartStream, Provider, ProviderError, StopCause,
 };
 
 const KEY: &str = "sk-test-0123456789abcdef";
 
-/// `{"text": …}` grows the answer, `[DONE]` ends it, `{"error": …}` is one; the rest is raw.
+/// `{"text": …}` grows the answer, `[DONE]` ends it, `{"error": …}` is one that may pass,
+/// `{"refusal": …}` one that does not; the rest is raw. What was left out is named in a request that
+/// could hold it.
 struct Plain;
 
 impl Codec for Plain {
-    fn encode(&self, request: &ModelRequest, _target: &RequestTarget) -> Outgoing {
+    fn encode(&self, request: &ModelRequest, target: &RequestTarget) -> Outgoing {
+        let mut body = json!({ "model": request.model, "system": request.system });
+        let omitted = target.omitted;
+        if omitted.natives {
+            body["natives"] = "none".into();
+        }
+        if omitted.summaries {
+            body["summaries"] = "none".into();
+        }
+        if omitted.pictures != OmittedPictures::None && !request.messages.is_empty() {
+            body["pictures"] = format!("{:?}", omitted.pictures).into();
+        }
         Outgoing {
             path: "/answer?stream=1".to_owned(),
             headers: vec![("x-format", "plain".to_owned())],
-            body: json!({ "model": request.model, "system": request.system }),
+            body,
         }
     }
 
@@ -41,7 +60,10 @@ impl Codec for Plain {
         Box::new(PlainDecoder { finished: false })
     }
 
-    fn failure(&self, status: u16, body: &[u8]) -> (ErrorKind, String) {
+    fn failure(&self, status: u16, body: &[u8]) -> ServiceFailure {
+        if body.starts_with(b"{") {
+            return Wire::Chat.failure(status, body);
+        }
         let text = String::from_utf8_lossy(body).into_owned();
         let kind = match status {
             _ if text.contains("insufficient_quota") => ErrorKind::Quota,
@@ -52,7 +74,12 @@ impl Codec for Plain {
             500.. => ErrorKind::Overloaded,
             _ => ErrorKind::Other,
         };
-        (kind, text)
+        ServiceFailure {
+            kind,
+            message: text,
+            advice: None,
+            remedy: None,
+        }
     }
 
     fn headers(&self) -> Vec<(&'static str, String)> {
@@ -75,6 +102,9 @@ impl Decode for PlainDecoder {
             .map_err(|error| ProviderError::new(ErrorKind::Malformed, error.to_string()))?;
         if let Some(error) = value["error"].as_str() {
             return Err(ProviderError::new(ErrorKind::Overloaded, error));
+        }
+        if let Some(refusal) = value["refusal"].as_str() {
+            return Err(ProviderError::new(ErrorKind::BadRequest, refusal));
         }
         match value["text"].as_str() {
             Some(text) => out.push(delta(text)),
@@ -142,6 +172,7 @@ fn quick() -> RetryPolicy {
         retry_after_max: Duration::from_secs(3),
         first_byte: Duration::from_secs(10),
         idle: Duration::from_secs(10),
+        wordless: Duration::from_secs(10),
         event_bytes_max: 64 * 1024,
     }
 }

@@ -54,7 +54,7 @@ pub async fn ask(
     let mut attempt = 0;
     loop {
         let request = ModelRequest {
-            attempts_max: Some(ANSWER_ATTEMPTS[attempt]),
+            attempts_max: ANSWER_ATTEMPTS[attempt],
             ..request.clone()
         };
         attempt += 1;

@@ -343,6 +343,10 @@ impl Decode for ChatDecoder {
     fn finished(&self) -> bool {
         self.blocks.finished()
     }
+
+    fn stopped(&self) -> bool {
+        self.stop.is_some()
+    }
 }
 
 /// Servers put an error in `error`, or send one that is nothing else.

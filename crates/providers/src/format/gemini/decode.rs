@@ -264,6 +264,10 @@ impl Decode for GeminiDecoder {
     fn finished(&self) -> bool {
         self.blocks.finished()
     }
+
+    fn stopped(&self) -> bool {
+        self.stop.is_some()
+    }
 }
 
 fn explained(reason: &str, words: Option<&str>) -> String {

@@ -69,7 +69,7 @@ impl ResponsesDecoder {
             | "response.reasoning_text.done" => Ok(()),
             "response.completed" | "response.done" => self.closed(&value["response"], out),
             "response.incomplete" => self.incomplete(&value["response"], out),
-            "response.failed" => Err(failure::told(&value["response"])),
+            "response.failed" => Err(failure::told_or(&value["response"], ErrorKind::Overloaded)),
             "error" | "response.error" => Err(failure::told(value)),
             _ => self.blocks.raw(value.clone(), out),
         }
@@ -269,7 +269,7 @@ impl ResponsesDecoder {
 
     fn closed(&mut self, response: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         match response["status"].as_str() {
-            Some("failed") => Err(failure::told(response)),
+            Some("failed") => Err(failure::told_or(response, ErrorKind::Overloaded)),
             Some("incomplete") => self.incomplete(response, out),
             Some(_) | None => self.finish(None, response, out),
         }

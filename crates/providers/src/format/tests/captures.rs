@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::ErrorKind;
+use crate::format::ServiceFailure;
 
 /// What one capture must give.
 #[derive(Debug, PartialEq)]
@@ -365,7 +366,8 @@ fn every_capture_gives_what_it_says() {
         let outcome = match capture.status {
             200 => stream_outcome(&name, &capture),
             status => {
-                let (kind, message) = capture.wire.failure(status, capture.body.as_bytes());
+                let ServiceFailure { kind, message, .. } =
+                    capture.wire.failure(status, capture.body.as_bytes());
                 Refused(status, kind, message)
             }
         };

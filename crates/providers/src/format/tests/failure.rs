@@ -5,11 +5,75 @@ use crate::ErrorKind;
 use crate::format::MESSAGE_CHARS_MAX;
 
 fn check(wire: Wire, status: u16, body: &str, kind: ErrorKind, message: &str) {
+    let failure = wire.failure(status, body.as_bytes());
     assert_eq!(
-        wire.failure(status, body.as_bytes()),
+        (failure.kind, failure.message),
         (kind, message.to_owned()),
         "{body}"
     );
+}
+
+/// One entry of `fixtures/refusals.toml`.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedRefusal {
+    provider: String,
+    what: String,
+    status: u16,
+    body: String,
+    kind: String,
+    says: String,
+    advice: Option<String>,
+    remedy: Option<String>,
+}
+
+#[test]
+fn what_services_say_is_taken_for_what_it_is() {
+    #[derive(serde::Deserialize)]
+    struct Refusals {
+        refusal: Vec<RecordedRefusal>,
+    }
+    let text = include_str!("../../../fixtures/refusals.toml");
+    let recorded: Refusals = toml::from_str(text).expect("a table");
+    let mut wrong = Vec::new();
+    for each in recorded.refusal {
+        let told = Wire::Chat.failure(each.status, each.body.as_bytes());
+        let advised = match (&each.advice, told.advice) {
+            (Some(words), Some(advice)) => advice.contains(words),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let remedy = told.remedy.map(|remedy| format!("{remedy:?}"));
+        let right = format!("{:?}", told.kind) == each.kind
+            && told.message.contains(&each.says)
+            && advised
+            && remedy == each.remedy;
+        if !right {
+            wrong.push(format!("{}, {}: {told:?}", each.provider, each.what));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What is told within a stream has no status to go by.
+#[test]
+fn an_error_within_a_stream_may_pass_unless_it_is_known_not_to() {
+    use ErrorKind::*;
+    let failed = |code: &str| {
+        serde_json::json!({ "type": "response.failed", "response": {
+        "error": { "code": code, "message": "no" } } })
+    };
+    for (code, kind) in [
+        ("server_is_overloaded", Overloaded),
+        ("slow_down", Overloaded),
+        ("vector_store_timeout", Overloaded),
+        ("usage_limit_reached", Quota),
+        ("invalid_prompt", BadRequest),
+        ("context_length_exceeded", ContextTooLong),
+    ] {
+        let (_, end) = decode_data(Wire::Responses, &[failed(code)]);
+        assert_eq!(end.expect_err(code).kind, kind, "{code}");
+    }
 }
 
 #[test]
@@ -66,7 +130,7 @@ fn kinds_are_told_by_status_and_by_what_the_provider_says() {
         "invalid_request_error",
         "unsupported_country",
         "Not here.",
-        Auth,
+        Refused,
     );
     openai(500, "server_error", "", "Sorry.", Overloaded);
     openai(502, "", "", "Bad gateway.", Overloaded);
@@ -211,9 +275,13 @@ fn words_are_found_wherever_a_server_puts_them() {
 
 #[test]
 fn words_are_bounded_and_hold_no_key() {
-    let (_, message) = Wire::Chat.failure(500, "ä ".repeat(5_000).as_bytes());
+    let message = Wire::Chat
+        .failure(500, "ä ".repeat(5_000).as_bytes())
+        .message;
     assert_eq!(message.chars().count(), MESSAGE_CHARS_MAX);
-    let (_, message) = Wire::Chat.failure(500, "x".repeat(5_000).as_bytes());
+    let message = Wire::Chat
+        .failure(500, "x".repeat(5_000).as_bytes())
+        .message;
     assert_eq!(message.chars().count(), MESSAGE_CHARS_MAX);
     let body = r#"{"error":{"message":"Incorrect API key provided: sk-proj-abcdefghijkl. See task-management-docs."}}"#;
     let words = "Incorrect API key provided: [key] See task-management-docs.";

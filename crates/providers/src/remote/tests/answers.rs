@@ -242,7 +242,7 @@ async fn what_is_no_stream_of_events_is_said_so() {
         (reply(200, &json, &error), "no such thing for [hidden]"),
         (
             reply(200, &json, r#"{"choices": []}"#),
-            "it answered with application/json instead",
+            "it answered with JSON instead",
         ),
         (reply(200, &text, "Hello!"), "not a stream of events"),
     ];

@@ -34,7 +34,8 @@ async fn so_is_one_in_the_base_url() {
     let error = fail(&remote(&url, quick())).await;
     assert_eq!(
         error.message,
-        "Acme (tiny): HTTP 400: what is [hidden] or [hidden]?"
+        "Acme (tiny): HTTP 400: what is [hidden] or [hidden]?; the same request will not be taken; \
+         use another model or a new thread"
     );
     let authorization = Authorization {
         base_url: url,
@@ -61,15 +62,40 @@ async fn every_kind_says_what_to_do() {
             "insufficient_quota",
             "HTTP 429: insufficient_quota; add credit",
         ),
-        (400, "bad", "HTTP 400: bad"),
+        (
+            400,
+            "bad",
+            "HTTP 400: bad; the same request will not be taken",
+        ),
+        (
+            403,
+            r#"{"error":{"message":"Country, region, or territory not supported"}}"#,
+            "HTTP 403: Country, region, or territory not supported; the service is not offered",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"x does not support tools"}}"#,
+            "HTTP 400: x does not support tools; this model takes no tools",
+        ),
+        (
+            429,
+            r#"{"error":{"type":"usage_limit_reached","message":"Used up","plan_type":"plus","resets_in_seconds":13872}}"#,
+            "HTTP 429: Used up (plus plan); it is renewed in 3 h 52 min; until then use another",
+        ),
+        (
+            429,
+            r#"{"error":{"code":"rate_limit_exceeded","message":"Request too large for x on tokens per min (TPM)"}}"#,
+            "HTTP 429: Request too large for x on tokens per min (TPM); one request may not hold",
+        ),
     ];
     for (status, body, words) in cases {
-        let server = Server::saying(reply(status, &[], body)).await;
+        let mut server = Server::saying(reply(status, &[], body)).await;
         let error = fail(&remote(&server.url(), quick())).await;
         assert!(
             error.message.starts_with(&format!("Acme (tiny): {words}")),
             "{error}"
         );
+        assert_eq!(server.rest().len(), 1, "{body}");
     }
 }
 

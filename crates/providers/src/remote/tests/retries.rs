@@ -80,6 +80,36 @@ async fn what_cannot_go_better_is_not() {
     assert_eq!(server.rest().len(), 1);
 }
 
+/// The usual patience, without its waits: nine refusals, two minutes.
+#[tokio::test(start_paused = true)]
+async fn trouble_of_two_minutes_is_outlasted() {
+    let mut server = failing(9, || vec![Step::Send(reply(529, &[], "busy"))]).await;
+    let before = tokio::time::Instant::now();
+    let (parts, error) = run(&remote(&server.url(), RetryPolicy::default())).await;
+    assert_eq!(error, None);
+    assert_eq!(retries(parts).0.len(), 9);
+    assert_eq!(server.rest().len(), 10);
+    let took = before.elapsed();
+    assert!(took > Duration::from_secs(60), "{took:?}");
+}
+
+/// What a model wrote badly is asked for again, though the status says that it is hopeless.
+#[tokio::test]
+async fn a_slip_of_the_model_is_asked_for_again_a_few_times() {
+    let body = r#"{"error":{"code":"tool_use_failed","message":"Failed to call a function."}}"#;
+    let policy = RetryPolicy {
+        attempts_max: 10,
+        ..quick()
+    };
+    let mut server = failing(1, move || vec![Step::Send(reply(400, &[], body))]).await;
+    assert_eq!(run(&remote(&server.url(), policy)).await.1, None);
+    assert_eq!(server.rest().len(), 2);
+    let mut server = Server::saying(reply(400, &[], body)).await;
+    let error = fail(&remote(&server.url(), policy)).await;
+    assert_eq!(error.kind, ErrorKind::Malformed);
+    assert_eq!(server.rest().len(), 3);
+}
+
 #[tokio::test]
 async fn it_is_given_up_after_so_many_attempts() {
     let mut server = Server::saying(reply(503, &[], "down for repairs")).await;

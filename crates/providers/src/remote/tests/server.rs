@@ -48,12 +48,19 @@ pub struct Server {
     task: JoinHandle<()>,
 }
 
-type Script = dyn Fn(usize) -> Vec<Step> + Send + Sync;
+type Script = dyn Fn(usize, &str) -> Vec<Step> + Send + Sync;
 
 impl Server {
     /// `script` says what is done about each request, counted from 0 over all connections. A
     /// connection whose script is over waits for its next request.
     pub async fn start(script: impl Fn(usize) -> Vec<Step> + Send + Sync + 'static) -> Server {
+        Server::hearing(move |number, _| script(number)).await
+    }
+
+    /// The same, with the body of each request.
+    pub async fn hearing(
+        script: impl Fn(usize, &str) -> Vec<Step> + Send + Sync + 'static,
+    ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("bound").port();
         let (seen_out, seen) = mpsc::unbounded_channel();
@@ -126,8 +133,9 @@ impl Visit {
     async fn run(mut self, script: Arc<Script>, count: Arc<std::sync::atomic::AtomicUsize>) {
         while let Some(seen) = self.request().await {
             let number = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let steps = script(number, &seen.body);
             let _ = self.seen.send(seen);
-            for step in script(number) {
+            for step in steps {
                 if !self.step(step).await {
                     return;
                 }

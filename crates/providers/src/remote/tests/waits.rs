@@ -72,6 +72,39 @@ async fn a_wait_beyond_patience_fails_at_once_and_says_when() {
     assert_eq!(server.rest().len(), 1);
 }
 
+/// A plan that is renewed soon is waited for, where a person allows such waits.
+#[tokio::test]
+async fn a_quota_that_is_renewed_in_time_is_waited_for() {
+    let body =
+        r#"{"error":{"type":"usage_limit_reached","message":"Used up","resets_in_seconds":1}}"#;
+    let mut server = Server::start(move |number| match number {
+        0 => vec![Step::Send(reply(429, &[], body))],
+        _ => vec![Step::Send(good())],
+    })
+    .await;
+    let (parts, error) = run(&remote(&server.url(), quick())).await;
+    assert_eq!((retries(parts).0.len(), error), (1, None));
+    let (first, second) = (server.next().await, server.next().await);
+    assert!(second.at - first.at >= Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn a_wait_told_in_words_counts_in_a_refusal_and_in_a_stream() {
+    let words = "Rate limit reached. Please try again in 700ms.";
+    let refusal = serde_json::json!({ "error": { "message": words } }).to_string();
+    let within = serde_json::json!({ "error": words }).to_string();
+    for said in [reply(429, &[], &refusal), events(&[&within], true)] {
+        let mut server = Server::start(move |number| match number {
+            0 => vec![Step::Send(said.clone())],
+            _ => vec![Step::Send(good())],
+        })
+        .await;
+        assert_eq!(run(&remote(&server.url(), quick())).await.1, None);
+        let (first, second) = (server.next().await, server.next().await);
+        assert!(second.at - first.at >= Duration::from_millis(700));
+    }
+}
+
 /// All of them are refused at the same moment. The server counts who comes back too early.
 #[tokio::test]
 async fn twenty_requests_meet_a_limit_and_none_comes_back_before_its_time() {

@@ -6,7 +6,7 @@ use super::server::{Server, Step, reply};
 use super::*;
 
 /// The bytes of a captured response, so that the connection ends where the capture does.
-fn capture(name: &str) -> Vec<u8> {
+pub(super) fn capture(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures/sse")
         .join(name);
@@ -34,8 +34,14 @@ fn capture(name: &str) -> Vec<u8> {
 
 /// One request in this format to a server that says this.
 async fn ask(wire: Wire, said: Vec<u8>) -> (Server, Vec<Part>, Option<ProviderError>) {
-    install_tls();
     let server = Server::start(move |_| vec![Step::Send(said.clone()), Step::Close]).await;
+    let (parts, error) = run(&speaking(wire, &server)).await;
+    (server, parts, error)
+}
+
+/// A provider of this format at that server.
+pub(super) fn speaking(wire: Wire, server: &Server) -> Remote {
+    install_tls();
     let (name, key) = wire.auth_header(KEY);
     let access = Fixed(Authorization {
         base_url: server.url(),
@@ -47,9 +53,7 @@ async fn ask(wire: Wire, said: Vec<u8>) -> (Server, Vec<Part>, Option<ProviderEr
         endpoint: Some(ApiEndpoint { wire, ..endpoint() }),
         ..provider()
     };
-    let remote = Remote::new(&provider, Arc::new(access), quick()).expect("it has a reach");
-    let (parts, error) = run(&remote).await;
-    (server, parts, error)
+    Remote::new(&provider, Arc::new(access), quick()).expect("it has a reach")
 }
 
 struct Fixed(Authorization);
@@ -108,6 +112,87 @@ async fn an_answer_in_every_format() {
     }
 }
 
+/// A server that does not stream answers all at once.
+#[tokio::test]
+async fn a_whole_answer_in_every_format() {
+    for (wire, name, _) in FORMATS {
+        let (mut server, parts, error) =
+            ask(wire, capture(&format!("aimock/{name}-nonstream.http"))).await;
+        assert_eq!(error, None, "{name}");
+        let called = parts.iter().any(|part| {
+            matches!(part, Part::ToolCall { name, input, .. }
+                if name == "bash" && input["command"] == "ls -la")
+        });
+        assert!(called, "{name}: {parts:?}");
+        let stop = StopCause::ToolUse;
+        assert!(matches!(parts.last(), Some(Part::Finish { stop: found, .. }) if *found == stop));
+        assert_eq!(server.rest().len(), 1);
+    }
+}
+
+/// Of Gemini's, without `alt=sse`, a list of what would have been events.
+#[tokio::test]
+async fn a_list_is_a_whole_answer_too() {
+    let body = r#"[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},
+        {"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]}]"#;
+    let said = reply(200, &[("content-type", "application/json")], body);
+    let (_, parts, error) = ask(Wire::Gemini, said).await;
+    assert_eq!(error, None);
+    assert!(
+        matches!(parts.last(), Some(Part::Finish { .. })),
+        "{parts:?}"
+    );
+}
+
+/// One object a line, without the name of the field.
+#[tokio::test]
+async fn lines_of_objects_are_as_good_as_events() {
+    let lines = "{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n";
+    for kind in ["application/x-ndjson", "text/event-stream", "text/plain"] {
+        let said = reply(200, &[("content-type", kind)], lines);
+        let (_, parts, error) = ask(Wire::Chat, said).await;
+        assert_eq!(error, None, "{kind}");
+        assert!(
+            matches!(parts.last(), Some(Part::Finish { .. })),
+            "{parts:?}"
+        );
+    }
+    let error = r#"{"error":{"message":"no such voice","code":"invalid_api_key"}}"#;
+    let said = reply(200, &[("content-type", "text/event-stream")], error);
+    let (mut server, _, error) = ask(Wire::Chat, said).await;
+    let error = error.expect("its own words");
+    assert_eq!(error.kind, ErrorKind::Auth, "{error}");
+    assert!(error.message.contains("no such voice"), "{error}");
+    assert_eq!(server.rest().len(), 1);
+}
+
+/// What only these say, and what it must be taken for.
+#[tokio::test]
+async fn an_error_with_a_good_status_is_one() {
+    let json = [("content-type", "application/json")];
+    for (body, kind, requests) in [
+        (
+            r#"{"error":{"message":"The model is overloaded"}}"#,
+            ErrorKind::Overloaded,
+            3,
+        ),
+        (
+            r#"{"error":{"message":"no","code":"insufficient_quota"}}"#,
+            ErrorKind::Quota,
+            1,
+        ),
+        (
+            r#"{"object":"error","message":"what?"}"#,
+            ErrorKind::Malformed,
+            1,
+        ),
+    ] {
+        let (mut server, _, error) = ask(Wire::Chat, reply(200, &json, body)).await;
+        assert_eq!(error.expect("an error").kind, kind, "{body}");
+        assert_eq!(server.rest().len(), requests, "{body}");
+    }
+}
+
 #[tokio::test]
 async fn a_fault_in_every_format() {
     // The fault, its kind, and how often it is asked; 0: that depends.
@@ -117,7 +202,6 @@ async fn a_fault_in_every_format() {
         ("llmock-pypi-faults", "malformed", ErrorKind::Malformed, 0),
         ("llmock-pypi-faults", "e401", ErrorKind::Auth, 1),
         ("llmock-pypi-faults", "e529", ErrorKind::Overloaded, 3),
-        ("aimock", "nonstream", ErrorKind::Malformed, 1),
     ];
     for (wire, name, _) in FORMATS {
         for (source, fault, kind, requests) in cases {
