@@ -1,6 +1,7 @@
 //! Pictures that fit, that are made to fit, and that never will.
 
 use image::{ImageEncoder as _, Rgb, Rgba, RgbaImage};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -137,6 +138,57 @@ fn what_is_large_and_cannot_be_unpacked_is_refused() {
     for bytes in [broken, other] {
         let refused = scaled(&bytes, BASE64_BYTES_MAX);
         assert_eq!(refused, Err(PictureError::NotScalable));
+    }
+}
+
+/// A small picture in each format, so that all readers are met.
+fn of_every_kind() -> Vec<Vec<u8>> {
+    let image = DynamicImage::ImageRgb8(noise(9, 7));
+    let formats = [
+        ImageFormat::Png,
+        ImageFormat::Jpeg,
+        ImageFormat::Gif,
+        ImageFormat::WebP,
+    ];
+    let packed = |format| {
+        let mut bytes = Cursor::new(Vec::new());
+        image.write_to(&mut bytes, format).expect("a picture");
+        bytes.into_inner()
+    };
+    formats.map(packed).into()
+}
+
+#[test]
+fn every_kind_is_unpacked() {
+    for bytes in of_every_kind() {
+        let picture = scaled(&bytes, 1_000).map(|picture| picture.is_some());
+        let fits = base64_bytes(bytes.len()) <= 1_000;
+        assert_eq!(picture, Ok(!fits));
+        // There is no picture of so few bytes, but that is known only at the end.
+        assert_eq!(scaled(&bytes, 8), Err(PictureError::NotScalable));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_damaged_picture_never_panics(
+        kind in 0..4_usize,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        kept in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = of_every_kind().swap_remove(kind);
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.truncate(kept.index(2 * bytes.len()).max(8));
+        for room in [8, 700] {
+            if let Ok(Some(picture)) = scaled(&bytes, room) {
+                prop_assert!(base64_bytes(picture.bytes.len()) <= room);
+            }
+        }
     }
 }
 
