@@ -58,7 +58,7 @@ pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> 
         let named = provider.id == choice.provider;
         let choice = &choice.model;
         provider.models.iter().map(move |model| ModelLine {
-            provider,
+            provider: &provider.id,
             model,
             connected,
             is_default: named && model.id == *choice,

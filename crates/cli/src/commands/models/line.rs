@@ -1,6 +1,6 @@
 //! One model of the catalog, as people and programs read it.
 
-use providers::catalog::{Model, ProviderInfo};
+use providers::catalog::{Model, Price};
 use serde_json::{Value, json};
 
 /// What a table of models has above it.
@@ -10,7 +10,8 @@ pub const HEADING: [&str; 8] = [
 
 /// A model with what is known of it beside the catalog.
 pub struct ModelLine<'a> {
-    pub provider: &'a ProviderInfo,
+    /// The id of its provider.
+    pub provider: &'a str,
     pub model: &'a Model,
     pub connected: bool,
     pub is_default: bool,
@@ -20,11 +21,11 @@ impl ModelLine<'_> {
     pub fn row(&self) -> Vec<String> {
         let model = self.model;
         vec![
-            format!("{}/{}", self.provider.id, model.id),
+            format!("{}/{}", self.provider, model.id),
             context(model),
             model.output.map_or("?".to_owned(), tokens),
-            price(model.price.map(|price| price.input)),
-            price(model.price.map(|price| price.output)),
+            price(model, |price| price.input),
+            price(model, |price| price.output),
             efforts(model),
             match model.vision {
                 Some(true) => "yes",
@@ -46,11 +47,9 @@ impl ModelLine<'_> {
 
     pub fn json(&self) -> Value {
         let model = self.model;
-        let price = |part: fn(&providers::catalog::Price) -> Option<u64>| {
-            model.price.as_ref().and_then(part)
-        };
+        let price = |part: fn(&Price) -> Option<u64>| model.price.as_ref().and_then(part);
         json!({
-            "provider": self.provider.id,
+            "provider": self.provider,
             "model": model.id,
             "name": model.name,
             "connected": self.connected,
@@ -93,8 +92,9 @@ fn efforts(model: &Model) -> String {
     }
 }
 
-fn price(micro: Option<u64>) -> String {
-    micro.map_or("?".to_owned(), dollars)
+fn price(model: &Model, part: fn(&Price) -> u64) -> String {
+    let price = model.price.as_ref();
+    price.map_or("?".to_owned(), |price| dollars(part(price)))
 }
 
 fn tokens(count: u64) -> String {
@@ -114,8 +114,6 @@ fn dollars(micro: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use providers::catalog::Price;
-
     use super::*;
 
     fn model() -> Model {
@@ -129,7 +127,7 @@ mod tests {
                 input: 750_000,
                 output: 4_500_000,
                 cached: Some(75_000),
-                cache_write: None,
+                ..Price::default()
             }),
             efforts: ["none", "low", "high"].map(str::to_owned).to_vec(),
             default_effort: Some("high".to_owned()),
@@ -139,16 +137,8 @@ mod tests {
     }
 
     fn with<T>(model: &Model, read: impl FnOnce(ModelLine<'_>) -> T) -> T {
-        let provider = ProviderInfo {
-            id: "p".to_owned(),
-            name: "P".to_owned(),
-            auth: Vec::new(),
-            endpoint: None,
-            models: Vec::new(),
-            small_model: None,
-        };
         read(ModelLine {
-            provider: &provider,
+            provider: "p",
             model,
             connected: true,
             is_default: true,
