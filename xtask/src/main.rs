@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask help` lists them.
 
 mod bench;
+mod catalog;
 mod escape;
 mod fuzz;
 mod peers;
@@ -19,6 +20,8 @@ cargo xtask <command>
   test                       everything that decides whether a change lands
   escape                     try to get out of the sandbox, in every mode, as root and as a user
   peers                      install the servers that the live tests talk to
+  catalog                    gather limits, prices and ends of the models of the catalog anew
+  catalog --check            only look whether they are whole and how old they are
   tidy                       the project's own rules, in a second
   transcripts                run every scenario and compare its transcripts
   transcripts busy reset     only these scenarios
@@ -59,6 +62,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         "test" => test::run(rest),
         "escape" => escape::run(rest),
         "peers" => peers::run(rest),
+        "catalog" => catalog::run(rest),
         "tidy" => tidy::run(rest),
         "transcripts" => transcripts::run(rest),
         "schemas" => schemas::run(rest),
@@ -70,8 +74,8 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
             Ok(())
         }
         unknown => anyhow::bail!(
-            "there is no command `{unknown}`; there are test, peers, tidy, transcripts, schemas, \
-             soak, fuzz, bench, help"
+            "there is no command `{unknown}`; there are test, peers, catalog, tidy, transcripts, \
+             schemas, soak, fuzz, bench, help"
         ),
     }
 }
@@ -86,7 +90,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("test, peers, tidy, transcripts, schemas, soak, fuzz, bench")
+                .contains("test, peers, catalog, tidy, transcripts, schemas, soak, fuzz, bench")
         );
     }
 }

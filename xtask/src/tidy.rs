@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the rules of ARCHITECTURE.md that a compiler does not check.
 
+mod catalog;
 mod folders;
 mod layers;
 mod names;
@@ -108,6 +109,7 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
     findings.extend(layers::check(&manifests));
     findings.extend(documents.check());
     findings.extend(names.check());
+    findings.extend(catalog::check()?);
     Ok(findings)
 }
 

@@ -135,7 +135,8 @@ async fn settle_changes(
     changes: &mut Changes,
 ) -> Result<(), Refusal> {
     permissions::settle(shared, changes).await?;
-    if changes.named_model.is_none() && efforts::unusual(changes).is_none() {
+    let names_model = changes.named_model.is_some() || changes.model.is_some();
+    if !names_model && efforts::unusual(changes).is_none() {
         return Ok(());
     }
     let thread = library::get(shared, caller, thread).await?;

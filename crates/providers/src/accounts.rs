@@ -1,9 +1,11 @@
 //! Credentials: what was saved, what the environment gives, and signing in.
 
+pub(crate) mod aws_keys;
 pub(crate) mod callback;
 pub(crate) mod codex_home;
 pub(crate) mod connections;
 pub(crate) mod device;
+pub(crate) mod google_file;
 pub(crate) mod http;
 pub(crate) mod lock;
 pub(crate) mod oauth;
@@ -17,6 +19,7 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::catalog::merged::{CatalogEntry, Environment, first_set};
+use aws_keys::AwsKeys;
 use codex_home::CodexHome;
 use connections::{Connections, ConnectionsError, Saved, SavedService};
 use tokens::Tokens;
@@ -35,6 +38,10 @@ pub(crate) struct Credential {
 pub(crate) enum Proof {
     Key(SecretString),
     Tokens(Tokens),
+    /// A credential file of Google's, which is exchanged for tokens.
+    GoogleFile(PathBuf),
+    /// The keys of an AWS account, which sign each request.
+    AwsKeys(AwsKeys),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +83,8 @@ impl Accounts {
         {
             return Ok(Some(credential));
         }
-        if let Some(credential) = self.environment_credential(entry) {
+        let given = self.environment_credential(entry);
+        if let Some(credential) = given.or_else(|| self.cloud_credential(entry)) {
             return Ok(Some(credential));
         }
         let saved = saved?;
@@ -99,6 +107,24 @@ impl Accounts {
             source: CredentialSource::Environment {
                 variable: variable.to_owned(),
             },
+        })
+    }
+
+    /// What the owner of a cloud gives in place of a key.
+    fn cloud_credential(&self, entry: &CatalogEntry) -> Option<Credential> {
+        let endpoint = entry.provider.endpoint.as_ref()?;
+        let file = first_set(Some(&endpoint.google_file_env), &self.environment);
+        let file = file.map(|(name, path)| (name, Proof::GoogleFile(PathBuf::from(path))));
+        let aws = || {
+            let service = endpoint.aws_service.as_deref()?;
+            let (name, keys) = AwsKeys::of(&self.environment, service)?;
+            Some((name, Proof::AwsKeys(keys)))
+        };
+        let (variable, proof) = file.or_else(aws)?;
+        let variable = variable.to_owned();
+        Some(Credential {
+            proof,
+            source: CredentialSource::Environment { variable },
         })
     }
 

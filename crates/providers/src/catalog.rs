@@ -1,10 +1,17 @@
 //! The catalog: providers and their models, as data.
 
 pub(crate) mod address;
+pub(crate) mod built_in;
 mod efforts;
 pub(crate) mod file;
+mod layers;
 pub(crate) mod merged;
+mod own;
+mod price;
+mod retirement;
+mod template;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -12,6 +19,8 @@ use vocabulary::AuthMethod;
 
 use crate::format::{Quirks, Wire};
 pub use efforts::EFFORTS;
+pub use price::{Price, PriceTier};
+pub use retirement::{Day, Lifetime, day};
 
 /// Everything that can be named.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,10 +34,18 @@ impl ModelCatalog {
         let provider = self.providers.iter().find(|each| each.id == provider)?;
         provider.models.iter().find(|each| each.id == model)
     }
+
+    /// What takes the place of a model that is gone, or will be.
+    pub fn successor(&self, provider: &str, model: &str) -> Option<String> {
+        let provider = self.providers.iter().find(|each| each.id == provider)?;
+        let listed = provider.models.iter().find(|each| each.id == model);
+        let known = listed.and_then(|model| model.successor.as_ref());
+        known.or_else(|| provider.retired.get(model)).cloned()
+    }
 }
 
-/// One provider. The first model is its default.
-#[derive(Clone, Debug, PartialEq)]
+/// One provider. Its first model is its default, unless that is gone or its own list lacks it.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProviderInfo {
     pub id: String,
     pub name: String,
@@ -38,6 +55,8 @@ pub struct ProviderInfo {
     pub models: Vec<Model>,
     /// The model for small work, such as titles.
     pub small_model: Option<String>,
+    /// Models that are gone, and what takes their place.
+    pub retired: BTreeMap<String, String>,
 }
 
 /// How a provider is reached over the network.
@@ -47,6 +66,10 @@ pub struct ApiEndpoint {
     pub base_url: String,
     /// Variables that hold its key, the strongest first.
     pub key_env: Vec<String>,
+    /// Variables that name a credential file of Google's.
+    pub google_file_env: Vec<String>,
+    /// What it is called in the signatures of AWS, where the keys of such an account may be used.
+    pub aws_service: Option<String>,
     /// Variables that hold a bearer token, which a gateway in front of the service takes in place of
     /// a key.
     pub bearer_env: Vec<String>,
@@ -55,7 +78,41 @@ pub struct ApiEndpoint {
     pub headers: Vec<(String, String)>,
     /// Whether it answers without a key (a server on this machine).
     pub keyless: bool,
+    /// Where its list of models is, below the base URL, when it is not where its wire format has it.
+    pub models_path: Option<String>,
+    /// Whether its list has every model that it takes, so that another name is a mistake.
+    pub lists_all: bool,
+    /// What it tells of its models beside the list.
+    pub local_api: Option<LocalApi>,
+    /// The header that carries a key, where it is not the one of the wire format.
+    pub key_header: Option<String>,
     pub quirks: Quirks,
+}
+
+/// How a server on this machine tells the context that its models run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LocalApi {
+    /// `/api/ps` and `/api/show`, beside the base URL's version.
+    Ollama,
+    /// `/api/v0/models`
+    LmStudio,
+}
+
+impl ApiEndpoint {
+    /// The header a key is sent in.
+    pub fn auth_header(&self, key: &str) -> (String, String) {
+        match self.key_header.as_deref() {
+            Some(name) if name.eq_ignore_ascii_case("authorization") => {
+                (name.to_owned(), format!("Bearer {key}"))
+            }
+            Some(name) => (name.to_owned(), key.to_owned()),
+            None => {
+                let (name, value) = self.wire.auth_header(key);
+                (name.to_owned(), value)
+            }
+        }
+    }
 }
 
 /// A header may be a secret, and so may a part of an address.
@@ -66,10 +123,16 @@ impl fmt::Debug for ApiEndpoint {
             .field("wire", &self.wire)
             .field("base_url", &address::shown(&self.base_url))
             .field("key_env", &self.key_env)
+            .field("google_file_env", &self.google_file_env)
+            .field("aws_service", &self.aws_service)
             .field("bearer_env", &self.bearer_env)
             .field("base_url_env", &self.base_url_env)
             .field("headers", &names)
             .field("keyless", &self.keyless)
+            .field("models_path", &self.models_path)
+            .field("lists_all", &self.lists_all)
+            .field("local_api", &self.local_api)
+            .field("key_header", &self.key_header)
             .field("quirks", &self.quirks)
             .finish()
     }
@@ -93,98 +156,14 @@ pub struct Model {
     pub efforts: Vec<String>,
     pub default_effort: Option<String>,
     pub vision: Option<bool>,
+    /// The day from which on its provider does not offer it any more, as `2026-11-30`.
+    pub retires: Option<String>,
+    /// The model of the same provider that takes its place.
+    pub successor: Option<String>,
+    /// Whether it can call tools.
+    pub tools: Option<bool>,
+    /// Whether its provider's own list has it, where that list is known.
+    pub offered: Option<bool>,
     /// Where it differs from the other models of its provider.
     pub quirks: Quirks,
-}
-
-/// Micro-dollars for a million tokens: one dollar is 1,000,000.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Price {
-    pub input: u64,
-    pub output: u64,
-    /// Input that was read from the cache; as any other when absent.
-    #[serde(default)]
-    pub cached: Option<u64>,
-    /// Input that was written to the cache; as any other when absent.
-    #[serde(default)]
-    pub cache_write: Option<u64>,
-}
-
-impl Price {
-    /// What this usage costs in micro-dollars, rounded up.
-    pub fn of(&self, usage: crate::ModelUsage) -> u64 {
-        let cached = usage.cached_tokens.min(usage.input_tokens);
-        let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
-        let plain = usage.input_tokens - cached - written;
-        let parts = [
-            (plain, self.input),
-            (cached, self.cached.unwrap_or(self.input)),
-            (written, self.cache_write.unwrap_or(self.input)),
-            (usage.output_tokens, self.output),
-        ];
-        let total: u128 = parts
-            .into_iter()
-            .map(|(tokens, price)| u128::from(tokens) * u128::from(price))
-            .sum();
-        u64::try_from(total.div_ceil(1_000_000)).unwrap_or(u64::MAX)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ModelUsage;
-
-    #[test]
-    fn each_kind_of_token_has_its_price() {
-        let price = Price {
-            input: 3_000_000,
-            output: 15_000_000,
-            cached: Some(300_000),
-            cache_write: Some(3_750_000),
-        };
-        let usage = ModelUsage {
-            input_tokens: 1_000_000,
-            output_tokens: 100_000,
-            cached_tokens: 600_000,
-            cache_write_tokens: 100_000,
-            reasoning_tokens: 50_000,
-            cost_micro_dollars: None,
-        };
-        // 0.3 M plain, 0.6 M cached, 0.1 M written, 0.1 M out; thoughts are part of what is written.
-        assert_eq!(price.of(usage), 900_000 + 180_000 + 375_000 + 1_500_000);
-        let plain = Price {
-            cached: None,
-            cache_write: None,
-            ..price
-        };
-        assert_eq!(plain.of(usage), 3_000_000 + 1_500_000);
-    }
-
-    #[test]
-    fn a_price_is_rounded_up_and_never_overflows() {
-        let price = Price {
-            input: 1,
-            output: u64::MAX,
-            ..Price::default()
-        };
-        let usage = |input_tokens, output_tokens| ModelUsage {
-            input_tokens,
-            output_tokens,
-            ..ModelUsage::default()
-        };
-        assert_eq!(price.of(usage(0, 0)), 0);
-        assert_eq!(price.of(usage(1, 0)), 1);
-        assert_eq!(price.of(usage(1_000_001, 0)), 2);
-        assert_eq!(price.of(usage(0, u64::MAX)), u64::MAX);
-        // A provider that counts more cached tokens than it read is not believed.
-        let odd = ModelUsage {
-            input_tokens: 10,
-            cached_tokens: 50,
-            cache_write_tokens: 50,
-            ..ModelUsage::default()
-        };
-        assert_eq!(price.of(odd), 1);
-    }
 }

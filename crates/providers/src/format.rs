@@ -24,7 +24,10 @@ use crate::{ErrorKind, ModelRequest, Part, ProviderError};
 
 pub use blocks::{ANSWER_BYTES_MAX, BLOCKS_MAX};
 pub use failure::{MESSAGE_CHARS_MAX, Remedy, ServiceFailure};
-pub use listing::{ListedModel, MODELS_MAX};
+pub use listing::{
+    ListPage, ListedModel, LocalFacts, MODELS_MAX, loaded_at_lm_studio, loaded_at_ollama,
+    shown_by_ollama,
+};
 pub use target::{
     CallIdStyle, EffortStyle, Omitted, OmittedPictures, Quirks, RequestTarget, ThoughtReplay,
 };
@@ -142,8 +145,17 @@ impl Wire {
         }
     }
 
+    /// What the page after one is asked for with.
+    pub fn page_parameter(self) -> &'static str {
+        match self {
+            Wire::Responses | Wire::Chat => "after",
+            Wire::Messages => "after_id",
+            Wire::Gemini => "pageToken",
+        }
+    }
+
     /// Reads the answer to `models_path`.
-    pub fn read_models(self, body: &[u8]) -> Result<Vec<ListedModel>, ProviderError> {
+    pub fn read_models(self, body: &[u8]) -> Result<ListPage, ProviderError> {
         listing::read(body)
     }
 }

@@ -3,7 +3,10 @@
 mod account_authorizer;
 mod check;
 mod choice;
+mod freshness;
 mod live;
+mod local_facts;
+mod misnamed;
 mod options;
 mod provider_set;
 mod remote_models;
@@ -18,7 +21,8 @@ use secrecy::SecretString;
 use thiserror::Error;
 use vocabulary::{AuthMode, Challenge, ProviderStatus};
 
-use crate::catalog::{Model, ModelCatalog};
+use crate::accounts::now_ms;
+use crate::catalog::{self, Day, Model, ModelCatalog};
 use crate::{Provider, ProviderError, rehearsal};
 pub use options::ModelsOptions;
 use remote_models::RemoteModels;
@@ -129,17 +133,35 @@ impl Models {
         self.catalog().model(provider, model).cloned()
     }
 
+    /// What a person should know of a model's end, where it is near or has passed.
+    pub fn retirement(&self, provider: &str, model: &str, today: Day) -> Option<String> {
+        let catalog = self.catalog();
+        let words = match catalog.model(provider, model) {
+            Some(known) => known.retirement_words(today)?,
+            None => format!("was retired; use {}", catalog.successor(provider, model)?),
+        };
+        Some(format!("{provider}/{model} {words}"))
+    }
+
     /// The model for small work beside this one, such as titles; none where the model is scripted.
     pub fn small_model(&self, provider: &str, model: &str) -> Option<String> {
         let catalog = self.catalog();
         let entry = catalog.providers.iter().find(|each| each.id == provider)?;
         entry.endpoint.as_ref()?;
-        Some(
-            entry
-                .small_model
-                .clone()
-                .unwrap_or_else(|| model.to_owned()),
-        )
+        let small = entry.small_model_beside(model, catalog::day(now_ms()));
+        let known = entry.models.iter().any(|each| each.id == small);
+        let remote = self.remote.as_ref();
+        let gone = !known && remote.is_some_and(|remote| !remote.may_have(provider, small));
+        Some(if gone { model } else { small }.to_owned())
+    }
+
+    /// Why a provider has no model of this name, for people, with the names nearest to it. Nothing
+    /// where that cannot be known. A provider may be asked for its list, within a few seconds.
+    pub async fn misnamed(&self, provider: &str, model: &str) -> Option<String> {
+        match &self.remote {
+            Some(remote) => remote.misnamed(provider, model).await,
+            None => misnamed::alone(&self.alone, provider, model),
+        }
     }
 
     /// Whether it can be used right now: a credential is there, or none is needed.

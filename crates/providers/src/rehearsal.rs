@@ -43,7 +43,7 @@ pub fn entry() -> catalog::ProviderInfo {
         auth: Vec::new(),
         endpoint: None,
         models: MODELS.iter().map(model).collect(),
-        small_model: None,
+        ..catalog::ProviderInfo::default()
     }
 }
 

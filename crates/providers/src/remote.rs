@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use reqwest::Url;
 use secrecy::SecretString;
 
 use crate::catalog::{self, ApiEndpoint, Model, ModelCatalog};
@@ -31,6 +32,7 @@ use attempts::Attempts;
 use gate::Gate;
 use omissions::Omissions;
 pub use policy::{ATTEMPTS_LIMIT, RequestLimits, RetryPolicy, SILENCE_LIMIT, WAIT_LIMIT};
+use request::SmallRequest;
 
 /// Where a request goes and what it carries; asked anew for every request, so that a key saved or
 /// a token renewed a moment ago is used.
@@ -39,6 +41,19 @@ pub trait Authorizer: Send + Sync {
     /// `renew`: the last credential was not accepted; asked at most once in a request, and only
     /// when its authorization was renewable. An error is told as it is.
     async fn access(&self, renew: bool) -> Result<Authorization, ProviderError>;
+
+    /// Headers that depend on the whole request, where the service wants it signed.
+    fn sign(&self, _request: &RequestToSign<'_>) -> Vec<(String, SecretString)> {
+        Vec::new()
+    }
+}
+
+/// A request as it is about to go out.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestToSign<'a> {
+    pub method: &'a str,
+    pub url: &'a Url,
+    pub body: &'a [u8],
 }
 
 /// What lets one request in.
@@ -118,6 +133,7 @@ impl RemoteService {
             id: self.id.clone(),
             name: self.name.clone(),
             model: model.map(str::to_owned),
+            successor: None,
         }
     }
 }
@@ -168,8 +184,9 @@ impl Remote {
     fn target(&self, model: &str) -> RequestTarget {
         let known: Option<&Model> = self.catalog.model(&self.service.id, model);
         let mut target = RequestTarget::unknown(model);
-        if let Some(known) = known {
-            target.model = known.clone();
+        match known {
+            Some(known) => target.model = known.clone(),
+            None => target.model.successor = self.catalog.successor(&self.service.id, model),
         }
         target.quirks = self.service.endpoint.quirks.with(&target.model.quirks);
         target
@@ -178,9 +195,29 @@ impl Remote {
     /// What lies at this path below the base URL. One request within `limit`, not tried again:
     /// for a look at whether a key is accepted, and for lists of models.
     pub async fn get(&self, path: &str, limit: Duration) -> Result<Vec<u8>, ProviderError> {
+        self.ask_small(SmallRequest { path, body: None }, limit)
+            .await
+    }
+
+    /// The same with something to read for the service.
+    pub async fn post(
+        &self,
+        path: &str,
+        body: &serde_json::Value,
+        limit: Duration,
+    ) -> Result<Vec<u8>, ProviderError> {
+        let body = Some(body);
+        self.ask_small(SmallRequest { path, body }, limit).await
+    }
+
+    async fn ask_small(
+        &self,
+        small: SmallRequest<'_>,
+        limit: Duration,
+    ) -> Result<Vec<u8>, ProviderError> {
         let service = &self.service;
         let authorization = service.access.access(false).await?;
-        let failure = match service.fetch(path, &authorization, limit).await {
+        let failure = match service.fetch(&small, &authorization, limit).await {
             Ok(body) => return Ok(body),
             Err(failure) => failure,
         };
@@ -189,7 +226,7 @@ impl Remote {
             return Err(service.error_context(None).error(failure, 1));
         }
         let authorization = service.access.access(renew).await?;
-        let fetched = service.fetch(path, &authorization, limit).await;
+        let fetched = service.fetch(&small, &authorization, limit).await;
         fetched.map_err(|failure: AttemptError| service.error_context(None).error(failure, 1))
     }
 }

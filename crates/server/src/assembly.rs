@@ -200,7 +200,12 @@ impl RunningServer {
         if let Some(model) = &self.site.settings.engine.default_model {
             let name = format!("{}/{}", model.provider, model.model);
             let obstacle = self.models.obstacle(&model.provider).await;
-            return (name, obstacle.map(|obstacle| obstacle.words().to_owned()));
+            let obstacle = obstacle.map(|obstacle| obstacle.words().to_owned());
+            let obstacle = match obstacle {
+                Some(words) => Some(words),
+                None => self.models.misnamed(&model.provider, &model.model).await,
+            };
+            return (name, obstacle);
         }
         let choice = self.models.default_model().await;
         let name = format!("{}/{}", choice.provider, choice.model);

@@ -17,6 +17,7 @@ mod ids;
 mod item;
 mod library;
 mod named_model;
+mod nearest;
 mod notice;
 mod permissions;
 mod refusal;
@@ -56,6 +57,7 @@ pub use library::{
     WorkspaceChange, WorkspaceDirectory,
 };
 pub use named_model::{ModelOffer, NamedModel};
+pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Catalog, CatalogModel, CatalogProvider, ModelRef, Refusal};
+use crate::{Catalog, CatalogModel, CatalogProvider, ModelRef, Refusal, did_you_mean, nearest};
 
 /// A model by something less than its provider and its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NamedModel {
     /// By its name in [`Catalog::offers`], or as `provider/model` even where the catalog has not heard of
-    /// the model. A name that nobody has names nothing.
+    /// the model. A name that nobody has is refused.
     Listed(String),
     /// By its id: of the provider in use if that has it, else of another, connected ones first. Nobody
     /// knows every model, so one that no provider has is the provider's in use.
@@ -59,15 +59,21 @@ impl Catalog {
         offers
     }
 
-    /// The model that is meant; none if that is the one in use, or nobody has the name.
+    /// The model that is meant; none if that is the one in use.
     pub fn find(
         &self,
         named: &NamedModel,
         in_use: Option<&ModelRef>,
     ) -> Result<Option<ModelRef>, Refusal> {
-        let own = &in_use.unwrap_or(&self.default).provider;
+        let current = in_use.unwrap_or(&self.default);
+        let own = &current.provider;
         let found = match named {
-            NamedModel::Listed(name) => self.listed(name),
+            NamedModel::Listed(name) => match self.listed(name) {
+                Some(found) => Some(found),
+                // A client may call it so without having found it in the list.
+                None if *name == current.model => Some(current.clone()),
+                None => return Err(self.unknown(name)),
+            },
             NamedModel::Id(id) => Some(reference(self.owner(id, own).unwrap_or(own), id)),
             NamedModel::DefaultOf(provider)
                 if in_use.is_some_and(|now| now.provider == *provider) =>
@@ -93,6 +99,14 @@ impl Catalog {
         let (provider, model) = name.split_once('/')?;
         let known = self.provider(provider).is_some() && !model.is_empty();
         known.then(|| reference(provider, model))
+    }
+
+    fn unknown(&self, name: &str) -> Refusal {
+        let offers = self.offers();
+        let usable = offers.iter().filter(|offer| offer.connected);
+        let near = nearest(name, usable.map(|offer| offer.name.as_ref()));
+        let message = format!("there is no model {name:?}{}", did_you_mean(&near));
+        Refusal::invalid("model", message)
     }
 
     fn owner(&self, model: &str, own: &str) -> Option<&str> {
@@ -173,9 +187,28 @@ mod tests {
         check(listed("shared"), near, Some(("main", "shared")));
         check(listed("near/shared"), near, None);
         check(listed("far/lab/new"), near, Some(("far", "lab/new")));
-        check(listed("nobody/new"), near, None);
-        check(listed("new"), near, None);
-        check(listed("far/"), near, None);
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_refused_with_the_nearest() {
+        let refused = |name: &str, in_use: Option<&ModelRef>| {
+            let found = catalog().find(&NamedModel::Listed(name.to_owned()), in_use);
+            found.map_err(|refusal| refusal.message)
+        };
+        for (name, words) in [
+            ("nobody/new", "there is no model \"nobody/new\""),
+            ("far/", "there is no model \"far/\""),
+            ("bigg", "there is no model \"bigg\"; did you mean big?"),
+            (
+                "hared",
+                "there is no model \"hared\"; did you mean shared or near/shared?",
+            ),
+            ("only1", "there is no model \"only1\""),
+        ] {
+            assert_eq!(refused(name, None), Err(words.to_owned()));
+        }
+        let unlisted = reference("near", "new");
+        assert_eq!(refused("new", Some(&unlisted)), Ok(None), "it has that one");
     }
 
     #[test]

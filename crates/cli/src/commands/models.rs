@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::bail;
 use clap::Args;
 use providers::Models;
-use providers::catalog::ProviderInfo;
+use providers::catalog::{ProviderInfo, day};
 use serde_json::Value;
 
 use super::{models_of, table};
@@ -22,8 +22,9 @@ Examples:
   dragoman models --json       for programs
 
 CONTEXT is what a model holds, and in brackets what it reads of that where the rest is for its
-answer. $/M is dollars for a million tokens. The effort with a star is the model's own; another is
-wished with --effort. SEES: whether it can be shown pictures. A question mark: nobody said.";
+answer. $/M is dollars for a million tokens, in brackets for longer requests. The effort with a star
+is the model's own; another is wished with --effort. SEES: whether it can be shown pictures. A
+question mark: nobody said.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -53,6 +54,7 @@ pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> 
             None => arguments.all || models.connected(&entry.id),
         })
         .collect();
+    let today = day(jiff::Timestamp::now().as_millisecond());
     let lines = shown.iter().flat_map(|provider| {
         let connected = models.connected(&provider.id);
         let named = provider.id == choice.provider;
@@ -62,6 +64,7 @@ pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> 
             model,
             connected,
             is_default: named && model.id == *choice,
+            today,
         })
     });
     if arguments.json {

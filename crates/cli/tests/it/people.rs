@@ -4,6 +4,7 @@ mod config;
 mod damage;
 mod log;
 mod login;
+mod naming;
 mod sandbox;
 mod start;
 

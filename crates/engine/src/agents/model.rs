@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use providers::catalog;
 use providers::{ErrorKind, Message, ModelRequest, Provider, ProviderError, ToolSpec};
 use tools::{Failure, Surroundings};
 use tracing::Instrument as _;
@@ -79,6 +80,7 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         Err(refusal) => return Ok(failed(TurnErrorKind::Internal, refusal.message)),
     };
     tell_surroundings(turn, &surroundings).await?;
+    tell_retirement(turn).await?;
     let mut talk = Talk {
         turn,
         offered: Offered::of(turn, &surroundings),
@@ -345,6 +347,17 @@ async fn tell_surroundings(turn: &Turn, surroundings: &Surroundings) -> Result<(
     }
     let fact = NoteFact::Instructed { files, skills };
     turn.tell(Fact::Note(fact)).await
+}
+
+/// Nobody should learn of a model's end by a failing turn.
+async fn tell_retirement(turn: &Turn) -> Result<(), SessionGone> {
+    let ModelRef { provider, model } = turn.model.as_ref();
+    let today = catalog::day(turn.shared.now().0);
+    let Some(words) = turn.shared.models.retirement(provider, model, today) else {
+        return Ok(());
+    };
+    let line = format!("[warn] {words}");
+    turn.tell(Fact::Note(NoteFact::Logged { line })).await
 }
 
 /// What every agent in this workspace is told; nothing in a mode without tools.

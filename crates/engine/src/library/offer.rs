@@ -17,13 +17,13 @@ const MCP_FILE: &str = "mcp-servers.json";
 
 pub async fn catalog(shared: &Shared) -> Catalog {
     let known = shared.models.catalog();
+    let today = catalog::day(shared.now().0);
     let provider = |entry: &catalog::ProviderInfo| CatalogProvider {
         id: entry.id.clone(),
         name: entry.name.clone(),
-        models: entry.models.iter().map(model).collect(),
+        models: offered(entry).map(|each| model(each, today)).collect(),
         default_model: entry
-            .models
-            .first()
+            .default_model(today)
             .map(|model| model.id.clone())
             .unwrap_or_default(),
         auth_methods: entry.auth.clone(),
@@ -33,6 +33,12 @@ pub async fn catalog(shared: &Shared) -> Catalog {
         providers: known.providers.iter().map(provider).collect(),
         default: default_model(shared).await,
     }
+}
+
+/// What its provider says it does not have cannot be chosen.
+fn offered(entry: &catalog::ProviderInfo) -> impl Iterator<Item = &catalog::Model> {
+    let models = entry.models.iter();
+    models.filter(|model| model.offered != Some(false))
 }
 
 /// What a thread uses that names nothing else.
@@ -47,7 +53,7 @@ pub async fn default_model(shared: &Shared) -> ModelRef {
     }
 }
 
-/// Looks up the model that changes name.
+/// Looks up the model that changes name. One that its provider does not have is refused.
 pub async fn settle_model(
     shared: &Shared,
     changes: &mut Changes,
@@ -56,26 +62,37 @@ pub async fn settle_model(
     if let Some(named) = changes.named_model.take() {
         changes.model = catalog(shared).await.find(&named, in_use)?;
     }
-    Ok(())
+    let model = changes.model.as_ref();
+    let Some(model) = model.filter(|model| Some(*model) != in_use) else {
+        return Ok(());
+    };
+    match shared.models.misnamed(&model.provider, &model.model).await {
+        Some(words) => Err(Refusal::invalid("model", words)),
+        None => Ok(()),
+    }
 }
 
-/// What keeps a model from being used right now, for people. One of an unknown provider is refused.
+/// What keeps a model from being used, now or soon, for people. One of an unknown provider is refused.
 pub async fn obstacle(shared: &Shared, model: &ModelRef) -> Result<Option<String>, Refusal> {
     match shared.models.obstacle(&model.provider).await {
         Some(Obstacle::Unknown(words)) => Err(Refusal::invalid("model", words)),
         Some(Obstacle::NotConnected(words)) => Ok(Some(words)),
-        None => Ok(None),
+        None => {
+            let today = catalog::day(shared.now().0);
+            let ModelRef { provider, model } = model;
+            Ok(shared.models.retirement(provider, model, today))
+        }
     }
 }
 
-fn model(model: &catalog::Model) -> CatalogModel {
+fn model(model: &catalog::Model, today: catalog::Day) -> CatalogModel {
     CatalogModel {
         id: model.id.clone(),
-        name: model.name.clone(),
+        name: model.shown_name(today),
         context: model.context,
         output: model.output,
-        input_price: model.price.map(|price| price.input),
-        output_price: model.price.map(|price| price.output),
+        input_price: model.price.as_ref().map(|price| price.input),
+        output_price: model.price.as_ref().map(|price| price.output),
         efforts: model.efforts.clone(),
         default_effort: model.default_effort.clone(),
         vision: model.vision,

@@ -18,6 +18,7 @@ mod older;
 mod pictures;
 mod puppet;
 mod recall;
+mod retiring;
 mod steering;
 mod sub_agents;
 mod summaries;

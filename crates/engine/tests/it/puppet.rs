@@ -362,7 +362,7 @@ pub fn catalog(model: Model) -> ModelCatalog {
             auth: Vec::new(),
             endpoint: None,
             models: vec![model, small],
-            small_model: None,
+            ..catalog::ProviderInfo::default()
         }],
     }
 }
@@ -374,10 +374,16 @@ pub fn with_small_model(mut catalog: ModelCatalog) -> ModelCatalog {
             wire: Wire::Chat,
             base_url: "http://localhost/".to_owned(),
             key_env: Vec::new(),
+            google_file_env: Vec::new(),
+            aws_service: None,
             bearer_env: Vec::new(),
             base_url_env: Vec::new(),
             headers: Vec::new(),
             keyless: true,
+            models_path: None,
+            lists_all: false,
+            local_api: None,
+            key_header: None,
             quirks: Default::default(),
         });
         provider.small_model = Some(SMALL.to_owned());
@@ -389,8 +395,7 @@ pub fn price() -> Price {
     Price {
         input: 1_000_000,
         output: 10_000_000,
-        cached: None,
-        cache_write: None,
+        ..Price::default()
     }
 }
 

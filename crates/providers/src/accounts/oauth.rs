@@ -110,7 +110,9 @@ pub async fn exchange(
     Tokens::of_answer(&answer.json(), None, now_ms()).ok_or_else(no_tokens)
 }
 
-/// Renews. The refresh token is spent whether or not we get to read the answer.
+/// Renews. The refresh token is spent whether or not we get to read the answer. Without a `scope`,
+/// the new tokens may do what the old ones did (RFC 6749 section 6); with ours, a sign-in that we
+/// share with another program would be left with less.
 pub async fn renew(oauth: &OAuth, old: &Tokens) -> Result<Tokens, OAuthError> {
     let Some(refresh) = &old.refresh else {
         let words = "the sign-in has ended and cannot be renewed".to_owned();
@@ -120,13 +122,31 @@ pub async fn renew(oauth: &OAuth, old: &Tokens) -> Result<Tokens, OAuthError> {
         ("grant_type", "refresh_token"),
         ("refresh_token", refresh.expose_secret()),
         ("client_id", oauth.client_id.as_str()),
-        ("scope", oauth.scopes.as_str()),
     ];
     let answer = post_form(&oauth.token_url, &form).await?;
     if !answer.ok() {
-        return Err(refusal(&answer, &[refresh]));
+        let words = refusal_words(&answer, &[refresh]);
+        return Err(match ends_sign_in(&answer) {
+            true => OAuthError::NotAccepted(words),
+            false => OAuthError::Unavailable(words),
+        });
     }
     Tokens::of_answer(&answer.json(), Some(old), now_ms()).ok_or_else(no_tokens)
+}
+
+/// Whether a refused renewal means that the refresh token is worth nothing any more. Anything else
+/// (a firewall, a region, a client that is blocked for a while) may pass, and a person would sign in
+/// again for nothing.
+fn ends_sign_in(answer: &HttpResponse) -> bool {
+    let body = answer.json();
+    let code = error_code(&body).unwrap_or_default();
+    let spent = [
+        "invalid_grant",
+        "refresh_token_expired",
+        "refresh_token_reused",
+        "refresh_token_invalidated",
+    ];
+    answer.status == 401 || spent.contains(&code)
 }
 
 pub fn no_tokens() -> OAuthError {
@@ -161,8 +181,16 @@ pub fn error_code(body: &Value) -> Option<&str> {
     error.as_str().or_else(|| error.get("code")?.as_str())
 }
 
-/// What a refusal says, without what we sent.
 pub fn refusal(answer: &HttpResponse, secrets: &[&SecretString]) -> OAuthError {
+    let words = refusal_words(answer, secrets);
+    match answer.status {
+        408 | 425 | 429 | 500.. => OAuthError::Unavailable(words),
+        _ => OAuthError::NotAccepted(words),
+    }
+}
+
+/// What a refusal says, without what we sent.
+fn refusal_words(answer: &HttpResponse, secrets: &[&SecretString]) -> String {
     let body = answer.json();
     let said = [
         body.get("error_description"),
@@ -181,10 +209,7 @@ pub fn refusal(answer: &HttpResponse, secrets: &[&SecretString]) -> OAuthError {
     if !said.is_empty() {
         words = format!("{words}: {}", http::said(&said));
     }
-    match answer.status {
-        408 | 425 | 429 | 500.. => OAuthError::Unavailable(words),
-        _ => OAuthError::NotAccepted(words),
-    }
+    words
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ pub fn normalised(wire: Wire, url: &str) -> Option<String> {
         // Compatible servers put what they like there, so it is taken as it is.
         Wire::Responses | Wire::Chat => return Some(url.to_owned()),
     };
-    if ends_with_version(url) {
+    // Vertex has the version in front of the publisher of a model.
+    if ends_with_version(url) || url.ends_with("/publishers/google") {
         return Some(url.to_owned());
     }
     Some(format!("{url}/{version}"))
@@ -50,7 +51,7 @@ pub fn from_host(host: &str, usual: &str) -> Option<String> {
     let mut url = Url::parse(&if has_scheme {
         host.clone()
     } else {
-        format!("http://{host}")
+        format!("{}://{host}", usual.scheme())
     })
     .ok()?;
     if !has_scheme && url.port().is_none() {
@@ -109,6 +110,11 @@ mod tests {
                 "https://g.example/very/v1beta",
             ),
             (
+                Wire::Gemini,
+                "https://v.example/v1/publishers/google",
+                "https://v.example/v1/publishers/google",
+            ),
+            (
                 Wire::Responses,
                 "https://o.example/v1/",
                 "https://o.example/v1",
@@ -150,6 +156,11 @@ mod tests {
             );
         }
         assert_eq!(from_host("  ", usual), None);
+        let far = "https://x.openai.example/openai/v1";
+        for written in ["https://mine.example/", "mine.example"] {
+            let url = from_host(written, far);
+            assert_eq!(url.as_deref(), Some("https://mine.example/openai/v1"));
+        }
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
+use jiff::civil::Date;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-use super::Price;
+use super::{LocalApi, Price};
 use crate::format::{Quirks, Wire};
 
 /// The most bytes a catalog file may have.
@@ -32,14 +34,33 @@ pub struct ProviderEntry {
     /// Variables that hold only a host and port, as servers on this machine use them.
     pub host_env: Option<Vec<String>>,
     pub key_env: Option<Vec<String>>,
+    /// Variables that name a credential file of Google's: of a service account, or of a sign-in.
+    pub google_file_env: Option<Vec<String>>,
+    /// What it is called in the signatures of AWS; with it, the keys of such an account are used.
+    pub aws_service: Option<String>,
     /// Variables that hold a token which is sent as a bearer's, whatever the format's own way is.
     pub bearer_env: Option<Vec<String>>,
     /// Where a key is used, when a sign-in is used elsewhere.
     pub key_base_url: Option<String>,
     pub key_base_url_env: Option<Vec<String>>,
     pub keyless: Option<bool>,
+    /// Where it lists its models, below the base URL.
+    pub models_path: Option<String>,
+    /// Whether its list has every model it takes. At another address than the usual the built-in
+    /// catalog does not know: there may be a gateway, with names of its own.
+    pub lists_all: Option<bool>,
+    pub local_api: Option<LocalApi>,
+    /// The header that carries a key, where it is not the one of the wire; `authorization` carries
+    /// it as a bearer token.
+    pub key_header: Option<String>,
+    /// Whether a key in the environment does not make it the provider that is used when none is
+    /// named: the variable is often there for something else.
+    pub by_name_only: Option<bool>,
     pub headers: Option<Headers>,
     pub small_model: Option<String>,
+    /// Models that are gone, and what takes their place.
+    #[serde(default)]
+    pub retired: BTreeMap<String, String>,
     pub auth: Option<Vec<AuthEntry>>,
     pub oauth: Option<OAuthEntry>,
     #[serde(default)]
@@ -95,6 +116,9 @@ pub struct OAuthEntry {
     /// Sent with every request that a sign-in pays for.
     pub headers: Option<Headers>,
     pub account_header: Option<String>,
+    /// The version of the client whose sign-in this is, where the service wants one: it is sent as
+    /// `version`, and the list of models is asked for with it.
+    pub client_version: Option<String>,
     /// Absolute, or joined to the issuer.
     pub authorize_url: Option<String>,
     pub token_url: Option<String>,
@@ -114,8 +138,32 @@ pub struct ModelEntry {
     pub efforts: Option<Vec<String>>,
     pub default_effort: Option<String>,
     pub vision: Option<bool>,
+    pub tools: Option<bool>,
+    #[serde(default, deserialize_with = "date")]
+    pub retires: Option<String>,
+    pub successor: Option<String>,
     #[serde(default)]
     pub quirks: Quirks,
+}
+
+/// The numbers of the built-in catalog, as `cargo xtask catalog` writes them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumbersFile {
+    /// The day they were gathered.
+    pub date: String,
+    /// Where, with versions.
+    pub sources: Vec<String>,
+    pub provider: Vec<ProviderEntry>,
+}
+
+/// A day, as `2026-11-30`.
+fn date<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(input)?;
+    match text.parse::<Date>() {
+        Ok(_) if text.len() == "2026-11-30".len() => Ok(Some(text)),
+        Ok(_) | Err(_) => Err(D::Error::custom("a day is written as 2026-11-30")),
+    }
 }
 
 /// Why a catalog file was not used. It never repeats a value of the file: a header may be a secret.
@@ -232,6 +280,26 @@ mod tests {
         let text = "[[provider]]\nid = \"a\"\nheaders = { a = \"x\"y\"sk-very-secret\" }\n";
         let error = File::parse(text).expect_err("a broken file").to_string();
         assert!(!error.contains("sk-very"), "{error}");
+    }
+
+    #[test]
+    fn the_end_of_a_model_is_a_day() {
+        let text = |day| {
+            format!(
+                "[[provider]]\nid = \"a\"\n[[provider.model]]\nid = \"m\"\nretires = \"{day}\"\n"
+            )
+        };
+        check_error(
+            &text("30.11.2026"),
+            "line 5: a day is written as 2026-11-30",
+        );
+        check_error(
+            &text("2026-02-30"),
+            "line 5: a day is written as 2026-11-30",
+        );
+        let file = File::parse(&text("2026-11-30")).expect("a file");
+        let model = &file.provider[0].model[0];
+        assert_eq!(model.retires.as_deref(), Some("2026-11-30"));
     }
 
     #[test]

@@ -1,26 +1,19 @@
 //! The built-in catalog with a person's own file and the environment laid over it.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use vocabulary::AuthMethod;
 
 use super::file::{
     AuthEntry, AuthMethodKind, File, Headers, ModelEntry, OAuthEntry, ProviderEntry,
 };
-use super::{ApiEndpoint, Model, ModelCatalog, ProviderInfo, address};
+use super::own::OwnPart;
+use super::template::{self, TemplateError};
+use super::{ApiEndpoint, Model, ModelCatalog, ProviderInfo, address, built_in};
 use crate::format::Wire;
 
 /// The variables of the process, handed in so that tests are alone with theirs.
 pub type Environment = BTreeMap<String, String>;
-
-static BUILT_IN: &str = include_str!("../catalog.toml");
-
-/// Parsed when it is first needed: a start must stay fast.
-static BUILT_IN_FILE: LazyLock<File> = LazyLock::new(|| {
-    // A test reads it, so it cannot be broken; an empty catalog would still let the server run.
-    File::parse(BUILT_IN).unwrap_or_default()
-});
 
 /// Every provider with all that is known of it.
 #[derive(Clone, Debug, Default)]
@@ -38,9 +31,13 @@ pub struct CatalogEntry {
     pub oauth: Option<OAuth>,
     /// Where a key is used, when a sign-in is used elsewhere.
     pub key_base_url: Option<String>,
+    /// The models that a person's own file has, as it has them: they lie over the provider's list.
+    pub own: Vec<ModelEntry>,
     /// What is wrong with the settings of this provider: it is listed, but must not be asked, since
     /// a key could then go where it was not meant to go.
     pub broken: Option<String>,
+    /// A key in the environment does not make it the one that is used when none is named.
+    pub by_name_only: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +60,7 @@ pub struct OAuth {
     pub parameters: BTreeMap<String, String>,
     pub headers: Headers,
     pub account_header: Option<String>,
+    pub client_version: Option<String>,
 }
 
 impl CatalogEntry {
@@ -74,10 +72,14 @@ impl CatalogEntry {
 impl MergedCatalog {
     /// `own`: the text of the person's own file, where there is one.
     pub fn open(own: Option<&str>, environment: &Environment) -> MergedCatalog {
-        let mut file = BUILT_IN_FILE.clone();
+        let mut file = built_in::file().clone();
         let mut warnings = Vec::new();
+        let mut person = BTreeMap::new();
         match own.map(File::parse) {
-            Some(Ok(own)) => lay_over(&mut file, own),
+            Some(Ok(own)) => {
+                person = own.provider.iter().map(OwnPart::of).collect();
+                file.lay_over(own);
+            }
             Some(Err(error)) => warnings.push(format!(
                 "config/catalog.toml is not used: {error}; the built-in catalog is"
             )),
@@ -86,9 +88,12 @@ impl MergedCatalog {
         let mut entries = Vec::with_capacity(file.provider.len());
         for written in file.provider {
             let id = written.id.clone();
-            match entry(written, environment) {
-                Ok(entry) => {
-                    let broken = entry.broken.as_ref();
+            let own = person.remove(&id).unwrap_or_default();
+            let wanted = first_set(written.key_env.as_deref(), environment).is_some();
+            match entry(written, own, environment) {
+                Ok((entry, unset)) => {
+                    // Who uses it has set something of it; nobody else need hear of it.
+                    let broken = entry.broken.as_ref().filter(|_| wanted || !unset);
                     warnings.extend(broken.map(|what| format!("{id} cannot be used: {what}")));
                     entries.push(entry);
                 }
@@ -104,7 +109,7 @@ impl MergedCatalog {
         environment.keys().any(|name| {
             let laid_over = name.ends_with("_BASE_URL") || name.ends_with("_HEADERS");
             let ours = name.starts_with("DRAGOMAN_") && laid_over;
-            ours || BUILT_IN.contains(&format!("\"{name}\""))
+            ours || built_in::names(name)
         })
     }
 
@@ -124,86 +129,12 @@ impl MergedCatalog {
     }
 }
 
-fn lay_over(base: &mut File, own: File) {
-    for theirs in own.provider {
-        match base.provider.iter_mut().find(|each| each.id == theirs.id) {
-            Some(ours) => ours.lay_over(theirs),
-            None => base.provider.push(theirs),
-        }
-    }
-}
-
-/// What is written replaces; what is not written stays.
-fn replace<T>(place: &mut Option<T>, written: Option<T>) {
-    if written.is_some() {
-        *place = written;
-    }
-}
-
-impl ProviderEntry {
-    fn lay_over(&mut self, own: ProviderEntry) {
-        replace(&mut self.name, own.name);
-        replace(&mut self.wire, own.wire);
-        replace(&mut self.base_url, own.base_url);
-        replace(&mut self.base_url_env, own.base_url_env);
-        replace(&mut self.host_env, own.host_env);
-        replace(&mut self.key_env, own.key_env);
-        replace(&mut self.bearer_env, own.bearer_env);
-        replace(&mut self.key_base_url, own.key_base_url);
-        replace(&mut self.key_base_url_env, own.key_base_url_env);
-        replace(&mut self.keyless, own.keyless);
-        replace(&mut self.small_model, own.small_model);
-        replace(&mut self.auth, own.auth);
-        self.quirks = self.quirks.with(&own.quirks);
-        if let Some(headers) = own.headers {
-            self.headers.get_or_insert_default().0.extend(headers.0);
-        }
-        if let Some(oauth) = own.oauth {
-            self.oauth.get_or_insert_default().lay_over(oauth);
-        }
-        for theirs in own.model {
-            match self.model.iter_mut().find(|each| each.id == theirs.id) {
-                Some(ours) => ours.lay_over(theirs),
-                None => self.model.push(theirs),
-            }
-        }
-    }
-}
-
-impl OAuthEntry {
-    fn lay_over(&mut self, own: OAuthEntry) {
-        replace(&mut self.issuer, own.issuer);
-        replace(&mut self.issuer_env, own.issuer_env);
-        replace(&mut self.client_id, own.client_id);
-        replace(&mut self.scopes, own.scopes);
-        replace(&mut self.callback_ports, own.callback_ports);
-        replace(&mut self.parameters, own.parameters);
-        replace(&mut self.headers, own.headers);
-        replace(&mut self.account_header, own.account_header);
-        replace(&mut self.authorize_url, own.authorize_url);
-        replace(&mut self.token_url, own.token_url);
-        replace(
-            &mut self.device_authorization_url,
-            own.device_authorization_url,
-        );
-    }
-}
-
-impl ModelEntry {
-    fn lay_over(&mut self, own: ModelEntry) {
-        replace(&mut self.name, own.name);
-        replace(&mut self.context, own.context);
-        replace(&mut self.input, own.input);
-        replace(&mut self.output, own.output);
-        replace(&mut self.price, own.price);
-        replace(&mut self.efforts, own.efforts);
-        replace(&mut self.default_effort, own.default_effort);
-        replace(&mut self.vision, own.vision);
-        self.quirks = self.quirks.with(&own.quirks);
-    }
-}
-
-fn entry(written: ProviderEntry, environment: &Environment) -> Result<CatalogEntry, String> {
+/// One provider, and whether its address was never set.
+fn entry(
+    written: ProviderEntry,
+    own: OwnPart,
+    environment: &Environment,
+) -> Result<(CatalogEntry, bool), String> {
     let auth = written.auth.clone().unwrap_or_else(|| {
         vec![AuthEntry {
             id: "api_key".to_owned(),
@@ -213,9 +144,15 @@ fn entry(written: ProviderEntry, environment: &Environment) -> Result<CatalogEnt
         }]
     });
     let wire = written.wire.unwrap_or(Wire::Chat);
-    let mut broken = None;
+    let (mut broken, mut unset) = (None, false);
     let endpoint = match &written.base_url {
-        Some(_) => Some(endpoint(&written, wire, environment, &mut broken)?),
+        Some(_) => Some(endpoint(
+            &written,
+            &own,
+            environment,
+            &mut broken,
+            &mut unset,
+        )?),
         None if written.auth.as_ref().is_some_and(Vec::is_empty) => None,
         None => return Err("it has no base_url".to_owned()),
     };
@@ -235,20 +172,24 @@ fn entry(written: ProviderEntry, environment: &Environment) -> Result<CatalogEnt
         }
         None => None,
     };
-    Ok(CatalogEntry {
+    let entry = CatalogEntry {
         methods: auth.iter().map(method).collect(),
+        by_name_only: written.by_name_only.unwrap_or(false),
         provider: ProviderInfo {
             name: written.name.clone().unwrap_or_else(|| written.id.clone()),
             auth: auth.into_iter().map(shown_method).collect(),
             endpoint,
             models: written.model.into_iter().map(model).collect(),
             small_model: written.small_model,
+            retired: written.retired,
             id: written.id,
         },
         oauth,
         key_base_url,
+        own: own.models,
         broken,
-    })
+    };
+    Ok((entry, unset))
 }
 
 fn method(written: &AuthEntry) -> Method {
@@ -278,50 +219,105 @@ fn model(written: ModelEntry) -> Model {
         efforts: written.efforts.unwrap_or_default(),
         default_effort: written.default_effort,
         vision: written.vision,
+        tools: written.tools,
+        offered: None,
+        retires: written.retires,
+        successor: written.successor,
         quirks: written.quirks,
     }
 }
 
 fn endpoint(
     written: &ProviderEntry,
-    wire: Wire,
+    own: &OwnPart,
     environment: &Environment,
     broken: &mut Option<String>,
+    unset: &mut bool,
 ) -> Result<ApiEndpoint, String> {
-    let usual = written.base_url.as_deref().unwrap_or_default();
+    let wire = written.wire.unwrap_or(Wire::Chat);
     let mut base_url_env = vec![variable(&written.id, "BASE_URL")];
     base_url_env.extend(written.base_url_env.iter().flatten().cloned());
-    let from_host = || {
-        let (_, host) = first_set(written.host_env.as_deref(), environment)?;
-        address::from_host(host, usual)
+    let base_url = match overridden(&base_url_env, wire, environment, broken) {
+        Some(url) => url,
+        None => match usual_address(written, wire, environment) {
+            Ok(url) => url.ok_or("its base_url is not an http URL")?,
+            Err(error) => {
+                *unset = matches!(error, TemplateError::Unset(_));
+                *broken = Some(no_address(error, written));
+                // Not an address, and never asked for.
+                written.base_url.clone().unwrap_or_default()
+            }
+        },
     };
-    let base_url = overridden(&base_url_env, wire, environment, broken)
-        .or_else(from_host)
-        .or_else(|| address::normalised(wire, usual))
-        .ok_or("its base_url is not an http URL")?;
-    let mut headers: Vec<(String, String)> = written
-        .headers
-        .clone()
-        .unwrap_or_default()
-        .0
-        .into_iter()
-        .collect();
+    let keyless = written.keyless.unwrap_or(false);
+    let set = first_set(Some(&base_url_env), environment)
+        .or_else(|| first_set(written.host_env.as_deref(), environment));
+    let usual_place = keyless || (set.is_none() && !own.address);
+    let lists_all = written.lists_all.unwrap_or(false) && usual_place;
+    Ok(ApiEndpoint {
+        wire,
+        base_url,
+        key_env: written.key_env.clone().unwrap_or_default(),
+        google_file_env: written.google_file_env.clone().unwrap_or_default(),
+        aws_service: written.aws_service.clone(),
+        bearer_env: written.bearer_env.clone().unwrap_or_default(),
+        base_url_env,
+        headers: headers(written, environment, broken),
+        keyless,
+        models_path: written.models_path.clone(),
+        lists_all: own.lists_all.unwrap_or(lists_all),
+        local_api: written.local_api,
+        key_header: written.key_header.clone(),
+        quirks: written.quirks.clone(),
+    })
+}
+
+/// The address a host variable makes, else the one that is written.
+fn usual_address(
+    written: &ProviderEntry,
+    wire: Wire,
+    environment: &Environment,
+) -> Result<Option<String>, TemplateError> {
+    let usual = written.base_url.as_deref().unwrap_or_default();
+    if let Some((_, host)) = first_set(written.host_env.as_deref(), environment)
+        && let Some(url) = address::from_host(host, &template::shape(usual))
+    {
+        return Ok(Some(url));
+    }
+    let usual = template::filled_address(usual, environment)?;
+    Ok(address::normalised(wire, &usual))
+}
+
+fn no_address(error: TemplateError, written: &ProviderEntry) -> String {
+    match error {
+        TemplateError::NotAName(name) => format!("{name} is not a plain name"),
+        TemplateError::Unset(names) => match written.host_env.as_deref() {
+            Some([host, ..]) => format!("its address is not known: set {names}, or {host}"),
+            Some([]) | None => format!("its address is not known: set {names}"),
+        },
+    }
+}
+
+/// What is written, as far as the environment fills it in, and the environment's own.
+fn headers(
+    written: &ProviderEntry,
+    environment: &Environment,
+    broken: &mut Option<String>,
+) -> Vec<(String, String)> {
+    let listed = written.headers.iter().flat_map(|headers| &headers.0);
+    // One that names a variable is sent where that is set.
+    let filled = listed.filter_map(|(name, value)| {
+        let value = template::filled(value, environment).ok()?;
+        Some((name.clone(), value))
+    });
+    let mut headers: Vec<_> = filled.collect();
     let name = variable(&written.id, "HEADERS");
     if let Some(lines) = environment.get(&name)
         && let Err(what) = headers_of_lines(lines, &mut headers)
     {
         *broken = Some(format!("{name}: {what}"));
     }
-    Ok(ApiEndpoint {
-        wire,
-        base_url,
-        key_env: written.key_env.clone().unwrap_or_default(),
-        bearer_env: written.bearer_env.clone().unwrap_or_default(),
-        base_url_env,
-        headers,
-        keyless: written.keyless.unwrap_or(false),
-        quirks: written.quirks.clone(),
-    })
+    headers
 }
 
 /// The base URL that one of these variables gives.
@@ -400,6 +396,7 @@ fn endpoints(written: &OAuthEntry, environment: &Environment) -> Result<OAuth, S
         parameters: written.parameters.clone().unwrap_or_default(),
         headers: written.headers.clone().unwrap_or_default(),
         account_header: written.account_header.clone(),
+        client_version: written.client_version.clone(),
         issuer,
     })
 }

@@ -173,6 +173,10 @@ impl RequestTarget {
         if self.quirks.output_limit == Some(false) {
             request.max_output_tokens = None;
         }
+        // The service would refuse them all.
+        if self.model.tools == Some(false) {
+            request.tools = [].into();
+        }
         request
     }
 }
@@ -180,6 +184,28 @@ impl RequestTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_that_cannot_call_tools_is_sent_none() {
+        let request = ModelRequest {
+            tools: vec![crate::ToolSpec {
+                name: "bash".to_owned(),
+                description: String::new(),
+                parameters: serde_json::json!({}),
+            }]
+            .into(),
+            ..ModelRequest::default()
+        };
+        for (tools, sent) in [(Some(false), 0), (Some(true), 1), (None, 1)] {
+            let mut target = RequestTarget::unknown("m");
+            target.model.tools = tools;
+            assert_eq!(
+                target.settle(request.clone()).tools.len(),
+                sent,
+                "{tools:?}"
+            );
+        }
+    }
 
     #[test]
     fn the_quirks_of_a_model_lie_over_those_of_its_provider() {

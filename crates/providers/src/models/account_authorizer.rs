@@ -1,16 +1,20 @@
 //! What lets a request in at one provider: the credential there is, made into headers.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ring::digest::{Context, SHA256};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::accounts::google_file::GoogleFile;
+use crate::accounts::oauth::OAuthError;
 use crate::accounts::renewal::{Renewal, RenewalError};
-use crate::accounts::{Accounts, Credential, CredentialSource, Proof};
+use crate::accounts::tokens::Tokens;
+use crate::accounts::{Accounts, Credential, CredentialSource, Proof, now_ms};
 use crate::catalog::ApiEndpoint;
 use crate::catalog::merged::CatalogEntry;
-use crate::remote::{Authorization, Authorizer};
+use crate::remote::{Authorization, Authorizer, RequestToSign};
 use crate::{ErrorKind, ProviderError};
 
 /// Enough to tell a person's accounts apart, too little to find a key by.
@@ -22,6 +26,8 @@ pub struct AccountAuthorizer {
     entry: Arc<CatalogEntry>,
     endpoint: ApiEndpoint,
     renewal: Option<Arc<Renewal>>,
+    /// What a credential file was last exchanged for.
+    exchanged: tokio::sync::Mutex<Option<(PathBuf, Tokens)>>,
 }
 
 impl AccountAuthorizer {
@@ -35,22 +41,54 @@ impl AccountAuthorizer {
             entry,
             endpoint,
             renewal,
+            exchanged: tokio::sync::Mutex::default(),
         }
     }
 
     /// A credential that is good now, where there is one.
     pub async fn fresh(&self, refused: bool) -> Result<Option<Credential>, RenewalError> {
-        match &self.renewal {
+        let found = match &self.renewal {
             Some(renewal) => match renewal.fresh(refused).await {
-                Ok(credential) => Ok(Some(credential)),
-                Err(RenewalError::Missing) => Ok(None),
-                Err(lapse) => Err(lapse),
+                Ok(credential) => Some(credential),
+                Err(RenewalError::Missing) => None,
+                Err(lapse) => return Err(lapse),
             },
-            None => self
-                .accounts
-                .credential(&self.entry)
-                .map_err(|error| RenewalError::Unreadable(error.to_string())),
+            None => {
+                let found = self.accounts.credential(&self.entry);
+                found.map_err(|error| RenewalError::Unreadable(error.to_string()))?
+            }
+        };
+        match found {
+            Some(Credential {
+                proof: Proof::GoogleFile(path),
+                source,
+            }) => {
+                let tokens = self.exchange(path, refused).await?;
+                let proof = Proof::Tokens(tokens);
+                Ok(Some(Credential { proof, source }))
+            }
+            found => Ok(found),
         }
+    }
+
+    /// The tokens of a credential file, one exchange at a time.
+    async fn exchange(&self, path: PathBuf, refused: bool) -> Result<Tokens, RenewalError> {
+        let mut exchanged = self.exchanged.lock().await;
+        let now = now_ms();
+        if let Some((of, tokens)) = &*exchanged
+            && *of == path
+            && !refused
+            && !tokens.ends_soon(now)
+        {
+            return Ok(tokens.clone());
+        }
+        let file = GoogleFile::read(&path).map_err(RenewalError::Unreadable)?;
+        let tokens = file.token(now).await.map_err(|error| match error {
+            OAuthError::NotAccepted(what) => RenewalError::Unreadable(what),
+            OAuthError::Unavailable(what) => RenewalError::Unavailable(what),
+        })?;
+        *exchanged = Some((path, tokens.clone()));
+        Ok(tokens)
     }
 
     fn authorization(
@@ -71,16 +109,25 @@ impl AccountAuthorizer {
             });
         };
         Ok(match credential.proof {
+            // Each request is signed when it is whole.
+            Proof::AwsKeys(_) => Authorization {
+                base_url,
+                account,
+                headers: Vec::new(),
+                renewable: false,
+            },
+            // It was exchanged before.
+            Proof::GoogleFile(_) => return Err(not_connected(&self.entry)),
             Proof::Key(key) => {
                 let key = key.expose_secret();
                 let (name, value) = match self.is_bearer(&credential.source) {
-                    true => ("authorization", format!("Bearer {key}")),
-                    false => self.endpoint.wire.auth_header(key),
+                    true => ("authorization".to_owned(), format!("Bearer {key}")),
+                    false => self.endpoint.auth_header(key),
                 };
                 Authorization {
                     base_url: self.entry.key_base_url.clone().unwrap_or(base_url),
                     account,
-                    headers: vec![(name.to_owned(), value.into())],
+                    headers: vec![(name, value.into())],
                     renewable: false,
                 }
             }
@@ -120,7 +167,8 @@ impl AccountAuthorizer {
             Some(Proof::Tokens(tokens)) => {
                 seen.update(tokens.account_id.as_deref().unwrap_or_default().as_bytes());
             }
-            None => {}
+            Some(Proof::AwsKeys(keys)) => seen.update(keys.id.as_bytes()),
+            Some(Proof::GoogleFile(_)) | None => {}
         }
         let digest = seen.finish();
         let short = digest.as_ref().iter().take(ACCOUNT_BYTES);
@@ -133,9 +181,12 @@ impl AccountAuthorizer {
             return Vec::new();
         };
         let named = oauth.account_header.clone().zip(account_id);
+        let version = oauth.client_version.clone();
+        let version = version.map(|version| ("version".to_owned(), version));
         let fixed = oauth.headers.0.clone();
         fixed
             .into_iter()
+            .chain(version)
             .chain(named)
             .map(|(name, value)| (name, value.into()))
             .collect()
@@ -169,6 +220,19 @@ impl Authorizer for AccountAuthorizer {
             ),
         })?;
         self.authorization(credential)
+    }
+
+    fn sign(&self, request: &RequestToSign<'_>) -> Vec<(String, SecretString)> {
+        if self.endpoint.aws_service.is_none() {
+            return Vec::new();
+        }
+        match self.accounts.credential(&self.entry) {
+            Ok(Some(Credential {
+                proof: Proof::AwsKeys(keys),
+                ..
+            })) => keys.sign(request, jiff::Timestamp::now()),
+            Ok(_) | Err(_) => Vec::new(),
+        }
     }
 }
 

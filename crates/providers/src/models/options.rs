@@ -21,6 +21,8 @@ pub struct ModelsOptions {
     pub scripted: Vec<Arc<dyn Provider>>,
     /// Whether model servers on this machine are looked for.
     pub probe_local: bool,
+    /// Whether providers that are used are asked for their lists of models, once a day.
+    pub keep_lists: bool,
     pub limits: RequestLimits,
     /// How long a second of an authorisation server's interval lasts; tests shorten it.
     pub(crate) second: Duration,
@@ -35,6 +37,7 @@ impl ModelsOptions {
             environment: BTreeMap::new(),
             scripted: Vec::new(),
             probe_local: false,
+            keep_lists: false,
             limits: RequestLimits::default(),
             second: Duration::from_secs(1),
         }
@@ -56,6 +59,7 @@ impl ModelsOptions {
             codex_home,
             environment,
             probe_local: true,
+            keep_lists: true,
             ..Self::new(home)
         }
     }

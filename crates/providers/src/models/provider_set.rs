@@ -34,6 +34,8 @@ pub struct RemoteProvider {
     pub check: Mutex<Option<CredentialCheck>>,
     /// Asked once at a time.
     pub checking: tokio::sync::Mutex<()>,
+    /// When its list is to be asked for again; never asked yet when absent.
+    pub list_due: Mutex<Option<Instant>>,
 }
 
 /// What a provider said to the credential it was shown.
@@ -51,6 +53,8 @@ pub enum CheckResult {
     /// How many models it listed, where it was asked for them.
     Accepted {
         models: Option<usize>,
+        /// What is not as it should be there, for people.
+        warning: Option<String>,
     },
     /// In words for people.
     NotAccepted(String),
@@ -108,13 +112,21 @@ impl ProviderSet {
             let mut catalog = self.merged.catalog();
             let live = self.live.lock();
             for provider in &mut catalog.providers {
-                if let Some(listed) = live.get(&provider.id) {
-                    live::lay_under(provider, listed);
+                let entry = self.entry(&provider.id);
+                if let (Some(listed), Some(entry)) = (live.get(&provider.id), entry) {
+                    live::lay_over(provider, listed, &entry.own);
                 }
             }
             Arc::new(catalog)
         });
         Arc::clone(catalog)
+    }
+
+    /// Whether this provider's own list, where it is known, has a model of this name.
+    pub fn lists(&self, provider: &str, model: &str) -> Option<bool> {
+        let live = self.live.lock();
+        let listed = live.get(provider).filter(|listed| !listed.is_empty())?;
+        Some(listed.iter().any(|each| each.goes_by(model)))
     }
 
     pub fn learn(&self, provider: &str, listed: ListedModels) {
@@ -184,6 +196,7 @@ impl RemoteProvider {
             remote,
             check: Mutex::default(),
             checking: tokio::sync::Mutex::default(),
+            list_due: Mutex::default(),
         })
     }
 }

@@ -14,10 +14,12 @@ use super::status::{self, StatusFacts};
 use super::{ModelChoice, ModelsOptions, Obstacle, SignInError, SignInResult};
 use crate::accounts::connections::{self, ConnectionsError};
 use crate::accounts::sign_in::SignIns;
-use crate::accounts::{Accounts, Credential, cleaned_key, codex_home, now_ms};
-use crate::catalog::ModelCatalog;
+use crate::accounts::{
+    Accounts, Credential, CredentialSource, Proof, cleaned_key, codex_home, now_ms,
+};
 use crate::catalog::file::AuthMethodKind;
 use crate::catalog::merged::{CatalogEntry, Environment};
+use crate::catalog::{self, ModelCatalog};
 use crate::{ErrorKind, Provider, ProviderError};
 
 const CHECK: CheckTerms = CheckTerms {
@@ -39,7 +41,7 @@ pub struct RemoteModels {
     accounts: Arc<Accounts>,
     sign_ins: SignIns,
     /// Opened when it is first needed.
-    provider_set: OnceLock<ProviderSet>,
+    provider_set: OnceLock<Arc<ProviderSet>>,
 }
 
 impl RemoteModels {
@@ -59,15 +61,25 @@ impl RemoteModels {
         }
     }
 
-    pub fn provider_set(&self) -> &ProviderSet {
+    pub fn provider_set(&self) -> &Arc<ProviderSet> {
         self.provider_set.get_or_init(|| {
             let ModelsOptions { home, limits, .. } = &self.options;
-            ProviderSet::open(home, &self.environment, &self.accounts, limits)
+            Arc::new(ProviderSet::open(
+                home,
+                &self.environment,
+                &self.accounts,
+                limits,
+            ))
         })
+    }
+
+    pub(super) fn keeps_lists(&self) -> bool {
+        self.options.keep_lists
     }
 
     pub fn provider(&self, id: &str) -> Option<Arc<dyn Provider>> {
         let remote_provider = self.provider_set().remote_provider(id)?;
+        self.keep_current(remote_provider);
         Some(Arc::new(remote_provider.remote.knowing(self.catalog())))
     }
 
@@ -96,7 +108,7 @@ impl RemoteModels {
         warnings
     }
 
-    fn credential(
+    pub(super) fn credential(
         &self,
         remote_provider: &RemoteProvider,
     ) -> Result<Option<Credential>, ConnectionsError> {
@@ -147,7 +159,7 @@ impl RemoteModels {
     }
 
     /// How it is asked, and whether it is at all: without a key only a server that needs none.
-    fn asking(
+    pub(super) fn asking(
         &self,
         remote_provider: &RemoteProvider,
         credential: Option<&Credential>,
@@ -169,7 +181,7 @@ impl RemoteModels {
         let remote_provider = provider_set.remote_provider(id).ok_or_else(unknown)?;
         let credential = self.credential(remote_provider).unwrap_or_default();
         match check::ask(provider_set, remote_provider, credential.as_ref(), CHECK).await {
-            CheckResult::Accepted { models } => Ok(models.unwrap_or_default()),
+            CheckResult::Accepted { models, .. } => Ok(models.unwrap_or_default()),
             CheckResult::NotAccepted(words) => Err(ProviderError::new(ErrorKind::Auth, words)),
             CheckResult::Unknown(words) => Err(ProviderError::new(ErrorKind::Unreachable, words)),
         }
@@ -214,6 +226,9 @@ impl RemoteModels {
             .filter_map(|remote_provider| self.candidate(remote_provider, &catalog))
             .collect();
         if let Some(choice) = choice::of_credentials(&candidates) {
+            if let Some(chosen) = self.provider_set().remote_provider(&choice.provider) {
+                self.keep_current(chosen);
+            }
             return choice;
         }
         if let Some(choice) = self.local_model().await {
@@ -231,6 +246,12 @@ impl RemoteModels {
             return None;
         }
         let credential = self.credential(remote_provider).ok()??;
+        // Who works with a cloud has these for other work; they choose no model by being there.
+        let for_a_cloud = matches!(credential.proof, Proof::GoogleFile(_) | Proof::AwsKeys(_));
+        let by_accident = matches!(credential.source, CredentialSource::Environment { .. });
+        if for_a_cloud || (remote_provider.entry.by_name_only && by_accident) {
+            return None;
+        }
         let id = &remote_provider.entry.provider.id;
         Some(Candidate {
             provider: id.clone(),
@@ -287,7 +308,9 @@ impl RemoteModels {
                 Err(SignInError::NotSupported(method.to_owned()))
             }
             Some(AuthMethodKind::Browser | AuthMethodKind::Device) => {
-                self.sign_ins.finish(provider, method, code).await
+                let signed_in = self.sign_ins.finish(provider, method, code).await?;
+                self.ask_anew(provider);
+                Ok(signed_in)
             }
         }
     }
@@ -321,6 +344,7 @@ impl RemoteModels {
             }
         };
         let notice = saved.map_err(|error| SignInError::Failed(error.to_string()))?;
+        self.ask_anew(provider);
         let message = "API key saved.".to_owned();
         Ok(SignInResult {
             mode: AuthMode::ApiKey,
@@ -373,5 +397,6 @@ fn is_running(remote_provider: &RemoteProvider) -> bool {
 
 fn first_model(catalog: &ModelCatalog, provider: &str) -> Option<String> {
     let provider = catalog.providers.iter().find(|each| each.id == provider)?;
-    provider.models.first().map(|model| model.id.clone())
+    let model = provider.default_model(catalog::day(now_ms()));
+    model.map(|model| model.id.clone())
 }

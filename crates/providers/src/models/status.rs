@@ -71,9 +71,11 @@ pub fn status(facts: StatusFacts<'_>) -> ProviderStatus {
 
 fn mode(proof: &Proof, result: Option<&CheckResult>) -> AuthMode {
     match (proof, result) {
-        (Proof::Key(_), _) => AuthMode::ApiKey,
-        (Proof::Tokens(_), Some(CheckResult::NotAccepted(_))) => AuthMode::Error,
-        (Proof::Tokens(_), _) => AuthMode::OAuth,
+        (Proof::Key(_) | Proof::AwsKeys(_), _) => AuthMode::ApiKey,
+        (Proof::Tokens(_) | Proof::GoogleFile(_), Some(CheckResult::NotAccepted(_))) => {
+            AuthMode::Error
+        }
+        (Proof::Tokens(_) | Proof::GoogleFile(_), _) => AuthMode::OAuth,
     }
 }
 
@@ -81,15 +83,16 @@ fn with_credential(credential: &Credential, result: Option<&CheckResult>) -> Str
     match result {
         Some(CheckResult::Accepted {
             models: Some(count),
-        }) => format!("Verified: {}", counted(*count)),
-        Some(CheckResult::Accepted { models: None }) => "Signed in".to_owned(),
+            warning,
+        }) => with_warning(format!("Verified: {}", counted(*count)), warning.as_deref()),
+        Some(CheckResult::Accepted { models: None, .. }) => "Signed in".to_owned(),
         Some(CheckResult::NotAccepted(words)) => words.clone(),
         Some(CheckResult::Unknown(words)) => format!("Not verified: {words}"),
         None => match (&credential.source, &credential.proof) {
-            (CredentialSource::Saved { .. }, Proof::Key(_)) => {
+            (CredentialSource::Saved { .. }, Proof::Key(_) | Proof::AwsKeys(_)) => {
                 "Key saved, not verified yet".to_owned()
             }
-            (CredentialSource::Saved { .. }, Proof::Tokens(_)) => {
+            (CredentialSource::Saved { .. }, Proof::Tokens(_) | Proof::GoogleFile(_)) => {
                 "Signed in, not verified yet".to_owned()
             }
             (CredentialSource::Environment { variable }, _) => {
@@ -106,10 +109,19 @@ fn running(result: Option<&CheckResult>) -> String {
     match result {
         Some(CheckResult::Accepted {
             models: Some(count),
+            warning,
         }) => {
-            format!("Running, no key needed: {}", counted(*count))
+            let words = format!("Running, no key needed: {}", counted(*count));
+            with_warning(words, warning.as_deref())
         }
         Some(_) | None => "Running, no key needed".to_owned(),
+    }
+}
+
+fn with_warning(words: String, warning: Option<&str>) -> String {
+    match warning {
+        Some(warning) => format!("{words}; {warning}"),
+        None => words,
     }
 }
 

@@ -2,9 +2,12 @@
 
 mod choosing;
 mod claude;
+mod cloud;
 mod compatible;
 mod devices;
+mod lists;
 mod renewing;
+mod retiring;
 mod server;
 mod signing_in;
 mod standing;
@@ -39,9 +42,12 @@ impl Home {
         Home { directory, options }
     }
 
-    /// With this authorisation server, and a callback on any free port.
+    /// With this authorisation server, ChatGPT at the same place, and a callback on any free port.
     fn with_issuer(issuer: &Server) -> Home {
-        let home = Home::new().set("DRAGOMAN_CODEX_ISSUER", &issuer.url);
+        let home = Home::new().set("DRAGOMAN_CODEX_ISSUER", &issuer.url).set(
+            "DRAGOMAN_CODEX_CLI_BASE_URL",
+            &format!("{}/codex", issuer.url),
+        );
         home.write(
             "config/catalog.toml",
             "[[provider]]\nid = \"codex-cli\"\n[provider.oauth]\ncallback_ports = [0]\n",

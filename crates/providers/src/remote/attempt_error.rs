@@ -193,6 +193,8 @@ pub(crate) struct ErrorContext {
     pub id: String,
     pub name: String,
     pub model: Option<String>,
+    /// What takes the place of the model, where it is known to be gone or near its end.
+    pub successor: Option<String>,
 }
 
 impl ErrorContext {
@@ -257,7 +259,10 @@ impl ErrorContext {
                 "check the network, the base URL, and that the service is running".to_owned()
             }
             ErrorKind::ContextTooLong => "shorten the conversation or start a new one".to_owned(),
-            ErrorKind::UnknownModel => format!("`dragoman models {id}` lists them"),
+            ErrorKind::UnknownModel => match &self.successor {
+                Some(successor) => format!("it was retired; use {id}/{successor}"),
+                None => format!("`dragoman models {id}` lists them"),
+            },
             ErrorKind::CutOff => "the answer is not whole; try again".to_owned(),
             ErrorKind::Stalled | ErrorKind::Malformed => "try again".to_owned(),
             ErrorKind::Refused => "put it differently or use another model".to_owned(),

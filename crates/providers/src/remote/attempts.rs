@@ -49,7 +49,8 @@ impl Attempts {
         request: ModelRequest,
         target: RequestTarget,
     ) -> Self {
-        let error_context = service.error_context(Some(&request.model));
+        let mut error_context = service.error_context(Some(&request.model));
+        error_context.successor = target.model.successor.clone();
         let omitted = service.omissions.known(&request);
         let target = RequestTarget { omitted, ..target };
         Self {

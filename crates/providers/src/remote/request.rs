@@ -12,7 +12,7 @@ use super::attempt_error::{AttemptError, CHECK_BASE_URL, Retry, short};
 use super::exchange::{Exchange, is_sensitive};
 use super::response_stream::{ResponseContext, ResponseStream};
 use super::retry_after::{renewal, retry_after};
-use super::{Authorization, RemoteService, address, client, policy};
+use super::{Authorization, RemoteService, RequestToSign, address, client, policy};
 use crate::format::{Decode, Outgoing, RequestTarget};
 use crate::{ErrorKind, ModelRequest};
 
@@ -27,6 +27,13 @@ const PROXY_AUTHENTICATION_REQUIRED: u16 = 407;
 const NETWORK_AUTHENTICATION_REQUIRED: u16 = 511;
 const FOLLOW_REDIRECT: &str = "if that is right, set the base URL to it; if it is the sign-in page \
     of a network (hotel, train), open a page in a browser first";
+
+/// A question beside the conversation, to what lies at this path below the base URL.
+pub(crate) struct SmallRequest<'a> {
+    pub path: &'a str,
+    /// Posted, where there is one.
+    pub body: Option<&'a serde_json::Value>,
+}
 
 /// A request ready to be sent as often as it takes.
 #[derive(Clone)]
@@ -103,6 +110,7 @@ impl RemoteService {
             exchange.plain(name, value);
         }
         self.credentials(&mut exchange, authorization)?;
+        self.sign(&mut exchange, &Method::POST, &prepared.body)?;
         Ok(exchange)
     }
 
@@ -147,18 +155,26 @@ impl RemoteService {
     /// One small request, answered within the time or not at all.
     pub(crate) async fn fetch(
         &self,
-        path: &str,
+        small: &SmallRequest<'_>,
         authorization: &Authorization,
         limit: Duration,
     ) -> Result<Vec<u8>, AttemptError> {
-        let mut exchange = Exchange::new(&authorization.base_url, path)?;
+        let mut exchange = Exchange::new(&authorization.base_url, small.path)?;
         exchange.plain(ACCEPT.as_str(), "application/json");
+        let (method, body) = match small.body {
+            Some(body) => (Method::POST, Some(Bytes::from(body.to_string()))),
+            None => (Method::GET, None),
+        };
+        if body.is_some() {
+            exchange.plain(CONTENT_TYPE.as_str(), "application/json");
+        }
         for (name, value) in self.codec.headers() {
             exchange.plain(name, &value);
         }
         self.credentials(&mut exchange, authorization)?;
+        self.sign(&mut exchange, &method, body.as_deref().unwrap_or_default())?;
         let whole = async {
-            let response = exchange.send(Method::GET, None, limit).await?;
+            let response = exchange.send(method, body, limit).await?;
             let response = self.accepted(&exchange, response).await?;
             exchange.whole_body(response).await
         };
@@ -183,6 +199,24 @@ impl RemoteService {
         }
         for (name, value) in &authorization.headers {
             exchange.secret(name, value.expose_secret())?;
+        }
+        Ok(())
+    }
+
+    /// The last thing before it goes out: a signature covers what is there.
+    fn sign(
+        &self,
+        exchange: &mut Exchange,
+        method: &Method,
+        body: &[u8],
+    ) -> Result<(), AttemptError> {
+        let request = RequestToSign {
+            method: method.as_str(),
+            url: &exchange.url,
+            body,
+        };
+        for (name, value) in self.access.sign(&request) {
+            exchange.secret(&name, value.expose_secret())?;
         }
         Ok(())
     }

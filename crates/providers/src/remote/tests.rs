@@ -204,10 +204,16 @@ fn endpoint() -> ApiEndpoint {
         wire: Wire::Chat,
         base_url: String::new(),
         key_env: Vec::new(),
+        google_file_env: Vec::new(),
+        aws_service: None,
         bearer_env: Vec::new(),
         base_url_env: Vec::new(),
         headers: vec![("x-configured".to_owned(), "yes".to_owned())],
         keyless: false,
+        models_path: None,
+        lists_all: false,
+        local_api: None,
+        key_header: None,
         quirks: Quirks::default(),
     }
 }
@@ -219,7 +225,7 @@ fn provider() -> catalog::ProviderInfo {
         auth: Vec::new(),
         endpoint: None,
         models: Vec::new(),
-        small_model: None,
+        ..catalog::ProviderInfo::default()
     }
 }
 

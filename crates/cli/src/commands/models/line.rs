@@ -1,6 +1,6 @@
 //! One model of the catalog, as people and programs read it.
 
-use providers::catalog::{Model, Price};
+use providers::catalog::{Day, Model, Price, PriceTier};
 use serde_json::{Value, json};
 
 /// What a table of models has above it.
@@ -15,6 +15,7 @@ pub struct ModelLine<'a> {
     pub model: &'a Model,
     pub connected: bool,
     pub is_default: bool,
+    pub today: Day,
 }
 
 impl ModelLine<'_> {
@@ -24,8 +25,8 @@ impl ModelLine<'_> {
             format!("{}/{}", self.provider, model.id),
             context(model),
             model.output.map_or("?".to_owned(), tokens),
-            price(model, |price| price.input),
-            price(model, |price| price.output),
+            price(model, |price| price.input, |tier| tier.input),
+            price(model, |price| price.output, |tier| tier.output),
             efforts(model),
             match model.vision {
                 Some(true) => "yes",
@@ -33,21 +34,27 @@ impl ModelLine<'_> {
                 None => "?",
             }
             .to_owned(),
-            self.note().to_owned(),
+            self.note(),
         ]
     }
 
-    fn note(&self) -> &'static str {
-        match (self.is_default, self.connected) {
-            (true, _) => "default",
-            (false, true) => "",
-            (false, false) => "not connected",
-        }
+    /// Whether it can be used, and how long still.
+    fn note(&self) -> String {
+        let standing = match (self.is_default, self.connected, self.model.offered) {
+            (true, _, _) => Some("default"),
+            (false, true, Some(false)) => Some("not offered by the provider"),
+            (false, true, Some(true) | None) => None,
+            (false, false, _) => Some("not connected"),
+        };
+        let end = self.model.retirement_words(self.today);
+        let parts = standing.map(str::to_owned).into_iter().chain(end);
+        parts.collect::<Vec<_>>().join(", ")
     }
 
     pub fn json(&self) -> Value {
         let model = self.model;
         let price = |part: fn(&Price) -> Option<u64>| model.price.as_ref().and_then(part);
+        let tiers = model.price.iter().flat_map(|price| &price.tiers);
         json!({
             "provider": self.provider,
             "model": model.id,
@@ -61,9 +68,14 @@ impl ModelLine<'_> {
             "outputMicroDollarsPerMillion": price(|price| Some(price.output)),
             "cachedMicroDollarsPerMillion": price(|price| price.cached),
             "cacheWriteMicroDollarsPerMillion": price(|price| price.cache_write),
+            "priceTiers": tiers.map(tier).collect::<Vec<_>>(),
             "efforts": model.efforts,
             "defaultEffort": model.default_effort,
             "vision": model.vision,
+            "tools": model.tools,
+            "offered": model.offered,
+            "retires": model.retires,
+            "successor": model.successor,
         })
     }
 }
@@ -92,9 +104,27 @@ fn efforts(model: &Model) -> String {
     }
 }
 
-fn price(model: &Model, part: fn(&Price) -> u64) -> String {
-    let price = model.price.as_ref();
-    price.map_or("?".to_owned(), |price| dollars(part(price)))
+/// With what longer requests cost in brackets.
+fn price(model: &Model, part: fn(&Price) -> u64, of_tier: fn(&PriceTier) -> u64) -> String {
+    let Some(price) = &model.price else {
+        return "?".to_owned();
+    };
+    let mut shown = dollars(part(price));
+    for tier in &price.tiers {
+        let (above, cost) = (tokens(tier.above), dollars(of_tier(tier)));
+        shown.push_str(&format!(" ({cost} above {above})"));
+    }
+    shown
+}
+
+fn tier(tier: &PriceTier) -> Value {
+    json!({
+        "aboveInputTokens": tier.above,
+        "inputMicroDollarsPerMillion": tier.input,
+        "outputMicroDollarsPerMillion": tier.output,
+        "cachedMicroDollarsPerMillion": tier.cached,
+        "cacheWriteMicroDollarsPerMillion": tier.cache_write,
+    })
 }
 
 fn tokens(count: u64) -> String {
@@ -114,6 +144,8 @@ fn dollars(micro: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use providers::catalog::day;
+
     use super::*;
 
     fn model() -> Model {
@@ -127,11 +159,19 @@ mod tests {
                 input: 750_000,
                 output: 4_500_000,
                 cached: Some(75_000),
+                tiers: vec![PriceTier {
+                    above: 200_000,
+                    input: 1_500_000,
+                    output: 9_000_000,
+                    ..PriceTier::default()
+                }],
                 ..Price::default()
             }),
             efforts: ["none", "low", "high"].map(str::to_owned).to_vec(),
             default_effort: Some("high".to_owned()),
             vision: Some(true),
+            retires: Some("2026-11-30".to_owned()),
+            successor: Some("next".to_owned()),
             ..Model::default()
         }
     }
@@ -142,6 +182,7 @@ mod tests {
             model,
             connected: true,
             is_default: true,
+            today: day(20_780 * 86_400_000),
         })
     }
 
@@ -152,12 +193,13 @@ mod tests {
             "p/m",
             "1.05M (272k in)",
             "128k",
-            "0.75",
-            "4.50",
+            "0.75 (1.50 above 200k)",
+            "4.50 (9.00 above 200k)",
             "none low high*",
             "yes",
+            "default, retires on 2026-11-30; use next",
         ];
-        assert_eq!(row[..7], cells);
+        assert_eq!(row, cells);
         assert_eq!(row.len(), HEADING.len());
         let unknown = with(&Model::default(), |line| line.row());
         assert_eq!(unknown[1..7], ["?", "?", "?", "?", "-", "?"]);
@@ -189,5 +231,8 @@ mod tests {
         assert_eq!(told["defaultEffort"], "high");
         assert_eq!(told["cachedMicroDollarsPerMillion"], 75_000);
         assert_eq!(told["cacheWriteMicroDollarsPerMillion"], Value::Null);
+        assert_eq!(told["priceTiers"][0]["aboveInputTokens"], 200_000);
+        assert_eq!(told["retires"], "2026-11-30");
+        assert_eq!(told["successor"], "next");
     }
 }

@@ -117,6 +117,11 @@ fn a_model_that_cannot_be_used_is_said_at_the_start() {
                 "openai/gpt-5.2 CANNOT BE USED: OpenAI is not connected: run `dragoman auth login \
                  openai`, or set OPENAI_API_KEY",
             ),
+            (
+                "rehearsal/rehearsal-2",
+                "rehearsal/rehearsal-2 CANNOT BE USED: Rehearsal has no model \"rehearsal-2\"; did you \
+                 mean rehearsal-1?",
+            ),
         ] {
             let scratch = Scratch::new()?;
             let command = dragoman(&scratch, &["--port", "0", "--model", model]);

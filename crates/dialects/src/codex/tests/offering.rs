@@ -115,7 +115,7 @@ fn an_effort_that_was_made_up_is_nobodys_wish() {
 }
 
 /// The model a turn changes to when its client names one.
-fn chosen(stub: &mut Stub, name: &str) -> Option<ModelRef> {
+fn chosen(stub: &mut Stub, name: &str) -> Result<Option<ModelRef>, String> {
     let input = json!([{ "type": "text", "text": "Go" }]);
     let params = json!({ "threadId": THREAD, "input": input, "model": name });
     stub.ask(5, "turn/start", params);
@@ -124,8 +124,11 @@ fn chosen(stub: &mut Stub, name: &str) -> Option<ModelRef> {
         panic!("{call:?}")
     };
     assert_eq!(start.changes.model, None);
-    let found = |named| catalog().find(&named, None).expect("a name, or none");
-    start.changes.named_model.and_then(found)
+    let Some(named) = start.changes.named_model else {
+        return Ok(None);
+    };
+    let found = catalog().find(&named, None);
+    found.map_err(|refusal| refusal.message)
 }
 
 #[test]
@@ -144,14 +147,16 @@ fn a_name_comes_back_as_the_model_it_was_listed_for() {
     assert_eq!(result["modelProvider"], "codex-cli");
     assert_eq!(result["thread"]["model"], "codex-cli/gpt");
 
-    assert_eq!(chosen(&mut stub, "codex-cli/gpt"), None, "it has that one");
+    let own = chosen(&mut stub, "codex-cli/gpt");
+    assert_eq!(own, Ok(None), "it has that one");
     let openai = catalog().default;
-    assert_eq!(chosen(&mut stub, "gpt"), Some(openai));
+    assert_eq!(chosen(&mut stub, "gpt"), Ok(Some(openai)));
     let unheard = ModelRef {
         provider: "acme".to_owned(),
         model: "lab/new".to_owned(),
     };
-    assert_eq!(chosen(&mut stub, "acme/lab/new"), Some(unheard));
-    assert_eq!(chosen(&mut stub, "nobody/new"), None);
+    assert_eq!(chosen(&mut stub, "acme/lab/new"), Ok(Some(unheard)));
+    let unknown = "there is no model \"nobody/new\"".to_owned();
+    assert_eq!(chosen(&mut stub, "nobody/new"), Err(unknown));
     assert_eq!(thread().settings.model.model, "rehearsal-1");
 }

@@ -135,7 +135,7 @@ async fn a_key_comes_before_a_server_and_the_last_saved_before_all() {
     let choice = models.default_model().await;
     assert_eq!(
         named(&choice),
-        ("openai", "gpt-5.2", "OPENAI_API_KEY is set")
+        ("openai", "gpt-6.1-sol", "OPENAI_API_KEY is set")
     );
     assert_eq!(server.count("/v1/models"), 0);
     models
@@ -145,6 +145,6 @@ async fn a_key_comes_before_a_server_and_the_last_saved_before_all() {
     let choice = models.default_model().await;
     assert_eq!(
         named(&choice),
-        ("deepseek", "deepseek-chat", "DeepSeek is connected")
+        ("deepseek", "deepseek-v4-pro", "DeepSeek is connected")
     );
 }

@@ -185,6 +185,59 @@ async fn an_ended_sign_in_says_what_to_do_and_is_not_tried_again() {
 }
 
 #[tokio::test]
+async fn a_renewal_asks_for_no_scope_and_keeps_what_there_was() {
+    let server = issuer().await;
+    let home = with_codex_home(&server, &unsigned(&json!({"exp": 1})));
+    let mut auth: Value = home.json("codex/auth.json");
+    auth["auth_mode"] = json!("chatgpt");
+    auth["tokens"]["theirs"] = json!({"a": 1});
+    home.write("codex/auth.json", &auth.to_string());
+    access(&home.open(), false).await.expect("a ticket");
+    let asked = &server.asked("/oauth/token")[0];
+    assert_eq!(asked.form("scope"), None, "all that the old one could do");
+    let after: Value = home.json("codex/auth.json");
+    assert_eq!(after["tokens"]["id_token"], auth["tokens"]["id_token"]);
+    assert_eq!(after["tokens"]["theirs"], json!({"a": 1}));
+    assert_eq!(after["auth_mode"], "chatgpt");
+}
+
+#[tokio::test]
+async fn only_a_spent_token_is_the_end_of_a_sign_in() {
+    for (status, body, kind) in [
+        (400, json!({"error": "invalid_grant"}), ErrorKind::Auth),
+        (
+            400,
+            json!({"error": {"code": "refresh_token_expired"}}),
+            ErrorKind::Auth,
+        ),
+        (401, json!({}), ErrorKind::Auth),
+        (
+            403,
+            json!({"error": "unsupported_country"}),
+            ErrorKind::Unreachable,
+        ),
+        (
+            400,
+            json!({"error": "temporarily_unavailable"}),
+            ErrorKind::Unreachable,
+        ),
+        (403, json!("<html>blocked</html>"), ErrorKind::Unreachable),
+    ] {
+        let text = body.to_string();
+        let server = Server::start(move |_: &Asked| (status, text.clone())).await;
+        let home = Home::with_issuer(&server);
+        home.signed_in(now_ms() - 1);
+        let models = home.open();
+        for _ in 0..2 {
+            let error = access(&models, false).await.expect_err("refused");
+            assert_eq!(error.kind, kind, "{status} {body}");
+        }
+        let tries = if kind == ErrorKind::Auth { 1 } else { 2 };
+        assert_eq!(server.count("/oauth/token"), tries, "{status} {body}");
+    }
+}
+
+#[tokio::test]
 async fn whoever_gives_up_waiting_does_not_lose_the_new_token() {
     let arrived = Arc::new(tokio::sync::Notify::new());
     let told = Arc::clone(&arrived);

@@ -163,10 +163,8 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
         .access(false)
         .await
         .expect("a ticket");
-    assert_eq!(
-        authorization.base_url,
-        "https://chatgpt.com/backend-api/codex"
-    );
+    assert_eq!(authorization.base_url, format!("{}/codex", server.url));
+    assert_eq!(server.count("/codex/models"), 1);
     let names: Vec<_> = authorization
         .headers
         .iter()
@@ -176,8 +174,8 @@ async fn a_browser_comes_back_and_the_tokens_are_kept() {
         names,
         [
             "authorization",
-            "OpenAI-Beta",
             "originator",
+            "version",
             "chatgpt-account-id"
         ]
     );
