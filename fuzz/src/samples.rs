@@ -53,6 +53,8 @@ pub fn thread() -> Thread {
             observability: true,
             mcp: true,
             effort: None,
+            verbosity: None,
+            summary: None,
             budgets: Box::default(),
         },
         status: Status::Ready,
@@ -78,6 +80,7 @@ pub fn listening() -> Reply {
         kept: true,
         listeners: 0,
         sandbox: vocabulary::SandboxInForce::default(),
+        effort: None,
     }))
 }
 

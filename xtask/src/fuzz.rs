@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use crate::run::{cargo, succeed, works};
 
 /// The programs in `fuzz/fuzz_targets`.
-const TARGETS: [&str; 12] = [
+const TARGETS: [&str; 13] = [
     "cowork",
     "cowork1",
     "diminuendo",
@@ -20,6 +20,7 @@ const TARGETS: [&str; 12] = [
     "policy",
     "front",
     "origin",
+    "pictures",
 ];
 const SECONDS: u64 = 60;
 

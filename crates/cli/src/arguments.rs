@@ -16,6 +16,7 @@ Examples:
   dragoman --listen zane=8788       also serve one dialect where its own clients look for it
   dragoman auth login anthropic     connect a real model; `dragoman models` shows which there are
   dragoman --model ollama/qwen3 --turn-cost 0.50
+  dragoman --effort high            think long where a client does not say how hard
   dragoman checkpoints              what is kept of the files here; `restore` puts them back
   dragoman grants                   what was allowed for longer than once; `revoke` takes it back
   dragoman config                   every setting, its value, and where that came from

@@ -33,6 +33,7 @@ mod refuse;
 pub mod schema;
 mod show;
 pub mod tell;
+mod thinking;
 mod turn_list;
 mod turns;
 pub mod wire;

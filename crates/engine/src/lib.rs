@@ -17,6 +17,7 @@ use tools::ToolSource;
 use tools::policy::Policy;
 use vocabulary::{
     Approvals, Audience, Budgets, Call, Caller, ModelRef, Refusal, ThreadId, ThreadView, Timestamp,
+    Verbosity,
 };
 
 mod access;
@@ -24,6 +25,7 @@ mod agents;
 mod ask_numbers;
 mod clock;
 mod codec;
+mod efforts;
 mod elsewhere;
 mod grants;
 mod library;
@@ -74,6 +76,11 @@ pub struct Config {
     pub approvals: Option<Approvals>,
     /// What new threads use; what the models themselves offer first when absent.
     pub default_model: Option<ModelRef>,
+    /// How hard the models of threads think that say nothing themselves; as each model does by
+    /// itself when absent.
+    pub effort: Option<String>,
+    /// How much they say, likewise.
+    pub verbosity: Option<Verbosity>,
     /// How commands are fenced in.
     pub sandbox: SandboxSetting,
     /// Where skills lie that do not come with a workspace; the first of a name wins.
@@ -107,6 +114,8 @@ impl Config {
             auto_approve: false,
             approvals: None,
             default_model: None,
+            effort: None,
+            verbosity: None,
             sandbox: SandboxSetting::Best { network: false },
             skills: Vec::new(),
             web: tools::web::Options::default(),

@@ -203,6 +203,8 @@ fn newborn(
             observability: changes.observability.unwrap_or(true),
             mcp: changes.mcp.unwrap_or(true),
             effort: changes.effort.filter(|effort| !effort.is_empty()),
+            verbosity: changes.verbosity,
+            summary: changes.summary,
             budgets: changes.budgets.unwrap_or_default(),
         },
         status: Status::Inactive,

@@ -96,6 +96,8 @@ pub const IMAGES_MAX: usize = 20;
 pub const IMAGE_BYTES_MAX: usize = 12 << 20;
 /// How long a model may take to think of a title.
 pub const TITLE_WAIT_MAX: Duration = Duration::from_secs(30);
+/// Tokens that a title may cost: its few words, and room for a model that cannot help thinking first.
+pub const TITLE_TOKENS_MAX: u64 = 2_048;
 pub const STEPS_DEFAULT: u32 = 100;
 pub const STEPS_MAX: u32 = 1_000;
 /// Ask numbers taken from the store at once.

@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 use vocabulary::{Call, Caller, Changes, CheckpointCall, Refusal, Reply, Seq, ThreadId, Why};
 
 use crate::Shared;
+use crate::efforts;
 use crate::library::{
     self, checkpoints, joining, keeping, offer, permissions, pictures, reading, sign_in,
 };
@@ -18,6 +19,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::CreateThread(mut new) => {
             permissions::settle(shared, &mut new.changes).await?;
             offer::settle_model(shared, &mut new.changes, None).await?;
+            efforts::check(shared, &new.changes, None).await?;
             library::create(shared, caller, *new).await
         }
         Call::FindThread { name } => keeping::find(shared, caller, &name).await,
@@ -133,12 +135,14 @@ async fn settle_changes(
     changes: &mut Changes,
 ) -> Result<(), Refusal> {
     permissions::settle(shared, changes).await?;
-    if changes.named_model.is_none() && changes.model.is_none() {
+    let names_model = changes.named_model.is_some() || changes.model.is_some();
+    if !names_model && efforts::unusual(changes).is_none() {
         return Ok(());
     }
     let thread = library::get(shared, caller, thread).await?;
     let in_use = thread.reply.thread()?.settings.model;
-    offer::settle_model(shared, changes, Some(&in_use)).await
+    offer::settle_model(shared, changes, Some(&in_use)).await?;
+    efforts::check(shared, changes, Some(&in_use)).await
 }
 
 async fn checkpoint_call(

@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod built_in;
+mod efforts;
 pub(crate) mod file;
 mod layers;
 pub(crate) mod merged;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use vocabulary::AuthMethod;
 
 use crate::format::{Quirks, Wire};
+pub use efforts::EFFORTS;
 pub use price::{Price, PriceTier};
 pub use retirement::{Day, Lifetime, day};
 

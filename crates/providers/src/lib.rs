@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use serde_json::Value;
 use thiserror::Error;
-use vocabulary::Native;
+use vocabulary::{Native, SummaryDetail, Verbosity};
 
 mod accounts;
 pub mod catalog;
@@ -34,6 +34,10 @@ pub struct ModelRequest {
     /// How hard to think, in the catalog's words (`low`, `high`); the provider's own default when
     /// absent.
     pub effort: Option<String>,
+    /// How much to say, where the service lets that be set.
+    pub verbosity: Option<Verbosity>,
+    /// What to show of the thoughts, where the service summarises them.
+    pub summary: Option<SummaryDetail>,
     /// The most tokens it may write; the provider's own limit when absent.
     pub max_output_tokens: Option<u64>,
     pub purpose: RequestPurpose,

@@ -39,7 +39,7 @@ pub(crate) fn describe(beginning: &[u8]) -> String {
 }
 
 /// The media type of a picture that models can be shown.
-pub(crate) fn picture(beginning: &[u8]) -> Option<&'static str> {
+pub fn picture(beginning: &[u8]) -> Option<&'static str> {
     let begins = |mark: &[u8]| beginning.starts_with(mark);
     if begins(b"\x89PNG\r\n\x1a\n") {
         Some("image/png")

@@ -27,6 +27,7 @@ mod memory;
 mod nearest;
 mod notebook_edit;
 pub mod path;
+pub mod pictures;
 pub mod policy;
 mod protected;
 mod read;

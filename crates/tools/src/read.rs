@@ -17,7 +17,7 @@ use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::seen::SeenFiles;
 use crate::text::{self, Encoding};
-use crate::{Failure, Judgement, Scope, Tool, ToolCx, kind};
+use crate::{Failure, Judgement, Scope, Tool, ToolCx, kind, pictures};
 
 const LIMIT_DEFAULT: u64 = 2000;
 const LIMIT_MAX: u64 = 20_000;
@@ -28,8 +28,6 @@ const LINE_CHARS_MAX: usize = 2000;
 const LINE_BYTES_MAX: usize = LINE_CHARS_MAX * 4;
 /// A longer answer ends early and says where to read on.
 const ANSWER_BYTES_MAX: usize = 400_000;
-/// The largest picture that models take.
-const PICTURE_BYTES_MAX: usize = 3_750_000;
 /// How much of a large file is held at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -121,8 +119,8 @@ fn read(
         let mut bytes = Vec::new();
         let mut file = file.take(FILE_BYTES_MAX);
         file.read_to_end(&mut bytes).map_err(failed)?;
-        if let Some(shown) = picture(&bytes, given) {
-            return Ok(shown);
+        if let Some(media_type) = kind::picture(&bytes) {
+            return picture(&bytes, media_type, given);
         }
         let text = small(&bytes, &wish)?;
         seen.note(&target, stamp, Some(&bytes));
@@ -135,15 +133,24 @@ fn read(
     Ok(ToolOutput::Text(text))
 }
 
-/// Shows a picture as one. Larger ones are refused by models, so they are only described.
-fn picture(bytes: &[u8], given: &str) -> Option<ToolOutput> {
-    let media_type = kind::picture(bytes).filter(|_| bytes.len() <= PICTURE_BYTES_MAX)?;
-    let words = format!("{given} is {}:", kind::describe(bytes));
-    Some(ToolOutput::Content(vec![
+/// Shows a picture as one, scaled down where models would not take it.
+fn picture(bytes: &[u8], media_type: &str, given: &str) -> Result<ToolOutput, Failure> {
+    let is = format!("{given} is {}", kind::describe(bytes));
+    let scaled = pictures::scaled(bytes, pictures::BASE64_BYTES_MAX)
+        .map_err(|why| error(format!("{is} and cannot be shown: {why}")))?;
+    let (words, media_type, shown) = match &scaled {
+        None => (format!("{is}:"), media_type, bytes),
+        Some(scaled) => {
+            let (width, height) = (scaled.width, scaled.height);
+            let words = format!("{is}, shown scaled to {width} x {height} pixels:");
+            (words, scaled.media_type, scaled.bytes.as_slice())
+        }
+    };
+    Ok(ToolOutput::Content(vec![
         ContentBlock::Text(words),
         ContentBlock::Image {
             media_type: media_type.to_owned(),
-            base64: base64::prelude::BASE64_STANDARD.encode(bytes).into(),
+            base64: base64::prelude::BASE64_STANDARD.encode(shown).into(),
         },
     ]))
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
-    Image, LibraryCall, ModelRef, NamedModel, SandboxMode, Seq, SignInCall, TenantId, Thread,
-    ThreadId, TurnId, TurnSelection, WorkspaceId,
+    Image, LibraryCall, ModelRef, NamedModel, SandboxMode, Seq, SignInCall, SummaryDetail,
+    TenantId, Thread, ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -250,6 +250,8 @@ pub struct Changes {
     pub mcp: Option<bool>,
     /// How hard the model thinks; empty for its own default.
     pub effort: Option<String>,
+    pub verbosity: Option<Verbosity>,
+    pub summary: Option<SummaryDetail>,
     pub budgets: Option<Box<Budgets>>,
 }
 
@@ -268,6 +270,8 @@ impl Changes {
             (self.observability.is_some(), Changed::Observability),
             (self.mcp.is_some(), Changed::Mcp),
             (self.effort.is_some(), Changed::Effort),
+            (self.verbosity.is_some(), Changed::Verbosity),
+            (self.summary.is_some(), Changed::Summary),
             (self.budgets.is_some(), Changed::Budgets),
         ]
         .into_iter()

@@ -5,6 +5,7 @@
 //! Nothing here does IO, and nothing here is ever serialised to a client: the dialects spell
 //! these words in their own way. The serde derives serve the log and other processes of ours.
 
+mod answer_style;
 mod ask;
 mod call;
 mod carried;
@@ -26,6 +27,7 @@ mod thread;
 mod tool;
 mod turn;
 
+pub use answer_style::{SummaryDetail, Verbosity};
 pub use ask::{
     Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Grant, GrantScope, Person, Question,
     QuestionOption, RiskCode,

@@ -10,8 +10,8 @@ use crate::carried;
 use crate::{
     Approvals, Ask, Budgets, CallRef, Effects, Entry, Event, Fact, Growth, ItemFact, ItemId,
     ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq,
-    Status, StepFact, StreamTag, TenantId, ThreadId, Timestamp, ToolCall, ToolFact, TurnId,
-    UserInput, WorkspaceId,
+    Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp, ToolCall, ToolFact,
+    TurnId, UserInput, Verbosity, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -100,6 +100,12 @@ pub struct ThreadSettings {
     /// How hard the model thinks; its own default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
+    /// How much the model says; as it thinks best when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verbosity: Option<Verbosity>,
+    /// What is shown of its thoughts; as its service thinks best when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<SummaryDetail>,
     /// What may be spent; the server's own limits where absent.
     #[serde(default)]
     pub budgets: Box<Budgets>,
@@ -158,6 +164,8 @@ pub enum Changed {
     Observability,
     Mcp,
     Effort,
+    Verbosity,
+    Summary,
     Budgets,
 }
 
@@ -182,6 +190,10 @@ pub struct ThreadView {
     /// Who listens, this listener not counted.
     pub listeners: usize,
     pub sandbox: SandboxInForce,
+    /// How hard its model is really asked to think: the wish of its settings or of the server, as
+    /// far as the model can. None where the model has no efforts.
+    #[serde(default)]
+    pub effort: Option<String>,
 }
 
 /// A turn that has not come to rest.

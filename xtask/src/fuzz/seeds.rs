@@ -42,6 +42,14 @@ const ORIGINS: [&str; 14] = [
     "https://team.example/",
 ];
 
+/// One pixel each: PNG, GIF, WebP.
+const PICTURES: [&[u8]; 3] = [
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\r\
+      IDATx\xdacd\xf8\xcfP\x0f\0\x03\x86\x01\x80Z4}k\0\0\0\0IEND\xaeB`\x82",
+    b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01D\0;",
+    b"RIFF\x1a\0\0\0WEBPVP8L\r\0\0\0/\0\0\0\x10\x07\x10\x11\x11\x88\x88\xfe\x07\0",
+];
+
 /// Starts from what clients really say: the transcripts, and the scenarios' scripts.
 pub fn plant(target: &str) -> anyhow::Result<()> {
     let corpus = root().join("fuzz/corpus").join(target);
@@ -52,12 +60,13 @@ pub fn plant(target: &str) -> anyhow::Result<()> {
         "policy" => plant_texts(&corpus, &policies()?),
         "front" => plant_texts(&corpus, &FRONTS.map(str::to_owned)),
         "origin" => plant_texts(&corpus, &ORIGINS.map(str::to_owned)),
+        "pictures" => plant_texts(&corpus, &PICTURES),
         "rehearsal" => plant_scenarios(&corpus, target, "scenario.toml"),
         dialect => plant_scenarios(&corpus, target, &format!("{dialect}.transcript")),
     }
 }
 
-fn plant_texts(corpus: &Path, texts: &[String]) -> anyhow::Result<()> {
+fn plant_texts(corpus: &Path, texts: &[impl AsRef<[u8]>]) -> anyhow::Result<()> {
     for (number, text) in texts.iter().enumerate() {
         fs::write(corpus.join(format!("seed-{number}")), text)?;
     }

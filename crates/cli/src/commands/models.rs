@@ -1,22 +1,30 @@
 //! `dragoman models`: which models there are, what they cost, which can be used.
 
+mod line;
+
 use std::path::Path;
 
 use anyhow::bail;
 use clap::Args;
 use providers::Models;
-use providers::catalog::{Model, ProviderInfo};
-use serde_json::{Value, json};
+use providers::catalog::{ProviderInfo, day};
+use serde_json::Value;
 
 use super::{models_of, table};
 use crate::screen::harmless;
+use line::{HEADING, ModelLine};
 
 const EXAMPLES: &str = "\
 Examples:
   dragoman models              models of the providers that can be used right now
   dragoman models --all        all that the catalog knows
   dragoman models openrouter   one provider's, fresh from its own list
-  dragoman models --json       for programs";
+  dragoman models --json       for programs
+
+CONTEXT is what a model holds, and in brackets what it reads of that where the rest is for its
+answer. $/M is dollars for a million tokens, in brackets for longer requests. The effort with a star
+is the model's own; another is wished with --effort. SEES: whether it can be shown pictures. A
+question mark: nobody said.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -46,48 +54,27 @@ pub async fn run(arguments: ModelsArguments, home: &Path) -> anyhow::Result<()> 
             None => arguments.all || models.connected(&entry.id),
         })
         .collect();
-    let is_default = |entry: &ProviderInfo, model: &Model| {
-        entry.id == choice.provider && model.id == choice.model
-    };
+    let today = day(jiff::Timestamp::now().as_millisecond());
+    let lines = shown.iter().flat_map(|provider| {
+        let connected = models.connected(&provider.id);
+        let named = provider.id == choice.provider;
+        let choice = &choice.model;
+        provider.models.iter().map(move |model| ModelLine {
+            provider: &provider.id,
+            model,
+            connected,
+            is_default: named && model.id == *choice,
+            today,
+        })
+    });
     if arguments.json {
-        let list: Vec<Value> = shown
-            .iter()
-            .flat_map(|entry| entry.models.iter().map(move |model| (entry, model)))
-            .map(|(entry, model)| {
-                let connected = models.connected(&entry.id);
-                json!({
-                    "provider": entry.id,
-                    "model": model.id,
-                    "name": model.name,
-                    "connected": connected,
-                    "default": is_default(entry, model),
-                    "context": model.context,
-                    "output": model.output,
-                    "inputMicroDollarsPerMillion": model.price.as_ref().map(|price| price.input),
-                    "outputMicroDollarsPerMillion": model.price.as_ref().map(|price| price.output),
-                    "efforts": model.efforts,
-                    "vision": model.vision,
-                    "tools": model.tools,
-                    "offered": model.offered,
-                })
-            })
-            .collect();
+        let list: Vec<Value> = lines.map(|line| line.json()).collect();
         println!("{}", serde_json::to_string_pretty(&list)?);
         return Ok(());
     }
-    let mut rows = vec![heading()];
-    for entry in &shown {
-        for model in &entry.models {
-            let connected = models.connected(&entry.id);
-            let mark = match (is_default(entry, model), connected, model.offered) {
-                (true, _, _) => "default",
-                (false, true, Some(false)) => "not offered by the provider",
-                (false, true, Some(true) | None) => "",
-                (false, false, _) => "not connected",
-            };
-            rows.push(row(entry, model, mark));
-        }
-    }
+    let heading = HEADING.map(str::to_owned).to_vec();
+    let rows = lines.map(|line| line.row());
+    let rows: Vec<Vec<String>> = std::iter::once(heading).chain(rows).collect();
     print!("{}", table::aligned(&rows));
     println!();
     println!("{}", super::used(&choice));
@@ -118,41 +105,4 @@ async fn refresh(models: &Models, id: &str) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-fn heading() -> Vec<String> {
-    let names = [
-        "MODEL", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT", "SEES", "",
-    ];
-    names.map(str::to_owned).to_vec()
-}
-
-fn row(entry: &ProviderInfo, model: &Model, mark: &str) -> Vec<String> {
-    let price = |price: Option<u64>| price.map_or("?".to_owned(), dollars);
-    vec![
-        format!("{}/{}", entry.id, model.id),
-        model.context.map_or("?".to_owned(), tokens),
-        model.output.map_or("?".to_owned(), tokens),
-        price(model.price.as_ref().map(|price| price.input)),
-        price(model.price.as_ref().map(|price| price.output)),
-        match model.vision {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "?",
-        }
-        .to_owned(),
-        mark.to_owned(),
-    ]
-}
-
-fn tokens(count: u64) -> String {
-    match count {
-        1_000_000.. => format!("{:.1}M", count as f64 / 1_000_000.0),
-        1_000.. => format!("{}k", count / 1_000),
-        _ => count.to_string(),
-    }
-}
-
-fn dollars(micro: u64) -> String {
-    format!("{:.2}", micro as f64 / 1_000_000.0)
 }

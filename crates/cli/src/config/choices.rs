@@ -2,7 +2,7 @@
 
 use engine::{CheckpointSetting, SandboxSetting};
 use tools::sandbox::Mode;
-use vocabulary::Approvals;
+use vocabulary::{Approvals, Verbosity};
 
 use super::Configuration;
 use crate::logging::LogFormat;
@@ -14,6 +14,16 @@ pub fn approvals(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
         // tidy: wildcard, because the words were checked against the table.
         _ => Approvals::Auto,
     });
+    Ok(())
+}
+
+pub fn effort(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
+    all.settings.engine.effort = Some(text.to_owned());
+    Ok(())
+}
+
+pub fn verbosity(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
+    all.settings.engine.verbosity = Verbosity::named(text);
     Ok(())
 }
 

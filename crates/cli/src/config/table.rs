@@ -3,7 +3,7 @@
 use server::origin;
 use server::token::Token;
 
-use super::choices::{approvals, checkpoints, log_format, network, sandbox};
+use super::choices::{approvals, checkpoints, effort, log_format, network, sandbox, verbosity};
 use super::setting::Fallback::{Nothing, Value};
 use super::setting::SettingKind::{Choice, List, Path, Switch, Text};
 use super::setting::{Setting, SettingPlaces};
@@ -152,6 +152,44 @@ pub const SETTINGS: &[Setting] = &[
         kind: Text(|all, text| {
             model(text).map(|value| all.settings.engine.default_model = Some(value))
         }),
+        ..USUAL
+    },
+    Setting {
+        name: "effort",
+        value: "LEVEL",
+        help: "How hard models think where their thread does not say; one that lacks a level takes \
+               its next lower one (default: each model's own)",
+        fallback: Nothing("each model's own"),
+        sample: "high",
+        kind: Choice(
+            &[
+                ("none", "Not at all, where a model can do without"),
+                ("minimal", "As little as possible"),
+                ("low", "A little"),
+                ("medium", "As much as most work needs"),
+                ("high", "Long, for hard work"),
+                ("xhigh", "Longer, for the hardest work"),
+                ("max", "As long as it takes, whatever it costs"),
+            ],
+            effort,
+        ),
+        ..USUAL
+    },
+    Setting {
+        name: "verbosity",
+        value: "LEVEL",
+        help: "How much models say where their thread does not say and their service lets it be \
+               set: OpenAI's newer ones (default: each model's own)",
+        fallback: Nothing("each model's own"),
+        sample: "low",
+        kind: Choice(
+            &[
+                ("low", "Short answers"),
+                ("medium", "As most people like it"),
+                ("high", "Long answers, with every detail"),
+            ],
+            verbosity,
+        ),
         ..USUAL
     },
     Setting {

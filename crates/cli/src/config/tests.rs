@@ -5,6 +5,7 @@ use std::path::Path;
 
 use engine::SandboxSetting;
 use tools::sandbox::Mode;
+use vocabulary::Verbosity;
 
 use super::*;
 use crate::arguments::command_line;
@@ -157,6 +158,25 @@ fn the_network_is_of_the_sandbox_that_was_chosen() {
     assert_eq!(
         fence("sandbox = \"off\"").ok(),
         Some(SandboxSetting::Nothing)
+    );
+}
+
+#[test]
+fn how_hard_models_think_is_one_of_the_levels_there_are() {
+    let levels = providers::catalog::EFFORTS.iter().skip(1);
+    for level in levels {
+        let flag = format!("--effort={level}");
+        let (all, _) = resolved(&[&flag], &[], "effort = \"low\"").expect(&flag);
+        assert_eq!(all.settings.engine.effort.as_deref(), Some(*level));
+    }
+    let (all, _) = resolved(&[], &[("DRAGOMAN_VERBOSITY", "low")], "").expect("resolved");
+    assert_eq!(all.settings.engine.verbosity, Some(Verbosity::Low));
+    assert_eq!(all.settings.engine.effort, None);
+    let wrong = resolved(&[], &[("DRAGOMAN_EFFORT", "sideways")], "").expect_err("no level");
+    assert_eq!(
+        format!("{wrong:#}"),
+        "DRAGOMAN_EFFORT cannot be used: `sideways` is none of none, minimal, low, medium, high, \
+         xhigh or max"
     );
 }
 

@@ -15,7 +15,7 @@ use super::wire::results::{
     ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
     ThreadUnsubscribeResponse, UnsubscribeStatus,
 };
-use super::{Codex, asks, offer, permissions, platform, respond, send, show};
+use super::{Codex, asks, offer, permissions, platform, respond, send, show, thinking};
 use crate::Action;
 use crate::jsonrpc::Id;
 
@@ -176,11 +176,17 @@ impl Codex {
         let permissions =
             permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref())?;
         let config = params.config.unwrap_or_default();
+        let summary = config.model_reasoning_summary.as_deref();
+        let summary = thinking::summary("thread/start: config.model_reasoning_summary", summary)?;
+        let verbosity = config.model_verbosity.as_deref();
+        let verbosity = thinking::verbosity("thread/start: config.model_verbosity", verbosity)?;
         let new = NewThread {
             directory: params.cwd.map(PathBuf::from),
             changes: Changes {
                 named_model: params.model.map(NamedModel::Listed),
                 effort: config.model_reasoning_effort,
+                summary,
+                verbosity,
                 ..permissions.of_new()
             },
             keep: true,

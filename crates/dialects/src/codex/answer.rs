@@ -158,7 +158,7 @@ impl Codex {
     /// The response first, then the notification, as the app-server orders them.
     fn started(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView) {
         self.listening.begin(view);
-        let opened = show::opened(self.speaking(), &view.thread, view.sandbox, &[], Vec::new());
+        let opened = show::opened(self.speaking(), view, &[], Vec::new());
         send(out, respond(id, &opened));
         let notice = ThreadStarted {
             thread_id: opened.thread.id.clone(),
@@ -200,13 +200,8 @@ impl Codex {
         let thread = &view.thread;
         let turns = self.turns_of(view);
         let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
-        send(
-            out,
-            respond(
-                id,
-                &show::opened(self.speaking(), thread, view.sandbox, &kinds, turns),
-            ),
-        );
+        let opened = show::opened(self.speaking(), view, &kinds, turns);
+        send(out, respond(id, &opened));
         if !turns_shown {
             self.so_far(out, view);
         }

@@ -24,6 +24,8 @@ pub struct KnownThread {
     pub settings: ThreadSettings,
     /// What really holds its commands.
     pub sandbox: SandboxInForce,
+    /// How hard its model really thinks, as the client was told; nothing once that may have changed.
+    pub effort: Option<String>,
 }
 
 impl KnownThread {
@@ -32,6 +34,7 @@ impl KnownThread {
             card: view.thread.card.clone(),
             settings: view.thread.settings.clone(),
             sandbox: view.sandbox,
+            effort: view.effort.clone(),
         }
     }
 }
@@ -102,7 +105,11 @@ impl FollowedThreads {
             },
             Fact::Thread(ThreadFact::SettingsChanged { settings, .. }) => {
                 if let Some(known) = self.threads.get_mut(&thread) {
-                    known.settings = settings.clone();
+                    let was = std::mem::replace(&mut known.settings, settings.clone());
+                    if (was.model, was.effort) != (settings.model.clone(), settings.effort.clone())
+                    {
+                        known.effort = None;
+                    }
                 }
             }
             Fact::Thread(_)

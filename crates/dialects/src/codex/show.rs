@@ -1,7 +1,7 @@
 //! Threads, turns and their statuses in each endpoint's spelling.
 
 use vocabulary::{
-    AskKind, SandboxInForce, Status, Thread as CoreThread, TurnErrorKind, TurnId, TurnOutcome,
+    AskKind, Status, Thread as CoreThread, ThreadView, TurnErrorKind, TurnId, TurnOutcome,
 };
 
 use super::Endpoint;
@@ -50,19 +50,19 @@ pub fn thread<'a>(
 /// A thread that this connection now hears, and what is in force there.
 pub fn opened<'a>(
     speaking: Speaking<'a>,
-    known: &'a CoreThread,
-    sandbox: SandboxInForce,
+    view: &'a ThreadView,
     asks: &[&AskKind],
     turns: Vec<Turn<'a>>,
 ) -> ThreadOpened<'a> {
+    let known = &view.thread;
     ThreadOpened {
         model: speaking.names.of(&known.settings.model),
         model_provider: &known.settings.model.provider,
         cwd: known.card.directory.to_string_lossy(),
         approval_policy: permissions::approval_policy_in_force(&known.settings),
         approvals_reviewer: "user",
-        sandbox: permissions::sandbox_in_force(&known.settings, sandbox),
-        reasoning_effort: known.settings.effort.as_deref(),
+        sandbox: permissions::sandbox_in_force(&known.settings, view.sandbox),
+        reasoning_effort: view.effort.as_deref(),
         thread: loaded(speaking, known, asks, turns),
     }
 }

@@ -11,3 +11,4 @@ mod saying;
 mod signing;
 mod stub;
 mod telling;
+mod thinking;

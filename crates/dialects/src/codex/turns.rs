@@ -10,7 +10,7 @@ use super::listening::KnownThread;
 use super::permissions::{self, RequestedPermissions};
 use super::refuse::CodexError;
 use super::wire::params::{TurnStartParams, TurnSteerParams};
-use super::{Codex, input, offer};
+use super::{Codex, input, offer, thinking};
 use crate::jsonrpc::Id;
 use crate::turn_input::TurnInput;
 use crate::{Action, Dialect};
@@ -87,8 +87,12 @@ impl Codex {
             params,
         } = wanted;
         permissions.check(&known.card, known.sandbox)?;
+        let summary = thinking::summary("turn/start: summary", params.summary.as_deref())?;
         Ok(StartTurn {
-            changes: Box::new(self.changes(known, &params, &permissions)),
+            changes: Box::new(Changes {
+                summary: summary.filter(|_| summary != known.settings.summary),
+                ..self.changes(known, &params, &permissions)
+            }),
             listen: None,
             images: said.images,
             thread,
@@ -110,7 +114,10 @@ impl Codex {
         let settings = &known.settings;
         let in_use = self.names.of(&settings.model);
         let named = params.model().filter(|name| *name != in_use);
-        let has = |effort: &&str| settings.effort.as_deref() == Some(effort);
+        let has = |effort: &&str| {
+            let in_force = known.effort.as_deref().filter(|_| named.is_none());
+            [settings.effort.as_deref(), in_force].contains(&Some(effort))
+        };
         let made_up = |effort: &&str| {
             self.names
                 .is_made_up(effort, named.unwrap_or(in_use), in_use)

@@ -162,9 +162,8 @@ impl Talk<'_> {
             system: self.offered.system.clone(),
             messages: self.messages.clone(),
             tools: Arc::clone(&self.offered.tools),
-            effort: turn.permits.borrow().settings.effort.clone(),
             cache_key: Some(turn.card.id.to_string()),
-            ..ModelRequest::default()
+            ..turn.shared.answer_wishes(&turn.permits.borrow().settings)
         }
     }
 
@@ -259,7 +258,7 @@ impl Talk<'_> {
     /// Whether the context is too near its limit: as the model last counted, and an estimate of
     /// what came since.
     fn is_nearly_full(&self) -> bool {
-        let limit = self.turn.context_limit();
+        let limit = self.turn.input_limit();
         !self.compacted && limit.is_some() && compaction::is_due(self.tokens(), limit)
     }
 

@@ -1,38 +1,77 @@
-//! Pictures that a client names by path: read once, when what they came with is accepted.
+//! Pictures on their way in: files that a client names are read, once, when what they came with is
+//! accepted; what is too large for models is scaled down, so that no service refuses its thread later.
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base64::Engine as _;
+use base64::alphabet;
 use base64::engine::general_purpose::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use tools::pictures::{self, BASE64_BYTES_MAX};
 use vocabulary::{Image, Refusal};
 
-/// As large as it may be: base64 makes it a third larger, and all of a message must fit its limit.
-const BYTES_MAX: u64 = 8 << 20;
+use crate::limits::{IMAGE_BYTES_MAX, IMAGES_MAX};
 
-/// The same pictures, with every file read.
+/// As large as a file may be before it is scaled.
+const FILE_BYTES_MAX: u64 = 32 << 20;
+/// Clients end it with signs that fill it up, or not.
+const ANY_PADDING: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The same pictures, with every file read and none too large.
 pub async fn read(images: Vec<Image>) -> Result<Vec<Image>, Refusal> {
+    // Refused where a whole message is checked; so many are not even read.
+    if images.len() > IMAGES_MAX {
+        return Ok(images);
+    }
+    // Many share what one message may have.
+    let base64_max = BASE64_BYTES_MAX.min(IMAGE_BYTES_MAX / images.len().max(1));
     let mut read = Vec::with_capacity(images.len());
     for image in images {
         read.push(match image {
-            Image::Path(path) => from_file(path).await?,
-            image @ (Image::Data { .. } | Image::Url(_)) => image,
+            Image::Url(_) => image,
+            Image::Path(_) | Image::Data { .. } => prepared(image, base64_max).await?,
         });
     }
     Ok(read)
 }
 
-async fn from_file(path: PathBuf) -> Result<Image, Refusal> {
-    let loading = tokio::task::spawn_blocking(move || load(&path));
-    loading
+async fn prepared(image: Image, base64_max: usize) -> Result<Image, Refusal> {
+    let preparing = tokio::task::spawn_blocking(move || match image {
+        Image::Path(path) => load(&path, base64_max),
+        Image::Data { media_type, base64 } => given(media_type, base64, base64_max),
+        Image::Url(_) => Ok(image),
+    });
+    preparing
         .await
-        .unwrap_or_else(|_| Err("it could not be read".to_owned()))
+        .unwrap_or_else(|_| Err("a picture could not be read".to_owned()))
         .map_err(|why| Refusal::invalid("images", why))
 }
 
+/// A picture that came with the message.
+fn given(media_type: String, base64: std::sync::Arc<str>, max: usize) -> Result<Image, String> {
+    let Ok(bytes) = ANY_PADDING.decode(&*base64) else {
+        // Refused where a whole message is checked.
+        return Ok(Image::Data { media_type, base64 });
+    };
+    let scaled = pictures::scaled(&bytes, max).map_err(|why| format!("a picture: {why}"))?;
+    if let Some(scaled) = scaled {
+        return Ok(data(scaled.media_type, &scaled.bytes));
+    }
+    // Services look at the picture as well, and refuse one that is not what it is called.
+    let media_type = match pictures::media_type(&bytes) {
+        Some(real) if media_type.starts_with("image/") => real.to_owned(),
+        Some(_) | None => media_type,
+    };
+    Ok(Image::Data { media_type, base64 })
+}
+
 /// Errors name no content: whoever sends a path learns only whether it is a picture.
-fn load(path: &Path) -> Result<Image, String> {
+fn load(path: &Path, max: usize) -> Result<Image, String> {
     let name = path.display();
     if !path.is_absolute() {
         return Err(format!(
@@ -48,44 +87,28 @@ fn load(path: &Path) -> Result<Image, String> {
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(cannot)?;
-    file.take(BYTES_MAX + 1)
+    file.take(FILE_BYTES_MAX + 1)
         .read_to_end(&mut bytes)
         .map_err(cannot)?;
-    if bytes.len() as u64 > BYTES_MAX {
+    if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(format!(
-            "the picture {name} is larger than {BYTES_MAX} bytes"
+            "the picture {name} is larger than {FILE_BYTES_MAX} bytes"
         ));
     }
-    let media_type = media_type(&bytes)
+    let media_type = pictures::media_type(&bytes)
         .ok_or_else(|| format!("{name} is not a PNG, JPEG, GIF or WebP picture"))?;
-    Ok(Image::Data {
-        media_type: media_type.to_owned(),
-        base64: STANDARD.encode(&bytes).into(),
+    let scaled =
+        pictures::scaled(&bytes, max).map_err(|why| format!("the picture {name}: {why}"))?;
+    Ok(match scaled {
+        Some(scaled) => data(scaled.media_type, &scaled.bytes),
+        None => data(media_type, &bytes),
     })
 }
 
-/// By what a file begins with, whatever it is called.
-fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
-        _ => None,
+fn data(media_type: &str, bytes: &[u8]) -> Image {
+    Image::Data {
+        media_type: media_type.to_owned(),
+        base64: STANDARD.encode(bytes).into(),
     }
 }
 
@@ -101,12 +124,9 @@ mod tests {
             std::fs::write(&path, bytes).expect("written");
             path
         };
+        let load = |path: &Path| load(path, BASE64_BYTES_MAX);
         let png = file("a.txt", b"\x89PNG\r\n\x1a\n");
-        let expected = Image::Data {
-            media_type: "image/png".to_owned(),
-            base64: "iVBORw0KGgo=".into(),
-        };
-        assert_eq!(load(&png), Ok(expected));
+        assert_eq!(load(&png), Ok(data("image/png", b"\x89PNG\r\n\x1a\n")));
         let secret = load(&file("b.png", b"root:x:0:0")).expect_err("no picture");
         assert!(
             secret.contains("not a PNG") && !secret.contains("root"),
@@ -117,5 +137,24 @@ mod tests {
         }
         let missing = load(&directory.path().join("none.png")).expect_err("nothing there");
         assert!(missing.contains("cannot be read"), "{missing}");
+        let huge = file("huge.png", b"\x89PNG\r\n\x1a\n");
+        let grown = File::options().write(true).open(&huge).expect("a file");
+        grown.set_len(FILE_BYTES_MAX + 1).expect("grown");
+        let huge = load(&huge).expect_err("too large");
+        assert!(huge.contains("is larger than"), "{huge}");
+    }
+
+    #[test]
+    fn a_picture_is_called_what_it_is() {
+        let jpeg = STANDARD.encode(b"\xff\xd8\xff\xe0 and so on");
+        let unpadded = jpeg.trim_end_matches('=');
+        for base64 in [jpeg.as_str(), unpadded] {
+            let named = given("image/png".to_owned(), base64.into(), BASE64_BYTES_MAX);
+            let expected = Image::Data {
+                media_type: "image/jpeg".to_owned(),
+                base64: base64.into(),
+            };
+            assert_eq!(named, Ok(expected), "as it came, but for its type");
+        }
     }
 }

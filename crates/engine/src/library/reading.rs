@@ -73,12 +73,13 @@ fn asleep(loaded: &LoadedThread, mut state: ThreadState) -> SessionView {
             kept: true,
             listeners: 0,
             sandbox: SandboxInForce::default(),
+            effort: None,
         },
     }
 }
 
-/// Adds what the store has, what happened in the running turn and the newest messages, and what holds
-/// commands here.
+/// Adds what the store has, what happened in the running turn and the newest messages, what holds
+/// commands here, and how hard the model thinks.
 pub async fn complete(
     shared: &Arc<Shared>,
     seen: SessionView,
@@ -86,6 +87,7 @@ pub async fn complete(
 ) -> Result<ThreadView, Refusal> {
     let mut view = ThreadView {
         sandbox: permissions::in_force(shared).await,
+        effort: shared.effort_in_force(&seen.view.thread.settings),
         ..seen.view
     };
     let thread = view.thread.card.id;

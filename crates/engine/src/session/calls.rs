@@ -441,6 +441,7 @@ impl Session {
             listeners: self.recorder.outbox.listeners(),
             // Filled in by who asked, who may wait for it to be found out.
             sandbox: vocabulary::SandboxInForce::default(),
+            effort: None,
         }
     }
 

@@ -166,6 +166,8 @@ pub(super) fn changed_settings(
             Some(effort) => Some(effort.clone()).filter(|effort| !effort.is_empty()),
             None => was.effort,
         },
+        verbosity: changes.verbosity.or(was.verbosity),
+        summary: changes.summary.or(was.summary),
         budgets: changes.budgets.clone().unwrap_or(was.budgets),
     }))
 }

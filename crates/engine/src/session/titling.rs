@@ -8,7 +8,7 @@ use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, TurnFact, Usage};
 
 use super::{Mail, Session};
 use crate::agents::model::compaction;
-use crate::limits::TITLE_WAIT_MAX;
+use crate::limits::{TITLE_TOKENS_MAX, TITLE_WAIT_MAX};
 use crate::turn::meter::{self, Meter};
 use crate::{Shared, prompts, titles};
 
@@ -84,6 +84,7 @@ async fn ask(shared: &Shared, model: ModelRef, said: String) -> Option<Titled> {
         system: prompts::TITLE.to_owned(),
         messages: vec![Arc::new(Message::user(said))],
         purpose: RequestPurpose::Title,
+        max_output_tokens: Some(TITLE_TOKENS_MAX),
         ..ModelRequest::default()
     };
     match compaction::text_of(provider.as_ref(), request).await {

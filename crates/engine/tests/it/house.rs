@@ -18,7 +18,7 @@ use tools::{ToolSource, Toolbox};
 use vocabulary::{
     Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, EventPage, Fact, ItemFact,
     ModelRef, Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact,
-    TurnFact, TurnOutcome, TurnSelection,
+    TurnFact, TurnOutcome, TurnSelection, Verbosity,
 };
 
 use crate::puppet::{self, BIG, PUPPET, Puppet};
@@ -51,6 +51,8 @@ pub struct Stage {
     pub budgets: Budgets,
     pub auto_approve: bool,
     pub approvals: Option<Approvals>,
+    pub effort: Option<String>,
+    pub verbosity: Option<Verbosity>,
     pub ask_timeout: Option<Duration>,
     pub checkpoints: CheckpointSetting,
     pub clock: Arc<dyn Clock>,
@@ -69,6 +71,8 @@ impl Stage {
             auto_approve: false,
             // Stories that ask are told as cowork's are.
             approvals: Some(Approvals::Ask),
+            effort: None,
+            verbosity: None,
             ask_timeout: None,
             checkpoints: CheckpointSetting::Off,
             clock: Arc::new(SystemClock),
@@ -317,6 +321,8 @@ fn open(
             provider: PUPPET.to_owned(),
             model: BIG.to_owned(),
         }),
+        effort: stage.effort.clone(),
+        verbosity: stage.verbosity,
         ask_timeout: stage.ask_timeout,
         sandbox: engine::SandboxSetting::Nothing,
         skills: Vec::new(),

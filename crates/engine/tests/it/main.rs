@@ -8,6 +8,7 @@ mod budgets;
 mod checkpoints;
 mod clocks;
 mod durability;
+mod efforts;
 mod grants;
 mod house;
 mod library;

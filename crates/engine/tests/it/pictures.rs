@@ -1,5 +1,7 @@
 //! Pictures: how many, kept where, shown to whom.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use providers::catalog::Model;
 use providers::{Message, ResultBlock, UserMessage};
 use store::Store;
@@ -55,6 +57,34 @@ async fn pictures_are_kept_once_and_shown_to_the_model() {
     house.say(thread, "and?").await.expect("a turn");
     ear.completed().await;
     assert_eq!(puppet.requests()[1].messages[0], seen, "from the log");
+}
+
+/// One that is too large would be refused by its service in this turn and in every later one.
+#[tokio::test]
+async fn a_picture_too_large_for_models_is_made_smaller_before_it_is_kept() {
+    let puppet = Puppet::new([says("nice")]);
+    let house = House::in_real_time(Stage::of(&puppet));
+    let (thread, mut ear) = house.heard_thread().await;
+    let path = house.directory().join("wide.png");
+    image::RgbImage::new(2_600, 10)
+        .save(&path)
+        .expect("written");
+    let wide = STANDARD.encode(std::fs::read(&path).expect("a picture"));
+    let start = with(thread, vec![png(&wide), Image::Path(path)]);
+    house.call(Call::StartTurn(start)).await.expect("a turn");
+    ear.completed().await;
+    let [Message::User(said)] = &puppet.requests()[0].messages[..] else {
+        panic!("not one message")
+    };
+    assert_eq!(said.images.len(), 2);
+    for image in &said.images {
+        let providers::MessageImage::Data { base64, .. } = image else {
+            panic!("not a picture: {image:?}")
+        };
+        let bytes = STANDARD.decode(&**base64).expect("base64");
+        let image = image::load_from_memory(&bytes).expect("a picture");
+        assert_eq!((image.width(), image.height()), (2_000, 8));
+    }
 }
 
 #[tokio::test(start_paused = true)]

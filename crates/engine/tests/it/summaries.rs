@@ -106,6 +106,35 @@ async fn a_conversation_near_the_limit_is_summarised_for_good() {
     assert_eq!(summaries(&puppet), 1);
 }
 
+/// Of 2,000 tokens this model reads at most 1,000; the rest is for its answer.
+#[tokio::test(start_paused = true)]
+async fn a_conversation_is_summarised_before_it_is_more_than_the_model_reads() {
+    let puppet = Puppet::new([Play::new().say("much").end(700, 100), says("two")]);
+    puppet.then(RequestPurpose::Summary, [says("it was much")]);
+    let mut stage = stage(&puppet);
+    stage.catalog = puppet::catalog(Model {
+        context: Some(2_000),
+        input: Some(1_000),
+        ..big()
+    });
+    let house = House::staged(stage);
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "first words").await.expect("a turn");
+    ear.completed().await;
+    let limits = ear.facts().into_iter().filter_map(|fact| match fact {
+        Fact::Step {
+            what: StepFact::Finished { context_limit, .. },
+            ..
+        } => *context_limit,
+        // tidy: wildcard, because only finished steps tell a limit.
+        _ => None,
+    });
+    assert_eq!(limits.collect::<Vec<_>>(), [2_000], "told as it is");
+    house.say(thread, "second words").await.expect("a turn");
+    ear.completed().await;
+    assert_eq!(summaries(&puppet), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_was_not_counted_is_estimated() {
     let puppet = Puppet::new([

@@ -38,6 +38,9 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
     if target.quirks.cache_control == Some(true) && request.model.contains("claude") {
         body["cache_control"] = json!({ "type": "ephemeral" });
     }
+    if let Some(verbosity) = family::openai_verbosity(request) {
+        body["verbosity"] = json!(verbosity);
+    }
     Outgoing {
         path: "chat/completions".to_owned(),
         headers: Wire::Chat.headers(),

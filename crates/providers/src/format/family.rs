@@ -1,6 +1,8 @@
 //! What a model's name says of it, where a format is written differently for different models and
 //! nothing else tells them apart.
 
+use crate::ModelRequest;
+
 /// The version in a name like `claude-opus-4-7`, `anthropic/claude-3.7-sonnet`, `gemini-2.5-pro`;
 /// of the family only.
 pub(super) fn version(model: &str, family: &str) -> Option<(u32, u32)> {
@@ -37,6 +39,15 @@ pub(super) fn openai_reasons(model: &str) -> bool {
         && name.starts_with("gpt-")
         && !name.contains("-chat");
     numbered_o || modern || name.starts_with("codex-")
+}
+
+/// How much to say, for those models of OpenAI that can be told; the others refuse the field, or
+/// every value but one.
+pub(super) fn openai_verbosity(request: &ModelRequest) -> Option<&'static str> {
+    let verbosity = request.verbosity?;
+    let name = request.model.rsplit('/').next().unwrap_or_default();
+    let takes = name.starts_with("gpt-") && openai_reasons(name) && !name.contains("codex");
+    takes.then(|| verbosity.word())
 }
 
 /// Whether a chat server refuses what the model said when it comes back without the thought before

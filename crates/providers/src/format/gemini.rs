@@ -3,6 +3,7 @@
 mod decode;
 
 use serde_json::{Map, Value, json};
+use vocabulary::SummaryDetail;
 
 use super::history::{AssistantPart, HistoryCall, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, RequestTarget, Wire, arguments, family};
@@ -65,7 +66,8 @@ fn thinking(request: &ModelRequest, version: Option<(u32, u32)>) -> Option<Value
     if !thinks && effort.is_none() {
         return None;
     }
-    let mut config = json!({ "includeThoughts": true });
+    let shown = request.summary != Some(SummaryDetail::None);
+    let mut config = json!({ "includeThoughts": shown });
     let Some(effort) = effort else {
         return Some(config);
     };

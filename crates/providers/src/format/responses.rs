@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
+use vocabulary::SummaryDetail;
 
 use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, RequestTarget, Wire, family};
@@ -24,6 +25,9 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
     });
     if !request.system.trim().is_empty() {
         body["instructions"] = json!(request.system);
+    }
+    if let Some(verbosity) = family::openai_verbosity(request) {
+        body["text"] = json!({ "verbosity": verbosity });
     }
     if thinks(request, target) {
         if let Some(reasoning) = reasoning(request, target) {
@@ -65,8 +69,9 @@ fn reasoning(request: &ModelRequest, target: &RequestTarget) -> Option<Value> {
     if let Some(effort) = &request.effort {
         reasoning.insert("effort".to_owned(), json!(effort));
     }
-    if !target.omitted.summaries {
-        reasoning.insert("summary".to_owned(), json!("auto"));
+    let detail = request.summary.unwrap_or(SummaryDetail::Auto);
+    if detail != SummaryDetail::None && !target.omitted.summaries {
+        reasoning.insert("summary".to_owned(), json!(detail.word()));
     }
     (!reasoning.is_empty()).then_some(Value::Object(reasoning))
 }

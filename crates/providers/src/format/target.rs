@@ -56,6 +56,8 @@ pub struct Quirks {
     pub cache_control: Option<bool>,
     /// Whether requests of one conversation name it in their headers.
     pub session_headers: Option<bool>,
+    /// Whether an answer may be given a limit of its length.
+    pub output_limit: Option<bool>,
 }
 
 /// How chat services spell an effort.
@@ -110,6 +112,7 @@ impl Quirks {
             user_after_tool: over.user_after_tool.or(self.user_after_tool),
             cache_control: over.cache_control.or(self.cache_control),
             session_headers: over.session_headers.or(self.session_headers),
+            output_limit: over.output_limit.or(self.output_limit),
         }
     }
 }
@@ -164,9 +167,12 @@ impl RequestTarget {
             // A few words are not worth a thought.
             RequestPurpose::Title => self.model.efforts.first().cloned(),
             RequestPurpose::Answer | RequestPurpose::Task | RequestPurpose::Summary => {
-                effort(&self.model, request.effort.as_deref())
+                self.model.effort_for(request.effort.as_deref())
             }
         };
+        if self.quirks.output_limit == Some(false) {
+            request.max_output_tokens = None;
+        }
         // The service would refuse them all.
         if self.model.tools == Some(false) {
             request.tools = [].into();
@@ -175,61 +181,9 @@ impl RequestTarget {
     }
 }
 
-/// How hard to think: as wished where the model can, else the next lower effort that it has, else
-/// its least. A model that lists none takes none.
-fn effort(model: &Model, wished: Option<&str>) -> Option<String> {
-    let Some(wished) = wished else {
-        return model.default_effort.clone();
-    };
-    if model.efforts.iter().any(|each| each == wished) {
-        return Some(wished.to_owned());
-    }
-    let rank = |effort: &str| EFFORTS.iter().position(|each| *each == effort);
-    let limit = rank(wished)?;
-    let lower = model
-        .efforts
-        .iter()
-        .filter(|each| rank(each).is_some_and(|rank| rank < limit))
-        .max_by_key(|each| rank(each));
-    lower.or(model.efforts.first()).cloned()
-}
-
-/// Every effort there is, from the least to the most.
-pub(super) const EFFORTS: [&str; 8] = [
-    "off", "none", "minimal", "low", "medium", "high", "xhigh", "max",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn model(efforts: &[&str]) -> Model {
-        Model {
-            efforts: efforts.iter().map(|each| (*each).to_owned()).collect(),
-            default_effort: efforts.last().map(|each| (*each).to_owned()),
-            ..Model::default()
-        }
-    }
-
-    #[test]
-    fn an_effort_is_one_that_the_model_has() {
-        let three = model(&["low", "medium", "high"]);
-        for (wished, expected) in [
-            (None, Some("high")),
-            (Some("medium"), Some("medium")),
-            (Some("xhigh"), Some("high")),
-            (Some("minimal"), Some("low")),
-            (Some("none"), Some("low")),
-            (Some("sideways"), None),
-        ] {
-            assert_eq!(effort(&three, wished).as_deref(), expected, "{wished:?}");
-        }
-        for wished in [None, Some("high")] {
-            assert_eq!(effort(&model(&[]), wished), None);
-        }
-        let odd = model(&["none", "high"]);
-        assert_eq!(effort(&odd, Some("low")).as_deref(), Some("none"));
-    }
 
     #[test]
     fn a_model_that_cannot_call_tools_is_sent_none() {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod answer_style;
 mod captures;
 mod compatible;
 mod decode;

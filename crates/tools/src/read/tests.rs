@@ -121,7 +121,7 @@ async fn encodings_and_line_ends_are_shown_readable() {
 }
 
 #[tokio::test]
-async fn a_picture_is_shown_as_one_unless_it_is_too_large_for_models() {
+async fn a_picture_is_shown_as_one_or_refused_with_the_reason() {
     let scratch = Scratch::new();
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x20".to_vec();
     std::fs::write(scratch.path("p.png"), &png).unwrap();
@@ -134,15 +134,41 @@ async fn a_picture_is_shown_as_one_unless_it_is_too_large_for_models() {
         },
     ];
     assert_eq!(shown.unwrap(), ToolOutput::Content(blocks));
-    png.resize(PICTURE_BYTES_MAX + 1, 0);
+    png.resize(4_000_000, 0);
     std::fs::write(scratch.path("p.png"), &png).unwrap();
     let message = scratch
         .refusal(&ReadTool, json!({"filePath": "p.png"}))
         .await;
     assert!(
-        message.starts_with("read: p.png is a PNG image of 16 x 32 pixels of 3750001 bytes"),
+        message.starts_with("read: p.png is a PNG image of 16 x 32 pixels and cannot be shown: "),
         "{message}"
     );
+}
+
+#[tokio::test]
+async fn a_picture_too_large_for_models_is_shown_smaller() {
+    let scratch = Scratch::new();
+    let wide = image::RgbImage::new(4_000, 40);
+    wide.save(scratch.path("p.png")).unwrap();
+    let shown = scratch.run(&ReadTool, json!({"filePath": "p.png"})).await;
+    let ToolOutput::Content(blocks) = shown.unwrap() else {
+        panic!("no blocks")
+    };
+    let [
+        ContentBlock::Text(words),
+        ContentBlock::Image { media_type, base64 },
+    ] = &blocks[..]
+    else {
+        panic!("{blocks:?}")
+    };
+    assert_eq!(
+        words,
+        "p.png is a PNG image of 4000 x 40 pixels, shown scaled to 2000 x 20 pixels:"
+    );
+    assert_eq!(media_type, "image/png");
+    let bytes = base64::prelude::BASE64_STANDARD.decode(&**base64).unwrap();
+    let image = image::load_from_memory(&bytes).unwrap();
+    assert_eq!((image.width(), image.height()), (2_000, 20));
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Changes, Fact, Image, ItemId, Refusal, Reply, SteerTurn, SteeredTurn, TurnFact, TurnId,
-    UserInput, Why,
+    Call, Fact, Image, ItemId, Refusal, Reply, SteerTurn, SteeredTurn, TurnFact, TurnId, UserInput,
+    Why,
 };
 
 use super::stub::{NOW, Stub, THREAD, event, thread, view};
@@ -140,44 +140,4 @@ fn what_was_steered_is_an_item_of_its_turn_live_and_later() {
     let turns = &stub.take()[0]["result"]["thread"]["turns"];
     assert_eq!(turns[0]["id"], "t1");
     assert_eq!(turns[0]["items"], json!([shown()]));
-}
-
-#[test]
-fn effort_is_set_where_it_is_another() {
-    let check = |params: Value, effort: Option<&str>| {
-        let mut stub = Stub::started(Endpoint::Zane);
-        let mut turn = json!({ "threadId": THREAD, "input": [{ "type": "text", "text": "Go" }] });
-        let fields = turn.as_object_mut().expect("an object");
-        fields.extend(params.as_object().cloned().unwrap_or_default());
-        stub.ask(2, "turn/start", turn);
-        let Call::StartTurn(start) = stub.call() else {
-            panic!("{:?}", stub.call())
-        };
-        let expected = Changes {
-            effort: effort.map(str::to_owned),
-            ..Changes::default()
-        };
-        assert_eq!(*start.changes, expected);
-    };
-    check(json!({ "effort": "high" }), Some("high"));
-    check(json!({ "effort": null }), None);
-    check(json!({ "effort": "" }), None);
-    let mode = json!({ "mode": "default", "settings": { "reasoning_effort": "low" } });
-    check(json!({ "collaborationMode": mode }), Some("low"));
-}
-
-#[test]
-fn a_thread_starts_with_an_effort_and_says_it() {
-    let mut stub = Stub::ready(Endpoint::Codex);
-    let config = json!({ "model_reasoning_effort": "high", "web_search": "live" });
-    stub.ask(1, "thread/start", json!({ "config": config }));
-    let Call::CreateThread(new) = stub.call() else {
-        panic!("{:?}", stub.calls);
-    };
-    assert_eq!(new.changes.effort.as_deref(), Some("high"));
-    stub.reply(Ok(Reply::Thread(Box::new(thread()))));
-    let mut view = view();
-    view.thread.settings.effort = Some("high".to_owned());
-    stub.reply(Ok(Reply::View(Box::new(view))));
-    assert_eq!(stub.take()[0]["result"]["reasoningEffort"], "high");
 }

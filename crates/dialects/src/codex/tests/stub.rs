@@ -185,6 +185,8 @@ pub fn thread() -> Thread {
         settings: ThreadSettings {
             budgets: Default::default(),
             effort: None,
+            verbosity: None,
+            summary: None,
             model: model(),
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
@@ -222,6 +224,7 @@ pub fn view() -> ThreadView {
             holds: true,
             network: false,
         },
+        effort: None,
     }
 }
 

@@ -45,6 +45,10 @@ pub struct ThreadStartParams {
 pub struct ThreadConfig {
     #[serde(default)]
     pub model_reasoning_effort: Option<String>,
+    #[serde(default)]
+    pub model_reasoning_summary: Option<String>,
+    #[serde(default)]
+    pub model_verbosity: Option<String>,
 }
 
 /// dragoman/grants/revoke: one entry of `dragoman/grants/list`.
@@ -154,6 +158,9 @@ pub struct TurnStartParams {
     pub model: Option<String>,
     #[serde(default)]
     pub effort: Option<String>,
+    /// What is shown of the thoughts: `auto`, `concise`, `detailed`, `none`.
+    #[serde(default)]
+    pub summary: Option<String>,
     #[serde(default)]
     pub approval_policy: Option<Value>,
     /// An object, by its `type`.

@@ -45,6 +45,8 @@ pub fn settings() -> ThreadSettings {
     ThreadSettings {
         budgets: Default::default(),
         effort: None,
+        verbosity: None,
+        summary: None,
         model: model(),
         auto_approve: false,
         approvals: vocabulary::Approvals::Auto,
@@ -89,6 +91,7 @@ pub fn view() -> ThreadView {
             holds: true,
             network: false,
         },
+        effort: None,
     }
 }
 

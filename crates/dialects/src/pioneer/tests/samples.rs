@@ -36,6 +36,8 @@ pub fn thread() -> Thread {
         settings: ThreadSettings {
             budgets: Default::default(),
             effort: None,
+            verbosity: None,
+            summary: None,
             model: model(),
             auto_approve: true,
             approvals: vocabulary::Approvals::Auto,
@@ -73,6 +75,7 @@ pub fn view() -> ThreadView {
             holds: true,
             network: false,
         },
+        effort: None,
     }
 }
 

@@ -26,7 +26,7 @@ const SUMMARY_INPUT_PERCENT: u64 = 50;
 /// Bytes of a conversation that are summarised when the model's limit is not known.
 const SUMMARY_INPUT_BYTES: u64 = 200_000;
 
-/// Whether a context of so many tokens is too near the model's limit.
+/// Whether a conversation of so many tokens is too near what the model can read.
 pub fn is_due(tokens: u64, limit: Option<u64>) -> bool {
     limit.is_some_and(|limit| tokens * 100 >= limit * COMPACT_AT_PERCENT)
 }
@@ -63,7 +63,7 @@ pub async fn compact(
     tag: StreamTag,
     tokens_before: u64,
 ) -> Result<Compacted, SessionGone> {
-    let limit = turn.context_limit();
+    let limit = turn.input_limit();
     let request = ModelRequest {
         model: turn.model.model.clone(),
         system: prompts::SUMMARY.to_owned(),
@@ -218,10 +218,18 @@ impl Turn {
 
     /// What the model's context can hold, where that is known.
     pub fn context_limit(&self) -> Option<u64> {
-        self.shared
-            .models
-            .model(&self.model.provider, &self.model.model)?
-            .context
+        self.known_model()?.context
+    }
+
+    /// How much of it may be conversation: some models keep a part of it for their answer.
+    pub fn input_limit(&self) -> Option<u64> {
+        let model = self.known_model()?;
+        model.input.or(model.context)
+    }
+
+    fn known_model(&self) -> Option<providers::catalog::Model> {
+        let model = &self.model;
+        self.shared.models.model(&model.provider, &model.model)
     }
 }
 

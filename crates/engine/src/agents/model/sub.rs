@@ -129,10 +129,12 @@ impl Work<'_> {
             system: prompts::sub_agent(&self.agent.kind, &self.turn.card.directory),
             messages: self.messages.clone(),
             tools: offer::specs(self.turn, Some(&self.agent)),
-            effort: self.turn.permits.borrow().settings.effort.clone(),
             purpose: providers::RequestPurpose::Task,
             cache_key: Some(format!("{}/{}", self.turn.card.id, self.agent.parent)),
-            ..ModelRequest::default()
+            ..self
+                .turn
+                .shared
+                .answer_wishes(&self.turn.permits.borrow().settings)
         }
     }
 }

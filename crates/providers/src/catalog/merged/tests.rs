@@ -67,6 +67,14 @@ fn the_built_in_catalog_is_what_clients_expect() {
 }
 
 #[test]
+fn the_service_behind_a_chatgpt_sign_in_is_given_no_limit_of_its_answers() {
+    let merged = MergedCatalog::open(None, &Environment::new());
+    let codex = &merged.entry("codex-cli").expect("codex").provider;
+    let endpoint = codex.endpoint.as_ref().expect("an endpoint");
+    assert_eq!(endpoint.quirks.output_limit, Some(false));
+}
+
+#[test]
 fn every_built_in_entry_is_sound() {
     let merged = MergedCatalog::open(None, &Environment::new());
     for entry in &merged.entries {

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::super::target::EFFORTS;
 use super::{text, texts};
+use crate::catalog::EFFORTS;
 
 /// Kinds of models that do something else, where a list has all kinds.
 const OTHER_KINDS: [&str; 8] = [

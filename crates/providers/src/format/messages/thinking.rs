@@ -1,6 +1,7 @@
 //! How hard a model is asked to think.
 
 use serde_json::{Value, json};
+use vocabulary::SummaryDetail;
 
 use crate::ModelRequest;
 use crate::format::family;
@@ -58,21 +59,24 @@ fn adaptive_plan(request: &ModelRequest, version: (u32, u32)) -> ThinkingPlan {
             ..ThinkingPlan::default()
         };
     }
-    let mut plan = ThinkingPlan {
-        thinking: Some(json!({ "type": "adaptive", "display": "summarized" })),
-        effort: effort.map(adaptive_effort),
-        betas: Vec::new(),
+    let display = match request.summary {
+        Some(SummaryDetail::None) => "omitted",
+        Some(SummaryDetail::Auto | SummaryDetail::Concise | SummaryDetail::Detailed) | None => {
+            "summarized"
+        }
     };
+    let mut thinking = json!({ "type": "adaptive", "display": display });
+    let mut betas = Vec::new();
     if version >= BOUND_SINCE {
         // Otherwise a new release with another system prompt would end every older thread.
-        plan.thinking = Some(json!({
-            "type": "adaptive",
-            "display": "summarized",
-            "block_binding": { "prefix_mismatch_behavior": "drop_block" },
-        }));
-        plan.betas.push(BINDING_CONTROLS);
+        thinking["block_binding"] = json!({ "prefix_mismatch_behavior": "drop_block" });
+        betas.push(BINDING_CONTROLS);
     }
-    plan
+    ThinkingPlan {
+        thinking: Some(thinking),
+        effort: effort.map(adaptive_effort),
+        betas,
+    }
 }
 
 fn is_off(effort: &str) -> bool {

@@ -66,6 +66,8 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
         }]
         .into(),
         effort: Some("high".to_owned()),
+        verbosity: None,
+        summary: None,
         max_output_tokens: Some(30_000),
         cache_key: Some("thread-1".to_owned()),
     }

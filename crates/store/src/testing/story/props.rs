@@ -39,6 +39,8 @@ pub fn a_thread(number: u64) -> Thread {
             observability: false,
             mcp: true,
             effort: None,
+            verbosity: None,
+            summary: None,
             budgets: Default::default(),
         },
         status: Status::Ready,

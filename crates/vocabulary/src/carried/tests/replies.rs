@@ -8,8 +8,9 @@ use crate::{
     IndexedTurn, ItemId, LibraryReply, LiveItem, McpFile, McpLayer, McpSnapshot, MessagePage,
     OpenAsk, Placement, PlannedCall, ProviderStatus, ReasoningKind, Reply, RestoreAction, RiskCode,
     RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Standing, StartedTurn, Status,
-    SteeredTurn, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp,
-    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UserInput, WorkspaceId,
+    SteeredTurn, SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings,
+    ThreadView, Timestamp, Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UserInput,
+    Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -28,6 +29,8 @@ pub fn thread() -> Thread {
             observability: true,
             mcp: true,
             effort: Some("high".to_owned()),
+            verbosity: Some(Verbosity::Low),
+            summary: Some(SummaryDetail::None),
             budgets: Box::default(),
         },
         status: Status::Waiting,
@@ -143,6 +146,7 @@ fn view() -> Box<ThreadView> {
             holds: true,
             network: false,
         },
+        effort: Some("high".to_owned()),
     })
 }
 
