@@ -8,7 +8,7 @@ use vocabulary::{FileChange, FileChangeKind};
 use similar::TextDiff;
 
 use crate::held::{NodeKind, Place, Stamp};
-use crate::seen::{FileKnowledge, SeenFiles};
+use crate::seen::{FileKnowledge, SeenExtent, SeenFiles};
 use crate::{Failure, Scope, path, sandbox};
 
 /// Larger files are neither edited nor compared.
@@ -95,27 +95,59 @@ impl<'a> PendingChange<'a> {
         }))
     }
 
-    /// What the conversation knows of the file; refuses if that is no longer true.
-    pub fn known(&self, seen: &SeenFiles) -> Result<FileKnowledge, Failure> {
-        let Some(old) = &self.old else {
-            return Ok(FileKnowledge::Never);
-        };
-        match seen.known(&self.target, old.stamp, old.bytes.as_deref()) {
-            FileKnowledge::Changed => Err(self.error(format!(
-                "{} changed since you read it; read it again",
-                self.given
-            ))),
-            known @ (FileKnowledge::Never | FileKnowledge::Current) => Ok(known),
+    /// What the conversation knows of the file.
+    pub fn knowledge(&self, seen: &SeenFiles) -> FileKnowledge {
+        match &self.old {
+            None => FileKnowledge::Never,
+            Some(old) => seen.known(&self.target, old.stamp, old.bytes.as_deref()),
         }
     }
 
-    /// Replaces the content in one step, unless the file changed since it was taken.
+    /// As [`PendingChange::knowledge`]; refuses if it is no longer true.
+    pub fn known(&self, seen: &SeenFiles) -> Result<FileKnowledge, Failure> {
+        match self.knowledge(seen) {
+            FileKnowledge::Changed => Err(self.changed()),
+            known @ (FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Current) => {
+                Ok(known)
+            }
+        }
+    }
+
+    /// The refusal of a change to a file that is no longer as it was seen.
+    pub fn changed(&self) -> Failure {
+        let given = self.given;
+        self.error(format!("{given} changed since you read it; read it again"))
+    }
+
+    /// Saves a content that was made of the file's own. Who had not seen all of the file before has
+    /// not seen all of it now.
     pub fn save(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
+        let extent = match (&self.old, self.knowledge(seen)) {
+            (None, _) | (_, FileKnowledge::Current) => SeenExtent::Whole,
+            (Some(_), FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Changed) => {
+                SeenExtent::EditedPlaces
+            }
+        };
+        self.replace(seen, content, extent)
+    }
+
+    /// Saves a content of which the conversation knows all.
+    pub fn save_whole(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
+        self.replace(seen, content, SeenExtent::Whole)
+    }
+
+    /// Replaces the content in one step, unless the file changed since it was taken.
+    fn replace(
+        &self,
+        seen: &SeenFiles,
+        content: &[u8],
+        extent: SeenExtent,
+    ) -> Result<(), Failure> {
         let expected = self.old.as_ref().map(|old| old.stamp);
         let saved = Place::make(&self.target).and_then(|place| place.replace(content, expected));
         match saved {
             Ok(stamp) => {
-                seen.note(&self.target, stamp, Some(content));
+                seen.note(&self.target, stamp, Some(content), extent);
                 // A command that runs meanwhile did not do this.
                 sandbox::accept_change(&self.target);
                 Ok(())

@@ -104,7 +104,7 @@ fn edit(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Fa
         count if !replace_all => return Err(ambiguous(given, &before, &found, count)),
         // One place that is named by its text is known by that. Of several in a file that was never
         // read the model cannot know what they are.
-        _ if known == FileKnowledge::Never => {
+        _ if known != FileKnowledge::Current => {
             return Err(error(format!(
                 "you have not read {given}; read it first, or change one place at a time"
             )));

@@ -15,7 +15,7 @@ use crate::change::FILE_BYTES_MAX;
 use crate::held::{NodeKind, Place};
 use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
-use crate::seen::SeenFiles;
+use crate::seen::{SeenExtent, SeenFiles};
 use crate::text::{self, Encoding};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, kind, pictures};
 
@@ -123,11 +123,11 @@ fn read(
             return picture(&bytes, media_type, given);
         }
         let text = small(&bytes, &wish)?;
-        seen.note(&target, stamp, Some(&bytes));
+        seen.note(&target, stamp, Some(&bytes), SeenExtent::Whole);
         text
     } else {
         let text = large(&mut file, stamp.bytes, &wish)?;
-        seen.note(&target, stamp, None);
+        seen.note(&target, stamp, None, SeenExtent::Whole);
         text
     };
     Ok(ToolOutput::Text(text))

@@ -30,26 +30,45 @@ struct Mark {
     /// Of the content, where it was read whole. File times are too coarse to tell two quick changes
     /// apart, and change where the content does not.
     hash: Option<blake3::Hash>,
+    extent: SeenExtent,
     noted: u64,
+}
+
+/// How much of a file a conversation has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SeenExtent {
+    /// It was read, or the conversation wrote all of it.
+    Whole,
+    /// Only the places that were edited; what else is in it was never shown.
+    EditedPlaces,
 }
 
 /// What a conversation knows of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKnowledge {
     Never,
+    /// It has edited the file without reading it: enough for another edit, not for a replacement.
+    Edited,
     Current,
     Changed,
 }
 
 impl SeenFiles {
-    /// Notes a file as it is now; `content` is `None` where it was not read whole.
-    pub(crate) fn note(&self, path: &Path, stamp: Stamp, content: Option<&[u8]>) {
+    /// Notes a file as it is now; `content` is `None` where it was not held whole.
+    pub(crate) fn note(
+        &self,
+        path: &Path,
+        stamp: Stamp,
+        content: Option<&[u8]>,
+        extent: SeenExtent,
+    ) {
         let hash = content.map(blake3::hash);
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.clock += 1;
         let mark = Mark {
             stamp,
             hash,
+            extent,
             noted: files.clock,
         };
         files.marks.insert(path.to_owned(), mark);
@@ -71,9 +90,10 @@ impl SeenFiles {
             (Some(then), Some(now)) => then == blake3::hash(now),
             _ => mark.stamp == stamp,
         };
-        match same {
-            true => FileKnowledge::Current,
-            false => FileKnowledge::Changed,
+        match (same, mark.extent) {
+            (true, SeenExtent::Whole) => FileKnowledge::Current,
+            (true, SeenExtent::EditedPlaces) => FileKnowledge::Edited,
+            (false, _) => FileKnowledge::Changed,
         }
     }
 
@@ -109,7 +129,7 @@ mod tests {
             seen.known(&path, before, Some(b"one")),
             FileKnowledge::Never
         );
-        seen.note(&path, before, Some(b"one"));
+        seen.note(&path, before, Some(b"one"), SeenExtent::Whole);
         assert_eq!(
             seen.known(&path, before, Some(b"two")),
             FileKnowledge::Changed
@@ -130,7 +150,7 @@ mod tests {
         std::fs::write(scratch.path("a"), "").unwrap();
         let (seen, stamp) = (SeenFiles::default(), stamp(&scratch.path("a")));
         for n in 0..=FILES_MAX {
-            seen.note(Path::new(&n.to_string()), stamp, None);
+            seen.note(Path::new(&n.to_string()), stamp, None, SeenExtent::Whole);
         }
         assert_eq!(
             seen.known(Path::new("0"), stamp, None),
