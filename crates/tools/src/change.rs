@@ -1,5 +1,7 @@
 //! Changing a file: all or nothing, and told as a unified diff.
 
+mod changed_lines;
+
 use std::io::{ErrorKind, Read as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use similar::TextDiff;
 use crate::held::{NodeKind, Place, Stamp};
 use crate::seen::{FileKnowledge, SeenExtent, SeenFiles};
 use crate::{Failure, Scope, path, sandbox};
+pub(crate) use changed_lines::ChangedLines;
 
 /// Larger files are neither edited nor compared.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -167,6 +170,24 @@ impl<'a> PendingChange<'a> {
         describe(scope, &self.target, old, new)
     }
 
+    /// As [`PendingChange::describe`], with the changed lines for the model.
+    pub fn describe_edit(
+        &self,
+        scope: &Scope,
+        old: &str,
+        new: &str,
+    ) -> (FileChange, ChangedLines) {
+        let path = path::display(scope, &self.target);
+        let compared = compare(old, new);
+        let lines = ChangedLines::of(&path, &compared);
+        let change = FileChange {
+            diff: unified(&path, &compared),
+            path,
+            kind: FileChangeKind::Update,
+        };
+        (change, lines)
+    }
+
     pub fn error(&self, message: impl std::fmt::Display) -> Failure {
         Failure::Error(format!("{}: {message}", self.tool))
     }
@@ -182,17 +203,21 @@ fn describe(scope: &Scope, target: &std::path::Path, old: Option<&str>, new: &st
             diff: new.to_owned(),
         },
         Some(old) => FileChange {
-            diff: diff(&path, old, new),
+            diff: unified(&path, &compare(old, new)),
             path,
             kind: FileChangeKind::Update,
         },
     }
 }
 
-fn diff(path: &str, old: &str, new: &str) -> String {
-    let diff = TextDiff::configure()
+fn compare<'a>(old: &'a str, new: &'a str) -> TextDiff<'a, 'a, str> {
+    TextDiff::configure()
         .timeout(DIFF_TIME_MAX)
         .diff_lines(old, new)
+}
+
+fn unified(path: &str, compared: &TextDiff<'_, '_, str>) -> String {
+    let diff = compared
         .unified_diff()
         .context_radius(3)
         .header(&format!("a/{path}"), &format!("b/{path}"))

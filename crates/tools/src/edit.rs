@@ -31,7 +31,8 @@ impl Tool for EditTool {
     fn description(&self) -> &'static str {
         "Replaces an exact text in a file.\n\
          oldString must occur exactly once, blanks and line breaks included, unless replaceAll is \
-         true. Do not include the line numbers that read shows."
+         true. Do not include the line numbers that read shows. Answers with the changed lines, so \
+         there is no need to read them again."
     }
 
     fn parameters(&self) -> Value {
@@ -120,9 +121,10 @@ fn edit(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Fa
         ))
     })?;
     draft.save(seen, &bytes)?;
+    let (change, changed) = draft.describe_edit(scope, &before, &after);
     Ok(ToolOutput::Files {
-        summary: "Edit applied.".to_owned(),
-        changes: vec![draft.describe(scope, Some(&before), &after)],
+        summary: format!("Edited {}\n{}", changed.place, changed.lines),
+        changes: vec![change],
     })
 }
 

@@ -15,7 +15,7 @@ async fn one_place_is_changed_and_told_as_a_diff() {
     let ToolOutput::Files { summary, changes } = output else {
         panic!("edit tells files");
     };
-    assert_eq!(summary, "Edit applied.");
+    assert_eq!(summary, "Edited a.txt:2\n1\tone\n2\t2\n3\tthree");
     assert_eq!(changes[0].kind, FileChangeKind::Update);
     assert_eq!(
         changes[0].diff,
