@@ -6,6 +6,13 @@ use super::*;
 use crate::scratch::Scratch;
 use vocabulary::FileChangeKind;
 
+fn summary(outcome: Result<ToolOutput, Failure>) -> String {
+    match outcome {
+        Ok(ToolOutput::Files { summary, .. }) => summary,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[tokio::test]
 async fn one_place_is_changed_and_told_as_a_diff() {
     let scratch = Scratch::new();
@@ -99,7 +106,7 @@ async fn what_cannot_be_edited_is_refused_and_nothing_happens() {
 }
 
 #[tokio::test]
-async fn what_changed_since_it_was_read_is_not_edited() {
+async fn what_changed_since_it_was_read_is_edited_at_one_place_and_said() {
     let scratch = Scratch::new();
     let cx = scratch.cx(&Arc::default());
     let input = json!({"filePath": "a", "content": "one two"});
@@ -111,11 +118,90 @@ async fn what_changed_since_it_was_read_is_not_edited() {
     // What it wrote and edited itself it knows.
     edit("one", "1").await.unwrap();
     edit("two", "2").await.unwrap();
-    std::fs::write(scratch.path("a"), "1 3").unwrap();
-    let message = "edit: a changed since you read it; read it again";
-    let refused = edit("1", "one").await;
-    assert_eq!(refused, Err(Failure::Error(message.to_owned())));
-    assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"1 3");
+    std::fs::write(scratch.path("a"), "1 3 3").unwrap();
+    let input = json!({"filePath": "a", "oldString": "3", "newString": "4", "replaceAll": true});
+    let changed = Failure::Error("edit: a changed since you read it; read it again".to_owned());
+    assert_eq!(EditTool.run(&cx, input).await, Err(changed));
+    assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"1 3 3");
+    assert_eq!(
+        summary(edit("1", "one").await),
+        "Edited a:1 (the file had changed since you read it)\n1\tone 3 3"
+    );
+    // What came from elsewhere was still never shown.
+    let write = json!({"filePath": "a", "content": "new"});
+    let Err(Failure::Error(message)) = crate::write::WriteTool.run(&cx, write).await else {
+        panic!("a file of which only a place is known");
+    };
+    assert!(message.contains("edited a but not read it"), "{message}");
+}
+
+#[tokio::test]
+async fn several_edits_are_made_in_order_all_or_none() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("a"), "one\ntwo\nthree\n").unwrap();
+    let edits = |last: &str| {
+        json!({"filePath": "a", "edits": [
+            {"oldString": "one", "newString": "1\n1b"},
+            // What the first one made.
+            {"oldString": "1b\ntwo", "newString": "2"},
+            {"oldString": last, "newString": "3"},
+        ]})
+    };
+    let message = scratch.refusal(&EditTool, edits("four")).await;
+    let expected = "edit: none of the edits was made, because of edits[2]: \"oldString\" does not \
+                    occur in a; ";
+    assert!(message.starts_with(expected), "{message}");
+    let before = std::fs::read_to_string(scratch.path("a")).unwrap();
+    assert_eq!(before, "one\ntwo\nthree\n");
+    let told = summary(scratch.run(&EditTool, edits("three")).await);
+    assert_eq!(told, "Edited a:1-3\n1\t1\n2\t2\n3\t3");
+    let after = std::fs::read_to_string(scratch.path("a")).unwrap();
+    assert_eq!(after, "1\n2\n3\n");
+}
+
+#[tokio::test]
+async fn a_list_of_edits_is_checked_by_entry() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("a"), "x").unwrap();
+    let table = [
+        (
+            json!({"filePath": "a", "edits": [{"oldString": "x"}]}),
+            "edit: \"edits[0].newString\" must be a text, got nothing",
+        ),
+        (
+            json!({"filePath": "a", "oldString": "x", "edits": [{"oldString": "x", "newString": "y"}]}),
+            "edit: \"oldString\" must be absent where edits are given",
+        ),
+        (
+            json!({"filePath": "a", "edits": [{"oldString": "x", "newString": "x"}]}),
+            "because of edits[0]: \"oldString\" and \"newString\" are the same",
+        ),
+        (
+            json!({"filePath": "a", "edits": []}),
+            "edit: \"oldString\" must be a text, got nothing",
+        ),
+    ];
+    for (input, expected) in table {
+        let message = scratch.refusal(&EditTool, input).await;
+        assert!(message.contains(expected), "{message}");
+    }
+    assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"x");
+}
+
+#[tokio::test]
+async fn an_empty_old_string_makes_a_file() {
+    let scratch = Scratch::new();
+    let input = json!({"filePath": "src/new.rs", "oldString": "", "newString": "one\ntwo\n"});
+    let output = scratch.run(&EditTool, input.clone()).await.unwrap();
+    let ToolOutput::Files { summary, changes } = output else {
+        panic!("edit tells files");
+    };
+    assert_eq!(summary, "Made src/new.rs with 2 lines");
+    assert_eq!(changes[0].kind, FileChangeKind::Add);
+    let made = std::fs::read_to_string(scratch.path("src/new.rs")).unwrap();
+    assert_eq!(made, "one\ntwo\n");
+    let message = scratch.refusal(&EditTool, input).await;
+    assert!(message.ends_with("src/new.rs has content already"), "{message}");
 }
 
 #[tokio::test]
