@@ -1,5 +1,6 @@
 //! The tool `edit`: replaces texts within a file, all or none.
 
+mod loose;
 mod places;
 mod request;
 
@@ -7,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use vocabulary::{Effects, Subject, ToolOutput};
 
@@ -33,7 +34,7 @@ impl Tool for EditTool {
     fn description(&self) -> &'static str {
         "Replaces text in a file.\n\
          oldString must occur exactly once, blanks and line breaks included, unless replaceAll is \
-         true. Do not include the line numbers that read shows. For several changes of one file \
+         true; other indentation is understood where it is clear, and said. Do not include the line numbers that read shows. For several changes of one file \
          give edits, which are made in order, all or none. An empty oldString makes a new file. \
          Answers with the changed lines, so there is no need to read them again."
     }
@@ -85,7 +86,11 @@ fn edit(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Fa
         let made = progress.make(edit);
         made.map_err(|problem| edit.refusal(problem))?;
     }
-    let EditProgress { text: after, mut notes, .. } = progress;
+    let EditProgress {
+        text: after,
+        mut notes,
+        ..
+    } = progress;
     draft.save(seen, &encoded(given, &after, encoding)?)?;
     if makes {
         return Ok(ToolOutput::Files {
@@ -132,7 +137,7 @@ impl EditProgress<'_> {
         }
         let found = places::find(&self.text, edit.old);
         let after = match found.len() {
-            0 => return Err(missed(self.given, &self.text, edit.old)),
+            0 => self.made_loosely(edit)?,
             1 => places::replace(&self.text, &found, edit.old, edit.new),
             count if !edit.replace_all => return Err(self.ambiguous(&found, count)),
             _ => {
@@ -145,6 +150,17 @@ impl EditProgress<'_> {
         }
         self.text = after;
         Ok(())
+    }
+
+    /// As the file has it, where the model gave it in another form.
+    fn made_loosely(&mut self, edit: &TextEdit<'_>) -> Result<String, Failure> {
+        let Some(found) = loose::find(&self.text, edit.old, edit.new) else {
+            return Err(missed(self.given, &self.text, edit.old));
+        };
+        let how = found.how;
+        self.notes.push(format!("{}matched with {how}", edit.label));
+        let place = std::slice::from_ref(&found.place);
+        Ok(places::replace(&self.text, place, "", &found.new))
     }
 
     /// One place that is named by its text is known by that. Of several in a file that was not read,

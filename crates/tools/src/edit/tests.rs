@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::scratch::Scratch;
+use serde_json::json;
 use vocabulary::FileChangeKind;
 
 fn summary(outcome: Result<ToolOutput, Failure>) -> String {
@@ -201,7 +202,10 @@ async fn an_empty_old_string_makes_a_file() {
     let made = std::fs::read_to_string(scratch.path("src/new.rs")).unwrap();
     assert_eq!(made, "one\ntwo\n");
     let message = scratch.refusal(&EditTool, input).await;
-    assert!(message.ends_with("src/new.rs has content already"), "{message}");
+    assert!(
+        message.ends_with("src/new.rs has content already"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
@@ -239,17 +243,68 @@ async fn a_link_inside_the_workspace_is_edited_where_it_leads() {
     assert!(scratch.path("link").is_symlink());
 }
 
+/// The six ways in which models miss most often: three are safe to understand, three are not.
+#[tokio::test]
+async fn another_form_is_matched_where_that_is_safe_and_said() {
+    let content = "fn main() {\n\tlet a = “x”; \n\tprintln!(\"hi\");\n}\n\nfn two() {\n}\n";
+    let matched = [
+        (
+            "    println!(\"hi\");",
+            "    println!(\"ho\");",
+            "Edited a.rs:3 (matched with other indentation)\n\
+             1\tfn main() {\n2\t\tlet a = “x”; \n3\t\tprintln!(\"ho\");\n4\t}\n5\t",
+        ),
+        (
+            "\tlet a = “x”;\n\tprintln!",
+            "\tprintln!",
+            "edit: \"oldString\" does not occur in a.rs; the lines 2-3 differ only in blanks",
+        ),
+        (
+            "let a = \"x\";",
+            "let a = \"y\";",
+            "Edited a.rs:2 (matched with other quotes, dashes or blanks)\n1\tfn main() {\n\
+             2\t\tlet a = \"y\"; ",
+        ),
+        (
+            "fn two() {  \n}",
+            "fn three() {\n}",
+            "Edited a.rs:6 (matched with other blanks at line ends)\n4\t}\n5\t\n6\tfn three() {",
+        ),
+        (
+            "fn Main() {",
+            "fn x() {",
+            "edit: \"oldString\" does not occur in a.rs; line 1 differs only in upper",
+        ),
+        (
+            "1\tfn main() {",
+            "fn x() {",
+            "edit: \"oldString\" does not occur in a.rs; it has the line numbers that read shows",
+        ),
+    ];
+    for (old, new, expected) in matched {
+        let scratch = Scratch::new();
+        std::fs::write(scratch.path("a.rs"), content).unwrap();
+        let input = json!({"filePath": "a.rs", "oldString": old, "newString": new});
+        let told = match scratch.run(&EditTool, input).await {
+            Err(Failure::Error(message)) => message,
+            outcome => summary(outcome),
+        };
+        assert!(told.starts_with(expected), "{told}");
+    }
+}
+
 #[tokio::test]
 async fn a_miss_says_what_the_file_has_instead() {
     let scratch = Scratch::new();
     let content = "fn main() {\n\tprintln!(\"hi\");\n}\n";
     std::fs::write(scratch.path("a.rs"), content).unwrap();
-    let input = json!({"filePath": "a.rs", "oldString": "    println!(\"hi\");", "newString": "x"});
+    let input =
+        json!({"filePath": "a.rs", "oldString": "    println!( \"hi\" );", "newString": "x"});
     let message = scratch.refusal(&EditTool, input).await;
     assert_eq!(
         message,
         "edit: \"oldString\" does not occur in a.rs; line 2 differs only in blanks or line breaks \
          (- what you gave, + what the file has, tabs shown as \\t):\n\
-         -    println!(\"hi\");\n+\\tprintln!(\"hi\");"
+         -    println!( \"hi\" );\n+\\tprintln!(\"hi\");"
     );
 }
