@@ -110,9 +110,10 @@ impl<'a> PendingChange<'a> {
     pub fn known(&self, seen: &SeenFiles) -> Result<FileKnowledge, Failure> {
         match self.knowledge(seen) {
             FileKnowledge::Changed => Err(self.changed()),
-            known @ (FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Current) => {
-                Ok(known)
-            }
+            known @ (FileKnowledge::Never
+            | FileKnowledge::Edited
+            | FileKnowledge::Partly(_)
+            | FileKnowledge::Current) => Ok(known),
         }
     }
 
@@ -127,6 +128,12 @@ impl<'a> PendingChange<'a> {
     pub fn save(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
         let extent = match (&self.old, self.knowledge(seen)) {
             (None, _) | (_, FileKnowledge::Current) => SeenExtent::Whole,
+            (Some(old), FileKnowledge::Partly(known)) => {
+                // Lines that are gone may be among those that were known.
+                let before = line_ends(old.bytes.as_deref().unwrap_or_default());
+                let gone = before.saturating_sub(line_ends(content));
+                SeenExtent::Lines(known.saturating_sub(gone))
+            }
             (Some(_), FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Changed) => {
                 SeenExtent::EditedPlaces
             }
@@ -140,12 +147,7 @@ impl<'a> PendingChange<'a> {
     }
 
     /// Replaces the content in one step, unless the file changed since it was taken.
-    fn replace(
-        &self,
-        seen: &SeenFiles,
-        content: &[u8],
-        extent: SeenExtent,
-    ) -> Result<(), Failure> {
+    fn replace(&self, seen: &SeenFiles, content: &[u8], extent: SeenExtent) -> Result<(), Failure> {
         let expected = self.old.as_ref().map(|old| old.stamp);
         let saved = Place::make(&self.target).and_then(|place| place.replace(content, expected));
         match saved {
@@ -171,12 +173,7 @@ impl<'a> PendingChange<'a> {
     }
 
     /// As [`PendingChange::describe`], with the changed lines for the model.
-    pub fn describe_edit(
-        &self,
-        scope: &Scope,
-        old: &str,
-        new: &str,
-    ) -> (FileChange, ChangedLines) {
+    pub fn describe_edit(&self, scope: &Scope, old: &str, new: &str) -> (FileChange, ChangedLines) {
         let path = path::display(scope, &self.target);
         let compared = compare(old, new);
         let lines = ChangedLines::of(&path, &compared);
@@ -191,6 +188,10 @@ impl<'a> PendingChange<'a> {
     pub fn error(&self, message: impl std::fmt::Display) -> Failure {
         Failure::Error(format!("{}: {message}", self.tool))
     }
+}
+
+fn line_ends(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 /// The change from `old` (`None`: there was no file) to `new`.

@@ -167,7 +167,7 @@ impl EditProgress<'_> {
     /// or not as it is now, the model cannot know what they are.
     fn must_be_known(&self) -> Result<(), Failure> {
         match self.known {
-            FileKnowledge::Current => Ok(()),
+            FileKnowledge::Current | FileKnowledge::Partly(_) => Ok(()),
             FileKnowledge::Changed => Err(self.draft.changed()),
             FileKnowledge::Never | FileKnowledge::Edited => Err(error(format!(
                 "you have not read {}; read it first, or change one place at a time",

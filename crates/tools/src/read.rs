@@ -21,10 +21,10 @@ use crate::change::FILE_BYTES_MAX;
 use crate::held::{NodeKind, Place};
 use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
-use crate::seen::{SeenExtent, SeenFiles};
+use crate::seen::SeenFiles;
 use crate::text::{self, Encoding};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, kind, pictures};
-use lines::{FileExtent, FirstLine};
+use lines::{FileExtent, FirstLine, ShownLines};
 
 /// The furthest line that can be asked for, from either end.
 const COUNT_MAX: i64 = u32::MAX as i64;
@@ -123,13 +123,13 @@ fn read(
         if let Some(media_type) = kind::picture(&bytes) {
             return picture(&bytes, media_type, given);
         }
-        let text = small(&bytes, &wish)?;
-        seen.note(&target, stamp, Some(&bytes), SeenExtent::Whole);
-        text
+        let shown = small(&bytes, &wish)?;
+        seen.note_read(&target, stamp, Some(&bytes), shown.lines);
+        shown.text
     } else {
-        let text = large(&mut file, stamp.bytes, &wish)?;
-        seen.note(&target, stamp, None, SeenExtent::Whole);
-        text
+        let shown = large(&mut file, stamp.bytes, &wish)?;
+        seen.note_read(&target, stamp, None, shown.lines);
+        shown.text
     };
     Ok(ToolOutput::Text(text))
 }
@@ -157,7 +157,7 @@ fn picture(bytes: &[u8], media_type: &str, given: &str) -> Result<ToolOutput, Fa
 }
 
 /// Shows a file that is held whole.
-fn small(bytes: &[u8], wish: &ReadRequest<'_>) -> Result<String, Failure> {
+fn small(bytes: &[u8], wish: &ReadRequest<'_>) -> Result<ShownLines, Failure> {
     let decoded = match kind::is_document(bytes) {
         true => None,
         false => text::decode(bytes),
@@ -167,14 +167,14 @@ fn small(bytes: &[u8], wish: &ReadRequest<'_>) -> Result<String, Failure> {
     };
     let is_notebook = wish.given.to_ascii_lowercase().ends_with(".ipynb");
     if let Some(cells) = is_notebook.then(|| notebook::in_words(&text)).flatten() {
-        let shown = whole(&cells, wish)?;
-        return Ok(format!(
-            "{shown}\n[a notebook, shown as its cells; the file itself is JSON]"
-        ));
+        let mut shown = whole(&cells, wish)?;
+        let note = "\n[a notebook, shown as its cells; the file itself is JSON]";
+        shown.text.push_str(note);
+        return Ok(shown);
     }
     let mut shown = whole(&text, wish)?;
     if encoding != Encoding::Utf8 {
-        shown.push_str(&format!(
+        shown.text.push_str(&format!(
             "\n[encoded as {}; edit and write keep it]",
             encoding.name()
         ));
@@ -183,7 +183,7 @@ fn small(bytes: &[u8], wish: &ReadRequest<'_>) -> Result<String, Failure> {
 }
 
 /// Shows the wanted lines of a text.
-fn whole(text: &str, wish: &ReadRequest<'_>) -> Result<String, Failure> {
+fn whole(text: &str, wish: &ReadRequest<'_>) -> Result<ShownLines, Failure> {
     let total = text.lines().count() as u64;
     let first = wish.first.number(total);
     let mut reader = Cursor::new(text.as_bytes());
@@ -191,7 +191,7 @@ fn whole(text: &str, wish: &ReadRequest<'_>) -> Result<String, Failure> {
 }
 
 /// Shows a part of a file that is never held whole.
-fn large(file: &mut File, bytes: u64, wish: &ReadRequest<'_>) -> Result<String, Failure> {
+fn large(file: &mut File, bytes: u64, wish: &ReadRequest<'_>) -> Result<ShownLines, Failure> {
     let failed = |problem| cannot(wish.given, problem);
     let first = match wish.first {
         FirstLine::At(number) => number,
@@ -250,7 +250,10 @@ fn cannot(given: &str, problem: std::io::Error) -> Failure {
 fn missing(given: &str, near: &[String]) -> Failure {
     match near {
         [] => error(format!("{given} does not exist")),
-        near => error(format!("{given} does not exist; there is {}", near.join(", "))),
+        near => error(format!(
+            "{given} does not exist; there is {}",
+            near.join(", ")
+        )),
     }
 }
 

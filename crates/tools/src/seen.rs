@@ -37,10 +37,32 @@ struct Mark {
 /// How much of a file a conversation has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeenExtent {
-    /// It was read, or the conversation wrote all of it.
+    /// It was read to its end, or the conversation wrote all of it.
     Whole,
+    /// It was read: from the beginning so many lines without a gap.
+    Lines(u64),
     /// Only the places that were edited; what else is in it was never shown.
     EditedPlaces,
+}
+
+/// The lines of a file that were shown at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeenLines {
+    pub first: u64,
+    pub last: u64,
+    /// Whether nothing follows them.
+    pub to_end: bool,
+}
+
+impl SeenLines {
+    /// What is known with these, if so many lines were known before.
+    fn after(self, known: u64) -> SeenExtent {
+        match self.first > known + 1 {
+            true => SeenExtent::Lines(known),
+            false if self.to_end => SeenExtent::Whole,
+            false => SeenExtent::Lines(known.max(self.last)),
+        }
+    }
 }
 
 /// What a conversation knows of a file.
@@ -49,6 +71,8 @@ pub(crate) enum FileKnowledge {
     Never,
     /// It has edited the file without reading it: enough for another edit, not for a replacement.
     Edited,
+    /// It has read the file, but of its beginning only so many lines.
+    Partly(u64),
     Current,
     Changed,
 }
@@ -80,6 +104,22 @@ impl SeenFiles {
         }
     }
 
+    /// Notes lines that were read of a file as it is now.
+    pub(crate) fn note_read(
+        &self,
+        path: &Path,
+        stamp: Stamp,
+        content: Option<&[u8]>,
+        lines: SeenLines,
+    ) {
+        let extent = match self.known(path, stamp, content) {
+            FileKnowledge::Current => SeenExtent::Whole,
+            FileKnowledge::Partly(known) => lines.after(known),
+            FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Changed => lines.after(0),
+        };
+        self.note(path, stamp, content, extent);
+    }
+
     /// Whether the file is as it was seen last.
     pub(crate) fn known(&self, path: &Path, stamp: Stamp, content: Option<&[u8]>) -> FileKnowledge {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,6 +132,7 @@ impl SeenFiles {
         };
         match (same, mark.extent) {
             (true, SeenExtent::Whole) => FileKnowledge::Current,
+            (true, SeenExtent::Lines(known)) => FileKnowledge::Partly(known),
             (true, SeenExtent::EditedPlaces) => FileKnowledge::Edited,
             (false, _) => FileKnowledge::Changed,
         }

@@ -90,14 +90,16 @@ fn write(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, F
     let unread = match known {
         FileKnowledge::Current => None,
         FileKnowledge::Never | FileKnowledge::Changed => {
-            Some(format!("{given} exists and you have not read it"))
+            Some(format!("{given} exists and you have not read it; read it"))
         }
-        FileKnowledge::Edited => Some(format!("you have edited {given} but not read it")),
+        FileKnowledge::Edited => Some(format!("you have edited {given} but not read it; read it")),
+        FileKnowledge::Partly(known) => Some(format!(
+            "you have read only a part of {given}; read from line {} on",
+            known + 1
+        )),
     };
     if let Some(unread) = unread.filter(|_| !harmless) {
-        return Err(draft.error(format!(
-            "{unread}; read it first, so that nothing is lost"
-        )));
+        return Err(draft.error(format!("{unread} first, so that nothing is lost")));
     }
     draft.save_whole(seen, &bytes_after)?;
     Ok(tell(scope, &draft, given, Some(&before), &after, &note))
@@ -285,7 +287,11 @@ mod tests {
         std::fs::write(scratch.path("a"), &lines).unwrap();
         let write = || WriteTool.run(&cx, json!({"filePath": "a", "content": "new"}));
         for new in ["first", "second"] {
-            let old = if new == "first" { "line 7\n" } else { "first\n" };
+            let old = if new == "first" {
+                "line 7\n"
+            } else {
+                "first\n"
+            };
             let new = format!("{new}\n");
             let input = json!({"filePath": "a", "oldString": old, "newString": new});
             crate::edit::EditTool.run(&cx, input).await.unwrap();
@@ -302,6 +308,35 @@ mod tests {
         crate::edit::EditTool.run(&cx, input).await.unwrap();
         write().await.unwrap();
         assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"new");
+    }
+
+    #[tokio::test]
+    async fn what_was_read_in_part_is_not_overwritten() {
+        let scratch = Scratch::new();
+        let cx = scratch.cx(&Arc::default());
+        std::fs::write(scratch.path("a"), "1\n2\n3\n4\n5\n6\n").unwrap();
+        let write = || WriteTool.run(&cx, json!({"filePath": "a", "content": "new"}));
+        let read = |offset: i64, limit: u64| {
+            let input = json!({"filePath": "a", "offset": offset, "limit": limit});
+            crate::read::ReadTool.run(&cx, input)
+        };
+        for (offset, limit, from) in [(-1, 1, 1), (1, 2, 3), (4, 1, 3), (2, 3, 5)] {
+            read(offset, limit).await.unwrap();
+            let message = format!(
+                "write: you have read only a part of a; read from line {from} on first, so that \
+                 nothing is lost"
+            );
+            assert_eq!(write().await, Err(Failure::Error(message)));
+        }
+        // A line less of those that were read.
+        let input = json!({"filePath": "a", "oldString": "2\n", "newString": ""});
+        crate::edit::EditTool.run(&cx, input).await.unwrap();
+        let Err(Failure::Error(message)) = write().await else {
+            panic!("two lines were never shown");
+        };
+        assert!(message.contains("read from line 4 on"), "{message}");
+        read(4, 9).await.unwrap();
+        write().await.unwrap();
     }
 
     #[tokio::test]

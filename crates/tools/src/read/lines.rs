@@ -5,6 +5,7 @@ use std::io::BufRead;
 use tokio_util::sync::CancellationToken;
 
 use super::{ReadRequest, cannot, error};
+use crate::seen::SeenLines;
 use crate::{Failure, text};
 
 /// A longer line is cut.
@@ -60,13 +61,19 @@ impl std::fmt::Display for FileExtent {
     }
 }
 
+/// Numbered lines, and which they are.
+pub(super) struct ShownLines {
+    pub text: String,
+    pub lines: SeenLines,
+}
+
 /// The lines from `first` on, numbered; reads no further than it must.
 pub(super) fn numbered(
     reader: &mut impl BufRead,
     wish: &ReadRequest<'_>,
     first: u64,
     extent: FileExtent,
-) -> Result<String, Failure> {
+) -> Result<ShownLines, Failure> {
     let failed = |problem| cannot(wish.given, problem);
     let mut number = skip(reader, first - 1, wish.cancel).map_err(failed)?;
     if wish.cancel.is_cancelled() {
@@ -82,19 +89,34 @@ pub(super) fn numbered(
                 "[lines {first}-{} of {extent}; read on with offset {number}]",
                 number - 1
             ));
-            return Ok(text);
+            let (last, to_end) = (number - 1, false);
+            let lines = SeenLines {
+                first,
+                last,
+                to_end,
+            };
+            return Ok(ShownLines { text, lines });
         }
         text.push_str(&line);
     }
+    let (last, to_end) = (number, true);
+    let lines = SeenLines {
+        first,
+        last,
+        to_end,
+    };
     match (number, text.is_empty()) {
-        (0, _) => Ok("[the file is empty]".to_owned()),
+        (0, _) => {
+            let text = "[the file is empty]".to_owned();
+            Ok(ShownLines { text, lines })
+        }
         (_, true) => Err(error(format!(
             "\"offset\" {first} is past the end: {} has {number} lines",
             wish.given
         ))),
         _ => {
             text.pop();
-            Ok(text)
+            Ok(ShownLines { text, lines })
         }
     }
 }
