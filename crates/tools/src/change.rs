@@ -1,5 +1,7 @@
 //! Changing a file: all or nothing, and told as a unified diff.
 
+mod changed_lines;
+
 use std::io::{ErrorKind, Read as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,8 +10,9 @@ use vocabulary::{FileChange, FileChangeKind};
 use similar::TextDiff;
 
 use crate::held::{NodeKind, Place, Stamp};
-use crate::seen::{FileKnowledge, SeenFiles};
+use crate::seen::{FileKnowledge, SeenExtent, SeenFiles};
 use crate::{Failure, Scope, path, sandbox};
+pub(crate) use changed_lines::ChangedLines;
 
 /// Larger files are neither edited nor compared.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -95,27 +98,61 @@ impl<'a> PendingChange<'a> {
         }))
     }
 
-    /// What the conversation knows of the file; refuses if that is no longer true.
-    pub fn known(&self, seen: &SeenFiles) -> Result<FileKnowledge, Failure> {
-        let Some(old) = &self.old else {
-            return Ok(FileKnowledge::Never);
-        };
-        match seen.known(&self.target, old.stamp, old.bytes.as_deref()) {
-            FileKnowledge::Changed => Err(self.error(format!(
-                "{} changed since you read it; read it again",
-                self.given
-            ))),
-            known @ (FileKnowledge::Never | FileKnowledge::Current) => Ok(known),
+    /// What the conversation knows of the file.
+    pub fn knowledge(&self, seen: &SeenFiles) -> FileKnowledge {
+        match &self.old {
+            None => FileKnowledge::Never,
+            Some(old) => seen.known(&self.target, old.stamp, old.bytes.as_deref()),
         }
     }
 
-    /// Replaces the content in one step, unless the file changed since it was taken.
+    /// As [`PendingChange::knowledge`]; refuses if it is no longer true.
+    pub fn known(&self, seen: &SeenFiles) -> Result<FileKnowledge, Failure> {
+        match self.knowledge(seen) {
+            FileKnowledge::Changed => Err(self.changed()),
+            known @ (FileKnowledge::Never
+            | FileKnowledge::Edited
+            | FileKnowledge::Partly(_)
+            | FileKnowledge::Current) => Ok(known),
+        }
+    }
+
+    /// The refusal of a change to a file that is no longer as it was seen.
+    pub fn changed(&self) -> Failure {
+        let given = self.given;
+        self.error(format!("{given} changed since you read it; read it again"))
+    }
+
+    /// Saves a content that was made of the file's own. Who had not seen all of the file before has
+    /// not seen all of it now.
     pub fn save(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
+        let extent = match (&self.old, self.knowledge(seen)) {
+            (None, _) | (_, FileKnowledge::Current) => SeenExtent::Whole,
+            (Some(old), FileKnowledge::Partly(known)) => {
+                // Lines that are gone may be among those that were known.
+                let before = line_ends(old.bytes.as_deref().unwrap_or_default());
+                let gone = before.saturating_sub(line_ends(content));
+                SeenExtent::Lines(known.saturating_sub(gone))
+            }
+            (Some(_), FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Changed) => {
+                SeenExtent::EditedPlaces
+            }
+        };
+        self.replace(seen, content, extent)
+    }
+
+    /// Saves a content of which the conversation knows all.
+    pub fn save_whole(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
+        self.replace(seen, content, SeenExtent::Whole)
+    }
+
+    /// Replaces the content in one step, unless the file changed since it was taken.
+    fn replace(&self, seen: &SeenFiles, content: &[u8], extent: SeenExtent) -> Result<(), Failure> {
         let expected = self.old.as_ref().map(|old| old.stamp);
         let saved = Place::make(&self.target).and_then(|place| place.replace(content, expected));
         match saved {
             Ok(stamp) => {
-                seen.note(&self.target, stamp, Some(content));
+                seen.note(&self.target, stamp, Some(content), extent);
                 // A command that runs meanwhile did not do this.
                 sandbox::accept_change(&self.target);
                 Ok(())
@@ -135,9 +172,26 @@ impl<'a> PendingChange<'a> {
         describe(scope, &self.target, old, new)
     }
 
+    /// As [`PendingChange::describe`], with the changed lines for the model.
+    pub fn describe_edit(&self, scope: &Scope, old: &str, new: &str) -> (FileChange, ChangedLines) {
+        let path = path::display(scope, &self.target);
+        let compared = compare(old, new);
+        let lines = ChangedLines::of(&path, &compared);
+        let change = FileChange {
+            diff: unified(&path, &compared),
+            path,
+            kind: FileChangeKind::Update,
+        };
+        (change, lines)
+    }
+
     pub fn error(&self, message: impl std::fmt::Display) -> Failure {
         Failure::Error(format!("{}: {message}", self.tool))
     }
+}
+
+fn line_ends(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 /// The change from `old` (`None`: there was no file) to `new`.
@@ -150,17 +204,21 @@ fn describe(scope: &Scope, target: &std::path::Path, old: Option<&str>, new: &st
             diff: new.to_owned(),
         },
         Some(old) => FileChange {
-            diff: diff(&path, old, new),
+            diff: unified(&path, &compare(old, new)),
             path,
             kind: FileChangeKind::Update,
         },
     }
 }
 
-fn diff(path: &str, old: &str, new: &str) -> String {
-    let diff = TextDiff::configure()
+fn compare<'a>(old: &'a str, new: &'a str) -> TextDiff<'a, 'a, str> {
+    TextDiff::configure()
         .timeout(DIFF_TIME_MAX)
         .diff_lines(old, new)
+}
+
+fn unified(path: &str, compared: &TextDiff<'_, '_, str>) -> String {
+    let diff = compared
         .unified_diff()
         .context_radius(3)
         .header(&format!("a/{path}"), &format!("b/{path}"))

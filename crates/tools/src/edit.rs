@@ -1,22 +1,25 @@
-//! The tool `edit`: replaces an exact text within a file.
+//! The tool `edit`: replaces texts within a file, all or none.
 
+mod loose;
 mod places;
+mod request;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use vocabulary::{Effects, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput};
+use vocabulary::{Effects, Subject, ToolOutput};
 
-use crate::change::{self, FILE_BYTES_MAX, PendingChange};
-use crate::input::{self, Fields, blocking};
+use crate::change::{FILE_BYTES_MAX, PendingChange};
+use crate::input::{Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::seen::{FileKnowledge, SeenFiles};
+use crate::text::Encoding;
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, nearest, protected, text};
+use request::TextEdit;
 
-/// The longest text to find, and the longest to put in its place.
-const STRING_CHARS_MAX: usize = 2_000_000;
 /// How many places of a text that is not unique are named.
 const PLACES_SHOWN_MAX: usize = 20;
 
@@ -29,23 +32,15 @@ impl Tool for EditTool {
     }
 
     fn description(&self) -> &'static str {
-        "Replaces an exact text in a file.\n\
+        "Replaces text in a file.\n\
          oldString must occur exactly once, blanks and line breaks included, unless replaceAll is \
-         true. Do not include the line numbers that read shows."
+         true; other indentation is understood where it is clear, and said. Do not include the line numbers that read shows. For several changes of one file \
+         give edits, which are made in order, all or none. An empty oldString makes a new file. \
+         Answers with the changed lines, so there is no need to read them again."
     }
 
     fn parameters(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "filePath": {"type": "string", "description": "Relative to the workspace, or absolute inside it."},
-                "oldString": {"type": "string", "description": "The text to replace, exactly as it stands in the file."},
-                "newString": {"type": "string", "description": "The text to put in its place."},
-                "replaceAll": {"type": "boolean", "default": false},
-            },
-            "required": ["filePath", "oldString", "newString"],
-            "additionalProperties": false,
-        })
+        request::parameters()
     }
 
     fn effects(&self) -> Effects {
@@ -53,16 +48,7 @@ impl Tool for EditTool {
     }
 
     fn subject(&self, input: &Value) -> Subject {
-        let path = input::text_of(input, "filePath").to_owned();
-        let (old, new) = (
-            input::text_of(input, "oldString"),
-            input::text_of(input, "newString"),
-        );
-        let preview = Some(FilePreview {
-            kind: FileChangeKind::Update,
-            diff: change::wanted(old, new),
-        });
-        Subject::Files(vec![FileSubject { path, preview }])
+        request::subject(input)
     }
 
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
@@ -78,52 +64,133 @@ impl Tool for EditTool {
 fn edit(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("edit", input)?;
     let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
-    let old_string = fields.text("oldString", STRING_CHARS_MAX)?;
-    let new_string = fields.text("newString", STRING_CHARS_MAX)?;
-    let replace_all = fields.optional_flag("replaceAll")?.unwrap_or(false);
-    if old_string.is_empty() {
-        return Err(fields.refuse("oldString", "a text that is not empty (write makes files)"));
-    }
-    if old_string == new_string {
-        return Err(error(
-            "\"oldString\" and \"newString\" are the same; nothing to do",
-        ));
-    }
+    let edits = TextEdit::all(&fields)?;
     let target = path::resolve_to_change("edit", scope, given)?;
     let _alone = seen.changing();
     let draft = PendingChange::open("edit", given, target)?;
-    let bytes = content(&draft, given)?;
-    let known = draft.known(seen)?;
-    let Some((before, encoding)) = text::decode(bytes) else {
-        return Err(error(format!("{given} is not a text file; use bash")));
+    let makes = draft.old.is_none() && edits.first().is_some_and(|edit| edit.old.is_empty());
+    let (before, encoding) = match makes {
+        true => Default::default(),
+        false => text::decode(content(&draft, given)?)
+            .ok_or_else(|| error(format!("{given} is not a text file; use bash")))?,
     };
-    let found = places::find(&before, old_string);
-    match found.len() {
-        0 => return Err(missed(given, &before, old_string)),
-        1 => {}
-        count if !replace_all => return Err(ambiguous(given, &before, &found, count)),
-        // One place that is named by its text is known by that. Of several in a file that was never
-        // read the model cannot know what they are.
-        _ if known == FileKnowledge::Never => {
-            return Err(error(format!(
-                "you have not read {given}; read it first, or change one place at a time"
-            )));
-        }
-        _ => {}
+    let known = draft.knowledge(seen);
+    let mut progress = EditProgress {
+        draft: &draft,
+        given,
+        known,
+        text: before.to_string(),
+        notes: Vec::new(),
+    };
+    for edit in &edits {
+        let made = progress.make(edit);
+        made.map_err(|problem| edit.refusal(problem))?;
     }
-    let after = places::replace(&before, &found, old_string, new_string);
-    let bytes = text::encode(&after, encoding).map_err(|letter| {
-        error(format!(
-            "{given} is encoded as {}, which has no {letter:?}; use other characters, or write the \
-             whole file, which makes it UTF-8",
-            encoding.name()
-        ))
-    })?;
-    draft.save(seen, &bytes)?;
+    let EditProgress {
+        text: after,
+        mut notes,
+        ..
+    } = progress;
+    draft.save(seen, &encoded(given, &after, encoding)?)?;
+    if makes {
+        return Ok(ToolOutput::Files {
+            summary: format!("Made {given} with {} lines", after.lines().count()),
+            changes: vec![draft.describe(scope, None, &after)],
+        });
+    }
+    if known == FileKnowledge::Changed {
+        notes.push("the file had changed since you read it".to_owned());
+    }
+    let notes = match notes.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", notes.join("; ")),
+    };
+    let (change, changed) = draft.describe_edit(scope, &before, &after);
+    let summary = format!("Edited {}{notes}\n{}", changed.place, changed.lines);
     Ok(ToolOutput::Files {
-        summary: "Edit applied.".to_owned(),
-        changes: vec![draft.describe(scope, Some(&before), &after)],
+        summary: summary.trim_end_matches('\n').to_owned(),
+        changes: vec![change],
     })
+}
+
+/// A file's text with the edits that were made so far.
+struct EditProgress<'a> {
+    draft: &'a PendingChange<'a>,
+    given: &'a str,
+    known: FileKnowledge,
+    text: String,
+    /// What the model should know of how it was done.
+    notes: Vec<String>,
+}
+
+impl EditProgress<'_> {
+    fn make(&mut self, edit: &TextEdit<'_>) -> Result<(), Failure> {
+        if edit.old.is_empty() {
+            if !self.text.is_empty() {
+                return Err(error(format!(
+                    "\"oldString\" must be a text that is not empty, as {} has content already",
+                    self.given
+                )));
+            }
+            edit.new.clone_into(&mut self.text);
+            return Ok(());
+        }
+        let found = places::find(&self.text, edit.old);
+        let after = match found.len() {
+            0 => self.made_loosely(edit)?,
+            1 => places::replace(&self.text, &found, edit.old, edit.new),
+            count if !edit.replace_all => return Err(self.ambiguous(&found, count)),
+            _ => {
+                self.must_be_known()?;
+                places::replace(&self.text, &found, edit.old, edit.new)
+            }
+        };
+        if after == self.text {
+            return Err(error("this would change nothing; nothing to do"));
+        }
+        self.text = after;
+        Ok(())
+    }
+
+    /// As the file has it, where the model gave it in another form.
+    fn made_loosely(&mut self, edit: &TextEdit<'_>) -> Result<String, Failure> {
+        let Some(found) = loose::find(&self.text, edit.old, edit.new) else {
+            return Err(missed(self.given, &self.text, edit.old));
+        };
+        let how = found.how;
+        self.notes.push(format!("{}matched with {how}", edit.label));
+        let place = std::slice::from_ref(&found.place);
+        Ok(places::replace(&self.text, place, "", &found.new))
+    }
+
+    /// One place that is named by its text is known by that. Of several in a file that was not read,
+    /// or not as it is now, the model cannot know what they are.
+    fn must_be_known(&self) -> Result<(), Failure> {
+        match self.known {
+            FileKnowledge::Current | FileKnowledge::Partly(_) => Ok(()),
+            FileKnowledge::Changed => Err(self.draft.changed()),
+            FileKnowledge::Never | FileKnowledge::Edited => Err(error(format!(
+                "you have not read {}; read it first, or change one place at a time",
+                self.given
+            ))),
+        }
+    }
+
+    fn ambiguous(&self, found: &[Range<usize>], count: usize) -> Failure {
+        let lines = places::line_numbers(&self.text, &found[..count.min(PLACES_SHOWN_MAX)]);
+        let lines: Vec<String> = lines.iter().map(u64::to_string).collect();
+        let more = if count > PLACES_SHOWN_MAX {
+            ", …"
+        } else {
+            ""
+        };
+        error(format!(
+            "\"oldString\" occurs {count} times in {}, on the lines {}{more}; add lines around it \
+             to make it unique, or set replaceAll",
+            self.given,
+            lines.join(", ")
+        ))
+    }
 }
 
 /// The file's bytes.
@@ -138,30 +205,20 @@ fn content<'a>(draft: &'a PendingChange<'_>, given: &str) -> Result<&'a [u8], Fa
     })
 }
 
+fn encoded(given: &str, text: &str, encoding: Encoding) -> Result<Vec<u8>, Failure> {
+    text::encode(text, encoding).map_err(|letter| {
+        error(format!(
+            "{given} is encoded as {}, which has no {letter:?}; use other characters, or write the \
+             whole file, which makes it UTF-8",
+            encoding.name()
+        ))
+    })
+}
+
 fn missed(given: &str, content: &str, old_string: &str) -> Failure {
     let near = nearest::describe(content, old_string);
     let near = near.unwrap_or_else(|| "nothing like it was found; read the file again".to_owned());
     error(format!("\"oldString\" does not occur in {given}; {near}"))
-}
-
-fn ambiguous(
-    given: &str,
-    content: &str,
-    found: &[std::ops::Range<usize>],
-    count: usize,
-) -> Failure {
-    let lines = places::line_numbers(content, &found[..count.min(PLACES_SHOWN_MAX)]);
-    let lines: Vec<String> = lines.iter().map(u64::to_string).collect();
-    let more = if count > PLACES_SHOWN_MAX {
-        ", …"
-    } else {
-        ""
-    };
-    error(format!(
-        "\"oldString\" occurs {count} times in {given}, on the lines {}{more}; add lines around it \
-         to make it unique, or set replaceAll",
-        lines.join(", ")
-    ))
 }
 
 fn error(message: impl std::fmt::Display) -> Failure {

@@ -124,6 +124,26 @@ impl<'a> Fields<'a> {
             .transpose()
     }
 
+    /// A whole number that may be negative.
+    pub fn optional_integer(
+        &self,
+        name: &str,
+        range: RangeInclusive<i64>,
+    ) -> Result<Option<i64>, Failure> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        // As with `whole`: `-2.0` is one.
+        let exact = |number: &f64| number.fract() == 0.0 && number.abs() <= 9e15;
+        let from_float = || value.as_f64().filter(exact).map(|number| number as i64);
+        let number = value.as_i64().or_else(from_float);
+        let number = number.filter(|number| range.contains(number));
+        number.map(Some).ok_or_else(|| {
+            let (from, to) = (range.start(), range.end());
+            self.refuse(name, format!("a whole number from {from} to {to}"))
+        })
+    }
+
     /// A list of between so many values.
     pub fn list(&self, name: &str, count: RangeInclusive<usize>) -> Result<&'a [Value], Failure> {
         match self.get(name) {

@@ -17,7 +17,7 @@ use crate::folders::{OTHER_AGENTS, OWN};
 use crate::held::Place;
 use crate::input::{Fields, blocking};
 use crate::path::{self, Private};
-use crate::seen::SeenFiles;
+use crate::seen::{SeenExtent, SeenFiles};
 use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, protected, spill, text};
 
 const NAME: &str = "memory";
@@ -183,7 +183,8 @@ fn load(scope: &Scope, seen: Option<&SeenFiles>, inner: &str) -> Result<Option<S
         .map_err(|problem| error(format!("cannot read {inner}: {problem}")))?;
     if let Some(seen) = seen {
         let whole = bytes.len() as u64 == stamp.bytes;
-        seen.note(&target, stamp, whole.then_some(&bytes));
+        let content = whole.then_some(&bytes[..]);
+        seen.note(&target, stamp, content, SeenExtent::Whole);
     }
     let decoded = text::decode(&bytes);
     Ok(decoded.map(|(text, _)| text.into_owned()))
@@ -203,7 +204,7 @@ fn write(scope: &Scope, seen: &SeenFiles, key: &str, content: &str) -> Result<St
     let _alone = seen.changing();
     let draft = PendingChange::open(NAME, &inner, target)?;
     draft.known(seen)?;
-    draft.save(seen, content.as_bytes())?;
+    draft.save_whole(seen, content.as_bytes())?;
     Ok(format!(
         "Wrote {} chars to {inner}",
         content.chars().count()

@@ -119,7 +119,7 @@ fn edit(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Fa
     let known = draft.known(seen)?;
     let before = content(&draft, given)?;
     // A cell is named by its number alone, which says nothing about what is in it.
-    if known == FileKnowledge::Never {
+    if matches!(known, FileKnowledge::Never | FileKnowledge::Edited) {
         return Err(error(format!("you have not read {given}; read it first")));
     }
     let book = Book::parse(before).map_err(|problem| error(format!("{given} {problem}")))?;

@@ -1,6 +1,12 @@
-//! The tool `read`: shows the lines of a text file, numbered, or a picture.
+//! The tool `read`: shows the lines of a text file, numbered, or a picture, a directory, a notebook.
 
-use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read as _};
+mod directory;
+mod lines;
+mod near_names;
+mod notebook;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read as _, Seek as _};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -18,16 +24,10 @@ use crate::path::{self, PATH_CHARS_MAX};
 use crate::seen::SeenFiles;
 use crate::text::{self, Encoding};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, kind, pictures};
+use lines::{FileExtent, FirstLine, ShownLines};
 
-const LIMIT_DEFAULT: u64 = 2000;
-const LIMIT_MAX: u64 = 20_000;
-const OFFSET_MAX: u64 = u32::MAX as u64;
-/// A longer line is cut.
-const LINE_CHARS_MAX: usize = 2000;
-/// Enough bytes for so many characters of UTF-8.
-const LINE_BYTES_MAX: usize = LINE_CHARS_MAX * 4;
-/// A longer answer ends early and says where to read on.
-const ANSWER_BYTES_MAX: usize = 400_000;
+/// The furthest line that can be asked for, from either end.
+const COUNT_MAX: i64 = u32::MAX as i64;
 /// How much of a large file is held at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -40,9 +40,9 @@ impl Tool for ReadTool {
     }
 
     fn description(&self) -> &'static str {
-        "Reads a text file, or shows a picture (PNG, JPEG, GIF, WebP).\n\
-         Answers with numbered lines: the number, a tab, the line. For a long file, set offset (the \
-         first line, from 1) and limit (how many lines)."
+        "Reads a text file, shows a picture (PNG, JPEG, GIF, WebP), or lists a directory.\n\
+         Answers with numbered lines: the number, a tab, the line; up to 48 KB at once, and then \
+         says with which offset to read on. A notebook is shown as its cells."
     }
 
     fn parameters(&self) -> Value {
@@ -50,8 +50,8 @@ impl Tool for ReadTool {
             "type": "object",
             "properties": {
                 "filePath": {"type": "string", "description": "Relative to the workspace, or absolute inside it."},
-                "offset": {"type": "integer", "minimum": 1, "description": "The first line to show."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
+                "offset": {"type": "integer", "description": "The first line to show, from 1; negative: so many lines before the end."},
+                "limit": {"type": "integer", "minimum": 1, "description": "How many lines to show at most."},
             },
             "required": ["filePath"],
             "additionalProperties": false,
@@ -79,7 +79,7 @@ impl Tool for ReadTool {
 /// Which lines of which file are wanted.
 struct ReadRequest<'a> {
     given: &'a str,
-    offset: u64,
+    first: FirstLine,
     limit: u64,
     cancel: &'a CancellationToken,
 }
@@ -92,22 +92,23 @@ fn read(
 ) -> Result<ToolOutput, Failure> {
     let fields = Fields::of("read", input)?;
     let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
-    let offset = fields.optional_whole("offset", 1..=OFFSET_MAX)?;
-    let limit = fields.optional_whole("limit", 1..=LIMIT_MAX)?;
+    let offset = fields.optional_integer("offset", -COUNT_MAX..=COUNT_MAX)?;
+    let limit = fields.optional_whole("limit", 1..=COUNT_MAX.unsigned_abs())?;
     let wish = ReadRequest {
         given,
-        offset: offset.unwrap_or(1),
-        limit: limit.unwrap_or(LIMIT_DEFAULT),
+        first: FirstLine::of(offset),
+        limit: limit.unwrap_or(u64::MAX),
         cancel,
     };
     let target = path::resolve("read", scope, given)?;
-    let failed = |problem| cannot(given, problem);
+    let failed = |problem: std::io::Error| match problem.kind() {
+        ErrorKind::NotFound => missing(given, &near_names::of(scope, cancel, &target)),
+        _ => cannot(given, problem),
+    };
     let place = Place::find(&target).map_err(failed)?;
     match place.kind().map_err(failed)? {
         Some(NodeKind::Directory) => {
-            return Err(error(format!(
-                "{given} is a directory; list it with glob or `ls`"
-            )));
+            return directory::list(scope, &target, &wish).map(ToolOutput::Text);
         }
         Some(NodeKind::Link | NodeKind::Special) => {
             return Err(error(format!("{given} is not a plain file")));
@@ -122,13 +123,13 @@ fn read(
         if let Some(media_type) = kind::picture(&bytes) {
             return picture(&bytes, media_type, given);
         }
-        let text = small(&bytes, &wish)?;
-        seen.note(&target, stamp, Some(&bytes));
-        text
+        let shown = small(&bytes, &wish)?;
+        seen.note_read(&target, stamp, Some(&bytes), shown.lines);
+        shown.text
     } else {
-        let text = large(&mut file, stamp.bytes, &wish)?;
-        seen.note(&target, stamp, None);
-        text
+        let shown = large(&mut file, stamp.bytes, &wish)?;
+        seen.note_read(&target, stamp, None, shown.lines);
+        shown.text
     };
     Ok(ToolOutput::Text(text))
 }
@@ -156,7 +157,7 @@ fn picture(bytes: &[u8], media_type: &str, given: &str) -> Result<ToolOutput, Fa
 }
 
 /// Shows a file that is held whole.
-fn small(bytes: &[u8], wish: &ReadRequest<'_>) -> Result<String, Failure> {
+fn small(bytes: &[u8], wish: &ReadRequest<'_>) -> Result<ShownLines, Failure> {
     let decoded = match kind::is_document(bytes) {
         true => None,
         false => text::decode(bytes),
@@ -164,9 +165,16 @@ fn small(bytes: &[u8], wish: &ReadRequest<'_>) -> Result<String, Failure> {
     let Some((text, encoding)) = decoded else {
         return Err(binary(wish.given, bytes, bytes.len() as u64));
     };
-    let mut shown = numbered(&mut Cursor::new(text.as_bytes()), wish)?;
+    let is_notebook = wish.given.to_ascii_lowercase().ends_with(".ipynb");
+    if let Some(cells) = is_notebook.then(|| notebook::in_words(&text)).flatten() {
+        let mut shown = whole(&cells, wish)?;
+        let note = "\n[a notebook, shown as its cells; the file itself is JSON]";
+        shown.text.push_str(note);
+        return Ok(shown);
+    }
+    let mut shown = whole(&text, wish)?;
     if encoding != Encoding::Utf8 {
-        shown.push_str(&format!(
+        shown.text.push_str(&format!(
             "\n[encoded as {}; edit and write keep it]",
             encoding.name()
         ));
@@ -174,26 +182,57 @@ fn small(bytes: &[u8], wish: &ReadRequest<'_>) -> Result<String, Failure> {
     Ok(shown)
 }
 
+/// Shows the wanted lines of a text.
+fn whole(text: &str, wish: &ReadRequest<'_>) -> Result<ShownLines, Failure> {
+    let total = text.lines().count() as u64;
+    let first = wish.first.number(total);
+    let mut reader = Cursor::new(text.as_bytes());
+    lines::numbered(&mut reader, wish, first, FileExtent::Lines(total))
+}
+
 /// Shows a part of a file that is never held whole.
-fn large(file: &mut std::fs::File, bytes: u64, wish: &ReadRequest<'_>) -> Result<String, Failure> {
+fn large(file: &mut File, bytes: u64, wish: &ReadRequest<'_>) -> Result<ShownLines, Failure> {
     let failed = |problem| cannot(wish.given, problem);
+    let first = match wish.first {
+        FirstLine::At(number) => number,
+        // Only who asks for the end waits until the lines are counted.
+        first @ FirstLine::BeforeEnd(_) => {
+            let mut reader = decoding(file, bytes, wish)?;
+            let total = lines::skip(&mut reader, u64::MAX, wish.cancel).map_err(failed)?;
+            drop(reader);
+            file.rewind().map_err(failed)?;
+            first.number(total)
+        }
+    };
+    let mut reader = decoding(file, bytes, wish)?;
+    lines::numbered(&mut reader, wish, first, FileExtent::Bytes(bytes))
+}
+
+/// Reads a file as UTF-8 without its mark.
+fn decoding<'a>(
+    file: &'a mut File,
+    bytes: u64,
+    wish: &ReadRequest<'_>,
+) -> Result<Box<dyn BufRead + 'a>, Failure> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
-    let beginning = reader.fill_buf().map_err(failed)?;
+    let beginning = reader
+        .fill_buf()
+        .map_err(|problem| cannot(wish.given, problem))?;
     if text::is_binary(beginning) || kind::is_document(beginning) {
         return Err(binary(wish.given, beginning, bytes));
     }
-    match Encoding::of_mark(beginning) {
+    Ok(match Encoding::of_mark(beginning) {
         Some(Encoding::Utf16Le | Encoding::Utf16Be) => {
             // It reads the mark, takes it away and gives UTF-8.
             let decoded = DecodeReaderBytes::new(reader);
-            numbered(&mut BufReader::with_capacity(BUFFER_BYTES, decoded), wish)
+            Box::new(BufReader::with_capacity(BUFFER_BYTES, decoded))
         }
         Some(Encoding::Utf8Marked) => {
             reader.consume(3);
-            numbered(&mut reader, wish)
+            Box::new(reader)
         }
-        _ => numbered(&mut reader, wish),
-    }
+        Some(Encoding::Utf8 | Encoding::Windows1252) | None => Box::new(reader),
+    })
 }
 
 fn binary(given: &str, beginning: &[u8], bytes: u64) -> Failure {
@@ -204,103 +243,17 @@ fn binary(given: &str, beginning: &[u8], bytes: u64) -> Failure {
     ))
 }
 
-/// The lines from the offset on, numbered; reads no further than it must.
-fn numbered(reader: &mut impl BufRead, wish: &ReadRequest<'_>) -> Result<String, Failure> {
-    let failed = |problem| cannot(wish.given, problem);
-    let mut number = skip(reader, wish.offset - 1, wish.cancel).map_err(failed)?;
-    let mut text = String::new();
-    while let Some(line) = next_line(reader).map_err(failed)? {
-        number += 1;
-        if number - wish.offset >= wish.limit || text.len() >= ANSWER_BYTES_MAX {
-            text.push_str(&format!(
-                "[more lines follow; read on with offset {number}]"
-            ));
-            return Ok(text);
-        }
-        text.push_str(&format!("{number}\t{}\n", shown(&line)));
-    }
-    if wish.cancel.is_cancelled() {
-        return Err(crate::walk::cancelled());
-    }
-    match (number, text.is_empty()) {
-        (0, _) => Ok("[the file is empty]".to_owned()),
-        (_, true) => Err(error(format!(
-            "\"offset\" {} is past the end: {} has {number} lines",
-            wish.offset, wish.given
-        ))),
-        _ => {
-            text.pop();
-            Ok(text)
-        }
-    }
-}
-
-/// Passes over so many lines, as fast as line ends can be counted; gives how many there were.
-fn skip(reader: &mut impl BufRead, lines: u64, cancel: &CancellationToken) -> std::io::Result<u64> {
-    let mut passed = 0;
-    // Whether a line has begun that has not ended.
-    let mut begun = false;
-    while passed < lines && !cancel.is_cancelled() {
-        let buffer = reader.fill_buf()?;
-        let Some(last) = buffer.last() else {
-            return Ok(passed + u64::from(begun));
-        };
-        let ends = memchr::memchr_iter(b'\n', buffer).count() as u64;
-        let length = if ends < lines - passed {
-            begun = *last != b'\n';
-            passed += ends;
-            buffer.len()
-        } else {
-            let nth = (lines - passed - 1) as usize;
-            let end = memchr::memchr_iter(b'\n', buffer).nth(nth);
-            passed = lines;
-            end.map_or(buffer.len(), |end| end + 1)
-        };
-        reader.consume(length);
-    }
-    Ok(passed)
-}
-
-/// The next line without its end; of a long one only the beginning is kept.
-fn next_line(reader: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
-    let mut begun = false;
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(begun.then_some(line));
-        }
-        begun = true;
-        let end = memchr::memchr(b'\n', buffer);
-        let length = end.unwrap_or(buffer.len());
-        // One byte more than is shown, to know that the line was cut.
-        let room = (LINE_BYTES_MAX + 1).saturating_sub(line.len());
-        line.extend_from_slice(&buffer[..length.min(room)]);
-        reader.consume(end.map_or(length, |end| end + 1));
-        if end.is_some() {
-            return Ok(Some(line));
-        }
-    }
-}
-
-fn shown(line: &[u8]) -> String {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let text = match std::str::from_utf8(line) {
-        Ok(text) => text.into(),
-        // Cut within a character, which is not shown anyway.
-        Err(problem) if problem.error_len().is_none() => String::from_utf8_lossy(line),
-        Err(_) => text::windows_1252(line),
-    };
-    match text.char_indices().nth(LINE_CHARS_MAX) {
-        Some((cut, _)) => format!("{}… [line cut]", &text[..cut]),
-        None => text.into_owned(),
-    }
-}
-
 fn cannot(given: &str, problem: std::io::Error) -> Failure {
-    match problem.kind() {
-        ErrorKind::NotFound => error(format!("{given} does not exist")),
-        _ => error(format!("cannot read {given}: {problem}")),
+    error(format!("cannot read {given}: {problem}"))
+}
+
+fn missing(given: &str, near: &[String]) -> Failure {
+    match near {
+        [] => error(format!("{given} does not exist")),
+        near => error(format!(
+            "{given} does not exist; there is {}",
+            near.join(", ")
+        )),
     }
 }
 

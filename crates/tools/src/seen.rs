@@ -30,26 +30,69 @@ struct Mark {
     /// Of the content, where it was read whole. File times are too coarse to tell two quick changes
     /// apart, and change where the content does not.
     hash: Option<blake3::Hash>,
+    extent: SeenExtent,
     noted: u64,
+}
+
+/// How much of a file a conversation has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SeenExtent {
+    /// It was read to its end, or the conversation wrote all of it.
+    Whole,
+    /// It was read: from the beginning so many lines without a gap.
+    Lines(u64),
+    /// Only the places that were edited; what else is in it was never shown.
+    EditedPlaces,
+}
+
+/// The lines of a file that were shown at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeenLines {
+    pub first: u64,
+    pub last: u64,
+    /// Whether nothing follows them.
+    pub to_end: bool,
+}
+
+impl SeenLines {
+    /// What is known with these, if so many lines were known before.
+    fn after(self, known: u64) -> SeenExtent {
+        match self.first > known + 1 {
+            true => SeenExtent::Lines(known),
+            false if self.to_end => SeenExtent::Whole,
+            false => SeenExtent::Lines(known.max(self.last)),
+        }
+    }
 }
 
 /// What a conversation knows of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKnowledge {
     Never,
+    /// It has edited the file without reading it: enough for another edit, not for a replacement.
+    Edited,
+    /// It has read the file, but of its beginning only so many lines.
+    Partly(u64),
     Current,
     Changed,
 }
 
 impl SeenFiles {
-    /// Notes a file as it is now; `content` is `None` where it was not read whole.
-    pub(crate) fn note(&self, path: &Path, stamp: Stamp, content: Option<&[u8]>) {
+    /// Notes a file as it is now; `content` is `None` where it was not held whole.
+    pub(crate) fn note(
+        &self,
+        path: &Path,
+        stamp: Stamp,
+        content: Option<&[u8]>,
+        extent: SeenExtent,
+    ) {
         let hash = content.map(blake3::hash);
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.clock += 1;
         let mark = Mark {
             stamp,
             hash,
+            extent,
             noted: files.clock,
         };
         files.marks.insert(path.to_owned(), mark);
@@ -59,6 +102,22 @@ impl SeenFiles {
                 files.marks.remove(&oldest);
             }
         }
+    }
+
+    /// Notes lines that were read of a file as it is now.
+    pub(crate) fn note_read(
+        &self,
+        path: &Path,
+        stamp: Stamp,
+        content: Option<&[u8]>,
+        lines: SeenLines,
+    ) {
+        let extent = match self.known(path, stamp, content) {
+            FileKnowledge::Current => SeenExtent::Whole,
+            FileKnowledge::Partly(known) => lines.after(known),
+            FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Changed => lines.after(0),
+        };
+        self.note(path, stamp, content, extent);
     }
 
     /// Whether the file is as it was seen last.
@@ -71,9 +130,11 @@ impl SeenFiles {
             (Some(then), Some(now)) => then == blake3::hash(now),
             _ => mark.stamp == stamp,
         };
-        match same {
-            true => FileKnowledge::Current,
-            false => FileKnowledge::Changed,
+        match (same, mark.extent) {
+            (true, SeenExtent::Whole) => FileKnowledge::Current,
+            (true, SeenExtent::Lines(known)) => FileKnowledge::Partly(known),
+            (true, SeenExtent::EditedPlaces) => FileKnowledge::Edited,
+            (false, _) => FileKnowledge::Changed,
         }
     }
 
@@ -109,7 +170,7 @@ mod tests {
             seen.known(&path, before, Some(b"one")),
             FileKnowledge::Never
         );
-        seen.note(&path, before, Some(b"one"));
+        seen.note(&path, before, Some(b"one"), SeenExtent::Whole);
         assert_eq!(
             seen.known(&path, before, Some(b"two")),
             FileKnowledge::Changed
@@ -130,7 +191,7 @@ mod tests {
         std::fs::write(scratch.path("a"), "").unwrap();
         let (seen, stamp) = (SeenFiles::default(), stamp(&scratch.path("a")));
         for n in 0..=FILES_MAX {
-            seen.note(Path::new(&n.to_string()), stamp, None);
+            seen.note(Path::new(&n.to_string()), stamp, None, SeenExtent::Whole);
         }
         assert_eq!(
             seen.known(Path::new("0"), stamp, None),

@@ -76,7 +76,7 @@ fn write(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, F
     let draft = PendingChange::open("write", given, target)?;
     let known = draft.known(seen)?;
     let Some(old) = &draft.old else {
-        draft.save(seen, content.as_bytes())?;
+        draft.save_whole(seen, content.as_bytes())?;
         return Ok(tell(scope, &draft, given, None, content, ""));
     };
     // What cannot be compared (too large, not text) is compared as if it had been empty.
@@ -87,12 +87,21 @@ fn write(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, F
     let (bytes_after, note) = encoded(&after, encoding);
     // A model that never saw the file cannot know what it would destroy.
     let harmless = bytes.is_some_and(|bytes| bytes.is_empty() || bytes == bytes_after);
-    if known == FileKnowledge::Never && !harmless {
-        return Err(draft.error(format!(
-            "{given} exists and you have not read it; read it first, so that nothing is lost"
-        )));
+    let unread = match known {
+        FileKnowledge::Current => None,
+        FileKnowledge::Never | FileKnowledge::Changed => {
+            Some(format!("{given} exists and you have not read it; read it"))
+        }
+        FileKnowledge::Edited => Some(format!("you have edited {given} but not read it; read it")),
+        FileKnowledge::Partly(known) => Some(format!(
+            "you have read only a part of {given}; read from line {} on",
+            known + 1
+        )),
+    };
+    if let Some(unread) = unread.filter(|_| !harmless) {
+        return Err(draft.error(format!("{unread} first, so that nothing is lost")));
     }
-    draft.save(seen, &bytes_after)?;
+    draft.save_whole(seen, &bytes_after)?;
     Ok(tell(scope, &draft, given, Some(&before), &after, &note))
 }
 
@@ -268,6 +277,66 @@ mod tests {
         crate::read::ReadTool.run(&cx, read).await.unwrap();
         WriteTool.run(&cx, input).await.unwrap();
         assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"new");
+    }
+
+    #[tokio::test]
+    async fn what_was_edited_but_never_read_is_not_overwritten() {
+        let scratch = Scratch::new();
+        let cx = scratch.cx(&Arc::default());
+        let lines: String = (0..50).map(|n| format!("line {n}\n")).collect();
+        std::fs::write(scratch.path("a"), &lines).unwrap();
+        let write = || WriteTool.run(&cx, json!({"filePath": "a", "content": "new"}));
+        for new in ["first", "second"] {
+            let old = if new == "first" {
+                "line 7\n"
+            } else {
+                "first\n"
+            };
+            let new = format!("{new}\n");
+            let input = json!({"filePath": "a", "oldString": old, "newString": new});
+            crate::edit::EditTool.run(&cx, input).await.unwrap();
+            let message =
+                "write: you have edited a but not read it; read it first, so that nothing is lost";
+            assert_eq!(write().await, Err(Failure::Error(message.to_owned())));
+        }
+        let kept = std::fs::read_to_string(scratch.path("a")).unwrap();
+        assert_eq!(kept, lines.replace("line 7\n", "second\n"));
+        let read = json!({"filePath": "a"});
+        crate::read::ReadTool.run(&cx, read).await.unwrap();
+        // What was read stays read through an edit.
+        let input = json!({"filePath": "a", "oldString": "second", "newString": "third"});
+        crate::edit::EditTool.run(&cx, input).await.unwrap();
+        write().await.unwrap();
+        assert_eq!(std::fs::read(scratch.path("a")).unwrap(), b"new");
+    }
+
+    #[tokio::test]
+    async fn what_was_read_in_part_is_not_overwritten() {
+        let scratch = Scratch::new();
+        let cx = scratch.cx(&Arc::default());
+        std::fs::write(scratch.path("a"), "1\n2\n3\n4\n5\n6\n").unwrap();
+        let write = || WriteTool.run(&cx, json!({"filePath": "a", "content": "new"}));
+        let read = |offset: i64, limit: u64| {
+            let input = json!({"filePath": "a", "offset": offset, "limit": limit});
+            crate::read::ReadTool.run(&cx, input)
+        };
+        for (offset, limit, from) in [(-1, 1, 1), (1, 2, 3), (4, 1, 3), (2, 3, 5)] {
+            read(offset, limit).await.unwrap();
+            let message = format!(
+                "write: you have read only a part of a; read from line {from} on first, so that \
+                 nothing is lost"
+            );
+            assert_eq!(write().await, Err(Failure::Error(message)));
+        }
+        // A line less of those that were read.
+        let input = json!({"filePath": "a", "oldString": "2\n", "newString": ""});
+        crate::edit::EditTool.run(&cx, input).await.unwrap();
+        let Err(Failure::Error(message)) = write().await else {
+            panic!("two lines were never shown");
+        };
+        assert!(message.contains("read from line 4 on"), "{message}");
+        read(4, 9).await.unwrap();
+        write().await.unwrap();
     }
 
     #[tokio::test]

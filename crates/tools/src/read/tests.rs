@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use super::lines::ANSWER_BYTES_MAX;
 use super::*;
 use crate::scratch::Scratch;
 
@@ -22,11 +23,20 @@ async fn lines_are_numbered_from_the_offset_up_to_the_limit() {
     );
     assert_eq!(
         text(&scratch, json!({"filePath": "a", "offset": 2, "limit": 2})).await,
-        "2\t\n3\tthree\n[more lines follow; read on with offset 4]"
+        "2\t\n3\tthree\n[lines 2-3 of 4; read on with offset 4]"
     );
     assert_eq!(
         text(&scratch, json!({"filePath": "a", "offset": 4.0})).await,
         "4\tfour"
+    );
+    // From the end, and more than there is; 0 is the beginning.
+    for (offset, first) in [(-2, "3\tthree\n4\tfour"), (-9, "1\tone"), (0, "1\tone")] {
+        let told = text(&scratch, json!({"filePath": "a", "offset": offset})).await;
+        assert!(told.starts_with(first), "{told}");
+    }
+    assert_eq!(
+        text(&scratch, json!({"filePath": "a", "offset": -3, "limit": 1})).await,
+        "2\t\n[lines 2-2 of 4; read on with offset 3]"
     );
     std::fs::write(scratch.path("empty"), "").unwrap();
     assert_eq!(
@@ -36,16 +46,140 @@ async fn lines_are_numbered_from_the_offset_up_to_the_limit() {
 }
 
 #[tokio::test]
-async fn long_lines_and_long_files_are_cut() {
+async fn long_lines_are_cut() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("wide"), format!("{}\nb", "ä".repeat(100_000))).unwrap();
     let wide = text(&scratch, json!({"filePath": "wide"})).await;
     assert_eq!(wide, format!("1\t{}… [line cut]\n2\tb", "ä".repeat(2000)));
-    std::fs::write(scratch.path("tall"), "0123456789\n".repeat(100_000)).unwrap();
-    let tall = text(&scratch, json!({"filePath": "tall"})).await;
-    assert!(tall.ends_with("2000\t0123456789\n[more lines follow; read on with offset 2001]"));
-    let taller = text(&scratch, json!({"filePath": "wide", "limit": 20000})).await;
-    assert!(taller.len() < ANSWER_BYTES_MAX + 3 * LINE_BYTES_MAX);
+}
+
+/// One cut, at the end of a line, that says how to go on: followed to the end it shows every line once.
+#[tokio::test]
+async fn a_long_file_is_read_in_whole_lines_with_the_offset_that_is_told() {
+    let scratch = Scratch::new();
+    let lines: Vec<String> = (1..=6000)
+        .map(|n| format!("{n} {}", "ä".repeat(n % 90)))
+        .collect();
+    std::fs::write(scratch.path("tall"), lines.join("\n")).unwrap();
+    let (mut offset, mut shown, mut answers) = (1, Vec::new(), 0);
+    loop {
+        let input = json!({"filePath": "tall", "offset": offset, "limit": 100_000});
+        let answer = text(&scratch, input).await;
+        assert!(answer.len() <= ANSWER_BYTES_MAX, "{}", answer.len());
+        answers += 1;
+        let mut told: Vec<String> = answer.lines().map(str::to_owned).collect();
+        let note = told.pop_if(|last| last.starts_with('['));
+        let first = offset;
+        shown.extend(told);
+        let Some(note) = note else { break };
+        offset = shown.len() + 1;
+        let last = offset - 1;
+        let expected = format!("[lines {first}-{last} of 6000; read on with offset {offset}]");
+        assert_eq!(note, expected);
+    }
+    let numbered = lines
+        .iter()
+        .zip(1..)
+        .map(|(line, n)| format!("{n}\t{line}"));
+    assert!(shown.into_iter().eq(numbered));
+    assert!(answers > 10, "{answers}");
+}
+
+#[tokio::test]
+async fn a_directory_is_listed() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.path("src/deep")).unwrap();
+    for name in ["src/b.rs", "src/.hidden", "src/deep/c", "src/a\nb"] {
+        std::fs::write(scratch.path(name), "").unwrap();
+    }
+    assert_eq!(
+        text(&scratch, json!({"filePath": "src"})).await,
+        ".hidden\na\\nb\nb.rs\ndeep/"
+    );
+    assert_eq!(
+        text(
+            &scratch,
+            json!({"filePath": "src", "offset": -2, "limit": 1})
+        )
+        .await,
+        "b.rs\n[entries 3-3 of 4; read on with offset 4]"
+    );
+    std::fs::create_dir(scratch.path("many")).unwrap();
+    for n in 0..250 {
+        std::fs::write(scratch.path(&format!("many/{n:03}")), "").unwrap();
+    }
+    let many = text(&scratch, json!({"filePath": "many"})).await;
+    assert!(
+        many.ends_with("199\n[entries 1-200 of 250; read on with offset 201]"),
+        "{many}"
+    );
+    let rest = text(&scratch, json!({"filePath": "many", "offset": 201})).await;
+    assert!(
+        rest.starts_with("200\n") && rest.ends_with("\n249"),
+        "{rest}"
+    );
+    std::fs::create_dir(scratch.path("none")).unwrap();
+    let none = text(&scratch, json!({"filePath": "none"})).await;
+    assert_eq!(none, "[the directory is empty]");
+}
+
+#[tokio::test]
+async fn a_missing_file_is_answered_with_names_that_are_near() {
+    let scratch = Scratch::new();
+    for name in [
+        "src/Reader.rs",
+        "src/deep/main.rs",
+        "src/readers.rs",
+        "src/x",
+        "lib/read.rs",
+    ] {
+        let path = scratch.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    let table = [
+        (
+            "src/reader.rs",
+            "read: src/reader.rs does not exist; there is src/Reader.rs, src/readers.rs",
+        ),
+        (
+            "src/main.rs",
+            "read: src/main.rs does not exist; there is src/deep/main.rs",
+        ),
+        (
+            "no/such/read.rs",
+            "read: no/such/read.rs does not exist; there is lib/read.rs",
+        ),
+        (
+            "src/dee",
+            "read: src/dee does not exist; there is src/deep/",
+        ),
+        ("zzzz", "read: zzzz does not exist"),
+    ];
+    for (file, expected) in table {
+        let message = scratch.refusal(&ReadTool, json!({"filePath": file})).await;
+        assert_eq!(message, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_notebook_is_shown_as_its_cells() {
+    let scratch = Scratch::new();
+    let notebook = json!({"nbformat": 4, "cells": [
+        {"cell_type": "code", "source": ["a = 1\n", "a"], "outputs": [
+            {"output_type": "execute_result", "data": {"text/plain": "1"}}]},
+    ]});
+    std::fs::write(scratch.path("n.ipynb"), notebook.to_string()).unwrap();
+    assert_eq!(
+        text(&scratch, json!({"filePath": "n.ipynb"})).await,
+        "1\t[cell 0: code]\n2\ta = 1\n3\ta\n4\t[output of cell 0]\n5\t1\n\
+         [a notebook, shown as its cells; the file itself is JSON]"
+    );
+    std::fs::write(scratch.path("n.ipynb"), "{}").unwrap();
+    assert_eq!(
+        text(&scratch, json!({"filePath": "n.ipynb"})).await,
+        "1\t{}"
+    );
 }
 
 #[tokio::test]
@@ -56,15 +190,11 @@ async fn what_cannot_be_read_is_refused_with_the_reason() {
     let table = [
         (
             json!({"filePath": "a", "limit": -1}),
-            "read: \"limit\" must be a whole number from 1 to 20000, got -1",
+            "read: \"limit\" must be a whole number from 1 to 4294967295, got -1",
         ),
         (
-            json!({"filePath": "a", "limit": 20001}),
-            "from 1 to 20000, got 20001",
-        ),
-        (
-            json!({"filePath": "a", "offset": 0}),
-            "read: \"offset\" must be a whole number from 1 to",
+            json!({"filePath": "a", "offset": 1e300}),
+            "read: \"offset\" must be a whole number from -4294967295 to",
         ),
         (json!({"filePath": "a", "offset": 1.5}), "got 1.5"),
         (
@@ -76,7 +206,6 @@ async fn what_cannot_be_read_is_refused_with_the_reason() {
             "read: \"filePath\" must be a text, got null",
         ),
         (json!({"filePath": "none"}), "read: none does not exist"),
-        (json!({"filePath": "."}), "read: . is a directory"),
         (
             json!({"filePath": "binary"}),
             "read: binary is a binary file of 5 bytes and cannot be shown as text",
@@ -201,7 +330,9 @@ async fn a_large_file_is_shown_like_a_small_one() {
         assert_eq!(
             answer,
             format!(
-                "{middle}\t{line}[more lines follow; read on with offset {}]",
+                "{middle}\t{line}[lines {middle}-{middle} of a file of {} bytes; read on with \
+                 offset {}]",
+                std::fs::metadata(scratch.path(file)).unwrap().len(),
                 middle + 1
             )
         );
@@ -211,6 +342,8 @@ async fn a_large_file_is_shown_like_a_small_one() {
         answer,
         format!("{}\tthe last, \u{f6}, without an end", lines + 1)
     );
+    let end = text(&scratch, json!({"filePath": "large", "offset": -1})).await;
+    assert_eq!(end, answer);
     let message = scratch
         .refusal(&ReadTool, json!({"filePath": "large", "offset": lines + 2}))
         .await;
