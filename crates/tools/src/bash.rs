@@ -21,6 +21,7 @@ use crate::input::{self, Fields};
 use crate::sandbox::Fenced;
 use crate::{Failure, Judgement, Sandbox, Scope, Tool, ToolCx, risk, spill};
 use capture::Capture;
+use environment::WritesTo;
 use escalation::Escalation;
 use git_settings::GitPrograms;
 use group::Group;
@@ -157,7 +158,7 @@ impl BashTool {
         for _ in 0..FENCE_TRIES {
             let fenced = hold.set_up(command).await;
             let fenced = fenced.map_err(|error| Failure::Error(format!("bash: {error}")))?;
-            let group = Group::spawn(&cx.scope, fenced, programs)?;
+            let group = Group::spawn(&cx.scope, fenced, programs, hold.writes_to)?;
             match run(cx, group, self.time_max).await {
                 Ok(output) => return Ok(output),
                 Err(Stop::Failed(failure)) => return Err(failure),
@@ -175,6 +176,7 @@ struct Hold {
     sandbox: Sandbox,
     scope: Scope,
     outside: bool,
+    writes_to: WritesTo,
 }
 
 impl Hold {
@@ -190,6 +192,10 @@ impl Hold {
                 ..cx.scope.clone()
             },
             outside: wants(Escalation::Outside),
+            writes_to: match order.terminal {
+                true => WritesTo::Terminal,
+                false => WritesTo::Pipes,
+            },
         }
     }
 

@@ -16,7 +16,7 @@ use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
 use super::capture::Capture;
-use super::environment;
+use super::environment::{self, WritesTo};
 use super::git_settings::{self, GitPrograms};
 use crate::sandbox::launcher::{STANDS, TERMINATE};
 use crate::sandbox::{Fenced, HeldPaths};
@@ -56,7 +56,12 @@ pub(super) fn words(command: &str) -> [&OsStr; 3] {
 }
 
 impl Group {
-    pub fn spawn(scope: &Scope, fenced: Fenced, programs: GitPrograms) -> Result<Group, Failure> {
+    pub fn spawn(
+        scope: &Scope,
+        fenced: Fenced,
+        programs: GitPrograms,
+        writes_to: WritesTo,
+    ) -> Result<Group, Failure> {
         let mut wrap = CommandWrap::with_new(&fenced.program, |program| {
             program
                 .args(&fenced.arguments)
@@ -67,7 +72,7 @@ impl Group {
                 })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
-            environment::prepare(program, std::env::vars_os());
+            environment::prepare(program, std::env::vars_os(), writes_to);
             git_settings::set(program, programs);
             program.envs(fenced.environment.iter().map(|(name, value)| (name, value)));
         });
