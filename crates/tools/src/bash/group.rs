@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
-use super::capture::Capture;
+use super::capture::{Capture, CapturedStreams};
 use super::environment::{self, WritesTo};
 use super::git_settings::{self, GitPrograms};
 use crate::sandbox::launcher::{STANDS, TERMINATE};
@@ -94,9 +94,9 @@ impl Group {
     pub fn pump<'a>(
         &mut self,
         host: &'a dyn Host,
-        stdout: &'a mut Capture,
-        stderr: &'a mut Capture,
+        streams: &'a mut CapturedStreams,
     ) -> Pumping<'a> {
+        let CapturedStreams { stdout, stderr, .. } = streams;
         let (out, err) = (self.child.stdout().take(), self.child.stderr().take());
         let progress = Arc::new(AtomicU64::new(0));
         let counted = progress.clone();
