@@ -7,6 +7,9 @@ mod environment;
 mod escalation;
 mod git_settings;
 mod group;
+mod lines;
+mod ordered;
+mod report;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -19,24 +22,20 @@ use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::input::{self, Fields};
 use crate::sandbox::Fenced;
-use crate::{Failure, Judgement, Sandbox, Scope, Tool, ToolCx, risk, spill};
-use capture::Capture;
+use crate::{Failure, Judgement, Sandbox, Scope, Tool, ToolCx, risk};
+use capture::CapturedStreams;
+use environment::WritesTo;
 use escalation::Escalation;
 use git_settings::GitPrograms;
 use group::Group;
+use report::CommandEnd;
 
 const COMMAND_CHARS_MAX: usize = 100_000;
-const STDOUT_CHARS_MAX: usize = 30_000;
-const STDERR_CHARS_MAX: usize = 10_000;
-/// So much of each stream is kept to be read on.
-const KEPT_CHARS_MAX: usize = 2_000_000;
 /// A command that runs longer is ended.
 const TIME_MAX: Duration = Duration::from_secs(600);
 const FENCE_TRIES: usize = 3;
-/// What shells answer for a command that was interrupted, and `timeout` for one that took too long.
-const EXIT_CANCELLED: i32 = 130;
+/// What `timeout` answers for a command that took too long.
 const EXIT_TIMED_OUT: i32 = 124;
-const ABORTED: &str = "Command aborted.";
 const OUTPUT_HELD: &str = "[a process in the background still holds the output; what it writes \
     from now on is lost]";
 
@@ -59,8 +58,8 @@ impl Tool for BashTool {
     fn description(&self) -> &'static str {
         "Runs a bash command in the workspace.\n\
          Each call is a new shell: directories and variables do not carry over. There is no input \
-         and, unless asked for, no terminal. Commands end after ten minutes, and what they start ends with them; long \
-         output is cut. A sandbox may hold them: then the workspace and $TMPDIR can be written, the \
+         and, unless asked for, no terminal. Commands end after ten minutes, and what they start ends with them; of \
+         long output the beginning and the end are shown and all is in a file. A sandbox may hold them: then the workspace and $TMPDIR can be written, the \
          network is closed, and the result says what it stopped. Where the task needs more, call with \
          \"escalate\" and a reason: the user is asked, so do it only then."
     }
@@ -115,12 +114,10 @@ impl Tool for BashTool {
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let order = parse(&input)?;
         if cx.cancel.is_cancelled() {
-            return Err(Failure::Cancelled(ToolOutput::Command {
-                stdout: String::new(),
-                stderr: ABORTED.to_owned(),
-                exit_code: EXIT_CANCELLED,
-                duration_ms: 0,
-            }));
+            let end = CommandEnd::cancelled(Duration::ZERO);
+            return Err(Failure::Cancelled(
+                end.report(&cx.scope, CapturedStreams::new()),
+            ));
         }
         if order.terminal && !cx.sandbox.has_launcher() {
             let message = "bash: there are no terminals here; leave \"pty\" away";
@@ -137,7 +134,7 @@ impl Tool for BashTool {
         }
         let stopped = blocked::stopped(hold.sandbox.mode(), &cx.scope, &output);
         Ok(match stopped {
-            Some(stopped) => noted(output, stopped.note()),
+            Some(stopped) => report::noted(output, &stopped.note()),
             None => output,
         })
     }
@@ -157,7 +154,7 @@ impl BashTool {
         for _ in 0..FENCE_TRIES {
             let fenced = hold.set_up(command).await;
             let fenced = fenced.map_err(|error| Failure::Error(format!("bash: {error}")))?;
-            let group = Group::spawn(&cx.scope, fenced, programs)?;
+            let group = Group::spawn(&cx.scope, fenced, programs, hold.writes_to)?;
             match run(cx, group, self.time_max).await {
                 Ok(output) => return Ok(output),
                 Err(Stop::Failed(failure)) => return Err(failure),
@@ -175,6 +172,7 @@ struct Hold {
     sandbox: Sandbox,
     scope: Scope,
     outside: bool,
+    writes_to: WritesTo,
 }
 
 impl Hold {
@@ -190,6 +188,10 @@ impl Hold {
                 ..cx.scope.clone()
             },
             outside: wants(Escalation::Outside),
+            writes_to: match order.terminal {
+                true => WritesTo::Terminal,
+                false => WritesTo::Pipes,
+            },
         }
     }
 
@@ -205,26 +207,6 @@ impl Hold {
         };
         let fenced = tokio::task::spawn_blocking(set_up).await;
         fenced.unwrap_or_else(|_| Err("the sandbox could not be set up".to_owned()))
-    }
-}
-
-fn noted(output: ToolOutput, note: String) -> ToolOutput {
-    match output {
-        ToolOutput::Command {
-            stdout,
-            stderr,
-            exit_code,
-            duration_ms,
-        } => ToolOutput::Command {
-            stdout,
-            stderr: with_note(stderr, Some(note)),
-            exit_code,
-            duration_ms,
-        },
-        other @ (ToolOutput::Text(_)
-        | ToolOutput::Files { .. }
-        | ToolOutput::Json(_)
-        | ToolOutput::Content(_)) => other,
     }
 }
 
@@ -264,12 +246,35 @@ enum WaitOutcome {
     TimedOut,
 }
 
+impl WaitOutcome {
+    fn told(&self, duration: Duration, time_max: Duration) -> Result<CommandEnd, Stop> {
+        match self {
+            WaitOutcome::Exited(Ok(status)) => Ok(CommandEnd {
+                exit_code: exit_code(*status),
+                duration,
+                ended_by: None,
+                notes: Vec::new(),
+            }),
+            WaitOutcome::Exited(Err(error)) => {
+                let failure = Failure::Error(format!("bash: lost the command: {error}"));
+                Err(Stop::Failed(failure))
+            }
+            WaitOutcome::Cancelled => Ok(CommandEnd::cancelled(duration)),
+            WaitOutcome::TimedOut => Ok(CommandEnd {
+                exit_code: EXIT_TIMED_OUT,
+                duration,
+                ended_by: Some("timed out"),
+                notes: vec![timed_out(time_max)],
+            }),
+        }
+    }
+}
+
 async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<ToolOutput, Stop> {
     let begun = Instant::now();
-    let mut stdout = Capture::new(KEPT_CHARS_MAX);
-    let mut stderr = Capture::new(KEPT_CHARS_MAX);
+    let mut streams = CapturedStreams::new();
     let (end, output_held) = {
-        let mut pumping = group.pump(cx.host.as_ref(), &mut stdout, &mut stderr);
+        let mut pumping = group.pump(cx.host.as_ref(), &mut streams);
         let end = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => WaitOutcome::Cancelled,
@@ -284,48 +289,26 @@ async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<ToolOu
         }
         (end, !pumping.is_over())
     };
-    let (exit_code, note) = match &end {
-        WaitOutcome::Exited(Ok(_)) if !group.stands() => {
-            return Err(Stop::NotFenced(stderr.into_text().trim().to_owned()));
-        }
-        WaitOutcome::Exited(Ok(status)) => {
-            let note = output_held.then(|| OUTPUT_HELD.to_owned());
-            (exit_code(*status), note)
-        }
-        WaitOutcome::Exited(Err(error)) => {
-            let failure = Failure::Error(format!("bash: lost the command: {error}"));
-            return Err(Stop::Failed(failure));
-        }
-        WaitOutcome::Cancelled => (EXIT_CANCELLED, Some(ABORTED.to_owned())),
-        WaitOutcome::TimedOut => (EXIT_TIMED_OUT, Some(timed_out(time_max))),
-    };
-    let put_back = group.finish().await;
-    let (stdout, stderr) = shown(cx, stdout.into_text(), stderr.into_text()).await;
-    let notes: Vec<String> = put_back.into_iter().chain(note).collect();
-    let note = (!notes.is_empty()).then(|| notes.join("\n"));
-    let output = ToolOutput::Command {
-        stdout,
-        stderr: with_note(stderr, note),
-        exit_code,
-        duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-    };
+    if matches!(end, WaitOutcome::Exited(Ok(_))) && !group.stands() {
+        let trouble = streams.stderr.into_text("ask for less");
+        return Err(Stop::NotFenced(trouble.trim().to_owned()));
+    }
+    let mut told = end.told(begun.elapsed(), time_max)?;
+    if output_held && told.ended_by.is_none() {
+        told.notes.push(OUTPUT_HELD.to_owned());
+    }
+    told.notes.splice(..0, group.finish().await);
+    let scope = cx.scope.clone();
+    // Writing files must not hold others up.
+    let output = tokio::task::spawn_blocking(move || told.report(&scope, streams)).await;
+    let output = output.map_err(|error| {
+        let failure = Failure::Error(format!("bash: lost the output: {error}"));
+        Stop::Failed(failure)
+    })?;
     match end {
         WaitOutcome::Cancelled => Err(Stop::Failed(Failure::Cancelled(output))),
         WaitOutcome::Exited(_) | WaitOutcome::TimedOut => Ok(output),
     }
-}
-
-/// What the model is shown of the output; the rest lies in files that it can read.
-async fn shown(cx: &ToolCx, stdout: String, stderr: String) -> (String, String) {
-    let scope = cx.scope.clone();
-    let cut = move || {
-        (
-            spill::cut(&scope, "stdout", stdout, STDOUT_CHARS_MAX),
-            spill::cut(&scope, "stderr", stderr, STDERR_CHARS_MAX),
-        )
-    };
-    // Writing files must not hold others up.
-    tokio::task::spawn_blocking(cut).await.unwrap_or_default()
 }
 
 fn timed_out(time_max: Duration) -> String {
@@ -333,16 +316,6 @@ fn timed_out(time_max: Duration) -> String {
         "Command stopped: it ran longer than {} seconds. Do less at once.",
         time_max.as_secs_f32()
     )
-}
-
-fn with_note(mut text: String, note: Option<String>) -> String {
-    if let Some(note) = note {
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&note);
-    }
-    text
 }
 
 /// A signal is told as shells do.

@@ -291,6 +291,10 @@ pub enum ToolOutput {
         exit_code: i32,
         #[serde(default)]
         duration_ms: u64,
+        /// What a model reads instead: how it ended, then both streams in the order in which they came.
+        /// Logs of older versions have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model_text: Option<String>,
     },
     Files {
         summary: String,

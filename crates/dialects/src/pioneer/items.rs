@@ -262,6 +262,8 @@ fn display<'a>(title: &'a str, outcome: &'a ToolOutcome) -> ToolDisplayPayload<'
                 stderr,
                 exit_code,
                 duration_ms,
+                // For models.
+                model_text: _,
             } => {
                 return ToolDisplayPayload::Shell {
                     stdout,

@@ -326,6 +326,7 @@ fn interrupted(call: &CallState, why: &str) -> ToolOutcome {
             stderr: format!("Command aborted: {why}."),
             exit_code: 130,
             duration_ms: 0,
+            model_text: Some(format!("Command aborted: {why}.")),
         }),
         (true, false) => ToolOutcome::Interrupted(ToolOutput::Text(format!("interrupted: {why}"))),
     }

@@ -341,6 +341,7 @@ fn denied(call: &ToolCall) -> ToolOutput {
             stderr: "User rejected this command.".to_owned(),
             exit_code: 1,
             duration_ms: 0,
+            model_text: Some("User rejected this command.".to_owned()),
         },
         false => ToolOutput::Text("User rejected this action.".to_owned()),
     }

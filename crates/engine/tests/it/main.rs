@@ -7,6 +7,7 @@ mod broken;
 mod budgets;
 mod checkpoints;
 mod clocks;
+mod commands;
 mod durability;
 mod efforts;
 mod grants;

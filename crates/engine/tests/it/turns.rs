@@ -436,7 +436,7 @@ async fn an_ask_that_nobody_is_there_to_see_may_be_answered_by_policy() {
     let Message::ToolResults(results) = denied else {
         panic!("no result: {denied:?}")
     };
-    assert!(results[0].text().contains("User rejected this command."));
+    assert_eq!(results[0].text(), "User rejected this command.");
 }
 
 #[tokio::test]

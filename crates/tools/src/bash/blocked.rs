@@ -224,6 +224,7 @@ mod tests {
             stderr: stderr.to_owned(),
             exit_code,
             duration_ms: 1,
+            model_text: None,
         };
         stopped(Mode::Bubblewrap, &scope, &output)
     }

@@ -1,10 +1,44 @@
 //! What a command writes, made into text: whole characters only, and no more than is wanted.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::lines::StreamLines;
+use super::ordered::{KeptOutput, OrderedOutput};
+
+const STDOUT_CHARS_MAX: usize = 30_000;
+const STDERR_CHARS_MAX: usize = 10_000;
 /// How much of one stream is shown as it comes.
 const LIVE_CHARS_MAX: usize = 1_000_000;
 const LIVE_CUT_NOTE: &str = "\n[further output is not shown]\n";
 
-/// Collects the beginning of a stream and counts the rest.
+/// What a command writes: each stream for clients, both together for the model.
+pub(super) struct CapturedStreams {
+    pub stdout: Capture,
+    pub stderr: Capture,
+    both: Arc<Mutex<OrderedOutput>>,
+}
+
+impl CapturedStreams {
+    pub fn new() -> CapturedStreams {
+        let both = Arc::default();
+        CapturedStreams {
+            stdout: Capture::new(STDOUT_CHARS_MAX, Arc::clone(&both)),
+            stderr: Capture::new(STDERR_CHARS_MAX, Arc::clone(&both)),
+            both,
+        }
+    }
+
+    /// Takes what both said; nothing more is read.
+    pub fn take_both(&mut self) -> KeptOutput {
+        // A pipe that somebody still holds has not ended by itself.
+        self.stdout.finish();
+        self.stderr.finish();
+        let both = self.both.lock();
+        both.unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Collects the beginning of a stream, counts the rest, and passes all of it on as lines.
 pub(super) struct Capture {
     kept: String,
     /// Characters that may still be kept.
@@ -14,16 +48,20 @@ pub(super) struct Capture {
     live_room: usize,
     /// The beginning of a character whose end has not come yet.
     begun: Vec<u8>,
+    lines: StreamLines,
+    both: Arc<Mutex<OrderedOutput>>,
 }
 
 impl Capture {
-    pub fn new(chars_max: usize) -> Capture {
+    fn new(chars_max: usize, both: Arc<Mutex<OrderedOutput>>) -> Capture {
         Capture {
             kept: String::new(),
             room: chars_max,
             cut_chars: 0,
             live_room: LIVE_CHARS_MAX,
             begun: Vec::new(),
+            lines: StreamLines::default(),
+            both,
         }
     }
 
@@ -39,19 +77,36 @@ impl Capture {
     /// The stream has ended; gives what is left to show.
     pub fn finish(&mut self) -> String {
         let begun = std::mem::take(&mut self.begun);
-        self.add(&String::from_utf8_lossy(&begun))
+        let shown = self.add(&String::from_utf8_lossy(&begun));
+        let mut both = self.both.lock().unwrap_or_else(PoisonError::into_inner);
+        self.lines.finish(&mut both);
+        shown
     }
 
-    /// The text, with a note of how much was cut.
-    pub fn into_text(mut self) -> String {
-        if self.cut_chars > 0 {
-            let note = format!("\n[{} more characters were cut]", self.cut_chars);
-            self.kept.push_str(&note);
+    pub fn is_cut(&self) -> bool {
+        self.cut_chars > 0
+    }
+
+    /// The text, with a note of how much was cut and `rest`: where it is.
+    pub fn into_text(mut self, rest: &str) -> String {
+        if !self.is_cut() {
+            return self.kept;
         }
-        self.kept
+        // A whole last line reads better, if that does not cost too much.
+        let end = match self.kept.rfind('\n') {
+            Some(line_end) if line_end > self.kept.len() / 2 => line_end,
+            _ => self.kept.len(),
+        };
+        let more = self.cut_chars + self.kept[end..].chars().count() as u64;
+        self.kept.truncate(end);
+        let note = format!("\n[{more} more characters were cut; {rest}]");
+        self.kept + &note
     }
 
     fn add(&mut self, text: &str) -> String {
+        let mut both = self.both.lock().unwrap_or_else(PoisonError::into_inner);
+        self.lines.push(text, &mut both);
+        drop(both);
         let (keep, cut) = split(text, &mut self.room);
         self.kept.push_str(keep);
         self.cut_chars += cut.chars().count() as u64;
@@ -104,15 +159,28 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_cut_and_counted() {
-        let mut capture = Capture::new(3);
+        let mut capture = Capture::new(3, Arc::default());
         assert_eq!(capture.push("äö".as_bytes()), "äö");
         assert_eq!(capture.push("üxyz".as_bytes()), "üxyz");
-        assert_eq!(capture.into_text(), "äöü\n[3 more characters were cut]");
+        assert_eq!(
+            capture.into_text("ask for less"),
+            "äöü\n[3 more characters were cut; ask for less]"
+        );
+    }
+
+    #[test]
+    fn a_cut_at_a_whole_line_is_preferred() {
+        let mut capture = Capture::new(8, Arc::default());
+        capture.push(b"first\nsecond\n");
+        assert_eq!(
+            capture.into_text("all in /x"),
+            "first\n[8 more characters were cut; all in /x]"
+        );
     }
 
     #[test]
     fn what_is_shown_live_is_bounded() {
-        let mut capture = Capture::new(3);
+        let mut capture = Capture::new(3, Arc::default());
         let much = "x".repeat(LIVE_CHARS_MAX + 5);
         let shown = capture.push(much.as_bytes());
         assert_eq!(shown.len(), LIVE_CHARS_MAX + LIVE_CUT_NOTE.len());
@@ -122,24 +190,24 @@ mod tests {
     proptest! {
         #[test]
         fn text_comes_whole_however_it_is_read(text in "\\PC*", size in 1usize..5) {
-            let mut capture = Capture::new(usize::MAX);
+            let mut capture = Capture::new(usize::MAX, Arc::default());
             let mut shown = String::new();
             for bytes in text.as_bytes().chunks(size) {
                 shown.push_str(&capture.push(bytes));
             }
             shown.push_str(&capture.finish());
             prop_assert_eq!(&shown, &text);
-            prop_assert_eq!(capture.into_text(), text);
+            prop_assert_eq!(capture.into_text(""), text);
         }
 
         #[test]
         fn any_bytes_become_text(bytes: Vec<u8>, size in 1usize..5) {
-            let mut capture = Capture::new(10);
+            let mut capture = Capture::new(10, Arc::default());
             for bytes in bytes.chunks(size) {
                 capture.push(bytes);
             }
             capture.finish();
-            capture.into_text();
+            capture.into_text("");
         }
     }
 }

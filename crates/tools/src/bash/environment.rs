@@ -31,21 +31,47 @@ const GIT_FILES: &[&str] = &[
 const NO_SECRETS: &[&str] = &["PWD", "OLDPWD"];
 const KEY_FILE_BEGINS: &str = "-----BEGIN ";
 
+/// Nobody is there to turn pages or to write in an editor, and each step of a progress bar would be read.
+const ALWAYS: &[(&str, &str)] = &[
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GH_PAGER", "cat"),
+    ("GIT_EDITOR", "true"),
+    // Nobody is there to type a password.
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("PIP_PROGRESS_BAR", "off"),
+    ("TQDM_DISABLE", "1"),
+];
+/// The server's own terminal is not the command's.
+const WITHOUT_TERMINAL: &[(&str, &str)] = &[("TERM", "dumb"), ("NO_COLOR", "1")];
+
+/// What a command writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WritesTo {
+    Pipes,
+    Terminal,
+}
+
 /// Sets what a command needs and, of the variables it would inherit, removes the secret ones.
 pub(super) fn prepare(
     command: &mut Command,
     inherited: impl Iterator<Item = (OsString, OsString)>,
+    writes_to: WritesTo,
 ) {
     for (name, value) in inherited {
         if is_secret(&name) || tells_a_secret(&value) {
             command.env_remove(name);
         }
     }
+    let without_terminal = match writes_to {
+        WritesTo::Pipes => WITHOUT_TERMINAL,
+        WritesTo::Terminal => &[],
+    };
+    let settings = ALWAYS.iter().chain(without_terminal);
     command
         // A file that bash would run first.
         .env_remove("BASH_ENV")
-        // There is nobody to type a password.
-        .env("GIT_TERMINAL_PROMPT", "0");
+        .envs(settings.copied());
 }
 
 fn is_secret(name: &OsStr) -> bool {
@@ -79,7 +105,7 @@ mod tests {
         let pairs = table
             .iter()
             .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        prepare(&mut command, pairs);
+        prepare(&mut command, pairs, WritesTo::Pipes);
         let is_removed = |wanted: &str| {
             let mut changes = command.as_std().get_envs();
             changes.any(|(name, value)| name == wanted && value.is_none())
@@ -101,6 +127,34 @@ mod tests {
             ("DEPLOY", "-----BEGIN OPENSSH PRIVATE KEY-----"),
         ];
         assert_eq!(inherited(&table), ["PATH", "HTTPS_PROXY", "HOMEPAGE"]);
+    }
+
+    #[test]
+    fn nothing_waits_for_a_person_or_paints_for_one() {
+        let set = |writes_to: WritesTo, wanted: &str| {
+            let mut command = Command::new("true");
+            prepare(&mut command, std::iter::empty(), writes_to);
+            let mut changes = command.as_std().get_envs();
+            let value = changes.find(|(name, _)| *name == wanted);
+            value.and_then(|(_, value)| Some(value?.to_string_lossy().into_owned()))
+        };
+        for (name, value) in [
+            ("PAGER", "cat"),
+            ("GIT_PAGER", "cat"),
+            ("GH_PAGER", "cat"),
+            ("GIT_EDITOR", "true"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("PIP_PROGRESS_BAR", "off"),
+            ("TQDM_DISABLE", "1"),
+        ] {
+            for writes_to in [WritesTo::Pipes, WritesTo::Terminal] {
+                assert_eq!(set(writes_to, name).as_deref(), Some(value), "{name}");
+            }
+        }
+        for (name, value) in [("TERM", "dumb"), ("NO_COLOR", "1")] {
+            assert_eq!(set(WritesTo::Pipes, name).as_deref(), Some(value));
+            assert_eq!(set(WritesTo::Terminal, name), None);
+        }
     }
 
     #[test]

@@ -15,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
-use super::capture::Capture;
-use super::environment;
+use super::capture::{Capture, CapturedStreams};
+use super::environment::{self, WritesTo};
 use super::git_settings::{self, GitPrograms};
 use crate::sandbox::launcher::{STANDS, TERMINATE};
 use crate::sandbox::{Fenced, HeldPaths};
@@ -56,7 +56,12 @@ pub(super) fn words(command: &str) -> [&OsStr; 3] {
 }
 
 impl Group {
-    pub fn spawn(scope: &Scope, fenced: Fenced, programs: GitPrograms) -> Result<Group, Failure> {
+    pub fn spawn(
+        scope: &Scope,
+        fenced: Fenced,
+        programs: GitPrograms,
+        writes_to: WritesTo,
+    ) -> Result<Group, Failure> {
         let mut wrap = CommandWrap::with_new(&fenced.program, |program| {
             program
                 .args(&fenced.arguments)
@@ -67,7 +72,7 @@ impl Group {
                 })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
-            environment::prepare(program, std::env::vars_os());
+            environment::prepare(program, std::env::vars_os(), writes_to);
             git_settings::set(program, programs);
             program.envs(fenced.environment.iter().map(|(name, value)| (name, value)));
         });
@@ -89,9 +94,9 @@ impl Group {
     pub fn pump<'a>(
         &mut self,
         host: &'a dyn Host,
-        stdout: &'a mut Capture,
-        stderr: &'a mut Capture,
+        streams: &'a mut CapturedStreams,
     ) -> Pumping<'a> {
+        let CapturedStreams { stdout, stderr, .. } = streams;
         let (out, err) = (self.child.stdout().take(), self.child.stderr().take());
         let progress = Arc::new(AtomicU64::new(0));
         let counted = progress.clone();

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod model_text;
+
 use std::sync::Arc;
 
 use super::*;
@@ -15,6 +17,7 @@ struct Ran {
     stdout: String,
     stderr: String,
     exit_code: i32,
+    model_text: String,
 }
 
 fn ran(output: ToolOutput) -> Ran {
@@ -23,11 +26,13 @@ fn ran(output: ToolOutput) -> Ran {
             stdout,
             stderr,
             exit_code,
+            model_text,
             ..
         } => Ran {
             stdout,
             stderr,
             exit_code,
+            model_text: model_text.unwrap(),
         },
         other => panic!("{other:?}"),
     }

@@ -243,6 +243,19 @@ async fn a_command_gets_a_terminal_when_it_asks() {
     }
 }
 
+/// Nobody is there to turn its pages: the command would never end.
+#[tokio::test]
+async fn no_pager_is_opened_at_a_terminal() {
+    for fence in fences() {
+        let world = World::new();
+        let script = "git -c user.name=a -c user.email=a@b commit -qm m --allow-empty && \
+                      git -c core.pager='sed s/^/paged/' log --format=format:it";
+        let ran = world.run_at_terminal(&fence, script).await;
+        let mode = fence.mode().name();
+        assert!(ran.stdout.starts_with("it"), "{mode}: {}", ran.words());
+    }
+}
+
 #[tokio::test]
 async fn the_network_opens_when_it_is_granted() {
     for fence in fences() {

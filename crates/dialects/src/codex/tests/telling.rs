@@ -87,6 +87,7 @@ fn the_end_of_a_call_repeats_what_was_called() {
         stderr: "b\n".to_owned(),
         exit_code: 2,
         duration_ms: 5,
+        model_text: None,
     };
     let finished = stub.tell(Fact::Tool(ToolEvent {
         tag,

@@ -85,6 +85,7 @@ fn history_is_told_message_by_message() {
                 stderr: String::new(),
                 exit_code: 0,
                 duration_ms: 3,
+                model_text: None,
             })),
         ),
         entry(

@@ -52,6 +52,7 @@ fn a_call_is_planned_reached_and_finished() {
         stderr: String::new(),
         exit_code: 1,
         duration_ms: 5,
+        model_text: None,
     };
     let line = log("tool< bash {\"stdout\":\"a\",\"stderr\":\"\",\"exitCode\":1}");
     let result = with(

@@ -71,6 +71,7 @@ fn a_tool_succeeds_fails_or_breaks() {
             stderr: stderr.to_owned(),
             exit_code,
             duration_ms: 1,
+            model_text: None,
         })
     };
     let result = |status: &str, output: &str| {

@@ -89,6 +89,7 @@ fn a_command_ends_with_what_it_was_called_with() {
                 stderr: String::new(),
                 exit_code: 0,
                 duration_ms: 5,
+                model_text: None,
             }),
         },
     }));
@@ -117,6 +118,7 @@ fn a_command_that_says_no_has_failed() {
                 stderr: String::new(),
                 exit_code: 3,
                 duration_ms: 5,
+                model_text: None,
             }),
         },
     }));

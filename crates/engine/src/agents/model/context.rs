@@ -377,10 +377,16 @@ pub fn shown_to_model(outcome: &ToolOutcome, sees: bool) -> Vec<ResultBlock> {
 fn shown_output(output: &ToolOutput, sees: bool) -> Vec<ResultBlock> {
     let text = match output {
         ToolOutput::Command {
+            model_text: Some(text),
+            ..
+        } => text.clone(),
+        // Of an older log.
+        ToolOutput::Command {
             stdout,
             stderr,
             exit_code,
-            ..
+            duration_ms: _,
+            model_text: None,
         } => serde_json::json!({ "stdout": stdout, "stderr": stderr, "exitCode": exit_code })
             .to_string(),
         ToolOutput::Content(blocks) => {
@@ -427,6 +433,20 @@ fn text_block(mut text: String) -> ResultBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_of_an_older_log_is_read_as_it_was() {
+        let older = serde_json::json!({
+            "command": {"stdout": "a\n", "stderr": "", "exit_code": 3, "duration_ms": 5}
+        });
+        let older: ToolOutput = serde_json::from_value(older).expect("an output");
+        let [ResultBlock::Text(shown)] = &shown_output(&older, true)[..] else {
+            panic!("not one text")
+        };
+        let shown: serde_json::Value = serde_json::from_str(shown).expect("JSON");
+        let expected = serde_json::json!({"stdout": "a\n", "stderr": "", "exitCode": 3});
+        assert_eq!(shown, expected);
+    }
 
     #[test]
     fn a_long_conversation_loses_its_beginning_now_and_then_and_not_at_every_turn() {
