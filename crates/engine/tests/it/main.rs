@@ -14,6 +14,7 @@ mod house;
 mod library;
 mod listening;
 mod losses;
+mod meant;
 mod older;
 mod pictures;
 mod puppet;
