@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::file::{File, NumbersFile, ProviderEntry};
+use super::merged::Environment;
 
 /// Providers, how they are reached, and which of their models are offered.
 static WRITTEN: &str = include_str!("../catalog.toml");
@@ -21,12 +22,16 @@ pub fn file() -> &'static File {
     &FILE
 }
 
-/// Whether it names this variable. Read from its text, so that a start need not parse it.
-pub fn names(variable: &str) -> bool {
-    WRITTEN.match_indices(variable).any(|(at, _)| {
-        let before = WRITTEN[..at].ends_with(['"', '{', '|']);
-        before && WRITTEN[at + variable.len()..].starts_with(['"', '}', '|', '='])
-    })
+/// Whether it names a variable that is set. Its text is walked once, so that a start need neither
+/// parse it nor search it for each variable there is.
+pub fn names_one_of(environment: &Environment) -> bool {
+    let in_variable = |byte: &u8| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_');
+    WRITTEN
+        .as_bytes()
+        .split(|byte| !in_variable(byte))
+        .filter(|word| word.first().is_some_and(u8::is_ascii_uppercase) && word.contains(&b'_'))
+        .filter_map(|word| std::str::from_utf8(word).ok())
+        .any(|word| environment.contains_key(word))
 }
 
 /// The order is that of the written file, and what it says is stronger.

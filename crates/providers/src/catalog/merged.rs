@@ -106,11 +106,11 @@ impl MergedCatalog {
     /// Whether the environment can make trouble: the built-in catalog alone has none. Read from its
     /// text, so that a start need not parse it.
     pub fn heeds(environment: &Environment) -> bool {
-        environment.keys().any(|name| {
+        let ours = environment.keys().any(|name| {
             let laid_over = name.ends_with("_BASE_URL") || name.ends_with("_HEADERS");
-            let ours = name.starts_with("DRAGOMAN_") && laid_over;
-            ours || built_in::names(name)
-        })
+            name.starts_with("DRAGOMAN_") && laid_over
+        });
+        ours || built_in::names_one_of(environment)
     }
 
     #[cfg(test)]
