@@ -41,12 +41,12 @@ async fn main() -> Outcome<()> {
         ),
         (
             "grep",
-            json!({"pattern": "NEEDLE_\\w+7\\b", "caseSensitive": false, "fileGlob": "*.rs"}),
+            json!({"pattern": "NEEDLE_\\w+7\\b", "caseSensitive": false, "include": "*.rs"}),
             &["-n", "--no-heading", "-i", "-g", "*.rs", "NEEDLE_\\w+7\\b"],
         ),
         (
             "grep",
-            json!({"pattern": "needle_1", "contextLines": 2}),
+            json!({"pattern": "needle_1", "context": 2}),
             &["-n", "--no-heading", "-C", "2", "needle_1"],
         ),
         (

@@ -19,12 +19,11 @@ use crate::path::{self, PATH_CHARS_MAX};
 use crate::walk::{self, Walker};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, spill};
 
-const RESULTS_DEFAULT: u64 = 2000;
+const RESULTS_DEFAULT: u64 = 200;
 const RESULTS_MAX: u64 = 10_000;
 const PATTERN_CHARS_MAX: usize = 1000;
 /// The rest of a longer answer goes to a file.
 const ANSWER_CHARS_MAX: usize = 100_000;
-const NOTHING: &str = "No files found.";
 
 pub(crate) struct GlobTool;
 
@@ -36,10 +35,10 @@ impl Tool for GlobTool {
 
     fn description(&self) -> &'static str {
         "Finds files by name.\n\
-         The pattern is matched against paths below cwd: * and ? stay within one name, ** crosses \
-         directories, {a,b} and [ab] are choices; \"**/*.rs\" finds at any depth. Names that begin \
-         with a dot are found only if the pattern writes the dot. Answers with paths, the newest \
-         file first."
+         A pattern without / is matched against names at any depth, another against paths below \
+         cwd: * and ? stay within one name, ** crosses directories, {a,b} and [ab] are choices, a / at the end means directories. Names \
+         that begin with a dot are found only if the pattern writes the dot, files that git ignores \
+         only if there are no others. Answers with paths, the newest file first."
     }
 
     fn parameters(&self) -> Value {
@@ -80,7 +79,7 @@ fn glob(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Tool
     let most = fields
         .optional_whole("maxResults", 1..=RESULTS_MAX)?
         .unwrap_or(RESULTS_DEFAULT);
-    let (base, rest) = split(pattern);
+    let wanted = GlobRequest::of(pattern, most as usize)?;
     let start = path::resolve(
         "glob",
         scope,
@@ -92,23 +91,20 @@ fn glob(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Tool
             cwd.unwrap_or_default()
         )));
     }
-    let root = match base {
+    let root = match wanted.base {
         "" => start,
         base => path::resolve_from("glob", scope, &start, base)?,
     };
-    let matcher = compile(rest)?;
-    let found = find(
-        scope,
-        cancel,
-        &root,
-        matcher,
-        Dotted::of(rest),
-        most as usize,
-    );
+    let mut found = find(scope, cancel, &root, &wanted, IgnoredFiles::LeftOut);
+    let mut note = None;
+    if found.count == 0 {
+        found = find(scope, cancel, &root, &wanted, IgnoredFiles::Found);
+        note = (found.count > 0).then_some("[git ignores all of these]");
+    }
     if cancel.is_cancelled() {
         return Err(walk::cancelled());
     }
-    let text = tell(scope, found);
+    let text = tell(scope, found, &wanted, note);
     Ok(ToolOutput::Text(spill::cut(
         scope,
         "glob",
@@ -169,21 +165,62 @@ struct NewestFiles {
     count: usize,
 }
 
+/// Which files a search wants, and at most how many.
+struct GlobRequest<'a> {
+    /// Below this directory.
+    base: &'a str,
+    matcher: GlobSet,
+    dotted: Dotted,
+    most: usize,
+    /// Whether directories are wanted, and no files.
+    directories: bool,
+}
+
+impl GlobRequest<'_> {
+    fn of(pattern: &str, most: usize) -> Result<GlobRequest<'_>, Failure> {
+        let (pattern, directories) = match pattern.strip_suffix('/') {
+            Some(pattern) if !pattern.is_empty() => (pattern, true),
+            Some(_) | None => (pattern, false),
+        };
+        let (base, rest) = split(pattern);
+        let rest = match pattern.contains('/') {
+            true => rest.to_owned(),
+            false => format!("**/{pattern}"),
+        };
+        Ok(GlobRequest {
+            base,
+            matcher: compile(&rest)?,
+            dotted: Dotted::of(&rest),
+            most,
+            directories,
+        })
+    }
+}
+
+/// What becomes of files that git ignores: mostly what was built or fetched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IgnoredFiles {
+    LeftOut,
+    Found,
+}
+
 fn find(
     scope: &Scope,
     cancel: &CancellationToken,
     root: &Path,
-    matcher: GlobSet,
-    dotted: Dotted,
-    most: usize,
+    wanted: &GlobRequest<'_>,
+    ignored: IgnoredFiles,
 ) -> NewestFiles {
+    let dotted = wanted.dotted.clone();
     let mut builder = walk::below(scope, root, move |entry| dotted.allows(entry));
-    builder.standard_filters(false);
+    // Which hidden names are found is for the pattern to say.
+    builder
+        .standard_filters(ignored == IgnoredFiles::LeftOut)
+        .hidden(false);
     let all = Mutex::new(NewestFiles::default());
     walk::run(&builder, cancel, || Finder {
         root,
-        matcher: &matcher,
-        most,
+        wanted,
         found: NewestFiles::default(),
         all: &all,
     });
@@ -202,29 +239,40 @@ impl NewestFiles {
 /// One thread of a search, with what it found itself.
 struct Finder<'a> {
     root: &'a Path,
-    matcher: &'a GlobSet,
-    most: usize,
+    wanted: &'a GlobRequest<'a>,
     found: NewestFiles,
     all: &'a Mutex<NewestFiles>,
 }
 
-impl Walker for Finder<'_> {
-    fn file(&mut self, entry: &DirEntry) -> bool {
-        let Ok(inner) = entry.path().strip_prefix(self.root) else {
-            return true;
-        };
-        if !self.matcher.is_match(inner) {
-            return true;
+impl Finder<'_> {
+    fn take(&mut self, entry: &DirEntry) {
+        let inner = entry.path().strip_prefix(self.root);
+        if !inner.is_ok_and(|inner| self.wanted.matcher.is_match(inner)) {
+            return;
         }
-        // A file that is gone by now was not found.
+        // What is gone by now was not found.
         let Ok(modified) = entry.metadata().map(|metadata| metadata.modified()) else {
-            return true;
+            return;
         };
         let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
         let file = Reverse((modified, Reverse(entry.path().to_owned())));
         self.found.count += 1;
-        self.found.add(file, self.most);
+        self.found.add(file, self.wanted.most);
+    }
+}
+
+impl Walker for Finder<'_> {
+    fn file(&mut self, entry: &DirEntry) -> bool {
+        if !self.wanted.directories {
+            self.take(entry);
+        }
         true
+    }
+
+    fn directory(&mut self, entry: &DirEntry) {
+        if self.wanted.directories {
+            self.take(entry);
+        }
     }
 }
 
@@ -233,29 +281,35 @@ impl Drop for Finder<'_> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.count += self.found.count;
         for file in self.found.newest.drain() {
-            all.add(file, self.most);
+            all.add(file, self.wanted.most);
         }
     }
 }
 
-fn tell(scope: &Scope, found: NewestFiles) -> String {
-    let more = found.count - found.newest.len();
+fn tell(scope: &Scope, found: NewestFiles, wanted: &GlobRequest<'_>, note: Option<&str>) -> String {
+    let (end, kind) = match wanted.directories {
+        true => ("/", "directories"),
+        false => ("", "files"),
+    };
+    let count = found.count;
     let show = path::PathDisplay::of(scope);
     // Sorted ascending by what is reversed: the newest first, then by name.
     let mut lines: Vec<String> = found
         .newest
         .into_sorted_vec()
         .into_iter()
-        .map(|Reverse((_, Reverse(path)))| show.path(&path))
+        .map(|Reverse((_, Reverse(path)))| show.path(&path) + end)
         .collect();
     if lines.is_empty() {
-        return NOTHING.to_owned();
+        return format!("No {kind} found.");
     }
-    if more > 0 {
+    if lines.len() < count {
         lines.push(format!(
-            "[{more} older files were found too; narrow the pattern or raise maxResults]"
+            "[{} of {count} {kind}, the newest; narrow the pattern or raise maxResults]",
+            lines.len()
         ));
     }
+    lines.extend(note.map(str::to_owned));
     lines.join("\n")
 }
 
@@ -264,144 +318,4 @@ fn error(message: impl std::fmt::Display) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use std::fs::File;
-    use std::time::Duration;
-
-    use super::*;
-    use crate::scratch::Scratch;
-
-    /// Makes files, each newer than the one before.
-    fn tree(names: &[&str]) -> Scratch {
-        let scratch = Scratch::new();
-        for (age, name) in names.iter().enumerate() {
-            let path = scratch.path(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + age as u64);
-            File::create(path).unwrap().set_modified(time).unwrap();
-        }
-        scratch
-    }
-
-    async fn found(scratch: &Scratch, input: Value) -> String {
-        match scratch.run(&GlobTool, input).await {
-            Ok(ToolOutput::Text(text)) => text,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[tokio::test]
-    async fn patterns_find_what_they_say_newest_first() {
-        let scratch = tree(&[
-            "a.rs",
-            "src/b.rs",
-            "src/deep/c.rs",
-            "src/d.txt",
-            ".env",
-            ".github/ci.yml",
-            "src/.hidden.rs",
-            "node_modules/x.rs",
-            "we[ird].rs",
-        ]);
-        std::fs::write(scratch.path(".gitignore"), "node_modules\n").unwrap();
-        std::os::unix::fs::symlink("/etc", scratch.path("src/etc")).unwrap();
-        let table = [
-            ("*.rs", "we[ird].rs\na.rs"),
-            (
-                "**/*.rs",
-                "we[ird].rs\nnode_modules/x.rs\nsrc/deep/c.rs\nsrc/b.rs\na.rs",
-            ),
-            ("src/**/*.{rs,txt}", "src/d.txt\nsrc/deep/c.rs\nsrc/b.rs"),
-            ("./src/*.rs", "src/b.rs"),
-            ("src/b.rs", "src/b.rs"),
-            ("**/.hidden*", "src/.hidden.rs"),
-            (".github/**", ".github/ci.yml"),
-            ("{.github,src}/*.{yml,txt}", ".github/ci.yml\nsrc/d.txt"),
-            (".env", ".env"),
-            ("we\\[ird\\].rs", "we[ird].rs"),
-            ("*.py", NOTHING),
-            ("none/*.py", NOTHING),
-            ("src/etc/*", NOTHING),
-        ];
-        for (pattern, expected) in table {
-            if pattern == "src/etc/*" {
-                let message = scratch
-                    .refusal(&GlobTool, json!({"pattern": pattern}))
-                    .await;
-                assert!(
-                    message.contains("glob blocked: canonical target"),
-                    "{message}"
-                );
-                continue;
-            }
-            let answer = found(&scratch, json!({"pattern": pattern})).await;
-            assert_eq!(answer, expected, "{pattern}");
-        }
-        let answer = found(&scratch, json!({"pattern": "**/*.rs", "cwd": "src"})).await;
-        assert_eq!(answer, "src/deep/c.rs\nsrc/b.rs");
-        let absolute = scratch.path("src/*.rs");
-        let answer = found(&scratch, json!({"pattern": absolute.to_str().unwrap()})).await;
-        assert_eq!(answer, "src/b.rs");
-    }
-
-    #[tokio::test]
-    async fn too_many_are_cut_to_the_newest() {
-        let scratch = tree(&["1", "2", "3"]);
-        let answer = found(&scratch, json!({"pattern": "*", "maxResults": 2})).await;
-        assert_eq!(
-            answer,
-            "3\n2\n[1 older files were found too; narrow the pattern or raise maxResults]"
-        );
-    }
-
-    #[tokio::test]
-    async fn what_cannot_be_searched_is_refused() {
-        let scratch = tree(&["a"]);
-        let table = [
-            (
-                json!({"pattern": "a[b"}),
-                "glob: \"pattern\" is not a glob: unclosed character class",
-            ),
-            (
-                json!({"pattern": ""}),
-                "glob: \"pattern\" must be a text that is not empty",
-            ),
-            (
-                json!({"pattern": "*", "maxResults": 10001}),
-                "from 1 to 10000, got 10001",
-            ),
-            (
-                json!({"pattern": "*", "cwd": "a"}),
-                "glob: \"cwd\" a is not a directory",
-            ),
-            (
-                json!({"pattern": "*", "cwd": "/etc"}),
-                "glob blocked: path is outside",
-            ),
-            (
-                json!({"pattern": "/etc/*"}),
-                "glob blocked: path is outside",
-            ),
-            (json!({"pattern": "../*"}), "glob blocked: path is outside"),
-        ];
-        for (input, expected) in table {
-            let message = scratch.refusal(&GlobTool, input).await;
-            assert!(message.contains(expected), "{message}");
-        }
-    }
-
-    #[tokio::test]
-    async fn private_directories_are_not_walked_and_cancelling_stops() {
-        let scratch = tree(&["home/token", "a"]);
-        let mut cx = scratch.cx(&std::sync::Arc::default());
-        cx.scope.private.push(scratch.path("home"));
-        let input = json!({"pattern": "**"});
-        let answer = GlobTool.run(&cx, input.clone()).await.unwrap();
-        assert_eq!(answer, ToolOutput::Text("a".to_owned()));
-        cx.cancel.cancel();
-        let outcome = GlobTool.run(&cx, input).await;
-        assert!(matches!(outcome, Err(Failure::Cancelled(_))), "{outcome:?}");
-    }
-}
+mod tests;

@@ -1,19 +1,15 @@
 //! The tool `grep`: searches the content of files, with the parts that ripgrep is made of.
 
 mod lines;
+mod report;
+mod search;
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
 
 use async_trait::async_trait;
-use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use ignore::WalkBuilder;
 use ignore::overrides::{Override, OverrideBuilder};
-use ignore::{DirEntry, WalkBuilder};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -21,19 +17,18 @@ use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::input::{self, Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX, PathDisplay};
-use crate::walk::{self, Walker};
-use crate::{Failure, Judgement, Scope, Tool, ToolCx, held, spill};
-use lines::Lines;
+use crate::{Failure, Judgement, Scope, Tool, ToolCx, spill, walk};
+use report::GrepMode;
+use search::Search;
 
 const PATTERN_CHARS_MAX: usize = 10_000;
 const CONTEXT_MAX: u64 = 50;
+const LIMIT_DEFAULT: u64 = 200;
+const LIMIT_MAX: u64 = 2000;
+/// After a search in vain so many files that were left out are looked at.
+const LEFT_OUT_FILES_MAX: usize = 5000;
 /// The rest of a longer answer goes to a file.
-const ANSWER_CHARS_MAX: usize = 30_000;
-/// With more the search ends; so much fits the file for the rest.
-const FOUND_BYTES_MAX: usize = spill::FILE_BYTES_MAX / 2;
-/// A file with longer lines than fit here is given up.
-const HEAP_BYTES_MAX: usize = 64 * 1024 * 1024;
-const NOTHING: &str = "No matches found.";
+const ANSWER_CHARS_MAX: usize = 16_000;
 
 pub(crate) struct GrepTool;
 
@@ -45,20 +40,25 @@ impl Tool for GrepTool {
 
     fn description(&self) -> &'static str {
         "Searches the content of files.\n\
-         The pattern is a regular expression as ripgrep has it, matched line by line. Answers with \
-         path:line:text, lines around a match as path-line-text. Files that git ignores, hidden and \
-         binary files are left out."
+         The pattern is a regular expression as ripgrep has it. Answers with path:line:text, lines \
+         around a match as path-line-text; with more matches than the limit, with counts per file \
+         first. Files that git ignores, hidden and binary files are left out. Use it rather than grep \
+         or rg in a command."
     }
 
     fn parameters(&self) -> Value {
         json!({
             "type": "object",
             "properties": {
-                "pattern": {"type": "string", "description": "A regular expression, such as \"fn \\\\w+_test\"."},
+                "pattern": {"type": "string", "description": "Such as \"fn \\\\w+_test\"."},
                 "path": {"type": "string", "description": "A file or directory; the workspace if absent."},
-                "fileGlob": {"type": "string", "description": "Only files of such names, such as \"*.rs\" or \"!*.min.js\"."},
-                "contextLines": {"type": "integer", "minimum": 0, "maximum": CONTEXT_MAX, "description": "How many lines to show around each match."},
-                "caseSensitive": {"type": "boolean", "default": true},
+                "include": {"type": "string", "description": "Only such files: \"*.rs\", \"src/**/*.{ts,tsx}\"."},
+                "exclude": {"type": "string", "description": "No such files: \"*.min.js\", \"vendor/\"."},
+                "mode": {"type": "string", "enum": GrepMode::NAMES, "default": "lines", "description": "Matching lines, names of files, or matches per file."},
+                "context": {"type": "integer", "minimum": 0, "maximum": CONTEXT_MAX, "description": "Lines to show around each match."},
+                "multiline": {"type": "boolean", "default": false, "description": "A match may cross lines, and . is a line end, too."},
+                "caseSensitive": {"type": "boolean", "description": "If absent: only if the pattern has a capital letter."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
             },
             "required": ["pattern"],
             "additionalProperties": false,
@@ -83,41 +83,65 @@ impl Tool for GrepTool {
     }
 }
 
-fn grep(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<ToolOutput, Failure> {
-    let fields = Fields::of("grep", input)?;
+/// What is wanted of a search, beside the place.
+struct GrepRequest {
+    matcher: RegexMatcher,
+    mode: GrepMode,
+    context: usize,
+    multiline: bool,
+    limit: usize,
+}
+
+fn parse(fields: &Fields<'_>) -> Result<GrepRequest, Failure> {
     let pattern = fields.text("pattern", PATTERN_CHARS_MAX)?;
     if pattern.is_empty() {
         return Err(fields.refuse("pattern", "a text that is not empty"));
     }
+    let multiline = fields.optional_flag("multiline")?.unwrap_or(false);
+    let case_sensitive = fields.optional_flag("caseSensitive")?;
+    let limit = fields.optional_whole("limit", 1..=LIMIT_MAX)?;
+    let context = fields.optional_whole("context", 0..=CONTEXT_MAX)?;
+    Ok(GrepRequest {
+        matcher: compile(pattern, case_sensitive, multiline)?,
+        mode: GrepMode::of(fields)?,
+        context: context.unwrap_or(0) as usize,
+        multiline,
+        limit: limit.unwrap_or(LIMIT_DEFAULT) as usize,
+    })
+}
+
+fn grep(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<ToolOutput, Failure> {
+    let fields = Fields::of("grep", input)?;
+    let request = parse(&fields)?;
     let given = fields.optional_text("path", PATH_CHARS_MAX)?;
     let given = given.filter(|path| !path.is_empty()).unwrap_or(".");
-    let context = fields.optional_whole("contextLines", 0..=CONTEXT_MAX)?;
-    let case_sensitive = fields.optional_flag("caseSensitive")?.unwrap_or(true);
-    let matcher = compile(pattern, case_sensitive)?;
     let root = path::resolve("grep", scope, given)?;
-    let only = overrides(&root, fields.optional_text("fileGlob", PATH_CHARS_MAX)?)?;
+    let only = overrides(&root, &fields)?;
     let kind = std::fs::metadata(&root)
         .map_err(|_| error(format!("{given} does not exist; find files with glob")))?;
-    let search = Search {
-        cancel,
-        matcher,
-        context: context.unwrap_or(0) as usize,
-        shown: PathDisplay::of(scope),
-        found: Mutex::default(),
-        bytes: AtomicUsize::new(0),
-        binary: AtomicBool::new(false),
-    };
+    let search = Search::new(cancel, &request, PathDisplay::of(scope));
     if kind.is_dir() {
-        walk::run(&tree(scope, &root, only), cancel, || search.thread());
+        walk::run(&tree(scope, &root, &only), cancel, || search.thread());
     } else if kind.is_file() {
         search.thread().search(&root);
     } else {
         return Err(error(format!("{given} is not a plain file or directory")));
     }
+    let found = search.found();
+    let text = match (found.files.is_empty(), kind.is_file() && found.binary) {
+        (_, true) => report::nothing_in_binary(given),
+        (true, false) => {
+            let left_out = match kind.is_dir() {
+                true => left_out(scope, cancel, &root, &only, &request, found.searched),
+                false => UnsearchedFiles::default(),
+            };
+            report::nothing(found.searched, &left_out)
+        }
+        (false, false) => report::tell(&request, found),
+    };
     if cancel.is_cancelled() {
         return Err(walk::cancelled());
     }
-    let text = search.tell(given, kind.is_file());
     Ok(ToolOutput::Text(spill::cut(
         scope,
         "grep",
@@ -126,155 +150,103 @@ fn grep(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Tool
     )))
 }
 
-fn compile(pattern: &str, case_sensitive: bool) -> Result<RegexMatcher, Failure> {
-    RegexMatcherBuilder::new()
-        .case_insensitive(!case_sensitive)
+/// What a search in vain would have met among the files that it leaves out.
+#[derive(Default)]
+struct UnsearchedFiles {
+    /// One that matches.
+    example: Option<String>,
+    /// Whether there are more than were looked at.
+    more: bool,
+}
+
+fn left_out(
+    scope: &Scope,
+    cancel: &CancellationToken,
+    root: &Path,
+    only: &Override,
+    request: &GrepRequest,
+    searched: usize,
+) -> UnsearchedFiles {
+    let mut builder = walk::below(scope, root, |entry| entry.file_name() != ".git");
+    builder.standard_filters(false).overrides(only.clone());
+    let request = GrepRequest {
+        matcher: request.matcher.clone(),
+        mode: GrepMode::Files,
+        ..*request
+    };
+    let files_max = searched + LEFT_OUT_FILES_MAX;
+    let search = Search::new(cancel, &request, PathDisplay::of(scope)).until_first(files_max);
+    walk::run(&builder, cancel, || search.thread());
+    let found = search.found();
+    UnsearchedFiles {
+        example: found.files.into_iter().next().map(|file| file.shown),
+        more: found.searched >= files_max,
+    }
+}
+
+fn compile(
+    pattern: &str,
+    case_sensitive: Option<bool>,
+    multiline: bool,
+) -> Result<RegexMatcher, Failure> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder
+        .case_insensitive(case_sensitive == Some(false))
+        .case_smart(case_sensitive.is_none())
         .multi_line(true)
         .unicode(true)
         // `$` stands before either kind of line end.
-        .crlf(true)
-        .build(pattern)
-        .map_err(|problem| match pattern.contains("\\n") || pattern.contains('\n') {
-            true => error("\"pattern\" has a line break, but is matched line by line; search for a part"),
-            false => error(format!(
-                "\"pattern\" is not a regular expression; write \\ before ( ) [ ] {{ }} . * + ? ^ $ | \
-                 that are meant as they are. {problem}"
-            )),
-        })
+        .crlf(true);
+    if multiline {
+        builder.line_terminator(None).dot_matches_new_line(true);
+    }
+    let breaks = !multiline && (pattern.contains("\\n") || pattern.contains('\n'));
+    builder.build(pattern).map_err(|problem| match breaks {
+        true => error(
+            "\"pattern\" has a line break, but is matched line by line; call with \
+             \"multiline\": true",
+        ),
+        false => error(format!(
+            "\"pattern\" is not a regular expression; write \\ before ( ) [ ] {{ }} . * + ? ^ $ | \
+             that are meant as they are. {problem}"
+        )),
+    })
 }
 
-fn overrides(root: &Path, glob: Option<&str>) -> Result<Override, Failure> {
+/// Which files are searched below `root`. What is excluded goes before what is included.
+fn overrides(root: &Path, fields: &Fields<'_>) -> Result<Override, Failure> {
     let mut builder = OverrideBuilder::new(root);
-    let wrong = |problem: ignore::Error| error(format!("\"fileGlob\" is not a glob: {problem}"));
-    if let Some(glob) = glob.filter(|glob| !glob.is_empty()) {
-        builder.add(glob).map_err(wrong)?;
-    }
-    builder.build().map_err(wrong)
-}
-
-fn tree(scope: &Scope, root: &Path, only: Override) -> WalkBuilder {
-    let mut builder = walk::below(scope, root, |_| true);
-    builder.overrides(only);
-    builder
-}
-
-/// One search: what all its threads share.
-struct Search<'a> {
-    cancel: &'a CancellationToken,
-    matcher: RegexMatcher,
-    context: usize,
-    shown: PathDisplay,
-    /// What was found, by file.
-    found: Mutex<Vec<(PathBuf, String)>>,
-    bytes: AtomicUsize,
-    /// Whether a binary file was left out.
-    binary: AtomicBool,
-}
-
-impl Search<'_> {
-    fn thread(&self) -> SearchThread<'_> {
-        let searcher = SearcherBuilder::new()
-            .line_terminator(LineTerminator::crlf())
-            .line_number(true)
-            .before_context(self.context)
-            .after_context(self.context)
-            .heap_limit(Some(HEAP_BYTES_MAX))
-            .binary_detection(BinaryDetection::quit(0))
-            .build();
-        SearchThread {
-            search: self,
-            searcher,
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.bytes.load(Ordering::Relaxed) >= FOUND_BYTES_MAX
-    }
-
-    fn tell(self, given: &str, one_file: bool) -> String {
-        let full = self.is_full();
-        let mut found = self
-            .found
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        if found.is_empty() {
-            return match one_file && self.binary.into_inner() {
-                true => format!("{NOTHING} ({given} is a binary file; search it with a command)"),
-                false => NOTHING.to_owned(),
+    for (name, sign) in [("include", ""), ("exclude", "!")] {
+        let wrong = |problem: ignore::Error| error(format!("\"{name}\" is not a glob: {problem}"));
+        let text = fields.optional_text(name, PATH_CHARS_MAX)?;
+        for glob in globs(text.unwrap_or_default()) {
+            // One that is excluded twice is not meant to be included.
+            let glob = if sign.is_empty() {
+                glob
+            } else {
+                glob.trim_start_matches('!')
             };
-        }
-        // Threads finish in any order; people and models want the same one each time.
-        found.sort();
-        let separator = if self.context > 0 { "\n--\n" } else { "\n" };
-        let texts: Vec<&str> = found
-            .iter()
-            .map(|(_, text)| text.trim_end_matches('\n'))
-            .collect();
-        let mut text = texts.join(separator);
-        if full {
-            text.push_str("\n[there are more matches; the search ended here, narrow it]");
-        }
-        text
-    }
-}
-
-/// One thread of a search.
-struct SearchThread<'a> {
-    search: &'a Search<'a>,
-    searcher: Searcher,
-}
-
-impl SearchThread<'_> {
-    fn search(&mut self, path: &Path) {
-        // What cannot be opened is left out, as ripgrep does after saying so on stderr.
-        let Ok(file) = held::open(path) else {
-            return;
-        };
-        let shown = self.search.shown.path(path);
-        let mut lines = Lines::new(&shown, FOUND_BYTES_MAX);
-        let reader = Cancellable {
-            file,
-            cancel: self.search.cancel,
-        };
-        let matcher = &self.search.matcher;
-        // An error ends this file: it cannot be read, or a line is too long to hold.
-        let _ = self.searcher.search_reader(matcher, reader, &mut lines);
-        if lines.is_binary() {
-            self.search.binary.store(true, Ordering::Relaxed);
-        }
-        let text = lines.into_text();
-        if !text.is_empty() {
-            self.search.bytes.fetch_add(text.len(), Ordering::Relaxed);
-            let mut found = self
-                .search
-                .found
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            found.push((path.to_owned(), text));
+            builder.add(&format!("{sign}{glob}")).map_err(wrong)?;
         }
     }
+    builder.build().map_err(|problem| {
+        error(format!(
+            "\"include\" and \"exclude\" are too much: {problem}"
+        ))
+    })
 }
 
-impl Walker for SearchThread<'_> {
-    fn file(&mut self, entry: &DirEntry) -> bool {
-        self.search(entry.path());
-        !self.search.is_full()
-    }
+/// Several globs may be joined by commas.
+fn globs(text: &str) -> impl Iterator<Item = &str> {
+    let whole = text.contains('{');
+    let globs = text.split(move |letter| letter == ',' && !whole);
+    globs.map(str::trim).filter(|glob| !glob.is_empty())
 }
 
-/// A file that ends when the search is cancelled, as one file may be huge.
-struct Cancellable<'a> {
-    file: File,
-    cancel: &'a CancellationToken,
-}
-
-impl Read for Cancellable<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        match self.cancel.is_cancelled() {
-            true => Ok(0),
-            false => self.file.read(buffer),
-        }
-    }
+fn tree(scope: &Scope, root: &Path, only: &Override) -> WalkBuilder {
+    let mut builder = walk::below(scope, root, |_| true);
+    builder.overrides(only.clone());
+    builder
 }
 
 fn error(message: impl std::fmt::Display) -> Failure {

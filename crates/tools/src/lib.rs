@@ -25,6 +25,7 @@ mod input;
 mod kind;
 mod memory;
 mod nearest;
+pub mod normalize;
 mod notebook_edit;
 pub mod path;
 pub mod pictures;

@@ -39,7 +39,7 @@ impl Tool for TodoWriteTool {
                             "status": {"type": "string", "enum": ["pending", "in_progress", "completed"]},
                             "activeForm": {"type": "string", "description": "The same while it is being done: Running the tests."},
                         },
-                        "required": ["content", "status", "activeForm"],
+                        "required": ["content", "status"],
                     },
                 },
             },
@@ -77,10 +77,15 @@ fn parse(input: &Value) -> Result<Vec<PlanStep>, Failure> {
             Some("completed") => PlanStepStatus::Completed,
             _ => return Err(todo.refuse("status", "pending, in_progress or completed")),
         };
+        let content = todo.filled_text("content", TODO_CHARS_MAX)?;
+        let active_form = match todo.get("activeForm") {
+            Some(_) => todo.filled_text("activeForm", TODO_CHARS_MAX)?,
+            None => content,
+        };
         steps.push(PlanStep {
-            content: todo.filled_text("content", TODO_CHARS_MAX)?.to_owned(),
+            content: content.to_owned(),
             status,
-            active_form: todo.filled_text("activeForm", TODO_CHARS_MAX)?.to_owned(),
+            active_form: active_form.to_owned(),
         });
     }
     Ok(steps)
@@ -101,12 +106,14 @@ mod tests {
         let input = json!({"todos": [
             {"content": "Run", "status": "in_progress", "activeForm": "Running"},
             {"content": "Rest", "status": "pending", "activeForm": "Resting"},
+            {"content": "Leave", "status": "pending"},
         ]});
         let output = TodoWriteTool.run(&scratch.cx(&host), input).await.unwrap();
         assert_eq!(output, ToolOutput::Text("Todos updated.".to_owned()));
         let plan = host.plan.lock().unwrap();
         assert_eq!(plan[0].status, PlanStepStatus::InProgress);
         assert_eq!(plan[1].active_form, "Resting");
+        assert_eq!(plan[2].active_form, "Leave");
     }
 
     #[tokio::test]
@@ -126,8 +133,8 @@ mod tests {
                 "todoWrite: \"todos[0].status\" must be pending, in_progress or completed, got \"done\"",
             ),
             (
-                json!({"todos": [{"content": "x", "status": "pending"}]}),
-                "todoWrite: \"todos[0].activeForm\" must be a text, got nothing",
+                json!({"todos": [{"content": "x", "status": "pending", "activeForm": ""}]}),
+                "todoWrite: \"todos[0].activeForm\" must be a text that is not empty, got \"\"",
             ),
             (
                 json!({"todos": vec![0; 201]}),

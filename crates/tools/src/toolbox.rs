@@ -13,6 +13,7 @@ use crate::edit::EditTool;
 use crate::glob::GlobTool;
 use crate::grep::GrepTool;
 use crate::memory::MemoryTool;
+use crate::normalize;
 use crate::notebook_edit::NotebookEditTool;
 use crate::read::ReadTool;
 use crate::skill::SkillTool;
@@ -21,9 +22,6 @@ use crate::todo_write::TodoWriteTool;
 use crate::web_fetch::WebFetchTool;
 use crate::web_search::WebSearchTool;
 use crate::write::WriteTool;
-
-/// Other names that tools are called by.
-const ALIASES: [(&str, &str); 1] = [("AskUserQuestion", "ask")];
 
 /// Where tools of a thread come from: those that come with the server, those that a workspace brings
 /// along.
@@ -91,12 +89,15 @@ impl Toolbox {
         all
     }
 
-    /// The tool of this name, or of which it is an alias. Models call some tools by a name that they
-    /// know from elsewhere; such a name is taken, but not offered.
+    /// The tool that is meant by this name. Models call some tools by a name that they know from
+    /// elsewhere; such a name is taken, but not offered.
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
-        let name = alias.map_or(name, |(_, name)| name);
-        self.tools.get(name).cloned()
+        self.tools.get(self.resolve(name)?).cloned()
+    }
+
+    /// The name of the tool that is meant by this one.
+    pub fn resolve(&self, name: &str) -> Option<&str> {
+        normalize::resolve(name, self.tools.keys().map(AsRef::as_ref))
     }
 
     /// What a call is about and what it can do; nothing is known of a tool that is not here.
@@ -146,8 +147,5 @@ mod tests {
             assert!(!tool.description().is_empty());
         }
         assert!(toolbox.get("bash").is_some());
-        assert!(toolbox.get("Bash").is_none());
-        let alias = toolbox.get("AskUserQuestion").expect("ask");
-        assert_eq!(alias.name(), "ask");
     }
 }

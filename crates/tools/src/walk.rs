@@ -1,5 +1,6 @@
 //! Walks a directory tree with several threads at once, inside the scope and until cancelled.
 
+use std::fs::FileType;
 use std::path::Path;
 use vocabulary::ToolOutput;
 
@@ -33,6 +34,9 @@ pub(crate) fn below(
 pub(crate) trait Walker: Send {
     /// Takes one plain file; `false` ends the whole walk.
     fn file(&mut self, entry: &DirEntry) -> bool;
+
+    /// Takes one directory, but not where the walk begins.
+    fn directory(&mut self, _entry: &DirEntry) {}
 }
 
 /// Runs the walk with one walker in each thread, until it ends or is cancelled.
@@ -73,8 +77,11 @@ impl<W: Walker> ParallelVisitor for WalkThread<'_, W> {
         let Ok(entry) = entry else {
             return WalkState::Continue;
         };
-        let plain = entry.file_type().is_some_and(|kind| kind.is_file());
-        match !plain || self.walker.file(&entry) {
+        let is = |test: fn(&FileType) -> bool| entry.file_type().is_some_and(|kind| test(&kind));
+        if is(FileType::is_dir) && entry.depth() > 0 {
+            self.walker.directory(&entry);
+        }
+        match !is(FileType::is_file) || self.walker.file(&entry) {
             true => WalkState::Continue,
             false => WalkState::Quit,
         }

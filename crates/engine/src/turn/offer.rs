@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use providers::ToolSpec;
 use tools::Tool;
-use vocabulary::SubAgent;
+use vocabulary::{SubAgent, did_you_mean, nearest};
 
 use super::Turn;
 use crate::limits::SUB_AGENT_DEPTH_MAX;
@@ -30,6 +30,25 @@ pub fn specs(turn: &Turn, agent: Option<&SubAgent>) -> Arc<[ToolSpec]> {
     offered
         .map(|tool| ToolSpec::new(tool.name(), tool.description(), tool.parameters()))
         .collect()
+}
+
+/// What a model is told that called for a tool which it does not have.
+pub fn unknown(turn: &Turn, agent: Option<&SubAgent>, name: &str) -> String {
+    let tools = turn.tools.list();
+    let names = tools
+        .iter()
+        .filter(|tool| offers(turn, agent, tool.as_ref()))
+        .map(|tool| tool.name());
+    let near = did_you_mean(&nearest(name, names.clone()));
+    let end = if near.is_empty() { "." } else { "" };
+    let names: Vec<&str> = names.collect();
+    match names.is_empty() {
+        true => format!("there is no tool named {name:?}; there are none now"),
+        false => format!(
+            "there is no tool named {name:?}{near}{end} There are: {}",
+            names.join(", ")
+        ),
+    }
 }
 
 fn offers(turn: &Turn, agent: Option<&SubAgent>, tool: &dyn Tool) -> bool {

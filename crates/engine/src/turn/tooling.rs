@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tools::{Failure, Host, Scope, Tool, ToolCx};
+use tools::{Failure, Host, Scope, Tool, ToolCx, normalize};
 use vocabulary::{
     Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, SandboxMode, StreamTag,
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
@@ -28,7 +28,7 @@ pub async fn make(turn: &Arc<Turn>, due: &DueCall) -> Result<Option<ToolOutcome>
         },
         (Some(tool), None) => allowed_run(turn, tag, call, tool.as_ref()).await?,
         (None, None) => ToolOutcome::Failed {
-            error: format!("there is no tool named {:?}", call.name),
+            error: offer::unknown(turn, call.agent.as_deref(), &call.name),
         },
     };
     if let ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. })
@@ -86,8 +86,13 @@ async fn allowed_run(
         web: Arc::clone(&turn.shared.web),
     };
     Ok(match tool.run(&cx, call.input.clone()).await {
-        Ok(output) => ToolOutcome::Succeeded(output),
-        Err(Failure::Error(error)) => ToolOutcome::Failed { error },
+        Ok(output) => ToolOutcome::Succeeded(normalize::note_ignored(tool, &call.input, output)),
+        Err(Failure::Error(error)) => ToolOutcome::Failed {
+            error: match normalize::ignored(tool, &call.input) {
+                Some(note) => format!("{error}\n{note}"),
+                None => error,
+            },
+        },
         Err(Failure::Cancelled(_)) if !tool.effects().leave_traces() => ToolOutcome::NotRun {
             why: CANCELLED.to_owned(),
         },

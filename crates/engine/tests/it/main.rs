@@ -15,6 +15,7 @@ mod house;
 mod library;
 mod listening;
 mod losses;
+mod meant;
 mod older;
 mod pictures;
 mod puppet;

@@ -1,78 +1,104 @@
-//! Collects the lines that a search found in one file, as they are shown.
+//! Collects the lines that a search found in one file, and counts all matches.
 
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
 /// A longer line is cut.
 const LINE_CHARS_MAX: usize = 1000;
 
+/// Why a line is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineRole {
+    /// A match begins here.
+    Match,
+    /// A match goes on here.
+    Continued,
+    Around,
+    /// Between lines that do not follow each other.
+    Gap,
+}
+
+/// A line of a file as it is shown.
+pub(super) struct ShownLine {
+    pub role: LineRole,
+    pub number: u64,
+    pub text: String,
+}
+
 /// The lines found in one file.
-pub(super) struct Lines<'a> {
-    /// How the file is named.
-    shown: &'a str,
-    bytes_max: usize,
-    text: String,
+pub(super) struct Lines {
+    /// So many matches are kept with their lines.
+    matches_max: usize,
+    first_is_enough: bool,
+    count: usize,
+    lines: Vec<ShownLine>,
     binary: bool,
 }
 
-impl<'a> Lines<'a> {
-    pub fn new(shown: &'a str, bytes_max: usize) -> Lines<'a> {
+impl Lines {
+    pub fn new(matches_max: usize, first_is_enough: bool) -> Lines {
         Lines {
-            shown,
-            bytes_max,
-            text: String::new(),
+            matches_max,
+            first_is_enough,
+            count: 0,
+            lines: Vec::new(),
             binary: false,
         }
     }
 
+    /// A file that turned out to be binary shows nothing.
     pub fn is_binary(&self) -> bool {
         self.binary
     }
 
-    /// Empty if nothing was found. A file that turned out to be binary shows nothing.
-    pub fn into_text(self) -> String {
-        match self.binary {
-            true => String::new(),
-            false => self.text,
-        }
+    /// How many matches there are, and the first of them.
+    pub fn into_parts(self) -> (usize, Vec<ShownLine>) {
+        (self.count, self.lines)
     }
 
-    fn push(&mut self, number: Option<u64>, mark: char, line: &[u8]) -> bool {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // Enough bytes for so many characters of UTF-8.
-        let line = &line[..line.len().min(LINE_CHARS_MAX * 4)];
-        let line = match std::str::from_utf8(line) {
-            Ok(line) => line.into(),
-            Err(_) => String::from_utf8_lossy(line),
-        };
-        let number = number.unwrap_or_default();
-        self.text
-            .push_str(&format!("{}{mark}{number}{mark}", self.shown));
-        match line.char_indices().nth(LINE_CHARS_MAX) {
-            Some((cut, _)) => {
-                self.text.push_str(&line[..cut]);
-                self.text.push_str("… [line cut]");
-            }
-            None => self.text.push_str(&line),
+    fn push(&mut self, role: LineRole, number: u64, line: &[u8]) {
+        if self.count > self.matches_max || self.matches_max == 0 {
+            return;
         }
-        self.text.push('\n');
-        self.text.len() < self.bytes_max
+        let text = shown(line);
+        self.lines.push(ShownLine { role, number, text });
     }
 }
 
-impl Sink for Lines<'_> {
+fn shown(line: &[u8]) -> String {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // Enough bytes for so many characters of UTF-8.
+    let line = String::from_utf8_lossy(&line[..line.len().min(LINE_CHARS_MAX * 4)]);
+    match line.char_indices().nth(LINE_CHARS_MAX) {
+        Some((cut, _)) => format!("{}… [line cut]", &line[..cut]),
+        None => line.into_owned(),
+    }
+}
+
+impl Sink for Lines {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        Ok(self.push(found.line_number(), ':', found.bytes()))
+        self.count += 1;
+        let first = found.line_number().unwrap_or_default();
+        for (number, line) in (first..).zip(found.lines()) {
+            let role = match number == first {
+                true => LineRole::Match,
+                false => LineRole::Continued,
+            };
+            self.push(role, number, line);
+        }
+        Ok(!self.first_is_enough)
     }
 
     fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, Self::Error> {
-        Ok(self.push(around.line_number(), '-', around.bytes()))
+        let number = around.line_number().unwrap_or_default();
+        self.push(LineRole::Around, number, around.bytes());
+        Ok(true)
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, Self::Error> {
-        self.text.push_str("--\n");
+        self.push(LineRole::Gap, 0, b"");
         Ok(true)
     }
 

@@ -203,7 +203,7 @@ async fn a_link_swapped_in_between_leads_nowhere() {
         let _ = scratch.run(&crate::write::WriteTool, input).await;
         let input = json!({"pattern": "secret"});
         if let Ok(output) = scratch.run(&crate::grep::GrepTool, input).await {
-            assert_eq!(output, ToolOutput::Text("No matches found.".to_owned()));
+            assert!(output.words().starts_with("No matches found"), "{output:?}");
         }
     }
     stop.store(true, Ordering::Relaxed);

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use providers::{Block, Part};
+use tools::normalize::{NormalizedCall, normalize};
 use vocabulary::{
     Fact, Growth, Item, ItemFact, ItemId, Native, Opening, OutputStream, ReasoningKind, StepFact,
     ToolCall, ToolEvent, ToolFact, ToolOutcome,
@@ -40,6 +41,8 @@ impl ModelAnswer<'_> {
                 let growth = Growth::ToolInput {
                     call_id: call_id.as_str().into(),
                 };
+                // What is shown from the start is what is run in the end.
+                let name = self.turn.tools.resolve(&name).unwrap_or(&name).to_owned();
                 self.start(block, Opening::ToolInput { call_id, name }, growth)
                     .await
             }
@@ -57,10 +60,16 @@ impl ModelAnswer<'_> {
                 native,
                 problem,
             } => {
+                let NormalizedCall { name, input } = normalize(
+                    &self.turn.tools,
+                    &self.turn.card.directory,
+                    &name,
+                    tooling::object_input(input),
+                );
                 let said = WrittenCall {
                     call_id,
                     name,
-                    input: tooling::object_input(input),
+                    input,
                     native,
                     problem,
                 };
@@ -274,7 +283,7 @@ impl ModelAnswer<'_> {
     }
 }
 
-/// A call as the model wrote it.
+/// A call of the model, in the words of the tool that it is for.
 struct WrittenCall {
     call_id: String,
     name: String,
