@@ -67,17 +67,18 @@ async fn a_command_that_was_ended_says_why() {
 async fn errors_stand_where_they_came() {
     let (scratch, host) = (Scratch::new(), Arc::new(Witness::default()));
     let cx = scratch.cx(&host);
-    // It goes on only after each line was seen. A line that is not complete waits for its end.
-    let command = "mkfifo go; printf 'one '; read l < go; echo two >&2; read l < go; echo three";
+    // It goes on only after each was seen, at a pipe of its own: a writer that is not yet gone would let
+    // it past a second time. A line that is not complete waits for its end.
+    let command = "mkfifo a b; printf 'one '; read l < a; echo two >&2; read l < b; echo three";
     let tool = BashTool::default();
     let run = tool.run(&cx, json!({"command": command}));
-    let go_on = || std::fs::write(scratch.path("go"), "on\n").unwrap();
+    let go_on = |pipe: &str| std::fs::write(scratch.path(pipe), "on\n").unwrap();
     let watch = async {
         host.wait_for(|text| text == "one ").await;
-        go_on();
+        go_on("a");
         host.wait_for(|_| host.heard(OutputStream::Stderr) == "two\n")
             .await;
-        go_on();
+        go_on("b");
     };
     let both = async { tokio::join!(run, watch) };
     let (output, ()) = tokio::time::timeout(PATIENCE, both).await.unwrap();
