@@ -9,6 +9,7 @@ mod checkpoints;
 mod clocks;
 mod durability;
 mod efforts;
+mod endings;
 mod grants;
 mod house;
 mod library;
