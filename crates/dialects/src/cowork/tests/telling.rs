@@ -169,6 +169,8 @@ fn a_turn_that_did_not_complete_says_only_how_it_ended() {
 
 #[test]
 fn a_turn_that_gave_up_says_its_last_words_and_why() {
+    let reasoning =
+        |kind: &str, text: &str| frame("reasoning", json!({ "kind": kind, "text": text }));
     for (kind, code, source) in [
         (TurnErrorKind::StepLimit, "permission_denied", "session"),
         (TurnErrorKind::Loop, "provider_error", "provider"),
@@ -181,6 +183,7 @@ fn a_turn_that_gave_up_says_its_last_words_and_why() {
         check(
             finished(outcome, "Half is done."),
             &[
+                reasoning("reasoning", "Hm."),
                 reasoning("summary", "Thought."),
                 frame("assistant_message", json!({ "text": "Half is done." })),
                 frame(
