@@ -83,6 +83,20 @@ pub const ANSWER_DELAYS_MAX: u32 = 64;
 /// How long it is waited for a provider that tries again, whatever it says. As long as a person may
 /// let a service ask for.
 pub const ANSWER_DELAY_MAX: Duration = Duration::from_secs(25 * 3_600);
+/// How often in a row a text that was cut is continued.
+pub const CONTINUED_ANSWERS_MAX: u32 = 3;
+/// Answers in a row whose call was cut, and answers in a row with nothing in them: then it is enough.
+pub const CUT_CALLS_MAX: u32 = 2;
+pub const EMPTY_ANSWERS_MAX: u32 = 3;
+/// The same call with the same result, in a row: when the model is told, how often it is made at all,
+/// and when the turn is wrapped up.
+pub const REPEATED_CALLS_NOTED: usize = 3;
+pub const REPEATED_CALLS_RUN_MAX: usize = 4;
+pub const REPEATED_CALLS_MAX: usize = 8;
+/// Calls of a group that counts as repeated like one call.
+pub const REPETITION_CALLS_MAX: usize = 4;
+/// Failed calls in a row when the model is told.
+pub const FAILED_CALLS_NOTED: u32 = 5;
 /// Calls that only read, made at the same time.
 pub const PARALLEL_CALLS_MAX: usize = 8;
 /// Steps of a sub-agent.

@@ -48,6 +48,10 @@ fn outcome_word(outcome: &TurnOutcome) -> &'static str {
         TurnOutcome::Failed(error) => match error.kind {
             TurnErrorKind::Provider => "failed: the provider said no or went away",
             TurnErrorKind::Budget => "failed: the budget is spent",
+            TurnErrorKind::StepLimit => "failed: the step limit is reached",
+            TurnErrorKind::Loop => "failed: the same calls again and again",
+            TurnErrorKind::OutputLimit => "failed: the output limit is reached",
+            TurnErrorKind::EmptyAnswer => "failed: the model said nothing",
             TurnErrorKind::ServerRestart => "failed: the server stopped",
             TurnErrorKind::AgentLost => "failed: the agent was lost",
             TurnErrorKind::Internal => "failed: an internal error",

@@ -31,6 +31,8 @@ pub struct ModelRequest {
     /// Shared, because each request of a conversation begins with all of the one before.
     pub messages: Vec<Arc<Message>>,
     pub tools: Arc<[ToolSpec]>,
+    /// Words alone are wanted. The tools are sent all the same: they belong to the cached prefix.
+    pub no_calls: bool,
     /// How hard to think, in the catalog's words (`low`, `high`); the provider's own default when
     /// absent.
     pub effort: Option<String>,

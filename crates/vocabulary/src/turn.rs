@@ -190,9 +190,34 @@ pub enum TurnErrorKind {
     Provider,
     /// What may be spent is spent.
     Budget,
+    /// It may take no more steps.
+    StepLimit,
+    /// The same calls gave the same results again and again.
+    Loop,
+    /// The model's answers were cut at its output limit.
+    OutputLimit,
+    /// The model said nothing, however often it was asked.
+    EmptyAnswer,
     /// The process died or was stopped while the turn ran.
     ServerRestart,
     /// The agent's process was lost.
     AgentLost,
     Internal,
+}
+
+impl TurnErrorKind {
+    /// Whether the agent itself came to its end, so that what it said last is an answer.
+    pub fn ends_with_an_answer(self) -> bool {
+        match self {
+            TurnErrorKind::StepLimit
+            | TurnErrorKind::Loop
+            | TurnErrorKind::OutputLimit
+            | TurnErrorKind::EmptyAnswer => true,
+            TurnErrorKind::Provider
+            | TurnErrorKind::Budget
+            | TurnErrorKind::ServerRestart
+            | TurnErrorKind::AgentLost
+            | TurnErrorKind::Internal => false,
+        }
+    }
 }

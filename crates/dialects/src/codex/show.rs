@@ -170,7 +170,12 @@ pub fn turn_error(outcome: &TurnOutcome) -> Option<TurnError<'_>> {
     Some(TurnError {
         message: &error.message,
         codex_error_info: match error.kind {
-            TurnErrorKind::Provider => None,
+            // None of its words says it better than the message does.
+            TurnErrorKind::Provider
+            | TurnErrorKind::StepLimit
+            | TurnErrorKind::Loop
+            | TurnErrorKind::OutputLimit
+            | TurnErrorKind::EmptyAnswer => None,
             TurnErrorKind::Budget => Some(CodexErrorInfo::SessionBudgetExceeded),
             TurnErrorKind::ServerRestart | TurnErrorKind::AgentLost | TurnErrorKind::Internal => {
                 Some(CodexErrorInfo::InternalServerError)

@@ -40,9 +40,14 @@ pub fn refusal_frame(session: &str, refusal: &Refusal) -> Frame {
 
 pub fn turn_error_frame(session: &str, error: &TurnError) -> Frame {
     let told_as = match error.kind {
-        TurnErrorKind::Provider => (ServerErrorCode::ProviderError, ServerErrorSource::Provider),
+        TurnErrorKind::Provider
+        | TurnErrorKind::Loop
+        | TurnErrorKind::OutputLimit
+        | TurnErrorKind::EmptyAnswer => {
+            (ServerErrorCode::ProviderError, ServerErrorSource::Provider)
+        }
         // What its owner allows is used up; neither the provider nor the server has failed.
-        TurnErrorKind::Budget => (
+        TurnErrorKind::Budget | TurnErrorKind::StepLimit => (
             ServerErrorCode::PermissionDenied,
             ServerErrorSource::Session,
         ),

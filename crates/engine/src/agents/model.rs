@@ -22,11 +22,17 @@ pub mod answer;
 pub mod calls;
 pub mod compaction;
 mod context;
+mod endings;
+mod repetition;
 mod sub;
+mod wrap_up;
 
 use answer::{Answered, Broken, Speaker};
 use compaction::Compacted;
 use context::TurnInputs;
+use endings::{AnswerEndings, FollowUp};
+use repetition::RecentCalls;
+use wrap_up::WrapUp;
 
 /// Drives turns with whatever provider the thread's model belongs to.
 pub struct ModelAgent;
@@ -93,10 +99,13 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         heard: loaded.steered,
         step: 0,
         compacted: false,
+        endings: AnswerEndings::default(),
+        recent: RecentCalls::default(),
+        no_calls: false,
     };
     if let TurnStart::PickUp { step, calls } = start {
         talk.step = step;
-        if !calls::make(turn, &mut talk.messages, &calls).await? {
+        if !talk.make(&calls).await? {
             return Ok(TurnEnd::Cancelled);
         }
     }
@@ -120,18 +129,23 @@ struct Talk<'a> {
     heard: Vec<ItemId>,
     step: u32,
     compacted: bool,
+    endings: AnswerEndings,
+    recent: RecentCalls,
+    /// The turn is wrapped up: the model may only say something.
+    no_calls: bool,
 }
 
 enum StepOutcome {
-    Calls(Vec<DueCall>),
+    Answered { next: FollowUp, calls: Vec<DueCall> },
     Ended(TurnEnd),
 }
 
 impl Talk<'_> {
     async fn go_on(&mut self) -> Result<TurnEnd, SessionGone> {
         loop {
-            if self.step >= self.turn.permits.borrow().settings.max_steps {
-                return Ok(TurnEnd::Completed);
+            let steps_max = self.turn.permits.borrow().settings.max_steps;
+            if self.step >= steps_max {
+                return self.wrap_up(WrapUp::StepLimit(steps_max)).await;
             }
             if let Some(why) = exhausted(self.turn, &self.turn.model) {
                 return Ok(failed(TurnErrorKind::Budget, why));
@@ -139,17 +153,30 @@ impl Talk<'_> {
             self.step += 1;
             self.hear_steers();
             let span = telemetry::step_span(self.step);
-            let calls = match self.take_step().instrument(span).await? {
-                StepOutcome::Calls(calls) => calls,
+            let (next, calls) = match self.take_step().instrument(span).await? {
+                StepOutcome::Answered { next, calls } => (next, calls),
                 StepOutcome::Ended(end) => return Ok(end),
             };
-            if calls.is_empty() && self.turn.steers.len() == 0 {
-                return Ok(TurnEnd::Completed);
-            }
-            if !calls::make(self.turn, &mut self.messages, &calls).await? {
+            if !self.make(&calls).await? {
                 return Ok(TurnEnd::Cancelled);
             }
+            match next {
+                FollowUp::MakeCalls if self.recent.go_in_circles() => {
+                    return self.wrap_up(WrapUp::Loop).await;
+                }
+                FollowUp::Rest if self.turn.steers.len() == 0 => return Ok(TurnEnd::Completed),
+                FollowUp::MakeCalls | FollowUp::Rest | FollowUp::AskAgain(None) => {}
+                FollowUp::Continue(note) | FollowUp::AskAgain(Some(note)) => {
+                    self.messages.push(Arc::new(Message::user(note)));
+                }
+                FollowUp::GiveUp(error) => return Ok(TurnEnd::Failed(error)),
+            }
         }
+    }
+
+    /// Whether the turn goes on.
+    async fn make(&mut self, calls: &[DueCall]) -> Result<bool, SessionGone> {
+        calls::make(self.turn, &mut self.messages, &mut self.recent, calls).await
     }
 
     fn request(&mut self) -> ModelRequest {
@@ -162,6 +189,7 @@ impl Talk<'_> {
             system: self.offered.system.clone(),
             messages: self.messages.clone(),
             tools: Arc::clone(&self.offered.tools),
+            no_calls: self.no_calls,
             cache_key: Some(turn.card.id.to_string()),
             ..turn.shared.answer_wishes(&turn.permits.borrow().settings)
         }
@@ -198,7 +226,7 @@ impl Talk<'_> {
             let provider = self.provider.as_ref();
             let asked = answer::ask(self.turn, provider, &tag, Speaker::Agent, request).await;
             let broken = match asked {
-                Ok(answered) => return Ok(StepOutcome::Calls(self.finish_step(answered).await?)),
+                Ok(answered) => return self.finish_step(answered).await,
                 Err(broken) => broken,
             };
             let (reason, error, end) = match broken {
@@ -232,7 +260,8 @@ impl Talk<'_> {
         }
     }
 
-    async fn finish_step(&mut self, answered: Answered) -> Result<Vec<DueCall>, SessionGone> {
+    async fn finish_step(&mut self, answered: Answered) -> Result<StepOutcome, SessionGone> {
+        let next = self.endings.follow_up(&answered);
         let turn = self.turn;
         let usage = meter::priced(&turn.shared, &turn.model, answered.usage);
         let thread_usage = turn.meter.add(usage);
@@ -246,13 +275,14 @@ impl Talk<'_> {
             },
         })
         .await?;
-        if !answered.blocks.is_empty() {
+        if endings::says_something(&answered.blocks) {
             let answer = Message::Assistant(answered.blocks);
             self.messages.push(Arc::new(answer));
         }
         self.counted = self.messages.len();
         self.context_tokens = usage.total_tokens();
-        Ok(answered.calls)
+        let calls = answered.calls;
+        Ok(StepOutcome::Answered { next, calls })
     }
 
     /// Whether the context is too near its limit: as the model last counted, and an estimate of

@@ -7,7 +7,7 @@ use store::Draft;
 use tokio::time::Instant;
 use vocabulary::{
     CallRef, Event, Fact, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, ReasoningKind, Seq,
-    StepFact, StreamTag, ToolCall, ToolEvent, ToolFact, TurnId,
+    StepFact, StopReason, StreamTag, ToolCall, ToolEvent, ToolFact, TurnId,
 };
 
 use crate::limits::LIVE_OUTPUT_BYTES_MAX;
@@ -19,6 +19,8 @@ pub struct Live {
     /// With the step they belong to.
     texts: Vec<(u32, String)>,
     reasoning: Vec<(u32, ReasoningKind, String)>,
+    /// The steps whose text was cut: the next text goes on with it.
+    cut: Vec<u32>,
     /// The step whose answer broke off and is asked for again.
     broken_off: Option<u32>,
     /// The step under way.
@@ -96,7 +98,14 @@ impl Live {
                     self.broken_off = Some(tag.step);
                     self.forget_tool_inputs();
                 }
-                StepFact::Finished { .. } | StepFact::Failed { .. } => {
+                StepFact::Finished { reason, .. } => {
+                    if *reason == StopReason::Length && self.calls.is_empty() {
+                        self.cut.push(tag.step);
+                    }
+                    self.step = None;
+                    self.forget_tool_inputs();
+                }
+                StepFact::Failed { .. } => {
                     self.step = None;
                     self.forget_tool_inputs();
                 }
@@ -207,7 +216,17 @@ impl Live {
 
     /// All the agent's text of the turn so far, finished or not.
     pub fn text(&self) -> String {
-        self.texts().join("\n\n").trim().to_owned()
+        let mut whole = String::new();
+        let mut before = None;
+        for (step, text) in &self.texts {
+            let goes_on = before.is_some_and(|step| self.cut.contains(&step));
+            if before.is_some() && !(goes_on && before != Some(*step)) {
+                whole.push_str("\n\n");
+            }
+            whole.push_str(text);
+            before = Some(*step);
+        }
+        whole.trim().to_owned()
     }
 
     /// The text of the agent's finished messages, in order.

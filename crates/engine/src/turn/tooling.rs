@@ -49,6 +49,23 @@ pub async fn make(turn: &Arc<Turn>, due: &DueCall) -> Result<Option<ToolOutcome>
     Ok((!turn.cancel.is_cancelled()).then_some(outcome))
 }
 
+/// Ends a call that is not made. `None`: as above.
+pub async fn leave_out(
+    turn: &Turn,
+    due: &DueCall,
+    why: &str,
+) -> Result<Option<ToolOutcome>, SessionGone> {
+    let outcome = ToolOutcome::NotRun {
+        why: why.to_owned(),
+    };
+    let what = ToolFact::Finished {
+        outcome: outcome.clone(),
+    };
+    turn.tell(Fact::tool(due.tag.clone(), Arc::clone(&due.call), what))
+        .await?;
+    Ok((!turn.cancel.is_cancelled()).then_some(outcome))
+}
+
 async fn allowed_run(
     turn: &Arc<Turn>,
     tag: &StreamTag,

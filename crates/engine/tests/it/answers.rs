@@ -185,32 +185,6 @@ async fn arguments_that_cannot_be_read_run_nothing_after_a_crash_either() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_takes_no_more_steps_than_it_may() {
-    let toys = Toys::new();
-    let puppet = Puppet::new([
-        calls("c1", "act", json!({"id": "a"})),
-        calls("c2", "act", json!({"id": "b"})),
-        says("next"),
-    ]);
-    let house = House::staged(stage_with(&puppet, &toys));
-    let (thread, mut ear) = house.heard_thread().await;
-    let changes = Changes {
-        max_steps: Some(2),
-        ..Changes::default()
-    };
-    house.change(thread, changes).await;
-    house.say(thread, "go").await.expect("a turn");
-    ear.completed().await;
-    assert_eq!(puppet.requests().len(), 2);
-    assert_eq!(toys.notes(), ["a begins", "a ends", "b begins", "b ends"]);
-    house.say(thread, "more").await.expect("a turn");
-    ear.completed().await;
-    let last = puppet.requests()[2].messages.clone();
-    let results = Message::ToolResults(vec![result("c2", "act", "b did it")]);
-    assert_eq!(last[4..], [results, Message::user("more")]);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_tool_that_was_not_offered_does_not_run() {
     let toys = Toys::new();
     let puppet = Puppet::new([calls("c1", "act", json!({"id": "a"})), says("oh")]);

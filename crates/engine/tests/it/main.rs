@@ -10,6 +10,7 @@ mod clocks;
 mod commands;
 mod durability;
 mod efforts;
+mod endings;
 mod grants;
 mod house;
 mod library;

@@ -187,6 +187,17 @@ impl Play {
         };
         self.then([Part::Finish { stop, usage }])
     }
+
+    /// Ends at the output limit, having written so many tokens.
+    pub fn cut(self, output_tokens: u64) -> Self {
+        let stop = StopCause::Length;
+        let usage = ModelUsage {
+            input_tokens: 10,
+            output_tokens,
+            ..ModelUsage::default()
+        };
+        self.then([Part::Finish { stop, usage }])
+    }
 }
 
 /// A plain answer.

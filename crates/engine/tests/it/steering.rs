@@ -174,10 +174,11 @@ async fn only_the_running_turn_can_be_told_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_turn_has_no_step_left_to_hear_is_read_by_the_next_one() {
+async fn what_a_turn_has_no_step_left_for_is_heard_by_its_last_words() {
     let gate = Gate::new();
     let puppet = Puppet::new([
         Play::new().begin("done").hold(&gate).end(10, 2),
+        says("that is open"),
         says("next"),
     ]);
     let house = House::with(&puppet);
@@ -191,13 +192,21 @@ async fn what_a_turn_has_no_step_left_to_hear_is_read_by_the_next_one() {
     ear.word("done").await;
     house.steer(thread, "and this").await.expect("taken in");
     gate.open();
-    assert_eq!(ear.completed().await, "done");
-    assert_eq!(puppet.requests().len(), 1);
+    assert_eq!(ear.failed().await.kind, TurnErrorKind::StepLimit);
+    let mut talk = vec![
+        Message::user("go"),
+        answer("done"),
+        Message::user("and this"),
+    ];
+    assert_eq!(
+        puppet.requests()[1].messages[..3],
+        talk,
+        "heard by the last words"
+    );
     house.say(thread, "more").await.expect("a turn");
     ear.completed().await;
-    let mut talk = vec![Message::user("go"), answer("done")];
-    talk.extend(["and this", "more"].map(Message::user));
-    assert_eq!(puppet.requests()[1].messages, talk);
+    talk.extend([answer("that is open"), Message::user("more")]);
+    assert_eq!(puppet.requests()[2].messages, talk);
 }
 
 #[tokio::test(start_paused = true)]

@@ -30,6 +30,9 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
     if !request.tools.is_empty() {
         let declarations: Vec<_> = request.tools.iter().map(declaration).collect();
         body["tools"] = json!([{ "functionDeclarations": declarations }]);
+        if request.no_calls {
+            body["toolConfig"] = json!({ "functionCallingConfig": { "mode": "NONE" } });
+        }
     }
     let mut config = Map::new();
     if let Some(tokens) = request.max_output_tokens {

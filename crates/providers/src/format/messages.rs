@@ -80,6 +80,9 @@ fn tools(request: &ModelRequest, turns: &[HistoryTurn<'_>], body: &mut Value) {
     }
     if let Some(last) = list.last_mut() {
         keep(last);
+        if request.no_calls {
+            body["tool_choice"] = json!({ "type": "none" });
+        }
         body["tools"] = json!(list);
     }
 }

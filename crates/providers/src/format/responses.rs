@@ -37,6 +37,9 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
     }
     if !request.tools.is_empty() {
         body["tools"] = request.tools.iter().map(tool).collect();
+        if request.no_calls {
+            body["tool_choice"] = json!("none");
+        }
     }
     if let Some(tokens) = request.max_output_tokens {
         body["max_output_tokens"] = json!(tokens);

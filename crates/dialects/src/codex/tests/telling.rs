@@ -273,6 +273,24 @@ fn a_budget_ends_a_turn_with_a_reason_of_its_own() {
 }
 
 #[test]
+fn a_turn_that_gave_up_has_failed_and_says_why() {
+    for kind in [
+        TurnErrorKind::StepLimit,
+        TurnErrorKind::Loop,
+        TurnErrorKind::OutputLimit,
+        TurnErrorKind::EmptyAnswer,
+    ] {
+        let message = "stopped at the limit of 100 steps".to_owned();
+        let outcome = TurnOutcome::Failed(TurnError { kind, message });
+        let told = Stub::started(Endpoint::Codex).tell(turn_finished(outcome));
+        let turn = &told[2]["params"]["turn"];
+        assert_eq!(turn["status"], "failed");
+        let words = "stopped at the limit of 100 steps";
+        assert_eq!(turn["error"]["message"], words);
+    }
+}
+
+#[test]
 fn a_compaction_is_an_item_without_words() {
     for endpoint in [Endpoint::Codex, Endpoint::Zane] {
         let told = Stub::started(endpoint).tell(Fact::Step {

@@ -54,7 +54,14 @@ pub fn finished(
     let (mut frames, outcome) = match outcome {
         TurnOutcome::Completed => (completed(session, turn, said), BusyOutcome::Completed),
         TurnOutcome::Cancelled => (Vec::new(), BusyOutcome::Cancelled),
-        TurnOutcome::Failed(error) => (vec![turn_error_frame(session, error)], BusyOutcome::Error),
+        TurnOutcome::Failed(error) => {
+            let mut frames = match error.kind.ends_with_an_answer() {
+                true => completed(session, turn, said),
+                false => Vec::new(),
+            };
+            frames.push(turn_error_frame(session, error));
+            (frames, BusyOutcome::Error)
+        }
     };
     let rest = ServerEvent::SessionBusy(SessionBusy {
         session_id: session,

@@ -168,6 +168,36 @@ fn a_turn_that_did_not_complete_says_only_how_it_ended() {
 }
 
 #[test]
+fn a_turn_that_gave_up_says_its_last_words_and_why() {
+    let reasoning =
+        |kind: &str, text: &str| frame("reasoning", json!({ "kind": kind, "text": text }));
+    for (kind, code, source) in [
+        (TurnErrorKind::StepLimit, "permission_denied", "session"),
+        (TurnErrorKind::Loop, "provider_error", "provider"),
+        (TurnErrorKind::OutputLimit, "provider_error", "provider"),
+        (TurnErrorKind::EmptyAnswer, "provider_error", "provider"),
+    ] {
+        let message = "stopped at the limit of 100 steps".to_owned();
+        let error = json!({ "message": message, "code": code, "source": source });
+        let outcome = TurnOutcome::Failed(TurnError { kind, message });
+        check(
+            finished(outcome, "Half is done."),
+            &[
+                reasoning("reasoning", "Hm."),
+                reasoning("summary", "Thought."),
+                frame("assistant_message", json!({ "text": "Half is done." })),
+                frame(
+                    "turn_usage",
+                    json!({ "turnId": "t1", "usage": wire_usage() }),
+                ),
+                frame("error", error),
+                rest("error"),
+            ],
+        );
+    }
+}
+
+#[test]
 fn a_title_is_told_with_the_whole_info() {
     let title = Title {
         text: "Hello there".to_owned(),

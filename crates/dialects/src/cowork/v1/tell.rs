@@ -81,17 +81,22 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             reasoning,
             ..
         } => {
+            let said = TurnResult {
+                text,
+                reasoning,
+                usage: None,
+            };
             let mut frames = match outcome {
-                TurnOutcome::Completed => {
-                    let said = TurnResult {
-                        text,
-                        reasoning,
-                        usage: None,
-                    };
-                    completed(session, turn, said)
-                }
+                TurnOutcome::Completed => completed(session, turn, said),
                 TurnOutcome::Cancelled => Vec::new(),
-                TurnOutcome::Failed(failed) => vec![error(session, &failed.message)],
+                TurnOutcome::Failed(failed) => {
+                    let mut frames = match failed.kind.ends_with_an_answer() {
+                        true => completed(session, turn, said),
+                        false => Vec::new(),
+                    };
+                    frames.push(error(session, &failed.message));
+                    frames
+                }
             };
             frames.push(busy(session, false));
             frames

@@ -66,6 +66,10 @@ impl<'a> At<'a> {
                 code: match kind {
                     TurnErrorKind::Provider | TurnErrorKind::Internal => "AGENT_ERROR",
                     TurnErrorKind::Budget => "BUDGET_EXHAUSTED",
+                    TurnErrorKind::StepLimit => "STEP_LIMIT",
+                    TurnErrorKind::Loop => "LOOP",
+                    TurnErrorKind::OutputLimit => "OUTPUT_LIMIT",
+                    TurnErrorKind::EmptyAnswer => "EMPTY_ANSWER",
                     TurnErrorKind::AgentLost => "AGENT_DISCONNECTED",
                     TurnErrorKind::ServerRestart => "SERVER_RESTART",
                 },

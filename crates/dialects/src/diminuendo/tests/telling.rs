@@ -53,6 +53,10 @@ fn a_turn_ends_in_one_of_two_ways() {
         (TurnErrorKind::Provider, "AGENT_ERROR"),
         (TurnErrorKind::Internal, "AGENT_ERROR"),
         (TurnErrorKind::Budget, "BUDGET_EXHAUSTED"),
+        (TurnErrorKind::StepLimit, "STEP_LIMIT"),
+        (TurnErrorKind::Loop, "LOOP"),
+        (TurnErrorKind::OutputLimit, "OUTPUT_LIMIT"),
+        (TurnErrorKind::EmptyAnswer, "EMPTY_ANSWER"),
         (TurnErrorKind::AgentLost, "AGENT_DISCONNECTED"),
         (TurnErrorKind::ServerRestart, "SERVER_RESTART"),
     ] {

@@ -3,7 +3,8 @@
 use serde_json::json;
 use vocabulary::{
     AgentMode, Answer, ApprovalAnswer, AskFact, AskId, Call, Closing, Fact, Reply, StartedTurn,
-    Status, StatusReason, ThreadFact, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnId, Why,
+    Status, StatusReason, ThreadFact, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnError,
+    TurnErrorKind, TurnFact, TurnId, TurnOutcome, Why,
 };
 
 use super::samples::{THREAD, approval, bash, tag, turn_finished, turn_started};
@@ -69,6 +70,26 @@ fn an_override_goes_with_its_turn() {
     stub.refuse(Why::Busy);
     let error = &stub.take()[0]["error"];
     assert_eq!(error["message"], "failed to start turn: no");
+}
+
+#[test]
+fn a_turn_that_gave_up_has_failed_and_says_why() {
+    let mut stub = Stub::subscribed(false);
+    stub.tell(turn_started());
+    stub.take();
+    let mut finished = turn_finished();
+    if let Fact::Turn(TurnFact::Finished { outcome, .. }) = &mut finished {
+        *outcome = TurnOutcome::Failed(TurnError {
+            kind: TurnErrorKind::StepLimit,
+            message: "stopped at the limit of 100 steps".to_owned(),
+        });
+    }
+    stub.tell(finished);
+    let sent = stub.take();
+    let failed = sent.iter().find(|frame| frame["method"] == "turn/failed");
+    let turn = &failed.expect("an end")["params"]["turn"];
+    assert_eq!(turn["status"], "Failed");
+    assert_eq!(turn["error"], "stopped at the limit of 100 steps");
 }
 
 #[test]

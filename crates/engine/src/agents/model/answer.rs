@@ -9,6 +9,7 @@ use providers::{Block, ErrorKind, ModelRequest, Part, Provider, ProviderError, S
 use tokio::time::timeout;
 use vocabulary::{Fact, StepFact, StopReason, StreamTag, SubAgent, ToolCall};
 
+use super::endings;
 use crate::limits::{
     ANSWER_ATTEMPTS, ANSWER_BYTES_MAX, ANSWER_CALLS_MAX, ANSWER_DELAY_MAX, ANSWER_DELAYS_MAX,
     ANSWER_RESTART_AFTER, MODEL_SILENCE_MAX,
@@ -38,6 +39,8 @@ pub struct Answered {
     pub blocks: Vec<Block>,
     /// The calls to make.
     pub calls: Vec<DueCall>,
+    /// Whether the output limit came in the middle of a call.
+    pub cut_call: bool,
     pub reason: StopReason,
     pub usage: providers::ModelUsage,
 }
@@ -60,14 +63,7 @@ pub async fn ask(
         attempt += 1;
         let mut answer = ModelAnswer::new(turn, tag.clone(), speaker.clone());
         let broken = match answer.stream(provider, request).await {
-            Ok((reason, usage)) => {
-                return Ok(Answered {
-                    blocks: answer.blocks,
-                    calls: answer.calls,
-                    reason,
-                    usage,
-                });
-            }
+            Ok((reason, usage)) => return Ok(answer.answered(reason, usage)),
             Err(broken) => broken,
         };
         answer.cut_short(&broken).await?;
@@ -143,6 +139,8 @@ struct ModelAnswer<'a> {
     open: Option<OpenBlock>,
     blocks: Vec<Block>,
     calls: Vec<DueCall>,
+    /// A call was begun and never became one.
+    lost_call: bool,
     touched: bool,
     bytes: usize,
 }
@@ -156,8 +154,28 @@ impl<'a> ModelAnswer<'a> {
             open: None,
             blocks: Vec::new(),
             calls: Vec::new(),
+            lost_call: false,
             touched: false,
             bytes: 0,
+        }
+    }
+
+    /// The whole answer. A call that was cut is told why its arguments cannot be read.
+    fn answered(mut self, reason: StopReason, usage: providers::ModelUsage) -> Answered {
+        let is_cut = reason == StopReason::Length;
+        let mut cut_call = is_cut && self.lost_call;
+        let broken = |due: &&mut DueCall| is_cut && due.call.problem.is_some();
+        for due in self.calls.iter_mut().filter(broken) {
+            cut_call = true;
+            let words = endings::cut_call_words(usage.output_tokens);
+            Arc::make_mut(&mut due.call).problem = Some(words);
+        }
+        Answered {
+            blocks: self.blocks,
+            calls: self.calls,
+            cut_call,
+            reason,
+            usage,
         }
     }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use providers::{Message, ToolResult};
+use providers::{Message, ResultBlock, ToolResult};
 use tools::Judgement;
 use tracing::Instrument as _;
 use vocabulary::ToolOutcome;
 
 use super::context;
+use super::repetition::RecentCalls;
 use crate::limits::PARALLEL_CALLS_MAX;
 use crate::telemetry;
 use crate::turn::{DueCall, SessionGone, Turn, offer, tooling};
@@ -18,6 +19,7 @@ use crate::turn::{DueCall, SessionGone, Turn, offer, tooling};
 pub async fn make(
     turn: &Arc<Turn>,
     messages: &mut Vec<Arc<Message>>,
+    recent: &mut RecentCalls,
     calls: &[DueCall],
 ) -> Result<bool, SessionGone> {
     let sees = context::sees(turn);
@@ -31,22 +33,47 @@ pub async fn make(
             .count()
             .max(1);
         let (now, later) = rest.split_at(together);
-        let makings = now.iter().map(|due| {
+        let known: Vec<bool> = now.iter().map(|due| recent.is_known(&due.call)).collect();
+        let makings = now.iter().zip(&known).map(|(due, known)| {
             let span = telemetry::tool_span(&due.call.name);
-            tooling::make(turn, due).instrument(span)
+            make_one(turn, due, *known).instrument(span)
         });
         let outcomes = try_join_all(makings).await?;
-        for (due, outcome) in now.iter().zip(outcomes) {
-            match outcome {
-                Some(outcome) => context::add_result(messages, result_of(due, &outcome, sees)),
-                // The rest is told as not run, so that no call stays without an end.
-                None => going = false,
+        for ((due, known), outcome) in now.iter().zip(known).zip(outcomes) {
+            // The rest is told as not run, so that no call stays without an end.
+            let Some(outcome) = outcome else {
+                going = false;
+                continue;
+            };
+            let mut result = result_of(due, &outcome, sees);
+            match known {
+                true => recent.not_made(&due.call),
+                false => {
+                    let note = recent.made(&due.call, &outcome);
+                    result.content.extend(note.map(ResultBlock::Text));
+                }
             }
+            context::add_result(messages, result);
         }
         rest = later;
     }
     Ok(going)
 }
+
+/// `known`: it has given the same result too often to be made again.
+async fn make_one(
+    turn: &Arc<Turn>,
+    due: &DueCall,
+    known: bool,
+) -> Result<Option<ToolOutcome>, SessionGone> {
+    match known {
+        true => tooling::leave_out(turn, due, KNOWN).await,
+        false => tooling::make(turn, due).await,
+    }
+}
+
+const KNOWN: &str = "not run: this call gave the same result every time. Do something else, or \
+                     say what is in the way.";
 
 /// Whether a call neither changes anything nor waits for anyone.
 fn only_reads(turn: &Turn, due: &DueCall) -> bool {

@@ -8,6 +8,7 @@ use vocabulary::{
     ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
 };
 
+use super::endings;
 use crate::codec;
 use crate::limits::{CONTEXT_MESSAGES_MAX, CONTEXT_RESULT_BYTES_MAX};
 use crate::turn::Turn;
@@ -271,6 +272,11 @@ impl Reading {
         let is_user = |message: &Arc<Message>| matches!(**message, Message::User(_));
         let start = self.messages.iter().position(is_user).unwrap_or(0);
         self.messages.drain(..start);
+        // What counted for nothing in its turn counts for nothing later: thoughts alone.
+        self.messages.retain(|message| match &**message {
+            Message::Assistant(blocks) => endings::says_something(blocks),
+            Message::User(_) | Message::ToolResults(_) => true,
+        });
         let is_answer = |message: &Arc<Message>| matches!(**message, Message::Assistant(_));
         let last_answer = self.messages.iter().rposition(is_answer);
         Loaded {

@@ -65,6 +65,7 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
             parameters: schema(),
         }]
         .into(),
+        no_calls: false,
         effort: Some("high".to_owned()),
         verbosity: None,
         summary: None,
@@ -265,6 +266,39 @@ fn a_bare_question_is_bare() {
     assert_eq!(encoded(Wire::Chat, &ask("m")).body, chat);
     assert_eq!(encoded(Wire::Messages, &ask("m")).body, messages);
     assert_eq!(encoded(Wire::Gemini, &ask("m")).body, gemini);
+}
+
+/// The tools stay, or the cached prefix would be lost.
+#[test]
+fn words_alone_are_asked_for_with_the_same_tools() {
+    let spec = ToolSpec::new("read", "Reads a file.", schema());
+    for (wire, field, expected) in [
+        (Wire::Responses, "tool_choice", json!("none")),
+        (Wire::Chat, "tool_choice", json!("none")),
+        (Wire::Messages, "tool_choice", json!({ "type": "none" })),
+        (
+            Wire::Gemini,
+            "toolConfig",
+            json!({ "functionCallingConfig": { "mode": "NONE" } }),
+        ),
+    ] {
+        let with_tools = ModelRequest {
+            tools: vec![spec.clone()].into(),
+            ..ask("m")
+        };
+        let words = ModelRequest {
+            no_calls: true,
+            ..with_tools.clone()
+        };
+        let (free, words) = (encoded(wire, &with_tools).body, encoded(wire, &words).body);
+        assert_eq!((&free[field], &words[field]), (&Value::Null, &expected));
+        assert_eq!(free["tools"], words["tools"], "{wire:?}");
+        let bare = ModelRequest {
+            no_calls: true,
+            ..ask("m")
+        };
+        assert_eq!(encoded(wire, &bare).body, encoded(wire, &ask("m")).body);
+    }
 }
 
 #[test]

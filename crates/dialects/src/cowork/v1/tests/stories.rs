@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use vocabulary::{
     Answer, AskFact, AskId, Call, Changed, Fact, ItemId, Refusal, Reply, StepFact, SubAgent,
-    ThreadFact, ThreadSettings, Title, ToolCall, ToolEvent, ToolFact, TurnFact, TurnId,
-    TurnOutcome, UserInput, Why,
+    ThreadFact, ThreadSettings, Title, ToolCall, ToolEvent, ToolFact, TurnErrorKind, TurnFact,
+    TurnId, TurnOutcome, UserInput, Why,
 };
 
 use super::stub::Stub;
@@ -46,6 +46,24 @@ fn a_turn_is_an_echo_a_beginning_an_answer_and_an_end() {
             json!({"type": "user_message", "sessionId": session, "text": "Hello"}),
             json!({"type": "session_busy", "sessionId": session, "busy": true}),
             json!({"type": "assistant_message", "sessionId": session, "text": "All of it."}),
+            json!({"type": "session_busy", "sessionId": session, "busy": false}),
+        ]
+    );
+}
+
+#[test]
+fn a_turn_that_gave_up_says_its_last_words_and_why() {
+    let mut stub = Stub::connected();
+    stub.tell(facts::turn_started());
+    stub.sent.clear();
+    let outcome = facts::failed(TurnErrorKind::StepLimit);
+    stub.tell(facts::turn_finished(outcome));
+    let session = json!(SESSION);
+    assert_eq!(
+        stub.take(),
+        [
+            json!({"type": "assistant_message", "sessionId": session, "text": "All of it."}),
+            json!({"type": "error", "sessionId": session, "message": "it broke"}),
             json!({"type": "session_busy", "sessionId": session, "busy": false}),
         ]
     );

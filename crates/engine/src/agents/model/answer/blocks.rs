@@ -189,7 +189,10 @@ impl ModelAnswer<'_> {
                     native: kept,
                 }
             }
-            Growth::ToolInput { .. } => return Ok(()),
+            Growth::ToolInput { .. } => {
+                self.lost_call = true;
+                return Ok(());
+            }
         };
         if let Speaker::Sub { call, .. } = &self.speaker {
             let call = Arc::clone(call);
