@@ -87,10 +87,14 @@ struct Order {
 }
 
 impl Order {
-    /// The last one: earlier ones are history.
+    /// The last one: earlier ones are history. Tools may use the word, too.
     fn find(body: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(body);
-        let (_, order) = text.rsplit_once("give ")?;
+        let mut places = text.rmatch_indices("give ");
+        places.find_map(|(at, word)| Self::read(&text[at + word.len()..]))
+    }
+
+    fn read(order: &str) -> Option<Self> {
         let mut words = order.split([' ', '"', '\\']);
         let deltas = words.next()?.parse().ok()?;
         let every = words.nth(1)?.parse().ok().map(Duration::from_millis)?;
