@@ -81,9 +81,19 @@ fn prompted(body: &mut Value) {
     }
 }
 
+/// So small a model often talks on until the limit that this test sets; that it was cut is then said.
+fn came_to_its_end(turn: &Turn) -> anyhow::Result<()> {
+    if turn.outcome() == "completed" {
+        return Ok(());
+    }
+    let trouble = turn.trouble()?;
+    ensure!(trouble.contains("answer was cut at its limit"), "{trouble}");
+    Ok(())
+}
+
 async fn says_something(site: &mut Site) -> anyhow::Result<()> {
     let turn = converse(site, "Say hello in one short sentence.").await?;
-    assert_eq!(turn.outcome(), "completed", "{:?}", turn.trouble());
+    came_to_its_end(&turn)?;
     let usage = turn.of_type("turn_usage");
     let usage = &usage.first().context("no turn_usage")?["usage"];
     ensure!(usage["promptTokens"].as_u64() > Some(100), "{usage}");
@@ -101,14 +111,14 @@ async fn can_be_stopped(site: &mut Site, llama: &Llama) -> anyhow::Result<()> {
     let rest = site.visitor.rest().await?;
     assert_eq!(rest["outcome"], "cancelled");
     let turn = converse(site, "Say hello again.").await?;
-    assert_eq!(turn.outcome(), "completed", "{:?}", turn.trouble());
+    came_to_its_end(&turn)?;
     ensure!(llama.has_cancelled(), "it went on without a listener");
     Ok(())
 }
 
 async fn writes_at_length(site: &mut Site) -> anyhow::Result<()> {
     let turn = converse(site, "Tell a story at length.").await?;
-    assert_eq!(turn.outcome(), "completed", "{:?}", turn.trouble());
+    came_to_its_end(&turn)?;
     let usage = turn.of_type("turn_usage");
     let usage = &usage.first().context("no turn_usage")?["usage"];
     ensure!(
@@ -122,7 +132,7 @@ async fn writes_at_length(site: &mut Site) -> anyhow::Result<()> {
 /// our tools.
 async fn calls_by_grammar(site: &mut Site) -> anyhow::Result<()> {
     let turn = converse(site, &format!("{CALL}notes.txt")).await?;
-    assert_eq!(turn.outcome(), "completed", "{:?}", turn.trouble());
+    came_to_its_end(&turn)?;
     let call = turn.0.iter().find(|frame| frame["partType"] == "tool_call");
     let call = &call.context("it called nothing")?["part"];
     assert_eq!(call["toolName"], "read", "{call}");
