@@ -14,9 +14,11 @@ const LIMIT: Duration = Duration::from_secs(110);
 /// length, and a fault behind the end is none. Gemini's chunks are all text, the others begin with
 /// some that are not.
 fn few(service: &Service) -> usize {
-    match service.provider {
-        "google" => 1,
-        _ => 3,
+    match (service.provider, service.sdk) {
+        ("google", _) => 1,
+        // One that says who speaks, and one word: an answer of one word ends behind them.
+        (_, "llamacpp") => 2,
+        (_, _) => 3,
     }
 }
 
