@@ -16,6 +16,8 @@ use vocabulary::{Native, SummaryDetail, Verbosity};
 mod accounts;
 pub mod catalog;
 pub mod format;
+#[cfg(test)]
+mod kept_blocks;
 pub mod models;
 pub mod rehearsal;
 pub mod remote;

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::decode::{chat, chat_end};
 use super::*;
 use crate::format::{CallIdStyle, EffortStyle, Quirks, ThoughtReplay};
+use crate::kept_blocks::kept_blocks;
 use crate::{Block, Message, ResultBlock, ToolResult};
 
 pub fn target(model: &str, quirks: Quirks) -> RequestTarget {
@@ -35,39 +36,6 @@ pub fn read(target: &RequestTarget, data: &[Value]) -> Vec<Part> {
     }
     decoder.end(&mut parts).unwrap();
     parts
-}
-
-/// The answer as it is kept.
-pub fn kept(parts: Vec<Part>) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let mut open = String::new();
-    for part in parts {
-        match part {
-            Part::TextDelta { text, .. } | Part::ReasoningDelta { text, .. } => open += &text,
-            Part::TextEnd { native, .. } => blocks.push(Block::Text {
-                text: std::mem::take(&mut open),
-                native,
-            }),
-            Part::ReasoningEnd { native, .. } => blocks.push(Block::Reasoning {
-                text: std::mem::take(&mut open),
-                native,
-            }),
-            Part::ToolCall {
-                call_id,
-                name,
-                input,
-                native,
-                ..
-            } => blocks.push(Block::ToolCall {
-                call_id,
-                name,
-                input,
-                native,
-            }),
-            _ => {}
-        }
-    }
-    blocks
 }
 
 fn body(target: &RequestTarget, messages: Vec<Message>) -> Value {
@@ -153,11 +121,11 @@ fn a_router_gets_its_details_back_put_together() {
             { "type": "reasoning.text", "text": "I look.", "format": "google-gemini-v1", "index": 0 },
             signed,
         ] });
-    assert_eq!(replayed(&gemini, kept(parts.clone())), expected);
+    assert_eq!(replayed(&gemini, kept_blocks(parts.clone())), expected);
     // Another model gets nothing of it.
     let other = target("openai/gpt-6-sol", thoughts(ThoughtReplay::Details));
     let expected = json!({ "role": "assistant", "content": null, "tool_calls": ls() });
-    assert_eq!(replayed(&other, kept(parts)), expected);
+    assert_eq!(replayed(&other, kept_blocks(parts)), expected);
 }
 
 /// Claude's signature comes behind its thought, OpenAI's encrypted one at the end of everything.
@@ -184,7 +152,10 @@ fn details_that_come_late_go_back_too() {
         { "type": "reasoning.summary", "summary": " Two.", "index": 2 },
         { "type": "reasoning.encrypted", "data": "zz", "index": 3 },
     ] });
-    assert_eq!(replayed(&router, kept(read(&router, &data))), expected);
+    assert_eq!(
+        replayed(&router, kept_blocks(read(&router, &data))),
+        expected
+    );
 }
 
 /// A thought of which nothing is shown stands before the calls it led to.
@@ -196,7 +167,10 @@ fn hidden_details_come_before_the_calls() {
     call["choices"][0]["delta"]["reasoning_details"] = hidden.clone();
     let parts = read(&router, &[call, chat_end("tool_calls")]);
     assert!(matches!(parts[0], Part::ReasoningStart { .. }), "{parts:?}");
-    assert_eq!(replayed(&router, kept(parts))["reasoning_details"], hidden);
+    assert_eq!(
+        replayed(&router, kept_blocks(parts))["reasoning_details"],
+        hidden
+    );
 }
 
 /// Google's own endpoint for this format: "Function call is missing a thought_signature".
@@ -208,7 +182,7 @@ fn a_signature_goes_back_with_its_call() {
         call_chunk(json!({ "extra_content": extra })),
         chat_end("tool_calls"),
     ];
-    let blocks = kept(read(&gemini, &data));
+    let blocks = kept_blocks(read(&gemini, &data));
     let call = &replayed(&gemini, blocks.clone())["tool_calls"][0];
     assert_eq!(call["extra_content"], extra);
     let other = target("gpt-4o", Quirks::default());
@@ -224,7 +198,7 @@ fn thoughts_go_back_where_the_model_sent_them() {
         call_chunk(json!({})),
         chat_end("tool_calls"),
     ];
-    let answer = |target: &RequestTarget| replayed(target, kept(read(target, &data)));
+    let answer = |target: &RequestTarget| replayed(target, kept_blocks(read(target, &data)));
     let with = json!({ "role": "assistant", "content": null, "tool_calls": ls(),
         "reasoning_content": "Hm." });
     let without = json!({ "role": "assistant", "content": null, "tool_calls": ls() });
@@ -251,7 +225,10 @@ fn thoughts_go_back_where_the_model_sent_them() {
         call_chunk(json!({})),
         chat_end("tool_calls"),
     ];
-    assert_eq!(replayed(&plain, kept(read(&plain, &reasoning))), without);
+    assert_eq!(
+        replayed(&plain, kept_blocks(read(&plain, &reasoning))),
+        without
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::*;
 use crate::catalog::merged::MergedCatalog;
 use crate::catalog::{ApiEndpoint, Model, ProviderInfo};
 use crate::format::ThoughtReplay;
+use crate::kept_blocks::kept_blocks;
 use crate::{Block, Message, MessageImage, ResultBlock, ToolResult, ToolSpec, UserMessage};
 
 /// For a server on this machine: its models are whatever a person has.
@@ -159,31 +160,7 @@ fn blocks(wire: Wire, target: &RequestTarget) -> Vec<Block> {
         decoder.push(event, &mut parts).expect("an answer");
     }
     decoder.end(&mut parts).expect("an end");
-    let mut thought = String::new();
-    let mut blocks = Vec::new();
-    for part in parts {
-        match part {
-            Part::ReasoningDelta { text, .. } => thought.push_str(&text),
-            Part::ReasoningEnd { native, .. } => blocks.push(Block::Reasoning {
-                text: std::mem::take(&mut thought),
-                native,
-            }),
-            Part::ToolCall {
-                call_id,
-                name,
-                input,
-                native,
-                ..
-            } => blocks.push(Block::ToolCall {
-                call_id,
-                name,
-                input,
-                native,
-            }),
-            _ => {}
-        }
-    }
-    blocks
+    kept_blocks(parts)
 }
 
 fn stream(wire: Wire, target: &RequestTarget) -> Vec<Value> {

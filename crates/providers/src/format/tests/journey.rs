@@ -9,6 +9,7 @@ use testkit::service::{ScriptedService, Vendor};
 use super::*;
 use crate::catalog::ModelCatalog;
 use crate::catalog::merged::{Environment, MergedCatalog};
+use crate::kept_blocks::kept_blocks;
 use crate::{
     Block, Message, MessageImage, ModelRequest, ResultBlock, ToolResult, ToolSpec, UserMessage,
 };
@@ -184,7 +185,7 @@ fn results(blocks: &[Block]) -> Vec<ToolResult> {
     calls.map(result).collect()
 }
 
-/// The blocks of an answer, put together as whoever runs a conversation does.
+/// What is kept of an answer.
 fn read(wire: Wire, target: &RequestTarget, stream: &str) -> Vec<Block> {
     let mut decoder = wire.decoder(target, SEED);
     let mut parts = Vec::new();
@@ -196,35 +197,5 @@ fn read(wire: Wire, target: &RequestTarget, stream: &str) -> Vec<Block> {
         decoder.push(event, &mut parts).unwrap();
     }
     decoder.end(&mut parts).unwrap();
-    let (mut blocks, mut grown) = (Vec::new(), String::new());
-    for part in parts {
-        match part {
-            Part::TextDelta { text, .. } | Part::ReasoningDelta { text, .. } => {
-                grown.push_str(&text);
-            }
-            Part::TextEnd { native, .. } => blocks.push(Block::Text {
-                text: std::mem::take(&mut grown),
-                native,
-            }),
-            Part::ReasoningEnd { native, .. } => blocks.push(Block::Reasoning {
-                text: std::mem::take(&mut grown),
-                native,
-            }),
-            Part::ToolCall {
-                call_id,
-                name,
-                input,
-                native,
-                ..
-            } => blocks.push(Block::ToolCall {
-                call_id,
-                name,
-                input,
-                native,
-            }),
-            // Other parts say nothing that is kept, and there may be more kinds of them one day.
-            _ => {}
-        }
-    }
-    blocks
+    kept_blocks(parts)
 }

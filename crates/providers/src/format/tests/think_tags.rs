@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::compatible::{kept, read, replayed, target};
+use super::compatible::{read, replayed, target};
 use super::decode::{chat, chat_end};
 use super::*;
 use crate::Block;
 use crate::format::Quirks;
+use crate::kept_blocks::kept_blocks;
 
 #[test]
 fn think_tags_are_thoughts_wherever_they_are_cut() {
@@ -64,7 +65,7 @@ fn a_thought_in_tags_does_not_go_back_as_text() {
         chat_end("stop"),
     ];
     let expected = json!({ "role": "assistant", "content": "Yes." });
-    assert_eq!(replayed(&plain, kept(read(&plain, &data))), expected);
+    assert_eq!(replayed(&plain, kept_blocks(read(&plain, &data))), expected);
 }
 
 /// What is told of an answer whose content comes in these pieces.
@@ -74,7 +75,7 @@ fn told(model: &str, pieces: &[&str]) -> Vec<String> {
         .map(|piece| chat(json!({ "content": piece })))
         .collect();
     data.push(chat_end("stop"));
-    let blocks = kept(read(&target(model, Quirks::default()), &data));
+    let blocks = kept_blocks(read(&target(model, Quirks::default()), &data));
     let told = blocks.into_iter().map(|block| match block {
         Block::Text { text, .. } => format!("text: {text}"),
         Block::Reasoning { text, .. } => format!("thought: {text}"),

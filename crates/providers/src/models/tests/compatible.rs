@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use futures_util::StreamExt;
+use futures_util::TryStreamExt;
 use serde_json::{Value, json};
 
 use super::Home;
 use super::server::{Asked, Server};
-use crate::{Block, Message, ModelRequest, Part, Provider, ResultBlock, ToolResult, ToolSpec};
+use crate::kept_blocks::kept_blocks;
+use crate::{Block, Message, ModelRequest, Provider, ResultBlock, ToolResult, ToolSpec};
 
 struct Service {
     id: &'static str,
@@ -251,36 +252,11 @@ fn home(server: &Server) -> Home {
 
 async fn ask(provider: &dyn Provider, request: ModelRequest) -> Result<Vec<Block>, String> {
     let stream = provider.stream(request).await;
-    let mut parts = stream.map_err(|error| error.message)?;
-    let mut blocks = Vec::new();
-    let mut open = String::new();
-    while let Some(part) = parts.next().await {
-        match part.map_err(|error| error.message)? {
-            Part::TextDelta { text, .. } | Part::ReasoningDelta { text, .. } => open += &text,
-            Part::ReasoningEnd { native, .. } => blocks.push(Block::Reasoning {
-                text: std::mem::take(&mut open),
-                native,
-            }),
-            Part::TextEnd { native, .. } => blocks.push(Block::Text {
-                text: std::mem::take(&mut open),
-                native,
-            }),
-            Part::ToolCall {
-                call_id,
-                name,
-                input,
-                native,
-                ..
-            } => blocks.push(Block::ToolCall {
-                call_id,
-                name,
-                input,
-                native,
-            }),
-            _ => {}
-        }
-    }
-    Ok(blocks)
+    let parts = stream
+        .map_err(|error| error.message)?
+        .try_collect::<Vec<_>>();
+    let parts = parts.await.map_err(|error| error.message)?;
+    Ok(kept_blocks(parts))
 }
 
 /// The result of the call, and what the user says meanwhile.
