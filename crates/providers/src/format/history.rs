@@ -97,18 +97,22 @@ pub(super) fn turns<'a>(
     target: &RequestTarget,
 ) -> Vec<HistoryTurn<'a>> {
     let mut reader = HistoryBuilder {
-        origin: (!target.omitted.natives).then(|| target.origin(wire)),
+        origin: None,
         pictures: Pictures::Shown,
         wire,
         ids: CallIds::new(wire, target.call_ids()),
         turns: Vec::new(),
     };
+    let origin = target.origin(wire);
     let pictures_since = pictures_since(&request.messages, target.omitted.pictures);
     for (at, message) in request.messages.iter().enumerate() {
         reader.pictures = match pictures_since {
             Some(since) if at >= since => Pictures::Shown,
             Some(_) | None => Pictures::Omitted,
         };
+        if at == target.omitted.natives_before {
+            reader.origin = Some(origin.clone());
+        }
         match &**message {
             Message::User(user) => reader.user(user),
             Message::Assistant(blocks) => reader.assistant(blocks, &request.messages[at + 1..]),

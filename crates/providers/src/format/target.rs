@@ -23,8 +23,8 @@ pub struct RequestTarget {
 /// What is left out of a request because the service refused it in the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omitted {
-    /// Signed, encrypted or otherwise native parts of the history.
-    pub natives: bool,
+    /// Signed, encrypted or otherwise native parts of so many messages from the beginning on.
+    pub natives_before: usize,
     pub pictures: OmittedPictures,
     /// The wish to see a summary of the thoughts.
     pub summaries: bool,

@@ -162,7 +162,8 @@ impl Attempts {
         let before = self.prepared.as_ref()?;
         let mut omitted = self.target.omitted;
         let without = loop {
-            let (next, without) = omissions::next(omitted, failure.remedy?)?;
+            let (next, without) =
+                omissions::next(omitted, failure.remedy?, self.request.messages.len())?;
             omitted = next;
             let target = RequestTarget {
                 omitted,

@@ -39,6 +39,10 @@ impl Omissions {
             .find(|each| Some(each.key.as_str()) == key);
         let mut omitted = healed.map_or_else(Omitted::default, |healed| {
             let mut omitted = healed.omitted;
+            // A conversation that became shorter was summarised: what was refused is gone.
+            if omitted.natives_before > request.messages.len() {
+                omitted.natives_before = 0;
+            }
             // Pictures that came since may be better ones.
             if omitted.pictures == OmittedPictures::All
                 && user_messages(request) > healed.user_messages
@@ -76,12 +80,18 @@ fn user_messages(request: &ModelRequest) -> usize {
         .count()
 }
 
-/// One step further with this remedy, and how that is told; nothing where it was taken already.
-pub(crate) fn next(omitted: Omitted, remedy: Remedy) -> Option<(Omitted, &'static str)> {
+/// One step further with this remedy in a request of so many messages, and how that is told; nothing
+/// where it was taken already.
+pub(crate) fn next(
+    omitted: Omitted,
+    remedy: Remedy,
+    messages: usize,
+) -> Option<(Omitted, &'static str)> {
     let mut next = omitted;
     let without = match (remedy, omitted.pictures) {
         (Remedy::Natives, _) => {
-            next.natives = true;
+            // Thoughts that come later are the account's own.
+            next.natives_before = messages;
             "the hidden thoughts of earlier answers"
         }
         (Remedy::Summaries, _) => {
@@ -128,7 +138,7 @@ mod tests {
         let mut omitted = Omitted::default();
         let mut steps = Vec::new();
         for remedy in [Remedy::Pictures, Remedy::Natives, Remedy::Summaries].repeat(4) {
-            if let Some((next, without)) = next(omitted, remedy) {
+            if let Some((next, without)) = next(omitted, remedy, 3) {
                 omitted = next;
                 steps.push(without);
             }
@@ -154,6 +164,17 @@ mod tests {
         }
         assert_eq!(omissions.known(&request("a", 2)), Omitted::default());
         assert_eq!(omissions.conversations.lock().len(), CONVERSATIONS_MAX);
+    }
+
+    #[test]
+    fn thoughts_since_the_refusal_stay() {
+        let omissions = Omissions::default();
+        let (omitted, _) = next(Omitted::default(), Remedy::Natives, 2).expect("a step");
+        omissions.learn(&request("a", 2), omitted);
+        for (messages, natives_before) in [(2, 2), (5, 2), (1, 0)] {
+            let known = omissions.known(&request("a", messages));
+            assert_eq!(known.natives_before, natives_before, "{messages}");
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Codec for Plain {
     fn encode(&self, request: &ModelRequest, target: &RequestTarget) -> Outgoing {
         let mut body = json!({ "model": request.model, "system": request.system });
         let omitted = target.omitted;
-        if omitted.natives {
+        if omitted.natives_before > 0 {
             body["natives"] = "none".into();
         }
         if omitted.summaries {

@@ -154,7 +154,7 @@ fn without_what_is_native() {
         let whole = body(wire, messages.clone(), Omitted::default());
         assert!(whole.to_string().contains("secret"), "{wire:?}");
         let omitted = Omitted {
-            natives: true,
+            natives_before: usize::MAX,
             ..Omitted::default()
         };
         let without = body(wire, messages, omitted);
