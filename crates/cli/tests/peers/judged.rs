@@ -10,17 +10,8 @@ use crate::{ANTHROPIC, CHAT, GEMINI, KEY, RESPONSES, Service, Site};
 
 const LIMIT: Duration = Duration::from_secs(110);
 
-/// Chunks before a fault: fewer than the shortest answer has, for the judge makes up answers of any
-/// length, and a fault behind the end is none. Gemini's chunks are all text, the others begin with
-/// some that are not.
-fn few(service: &Service) -> usize {
-    match (service.provider, service.sdk) {
-        ("google", _) => 1,
-        // One that says who speaks, and one word: an answer of one word ends behind them.
-        (_, "llamacpp") => 2,
-        (_, _) => 3,
-    }
-}
+/// Chunks before a fault: fewer than an answer of eight words has in any format.
+const FEW: usize = 2;
 
 #[test]
 fn the_judge_passes_us_over_responses() {
@@ -52,7 +43,7 @@ struct Trial {
     outcome: &'static str,
 }
 
-fn trials(few: usize) -> Vec<Trial> {
+fn trials() -> Vec<Trial> {
     let trial = |name, mut fault: Value, outcome| {
         // Only steps of turns offer tools: a title must not use a fault up.
         fault["match"] = json!({ "tools": true });
@@ -84,15 +75,15 @@ fn trials(few: usize) -> Vec<Trial> {
             cut("truncate", 0),
             "completed",
         ),
-        trial("half an answer", cut("truncate", few), "completed"),
+        trial("half an answer", cut("truncate", FEW), "completed"),
         trial(
             "a connection that breaks",
-            cut("disconnect", few),
+            cut("disconnect", FEW),
             "completed",
         ),
         trial(
             "a chunk that is no JSON",
-            cut("malformed", few),
+            cut("malformed", FEW),
             "completed",
         ),
         trial(
@@ -131,7 +122,7 @@ fn trials(few: usize) -> Vec<Trial> {
 async fn judged(service: &Service, url: impl Fn(&Llmock) -> String) -> anyhow::Result<()> {
     let judge = Llmock::start().await?;
     let mut site = Site::open(service, &url(&judge)).await?;
-    for trial in trials(few(service)) {
+    for trial in trials() {
         judge.queue(&json!([trial.fault])).await?;
         let turn = site.converse(trial.name).await?;
         assert_eq!(turn.outcome(), trial.outcome, "{}", trial.name);

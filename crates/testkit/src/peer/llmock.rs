@@ -44,6 +44,9 @@ impl Llmock {
         command.args(["-u", "-c", SERVE, "serve", "--port", "0"]);
         // Left to itself it would call whatever tool it is offered.
         command.args(["--tool-mode", "off", "--log-level", "info"]);
+        // Eight words one by one: an answer that is on its way as a whole when a fault is met counts
+        // as read to its end.
+        command.args(["--response-style", "hello", "--stream-chunk-delay-ms", "20"]);
         Ok(Self(Peer::start(command, "Uvicorn running on ").await?))
     }
 
