@@ -35,7 +35,7 @@ const COMMAND_CHARS_MAX: usize = 100_000;
 const TIME_MAX: Duration = Duration::from_secs(600);
 const FENCE_TRIES: usize = 3;
 /// What `timeout` answers for a command that took too long.
-const EXIT_TIMED_OUT: i32 = 124;
+pub(crate) const EXIT_TIMED_OUT: i32 = 124;
 const OUTPUT_HELD: &str = "[a process in the background still holds the output; what it writes \
     from now on is lost]";
 
@@ -164,6 +164,22 @@ impl BashTool {
         let message = format!("bash: the sandbox could not be set up, nothing has run: {trouble}");
         Err(Failure::Error(message))
     }
+}
+
+/// Runs a command line that nobody called for, behind the fence and without the network.
+pub(crate) async fn run_within(
+    cx: &ToolCx,
+    command: &str,
+    time_max: Duration,
+) -> Result<ToolOutput, Failure> {
+    let hold = Hold {
+        sandbox: Sandbox::clone(&cx.sandbox).with_network(false),
+        scope: cx.scope.clone(),
+        outside: false,
+        writes_to: WritesTo::Pipes,
+    };
+    let tool = BashTool { time_max };
+    tool.run_held(cx, GitPrograms::Off, command, &hold).await
 }
 
 /// How one call is held.
