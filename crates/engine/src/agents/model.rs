@@ -16,7 +16,7 @@ use super::{Abilities, Agent};
 use crate::prompts::{self, Situation};
 use crate::telemetry;
 use crate::trust::{self, Trust};
-use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, meter, offer, tooling};
+use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer, tooling};
 
 pub mod answer;
 pub mod calls;
@@ -180,10 +180,11 @@ impl Talk<'_> {
         let Some(notes) = making.await? else {
             return Ok(false);
         };
-        for note in notes {
+        let checked = checks::after_step(self.turn, self.step).await?;
+        for note in notes.into_iter().chain(checked) {
             self.inform(note).await?;
         }
-        Ok(true)
+        Ok(!self.turn.cancel.is_cancelled())
     }
 
     /// Tells the model what nobody said: after the results of the step that was taken last or, before

@@ -6,6 +6,7 @@ mod answers;
 mod broken;
 mod budgets;
 mod checkpoints;
+mod checks;
 mod clocks;
 mod commands;
 mod durability;

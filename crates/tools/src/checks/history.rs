@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use vocabulary::TurnId;
+
 use super::{CheckEnd, CheckKind, CheckRule, Problem};
 
 /// The most lines that a model reads of one run.
@@ -17,8 +19,8 @@ const TIMEOUTS_MAX: u32 = 2;
 #[derive(Debug, Default)]
 pub struct CheckHistory {
     rules: HashMap<(CheckKind, String), RuleHistory>,
-    /// Counts turns.
-    turn: u64,
+    /// The one that runs.
+    turn: Option<TurnId>,
 }
 
 #[derive(Debug, Default)]
@@ -27,14 +29,15 @@ struct RuleHistory {
     known: Vec<Problem>,
     timeouts: u32,
     is_left_out: bool,
-    /// In the turn of this number, without improvement.
+    /// In this turn, without improvement.
     rounds: u32,
-    turn: u64,
+    turn: Option<TurnId>,
 }
 
 impl CheckHistory {
-    pub fn begin_turn(&mut self) {
-        self.turn += 1;
+    /// What ends from now on ends in this turn.
+    pub fn enter_turn(&mut self, turn: &TurnId) {
+        self.turn = Some(turn.clone());
     }
 
     /// Whether a rule still runs in this thread.
@@ -52,7 +55,8 @@ impl CheckHistory {
     ) -> Option<String> {
         let known = self.rules.entry((rule.kind, rule.run.clone())).or_default();
         if known.turn != self.turn {
-            (known.turn, known.rounds) = (self.turn, 0);
+            known.turn.clone_from(&self.turn);
+            known.rounds = 0;
         }
         if matches!(end, CheckEnd::Passed | CheckEnd::Failed { .. }) {
             known.timeouts = 0;
@@ -234,7 +238,7 @@ mod tests {
     #[test]
     fn three_rounds_without_improvement_are_enough_for_a_turn() {
         let mut told = Told(CheckHistory::default());
-        told.0.begin_turn();
+        told.0.enter_turn(&TurnId::new("1"));
         let broken = |n: usize| failed(&vec![problem("a.rs:1", "bad"); n]);
         assert!(told.of(&broken(4)).is_some());
         let same = told.of(&broken(4)).expect("the second round");
@@ -248,7 +252,7 @@ mod tests {
         let better = told.of(&broken(2)).expect("it improved");
         assert_eq!(better, "`lint` still fails (exit 1): 3 fewer, 2 left.");
         assert!(told.of(&broken(2)).is_some());
-        told.0.begin_turn();
+        told.0.enter_turn(&TurnId::new("2"));
         for _ in 0..ROUNDS_MAX {
             assert!(told.of(&broken(2)).is_some(), "a new turn");
         }
