@@ -10,6 +10,7 @@ mod group;
 mod lines;
 mod ordered;
 mod report;
+mod within;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -29,6 +30,7 @@ use escalation::Escalation;
 use git_settings::GitPrograms;
 use group::Group;
 use report::CommandEnd;
+pub(crate) use within::run_within;
 
 const COMMAND_CHARS_MAX: usize = 100_000;
 /// A command that runs longer is ended.
@@ -164,22 +166,6 @@ impl BashTool {
         let message = format!("bash: the sandbox could not be set up, nothing has run: {trouble}");
         Err(Failure::Error(message))
     }
-}
-
-/// Runs a command line that nobody called for, behind the fence and without the network.
-pub(crate) async fn run_within(
-    cx: &ToolCx,
-    command: &str,
-    time_max: Duration,
-) -> Result<ToolOutput, Failure> {
-    let hold = Hold {
-        sandbox: Sandbox::clone(&cx.sandbox).with_network(false),
-        scope: cx.scope.clone(),
-        outside: false,
-        writes_to: WritesTo::Pipes,
-    };
-    let tool = BashTool { time_max };
-    tool.run_held(cx, GitPrograms::Off, command, &hold).await
 }
 
 /// How one call is held.

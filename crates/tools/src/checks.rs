@@ -35,12 +35,12 @@ pub trait Checker: Send + Sync {
     /// What looking at these files is about, for people.
     fn subject(&self, files: &[PathBuf]) -> Subject;
     /// Looks at files, given from the workspace on. Cancelling is prompt.
-    async fn check(&self, cx: &ToolCx, files: &[PathBuf]) -> Checked;
+    async fn check(&self, cx: &ToolCx, files: &[PathBuf]) -> CheckRun;
 }
 
 /// What a checker gives.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckRun {
     /// For people: all of it.
     pub output: Result<ToolOutput, Failure>,
     pub end: CheckEnd,

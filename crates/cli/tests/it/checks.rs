@@ -39,10 +39,10 @@ async fn left_after_an_edit(fence: &str, is_trusted: bool) -> anyhow::Result<Opt
     let trusted = scratch.workspace().display().to_string();
     let mut launch = Launch::new(DRAGOMAN, &scratch)
         .rehearsal(&scratch.user().join("script"))
-        .argument(&format!("--sandbox={fence}"))
+        .argument(format!("--sandbox={fence}"))
         .argument("--network");
     if is_trusted {
-        launch = launch.argument(&format!("--trust={trusted}"));
+        launch = launch.argument(format!("--trust={trusted}"));
     }
     let server = Process::start(&launch).await?;
     let mut visitor = Visitor::arrive(&server).await?;

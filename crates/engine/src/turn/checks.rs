@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::json;
 use tools::checks::{
-    self, CheckEnd, CheckHistory, CheckKind, CheckRule, Checked, Checker, CommandChecker,
+    self, CheckEnd, CheckHistory, CheckKind, CheckRule, CheckRun, Checker, CommandChecker,
 };
 use tools::sandbox::Mode;
 use tools::{Failure, folders};
@@ -222,7 +222,7 @@ async fn run(
     parent: &ItemId,
     checker: &dyn Checker,
     files: &[PathBuf],
-) -> Result<Checked, SessionGone> {
+) -> Result<CheckRun, SessionGone> {
     let tag = turn.tag(step);
     let call = Arc::new(call(turn, parent, checker, files));
     let tell = async |what| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use vocabulary::{Subject, ToolOutput};
 
-use super::{CheckEnd, CheckKind, CheckRule, Checked, Checker, Problem, problems};
+use super::{CheckEnd, CheckKind, CheckRule, CheckRun, Checker, Problem, problems};
 use crate::change::FileBeforeFormat;
 use crate::{Failure, Scope, SeenFiles, ToolCx, bash};
 
@@ -79,14 +79,14 @@ impl Checker for CommandChecker {
         }
     }
 
-    async fn check(&self, cx: &ToolCx, files: &[PathBuf]) -> Checked {
+    async fn check(&self, cx: &ToolCx, files: &[PathBuf]) -> CheckRun {
         let before = match self.rule.kind {
             CheckKind::Format => before(&cx.scope, &cx.seen, files).await,
             CheckKind::Check => Vec::new(),
         };
         let line = self.rule.line(files);
         let output = bash::run_within(cx, &line, self.rule.timeout).await;
-        Checked {
+        CheckRun {
             end: self.end(&cx.scope.directory, &output),
             output,
             formatted: after(&cx.scope, &cx.seen, before).await,

@@ -18,7 +18,7 @@ const NODE_PROGRAMS: &str = "node_modules/.bin";
 
 /// Those of the project in this directory. `path` is where programs of the machine lie.
 pub fn find(directory: &Path, path: Option<&OsStr>) -> Vec<CheckRule> {
-    let project = Project { directory, path };
+    let project = ProjectTools { directory, path };
     let found = [
         project.rustfmt(),
         project.prettier(),
@@ -34,12 +34,12 @@ pub fn find(directory: &Path, path: Option<&OsStr>) -> Vec<CheckRule> {
     found.into_iter().flatten().collect()
 }
 
-struct Project<'a> {
+struct ProjectTools<'a> {
     directory: &'a Path,
     path: Option<&'a OsStr>,
 }
 
-impl Project<'_> {
+impl ProjectTools<'_> {
     fn has(&self, file: &str) -> bool {
         self.directory.join(file).is_file()
     }

@@ -204,8 +204,7 @@ mod tests {
     #[test]
     fn only_what_is_new_is_told_wherever_the_lines_moved() {
         let mut told = Told(CheckHistory::default());
-        let old = problem("a.rs:1", "bad");
-        told.of(&failed(&[old.clone()]));
+        told.of(&failed(&[problem("a.rs:1", "bad")]));
         let moved = problem("a.rs:9", "bad");
         let now = [
             moved.clone(),

@@ -43,7 +43,7 @@ impl fmt::Display for Problem {
 
 /// The complaints of an output; its last lines where none of them names a place.
 pub(super) fn read(directory: &Path, output: &str) -> Vec<Problem> {
-    let mut reading = Reading::default();
+    let mut reading = OutputReader::default();
     let mut problems: Vec<Problem> = Vec::new();
     for line in output.lines() {
         let Some(problem) = reading.problem(directory, line) else {
@@ -75,14 +75,14 @@ fn last_lines(output: &str) -> Vec<Problem> {
 
 /// What came before a line and belongs to it.
 #[derive(Default)]
-struct Reading<'a> {
+struct OutputReader<'a> {
     /// A line with nothing but a path: those below it are about that file.
     heading: Option<&'a str>,
     /// A line that begins with the kind of the complaint: its place follows.
     message: Option<&'a str>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> OutputReader<'a> {
     fn problem(&mut self, directory: &Path, line: &'a str) -> Option<Problem> {
         let trimmed = line.trim();
         let made = |path: &str, line: u32, message: &str| {
@@ -180,10 +180,13 @@ fn from_workspace(directory: &Path, path: &str) -> String {
     }
 }
 
+/// On one line, with single blanks: some align their columns anew in every run.
 fn cut(message: &str) -> String {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let message = words.join(" ");
     match message.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &message[..end]),
-        None => message.to_owned(),
+        None => message,
     }
 }
 
@@ -192,7 +195,7 @@ mod tests {
     use super::*;
 
     fn shown(output: &str) -> Vec<String> {
-        let problems = read(Path::new("/work space/p"), output);
+        let problems = read(Path::new("/home/user/p q"), output);
         problems.iter().map(Problem::to_string).collect()
     }
 
@@ -229,8 +232,8 @@ mod tests {
                 "\n/q/src/a.js\n  1:5   error  'x' is not defined  no-undef\n  2:1  warning  long  max\n\n\
                  ✖ 2 problems (1 error, 1 warning)\n",
                 &[
-                    "/q/src/a.js:1: error  'x' is not defined  no-undef",
-                    "/q/src/a.js:2: warning  long  max",
+                    "/q/src/a.js:1: error 'x' is not defined no-undef",
+                    "/q/src/a.js:2: warning long max",
                 ],
             ),
         ];
@@ -241,8 +244,8 @@ mod tests {
 
     #[test]
     fn paths_of_the_workspace_are_told_from_it_on() {
-        let output = "/work/p/src/a.py:3: no\n./b.c:4:1: no\n";
-        let problems = read(Path::new("/work/p"), output);
+        let output = "/home/user/p/src/a.py:3: no\n./b.c:4:1: no\n";
+        let problems = read(Path::new("/home/user/p"), output);
         let paths: Vec<_> = problems
             .iter()
             .filter_map(|each| each.path.as_deref())
