@@ -37,8 +37,8 @@ fn edits(path: &str, old: &str, new: &str) -> Play {
 /// What the model was told last, if nobody said it.
 fn told(request: &Asked) -> Option<String> {
     match request.messages.last() {
-        Some(Message::User(said)) => Some(said.text.clone()),
-        Some(Message::ToolResults(_) | Message::Assistant(_)) | None => None,
+        Some(Message::User(said)) if said.is_note => Some(said.text.clone()),
+        Some(Message::User(_) | Message::ToolResults(_) | Message::Assistant(_)) | None => None,
     }
 }
 
