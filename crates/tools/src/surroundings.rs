@@ -63,6 +63,15 @@ pub fn look(scope: &Scope, trusted: &Trusted, home: Option<&Path>) -> Surroundin
     }
 }
 
+/// The day as the user has it, with their time zone where it has a name.
+pub fn date(unix_ms: i64) -> String {
+    let zone = jiff::tz::TimeZone::system();
+    let now = jiff::Timestamp::from_millisecond(unix_ms).unwrap_or_default();
+    let name = zone.iana_name().unwrap_or("UTC").to_owned();
+    let day = now.to_zoned(zone).strftime("%Y-%m-%d (%A)");
+    format!("{day}, {name}")
+}
+
 fn beginning(mut text: String, most: usize) -> String {
     if text.len() > most {
         let end = text.floor_char_boundary(most);

@@ -3,6 +3,7 @@
 mod again;
 mod agents;
 mod answers;
+mod briefing;
 mod broken;
 mod budgets;
 mod checkpoints;

@@ -130,7 +130,9 @@ impl Asked {
         let read = move || {
             let mut bytes = Vec::new();
             let read = output.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes);
-            let text = read.ok().map(|_| String::from_utf8_lossy(&bytes).into_owned());
+            let text = read
+                .ok()
+                .map(|_| String::from_utf8_lossy(&bytes).into_owned());
             // Whoever waited too long is not there any more.
             let _ = answer.send(text);
         };

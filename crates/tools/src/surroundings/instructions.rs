@@ -167,7 +167,10 @@ mod tests {
         write(scratch.path("GEMINI.md"), "not this one");
         write(scratch.path("app/AGENTS.md"), "app");
         write(scratch.path("app/AGENTS.override.md"), "app, really");
-        write(scratch.path("app/web/.github/copilot-instructions.md"), "web");
+        write(
+            scratch.path("app/web/.github/copilot-instructions.md"),
+            "web",
+        );
         write(scratch.path("app/web/deep/AGENTS.md"), "deep");
         write(home.path(GLOBAL), "mine");
         let mut scope = scratch.scope();
@@ -194,7 +197,10 @@ mod tests {
         scope.directory = scratch.path("a");
         let files = gather(&scope, None);
         assert_eq!(files[1].left_out, 0);
-        assert_eq!((files[0].text.len(), files[0].left_out), (10, BYTES_MAX - 10));
+        assert_eq!(
+            (files[0].text.len(), files[0].left_out),
+            (10, BYTES_MAX - 10)
+        );
     }
 
     #[test]

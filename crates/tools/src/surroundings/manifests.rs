@@ -39,7 +39,9 @@ fn read(path: &Path) -> Option<String> {
     path.is_file().then_some(())?;
     let mut text = String::new();
     let file = std::fs::File::open(path).ok()?;
-    file.take(MANIFEST_BYTES_MAX).read_to_string(&mut text).ok()?;
+    file.take(MANIFEST_BYTES_MAX)
+        .read_to_string(&mut text)
+        .ok()?;
     Some(text)
 }
 
@@ -56,7 +58,9 @@ fn runner(has: &impl Fn(&str) -> bool) -> &'static str {
 
 fn package(text: &str, runner: &str) -> String {
     let parsed: Option<Value> = serde_json::from_str(text).ok();
-    let scripts = parsed.as_ref().and_then(|package| package["scripts"].as_object());
+    let scripts = parsed
+        .as_ref()
+        .and_then(|package| package["scripts"].as_object());
     let names = scripts.into_iter().flat_map(|scripts| scripts.keys());
     named("package.json", runner, names.map(String::as_str))
 }
@@ -76,7 +80,10 @@ fn named<'a>(manifest: &str, runner: &str, names: impl Iterator<Item = &'a str>)
     match (names.is_empty(), more) {
         (true, _) => manifest.to_owned(),
         (false, 0) => format!("{manifest}: {runner} {}", names.join(" | ")),
-        (false, more) => format!("{manifest}: {runner} {} | … ({more} more)", names.join(" | ")),
+        (false, more) => format!(
+            "{manifest}: {runner} {} | … ({more} more)",
+            names.join(" | ")
+        ),
     }
 }
 
@@ -107,7 +114,10 @@ mod tests {
         write("pyproject.toml", "");
         write("uv.lock", "");
         write("go.mod", "module a");
-        write("Makefile", "CC := gcc\n.PHONY: all\nall: b\n\techo a: b\nlint:\n");
+        write(
+            "Makefile",
+            "CC := gcc\n.PHONY: all\nall: b\n\techo a: b\nlint:\n",
+        );
         assert_eq!(
             lines(&scratch.path("")),
             [

@@ -25,7 +25,10 @@ fn repository() -> Scratch {
     let scratch = Scratch::new();
     let directory = scratch.path("");
     git(&directory, &["init", "-q", "-b", "main"]);
-    for (n, subject) in ["first", "second", "third", "fourth \u{1b}[2K"].iter().enumerate() {
+    for (n, subject) in ["first", "second", "third", "fourth \u{1b}[2K"]
+        .iter()
+        .enumerate()
+    {
         std::fs::write(scratch.path(&format!("{n}.txt")), "x").unwrap();
         git(&directory, &["add", "."]);
         git(&directory, &["commit", "-q", "-m", subject]);
