@@ -7,8 +7,8 @@ use engine::{Abilities, Agent, ListenFrom, Turn, TurnEnd, TurnStart};
 use serde_json::{Value, json};
 use tools::{ToolSource, Toolbox};
 use vocabulary::{
-    AgentMode, Call, Changes, Effects, Fact, Growth, Item, ItemFact, NewThread, Opening,
-    Reply, ThreadCard, ThreadId, TurnErrorKind, TurnFact, Why,
+    AgentMode, Call, Changes, Effects, Fact, Growth, Item, ItemFact, NewThread, Opening, Reply,
+    ThreadCard, ThreadId, TurnErrorKind, TurnFact, Why,
 };
 
 use crate::house::{House, Stage};

@@ -19,9 +19,8 @@ const TAGS: [&str; 7] = [
     "memory",
     "skills",
 ];
-const FIRST: &str =
-    "From the server, not from the user: where you work, as it was when this was written.";
-const CHANGED: &str = "From the server, not from the user: what changed since you were told last.";
+const FIRST: &str = "where you work, as it was when this was written.";
+const CHANGED: &str = "what changed since you were told last.";
 const GONE: &str = "[this file is gone: what it said no longer holds]";
 
 /// Everything there is to tell.
@@ -90,7 +89,7 @@ pub fn files_below(
 }
 
 fn joined<const N: usize>(first: &str, sections: [String; N]) -> String {
-    format!("{BEGINS}\n{first}\n{}</context>", sections.concat())
+    format!("{BEGINS}{first}\n{}</context>", sections.concat())
 }
 
 /// A section with something in it.

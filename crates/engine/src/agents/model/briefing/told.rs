@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use providers::Message;
 
-/// What every text about the surroundings begins with.
-pub const BEGINS: &str = "<context>";
+/// What every text about the surroundings begins with, and hardly any other.
+pub const BEGINS: &str = "<context>\nFrom the server, not from the user: ";
 
 /// What a file's own section begins with.
 const FILE: &str = "<file path=\"";

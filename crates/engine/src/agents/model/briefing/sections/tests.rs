@@ -75,7 +75,7 @@ fn the_block_says_what_there_is() {
     let text = block(&standing(), &facts, &surroundings());
     let (os, machine) = (std::env::consts::OS, std::env::consts::ARCH);
     let expected = format!(
-        "<context>\n{FIRST}\n<environment>\nSystem: {os} {machine}; commands run in bash\n\
+        "{BEGINS}{FIRST}\n<environment>\nSystem: {os} {machine}; commands run in bash\n\
          Workspace: /w\nGit root: /\nUncommitted: 3 files changed, 1 untracked\n\
          Newest commits: One | Two\nDate: 2026-11-16 (Monday), UTC\nBranch: main\nModel: p/m\n\
          Also installed: rg, jq\nBuilt with: Cargo.toml: cargo test\n\
@@ -137,7 +137,7 @@ fn only_what_changed_is_told_again_and_only_once() {
         here.path(),
     );
     let expected =
-        format!("<context>\n{CHANGED}\n<environment>\nBranch: feature\n</environment>\n</context>");
+        format!("{BEGINS}{CHANGED}\n<environment>\nBranch: feature\n</environment>\n</context>");
     let second = second.expect("a change");
     assert_eq!(second, expected);
     let messages = told(&[&first, &second]);
