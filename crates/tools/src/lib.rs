@@ -27,6 +27,7 @@ mod memory;
 mod nearest;
 pub mod normalize;
 mod notebook_edit;
+mod patch;
 pub mod path;
 pub mod pictures;
 pub mod policy;
