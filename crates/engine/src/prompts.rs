@@ -165,11 +165,7 @@ mod tests {
     use super::*;
 
     fn spec(name: &str) -> ToolSpec {
-        ToolSpec {
-            name: name.to_owned(),
-            description: String::new(),
-            parameters: serde_json::Value::Null,
-        }
+        ToolSpec::new(name, "", serde_json::Value::Null)
     }
 
     #[test]

@@ -59,12 +59,7 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
         ]
         .map(std::sync::Arc::new)
         .into(),
-        tools: vec![ToolSpec {
-            name: "read".to_owned(),
-            description: "Reads a file.".to_owned(),
-            parameters: schema(),
-        }]
-        .into(),
+        tools: vec![ToolSpec::new("read", "Reads a file.", schema())].into(),
         no_calls: false,
         effort: Some("high".to_owned()),
         verbosity: None,
