@@ -46,6 +46,12 @@ pub fn normalize(tools: &Toolbox, directory: &Path, name: &str, input: Value) ->
         }
         command::enter_directory(&schema, directory, fields);
     }
+    // Why a plan changed is said to nobody.
+    if tool.name() == "todoWrite"
+        && let Value::Object(fields) = &mut input
+    {
+        fields.remove("explanation");
+    }
     NormalizedCall {
         name: tool.name().to_owned(),
         input,

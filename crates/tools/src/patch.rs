@@ -15,13 +15,17 @@ use crate::input::{self, Fields, blocking};
 use crate::seen::SeenFiles;
 use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, protected};
 use files::PatchedFiles;
-pub(crate) use heredoc::from_command;
+pub(crate) use heredoc::{command, from_command};
 pub(crate) use parse::below;
 use parse::{HunkLine, PatchHunk, PatchSection, SectionChange};
 
 pub(crate) const NAME: &str = "applyPatch";
+/// What the models call it that were trained on it.
+pub(crate) const GPT_NAME: &str = "apply_patch";
 /// The one field of its input; models that write free text for a tool write it alone.
 pub(crate) const FIELD: &str = "input";
+/// What the text of a patch may be, for services that hold a model to a grammar.
+pub(crate) const GRAMMAR: &str = include_str!("patch/grammar.lark");
 const PATCH_CHARS_MAX: usize = 2_000_000;
 
 pub(crate) struct PatchTool;

@@ -372,7 +372,7 @@ struct Offered {
 impl Offered {
     fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let mode = turn.permits.borrow().settings.mode;
-        let tools = offer::specs(turn, None);
+        let tools = offer::specs(turn, None, offer::faces(&turn.model));
         let ModelRef { provider, model } = turn.model.as_ref();
         let system = prompts::agent(&Situation {
             family: ModelFamily::of(provider, model),

@@ -1,8 +1,20 @@
 //! Commands that are nothing but a patch: some models know the tool as a program of their shell.
 
-use super::parse;
+use serde_json::Value;
 
-const PROGRAMS: [&str; 2] = ["apply_patch", "applypatch"];
+use super::{FIELD, GPT_NAME, parse};
+
+const PROGRAMS: [&str; 2] = [GPT_NAME, "applypatch"];
+/// What a patch ends with; the first that is no line of it.
+const TAGS: [&str; 3] = ["EOF", "PATCH", "END_OF_PATCH"];
+
+/// The command that is this call of the patch tool.
+pub(crate) fn command(input: &Value) -> Option<String> {
+    let patch = input[FIELD].as_str()?;
+    let has = |tag: &str| patch.lines().any(|line| line.trim() == tag);
+    let tag = TAGS.into_iter().find(|tag| !has(tag))?;
+    Some(format!("{GPT_NAME} <<'{tag}'\n{patch}\n{tag}"))
+}
 
 /// The patch of a command that does nothing else, with its paths as they are from where the command
 /// runs.
