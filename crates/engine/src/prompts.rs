@@ -105,6 +105,13 @@ pub const TITLE: &str = "\
     Give the conversation a title: at most six words, in its own language, that tell it from others. \
     No quotation marks, no full stop, nothing but the title.";
 
+/// Without a frame a small model would answer what was said instead of naming it.
+pub fn to_be_titled(said: &str) -> String {
+    format!(
+        "The conversation begins with what stands between the lines.\n---\n{said}\n---\nIts title:"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use tools::SkillSummary;

@@ -104,13 +104,24 @@ pub enum Message {
 pub struct UserMessage {
     pub text: String,
     pub images: Vec<MessageImage>,
+    /// The server says it in the user's place.
+    pub is_note: bool,
 }
 
 impl Message {
     pub fn user(text: impl Into<String>) -> Self {
         Message::User(UserMessage {
             text: text.into(),
-            images: Vec::new(),
+            ..UserMessage::default()
+        })
+    }
+
+    /// What the server itself tells the model.
+    pub fn note(text: impl Into<String>) -> Self {
+        Message::User(UserMessage {
+            text: text.into(),
+            is_note: true,
+            ..UserMessage::default()
         })
     }
 }

@@ -49,6 +49,7 @@ impl TurnInputs {
         let first = UserMessage {
             text: summary,
             images: self.images.clone(),
+            is_note: false,
         };
         let heard = self.steers.iter().filter(|(after, _)| *after < step);
         std::iter::once(first)
@@ -338,7 +339,7 @@ fn in_order_of_calls(messages: &mut [Arc<Message>]) {
 pub fn user_message(input: UserInput, sees: bool) -> UserMessage {
     let mut said = UserMessage {
         text: input.text,
-        images: Vec::new(),
+        ..UserMessage::default()
     };
     match sees {
         true => said.images = input.images.into_iter().filter_map(image).collect(),
@@ -364,7 +365,7 @@ fn image(image: Image) -> Option<providers::MessageImage> {
 
 /// Adds what the server tells the model at this step.
 pub fn inform(messages: &mut Vec<Arc<Message>>, step: u32, text: String) {
-    let told = Arc::new(Message::user(text));
+    let told = Arc::new(Message::note(text));
     match (step, messages.last().map(AsRef::as_ref)) {
         (0, Some(Message::User(_))) => messages.insert(messages.len() - 1, told),
         (_, _) => messages.push(told),
