@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
-use vocabulary::SummaryDetail;
+use vocabulary::{SummaryDetail, Verbosity};
 
 use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, RequestTarget, Wire, family};
@@ -26,7 +26,9 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
     if !request.system.trim().is_empty() {
         body["instructions"] = json!(request.system);
     }
-    if let Some(verbosity) = family::openai_verbosity(request) {
+    // At work these models say too much rather than too little. The same for every purpose: it is part
+    // of what a service keeps of the beginning of a conversation.
+    if let Some(verbosity) = family::openai_verbosity(request, Some(Verbosity::Low)) {
         body["text"] = json!({ "verbosity": verbosity });
     }
     if thinks(request, target) {

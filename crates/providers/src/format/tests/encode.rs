@@ -98,6 +98,7 @@ fn responses_whole() {
         "stream": true,
         "store": false,
         "instructions": "Be brief.",
+        "text": { "verbosity": "low" },
         "reasoning": { "effort": "high", "summary": "auto" },
         "include": ["reasoning.encrypted_content"],
         "tools": [{
