@@ -389,7 +389,7 @@ struct Offered {
 impl Offered {
     fn of(turn: &Turn) -> Self {
         let mode = turn.permits.borrow().settings.mode;
-        let tools = offer::specs(turn, None);
+        let tools = offer::specs(turn, None, offer::faces(&turn.model));
         let ModelRef { provider, model } = turn.model.as_ref();
         let family = ModelFamily::of(provider, model);
         let system = prompts::agent(family, mode, &tools);
