@@ -40,7 +40,8 @@ impl FileBeforeFormat {
         let extent = super::extent_after(self.knowledge, self.text.as_bytes(), bytes);
         seen.note(&self.target, old.stamp, Some(bytes), extent);
         let shown = path::display(scope, &self.target);
-        let ChangedLines { place, lines } = ChangedLines::of(&shown, &compare(&self.text, text));
+        let ChangedLines { place, lines, .. } =
+            ChangedLines::of(&shown, &compare(&self.text, text));
         Some(format!("{place}\n{lines}"))
     }
 }
