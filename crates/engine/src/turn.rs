@@ -155,6 +155,9 @@ pub struct Turn {
     /// The files it changes.
     pub writes: Arc<TurnWrites>,
     pub permits: watch::Receiver<Permits>,
+    /// Calls that run at the same time ask people one after the other: not every client shows two
+    /// asks, and an answer for longer than once may make the next one needless.
+    pub asks_in_turn: tokio::sync::Mutex<()>,
     pub cancel: CancellationToken,
     pub to_session: mpsc::Sender<FromTurn>,
 }
@@ -215,7 +218,8 @@ impl Turn {
         committed.await.map_err(|_| SessionGone)
     }
 
-    /// Opens an ask, or joins the one that is open for this call, and waits for its end.
+    /// Opens an ask, or joins the one that is open for this call, and waits for its end. Whoever
+    /// calls this holds `asks_in_turn`.
     pub async fn ask(
         &self,
         tag: StreamTag,

@@ -124,6 +124,7 @@ impl Session {
             seen: Arc::clone(&self.supplies.seen),
             writes: Arc::clone(&writes),
             permits: self.supplies.permits.subscribe(),
+            asks_in_turn: tokio::sync::Mutex::new(()),
             cancel: cancel.clone(),
             to_session: to_session.clone(),
         });

@@ -157,6 +157,7 @@ impl Host for CallHost {
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<tools::QuestionAnswer>> {
         let ids: Vec<String> = questions.iter().map(|each| each.id.clone()).collect();
         let kind = AskKind::Questions(questions);
+        let _one = self.turn.asks_in_turn.lock().await;
         match self
             .turn
             .ask(self.tag.clone(), &self.call, kind)

@@ -19,6 +19,7 @@ pub async fn trusted(
         return Ok(tools::Trusted::nothing("nothing else uses it"));
     }
     let mut allowed = None;
+    let _one = turn.asks_in_turn.lock().await;
     for asked in 0..=ASKS_MAX {
         let content = match trust::look(&turn.shared, &turn.card).await {
             Ok(Trust::Nothing) => return Ok(tools::Trusted::default()),
