@@ -7,6 +7,8 @@ use providers::ToolSpec;
 use tools::Surroundings;
 use vocabulary::AgentMode;
 
+pub mod sub_agents;
+
 /// What there is for a thread's own agent; its prompt is made from that.
 pub struct Situation<'a> {
     pub directory: &'a Path,
@@ -112,26 +114,6 @@ fn fenced(name: &str, text: &str) -> String {
     format!("<{name}>\n{}\n</{name}>\n", text.trim_end())
 }
 
-/// For an agent that works for a call of another one.
-pub fn sub_agent(kind: &str, directory: &Path) -> String {
-    let duty = match kind {
-        "explore" => {
-            "Explore the workspace and answer the question you are given. Do not change anything."
-        }
-        "research" => {
-            "Research the question you are given, with the sources you have. Do not change anything."
-        }
-        _ => "Do the task you are given, completely.",
-    };
-    format!(
-        "You are a sub-agent: another agent gave you a task and reads your last message as its \
-         result. It sees nothing else of your work, so that message must hold all that matters: \
-         what you found or did, with paths and line numbers, and what is left open. You cannot \
-         talk to the user.\n\n{duty}\n{}",
-        environment(directory, false)
-    )
-}
-
 fn environment(directory: &Path, is_git: bool) -> String {
     let mut text = format!(
         "\nSurroundings:\n- Workspace: {}\n- System: {}\n",
@@ -190,6 +172,7 @@ mod tests {
                 name: "release".to_owned(),
                 description: "How to release".to_owned(),
             }],
+            sub_agents: Vec::new(),
             note: Some(("n".to_owned(), "Tests need a database.".to_owned())),
             is_git: true,
         };

@@ -1,6 +1,7 @@
 //! A turn: from one user input to rest. It runs in its own task and only *tells* what happened;
 //! the session records.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -14,6 +15,7 @@ use vocabulary::{
 };
 
 use crate::Shared;
+use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Agent, AgentMemory};
 
 mod gate;
@@ -150,6 +152,11 @@ pub struct Turn {
     pub steers: Arc<Steers>,
     /// What its agent kept from the turn before.
     pub memory: AgentMemory,
+    /// Sub-agents of its thread that can go on.
+    pub sub_agents: Arc<KeptSubAgents>,
+    /// The tools of those of its sub-agents that have a list of their own, by the calls they work
+    /// for.
+    pub sub_agent_tools: Mutex<HashMap<ItemId, Vec<String>>>,
     /// The files its thread has read.
     pub seen: Arc<tools::SeenFiles>,
     /// The files it changes.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::skill::{self, SkillSummary};
-use crate::{Scope, Trusted, memory};
+use crate::{Scope, SubAgentKindSummary, Trusted, memory, spawn_agent};
 
 /// Where projects say how to work on them.
 const INSTRUCTIONS: &str = "AGENTS.md";
@@ -18,6 +18,8 @@ pub struct Surroundings {
     pub instructions: Option<(&'static str, String)>,
     /// Those that may be used without asking, by name.
     pub skills: Vec<SkillSummary>,
+    /// The kinds of sub-agents that may be used without asking, beside those that are built in.
+    pub sub_agents: Vec<SubAgentKindSummary>,
     /// The note's path in the workspace and its text.
     pub note: Option<(String, String)>,
     pub is_git: bool,
@@ -39,6 +41,7 @@ pub fn look(scope: &Scope, trusted: &Trusted) -> Surroundings {
     Surroundings {
         instructions: instructions.map(cut).map(|text| (INSTRUCTIONS, text)),
         skills: skill::summaries(scope, trusted),
+        sub_agents: spawn_agent::summaries(scope, trusted),
         note: memory::main_note(scope).map(|(file, text)| (file, beginning(text, NOTE_BYTES_MAX))),
         is_git: is_repository(&scope.directory),
     }

@@ -17,6 +17,7 @@ use vocabulary::{
 
 use super::Session;
 use super::state::CallState;
+use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
@@ -49,6 +50,8 @@ pub struct TurnSupplies {
     /// The files that were read.
     pub seen: Arc<tools::SeenFiles>,
     pub memory: AgentMemory,
+    /// Sub-agents that can go on.
+    pub sub_agents: Arc<KeptSubAgents>,
     pub tools: Arc<Toolbox>,
 }
 
@@ -58,6 +61,7 @@ impl TurnSupplies {
             permits: watch::Sender::new(Permits { settings }),
             seen: Arc::default(),
             memory: Arc::default(),
+            sub_agents: Arc::default(),
             tools,
         }
     }
@@ -121,6 +125,8 @@ impl Session {
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
             memory: Arc::clone(&self.supplies.memory),
+            sub_agents: Arc::clone(&self.supplies.sub_agents),
+            sub_agent_tools: Default::default(),
             seen: Arc::clone(&self.supplies.seen),
             writes: Arc::clone(&writes),
             permits: self.supplies.permits.subscribe(),

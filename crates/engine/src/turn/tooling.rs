@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tools::{Failure, Host, Scope, Tool, ToolCx, normalize};
+use tools::{Failure, Host, Scope, SpawnRequest, Tool, ToolCx, normalize};
 use vocabulary::{
     Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, SandboxMode, StreamTag,
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
@@ -80,6 +80,7 @@ async fn allowed_run(
     let mut scope = scope(turn);
     let trusted = trusting::trusted(turn, tag, call).await?;
     scope.trusted = trusted.is_some();
+    scope.read_only |= call.agent.as_deref().is_some_and(offer::only_reads);
     if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
@@ -187,11 +188,9 @@ impl Host for CallHost {
         gate::may_go_on(&self.turn, &self.call, input).await
     }
 
-    async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure> {
-        let agent = &self.turn.agent;
-        agent
-            .spawn(&self.turn, &self.tag, &self.call, kind, task)
-            .await
+    async fn spawn(&self, request: SpawnRequest) -> Result<String, Failure> {
+        let (turn, agent) = (&self.turn, &self.turn.agent);
+        agent.spawn(turn, &self.tag, &self.call, request).await
     }
 }
 
