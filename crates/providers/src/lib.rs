@@ -15,6 +15,7 @@ use vocabulary::{Native, SummaryDetail, Verbosity};
 
 mod accounts;
 pub mod catalog;
+mod family;
 pub mod format;
 #[cfg(test)]
 mod kept_blocks;
@@ -23,6 +24,7 @@ pub mod rehearsal;
 pub mod remote;
 mod tool_schema;
 
+pub use family::ModelFamily;
 pub use models::Models;
 
 /// What a model is asked.
@@ -95,13 +97,24 @@ pub enum Message {
 pub struct UserMessage {
     pub text: String,
     pub images: Vec<MessageImage>,
+    /// The server says it in the user's place.
+    pub is_note: bool,
 }
 
 impl Message {
     pub fn user(text: impl Into<String>) -> Self {
         Message::User(UserMessage {
             text: text.into(),
-            images: Vec::new(),
+            ..UserMessage::default()
+        })
+    }
+
+    /// What the server itself tells the model.
+    pub fn note(text: impl Into<String>) -> Self {
+        Message::User(UserMessage {
+            text: text.into(),
+            is_note: true,
+            ..UserMessage::default()
         })
     }
 }

@@ -30,6 +30,18 @@ pub fn context(surroundings: &Surroundings) -> Option<String> {
     (!told.is_empty()).then(|| told.to_owned())
 }
 
+/// The kinds that people wrote down, for the model that may use them.
+pub fn own_kinds(surroundings: &Surroundings) -> String {
+    let kinds = surroundings.sub_agents.iter();
+    let lines: String = kinds
+        .map(|kind| format!("- {}: {}\n", kind.name, kind.description))
+        .collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("\nFurther kinds of sub-agents:\n{lines}"),
+    }
+}
+
 /// The task as the sub-agent reads it.
 pub fn task(request: &SpawnRequest) -> String {
     let mut text = request.task.clone();
@@ -122,6 +134,20 @@ mod tests {
             assert!((250..450).contains(&words), "{words} words");
         }
         assert!(prompts[0] != prompts[1] && prompts[1] != prompts[2]);
+    }
+
+    #[test]
+    fn own_kinds_are_listed() {
+        assert_eq!(own_kinds(&Surroundings::default()), "");
+        let surroundings = Surroundings {
+            sub_agents: vec![tools::SubAgentKindSummary {
+                name: "reviewer".to_owned(),
+                description: "Reviews a change".to_owned(),
+            }],
+            ..Surroundings::default()
+        };
+        let listed = "\nFurther kinds of sub-agents:\n- reviewer: Reviews a change\n";
+        assert_eq!(own_kinds(&surroundings), listed);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use providers::{Message, ResultBlock, ToolResult};
+use providers::{Message, ToolResult};
 use tracing::Instrument as _;
 use vocabulary::ToolOutcome;
 
@@ -13,16 +13,18 @@ use super::repetition::RecentCalls;
 use crate::telemetry;
 use crate::turn::{DueCall, SessionGone, Turn, tooling};
 
-/// Makes the calls and adds their results to the conversation, in the order of the calls. Whether
-/// the turn goes on: false when it was cancelled. `sees`: the model can be shown pictures.
+/// Makes the calls and adds their results to the conversation, in the order of the calls. Gives what
+/// the model is to be told after them; nothing when the turn was cancelled. `sees`: the model can be
+/// shown pictures.
 pub async fn make(
     turn: &Arc<Turn>,
     messages: &mut Vec<Arc<Message>>,
     recent: &mut RecentCalls,
     calls: &[DueCall],
     sees: bool,
-) -> Result<bool, SessionGone> {
+) -> Result<Option<Vec<String>>, SessionGone> {
     let mut going = true;
+    let mut notes = Vec::new();
     let mut rest = calls;
     while !rest.is_empty() {
         let batch = CallBatch::first_of(turn, rest);
@@ -41,19 +43,15 @@ pub async fn make(
                 going = false;
                 continue;
             };
-            let mut result = result_of(due, &outcome, sees);
             match known {
                 true => recent.not_made(&due.call),
-                false => {
-                    let note = recent.made(&due.call, &outcome);
-                    result.content.extend(note.map(ResultBlock::Text));
-                }
+                false => notes.extend(recent.made(&due.call, &outcome)),
             }
-            context::add_result(messages, result);
+            context::add_result(messages, result_of(due, &outcome, sees));
         }
         rest = later;
     }
-    Ok(going)
+    Ok(going.then_some(notes))
 }
 
 /// `known`: it has given the same result too often to be made again.

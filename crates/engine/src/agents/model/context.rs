@@ -48,6 +48,7 @@ impl TurnInputs {
         let first = UserMessage {
             text: summary,
             images: self.images.clone(),
+            is_note: false,
         };
         let heard = self.steers.iter().filter(|(after, _)| *after < step);
         std::iter::once(first)
@@ -161,6 +162,13 @@ impl Reading {
             }
             Fact::Step {
                 tag,
+                what: StepFact::Informed { text },
+            } => {
+                self.drop_broken_off(&tag.turn);
+                inform(&mut self.messages, tag.step, text);
+            }
+            Fact::Step {
+                tag,
                 what: StepFact::Delayed { discards: true, .. },
             } => self.broken_off = Some((tag.turn, tag.step)),
             Fact::Item {
@@ -242,10 +250,7 @@ impl Reading {
     /// What was said before this step had listened is read before its answer.
     fn enter(&mut self, tag: &StreamTag) {
         let step = Some((tag.turn.clone(), tag.step));
-        if self.broken_off.take() == step && self.step == step {
-            self.messages.truncate(self.before_step);
-            self.step = None;
-        }
+        self.drop_broken_off(&tag.turn);
         if self.step != step {
             let heard = self
                 .held
@@ -256,6 +261,15 @@ impl Reading {
             self.before_step = self.messages.len();
             // An answer of its own, even where the last message was an answer too.
             self.messages.push(Arc::new(Message::Assistant(Vec::new())));
+        }
+    }
+
+    /// Another answer came, be it one with nothing in it.
+    fn drop_broken_off(&mut self, turn: &TurnId) {
+        let broken_off = self.broken_off.take();
+        if broken_off.as_ref().is_some_and(|(of, _)| of == turn) && self.step == broken_off {
+            self.messages.truncate(self.before_step);
+            self.step = None;
         }
     }
 
@@ -319,7 +333,7 @@ fn in_order_of_calls(messages: &mut [Arc<Message>]) {
 pub fn user_message(input: UserInput, sees: bool) -> UserMessage {
     let mut said = UserMessage {
         text: input.text,
-        images: Vec::new(),
+        ..UserMessage::default()
     };
     match sees {
         true => said.images = input.images.into_iter().filter_map(image).collect(),
@@ -340,6 +354,15 @@ fn image(image: Image) -> Option<providers::MessageImage> {
         Image::Url(url) => Some(providers::MessageImage::Url(url)),
         // Read before it is accepted; a log has none.
         Image::Path(_) => None,
+    }
+}
+
+/// Adds what the server tells the model at this step.
+pub fn inform(messages: &mut Vec<Arc<Message>>, step: u32, text: String) {
+    let told = Arc::new(Message::note(text));
+    match (step, messages.last().map(AsRef::as_ref)) {
+        (0, Some(Message::User(_))) => messages.insert(messages.len() - 1, told),
+        (_, _) => messages.push(told),
     }
 }
 

@@ -129,7 +129,7 @@ impl SubAgentWork<'_> {
                 FollowUp::MakeCalls | FollowUp::AskAgain(None) => {}
                 FollowUp::Rest => return Ok(SubAgentEnd::Done),
                 FollowUp::Continue(note) | FollowUp::AskAgain(Some(note)) => {
-                    self.conversation.tell(note);
+                    self.conversation.note(note);
                 }
                 FollowUp::GiveUp(error) => return Ok(SubAgentEnd::Failed(error.message)),
             }
@@ -141,7 +141,7 @@ impl SubAgentWork<'_> {
 
     /// Its last words are its result, with why they are the last.
     async fn wrap_up(&mut self, note: &str, why: String) -> Result<SubAgentEnd, SubAgentStop> {
-        self.conversation.tell(note.to_owned());
+        self.conversation.note(note.to_owned());
         self.no_calls = true;
         self.said.clear();
         match self.take_step().await {
@@ -204,10 +204,13 @@ impl SubAgentWork<'_> {
         let messages = &mut self.conversation.messages;
         let making = calls::make(self.turn, messages, &mut self.recent, calls, sees);
         // Boxed: a call of it may start a sub-agent again.
-        match Box::pin(making).await? {
-            true => Ok(()),
-            false => Err(SubAgentStop::Ended(SubAgentEnd::Cancelled)),
+        let Some(notes) = Box::pin(making).await? else {
+            return Err(SubAgentStop::Ended(SubAgentEnd::Cancelled));
+        };
+        for note in notes {
+            self.conversation.note(note);
         }
+        Ok(())
     }
 
     async fn count(&self, usage: providers::ModelUsage) -> Result<(), SessionGone> {

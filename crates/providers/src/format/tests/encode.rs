@@ -36,6 +36,7 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
                     },
                     MessageImage::Url("https://example.org/a.jpg?x=1".to_owned()),
                 ],
+                ..UserMessage::default()
             }),
             Message::Assistant(vec![
                 Block::Reasoning {

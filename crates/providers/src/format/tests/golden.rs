@@ -116,6 +116,7 @@ fn story(wire: Wire, target: &RequestTarget) -> ModelRequest {
         Message::User(UserMessage {
             text: "Is this what notes.txt says?".to_owned(),
             images: sees.then_some(picture).into_iter().collect(),
+            ..UserMessage::default()
         }),
         Message::Assistant(blocks),
         Message::ToolResults(vec![result]),

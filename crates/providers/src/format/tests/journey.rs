@@ -48,6 +48,7 @@ impl Journey {
         self.say(Message::User(UserMessage {
             text: format!("What do you see, {}?", vendor.id()),
             images: vec![picture()],
+            ..UserMessage::default()
         }));
         for _step in 0..2 {
             let request = target.settle(request(&target, &self.messages));

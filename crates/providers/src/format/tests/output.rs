@@ -75,6 +75,7 @@ fn a_limit_leaves_room_for_the_conversation() {
                 media_type: "image/png".to_owned(),
                 base64: "a".repeat(3_000_000).into(),
             }],
+            ..UserMessage::default()
         })
         .into(),
     );

@@ -135,8 +135,13 @@ fn stories() -> impl Strategy<Value = Vec<Message>> {
         let results = results(&blocks, answered, &text, &images);
         vec![Message::Assistant(blocks), Message::ToolResults(results)]
     });
-    let user = ("[a ]{0,2}", pictures())
-        .prop_map(|(text, images)| vec![Message::User(UserMessage { text, images })]);
+    let user = ("[a ]{0,2}", pictures()).prop_map(|(text, images)| {
+        vec![Message::User(UserMessage {
+            text,
+            images,
+            ..UserMessage::default()
+        })]
+    });
     let messages = proptest::collection::vec(prop_oneof![user, step], 0..6);
     messages.prop_map(|messages| messages.concat())
 }

@@ -34,7 +34,8 @@ impl SubConversation {
                 .ok_or_else(|| Failure::Error(not_kept(id)))?,
             None => Self::begun(turn, call, request).await,
         };
-        conversation.tell(sub_agents::task(request));
+        let task = Message::user(sub_agents::task(request));
+        conversation.messages.push(Arc::new(task));
         Ok(conversation)
     }
 
@@ -46,16 +47,16 @@ impl SubConversation {
             model: model_of(turn, request),
             system: sub_agents::system(&request.kind, &turn.card.directory),
             messages: context
-                .map(Message::user)
+                .map(Message::note)
                 .map(Arc::new)
                 .into_iter()
                 .collect(),
         }
     }
 
-    /// Says something to it.
-    pub fn tell(&mut self, text: String) {
-        self.messages.push(Arc::new(Message::user(text)));
+    /// Tells it what nobody said.
+    pub fn note(&mut self, text: String) {
+        self.messages.push(Arc::new(Message::note(text)));
     }
 }
 
