@@ -1,45 +1,16 @@
 //! What sub-agents are told: a prompt for each kind, what they share, and how a task is put.
 
-use std::path::Path;
-
-use tools::{SpawnKind, SpawnRequest, Surroundings, Thoroughness};
+use tools::{SpawnKind, SpawnRequest, Thoroughness};
 
 /// The system prompt of a kind.
-pub fn system(kind: &SpawnKind, workspace: &Path) -> String {
+pub fn system(kind: &SpawnKind) -> String {
     let duty = match kind {
         SpawnKind::Explore => EXPLORE,
         SpawnKind::Research => RESEARCH,
         SpawnKind::General | SpawnKind::Named(_) => GENERAL,
         SpawnKind::Own(own) => &own.prompt,
     };
-    format!(
-        "{ROLE}\n\n{duty}\n\n{REPORT}\n{}",
-        super::environment(workspace, false)
-    )
-}
-
-/// What the workspace tells every agent; none where it tells nothing.
-pub fn context(surroundings: &Surroundings) -> Option<String> {
-    let told = super::brought_along(&Surroundings {
-        // A sub-agent has no such tools of its own.
-        skills: Vec::new(),
-        sub_agents: Vec::new(),
-        ..surroundings.clone()
-    });
-    let told = told.trim();
-    (!told.is_empty()).then(|| told.to_owned())
-}
-
-/// The kinds that people wrote down, for the model that may use them.
-pub fn own_kinds(surroundings: &Surroundings) -> String {
-    let kinds = surroundings.sub_agents.iter();
-    let lines: String = kinds
-        .map(|kind| format!("- {}: {}\n", kind.name, kind.description))
-        .collect();
-    match lines.is_empty() {
-        true => lines,
-        false => format!("\nFurther kinds of sub-agents:\n{lines}"),
-    }
+    format!("{ROLE}\n\n{duty}\n\n{REPORT}")
 }
 
 /// The task as the sub-agent reads it.
@@ -126,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_prompt_of_its_own_within_the_limit() {
-        let prompts = SpawnKind::BUILT_IN.map(|kind| system(&kind, Path::new("/w")));
+        let prompts = SpawnKind::BUILT_IN.map(|kind| system(&kind));
         for prompt in &prompts {
             assert!(prompt.starts_with(ROLE) && prompt.contains(REPORT));
             // About 300 tokens for the kind and 200 for what all share.
@@ -134,20 +105,6 @@ mod tests {
             assert!((250..450).contains(&words), "{words} words");
         }
         assert!(prompts[0] != prompts[1] && prompts[1] != prompts[2]);
-    }
-
-    #[test]
-    fn own_kinds_are_listed() {
-        assert_eq!(own_kinds(&Surroundings::default()), "");
-        let surroundings = Surroundings {
-            sub_agents: vec![tools::SubAgentKindSummary {
-                name: "reviewer".to_owned(),
-                description: "Reviews a change".to_owned(),
-            }],
-            ..Surroundings::default()
-        };
-        let listed = "\nFurther kinds of sub-agents:\n- reviewer: Reviews a change\n";
-        assert_eq!(own_kinds(&surroundings), listed);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use providers::{Block, Message, ResultBlock, ToolResult, UserMessage};
+use tools::ToolFaces;
 use vocabulary::{
     ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact,
     StreamTag, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
@@ -11,7 +12,7 @@ use vocabulary::{
 use super::endings;
 use crate::codec;
 use crate::limits::{CONTEXT_MESSAGES_MAX, CONTEXT_RESULT_BYTES_MAX};
-use crate::turn::Turn;
+use crate::turn::{Turn, offer};
 
 const MESSAGES_KEPT: usize = CONTEXT_MESSAGES_MAX as usize;
 
@@ -67,12 +68,14 @@ pub struct ReadConversation {
 
 /// Reads the conversation, the running turn's input last.
 pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
-    let sees = sees(turn);
+    let (sees, faces) = (sees(turn), offer::faces(&turn.model));
     let newest = turn.history.message_count;
     let oldest = newest.saturating_sub(CONTEXT_MESSAGES_MAX);
     let from_ordinal = turn.history.from_ordinal;
-    let fits =
-        |read: &ReadConversation| read.from_ordinal == from_ordinal && read.reading.sees == sees;
+    let fits = |read: &ReadConversation| {
+        let reading = &read.reading;
+        read.from_ordinal == from_ordinal && reading.sees == sees && reading.faces == faces
+    };
     let kept = turn.memory.lock().take();
     let known = kept.and_then(|kept| kept.downcast::<ReadConversation>().ok());
     let known = known.filter(|read| fits(read));
@@ -80,7 +83,7 @@ pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
         Box::new(ReadConversation {
             from_ordinal,
             next_ordinal: from_ordinal,
-            reading: Reading::new(sees),
+            reading: Reading::new(sees, faces),
         })
     });
     let store = &turn.shared.store;
@@ -122,10 +125,12 @@ struct Reading {
     /// The answer of this step broke off: the next one replaces it, if there is one.
     broken_off: Option<(TurnId, u32)>,
     sees: bool,
+    /// How the model at hand knows the tools that were called.
+    faces: ToolFaces,
 }
 
 impl Reading {
-    fn new(sees: bool) -> Self {
+    fn new(sees: bool, faces: ToolFaces) -> Self {
         Self {
             messages: Vec::new(),
             held: Vec::new(),
@@ -135,6 +140,7 @@ impl Reading {
             before_step: 0,
             broken_off: None,
             sees,
+            faces,
         }
     }
 
@@ -219,13 +225,14 @@ impl Reading {
         match what {
             ToolFact::Planned { .. } => {
                 self.enter(&tag);
+                let written = self.faces.written(&call.name, &call.input);
                 let call = Arc::unwrap_or_clone(call);
                 add_block(
                     &mut self.messages,
                     Block::ToolCall {
                         call_id: call.call_id,
-                        name: call.name,
-                        input: call.input,
+                        name: written.name,
+                        input: written.input,
                         native: call.native,
                     },
                 );
@@ -480,7 +487,7 @@ mod tests {
 
     #[test]
     fn a_long_conversation_loses_its_beginning_now_and_then_and_not_at_every_turn() {
-        let mut reading = Reading::new(true);
+        let mut reading = Reading::new(true, ToolFaces::Own);
         let mut trimmed = 0;
         for number in 0..3 * MESSAGES_KEPT {
             let before = reading.messages.len();

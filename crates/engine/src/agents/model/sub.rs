@@ -236,7 +236,11 @@ impl SubAgentWork<'_> {
             model: self.conversation.model.model.clone(),
             system: self.conversation.system.clone(),
             messages: self.conversation.messages.clone(),
-            tools: offer::specs(turn, Some(&self.agent)),
+            tools: offer::specs(
+                turn,
+                Some(&self.agent),
+                offer::faces(&self.conversation.model),
+            ),
             no_calls: self.no_calls,
             purpose: providers::RequestPurpose::Task,
             cache_key: Some(format!("{}/{}", turn.card.id, self.conversation.id)),

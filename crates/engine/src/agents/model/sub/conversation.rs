@@ -8,6 +8,7 @@ use providers::Message;
 use tools::{Failure, SpawnKind, SpawnRequest, SubAgentModel, Thoroughness};
 use vocabulary::{ModelRef, ToolCall};
 
+use super::super::{briefing, budgets};
 use crate::limits::{
     SUB_AGENT_STEPS_MAX, SUB_AGENT_STEPS_QUICK, SUB_AGENT_STEPS_THOROUGH, SUB_AGENTS_KEPT_MAX,
 };
@@ -40,17 +41,14 @@ impl SubConversation {
     }
 
     async fn begun(turn: &Turn, call: &ToolCall, request: &SpawnRequest) -> Self {
-        let context = sub_agent_context(turn).await;
+        let model = model_of(turn, request);
+        let context = briefing::sub_agent_context(turn, &request.kind, &model).await;
         Self {
             id: call.item.to_string(),
             kind: request.kind.clone(),
-            model: model_of(turn, request),
-            system: sub_agents::system(&request.kind, &turn.card.directory),
-            messages: context
-                .map(Message::note)
-                .map(Arc::new)
-                .into_iter()
-                .collect(),
+            model,
+            system: sub_agents::system(&request.kind),
+            messages: vec![Arc::new(Message::note(context))],
         }
     }
 
@@ -58,12 +56,6 @@ impl SubConversation {
     pub fn note(&mut self, text: String) {
         self.messages.push(Arc::new(Message::note(text)));
     }
-}
-
-/// What every agent in this workspace is told before its first task.
-async fn sub_agent_context(turn: &Turn) -> Option<String> {
-    let surroundings = super::super::look_around(turn).await;
-    sub_agents::context(&surroundings)
 }
 
 pub fn steps_max(request: &SpawnRequest) -> u32 {
@@ -99,7 +91,7 @@ fn model_of(turn: &Turn, request: &SpawnRequest) -> ModelRef {
             let small = models.small_model(&own.provider, &own.model);
             let small = small.map(of_provider);
             // One whose price is not known cannot be held to a budget.
-            let budgets = super::super::budgets(turn);
+            let budgets = budgets(turn);
             let fits = |small: &ModelRef| meter::unpriced(&turn.shared, small, &budgets).is_none();
             small.filter(fits).unwrap_or_else(|| own.clone())
         }
