@@ -18,6 +18,7 @@ use crate::Shared;
 use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Agent, AgentMemory};
 
+pub mod checks;
 mod gate;
 pub mod meter;
 pub mod offer;
@@ -25,6 +26,7 @@ pub mod tooling;
 mod trusting;
 pub mod writes;
 
+use checks::{StepEdits, ThreadChecks};
 use meter::Meter;
 
 /// What a turn says to its session.
@@ -161,6 +163,10 @@ pub struct Turn {
     pub seen: Arc<tools::SeenFiles>,
     /// The files it changes.
     pub writes: Arc<TurnWrites>,
+    /// Those that its step has edited so far.
+    pub edits: StepEdits,
+    /// How its thread's checks ended before.
+    pub checks: Arc<ThreadChecks>,
     pub permits: watch::Receiver<Permits>,
     /// Calls that run at the same time ask people one after the other: not every client shows two
     /// asks, and an answer for longer than once may make the next one needless.

@@ -21,6 +21,7 @@ use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
+use crate::turn::checks::{StepEdits, ThreadChecks};
 use crate::turn::meter::Meter;
 use crate::turn::{FromTurn, History, Permits, Steers, Turn, TurnStart};
 
@@ -49,6 +50,8 @@ pub struct TurnSupplies {
     pub permits: watch::Sender<Permits>,
     /// The files that were read.
     pub seen: Arc<tools::SeenFiles>,
+    /// How checks ended.
+    pub checks: Arc<ThreadChecks>,
     pub memory: AgentMemory,
     /// Sub-agents that can go on.
     pub sub_agents: Arc<KeptSubAgents>,
@@ -60,6 +63,7 @@ impl TurnSupplies {
         Self {
             permits: watch::Sender::new(Permits { settings }),
             seen: Arc::default(),
+            checks: Arc::default(),
             memory: Arc::default(),
             sub_agents: Arc::default(),
             tools,
@@ -129,6 +133,8 @@ impl Session {
             sub_agent_tools: Default::default(),
             seen: Arc::clone(&self.supplies.seen),
             writes: Arc::clone(&writes),
+            edits: StepEdits::default(),
+            checks: Arc::clone(&self.supplies.checks),
             permits: self.supplies.permits.subscribe(),
             asks_in_turn: tokio::sync::Mutex::new(()),
             cancel: cancel.clone(),

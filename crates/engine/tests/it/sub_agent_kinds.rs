@@ -130,8 +130,11 @@ async fn a_sub_agent_is_told_what_the_project_says() {
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
     assert_eq!(ear.completed().await, "well");
-    let asked = &puppet.requests()[1].messages;
+    let asked = puppet.requests()[1].whole();
     let told = format!("{:?}", asked[0]);
-    assert!(told.contains("Use tabs."), "{told}");
+    for words in ["Use tabs.", "Model: puppet/big", "Workspace: "] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(!told.contains("User: "), "nobody answers it: {told}");
     assert_eq!(asked[1], providers::Message::user("x"));
 }
