@@ -208,7 +208,7 @@ impl Host for Nobody {
 
     async fn set_plan(&self, _: Vec<PlanStep>) {}
 
-    async fn spawn(&self, _: &str, _: String) -> Result<String, Failure> {
+    async fn spawn(&self, _: tools::SpawnRequest) -> Result<String, Failure> {
         Err(Failure::Error("there is no agent".to_owned()))
     }
 }

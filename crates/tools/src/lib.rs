@@ -41,7 +41,7 @@ mod seen;
 mod shell;
 pub mod shown;
 mod skill;
-mod spawn_agent;
+pub mod spawn_agent;
 mod spill;
 pub mod surroundings;
 mod text;
@@ -58,7 +58,9 @@ pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
 pub use sandbox::Sandbox;
 pub use seen::SeenFiles;
 pub use skill::{SKILL, SkillSummary};
-pub use spawn_agent::SPAWN_AGENT;
+pub use spawn_agent::{
+    OwnKind, SPAWN_AGENT, SpawnKind, SpawnRequest, SubAgentKindSummary, SubAgentModel, Thoroughness,
+};
 pub use surroundings::Surroundings;
 pub use toolbox::{ToolSource, Toolbox};
 pub use trusted::Trusted;
@@ -181,8 +183,8 @@ pub trait Host: Send + Sync {
     async fn may_go_on(&self, _input: Value) -> Result<(), String> {
         Ok(())
     }
-    /// Runs a sub-agent of this kind to its end; gives the last it said.
-    async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure>;
+    /// Runs a sub-agent to its end; gives what its caller is told of it.
+    async fn spawn(&self, request: SpawnRequest) -> Result<String, Failure>;
 }
 
 /// Answers to one question, in the order asked; empty means skipped.

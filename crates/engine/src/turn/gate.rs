@@ -51,6 +51,7 @@ pub async fn refused(
         None => {}
     }
     let key = tool.grant_key(&call.input);
+    let _one = turn.asks_in_turn.lock().await;
     if grants::covers(turn, &key).await {
         return Ok(None);
     }
