@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{RequestRefused, ScriptedAnswer, ScriptedCall, Vendor, halves, list, named};
+use super::{RequestRefused, ScriptedAnswer, Vendor, halves, list, named};
 
 const CACHE_MARKS_MAX: usize = 4;
 
@@ -82,7 +82,7 @@ fn refused(message: &str) -> RequestRefused {
 pub(super) fn write(answer: &ScriptedAnswer) -> String {
     let mut events = vec![json!({ "type": "message_start", "message": {
         "id": "msg_01", "type": "message", "role": "assistant", "content": [],
-        "usage": { "input_tokens": 100, "output_tokens": 1 },
+        "usage": { "input_tokens": answer.input_tokens, "output_tokens": 1 },
     } })];
     let mut at = 0;
     let mut block = |start: Value, deltas: Vec<Value>| {
@@ -107,11 +107,11 @@ pub(super) fn write(answer: &ScriptedAnswer) -> String {
     let deltas = halves(&answer.text).map(|half| json!({ "type": "text_delta", "text": half }));
     block(json!({ "type": "text", "text": "" }), deltas.into());
     for call in &answer.calls {
-        let input = call.input().to_string();
+        let input = call.input.to_string();
         let deltas =
             halves(&input).map(|half| json!({ "type": "input_json_delta", "partial_json": half }));
         let start = json!({
-            "type": "tool_use", "id": call.id, "name": ScriptedCall::NAME, "input": {},
+            "type": "tool_use", "id": call.id, "name": call.name, "input": {},
         });
         block(start, deltas.into());
     }

@@ -116,7 +116,8 @@ pub(super) fn write(answer: &ScriptedAnswer) -> String {
     }
     events.push(json!({ "type": "response.completed", "response": {
         "id": "resp_1", "status": "completed", "output": output,
-        "usage": { "input_tokens": 100, "output_tokens": 20, "total_tokens": 120 },
+        "usage": { "input_tokens": answer.input_tokens, "output_tokens": 20,
+            "total_tokens": answer.input_tokens + 20 },
     } }));
     named(events)
 }
@@ -124,9 +125,9 @@ pub(super) fn write(answer: &ScriptedAnswer) -> String {
 fn write_call(call: &ScriptedCall, output: &mut Vec<Value>, events: &mut Vec<Value>) {
     let at = output.len();
     let id = format!("fc_{at}");
-    let arguments = call.input().to_string();
+    let arguments = call.input.to_string();
     let mut item = json!({
-        "type": "function_call", "id": id, "call_id": call.id, "name": ScriptedCall::NAME,
+        "type": "function_call", "id": id, "call_id": call.id, "name": call.name,
         "arguments": "", "status": "in_progress",
     });
     events.push(added(at, &item));
