@@ -21,6 +21,7 @@ mod older;
 mod pictures;
 mod puppet;
 mod recall;
+mod requests;
 mod retiring;
 mod steering;
 mod sub_agents;
