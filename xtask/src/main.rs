@@ -3,6 +3,7 @@
 mod bench;
 mod catalog;
 mod escape;
+mod eval;
 mod fuzz;
 mod peers;
 mod prompt;
@@ -30,6 +31,7 @@ cargo xtask <command>
   schemas [--update]         compare, or rewrite, the checked-in schemas of the wire protocols
   prompt                     the first request of every family of models, with its tokens
   prompt --update            rewrite the golden requests of the agent; read the diff before you commit
+  eval --model P/M           thirty small real tasks for a model; docs/eval.md
   soak crashes               kill the server many times and check that nothing is lost
   soak crashes --kills 500 --seed 7
   soak dialects              clients of all dialects do random things at the same threads; at rest
@@ -70,6 +72,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         "transcripts" => transcripts::run(rest),
         "schemas" => schemas::run(rest),
         "prompt" => prompt::run(rest),
+        "eval" => eval::run(rest),
         "soak" => soak::run(rest),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
@@ -79,7 +82,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         }
         unknown => anyhow::bail!(
             "there is no command `{unknown}`; there are test, peers, catalog, tidy, transcripts, \
-             schemas, prompt, soak, fuzz, bench, help"
+             schemas, prompt, eval, soak, fuzz, bench, help"
         ),
     }
 }
@@ -92,7 +95,7 @@ mod tests {
     fn an_unknown_command_says_what_exists() {
         let error = dispatch(&["tset".to_owned()]).expect_err("no such command");
         assert!(error.to_string().contains(
-            "test, peers, catalog, tidy, transcripts, schemas, prompt, soak, fuzz, bench"
+            "test, peers, catalog, tidy, transcripts, schemas, prompt, eval, soak, fuzz, bench"
         ));
     }
 }
