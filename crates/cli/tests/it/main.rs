@@ -4,6 +4,7 @@ mod approvals;
 mod benches;
 mod checkpoints;
 mod crashes;
+mod eval;
 mod grants;
 mod guard;
 mod harmless;

@@ -1,0 +1,60 @@
+//! The tasks of `cargo xtask eval`, each solved by its own script: what is measured with a model is
+//! tested without one.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use testkit::eval::{self, EvalPlan, SCRIPTED};
+
+/// What the system prompt demands and a check can see.
+const RULES: [&str; 7] = [
+    "commit",
+    "data",
+    "dirty",
+    "finish",
+    "question",
+    "unrelated",
+    "verify",
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../eval/tasks")
+}
+
+/// Fails before it, too, where a check passes although nothing was done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_task_is_solved_by_its_script_and_by_nothing_less() -> anyhow::Result<()> {
+    let plan = EvalPlan {
+        binary: crate::DRAGOMAN.into(),
+        model: SCRIPTED.to_owned(),
+        tasks: eval::load(&folder(), &[])?,
+        runs: 1,
+        at_once: 6,
+        approve: true,
+    };
+    let report = eval::run(plan).await?;
+    let failed: Vec<_> = report
+        .results
+        .iter()
+        .filter(|each| !each.is_solved())
+        .collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    let worked = |each: &&eval::TaskResult| each.steps > 1 && each.output_tokens > 0;
+    assert_eq!(
+        report.results.iter().filter(worked).count(),
+        report.results.len()
+    );
+    Ok(())
+}
+
+#[test]
+fn every_rule_has_a_task() -> anyhow::Result<()> {
+    let tasks = eval::load(&folder(), &[])?;
+    assert!(tasks.len() >= 30, "{} tasks", tasks.len());
+    let rules: BTreeSet<&str> = tasks
+        .iter()
+        .flat_map(|task| task.file.rules.iter().map(String::as_str))
+        .collect();
+    assert_eq!(rules, BTreeSet::from(RULES));
+    Ok(())
+}
