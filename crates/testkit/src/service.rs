@@ -220,7 +220,7 @@ impl ScriptedService {
         let answer = self.next(body);
         let events = match self.vendor {
             Vendor::OpenAi => responses::write(&answer),
-            Vendor::Anthropic => messages::write(&answer),
+            Vendor::Anthropic => messages::write(&answer, body),
             Vendor::Google => gemini::write(&answer),
             Vendor::OpenRouter
             | Vendor::Mistral

@@ -48,10 +48,6 @@ const STORY: [&str; 8] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn golden_requests() {
-    // Requests are made by a library that wants to know this, even where no address needs it.
-    rustls::crypto::ring::default_provider()
-        .install_default()
-        .ok();
     let stories = MODELS.map(|(vendor, model)| story(vendor, model));
     let told: Vec<SentRequest> = join_all(stories).await.into_iter().flatten().collect();
     golden::compare(&told);
@@ -59,70 +55,132 @@ async fn golden_requests() {
 
 /// The requests of a thread of one model, from its title to what follows a summary.
 async fn story(vendor: Vendor, model: &str) -> Vec<SentRequest> {
-    let service = ServedService::start_with(vendor, replies()).await;
-    let service = service.expect("a service");
-    let home = tempfile::tempdir().expect("a home");
-    let mut stage = Stage::served(options(home.path(), &service), reference(vendor, model));
-    stage.clock = std::sync::Arc::new(Counting::default());
-    stage.approvals = Some(Approvals::Auto);
-    let house = House::in_real_time(stage);
-    let project = house.directory().join("project");
-    make_project(&project);
-    let thread = thread_in(&house, &project).await;
-    let (_, mut ear) = house.listen(thread, engine::ListenFrom::Head).await;
-    tell(&house, thread, &mut ear, &service).await;
-    let refusals = service.refusals();
+    let mut scene = Scene::open(vendor, model, replies()).await;
+    scene.tell().await;
+    let refusals = scene.service.refusals();
     assert!(refusals.is_empty(), "{model}: {refusals:?}");
 
     let (titles, steps): (Vec<Value>, Vec<Value>) =
-        service.requests().into_iter().partition(is_title);
+        scene.service.requests().into_iter().partition(is_title);
     assert_eq!(titles.len(), 1, "{model}: {titles:#?}");
     assert_eq!(steps.len(), STORY.len(), "{model}: {steps:#?}");
     check_prefixes(model, &steps[..6]);
     let folder = format!("{}.{model}", vendor.id());
-    let place = house.directory().canonicalize().expect("a place");
+    let place = scene.house.directory().canonicalize().expect("a place");
     golden::sent(&folder, &titles[0], STORY.iter().zip(&steps), &place)
 }
 
-/// A first turn of three steps in which the user says more; a second; one that meets its step limit
-/// and fills the model's context; and what a full context leads to.
-async fn tell(house: &House, thread: ThreadId, ear: &mut Ear, service: &ServedService) {
-    let first = "The greeting is wrong: it should say the name.\nFind out why.";
-    house.say(thread, first).await.expect("a turn");
-    let held = tokio::time::timeout(house.patience, service.until_held()).await;
-    let held =
-        held.unwrap_or_else(|_| panic!("no second request; refused: {:?}", service.refusals()));
-    held.expect("a held answer");
-    let steered = house.steer(thread, "Look at the tests, too.").await;
-    steered.expect("a steer");
-    service.release();
-    allow(house, thread, ear).await;
-    ear.completed().await;
-
-    house
-        .say(thread, "Which file was it?")
-        .await
-        .expect("a turn");
-    ear.completed().await;
-
-    house.change(thread, steps_max(1)).await;
-    house.say(thread, "Mend it.").await.expect("a turn");
-    assert_eq!(ear.failed().await.kind, TurnErrorKind::StepLimit);
-
-    house.change(thread, steps_max(100)).await;
-    house.say(thread, "Go on.").await.expect("a turn");
-    ear.completed().await;
+#[tokio::test(flavor = "multi_thread")]
+async fn claude_writes_a_file_of_3000_lines_in_one_call() {
+    let text: String = (1..=3_000)
+        .map(|line| format!("line {line} of a table that is written in one piece\n"))
+        .collect();
+    let replies = || {
+        let input = json!({ "filePath": "table.txt", "content": text });
+        let says = ScriptedReply::says;
+        [says("I write it.").calls("write", input), says("Written.")]
+    };
+    let claudes = MODELS
+        .iter()
+        .filter(|(vendor, _)| *vendor == Vendor::Anthropic);
+    for (vendor, model) in claudes {
+        let mut scene = Scene::open(*vendor, model, replies()).await;
+        scene.say("Write the table.").await;
+        assert!(scene.ear.completed().await.ends_with("Written."), "{model}");
+        let project = scene.house.directory().join("project");
+        let written = std::fs::read_to_string(project.join("table.txt"));
+        assert!(
+            written.expect("a file") == text,
+            "{model}: not the whole text"
+        );
+        let requests = scene.service.requests();
+        assert_eq!(requests.iter().filter(|body| !is_title(body)).count(), 2);
+    }
 }
 
-/// Nothing holds commands here, so a person is asked.
-async fn allow(house: &House, thread: ThreadId, ear: &mut Ear) {
-    let (ask, _) = asked(ear).await;
-    let answered = house.call(Call::AnswerAsk {
-        thread,
-        ask: ask.id,
-        answer: Answer::Approval(ApprovalAnswer::Once),
-    });
-    answered.await.expect("an answer");
+/// A thread in a small repository, with a real provider and a service by script.
+struct Scene {
+    service: ServedService,
+    house: House,
+    thread: ThreadId,
+    ear: Ear,
+    _home: tempfile::TempDir,
+}
+
+impl Scene {
+    async fn open(
+        vendor: Vendor,
+        model: &str,
+        replies: impl IntoIterator<Item = ScriptedReply>,
+    ) -> Self {
+        // Requests are made by a library that wants to know this, even where no address needs it.
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .ok();
+        let service = ServedService::start_with(vendor, replies).await;
+        let service = service.expect("a service");
+        let home = tempfile::tempdir().expect("a home");
+        let mut stage = Stage::served(options(home.path(), &service), reference(vendor, model));
+        stage.clock = std::sync::Arc::new(Counting::default());
+        stage.approvals = Some(Approvals::Auto);
+        let house = House::in_real_time(stage);
+        let project = house.directory().join("project");
+        make_project(&project);
+        let thread = thread_in(&house, &project).await;
+        let (_, ear) = house.listen(thread, engine::ListenFrom::Head).await;
+        Self {
+            service,
+            house,
+            thread,
+            ear,
+            _home: home,
+        }
+    }
+
+    /// A first turn of three steps in which the user says more; a second; one that meets its step
+    /// limit and fills the model's context; and what a full context leads to.
+    async fn tell(&mut self) {
+        let first = "The greeting is wrong: it should say the name.\nFind out why.";
+        self.say(first).await;
+        let held = tokio::time::timeout(self.house.patience, self.service.until_held()).await;
+        let held = held.unwrap_or_else(|_| panic!("refused: {:?}", self.service.refusals()));
+        held.expect("a held answer");
+        let steered = self
+            .house
+            .steer(self.thread, "Look at the tests, too.")
+            .await;
+        steered.expect("a steer");
+        self.service.release();
+        self.allow().await;
+        self.ear.completed().await;
+
+        self.say("Which file was it?").await;
+        self.ear.completed().await;
+
+        self.house.change(self.thread, steps_max(1)).await;
+        self.say("Mend it.").await;
+        assert_eq!(self.ear.failed().await.kind, TurnErrorKind::StepLimit);
+
+        self.house.change(self.thread, steps_max(100)).await;
+        self.say("Go on.").await;
+        self.ear.completed().await;
+    }
+
+    async fn say(&self, text: &str) {
+        let said = self.house.say(self.thread, text).await;
+        said.expect("a turn");
+    }
+
+    /// Nothing holds commands here, so a person is asked.
+    async fn allow(&mut self) {
+        let (ask, _) = asked(&mut self.ear).await;
+        let answered = self.house.call(Call::AnswerAsk {
+            thread: self.thread,
+            ask: ask.id,
+            answer: Answer::Approval(ApprovalAnswer::Once),
+        });
+        answered.await.expect("an answer");
+    }
 }
 
 fn replies() -> [ScriptedReply; 8] {

@@ -122,6 +122,8 @@ async fn succeed(directory: &Path, command: &mut Command) -> anyhow::Result<()> 
     let command = command
         .current_dir(directory)
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        // What a script leaves behind vanishes with the rest.
+        .env("TMPDIR", directory.parent().unwrap_or(directory))
         .kill_on_drop(true);
     let output = tokio::time::timeout(SCRIPT_LIMIT, command.output())
         .await
