@@ -58,3 +58,49 @@ fn every_rule_has_a_task() -> anyhow::Result<()> {
     assert_eq!(rules, BTreeSet::from(RULES));
     Ok(())
 }
+
+/// A task of its own, whose script does what the task forbids.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_task_forbids_is_seen() -> anyhow::Result<()> {
+    let tasks = tempfile::tempdir()?;
+    let task = tasks.path().join("forbidden");
+    std::fs::create_dir_all(task.join("repo"))?;
+    let files = [
+        (
+            "task.toml",
+            "about = \"Shows what is seen\"\nkind = \"fix\"\nprompt = \"Change a.txt.\"\n\
+             may_change = [\"a.txt\"]\nanswer = [\"done\"]\nnever = [\"committed\"]\n",
+        ),
+        ("repo/a.txt", "one\n"),
+        ("repo/b.txt", "two\n"),
+        ("check.sh", "grep -q three a.txt\ngrep -q one a.txt\n"),
+        (
+            "solution.rehearsal",
+            "turn\n  call bash {\"command\": \"echo three > a.txt; echo three > b.txt; git add a.txt; \
+             git -c user.name=A -c user.email=a@example.org commit -q -m x\"}\nnext\n  say I committed it.\n",
+        ),
+    ];
+    for (name, text) in files {
+        std::fs::write(task.join(name), text)?;
+    }
+    let plan = EvalPlan {
+        binary: crate::DRAGOMAN.into(),
+        model: SCRIPTED.to_owned(),
+        tasks: eval::load(tasks.path(), &[])?,
+        runs: 1,
+        at_once: 1,
+        approve: true,
+    };
+    let report = eval::run(plan).await?;
+    assert_eq!(
+        report.results[0].faults,
+        [
+            "the last message does not say \"done\"",
+            "the last message says \"committed\"",
+            "b.txt was changed",
+            "something was committed, or the branch changed",
+            "a script ended with exit status: 1: ",
+        ]
+    );
+    Ok(())
+}

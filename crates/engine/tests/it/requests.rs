@@ -55,7 +55,7 @@ async fn golden_requests() {
 
 /// The requests of a thread of one model, from its title to what follows a summary.
 async fn story(vendor: Vendor, model: &str) -> Vec<SentRequest> {
-    let mut scene = Scene::open(vendor, model, replies()).await;
+    let mut scene = Scene::open(vendor, model, replies(vendor)).await;
     scene.tell().await;
     let refusals = scene.service.refusals();
     assert!(refusals.is_empty(), "{model}: {refusals:?}");
@@ -183,12 +183,12 @@ impl Scene {
     }
 }
 
-fn replies() -> [ScriptedReply; 8] {
-    let read = json!({ "filePath": "src/greet.py" });
+fn replies(vendor: Vendor) -> [ScriptedReply; 8] {
+    let (tool, change) = change(vendor);
     let says = ScriptedReply::says;
     [
         says("I look at the code first.")
-            .calls("read", read.clone())
+            .calls("read", json!({ "filePath": "src/greet.py" }))
             .calls("grep", json!({ "pattern": "greet" })),
         says("And at what else is there.")
             .calls("bash", json!({ "command": "ls src" }))
@@ -196,11 +196,24 @@ fn replies() -> [ScriptedReply; 8] {
             .held(),
         says("`greet` leaves the name out."),
         says("src/greet.py:2"),
-        says("I read it again.").calls("read", read),
-        says("Nothing is changed yet; src/greet.py:2 needs the name.").having_read(10_000_000),
-        says("The user wants the greeting to say the name; src/greet.py:2 leaves it out."),
+        says("I put the name in.").calls(tool, change),
+        says("It says the name now; it is not tested.").having_read(10_000_000),
+        says("The user wants the greeting to say the name; src/greet.py:2 does so now."),
         says("Done."),
     ]
+}
+
+/// The same change in the words of the family's own tool.
+fn change(vendor: Vendor) -> (&'static str, Value) {
+    let patch = "*** Begin Patch\n*** Update File: src/greet.py\n@@\n def greet(name):\n\
+                 -    return \"Hello!\"\n+    return f\"Hello, {name}!\"\n*** End Patch\n";
+    let edit = json!({
+        "filePath": "src/greet.py", "oldString": "\"Hello!\"", "newString": "f\"Hello, {name}!\"",
+    });
+    match vendor == Vendor::OpenAi {
+        true => ("apply_patch", json!(patch)),
+        false => ("edit", edit),
+    }
 }
 
 fn reference(vendor: Vendor, model: &str) -> ModelRef {

@@ -74,11 +74,14 @@ pub fn sent<'a>(
         text: serde_json::to_string_pretty(body).expect("JSON") + "\n",
     };
     let mut requests = vec![file("0-title", &readable(title, &place))];
-    let mut before = None;
-    for (name, body) in steps {
-        let body = readable(body, &place);
-        requests.push(file(name, &since(before.as_ref(), &body)));
-        before = Some(body);
+    let steps = steps.map(|(name, body)| (name, readable(body, &place)));
+    let steps: Vec<_> = steps.collect();
+    for (at, (name, body)) in steps.iter().enumerate() {
+        let shown = match at.checked_sub(1) {
+            Some(before) => since(&steps[before].1, &steps[0], body),
+            None => body.clone(),
+        };
+        requests.push(file(name, &shown));
     }
     requests
 }
@@ -104,16 +107,29 @@ fn readable(value: &Value, place: &str) -> Value {
 
 fn named(text: &str, place: &str) -> String {
     let text = text.replace(place, "<scratch>");
-    let lines = text.split('\n').map(|line| match line.split_once(" · ") {
-        Some((exit, _)) if exit.starts_with("exit ") => format!("{exit} · <time>"),
-        _ => line.to_owned(),
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    let lines: Vec<String> = text.split('\n').filter_map(line).collect();
+    lines.join("\n")
 }
 
-/// A body without what is the same in the one before it: that is only named.
-fn since(before: Option<&Value>, body: &Value) -> Value {
-    let (Some(before), Value::Object(fields)) = (before, body) else {
+/// A line as it is everywhere; none where it is not there on every machine.
+fn line(line: &str) -> Option<String> {
+    for (start, name) in [("System: ", "<system>"), ("Date: ", "<date>")] {
+        if line.starts_with(start) {
+            return Some(format!("{start}{name}"));
+        }
+    }
+    if line.starts_with("Also installed: ") {
+        return None;
+    }
+    Some(match line.split_once(" · ") {
+        Some((exit, _)) if exit.starts_with("exit ") => format!("{exit} · <time>"),
+        _ => line.to_owned(),
+    })
+}
+
+/// A body without what is the same in the one before it, or in the first: that is only named.
+fn since(before: &Value, first: &(&&'static str, Value), body: &Value) -> Value {
+    let Value::Object(fields) = body else {
         return body.clone();
     };
     let mut shown = Map::new();
@@ -122,6 +138,9 @@ fn since(before: Option<&Value>, body: &Value) -> Value {
         let is_prefix = name == TOOLS || SYSTEM.contains(&name.as_str());
         let value = match (old, value) {
             _ if is_prefix && old == value => json!("as before"),
+            _ if is_prefix && first.1[name.as_str()] == *value => {
+                json!(format!("as in {}", first.0))
+            }
             (Value::Array(old), Value::Array(new)) if MESSAGES.contains(&name.as_str()) => {
                 messages_since(old, new)
             }
