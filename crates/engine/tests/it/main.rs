@@ -24,6 +24,7 @@ mod older;
 mod pictures;
 mod puppet;
 mod recall;
+mod requests;
 mod retiring;
 mod steering;
 mod sub_agent_ends;
