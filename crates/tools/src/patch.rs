@@ -4,6 +4,7 @@ mod files;
 mod heredoc;
 mod parse;
 mod place;
+mod report;
 
 use std::sync::Arc;
 
