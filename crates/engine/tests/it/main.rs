@@ -3,9 +3,11 @@
 mod again;
 mod agents;
 mod answers;
+mod briefing;
 mod broken;
 mod budgets;
 mod checkpoints;
+mod checks;
 mod clocks;
 mod commands;
 mod durability;
