@@ -7,6 +7,7 @@ mod notebook;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read as _, Seek as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -20,7 +21,7 @@ use vocabulary::{ContentBlock, Effects, Subject, ToolOutput};
 use crate::change::FILE_BYTES_MAX;
 use crate::held::{NodeKind, Place};
 use crate::input::{self, Fields, blocking};
-use crate::path::{self, PATH_CHARS_MAX};
+use crate::path::{PATH_CHARS_MAX, outside};
 use crate::seen::SeenFiles;
 use crate::text::{self, Encoding};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, kind, pictures};
@@ -66,8 +67,12 @@ impl Tool for ReadTool {
         input::file_subject(input, "filePath")
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        Judgement::Allow
+    fn reads_outside(&self, scope: &Scope, input: &Value) -> Option<PathBuf> {
+        outside::asked_for(scope, &scope.directory, input::text_of(input, "filePath"))
+    }
+
+    fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
+        outside::judge(self, scope, input)
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
@@ -100,7 +105,7 @@ fn read(
         limit: limit.unwrap_or(u64::MAX),
         cancel,
     };
-    let target = path::resolve("read", scope, given)?;
+    let target = outside::resolve_to_read("read", scope, given)?;
     let failed = |problem: std::io::Error| match problem.kind() {
         ErrorKind::NotFound => missing(given, &near_names::of(scope, cancel, &target)),
         _ => cannot(given, problem),

@@ -23,7 +23,7 @@ mod fence;
 pub mod ground;
 mod guard;
 mod id_map;
-mod known_places;
+pub(crate) mod known_places;
 pub mod launcher;
 mod limits;
 mod nested;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tools::{Failure, Host, Scope, Tool, ToolCx, normalize};
+use tools::{Failure, Host, OutsideAccess, Scope, Tool, ToolCx, normalize};
 use vocabulary::{
     Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, SandboxMode, StreamTag,
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
@@ -80,6 +80,7 @@ async fn allowed_run(
     let mut scope = scope(turn);
     let trusted = trusting::trusted(turn, tag, call).await?;
     scope.trusted = trusted.is_some();
+    scope.outside.asked = tool.reads_outside(&scope, &call.input);
     if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
@@ -126,6 +127,10 @@ pub fn scope(turn: &Turn) -> Scope {
         trusted: false,
         read_only: turn.permits.borrow().settings.sandbox == SandboxMode::ReadOnly,
         private: turn.shared.config.private.clone(),
+        outside: OutsideAccess {
+            home: std::env::home_dir(),
+            asked: None,
+        },
         spill: Some(
             turn.shared
                 .config
