@@ -28,6 +28,7 @@ mod nearest;
 pub mod normalize;
 mod notebook_edit;
 pub mod path;
+mod pdf;
 pub mod pictures;
 pub mod policy;
 mod protected;

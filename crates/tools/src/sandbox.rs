@@ -236,6 +236,11 @@ impl Sandbox {
         self.launcher.is_some()
     }
 
+    /// The binary that can be started as a helper of the server.
+    pub(crate) fn launcher(&self) -> Option<&Path> {
+        self.launcher.as_deref()
+    }
+
     pub fn mode(&self) -> Mode {
         self.mode
     }
