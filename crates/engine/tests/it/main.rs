@@ -3,14 +3,17 @@
 mod again;
 mod agents;
 mod answers;
+mod briefing;
 mod broken;
 mod budgets;
 mod checkpoints;
+mod checks;
 mod clocks;
 mod commands;
 mod durability;
 mod efforts;
 mod endings;
+mod faces;
 mod grants;
 mod house;
 mod library;
