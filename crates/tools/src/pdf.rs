@@ -24,7 +24,7 @@ use crate::sandbox::launcher;
 pub(crate) const STEP: &str = "pdf-text";
 /// Of one reading.
 const TIME_MAX: Duration = Duration::from_secs(20);
-const MEMORY_BYTES_MAX: u64 = 1 << 30;
+const MEMORY_BYTES_MAX: u64 = 512 << 20;
 /// Of what the reader says: a whole answer, in which every letter may be written as six.
 const REPLY_BYTES_MAX: u64 = 1 << 20;
 
