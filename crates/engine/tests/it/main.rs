@@ -21,6 +21,7 @@ mod listening;
 mod losses;
 mod meant;
 mod older;
+mod outside;
 mod pictures;
 mod puppet;
 mod recall;
