@@ -152,6 +152,8 @@ pub struct Turn {
     pub memory: AgentMemory,
     /// The files its thread has read.
     pub seen: Arc<tools::SeenFiles>,
+    /// What runs in the background of its thread.
+    pub jobs: Arc<tools::Jobs>,
     /// The files it changes.
     pub writes: Arc<TurnWrites>,
     pub permits: watch::Receiver<Permits>,

@@ -48,6 +48,8 @@ pub struct TurnSupplies {
     pub permits: watch::Sender<Permits>,
     /// The files that were read.
     pub seen: Arc<tools::SeenFiles>,
+    /// What runs in the background.
+    pub jobs: Arc<tools::Jobs>,
     pub memory: AgentMemory,
     pub tools: Arc<Toolbox>,
 }
@@ -57,6 +59,7 @@ impl TurnSupplies {
         Self {
             permits: watch::Sender::new(Permits { settings }),
             seen: Arc::default(),
+            jobs: Arc::default(),
             memory: Arc::default(),
             tools,
         }
@@ -122,6 +125,7 @@ impl Session {
             steers: Arc::clone(&steers),
             memory: Arc::clone(&self.supplies.memory),
             seen: Arc::clone(&self.supplies.seen),
+            jobs: Arc::clone(&self.supplies.jobs),
             writes: Arc::clone(&writes),
             permits: self.supplies.permits.subscribe(),
             cancel: cancel.clone(),

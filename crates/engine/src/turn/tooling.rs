@@ -100,6 +100,7 @@ async fn allowed_run(
         host: Arc::new(host),
         sandbox: turn.shared.sandbox().await,
         seen: Arc::clone(&turn.seen),
+        jobs: Arc::clone(&turn.jobs),
         web: Arc::clone(&turn.shared.web),
     };
     Ok(match tool.run(&cx, call.input.clone()).await {
