@@ -15,6 +15,7 @@ use vocabulary::{Native, SummaryDetail, Verbosity};
 
 mod accounts;
 pub mod catalog;
+mod family;
 pub mod format;
 #[cfg(test)]
 mod kept_blocks;
@@ -23,6 +24,7 @@ pub mod rehearsal;
 pub mod remote;
 mod tool_schema;
 
+pub use family::ModelFamily;
 pub use models::Models;
 
 /// What a model is asked.

@@ -136,6 +136,11 @@ pub enum StepFact {
         /// Tokens of the context before, as far as they are known.
         tokens_before: u64,
     },
+    /// What the server itself tells the model in its conversation: after the results of this step,
+    /// or, before the first one, before what the user said.
+    Informed {
+        text: String,
+    },
     /// Something the provider sent that has no meaning for us.
     RawReceived {
         value: Value,
@@ -145,9 +150,10 @@ pub enum StepFact {
 impl StepFact {
     pub(crate) fn durable(&self) -> bool {
         match self {
-            StepFact::Finished { .. } | StepFact::Failed { .. } | StepFact::Compacted { .. } => {
-                true
-            }
+            StepFact::Finished { .. }
+            | StepFact::Failed { .. }
+            | StepFact::Compacted { .. }
+            | StepFact::Informed { .. } => true,
             StepFact::Started | StepFact::RawReceived { .. } => false,
             StepFact::Delayed { discards, .. } => *discards,
         }

@@ -94,7 +94,11 @@ fn step(told: EventForClient<'_>, tag: &StreamTag, what: &StepFact) -> Vec<Frame
             thread_usage,
             ..
         } => turn::used(told, tag, *usage, *thread_usage, *context_limit),
-        StepFact::Started | StepFact::Failed { .. } | StepFact::RawReceived { .. } => Vec::new(),
+        // The user did not say it, and need not read it.
+        StepFact::Informed { .. }
+        | StepFact::Started
+        | StepFact::Failed { .. }
+        | StepFact::RawReceived { .. } => Vec::new(),
     }
 }
 

@@ -124,6 +124,7 @@ impl Teller<'_> {
                 self.whole(&tag.turn, item)
             }
             StepFact::Started
+            | StepFact::Informed { .. }
             | StepFact::Finished { .. }
             | StepFact::Failed { .. }
             | StepFact::RawReceived { .. } => Vec::new(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use providers::catalog;
-use providers::{ErrorKind, Message, ModelRequest, Provider, ProviderError, ToolSpec};
+use providers::{ErrorKind, Message, ModelFamily, ModelRequest, Provider, ProviderError, ToolSpec};
 use tools::{Failure, Surroundings};
 use tracing::Instrument as _;
 use vocabulary::{
@@ -167,7 +167,7 @@ impl Talk<'_> {
                 FollowUp::Rest if self.turn.steers.len() == 0 => return Ok(TurnEnd::Completed),
                 FollowUp::MakeCalls | FollowUp::Rest | FollowUp::AskAgain(None) => {}
                 FollowUp::Continue(note) | FollowUp::AskAgain(Some(note)) => {
-                    self.messages.push(Arc::new(Message::user(note)));
+                    self.inform(note).await?;
                 }
                 FollowUp::GiveUp(error) => return Ok(TurnEnd::Failed(error)),
             }
@@ -176,7 +176,26 @@ impl Talk<'_> {
 
     /// Whether the turn goes on.
     async fn make(&mut self, calls: &[DueCall]) -> Result<bool, SessionGone> {
-        calls::make(self.turn, &mut self.messages, &mut self.recent, calls).await
+        let making = calls::make(self.turn, &mut self.messages, &mut self.recent, calls);
+        let Some(notes) = making.await? else {
+            return Ok(false);
+        };
+        for note in notes {
+            self.inform(note).await?;
+        }
+        Ok(true)
+    }
+
+    /// Tells the model what nobody said: after the results of the step that was taken last or, before
+    /// the first one, before what the user said to start the turn.
+    async fn inform(&mut self, text: String) -> Result<(), SessionGone> {
+        context::inform(&mut self.messages, self.step, text.clone());
+        self.turn
+            .tell(Fact::Step {
+                tag: self.turn.tag(self.step),
+                what: StepFact::Informed { text },
+            })
+            .await
     }
 
     fn request(&mut self) -> ModelRequest {
@@ -354,7 +373,9 @@ impl Offered {
     fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let mode = turn.permits.borrow().settings.mode;
         let tools = offer::specs(turn, None);
+        let ModelRef { provider, model } = turn.model.as_ref();
         let system = prompts::agent(&Situation {
+            family: ModelFamily::of(provider, model),
             directory: &turn.card.directory,
             mode,
             tools: &tools,

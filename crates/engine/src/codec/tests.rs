@@ -381,6 +381,9 @@ fn step_facts() -> Vec<StepFact> {
             summary: "short".to_owned(),
             tokens_before: 4,
         },
+        StepFact::Informed {
+            text: "today is Monday".to_owned(),
+        },
     ]
 }
 

@@ -111,6 +111,7 @@ impl Live {
                 }
                 StepFact::Delayed { .. }
                 | StepFact::Compacted { .. }
+                | StepFact::Informed { .. }
                 | StepFact::RawReceived { .. } => {}
             },
             Fact::Thread(_) | Fact::Turn(_) | Fact::Ask { .. } | Fact::Files(_) | Fact::Note(_) => {

@@ -229,7 +229,10 @@ impl ThreadState {
                 self.compacted = Some(turn.unwrap_or(self.next_ordinal));
                 self.context_tokens = 0;
             }
-            StepFact::Started | StepFact::Delayed { .. } | StepFact::RawReceived { .. } => {}
+            StepFact::Started
+            | StepFact::Delayed { .. }
+            | StepFact::Informed { .. }
+            | StepFact::RawReceived { .. } => {}
         }
     }
 
@@ -283,7 +286,10 @@ impl ThreadState {
             // The end of a turn belongs to its last message.
             Fact::Turn(TurnFact::Finished { .. })
             | Fact::Step {
-                what: StepFact::Compacted { .. } | StepFact::Delayed { discards: true, .. },
+                what:
+                    StepFact::Compacted { .. }
+                    | StepFact::Informed { .. }
+                    | StepFact::Delayed { discards: true, .. },
                 ..
             } => return Some(self.next_entry(event.seq)),
             Fact::Item {

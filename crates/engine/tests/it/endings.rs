@@ -32,10 +32,16 @@ fn last_words(request: &Asked) -> &str {
 }
 
 fn last_result(request: &Asked) -> &ToolResult {
-    match request.messages.last() {
-        Some(Message::ToolResults(results)) => results.last().expect("a result"),
-        other => panic!("no result: {other:?}"),
-    }
+    let results = request.messages.iter().rev().find_map(|each| match each {
+        Message::ToolResults(results) => results.last(),
+        Message::User(_) | Message::Assistant(_) => None,
+    });
+    results.expect("a result")
+}
+
+/// Whether the model was told this after its last results.
+fn was_told(request: &Asked, words: &str) -> bool {
+    matches!(request.messages.last(), Some(Message::User(said)) if said.text.contains(words))
 }
 
 /// An answer whose call was cut at this many tokens.
@@ -72,12 +78,8 @@ async fn a_text_that_was_cut_goes_on_where_it_ended() {
     let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
     house.say(thread, "more").await.expect("a turn");
     ear.completed().await;
-    let talk = [
-        Message::user("count"),
-        answer("one, tw"),
-        answer("o, three"),
-        Message::user("more"),
-    ];
+    let mut talk = requests[1].messages.clone();
+    talk.extend([answer("o, three"), Message::user("more")]);
     assert_eq!(puppet.requests()[2].messages, talk);
     house.kept(thread).await;
 }
@@ -248,7 +250,9 @@ async fn calls_that_go_round_in_circles_are_noticed() {
     assert!(requests[8].no_calls);
     let results: Vec<_> = requests[1..8].iter().map(last_result).collect();
     assert_eq!(results[1].text(), "a did it");
-    assert!(results[2].text().contains("the same result 3 times"));
+    assert_eq!(results[2].text(), "a did it");
+    let told = |asked: &Asked| was_told(asked, "same result 3 times");
+    assert_eq!(requests.iter().position(told), Some(3));
     assert!(!results[3].is_error && results[4].is_error);
     assert!(results[4].text().starts_with("not run"));
     assert_eq!(toys.notes().len(), 2 * 4, "made four times");
@@ -282,11 +286,7 @@ async fn five_failures_in_a_row_are_worth_a_word() {
     let requests = puppet.requests();
     let told: Vec<_> = requests[1..7]
         .iter()
-        .map(|request| {
-            last_result(request)
-                .text()
-                .contains("calls in a row failed")
-        })
+        .map(|request| was_told(request, "calls in a row failed"))
         .collect();
     assert_eq!(told, [false, false, false, false, true, false]);
 }

@@ -25,6 +25,14 @@ struct Step {
     breaks_after: Option<usize>,
     /// The user says something before the answer begins, or after its first block.
     steered: Option<bool>,
+    /// The answer makes no calls, and is cut at its limit or has nothing in it.
+    ends_badly: Option<BadEnding>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum BadEnding {
+    Cut,
+    Empty,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,16 +62,36 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Does::Misspell),
         1 => any::<bool>().prop_map(|crashes| Does::Beg { crashes }),
     ];
-    // Too few, and too different, for a note on calls that repeat or fail: notes are not in the log.
     let breaks = prop_oneof![3 => Just(None), 1 => (0usize..4).prop_map(Some)];
     let steered = prop_oneof![2 => Just(None), 1 => any::<bool>().prop_map(Some)];
-    (any::<bool>(), 0usize..3, vec(does, 1..3), breaks, steered).prop_map(
-        |(thinks, texts, calls, breaks_after, steered)| Step {
-            thinks,
-            texts,
-            calls,
-            breaks_after,
-            steered,
+    let ends_badly = prop_oneof![
+        4 => Just(None),
+        1 => Just(Some(BadEnding::Cut)),
+        1 => Just(Some(BadEnding::Empty)),
+    ];
+    let step = (
+        any::<bool>(),
+        0usize..3,
+        vec(does, 1..7),
+        breaks,
+        steered,
+        ends_badly,
+    );
+    step.prop_map(
+        |(thinks, texts, calls, breaks_after, steered, ends_badly)| {
+            let (texts, calls) = match ends_badly {
+                None => (texts, calls),
+                Some(BadEnding::Cut) => (texts.max(1), Vec::new()),
+                Some(BadEnding::Empty) => (0, Vec::new()),
+            };
+            Step {
+                thinks,
+                texts,
+                calls,
+                breaks_after,
+                steered,
+                ends_badly,
+            }
         },
     )
 }
@@ -75,6 +103,7 @@ fn turn() -> impl Strategy<Value = Turn> {
         last.calls.clear();
         last.texts = last.texts.max(1);
         last.steered = None;
+        last.ends_badly = None;
         Turn { steps, crashes }
     })
 }
@@ -135,7 +164,11 @@ async fn live(turns: Vec<Turn>) {
                 puppet.then(Default::default(), [broken]);
                 asked += 1;
             }
-            let whole = step.play(&gate, usize::MAX).end(10, 2);
+            let whole = step.play(&gate, usize::MAX);
+            let whole = match step.ends_badly {
+                Some(BadEnding::Cut) => whole.cut(2),
+                Some(BadEnding::Empty) | None => whole.end(10, 2),
+            };
             puppet.then(Default::default(), [whole]);
             asked += 1;
             gates.push((step, asked, gate));

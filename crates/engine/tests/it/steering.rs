@@ -193,14 +193,12 @@ async fn what_a_turn_has_no_step_left_for_is_heard_by_its_last_words() {
     house.steer(thread, "and this").await.expect("taken in");
     gate.open();
     assert_eq!(ear.failed().await.kind, TurnErrorKind::StepLimit);
-    let mut talk = vec![
-        Message::user("go"),
-        answer("done"),
-        Message::user("and this"),
-    ];
+    let mut talk = puppet.requests()[1].messages.clone();
+    assert_eq!(talk[..2], [Message::user("go"), answer("done")]);
+    assert!(matches!(&talk[2], Message::User(note) if note.text.contains("limit of 1 steps")));
     assert_eq!(
-        puppet.requests()[1].messages[..3],
-        talk,
+        talk[3..],
+        [Message::user("and this")],
         "heard by the last words"
     );
     house.say(thread, "more").await.expect("a turn");

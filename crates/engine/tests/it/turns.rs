@@ -122,6 +122,10 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
             what: StepFact::RawReceived { .. },
             ..
         } => "raw",
+        Fact::Step {
+            what: StepFact::Informed { .. },
+            ..
+        } => "informed",
     };
     let mut kinds: Vec<_> = ear.facts().iter().map(name).collect();
     kinds.dedup();

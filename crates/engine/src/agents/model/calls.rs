@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use providers::{Message, ResultBlock, ToolResult};
+use providers::{Message, ToolResult};
 use tools::Judgement;
 use tracing::Instrument as _;
 use vocabulary::ToolOutcome;
@@ -14,16 +14,17 @@ use crate::limits::PARALLEL_CALLS_MAX;
 use crate::telemetry;
 use crate::turn::{DueCall, SessionGone, Turn, offer, tooling};
 
-/// Makes the calls and adds their results to the conversation, in the order of the calls. Whether
-/// the turn goes on: false when it was cancelled.
+/// Makes the calls and adds their results to the conversation, in the order of the calls. Gives what
+/// the model is to be told after them; nothing when the turn was cancelled.
 pub async fn make(
     turn: &Arc<Turn>,
     messages: &mut Vec<Arc<Message>>,
     recent: &mut RecentCalls,
     calls: &[DueCall],
-) -> Result<bool, SessionGone> {
+) -> Result<Option<Vec<String>>, SessionGone> {
     let sees = context::sees(turn);
     let mut going = true;
+    let mut notes = Vec::new();
     let mut rest = calls;
     while !rest.is_empty() {
         let together = rest
@@ -45,19 +46,15 @@ pub async fn make(
                 going = false;
                 continue;
             };
-            let mut result = result_of(due, &outcome, sees);
             match known {
                 true => recent.not_made(&due.call),
-                false => {
-                    let note = recent.made(&due.call, &outcome);
-                    result.content.extend(note.map(ResultBlock::Text));
-                }
+                false => notes.extend(recent.made(&due.call, &outcome)),
             }
-            context::add_result(messages, result);
+            context::add_result(messages, result_of(due, &outcome, sees));
         }
         rest = later;
     }
-    Ok(going)
+    Ok(going.then_some(notes))
 }
 
 /// `known`: it has given the same result too often to be made again.

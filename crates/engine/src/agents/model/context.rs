@@ -160,6 +160,13 @@ impl Reading {
             }
             Fact::Step {
                 tag,
+                what: StepFact::Informed { text },
+            } => {
+                self.drop_broken_off(&tag.turn);
+                inform(&mut self.messages, tag.step, text);
+            }
+            Fact::Step {
+                tag,
                 what: StepFact::Delayed { discards: true, .. },
             } => self.broken_off = Some((tag.turn, tag.step)),
             Fact::Item {
@@ -241,10 +248,7 @@ impl Reading {
     /// What was said before this step had listened is read before its answer.
     fn enter(&mut self, tag: &StreamTag) {
         let step = Some((tag.turn.clone(), tag.step));
-        if self.broken_off.take() == step && self.step == step {
-            self.messages.truncate(self.before_step);
-            self.step = None;
-        }
+        self.drop_broken_off(&tag.turn);
         if self.step != step {
             let heard = self
                 .held
@@ -255,6 +259,15 @@ impl Reading {
             self.before_step = self.messages.len();
             // An answer of its own, even where the last message was an answer too.
             self.messages.push(Arc::new(Message::Assistant(Vec::new())));
+        }
+    }
+
+    /// Another answer came, be it one with nothing in it.
+    fn drop_broken_off(&mut self, turn: &TurnId) {
+        let broken_off = self.broken_off.take();
+        if broken_off.as_ref().is_some_and(|(of, _)| of == turn) && self.step == broken_off {
+            self.messages.truncate(self.before_step);
+            self.step = None;
         }
     }
 
@@ -339,6 +352,15 @@ fn image(image: Image) -> Option<providers::MessageImage> {
         Image::Url(url) => Some(providers::MessageImage::Url(url)),
         // Read before it is accepted; a log has none.
         Image::Path(_) => None,
+    }
+}
+
+/// Adds what the server tells the model at this step.
+pub fn inform(messages: &mut Vec<Arc<Message>>, step: u32, text: String) {
+    let told = Arc::new(Message::user(text));
+    match (step, messages.last().map(AsRef::as_ref)) {
+        (0, Some(Message::User(_))) => messages.insert(messages.len() - 1, told),
+        (_, _) => messages.push(told),
     }
 }
 

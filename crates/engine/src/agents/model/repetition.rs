@@ -30,7 +30,7 @@ impl RecentCalls {
         self.expected(call).is_some()
     }
 
-    /// Takes in a call that was made, and gives the note that is added to its result.
+    /// Takes in a call that was made, and gives the note that the model is told after it.
     pub fn made(&mut self, call: &ToolCall, outcome: &ToolOutcome) -> Option<String> {
         let (call, result) = (digest_of_call(call), digest_of_result(outcome));
         self.push(CallDigest { call, result });
@@ -44,12 +44,12 @@ impl RecentCalls {
         let times = repeats(&self.calls);
         if times >= REPEATED_CALLS_NOTED {
             return Some(format!(
-                "[the same call gave the same result {times} times; change something or stop]"
+                "The same call gave the same result {times} times; change something or stop."
             ));
         }
         (self.failed_in_a_row == FAILED_CALLS_NOTED).then(|| {
             format!(
-                "[{FAILED_CALLS_NOTED} calls in a row failed; say what you assume, and check it]"
+                "{FAILED_CALLS_NOTED} calls in a row failed; say what you assume, and check it."
             )
         })
     }

@@ -178,10 +178,12 @@ impl Work<'_> {
     async fn make(&mut self, calls: &[DueCall]) -> Result<(), SubAgentStop> {
         let making = calls::make(self.turn, &mut self.messages, &mut self.recent, calls);
         // Boxed: a call of it may start a sub-agent again.
-        match Box::pin(making).await? {
-            true => Ok(()),
-            false => Err(SubAgentStop::Failed(cancelled())),
-        }
+        let Some(notes) = Box::pin(making).await? else {
+            return Err(SubAgentStop::Failed(cancelled()));
+        };
+        let notes = notes.into_iter().map(Message::user).map(Arc::new);
+        self.messages.extend(notes);
+        Ok(())
     }
 
     async fn count(&self, usage: providers::ModelUsage) -> Result<(), SessionGone> {

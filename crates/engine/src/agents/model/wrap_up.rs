@@ -1,8 +1,5 @@
 //! The last answer of a turn that must stop: it makes no calls, it says how things stand.
 
-use std::sync::Arc;
-
-use providers::Message;
 use tracing::Instrument as _;
 use vocabulary::{TurnError, TurnErrorKind};
 
@@ -60,9 +57,9 @@ impl Talk<'_> {
         if let Some(why) = exhausted(self.turn, &self.turn.model) {
             return Ok(failed(TurnErrorKind::Budget, why));
         }
+        self.inform(why.note()).await?;
         self.step += 1;
         self.hear_steers();
-        self.messages.push(Arc::new(Message::user(why.note())));
         self.no_calls = true;
         let span = telemetry::step_span(self.step);
         match self.take_step().instrument(span).await? {
