@@ -261,7 +261,7 @@ async fn run_on(
     command: RunningCommand,
 ) -> Result<ToolOutput, Failure> {
     let start = JobStart {
-        line: order.for_people(),
+        line: order.command.to_owned(),
         fence: hold.of_job(),
     };
     let job = match cx.jobs.adopt(command, start) {

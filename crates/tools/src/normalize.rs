@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use vocabulary::{ContentBlock, ToolOutput};
 
 use crate::{Tool, Toolbox};
+pub(crate) use command::line_in;
 pub(crate) use names::resolve;
 
 /// A call in the words of the tool that it is for.
@@ -38,7 +39,7 @@ pub fn normalize(tools: &Toolbox, directory: &Path, name: &str, input: Value) ->
     if tool.name() == "bash"
         && let Value::Object(fields) = &mut input
     {
-        command::enter_directory(&schema, directory, fields);
+        command::enter_directory(directory, fields);
     }
     NormalizedCall {
         name: tool.name().to_owned(),

@@ -7,6 +7,7 @@ mod crashes;
 mod grants;
 mod guard;
 mod harmless;
+mod jobs;
 mod late_join;
 mod people;
 mod protected;

@@ -19,6 +19,7 @@ use crate::trust::{self, Trust};
 use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, meter, offer, tooling};
 
 pub mod answer;
+mod background;
 pub mod calls;
 pub mod compaction;
 mod context;
@@ -150,6 +151,7 @@ impl Talk<'_> {
             if let Some(why) = exhausted(self.turn, &self.turn.model) {
                 return Ok(failed(TurnErrorKind::Budget, why));
             }
+            self.tell_of_jobs().await?;
             self.step += 1;
             self.hear_steers();
             let span = telemetry::step_span(self.step);

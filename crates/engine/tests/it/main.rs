@@ -13,6 +13,7 @@ mod efforts;
 mod endings;
 mod grants;
 mod house;
+mod jobs;
 mod library;
 mod listening;
 mod losses;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::escalation::{self, Escalation};
 use crate::input::Fields;
 use crate::path::{self, PATH_CHARS_MAX};
-use crate::{Failure, Scope};
+use crate::{Failure, Scope, normalize};
 
 pub(super) const COMMAND_CHARS_MAX: usize = 100_000;
 /// How long a command is waited for.
@@ -57,7 +57,7 @@ impl<'a> BashOrder<'a> {
     /// The line with the directory that it runs in.
     pub fn for_people(&self) -> String {
         match self.directory.filter(|given| !given.is_empty()) {
-            Some(directory) => format!("cd {directory} && {}", self.command),
+            Some(directory) => normalize::line_in(directory, self.command),
             None => self.command.to_owned(),
         }
     }

@@ -212,7 +212,7 @@ async fn a_command_runs_in_the_directory_that_it_names() {
         panic!("nobody is asked");
     };
     assert_eq!(
-        command, "cd deeper && basename $(pwd)",
+        command, "cd -- deeper || exit\nbasename $(pwd)",
         "a person sees where"
     );
 }

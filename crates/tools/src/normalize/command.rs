@@ -4,20 +4,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::has_property;
-use super::names::fold;
+use crate::path;
 
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 const SCRIPT_FLAGS: [&str; 3] = ["-c", "-lc", "-ic"];
-/// What the directory of a command is called elsewhere, folded.
-const DIRECTORIES: [&str; 6] = [
-    "cwd",
-    "dir",
-    "directory",
-    "dirpath",
-    "workdir",
-    "workingdirectory",
-];
 /// Signs that mean nothing to a shell, beside letters and digits.
 const PLAIN: &str = "_-./=:,@%+";
 
@@ -53,25 +43,24 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Puts the directory that a command is to run in into its line, so that people and rules see it.
-pub fn enter_directory(schema: &Value, workspace: &Path, fields: &mut Map<String, Value>) {
-    if has_property(schema, "cwd") {
-        return;
-    }
-    let Some(Value::String(line)) = fields.get("command") else {
-        return;
-    };
-    let is_directory = |(key, value): &(&String, &Value)| {
-        DIRECTORIES.contains(&fold(key).as_str()) && value.is_string()
-    };
-    let Some((key, Value::String(directory))) = fields.iter().find(is_directory) else {
+/// A line that runs another one in a directory.
+pub fn line_in(directory: &str, line: &str) -> String {
+    format!("cd -- {} || exit\n{line}", quoted(directory))
+}
+
+/// The workspace itself need not be named; a directory outside of it is put into the line, so that people
+/// and rules see it.
+pub fn enter_directory(workspace: &Path, fields: &mut Map<String, Value>) {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    let (Some(directory), Some(line)) = (text("cwd"), text("command")) else {
         return;
     };
-    let line = match workspace.join(directory) == workspace {
-        true => line.clone(),
-        false => format!("cd -- {} || exit\n{line}", quoted(directory)),
+    let place = path::flatten(&workspace.join(directory));
+    let line = match (place == workspace, place.starts_with(workspace)) {
+        (true, _) => line.to_owned(),
+        (false, true) => return,
+        (false, false) => line_in(directory, line),
     };
-    let key = key.clone();
-    fields.remove(&key);
+    fields.remove("cwd");
     fields.insert("command".to_owned(), json!(line));
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// What each built-in tool is called elsewhere, folded.
-const TOOL_ALIASES: [(&str, &[&str]); 13] = [
+const TOOL_ALIASES: [(&str, &[&str]); 14] = [
     (
         "ask",
         &[
@@ -59,6 +59,7 @@ const TOOL_ALIASES: [(&str, &[&str]); 13] = [
             "searchtext",
         ],
     ),
+    ("job", &["bashoutput", "readoutput", "writestdin"]),
     ("notebookEdit", &["editnotebook", "editnotebookcell"]),
     (
         "read",
