@@ -168,6 +168,7 @@ pub struct Shared {
     pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
+    pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
     notices: Notices,
     /// Tells here what other processes change.
     follower: OnceLock<AbortOnDropHandle<()>>,
@@ -224,6 +225,7 @@ impl Engine {
             web,
             config,
             registry: Registry::default(),
+            workspace_facts: Default::default(),
             births: Births::default(),
             scanners,
             notices: Notices::default(),

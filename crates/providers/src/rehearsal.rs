@@ -116,6 +116,8 @@ impl ScriptPosition<'_> {
         };
         for message in &request.messages {
             match &**message {
+                // Scripts count what users say.
+                Message::User(said) if said.is_note => {}
                 Message::User(UserMessage { text, .. }) => {
                     let (turn, step, summarised) = match remembered(text) {
                         Some((turn, step)) => (turn, step, true),

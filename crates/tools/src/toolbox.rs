@@ -16,6 +16,7 @@ use crate::job::JobTool;
 use crate::memory::MemoryTool;
 use crate::normalize;
 use crate::notebook_edit::NotebookEditTool;
+use crate::patch::PatchTool;
 use crate::read::ReadTool;
 use crate::skill::SkillTool;
 use crate::spawn_agent::SpawnAgentTool;
@@ -56,6 +57,7 @@ impl Toolbox {
         toolbox.add(Arc::new(JobTool));
         toolbox.add(Arc::new(MemoryTool));
         toolbox.add(Arc::new(NotebookEditTool));
+        toolbox.add(Arc::new(PatchTool));
         toolbox.add(Arc::new(ReadTool));
         toolbox.add(Arc::new(SkillTool));
         toolbox.add(Arc::new(SpawnAgentTool));
@@ -128,6 +130,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "applyPatch",
                 "ask",
                 "bash",
                 "edit",

@@ -3,6 +3,7 @@
 mod again;
 mod agents;
 mod answers;
+mod briefing;
 mod broken;
 mod budgets;
 mod checkpoints;
@@ -11,6 +12,7 @@ mod commands;
 mod durability;
 mod efforts;
 mod endings;
+mod faces;
 mod grants;
 mod house;
 mod jobs;

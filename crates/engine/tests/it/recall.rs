@@ -203,10 +203,10 @@ async fn live(turns: Vec<Turn>) {
     assert_eq!(puppet.requests().len(), asked);
     for pair in puppet.requests().windows(2) {
         assert!(
-            pair[1].messages.starts_with(&pair[0].messages),
+            pair[1].whole().starts_with(&pair[0].whole()),
             "{:#?}\nis followed by\n{:#?}",
-            pair[0].messages,
-            pair[1].messages
+            pair[0].whole(),
+            pair[1].whole()
         );
         check_results(&pair[1].messages);
     }

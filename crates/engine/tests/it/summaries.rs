@@ -335,6 +335,7 @@ async fn what_was_said_to_the_running_turn_outlives_the_summary() {
             media_type: "image/png".to_owned(),
             base64: "AAAA".into(),
         }],
+        ..UserMessage::default()
     };
     let start = [Message::User(seen), Message::user("one")];
     assert_eq!(asked(&puppet, 2), start);

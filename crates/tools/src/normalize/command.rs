@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::path;
+use crate::{patch, path};
 
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 const SCRIPT_FLAGS: [&str; 3] = ["-c", "-lc", "-ic"];
@@ -41,6 +41,16 @@ fn quoted(word: &str) -> String {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
+}
+
+/// The input of the patch tool, where a command does nothing but apply a patch.
+pub fn patch_of(fields: &Map<String, Value>) -> Option<Value> {
+    let text = patch::from_command(fields.get("command")?.as_str()?)?;
+    let text = match fields.get("cwd").and_then(Value::as_str) {
+        Some(directory) => patch::below(directory, &text),
+        None => text,
+    };
+    Some(json!({ patch::FIELD: text }))
 }
 
 /// A line that runs another one in a directory.

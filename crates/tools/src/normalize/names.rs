@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 /// What each built-in tool is called elsewhere, folded.
-const TOOL_ALIASES: [(&str, &[&str]); 14] = [
+const TOOL_ALIASES: [(&str, &[&str]); 15] = [
+    ("applyPatch", &["patch"]),
     (
         "ask",
         &[

@@ -170,6 +170,7 @@ fn excerpt(messages: &[Arc<Message>], room: usize) -> String {
 /// One message as plain text; results cut to so many characters.
 fn record(message: &Message, most: Option<usize>) -> String {
     match message {
+        Message::User(said) if said.is_note => format!("Server: {}\n\n", said.text),
         Message::User(said) => format!("User: {}\n\n", said.text),
         Message::Assistant(blocks) => blocks.iter().map(record_block).collect(),
         Message::ToolResults(results) => results

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use providers::{Block, Message, ResultBlock, ToolResult, UserMessage};
+use tools::ToolFaces;
 use vocabulary::{
     ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, Refusal, StepFact, StreamTag,
     ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
@@ -11,7 +12,7 @@ use vocabulary::{
 use super::endings;
 use crate::codec;
 use crate::limits::{CONTEXT_MESSAGES_MAX, CONTEXT_RESULT_BYTES_MAX};
-use crate::turn::Turn;
+use crate::turn::{Turn, offer};
 
 const MESSAGES_KEPT: usize = CONTEXT_MESSAGES_MAX as usize;
 
@@ -48,6 +49,7 @@ impl TurnInputs {
         let first = UserMessage {
             text: summary,
             images: self.images.clone(),
+            is_note: false,
         };
         let heard = self.steers.iter().filter(|(after, _)| *after < step);
         std::iter::once(first)
@@ -66,12 +68,14 @@ pub struct ReadConversation {
 
 /// Reads the conversation, the running turn's input last.
 pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
-    let sees = sees(turn);
+    let (sees, faces) = (sees(turn), offer::faces(&turn.model));
     let newest = turn.history.message_count;
     let oldest = newest.saturating_sub(CONTEXT_MESSAGES_MAX);
     let from_ordinal = turn.history.from_ordinal;
-    let fits =
-        |read: &ReadConversation| read.from_ordinal == from_ordinal && read.reading.sees == sees;
+    let fits = |read: &ReadConversation| {
+        let reading = &read.reading;
+        read.from_ordinal == from_ordinal && reading.sees == sees && reading.faces == faces
+    };
     let kept = turn.memory.lock().take();
     let known = kept.and_then(|kept| kept.downcast::<ReadConversation>().ok());
     let known = known.filter(|read| fits(read));
@@ -79,7 +83,7 @@ pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
         Box::new(ReadConversation {
             from_ordinal,
             next_ordinal: from_ordinal,
-            reading: Reading::new(sees),
+            reading: Reading::new(sees, faces),
         })
     });
     let store = &turn.shared.store;
@@ -120,10 +124,12 @@ struct Reading {
     /// The answer of this step broke off: the next one replaces it, if there is one.
     broken_off: Option<(TurnId, u32)>,
     sees: bool,
+    /// How the model at hand knows the tools that were called.
+    faces: ToolFaces,
 }
 
 impl Reading {
-    fn new(sees: bool) -> Self {
+    fn new(sees: bool, faces: ToolFaces) -> Self {
         Self {
             messages: Vec::new(),
             held: Vec::new(),
@@ -133,6 +139,7 @@ impl Reading {
             before_step: 0,
             broken_off: None,
             sees,
+            faces,
         }
     }
 
@@ -217,13 +224,14 @@ impl Reading {
         match what {
             ToolFact::Planned { .. } => {
                 self.enter(&tag);
+                let written = self.faces.written(&call.name, &call.input);
                 let call = Arc::unwrap_or_clone(call);
                 add_block(
                     &mut self.messages,
                     Block::ToolCall {
                         call_id: call.call_id,
-                        name: call.name,
-                        input: call.input,
+                        name: written.name,
+                        input: written.input,
                         native: call.native,
                     },
                 );
@@ -331,7 +339,7 @@ fn in_order_of_calls(messages: &mut [Arc<Message>]) {
 pub fn user_message(input: UserInput, sees: bool) -> UserMessage {
     let mut said = UserMessage {
         text: input.text,
-        images: Vec::new(),
+        ..UserMessage::default()
     };
     match sees {
         true => said.images = input.images.into_iter().filter_map(image).collect(),
@@ -357,7 +365,7 @@ fn image(image: Image) -> Option<providers::MessageImage> {
 
 /// Adds what the server tells the model at this step.
 pub fn inform(messages: &mut Vec<Arc<Message>>, step: u32, text: String) {
-    let told = Arc::new(Message::user(text));
+    let told = Arc::new(Message::note(text));
     match (step, messages.last().map(AsRef::as_ref)) {
         (0, Some(Message::User(_))) => messages.insert(messages.len() - 1, told),
         (_, _) => messages.push(told),
@@ -478,7 +486,7 @@ mod tests {
 
     #[test]
     fn a_long_conversation_loses_its_beginning_now_and_then_and_not_at_every_turn() {
-        let mut reading = Reading::new(true);
+        let mut reading = Reading::new(true, ToolFaces::Own);
         let mut trimmed = 0;
         for number in 0..3 * MESSAGES_KEPT {
             let before = reading.messages.len();
