@@ -9,7 +9,7 @@ use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::bash::command::EndedBy;
 use crate::input::Fields;
-use crate::jobs::{self, Job, JobReach, Jobs};
+use crate::jobs::{self, BackgroundJob, JobReach, Jobs};
 use crate::sandbox::control::INPUT_BYTES_MAX;
 use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx};
 
@@ -75,7 +75,7 @@ impl<'a> JobOrder<'a> {
         })
     }
 
-    fn job(&self, jobs: &Jobs) -> Result<Arc<Job>, Failure> {
+    fn job(&self, jobs: &Jobs) -> Result<Arc<BackgroundJob>, Failure> {
         let id = self.id.unwrap_or_default();
         jobs.find(id).ok_or_else(|| {
             let known = jobs.all();
@@ -197,7 +197,7 @@ impl Tool for JobTool {
     }
 }
 
-async fn write(cx: &ToolCx, order: &JobOrder<'_>, job: &Job) -> Result<bool, Failure> {
+async fn write(cx: &ToolCx, order: &JobOrder<'_>, job: &BackgroundJob) -> Result<bool, Failure> {
     let cannot =
         |why: String| Failure::Error(format!("job: cannot write to job {}: {why}", job.id));
     if !job.fence.takes_input {

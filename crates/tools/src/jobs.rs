@@ -13,7 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::bash::command::{self, RunningCommand};
 use crate::{Sandbox, Scope};
-pub(crate) use job::{Job, JobFence, JobReach, JobStart};
+pub(crate) use job::{BackgroundJob, JobFence, JobReach, JobStart};
 pub(crate) use network::ThreadNetwork;
 use network::ThreadNetworks;
 
@@ -42,7 +42,7 @@ struct JobTable {
 #[derive(Default)]
 struct JobRows {
     last: u32,
-    jobs: Vec<Arc<Job>>,
+    jobs: Vec<Arc<BackgroundJob>>,
     /// What people are still to be told.
     notes: VecDeque<String>,
 }
@@ -52,7 +52,7 @@ impl JobTable {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, id: u32) -> Option<Arc<Job>> {
+    fn find(&self, id: u32) -> Option<Arc<BackgroundJob>> {
         let rows = self.rows();
         rows.jobs.iter().find(|job| job.id == id).cloned()
     }
@@ -78,7 +78,7 @@ impl Jobs {
         &self,
         command: RunningCommand,
         start: JobStart,
-    ) -> Result<Arc<Job>, RunningCommand> {
+    ) -> Result<Arc<BackgroundJob>, RunningCommand> {
         let mut rows = self.table.rows();
         if rows.running() >= JOBS_MAX {
             return Err(command);
@@ -93,17 +93,17 @@ impl Jobs {
         let id = rows.last;
         let watch = watch(id, Arc::downgrade(&self.table), command.progress());
         let watch = AbortOnDropHandle::new(tokio::spawn(watch));
-        let job = Arc::new(Job::new(id, command, start, watch));
+        let job = Arc::new(BackgroundJob::new(id, command, start, watch));
         rows.jobs.push(Arc::clone(&job));
         Ok(job)
     }
 
-    pub(crate) fn find(&self, id: u32) -> Option<Arc<Job>> {
+    pub(crate) fn find(&self, id: u32) -> Option<Arc<BackgroundJob>> {
         self.table.find(id)
     }
 
     /// All that can be looked at, the oldest first.
-    pub(crate) fn all(&self) -> Vec<Arc<Job>> {
+    pub(crate) fn all(&self) -> Vec<Arc<BackgroundJob>> {
         self.table.rows().jobs.clone()
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct JobStart {
     pub fence: JobFence,
 }
 
-pub(crate) struct Job {
+pub(crate) struct BackgroundJob {
     pub id: u32,
     line: String,
     pub fence: JobFence,
@@ -48,14 +48,14 @@ pub(crate) struct Job {
     _watch: AbortOnDropHandle<()>,
 }
 
-impl Job {
+impl BackgroundJob {
     pub fn new(
         id: u32,
         command: RunningCommand,
         start: JobStart,
         watch: AbortOnDropHandle<()>,
-    ) -> Job {
-        Job {
+    ) -> BackgroundJob {
+        BackgroundJob {
             id,
             line: start.line,
             fence: start.fence,
