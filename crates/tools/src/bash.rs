@@ -13,6 +13,7 @@ mod lines;
 mod order;
 mod ordered;
 pub(crate) mod report;
+mod within;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -35,10 +36,11 @@ use group::Group;
 use hold::Hold;
 use order::{BashOrder, COMMAND_CHARS_MAX, TIMEOUT_SECONDS_MAX};
 use report::CommandEnd;
+pub(crate) use within::run_within;
 
 const FENCE_TRIES: usize = 3;
 /// What `timeout` answers for a command that took too long.
-const EXIT_TIMED_OUT: i32 = 124;
+pub(crate) const EXIT_TIMED_OUT: i32 = 124;
 
 pub(crate) struct BashTool;
 
@@ -209,10 +211,26 @@ async fn start(
     Err(Failure::Error(message))
 }
 
-/// What is told of a command that has ended.
+/// What is told of a command that has ended, and what the sandbox most likely stopped.
 async fn report(
     cx: &ToolCx,
     hold: &Hold,
+    command: &RunningCommand,
+    end: Result<CommandEnd, NoEnd>,
+) -> Result<ToolOutput, Failure> {
+    let output = report_as_it_is(cx, command, end).await?;
+    if hold.outside {
+        return Ok(output);
+    }
+    let stopped = blocked::stopped(hold.sandbox.mode(), &cx.scope, &output);
+    Ok(match stopped {
+        Some(stopped) => report::noted(output, &stopped.note()),
+        None => output,
+    })
+}
+
+async fn report_as_it_is(
+    cx: &ToolCx,
     command: &RunningCommand,
     end: Result<CommandEnd, NoEnd>,
 ) -> Result<ToolOutput, Failure> {
@@ -223,16 +241,7 @@ async fn report(
     let (scope, streams) = (cx.scope.clone(), command.take_streams());
     // Writing files must not hold others up.
     let output = tokio::task::spawn_blocking(move || end.report(&scope, streams)).await;
-    let output =
-        output.map_err(|error| Failure::Error(format!("bash: lost the output: {error}")))?;
-    if hold.outside {
-        return Ok(output);
-    }
-    let stopped = blocked::stopped(hold.sandbox.mode(), &cx.scope, &output);
-    Ok(match stopped {
-        Some(stopped) => report::noted(output, &stopped.note()),
-        None => output,
-    })
+    output.map_err(|error| Failure::Error(format!("bash: lost the output: {error}")))
 }
 
 /// What the model is told where the sandbox most likely stopped a command in the background.

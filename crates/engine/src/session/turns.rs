@@ -20,6 +20,7 @@ use super::state::CallState;
 use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
+use crate::turn::checks::{StepEdits, ThreadChecks};
 use crate::turn::meter::Meter;
 use crate::turn::{FromTurn, History, Permits, Steers, Turn, TurnStart};
 
@@ -50,6 +51,8 @@ pub struct TurnSupplies {
     pub seen: Arc<tools::SeenFiles>,
     /// What runs in the background.
     pub jobs: Arc<tools::Jobs>,
+    /// How checks ended.
+    pub checks: Arc<ThreadChecks>,
     pub memory: AgentMemory,
     pub tools: Arc<Toolbox>,
 }
@@ -60,6 +63,7 @@ impl TurnSupplies {
             permits: watch::Sender::new(Permits { settings }),
             seen: Arc::default(),
             jobs: Arc::default(),
+            checks: Arc::default(),
             memory: Arc::default(),
             tools,
         }
@@ -127,6 +131,8 @@ impl Session {
             seen: Arc::clone(&self.supplies.seen),
             jobs: Arc::clone(&self.supplies.jobs),
             writes: Arc::clone(&writes),
+            edits: StepEdits::default(),
+            checks: Arc::clone(&self.supplies.checks),
             permits: self.supplies.permits.subscribe(),
             cancel: cancel.clone(),
             to_session: to_session.clone(),

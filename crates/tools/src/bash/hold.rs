@@ -59,6 +59,19 @@ impl Hold {
         })
     }
 
+    /// For a command that has nothing of its own: no network and no input.
+    pub fn plain(cx: &ToolCx) -> Hold {
+        Hold {
+            sandbox: Sandbox::clone(&cx.sandbox).with_network(false),
+            scope: cx.scope.clone(),
+            outside: false,
+            directory: cx.scope.directory.clone(),
+            writes_to: WritesTo::Pipes,
+            input: false,
+            reach: JobReach::Fenced,
+        }
+    }
+
     /// Sets the fence up, away from whoever serves others: it looks through the workspace.
     pub async fn set_up(&self, command: &str) -> Result<Fenced, String> {
         let (hold, command) = (self.clone(), command.to_owned());
