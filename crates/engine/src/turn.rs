@@ -161,6 +161,8 @@ pub struct Turn {
     pub sub_agent_tools: Mutex<HashMap<ItemId, Vec<String>>>,
     /// The files its thread has read.
     pub seen: Arc<tools::SeenFiles>,
+    /// What runs in the background of its thread.
+    pub jobs: Arc<tools::Jobs>,
     /// The files it changes.
     pub writes: Arc<TurnWrites>,
     /// Those that its step has edited so far.

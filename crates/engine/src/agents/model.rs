@@ -18,6 +18,7 @@ use crate::telemetry;
 use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer};
 
 pub mod answer;
+mod background;
 pub mod briefing;
 pub mod calls;
 pub mod compaction;
@@ -154,6 +155,7 @@ impl Talk<'_> {
             if let Some(why) = exhausted(self.turn, &self.turn.model) {
                 return Ok(failed(TurnErrorKind::Budget, why));
             }
+            self.tell_of_jobs().await?;
             self.step += 1;
             self.hear_steers();
             let span = telemetry::step_span(self.step);

@@ -50,6 +50,8 @@ pub struct TurnSupplies {
     pub permits: watch::Sender<Permits>,
     /// The files that were read.
     pub seen: Arc<tools::SeenFiles>,
+    /// What runs in the background.
+    pub jobs: Arc<tools::Jobs>,
     /// How checks ended.
     pub checks: Arc<ThreadChecks>,
     pub memory: AgentMemory,
@@ -63,6 +65,7 @@ impl TurnSupplies {
         Self {
             permits: watch::Sender::new(Permits { settings }),
             seen: Arc::default(),
+            jobs: Arc::default(),
             checks: Arc::default(),
             memory: Arc::default(),
             sub_agents: Arc::default(),
@@ -132,6 +135,7 @@ impl Session {
             sub_agents: Arc::clone(&self.supplies.sub_agents),
             sub_agent_tools: Default::default(),
             seen: Arc::clone(&self.supplies.seen),
+            jobs: Arc::clone(&self.supplies.jobs),
             writes: Arc::clone(&writes),
             edits: StepEdits::default(),
             checks: Arc::clone(&self.supplies.checks),
