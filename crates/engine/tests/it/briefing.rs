@@ -92,7 +92,10 @@ async fn the_first_request_says_where_the_model_works_and_the_system_prompt_does
     ] {
         assert!(block.contains(words), "{words}: {block}");
     }
-    assert!(requests[0].whole()[0] == providers::Message::user(block.as_str()));
+    assert_eq!(
+        requests[0].whole()[0],
+        providers::Message::note(block.as_str())
+    );
     for words in [place.as_str(), "tabs", "database", "trunk"] {
         assert!(!requests[0].system.contains(words), "{words}");
     }

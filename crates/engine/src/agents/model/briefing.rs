@@ -8,7 +8,7 @@ use std::sync::Arc;
 use providers::Message;
 use tools::Surroundings;
 use tools::surroundings::{InstructionFile, WorkspaceFacts, instructions_below};
-use vocabulary::{AgentMode, GrantScope, ModelRef, Subject};
+use vocabulary::{AgentMode, ModelRef, Subject};
 
 use super::permissions;
 use crate::trust::{self, Trust};
@@ -174,11 +174,10 @@ pub fn is_attended(turn: &Turn) -> bool {
 
 /// What the user allowed for longer than a turn, in words.
 async fn grants(turn: &Turn) -> Vec<String> {
-    let grants = turn.shared.grants.of_thread(&turn.card).await;
+    let grants = turn.shared.grants.standing(&turn.card).await;
     let mut words: Vec<String> = grants
         .unwrap_or_default()
         .into_iter()
-        .filter(|grant| grant.scope != GrantScope::Turn)
         .map(|grant| tools::shown::line(&grant.what).into_owned())
         .collect();
     words.sort();
