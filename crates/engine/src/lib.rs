@@ -35,6 +35,7 @@ mod notices;
 mod prompts;
 mod registry;
 mod router;
+mod seen;
 mod session;
 mod telemetry;
 mod titles;
@@ -168,6 +169,7 @@ pub struct Shared {
     pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
+    pub(crate) seen: seen::SeenByThreads,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
     notices: Notices,
     /// Tells here what other processes change.
@@ -225,6 +227,7 @@ impl Engine {
             web,
             config,
             registry: Registry::default(),
+            seen: Default::default(),
             workspace_facts: Default::default(),
             births: Births::default(),
             scanners,

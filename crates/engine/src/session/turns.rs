@@ -53,10 +53,10 @@ pub struct TurnSupplies {
 }
 
 impl TurnSupplies {
-    pub fn new(settings: ThreadSettings, tools: Arc<Toolbox>) -> Self {
+    pub fn new(settings: ThreadSettings, tools: Arc<Toolbox>, seen: Arc<tools::SeenFiles>) -> Self {
         Self {
             permits: watch::Sender::new(Permits { settings }),
-            seen: Arc::default(),
+            seen,
             memory: Arc::default(),
             tools,
         }
@@ -118,6 +118,7 @@ impl Session {
                 message_count: self.state.thread.message_count,
                 context_tokens: self.state.context_tokens,
             },
+            plan: self.state.plan.clone(),
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
             memory: Arc::clone(&self.supplies.memory),

@@ -37,6 +37,7 @@ pub async fn look_around(turn: &Turn) -> Surroundings {
     }
     let trust = trust::look(&turn.shared, &turn.card).await;
     let is_trusted = matches!(trust, Ok(Trust::Trusted(_)));
+    let waits_for_trust = matches!(trust, Ok(Trust::Untrusted(_)));
     let trusted = match trust {
         Ok(Trust::Nothing) => tools::Trusted::default(),
         Ok(Trust::Trusted(content)) => content.as_trusted(),
@@ -47,13 +48,18 @@ pub async fn look_around(turn: &Turn) -> Surroundings {
     };
     let mut scope = tooling::scope(turn);
     scope.trusted = trusted.is_some();
-    let home = turn.shared.config.home.clone();
-    let look = move || tools::surroundings::look(&scope, &trusted, Some(&home));
+    let (shared, seen) = (Arc::clone(&turn.shared), Arc::clone(&turn.seen));
+    let look = move || {
+        let cache = &shared.workspace_facts;
+        Surroundings {
+            trusted: is_trusted,
+            waits_for_trust,
+            has_notebook: seen.has_extension("ipynb") || cache.has_notebook(&scope),
+            ..tools::surroundings::look(&scope, &trusted, Some(&shared.config.home))
+        }
+    };
     let looked = tokio::task::spawn_blocking(look).await;
-    Surroundings {
-        trusted: is_trusted,
-        ..looked.unwrap_or_default()
-    }
+    looked.unwrap_or_default()
 }
 
 /// What the model is to be told before the user's words: the whole block, or what changed since it was
@@ -62,6 +68,7 @@ pub async fn due(
     turn: &Turn,
     surroundings: &Surroundings,
     messages: &[Arc<Message>],
+    news: Vec<String>,
 ) -> Option<String> {
     if turn.permits.borrow().settings.mode == AgentMode::Chat {
         return None;
@@ -71,7 +78,7 @@ pub async fn due(
         return Some(context_block(turn, surroundings).await);
     }
     let standing = Standing::of(turn, surroundings).await;
-    sections::changes(&standing, surroundings, &told, &turn.card.directory)
+    sections::changes(&standing, surroundings, &told, news, &turn.card.directory)
 }
 
 /// The instructions of directories that these calls have come to for the first time.
@@ -164,6 +171,18 @@ impl Standing {
                 .and_then(|bytes| usize::try_from(bytes).ok())
                 .unwrap_or(SKILLS_BYTES),
         }
+    }
+}
+
+/// Whether a tool that is there can do anything now: one that cannot is not offered. A call of it is
+/// answered all the same.
+pub fn works(turn: &Turn, surroundings: &Surroundings, tool: &str) -> bool {
+    match tool {
+        "ask" => is_attended(turn),
+        "webSearch" => turn.shared.web.can_search(),
+        "notebookEdit" => surroundings.has_notebook,
+        tools::SKILL => !surroundings.skills.is_empty() || surroundings.waits_for_trust,
+        _ => true,
     }
 }
 

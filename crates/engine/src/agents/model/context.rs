@@ -5,7 +5,8 @@ use std::sync::Arc;
 use providers::{Block, Message, ResultBlock, ToolResult, UserMessage};
 use vocabulary::{
     ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, Refusal, StepFact, StreamTag,
-    ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
+    Subject, ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome,
+    UserInput, Why,
 };
 
 use super::endings;
@@ -27,6 +28,15 @@ pub struct Loaded {
     pub told: TurnInputs,
     /// Everything that was said to running turns and is in here.
     pub steered: Vec<ItemId>,
+    pub before: LastEnding,
+}
+
+/// How the turn before the running one ended.
+#[derive(Clone, Default)]
+pub struct LastEnding {
+    pub outcome: Option<TurnOutcome>,
+    /// The calls that were cut short.
+    pub interrupted: Vec<String>,
 }
 
 /// What the user said to one turn; it outlives a summary of the conversation.
@@ -120,6 +130,9 @@ struct Reading {
     before_step: usize,
     /// The answer of this step broke off: the next one replaces it, if there is one.
     broken_off: Option<(TurnId, u32)>,
+    /// Of the turn that is being read, and of the one before it.
+    ending: LastEnding,
+    before: LastEnding,
     sees: bool,
 }
 
@@ -133,6 +146,8 @@ impl Reading {
             step: None,
             before_step: 0,
             broken_off: None,
+            ending: LastEnding::default(),
+            before: LastEnding::default(),
             sees,
         }
     }
@@ -193,6 +208,7 @@ impl Reading {
         match what {
             TurnFact::Started { input, .. } => {
                 self.release();
+                self.before = std::mem::take(&mut self.ending);
                 let said = user_message(input, self.sees);
                 self.told = TurnInputs {
                     images: said.images.clone(),
@@ -208,7 +224,10 @@ impl Reading {
                 self.told.steer(after_step, said.clone());
                 self.held.push((after_step, said));
             }
-            TurnFact::Finished { .. } => self.release(),
+            TurnFact::Finished { outcome, .. } => {
+                self.ending.outcome = Some(outcome);
+                self.release();
+            }
             TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
         }
     }
@@ -230,6 +249,9 @@ impl Reading {
                 );
             }
             ToolFact::Finished { outcome } => {
+                if matches!(outcome, ToolOutcome::Interrupted(_)) {
+                    self.ending.interrupted.push(in_words(&call));
+                }
                 let result = ToolResult {
                     call_id: call.call_id.clone(),
                     name: call.name.clone(),
@@ -299,7 +321,25 @@ impl Reading {
             held: self.held.into_iter().map(|(_, said)| said).collect(),
             told: self.told,
             steered: self.steered,
+            before: self.before,
         }
+    }
+}
+
+/// A call in a few words.
+fn in_words(call: &ToolCall) -> String {
+    const CHARS_MAX: usize = 120;
+    match &call.subject {
+        Subject::Command { line, .. } => {
+            let line: String = line.chars().take(CHARS_MAX).collect();
+            format!("{} {}", call.name, tools::shown::line(&line))
+        }
+        Subject::Files(_)
+        | Subject::Web { .. }
+        | Subject::Mcp { .. }
+        | Subject::Question
+        | Subject::Plan
+        | Subject::Other => call.name.clone(),
     }
 }
 

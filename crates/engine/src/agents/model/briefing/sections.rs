@@ -7,10 +7,11 @@ use std::path::Path;
 use tools::Surroundings;
 use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts};
 
+use super::super::meanwhile::REMINDER;
 use super::Standing;
 use super::told::{BEGINS, ToldContext};
 
-const TAGS: [&str; 7] = [
+const TAGS: [&str; 8] = [
     "context",
     "environment",
     "permissions",
@@ -18,6 +19,7 @@ const TAGS: [&str; 7] = [
     "file",
     "memory",
     "skills",
+    "meanwhile",
 ];
 const FIRST: &str = "where you work, as it was when this was written.";
 const CHANGED: &str = "what changed since you were told last.";
@@ -45,6 +47,7 @@ pub fn changes(
     standing: &Standing,
     surroundings: &Surroundings,
     told: &ToldContext<'_>,
+    news: Vec<String>,
     workspace: &Path,
 ) -> Option<String> {
     let lines = standing.lines.iter();
@@ -68,9 +71,17 @@ pub fn changes(
         unless_told(permissions(standing)),
         instructions(&files, surroundings),
         unless_told(skills(standing, surroundings)),
+        section("meanwhile", &untold(news, told)),
     ];
     let is_empty = sections.iter().all(String::is_empty);
     (!is_empty).then(|| joined(CHANGED, sections))
+}
+
+/// What happened, but for what was said in the same words before.
+fn untold(mut news: Vec<String>, told: &ToldContext<'_>) -> String {
+    news.iter_mut().for_each(|line| *line = escaped(line));
+    news.retain(|line| !(line.starts_with(REMINDER) && told.has(line)));
+    news.join("\n")
 }
 
 /// Files of directories that the work has come to, as far as they were not told before.

@@ -44,7 +44,7 @@ fn surroundings() -> Surroundings {
         note: Some(("n".to_owned(), "Tests need a database.".to_owned())),
         other_notes: vec!["deploy".to_owned()],
         branch: Some("main".to_owned()),
-        trusted: false,
+        ..Surroundings::default()
     }
 }
 
@@ -57,7 +57,13 @@ fn changed(standing: &Standing, surroundings: &Surroundings, texts: &[&str]) -> 
     let messages = told(texts);
     let told = ToldContext::of(&messages);
     // Where every file is gone.
-    changes(standing, surroundings, &told, Path::new("/nowhere"))
+    changes(
+        standing,
+        surroundings,
+        &told,
+        Vec::new(),
+        Path::new("/nowhere"),
+    )
 }
 
 #[test]
@@ -123,6 +129,7 @@ fn only_what_changed_is_told_again_and_only_once() {
         &standing(),
         &surroundings(),
         &ToldContext::of(&told(&[&first])),
+        Vec::new(),
         here.path(),
     );
     assert_eq!(nothing, None);
@@ -134,6 +141,7 @@ fn only_what_changed_is_told_again_and_only_once() {
         &now,
         &surroundings(),
         &ToldContext::of(&messages),
+        Vec::new(),
         here.path(),
     );
     let expected =
@@ -142,9 +150,18 @@ fn only_what_changed_is_told_again_and_only_once() {
     assert_eq!(second, expected);
     let messages = told(&[&first, &second]);
     let again = ToldContext::of(&messages);
-    assert_eq!(changes(&now, &surroundings(), &again, here.path()), None);
+    assert_eq!(
+        changes(&now, &surroundings(), &again, Vec::new(), here.path()),
+        None
+    );
     // And back again.
-    let back = changes(&standing(), &surroundings(), &again, here.path());
+    let back = changes(
+        &standing(),
+        &surroundings(),
+        &again,
+        Vec::new(),
+        here.path(),
+    );
     assert!(back.expect("a change").contains("\nBranch: main\n"));
 }
 
@@ -162,6 +179,12 @@ fn a_file_that_went_and_came_back_is_told_each_time() {
     let here = tempfile::tempdir().expect("a directory");
     std::fs::write(here.path().join("AGENTS.md"), "").expect("a file");
     let messages = told(&[&first, &gone]);
-    let back = changes(&standing, &with, &ToldContext::of(&messages), here.path());
+    let back = changes(
+        &standing,
+        &with,
+        &ToldContext::of(&messages),
+        Vec::new(),
+        here.path(),
+    );
     assert!(back.expect("a change").contains("\nUse tabs.\n"));
 }
