@@ -49,6 +49,7 @@ pub(crate) struct PendingChange<'a> {
 /// A file before its change.
 pub(crate) struct Old {
     stamp: Stamp,
+    pub mode: u32,
     /// `None`: it is larger than is edited.
     pub bytes: Option<Vec<u8>>,
 }
@@ -76,17 +77,17 @@ impl<'a> PendingChange<'a> {
             Err(problem) if problem.kind() == ErrorKind::NotFound => return Ok(None),
             outcome => outcome.map_err(failed)?,
         };
-        match place.kind().map_err(failed)? {
+        let mode = match place.kind().map_err(failed)? {
             None => return Ok(None),
             // A rename would not mind, but whoever made the file so did.
             Some(NodeKind::File { mode, .. }) if mode & 0o222 == 0 => {
                 return Err(self.error(format!("{} is read-only", self.given)));
             }
-            Some(NodeKind::File { .. }) => {}
+            Some(NodeKind::File { mode, .. }) => mode,
             Some(NodeKind::Directory | NodeKind::Link | NodeKind::Special) => {
                 return Err(self.error(format!("{} is not a plain file", self.given)));
             }
-        }
+        };
         let (file, stamp) = place.open().map_err(failed)?;
         let mut bytes = Vec::new();
         let mut beginning = file.take(FILE_BYTES_MAX + 1);
@@ -94,6 +95,7 @@ impl<'a> PendingChange<'a> {
         let whole = bytes.len() as u64 <= FILE_BYTES_MAX;
         Ok(Some(Old {
             stamp,
+            mode,
             bytes: whole.then_some(bytes),
         }))
     }
@@ -125,7 +127,7 @@ impl<'a> PendingChange<'a> {
 
     /// Saves a content that was made of the file's own. Who had not seen all of the file before has
     /// not seen all of it now.
-    pub fn save(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
+    pub fn save(&self, seen: &SeenFiles, content: &[u8]) -> Result<Stamp, Failure> {
         let extent = match (&self.old, self.knowledge(seen)) {
             (None, _) | (_, FileKnowledge::Current) => SeenExtent::Whole,
             (Some(old), FileKnowledge::Partly(known)) => {
@@ -142,28 +144,67 @@ impl<'a> PendingChange<'a> {
     }
 
     /// Saves a content of which the conversation knows all.
-    pub fn save_whole(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
+    pub fn save_whole(&self, seen: &SeenFiles, content: &[u8]) -> Result<Stamp, Failure> {
         self.replace(seen, content, SeenExtent::Whole)
     }
 
     /// Replaces the content in one step, unless the file changed since it was taken.
-    fn replace(&self, seen: &SeenFiles, content: &[u8], extent: SeenExtent) -> Result<(), Failure> {
+    pub fn replace(
+        &self,
+        seen: &SeenFiles,
+        content: &[u8],
+        extent: SeenExtent,
+    ) -> Result<Stamp, Failure> {
         let expected = self.old.as_ref().map(|old| old.stamp);
         let saved = Place::make(&self.target).and_then(|place| place.replace(content, expected));
-        match saved {
-            Ok(stamp) => {
-                seen.note(&self.target, stamp, Some(content), extent);
-                // A command that runs meanwhile did not do this.
-                sandbox::accept_change(&self.target);
-                Ok(())
+        let stamp = saved.map_err(|problem| self.unsaved("write", &problem))?;
+        seen.note(&self.target, stamp, Some(content), extent);
+        // A command that runs meanwhile did not do this.
+        sandbox::accept_change(&self.target);
+        Ok(stamp)
+    }
+
+    /// Removes the file, unless it changed since it was taken.
+    pub fn remove(&self) -> Result<(), Failure> {
+        let Some(old) = &self.old else {
+            return Ok(());
+        };
+        let removed = Place::find(&self.target).and_then(|place| place.remove(old.stamp));
+        removed.map_err(|problem| self.unsaved("delete", &problem))?;
+        sandbox::accept_change(&self.target);
+        Ok(())
+    }
+
+    /// Gives the file that was saved the mode of another.
+    pub fn set_mode(&self, mode: u32) -> std::io::Result<Stamp> {
+        let place = Place::find(&self.target)?;
+        place.set_mode(mode)?;
+        Ok(place.open()?.1)
+    }
+
+    /// Makes the file as it was when it was taken; `now` is what lies there since.
+    pub fn put_back(&self, now: Option<Stamp>) -> std::io::Result<()> {
+        let place = Place::find(&self.target)?;
+        match (&self.old, now) {
+            (Some(old), now) => {
+                let bytes = old.bytes.as_deref().unwrap_or_default();
+                place.replace(bytes, now)?;
+                place.set_mode(old.mode)?;
             }
-            Err(problem) if problem.kind() == ErrorKind::StaleNetworkFileHandle => {
-                Err(self.error(format!(
-                    "{} was changed by someone else just now; read it again",
-                    self.given
-                )))
-            }
-            Err(problem) => Err(self.error(format!("cannot write {}: {problem}", self.given))),
+            (None, Some(now)) => place.remove(now)?,
+            (None, None) => {}
+        }
+        sandbox::accept_change(&self.target);
+        Ok(())
+    }
+
+    fn unsaved(&self, what: &str, problem: &std::io::Error) -> Failure {
+        let given = self.given;
+        match problem.kind() {
+            ErrorKind::StaleNetworkFileHandle => self.error(format!(
+                "{given} was changed by someone else just now; read it again"
+            )),
+            _ => self.error(format!("cannot {what} {given}: {problem}")),
         }
     }
 
@@ -183,6 +224,16 @@ impl<'a> PendingChange<'a> {
             kind: FileChangeKind::Update,
         };
         (change, lines)
+    }
+
+    /// That the file is gone, and what was in it.
+    pub fn describe_removal(&self, scope: &Scope, old: &str) -> FileChange {
+        let path = path::display(scope, &self.target);
+        FileChange {
+            diff: unified(&path, &compare(old, "")),
+            path,
+            kind: FileChangeKind::Delete,
+        }
     }
 
     pub fn error(&self, message: impl std::fmt::Display) -> Failure {

@@ -14,6 +14,7 @@ mod ask;
 mod bash;
 mod change;
 mod edit;
+mod faces;
 pub mod folders;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -27,6 +28,7 @@ mod memory;
 mod nearest;
 pub mod normalize;
 mod notebook_edit;
+mod patch;
 pub mod path;
 pub mod pictures;
 pub mod policy;
@@ -51,6 +53,7 @@ mod web_fetch;
 mod web_search;
 mod write;
 
+pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
 pub use sandbox::Sandbox;
 pub use seen::SeenFiles;
 pub use skill::{SKILL, SkillSummary};

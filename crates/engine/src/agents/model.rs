@@ -394,7 +394,7 @@ struct Offered {
 impl Offered {
     fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let mode = turn.permits.borrow().settings.mode;
-        let tools = offer::specs(turn, None);
+        let tools = offer::specs(turn, None, offer::faces(&turn.model));
         let works = |spec: &&ToolSpec| briefing::works(turn, surroundings, &spec.name);
         let tools: Arc<[ToolSpec]> = tools.iter().filter(works).cloned().collect();
         let ModelRef { provider, model } = turn.model.as_ref();

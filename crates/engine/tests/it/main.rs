@@ -12,6 +12,7 @@ mod commands;
 mod durability;
 mod efforts;
 mod endings;
+mod faces;
 mod grants;
 mod house;
 mod library;

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use providers::{Block, Message, ResultBlock, ToolResult, UserMessage};
+use tools::ToolFaces;
 use vocabulary::{
     ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, Refusal, StepFact, StreamTag,
-    Subject, ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome,
+    ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome,
     UserInput, Why,
 };
 
 use super::endings;
 use crate::codec;
 use crate::limits::{CONTEXT_MESSAGES_MAX, CONTEXT_RESULT_BYTES_MAX};
-use crate::turn::Turn;
+use crate::turn::{Turn, offer};
 
 const MESSAGES_KEPT: usize = CONTEXT_MESSAGES_MAX as usize;
 
@@ -77,12 +78,14 @@ pub struct ReadConversation {
 
 /// Reads the conversation, the running turn's input last.
 pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
-    let sees = sees(turn);
+    let (sees, faces) = (sees(turn), offer::faces(&turn.model));
     let newest = turn.history.message_count;
     let oldest = newest.saturating_sub(CONTEXT_MESSAGES_MAX);
     let from_ordinal = turn.history.from_ordinal;
-    let fits =
-        |read: &ReadConversation| read.from_ordinal == from_ordinal && read.reading.sees == sees;
+    let fits = |read: &ReadConversation| {
+        let reading = &read.reading;
+        read.from_ordinal == from_ordinal && reading.sees == sees && reading.faces == faces
+    };
     let kept = turn.memory.lock().take();
     let known = kept.and_then(|kept| kept.downcast::<ReadConversation>().ok());
     let known = known.filter(|read| fits(read));
@@ -90,7 +93,7 @@ pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
         Box::new(ReadConversation {
             from_ordinal,
             next_ordinal: from_ordinal,
-            reading: Reading::new(sees),
+            reading: Reading::new(sees, faces),
         })
     });
     let store = &turn.shared.store;
@@ -134,10 +137,12 @@ struct Reading {
     ending: LastEnding,
     before: LastEnding,
     sees: bool,
+    /// How the model at hand knows the tools that were called.
+    faces: ToolFaces,
 }
 
 impl Reading {
-    fn new(sees: bool) -> Self {
+    fn new(sees: bool, faces: ToolFaces) -> Self {
         Self {
             messages: Vec::new(),
             held: Vec::new(),
@@ -149,6 +154,7 @@ impl Reading {
             ending: LastEnding::default(),
             before: LastEnding::default(),
             sees,
+            faces,
         }
     }
 
@@ -237,20 +243,22 @@ impl Reading {
         match what {
             ToolFact::Planned { .. } => {
                 self.enter(&tag);
+                let written = self.faces.written(&call.name, &call.input);
                 let call = Arc::unwrap_or_clone(call);
                 add_block(
                     &mut self.messages,
                     Block::ToolCall {
                         call_id: call.call_id,
-                        name: call.name,
-                        input: call.input,
+                        name: written.name,
+                        input: written.input,
                         native: call.native,
                     },
                 );
             }
             ToolFact::Finished { outcome } => {
                 if matches!(outcome, ToolOutcome::Interrupted(_)) {
-                    self.ending.interrupted.push(in_words(&call));
+                    let words = self.in_words(&call);
+                    self.ending.interrupted.push(words);
                 }
                 let result = ToolResult {
                     call_id: call.call_id.clone(),
@@ -265,6 +273,32 @@ impl Reading {
             | ToolFact::Started
             | ToolFact::Wrote { .. }
             | ToolFact::Exited { .. } => {}
+        }
+    }
+
+    /// A call in a few words: the log has its input where it was planned.
+    fn in_words(&self, call: &ToolCall) -> String {
+        const CHARS_MAX: usize = 120;
+        let blocks = self
+            .messages
+            .iter()
+            .rev()
+            .find_map(|message| match &**message {
+                Message::Assistant(blocks) => Some(blocks),
+                Message::User(_) | Message::ToolResults(_) => None,
+            });
+        let command = blocks.into_iter().flatten().find_map(|block| match block {
+            Block::ToolCall { call_id, input, .. } if *call_id == call.call_id => {
+                input["command"].as_str()
+            }
+            Block::ToolCall { .. } | Block::Text { .. } | Block::Reasoning { .. } => None,
+        });
+        match command {
+            None => call.name.clone(),
+            Some(command) => {
+                let command: String = command.chars().take(CHARS_MAX).collect();
+                format!("{} {}", call.name, tools::shown::line(&command))
+            }
         }
     }
 
@@ -323,23 +357,6 @@ impl Reading {
             steered: self.steered,
             before: self.before,
         }
-    }
-}
-
-/// A call in a few words.
-fn in_words(call: &ToolCall) -> String {
-    const CHARS_MAX: usize = 120;
-    match &call.subject {
-        Subject::Command { line, .. } => {
-            let line: String = line.chars().take(CHARS_MAX).collect();
-            format!("{} {}", call.name, tools::shown::line(&line))
-        }
-        Subject::Files(_)
-        | Subject::Web { .. }
-        | Subject::Mcp { .. }
-        | Subject::Question
-        | Subject::Plan
-        | Subject::Other => call.name.clone(),
     }
 }
 
@@ -519,7 +536,7 @@ mod tests {
 
     #[test]
     fn a_long_conversation_loses_its_beginning_now_and_then_and_not_at_every_turn() {
-        let mut reading = Reading::new(true);
+        let mut reading = Reading::new(true, ToolFaces::Own);
         let mut trimmed = 0;
         for number in 0..3 * MESSAGES_KEPT {
             let before = reading.messages.len();

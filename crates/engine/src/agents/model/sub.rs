@@ -203,7 +203,7 @@ impl Work<'_> {
             model: self.model.model.clone(),
             system: prompts::sub_agent(&self.agent.kind, &self.turn.card.directory),
             messages: self.messages.clone(),
-            tools: offer::specs(self.turn, Some(&self.agent)),
+            tools: offer::specs(self.turn, Some(&self.agent), offer::faces(&self.model)),
             no_calls: self.no_calls,
             purpose: providers::RequestPurpose::Task,
             cache_key: Some(format!("{}/{}", self.turn.card.id, self.agent.parent)),

@@ -126,6 +126,7 @@ fn request(target: &RequestTarget, messages: &[Arc<Message>]) -> ModelRequest {
     let tool = ToolSpec {
         name: "read".to_owned(),
         description: "Reads a file.".to_owned(),
+        grammar: None,
         parameters: json!({
             "type": "object",
             "properties": { "filePath": { "type": "string" } },

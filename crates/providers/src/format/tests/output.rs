@@ -87,11 +87,7 @@ fn steps(steps: usize, calls: usize) -> ModelRequest {
     let mut request = ask("claude-sonnet-4-5", "Go.");
     request.system = "Be brief.".to_owned();
     request.tools = ["read", "ls"]
-        .map(|name| ToolSpec {
-            name: name.to_owned(),
-            description: String::new(),
-            parameters: json!({ "type": "object" }),
-        })
+        .map(|name| ToolSpec::new(name, "", json!({ "type": "object" })))
         .into();
     for step in 0..steps {
         let ids = (0..calls).map(|call| format!("call_{step}_{call}"));
