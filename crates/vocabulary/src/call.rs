@@ -253,6 +253,8 @@ pub struct Changes {
     pub verbosity: Option<Verbosity>,
     pub summary: Option<SummaryDetail>,
     pub budgets: Option<Box<Budgets>>,
+    /// How the client wants work done. Only a new thread takes it.
+    pub instructions: Option<Box<str>>,
 }
 
 impl Changes {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Value, json};
+use tools::Scope;
 
 use super::table;
 use crate::config::{
@@ -59,14 +60,53 @@ pub fn run(
             // The flags stand behind the name of the command.
             let flags = flags.subcommand().map_or(flags, |(_, flags)| flags);
             let variable = |name: &str| std::env::var_os(name);
-            let (_, said) = Layers::read(home, flags, &variable)?.resolve(home)?;
+            let (all, said) = Layers::read(home, flags, &variable)?.resolve(home)?;
+            let instructions = instructions(&all.settings.engine.directory, home);
             match arguments.json {
-                true => println!("{}", serde_json::to_string_pretty(&to_json(home, &said))?),
-                false => print!("{}", shown(home, named_by, &said)),
+                true => {
+                    let mut all = to_json(home, &said);
+                    all["instructions"] = json!(instructions);
+                    println!("{}", serde_json::to_string_pretty(&all)?);
+                }
+                false => {
+                    print!("{}", shown(home, named_by, &said));
+                    print!("{}", instructions_in_words(&instructions));
+                }
             }
         }
     }
     Ok(())
+}
+
+/// The files that say how to work in this directory, as an agent would be told now.
+fn instructions(directory: &Path, home: &Path) -> Vec<String> {
+    let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let scope = Scope {
+        directory: directory.clone(),
+        extra: Vec::new(),
+        private: vec![home.to_owned()],
+        spill: None,
+        skills: Vec::new(),
+        trusted: false,
+        read_only: true,
+    };
+    let files = tools::surroundings::instructions(&scope, Some(home));
+    let place = |path: String| directory.join(path).to_string_lossy().into_owned();
+    files.into_iter().map(|file| place(file.path)).collect()
+}
+
+fn instructions_in_words(files: &[String]) -> String {
+    match files.is_empty() {
+        true => "No file says how to work in this directory (docs/instructions.md).\n".to_owned(),
+        false => {
+            let files: Vec<String> = files
+                .iter()
+                .map(|file| harmless(file).to_string())
+                .collect();
+            let files = files.join("\n  ");
+            format!("How to work here is said in, the last counts most:\n  {files}\n")
+        }
+    }
 }
 
 fn to_json(home: &Path, said: &[Given]) -> Value {

@@ -8,7 +8,8 @@ use engine::ListenFrom;
 use engine::limits::SLEEP_AFTER;
 use serde_json::json;
 use vocabulary::{
-    AgentMode, Approvals, Call, Changes, Fact, NoteFact, ThreadId, ToolEvent, ToolFact,
+    AgentMode, Approvals, Call, Changes, Fact, NewThread, NoteFact, Reply, ThreadId, ToolEvent,
+    ToolFact,
 };
 
 use crate::house::{Ear, House, Stage};
@@ -316,4 +317,30 @@ async fn a_thread_that_slept_may_write_what_it_read() {
     turn(&house, thread, &mut ear).await;
     let text = std::fs::read_to_string(house.directory().join("a.txt"));
     assert_eq!(text.expect("a file"), "new");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_client_wants_is_told_with_the_instructions() {
+    let puppet = Puppet::new([says("one"), says("two")]);
+    let house = House::with(&puppet);
+    let new = NewThread {
+        changes: Changes {
+            instructions: Some("Never touch the schema.".into()),
+            ..Changes::default()
+        },
+        ..NewThread::default()
+    };
+    let made = house.call(Call::CreateThread(Box::new(new))).await;
+    let Ok(Reply::Thread(made)) = made else {
+        panic!("no thread: {made:?}")
+    };
+    let thread = made.card.id;
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    turn(&house, thread, &mut ear).await;
+    turn(&house, thread, &mut ear).await;
+    let told = puppet.requests()[1].context();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let words =
+        "<file path=\"(client)\" by=\"the user's client\">\nNever touch the schema.\n</file>";
+    assert!(told[0].contains(words), "{}", told[0]);
 }

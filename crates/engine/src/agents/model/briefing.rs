@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use providers::Message;
 use tools::Surroundings;
-use tools::surroundings::{InstructionFile, WorkspaceFacts, instructions_below};
+use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts, instructions_below};
 use vocabulary::{AgentMode, ModelRef, Subject};
 
 use super::permissions;
@@ -23,14 +23,17 @@ use told::ToldContext;
 const SKILLS_PERCENT: u64 = 2;
 /// What it may fill where the model's context is not known.
 const SKILLS_BYTES: usize = 8 * 1024;
+/// What instructions are called that lie in no file.
+const CLIENT: &str = "(client)";
 /// A token is about this many bytes of text.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// What is around an agent now; nothing in a mode without tools.
 pub async fn look_around(turn: &Turn) -> Surroundings {
-    let (auto_approve, mode) = {
+    let (auto_approve, mode, given) = {
         let settings = &turn.permits.borrow().settings;
-        (settings.auto_approve, settings.mode)
+        let given = settings.instructions.clone();
+        (settings.auto_approve, settings.mode, given)
     };
     if mode == AgentMode::Chat {
         return Surroundings::default();
@@ -58,8 +61,24 @@ pub async fn look_around(turn: &Turn) -> Surroundings {
             ..tools::surroundings::look(&scope, &trusted, Some(&shared.config.home))
         }
     };
-    let looked = tokio::task::spawn_blocking(look).await;
-    looked.unwrap_or_default()
+    let looked = tokio::task::spawn_blocking(look);
+    // A thread that begins is told more: that is found out at the same time.
+    let facts = async {
+        if turn.history.message_count <= 1 {
+            workspace_facts(turn).await;
+        }
+    };
+    let (looked, ()) = tokio::join!(looked, facts);
+    let mut looked = looked.unwrap_or_default();
+    looked
+        .instructions
+        .extend(given.map(|text| InstructionFile {
+            path: CLIENT.to_owned(),
+            text: text.into(),
+            author: InstructionAuthor::Client,
+            left_out: 0,
+        }));
+    looked
 }
 
 /// What the model is to be told before the user's words: the whole block, or what changed since it was
@@ -125,13 +144,16 @@ pub async fn below(
 
 /// The whole block, as things are now.
 pub async fn context_block(turn: &Turn, surroundings: &Surroundings) -> String {
-    let shared = Arc::clone(&turn.shared);
-    let scope = tooling::scope(turn);
-    let look = move || shared.workspace_facts.get(&scope);
-    let facts = tokio::task::spawn_blocking(look);
-    let (facts, standing) = tokio::join!(facts, Standing::of(turn, surroundings));
-    let facts: Arc<WorkspaceFacts> = facts.unwrap_or_default();
+    let standing = Standing::of(turn, surroundings);
+    let (facts, standing) = tokio::join!(workspace_facts(turn), standing);
     sections::block(&standing, &facts, surroundings)
+}
+
+/// How the workspace looks from above.
+async fn workspace_facts(turn: &Turn) -> Arc<WorkspaceFacts> {
+    let (shared, scope) = (Arc::clone(&turn.shared), tooling::scope(turn));
+    let look = move || shared.workspace_facts.get(&scope);
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
 }
 
 /// What is told beside the surroundings and may change from turn to turn.

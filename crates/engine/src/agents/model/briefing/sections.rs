@@ -58,7 +58,13 @@ pub fn changes(
         .iter()
         .map(|file| instruction_file(file, surroundings.trusted))
         .collect();
-    let is_gone = |path: &&str| workspace.join(path).symlink_metadata().is_err();
+    let is_read = |path: &&str| {
+        surroundings
+            .instructions
+            .iter()
+            .any(|file| file.path == **path)
+    };
+    let is_gone = |path: &&str| !is_read(path) && workspace.join(path).symlink_metadata().is_err();
     let gone = told.files().into_iter().filter(is_gone);
     files.extend(gone.map(|path| format!("<file path=\"{path}\">\n{GONE}\n</file>\n")));
     files.retain(|file| !told.has_newest(file));
@@ -181,6 +187,7 @@ fn instructions(files: &[String], surroundings: &Surroundings) -> String {
 fn instruction_file(file: &InstructionFile, is_trusted: bool) -> String {
     let by = match (file.author, is_trusted) {
         (InstructionAuthor::User, _) => "the user",
+        (InstructionAuthor::Client, _) => "the user's client",
         (InstructionAuthor::Project, true) => "the project, trusted",
         (InstructionAuthor::Project, false) => "the project, not trusted",
     };
