@@ -51,6 +51,7 @@ pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
+pub use turn::checks::{CheckChoice, CheckSettings};
 pub use turn::{SessionGone, Turn, TurnEnd, TurnStart};
 
 use ask_numbers::AskNumbers;
@@ -98,6 +99,8 @@ pub struct Config {
     pub budgets: Budgets,
     /// Whether the files of workspaces are kept.
     pub checkpoints: CheckpointSetting,
+    /// What runs after edits.
+    pub checks: CheckSettings,
     /// How many numbered parts a fact makes for clients that count them within a turn.
     pub parts: fn(&vocabulary::Fact) -> u32,
     /// Where time and new ids come from.
@@ -125,6 +128,7 @@ impl Config {
             ask_timeout: None,
             budgets: Budgets::default(),
             checkpoints: CheckpointSetting::default(),
+            checks: CheckSettings::default(),
             parts: |_| 0,
             clock: Arc::new(SystemClock),
         }

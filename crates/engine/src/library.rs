@@ -206,7 +206,7 @@ fn newborn(
             verbosity: changes.verbosity,
             summary: changes.summary,
             budgets: changes.budgets.unwrap_or_default(),
-            instructions: changes.instructions,
+            instructions: new.instructions,
         },
         status: Status::Inactive,
         archived: false,

@@ -1,6 +1,7 @@
 //! Changing a file: all or nothing, and told as a unified diff.
 
 mod changed_lines;
+mod format;
 
 use std::io::{ErrorKind, Read as _};
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use crate::held::{NodeKind, Place, Stamp};
 use crate::seen::{FileKnowledge, SeenExtent, SeenFiles};
 use crate::{Failure, Scope, path, sandbox};
 pub(crate) use changed_lines::ChangedLines;
+pub(crate) use format::FileBeforeFormat;
 
 /// Larger files are neither edited nor compared.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -128,16 +130,11 @@ impl<'a> PendingChange<'a> {
     /// Saves a content that was made of the file's own. Who had not seen all of the file before has
     /// not seen all of it now.
     pub fn save(&self, seen: &SeenFiles, content: &[u8]) -> Result<Stamp, Failure> {
-        let extent = match (&self.old, self.knowledge(seen)) {
-            (None, _) | (_, FileKnowledge::Current) => SeenExtent::Whole,
-            (Some(old), FileKnowledge::Partly(known)) => {
-                // Lines that are gone may be among those that were known.
-                let before = line_ends(old.bytes.as_deref().unwrap_or_default());
-                let gone = before.saturating_sub(line_ends(content));
-                SeenExtent::Lines(known.saturating_sub(gone))
-            }
-            (Some(_), FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Changed) => {
-                SeenExtent::EditedPlaces
+        let extent = match &self.old {
+            None => SeenExtent::Whole,
+            Some(old) => {
+                let before = old.bytes.as_deref().unwrap_or_default();
+                extent_after(self.knowledge(seen), before, content)
             }
         };
         self.replace(seen, content, extent)
@@ -238,6 +235,21 @@ impl<'a> PendingChange<'a> {
 
     pub fn error(&self, message: impl std::fmt::Display) -> Failure {
         Failure::Error(format!("{}: {message}", self.tool))
+    }
+}
+
+/// How much of a new content is known to who knew so much of the one before, from which it was made.
+fn extent_after(knowledge: FileKnowledge, before: &[u8], content: &[u8]) -> SeenExtent {
+    match knowledge {
+        FileKnowledge::Current => SeenExtent::Whole,
+        FileKnowledge::Partly(known) => {
+            // Lines that are gone may be among those that were known.
+            let gone = line_ends(before).saturating_sub(line_ends(content));
+            SeenExtent::Lines(known.saturating_sub(gone))
+        }
+        FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Changed => {
+            SeenExtent::EditedPlaces
+        }
     }
 }
 

@@ -262,8 +262,6 @@ fn not_plain(kind: NodeKind) -> Error {
     }
 }
 
-// The fields differ in width from one machine to another.
-#[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
 /// How the plain file at this path stands now, without opening it.
 pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
     match kind_of(&rustix::fs::lstat(path).ok()?) {
@@ -272,6 +270,8 @@ pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
     }
 }
 
+// The fields differ in width from one machine to another.
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
 fn kind_of(stat: &rustix::fs::Stat) -> NodeKind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => NodeKind::File {

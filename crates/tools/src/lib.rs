@@ -13,6 +13,7 @@ use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolOutput}
 mod ask;
 mod bash;
 mod change;
+pub mod checks;
 mod edit;
 mod faces;
 pub mod folders;

@@ -1,11 +1,14 @@
 //! `dragoman config`: every setting, its value, and where that came from.
 
+mod checks;
+mod instructions;
+
 use std::ffi::OsString;
 use std::path::Path;
 
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Value, json};
-use tools::Scope;
+use tools::checks::{CheckRule, RuleOrigin};
 
 use super::table;
 use crate::config::{
@@ -61,16 +64,17 @@ pub fn run(
             let flags = flags.subcommand().map_or(flags, |(_, flags)| flags);
             let variable = |name: &str| std::env::var_os(name);
             let (all, said) = Layers::read(home, flags, &variable)?.resolve(home)?;
-            let instructions = instructions(&all.settings.engine.directory, home);
+            let rules = checks::rules(&all.settings.engine)?;
+            let files = instructions::files(&all.settings.engine.directory, home);
             match arguments.json {
                 true => {
-                    let mut all = to_json(home, &said);
-                    all["instructions"] = json!(instructions);
-                    println!("{}", serde_json::to_string_pretty(&all)?);
+                    let mut told = to_json(home, &said, &rules);
+                    told["instructions"] = json!(files);
+                    println!("{}", serde_json::to_string_pretty(&told)?);
                 }
                 false => {
-                    print!("{}", shown(home, named_by, &said));
-                    print!("{}", instructions_in_words(&instructions));
+                    print!("{}", shown(home, named_by, &said, &rules));
+                    print!("{}", instructions::in_words(&files));
                 }
             }
         }
@@ -78,38 +82,7 @@ pub fn run(
     Ok(())
 }
 
-/// The files that say how to work in this directory, as an agent would be told now.
-fn instructions(directory: &Path, home: &Path) -> Vec<String> {
-    let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-    let scope = Scope {
-        directory: directory.clone(),
-        extra: Vec::new(),
-        private: vec![home.to_owned()],
-        spill: None,
-        skills: Vec::new(),
-        trusted: false,
-        read_only: true,
-    };
-    let files = tools::surroundings::instructions(&scope, Some(home));
-    let place = |path: String| directory.join(path).to_string_lossy().into_owned();
-    files.into_iter().map(|file| place(file.path)).collect()
-}
-
-fn instructions_in_words(files: &[String]) -> String {
-    match files.is_empty() {
-        true => "No file says how to work in this directory (docs/instructions.md).\n".to_owned(),
-        false => {
-            let files: Vec<String> = files
-                .iter()
-                .map(|file| harmless(file).to_string())
-                .collect();
-            let files = files.join("\n  ");
-            format!("How to work here is said in, the last counts most:\n  {files}\n")
-        }
-    }
-}
-
-fn to_json(home: &Path, said: &[Given]) -> Value {
+fn to_json(home: &Path, said: &[Given], rules: &[CheckRule]) -> Value {
     let settings = said.iter().map(|given| {
         let (source, line) = match given.source {
             Source::Default => ("default", None),
@@ -137,6 +110,7 @@ fn to_json(home: &Path, said: &[Given]) -> Value {
         "file": file.to_string_lossy(),
         "fileExists": file.exists(),
         "settings": settings.collect::<Vec<_>>(),
+        "checks": rules.iter().map(checks::to_json).collect::<Vec<_>>(),
     })
 }
 
@@ -153,7 +127,7 @@ fn value(setting: &Setting, values: &[OsString]) -> Value {
     }
 }
 
-fn shown(home: &Path, named_by: Source, said: &[Given]) -> String {
+fn shown(home: &Path, named_by: Source, said: &[Given], rules: &[CheckRule]) -> String {
     let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned).to_vec()];
     let home_from = match named_by {
         Source::Flag => "--home",
@@ -171,11 +145,14 @@ fn shown(home: &Path, named_by: Source, said: &[Given]) -> String {
             given.place(),
         ]);
     }
+    rows.extend(rules.iter().map(checks::row));
     let colours = has_colours(&std::io::stdout());
+    let by_user = |rule: &CheckRule| matches!(rule.origin, RuleOrigin::User(_));
     let is_set = |row: usize| match row.checked_sub(2) {
-        Some(at) => said
-            .get(at)
-            .is_some_and(|given| given.source != Source::Default),
+        Some(at) => match said.get(at) {
+            Some(given) => given.source != Source::Default,
+            None => rules.get(at - said.len()).is_some_and(by_user),
+        },
         None => row == 1 && named_by != Source::Default,
     };
     let mut text = String::new();
@@ -231,5 +208,6 @@ fn example() -> String {
         let (help, line) = (setting.help, setting.example());
         text.push_str(&format!("\n# {help}\n# {line}\n"));
     }
+    text.push_str(checks::EXAMPLE);
     text
 }

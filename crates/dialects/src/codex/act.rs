@@ -198,9 +198,9 @@ impl Codex {
                 effort: config.model_reasoning_effort,
                 summary,
                 verbosity,
-                instructions: instructions.map(Into::into),
                 ..permissions.of_new()
             },
+            instructions: instructions.map(Into::into),
             keep: true,
             ..NewThread::default()
         };

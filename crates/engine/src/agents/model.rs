@@ -15,7 +15,7 @@ use vocabulary::{
 use super::{Abilities, Agent};
 use crate::prompts;
 use crate::telemetry;
-use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, meter, offer};
+use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer};
 
 pub mod answer;
 pub mod briefing;
@@ -188,14 +188,15 @@ impl Talk<'_> {
         let Some(notes) = making.await? else {
             return Ok(false);
         };
-        for note in notes {
+        let checked = checks::after_step(self.turn, self.step).await?;
+        for note in notes.into_iter().chain(checked) {
             self.inform(note).await?;
         }
         let below = briefing::below(self.turn, &self.surroundings, &self.messages, calls).await;
         if let Some(text) = below {
             self.inform(text).await?;
         }
-        Ok(true)
+        Ok(!self.turn.cancel.is_cancelled())
     }
 
     /// Tells the model where it works, or what changed there since it was told.

@@ -324,10 +324,7 @@ async fn what_a_client_wants_is_told_with_the_instructions() {
     let puppet = Puppet::new([says("one"), says("two")]);
     let house = House::with(&puppet);
     let new = NewThread {
-        changes: Changes {
-            instructions: Some("Never touch the schema.".into()),
-            ..Changes::default()
-        },
+        instructions: Some("Never touch the schema.".into()),
         ..NewThread::default()
     };
     let made = house.call(Call::CreateThread(Box::new(new))).await;

@@ -7,6 +7,7 @@ mod briefing;
 mod broken;
 mod budgets;
 mod checkpoints;
+mod checks;
 mod clocks;
 mod commands;
 mod durability;

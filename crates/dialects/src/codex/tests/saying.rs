@@ -93,7 +93,7 @@ fn a_client_may_say_how_work_is_to_be_done() {
     let Call::CreateThread(new) = stub.call() else {
         panic!("{:?}", stub.calls);
     };
-    assert_eq!(new.changes.instructions.as_deref(), Some("Be brief."));
+    assert_eq!(new.instructions.as_deref(), Some("Be brief."));
     let params = json!({ "developerInstructions": "x".repeat(20_000) });
     stub.ask(3, "thread/start", params);
     let message = "thread/start: developerInstructions: at most 16384 bytes";

@@ -247,11 +247,11 @@ fn escaped(text: &str) -> String {
         let (before, from) = rest.split_at(at);
         shown.push_str(before);
         let name = from[1..].trim_start_matches(['/', ' ', '\t']);
-        let is_tag = |tag: &&str| {
+        let is_tag = |tag: &str| {
             let begins = name.get(..tag.len());
             begins.is_some_and(|begins| begins.eq_ignore_ascii_case(tag))
         };
-        shown.push_str(if TAGS.iter().any(|tag| is_tag(&tag)) {
+        shown.push_str(if TAGS.iter().any(|tag| is_tag(tag)) {
             "&lt;"
         } else {
             "<"
