@@ -96,7 +96,7 @@ pub async fn due(
     if told.is_empty() {
         return Some(context_block(turn, surroundings).await);
     }
-    let standing = Standing::of(turn, surroundings).await;
+    let standing = BriefedState::of(turn, surroundings).await;
     sections::changes(&standing, surroundings, &told, news, &turn.card.directory)
 }
 
@@ -144,7 +144,7 @@ pub async fn below(
 
 /// The whole block, as things are now.
 pub async fn context_block(turn: &Turn, surroundings: &Surroundings) -> String {
-    let standing = Standing::of(turn, surroundings);
+    let standing = BriefedState::of(turn, surroundings);
     let (facts, standing) = tokio::join!(workspace_facts(turn), standing);
     sections::block(&standing, &facts, surroundings)
 }
@@ -157,7 +157,7 @@ async fn workspace_facts(turn: &Turn) -> Arc<WorkspaceFacts> {
 }
 
 /// What is told beside the surroundings and may change from turn to turn.
-struct Standing {
+struct BriefedState {
     /// The lines of the environment that can change, by name.
     lines: Vec<(&'static str, String)>,
     workspace: String,
@@ -166,7 +166,7 @@ struct Standing {
     skills_bytes: usize,
 }
 
-impl Standing {
+impl BriefedState {
     async fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let settings = turn.permits.borrow().settings.clone();
         let (sandbox, grants) = tokio::join!(turn.shared.sandbox(), grants(turn));

@@ -8,7 +8,7 @@ use tools::Surroundings;
 use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts};
 
 use super::super::meanwhile::REMINDER;
-use super::Standing;
+use super::BriefedState;
 use super::told::{BEGINS, ToldContext};
 
 const TAGS: [&str; 8] = [
@@ -26,7 +26,11 @@ const CHANGED: &str = "what changed since you were told last.";
 const GONE: &str = "[this file is gone: what it said no longer holds]";
 
 /// Everything there is to tell.
-pub fn block(standing: &Standing, facts: &WorkspaceFacts, surroundings: &Surroundings) -> String {
+pub fn block(
+    standing: &BriefedState,
+    facts: &WorkspaceFacts,
+    surroundings: &Surroundings,
+) -> String {
     let files: Vec<String> = surroundings
         .instructions
         .iter()
@@ -44,7 +48,7 @@ pub fn block(standing: &Standing, facts: &WorkspaceFacts, surroundings: &Surroun
 
 /// What is not as it was told last; nothing where everything is.
 pub fn changes(
-    standing: &Standing,
+    standing: &BriefedState,
     surroundings: &Surroundings,
     told: &ToldContext<'_>,
     news: Vec<String>,
@@ -121,7 +125,7 @@ fn line(name: &str, value: &str) -> String {
     format!("{name}: {}\n", escaped(value))
 }
 
-fn environment(standing: &Standing, facts: &WorkspaceFacts) -> String {
+fn environment(standing: &BriefedState, facts: &WorkspaceFacts) -> String {
     let mut text = String::new();
     let mut add = |name: &str, value: &str| text.push_str(&line(name, value));
     let (os, machine) = (std::env::consts::OS, std::env::consts::ARCH);
@@ -159,7 +163,7 @@ fn environment(standing: &Standing, facts: &WorkspaceFacts) -> String {
     text
 }
 
-fn permissions(standing: &Standing) -> String {
+fn permissions(standing: &BriefedState) -> String {
     section("permissions", &escaped(&standing.permissions.join("\n")))
 }
 
@@ -220,7 +224,7 @@ fn memory(surroundings: &Surroundings) -> String {
     section("memory", &text)
 }
 
-fn skills(standing: &Standing, surroundings: &Surroundings) -> String {
+fn skills(standing: &BriefedState, surroundings: &Surroundings) -> String {
     let mut text = String::new();
     let mut left_out = 0;
     for skill in &surroundings.skills {

@@ -8,8 +8,8 @@ use tools::surroundings::GitFacts;
 
 use super::*;
 
-fn standing() -> Standing {
-    Standing {
+fn standing() -> BriefedState {
+    BriefedState {
         lines: vec![
             ("Date", "2026-11-16 (Monday), UTC".to_owned()),
             ("Branch", "main".to_owned()),
@@ -53,7 +53,7 @@ fn told(texts: &[&str]) -> Vec<Arc<Message>> {
     messages.collect()
 }
 
-fn changed(standing: &Standing, surroundings: &Surroundings, texts: &[&str]) -> Option<String> {
+fn changed(standing: &BriefedState, surroundings: &Surroundings, texts: &[&str]) -> Option<String> {
     let messages = told(texts);
     let told = ToldContext::of(&messages);
     // Where every file is gone.
