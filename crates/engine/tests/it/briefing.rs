@@ -87,7 +87,7 @@ async fn the_first_request_says_where_the_model_works_and_the_system_prompt_does
         "\nBranch: trunk\n",
         "\nNewest commits: Begin here\n",
         "\nModel: puppet/big\n",
-        "\nUser: can answer",
+        "\nPerson: the user can answer",
         "\nBuilt with: Cargo.toml: cargo build, cargo test\n",
         "\nCargo.toml\n",
         "\n<permissions>\nNo sandbox holds commands",
@@ -131,7 +131,7 @@ async fn what_changed_is_told_once_across_crashes_and_moves_nothing() {
     assert_eq!(told.len(), 2);
     for words in [
         "\nBranch: feature\n",
-        "\nUser: nobody can answer",
+        "\nPerson: nobody can answer",
         "Use spaces.",
         "Nobody is asked: what would need",
     ] {

@@ -172,7 +172,7 @@ impl BriefedState {
         let (sandbox, grants) = tokio::join!(turn.shared.sandbox(), grants(turn));
         let ModelRef { provider, model } = turn.model.as_ref();
         let person = match is_attended(turn) {
-            true => "can answer, and sees what you do",
+            true => "the user can answer, and sees what you do",
             false => "nobody can answer: decide, and say what you assumed",
         };
         let date = tools::surroundings::date(turn.shared.now().0);
@@ -181,7 +181,7 @@ impl BriefedState {
             Some(("Date", date)),
             branch.map(|branch| ("Branch", branch)),
             Some(("Model", format!("{provider}/{model}"))),
-            Some(("User", person.to_owned())),
+            Some(("Person", person.to_owned())),
         ];
         let window = turn.context_limit();
         let skills = window.map(|window| window * SKILLS_PERCENT / 100 * BYTES_PER_TOKEN);
