@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 use vocabulary::{
-    Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, StreamTag, ThreadCard, ThreadSettings,
-    ToolCall, TurnError, TurnId, UserInput,
+    Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, PlanStep, StreamTag, ThreadCard,
+    ThreadSettings, ToolCall, TurnError, TurnId, UserInput,
 };
 
 use crate::Shared;
@@ -150,6 +150,8 @@ pub struct Turn {
     /// What the user said to start it.
     pub input: String,
     pub history: History,
+    /// The thread's plan when it started.
+    pub plan: Vec<PlanStep>,
     pub meter: Arc<Meter>,
     pub steers: Arc<Steers>,
     /// What its agent kept from the turn before.

@@ -25,6 +25,7 @@ pub mod compaction;
 mod concurrency;
 mod context;
 mod endings;
+mod meanwhile;
 mod permissions;
 mod repetition;
 pub mod sub;
@@ -32,7 +33,7 @@ mod wrap_up;
 
 use answer::{Answered, Broken, Speaker};
 use compaction::Compacted;
-use context::TurnInputs;
+use context::{LastEnding, TurnInputs};
 use endings::{AnswerEndings, FollowUp};
 use repetition::RecentCalls;
 use wrap_up::WrapUp;
@@ -91,7 +92,7 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
     tell_retirement(turn).await?;
     let mut talk = Talk {
         turn,
-        offered: Offered::of(turn),
+        offered: Offered::of(turn, &surroundings),
         surroundings,
         provider,
         counted: loaded.counted,
@@ -99,6 +100,7 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         messages: loaded.messages,
         told: loaded.told,
         heard: loaded.steered,
+        before: loaded.before,
         step: 0,
         compacted: false,
         endings: AnswerEndings::default(),
@@ -132,6 +134,8 @@ struct Talk<'a> {
     told: TurnInputs,
     /// Said to this turn and read from the log already.
     heard: Vec<ItemId>,
+    /// How the turn before this one ended.
+    before: LastEnding,
     step: u32,
     compacted: bool,
     endings: AnswerEndings,
@@ -201,7 +205,8 @@ impl Talk<'_> {
 
     /// Tells the model where it works, or what changed there since it was told.
     async fn brief(&mut self) -> Result<(), SessionGone> {
-        let due = briefing::due(self.turn, &self.surroundings, &self.messages).await;
+        let news = meanwhile::news(self.turn, &self.before).await;
+        let due = briefing::due(self.turn, &self.surroundings, &self.messages, news).await;
         match due {
             Some(text) => self.inform(text).await,
             None => Ok(()),
@@ -223,7 +228,7 @@ impl Talk<'_> {
     fn request(&mut self) -> ModelRequest {
         let turn = self.turn;
         if self.offered.mode != turn.permits.borrow().settings.mode {
-            self.offered = Offered::of(turn);
+            self.offered = Offered::of(turn, &self.surroundings);
         }
         ModelRequest {
             model: turn.model.model.clone(),
@@ -396,9 +401,11 @@ struct Offered {
 }
 
 impl Offered {
-    fn of(turn: &Turn) -> Self {
+    fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let mode = turn.permits.borrow().settings.mode;
         let tools = offer::specs(turn, None, offer::faces(&turn.model));
+        let works = |spec: &&ToolSpec| briefing::works(turn, surroundings, &spec.name);
+        let tools: Arc<[ToolSpec]> = tools.iter().filter(works).cloned().collect();
         let ModelRef { provider, model } = turn.model.as_ref();
         let family = ModelFamily::of(provider, model);
         let system = prompts::agent(family, mode, &tools);

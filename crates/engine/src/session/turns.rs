@@ -61,10 +61,10 @@ pub struct TurnSupplies {
 }
 
 impl TurnSupplies {
-    pub fn new(settings: ThreadSettings, tools: Arc<Toolbox>) -> Self {
+    pub fn new(settings: ThreadSettings, tools: Arc<Toolbox>, seen: Arc<tools::SeenFiles>) -> Self {
         Self {
             permits: watch::Sender::new(Permits { settings }),
-            seen: Arc::default(),
+            seen,
             jobs: Arc::default(),
             checks: Arc::default(),
             memory: Arc::default(),
@@ -129,6 +129,7 @@ impl Session {
                 message_count: self.state.thread.message_count,
                 context_tokens: self.state.context_tokens,
             },
+            plan: self.state.plan.clone(),
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
             memory: Arc::clone(&self.supplies.memory),

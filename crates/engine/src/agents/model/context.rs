@@ -6,7 +6,8 @@ use providers::{Block, Message, ResultBlock, ToolResult, UserMessage};
 use tools::ToolFaces;
 use vocabulary::{
     ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact,
-    StreamTag, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
+    StreamTag, ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId,
+    TurnOutcome, UserInput, Why,
 };
 
 use super::endings;
@@ -28,6 +29,15 @@ pub struct Loaded {
     pub told: TurnInputs,
     /// Everything that was said to running turns and is in here.
     pub steered: Vec<ItemId>,
+    pub before: LastEnding,
+}
+
+/// How the turn before the running one ended.
+#[derive(Clone, Default)]
+pub struct LastEnding {
+    pub outcome: Option<TurnOutcome>,
+    /// The calls that were cut short.
+    pub interrupted: Vec<String>,
 }
 
 /// What the user said to one turn; it outlives a summary of the conversation.
@@ -124,6 +134,9 @@ struct Reading {
     before_step: usize,
     /// The answer of this step broke off: the next one replaces it, if there is one.
     broken_off: Option<(TurnId, u32)>,
+    /// Of the turn that is being read, and of the one before it.
+    ending: LastEnding,
+    before: LastEnding,
     sees: bool,
     /// How the model at hand knows the tools that were called.
     faces: ToolFaces,
@@ -139,6 +152,8 @@ impl Reading {
             step: None,
             before_step: 0,
             broken_off: None,
+            ending: LastEnding::default(),
+            before: LastEnding::default(),
             sees,
             faces,
         }
@@ -200,6 +215,7 @@ impl Reading {
         match what {
             TurnFact::Started { input, .. } => {
                 self.release();
+                self.before = std::mem::take(&mut self.ending);
                 let said = user_message(input, self.sees);
                 self.told = TurnInputs {
                     images: said.images.clone(),
@@ -215,7 +231,10 @@ impl Reading {
                 self.told.steer(after_step, said.clone());
                 self.held.push((after_step, said));
             }
-            TurnFact::Finished { .. } => self.release(),
+            TurnFact::Finished { outcome, .. } => {
+                self.ending.outcome = Some(outcome);
+                self.release();
+            }
             TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
         }
     }
@@ -238,6 +257,10 @@ impl Reading {
                 );
             }
             ToolFact::Finished { outcome } => {
+                if matches!(outcome, ToolOutcome::Interrupted(_)) {
+                    let words = self.in_words(&call);
+                    self.ending.interrupted.push(words);
+                }
                 let result = ToolResult {
                     call_id: call.call_id.clone(),
                     name: call.name.clone(),
@@ -251,6 +274,32 @@ impl Reading {
             | ToolFact::Started
             | ToolFact::Wrote { .. }
             | ToolFact::Exited { .. } => {}
+        }
+    }
+
+    /// A call in a few words: the log has its input where it was planned.
+    fn in_words(&self, call: &ToolCall) -> String {
+        const CHARS_MAX: usize = 120;
+        let blocks = self
+            .messages
+            .iter()
+            .rev()
+            .find_map(|message| match &**message {
+                Message::Assistant(blocks) => Some(blocks),
+                Message::User(_) | Message::ToolResults(_) => None,
+            });
+        let command = blocks.into_iter().flatten().find_map(|block| match block {
+            Block::ToolCall { call_id, input, .. } if *call_id == call.call_id => {
+                input["command"].as_str()
+            }
+            Block::ToolCall { .. } | Block::Text { .. } | Block::Reasoning { .. } => None,
+        });
+        match command {
+            None => call.name.clone(),
+            Some(command) => {
+                let command: String = command.chars().take(CHARS_MAX).collect();
+                format!("{} {}", call.name, tools::shown::line(&command))
+            }
         }
     }
 
@@ -307,6 +356,7 @@ impl Reading {
             held: self.held.into_iter().map(|(_, said)| said).collect(),
             told: self.told,
             steered: self.steered,
+            before: self.before,
         }
     }
 }
