@@ -251,7 +251,7 @@ fn escaped(text: &str) -> String {
             let begins = name.get(..tag.len());
             begins.is_some_and(|begins| begins.eq_ignore_ascii_case(tag))
         };
-        shown.push_str(if TAGS.iter().any(|tag| is_tag(&tag)) {
+        shown.push_str(if TAGS.iter().any(|tag| is_tag(tag)) {
             "&lt;"
         } else {
             "<"
