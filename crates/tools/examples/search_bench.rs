@@ -181,6 +181,7 @@ async fn run(directory: &Path, tool: &str, input: Value) -> Outcome<String> {
             skills: Vec::new(),
             trusted: false,
             read_only: false,
+            outside: Default::default(),
         },
         cancel: CancellationToken::new(),
         host: Arc::new(Nobody),

@@ -38,6 +38,7 @@ impl Scratch {
             skills: Vec::new(),
             trusted: false,
             read_only: false,
+            outside: crate::OutsideAccess::default(),
         }
     }
 

@@ -377,6 +377,6 @@ mod tests {
         std::os::unix::fs::symlink(other.path("evil"), world.scratch.path(".agent/skills/evil"))
             .unwrap();
         let message = world.skill("evil").await.unwrap_err();
-        assert!(message.contains("resolves outside"), "{message}");
+        assert!(message.contains("leads outside"), "{message}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tools::{Failure, Host, Scope, SpawnRequest, Tool, ToolCx, normalize};
+use tools::{Failure, Host, OutsideAccess, Scope, SpawnRequest, Tool, ToolCx, normalize};
 use vocabulary::{
     Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, SandboxMode, StreamTag,
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
@@ -92,6 +92,7 @@ async fn allowed_run(
     let trusted = trusting::trusted(turn, tag, call).await?;
     scope.trusted = trusted.is_some();
     scope.read_only |= call.agent.as_deref().is_some_and(offer::only_reads);
+    scope.outside.asked = tool.reads_outside(&scope, &call.input);
     if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
@@ -147,6 +148,10 @@ pub fn scope(turn: &Turn) -> Scope {
         trusted: false,
         read_only: turn.permits.borrow().settings.sandbox == SandboxMode::ReadOnly,
         private: turn.shared.config.private.clone(),
+        outside: OutsideAccess {
+            home: std::env::home_dir(),
+            asked: None,
+        },
         spill: Some(
             turn.shared
                 .config
