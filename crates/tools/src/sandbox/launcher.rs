@@ -24,6 +24,7 @@ use super::limits::Limits;
 use super::network;
 use super::terminal::Terminal;
 use super::watch::Watch;
+use crate::pdf;
 
 /// The first argument of a binary that is to be the launcher.
 pub const ARGUMENT: &str = "sandbox-exec";
@@ -88,6 +89,7 @@ pub fn run_if_asked() -> Option<i32> {
             let program: Vec<OsString> = arguments.collect();
             Err(network::join_and_become(holder.to_str()?, &program))
         }
+        pdf::STEP => told(arguments.next()?).and_then(pdf::serve),
         MAP => told(arguments.next()?).and_then(|mapping| {
             let program: Vec<OsString> = arguments.collect();
             id_map::become_program(&mapping, &program)

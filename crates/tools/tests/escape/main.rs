@@ -6,6 +6,7 @@
 mod ends;
 mod jobs;
 mod limits;
+mod pdf_files;
 mod protected;
 mod reach;
 mod under_home;
