@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use providers::catalog;
-use providers::{ErrorKind, Message, ModelRequest, Provider, ProviderError, ToolSpec};
+use providers::{ErrorKind, Message, ModelFamily, ModelRequest, Provider, ProviderError, ToolSpec};
 use tools::{Failure, Surroundings};
 use tracing::Instrument as _;
 use vocabulary::{
@@ -373,7 +373,9 @@ impl Offered {
     fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let mode = turn.permits.borrow().settings.mode;
         let tools = offer::specs(turn, None);
+        let ModelRef { provider, model } = turn.model.as_ref();
         let system = prompts::agent(&Situation {
+            family: ModelFamily::of(provider, model),
             directory: &turn.card.directory,
             mode,
             tools: &tools,
