@@ -8,6 +8,7 @@ mod budgets;
 mod checkpoints;
 mod clocks;
 mod commands;
+mod compactions;
 mod durability;
 mod efforts;
 mod endings;

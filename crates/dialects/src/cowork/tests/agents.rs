@@ -321,6 +321,7 @@ fn history_has_what_was_said_later_and_leaves_sub_agents_out() {
                     item: ItemId::new("i9"),
                     summary: "All of it.".to_owned(),
                     tokens_before: 9,
+                    kept: None,
                 },
             },
         ),
