@@ -61,8 +61,8 @@ pub const EVENTS_PER_READ_MAX: u32 = 1_000;
 pub const CONTEXT_MESSAGES_MAX: usize = 2_000;
 /// Messages a model is shown of a conversation of which no summary could be made.
 pub const CONTEXT_MESSAGES_READ_MAX: usize = 4_000;
-/// Bytes of one tool result that enter the model's context.
-pub const CONTEXT_RESULT_BYTES_MAX: usize = 100_000;
+/// Bytes of one tool result that enter the model's context: about 12,000 tokens.
+pub const CONTEXT_RESULT_BYTES_MAX: usize = 48 << 10;
 /// How full the model's context may be before the conversation is summarised; large contexts are
 /// dear, and models find less in them.
 pub const COMPACT_AT_PERCENT: u64 = 85;
@@ -78,6 +78,12 @@ pub const SUMMARY_FREES_PERCENT: u64 = 20;
 pub const POOR_SUMMARIES_MAX: u32 = 2;
 /// Bytes of a summary.
 pub const SUMMARY_BYTES_MAX: usize = 64 << 10;
+/// The newest results stay when old ones are cleared, in tokens, and less where the model reads little;
+/// none are cleared for less than so much.
+pub const RECENT_RESULTS_TOKENS: u64 = 40_000;
+pub const RECENT_RESULTS_PERCENT: u64 = 40;
+pub const PRUNED_TOKENS_MIN: u64 = 20_000;
+pub const PRUNED_TOKENS_MIN_PERCENT: u64 = 20;
 /// Tokens that a model may write for a summary.
 pub const SUMMARY_TOKENS_MAX: u64 = 16_000;
 /// What outlives a summary, in tokens, and of less where the model reads little: what the user said,

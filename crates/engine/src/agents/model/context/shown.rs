@@ -71,16 +71,29 @@ fn shown_output(output: &ToolOutput, sees: bool) -> Vec<ResultBlock> {
         } => serde_json::json!({ "stdout": stdout, "stderr": stderr, "exitCode": exit_code })
             .to_string(),
         ToolOutput::Content(blocks) => {
-            return blocks
+            let mut shown: Vec<_> = blocks
                 .iter()
                 .map(|block| shown_block(block, sees))
                 .collect();
+            shorten_together(&mut shown);
+            return shown;
         }
         ToolOutput::Text(_) | ToolOutput::Files { .. } | ToolOutput::Json(_) => {
             output.words().into_owned()
         }
     };
     vec![text_block(text)]
+}
+
+/// Several texts are no longer than one may be: each gets what those before it left.
+fn shorten_together(blocks: &mut [ResultBlock]) {
+    let mut room = CONTEXT_RESULT_BYTES_MAX;
+    for block in blocks {
+        if let ResultBlock::Text(text) = block {
+            *text = shortened(std::mem::take(text), room);
+            room = room.saturating_sub(text.len());
+        }
+    }
 }
 
 fn shown_block(block: &ContentBlock, sees: bool) -> ResultBlock {
@@ -101,14 +114,23 @@ fn shown_block(block: &ContentBlock, sees: bool) -> ResultBlock {
     }
 }
 
-fn text_block(mut text: String) -> ResultBlock {
-    if text.len() > CONTEXT_RESULT_BYTES_MAX {
-        let end = text.floor_char_boundary(CONTEXT_RESULT_BYTES_MAX);
-        let left_out = text.len() - end;
-        text.truncate(end);
-        text.push_str(&format!("\n[{left_out} more bytes are left out here]"));
+fn text_block(text: String) -> ResultBlock {
+    ResultBlock::Text(shortened(text, CONTEXT_RESULT_BYTES_MAX))
+}
+
+/// A long text is shown from its beginning and to its end, in whole lines.
+fn shortened(text: String, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
+        return text;
     }
-    ResultBlock::Text(text)
+    let head = text.floor_char_boundary(bytes_max / 2);
+    let tail = text.ceil_char_boundary(text.len() - bytes_max / 2);
+    // A line that is longer than that is cut all the same.
+    let head = text[..head].rfind('\n').map_or(head, |end| end + 1);
+    let tail = text[tail..].find('\n').map_or(tail, |end| tail + end + 1);
+    let left_out = tail - head;
+    let (head, tail) = (text[..head].trim_end_matches('\n'), &text[tail..]);
+    format!("{head}\n[… {left_out} bytes are left out here; ask for a part of it …]\n{tail}")
 }
 
 #[cfg(test)]
@@ -127,5 +149,43 @@ mod tests {
         let shown: serde_json::Value = serde_json::from_str(shown).expect("JSON");
         let expected = serde_json::json!({"stdout": "a\n", "stderr": "", "exitCode": 3});
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_long_result_is_shown_from_its_beginning_and_to_its_end_in_whole_lines() {
+        let lines: Vec<String> = (0..20_000).map(|n| format!("line {n}")).collect();
+        let text = lines.join("\n");
+        let shown = shortened(text.clone(), CONTEXT_RESULT_BYTES_MAX);
+        assert!(shown.len() <= CONTEXT_RESULT_BYTES_MAX + 100);
+        let (head, tail) = shown.split_once("\n[… ").expect("a note");
+        let (note, tail) = tail.split_once("…]\n").expect("a note");
+        assert!(text.starts_with(&format!("{head}\n")) && text.ends_with(&format!("\n{tail}")));
+        let left_out: usize = note
+            .split(' ')
+            .next()
+            .and_then(|n| n.parse().ok())
+            .expect("n");
+        assert_eq!(head.len() + 1 + left_out + tail.len(), text.len());
+        let one_line = shortened("é".repeat(100), 21);
+        assert!(
+            one_line.starts_with("éé") && one_line.ends_with("éé"),
+            "{one_line}"
+        );
+    }
+
+    #[test]
+    fn the_texts_of_one_result_share_its_limit() {
+        let half = ContentBlock::Text("a\n".repeat(CONTEXT_RESULT_BYTES_MAX / 3));
+        let output = ToolOutput::Content(vec![half.clone(), half.clone(), half]);
+        let shown = shown_output(&output, true);
+        let bytes = |block: &ResultBlock| match block {
+            ResultBlock::Text(text) => text.len(),
+            ResultBlock::Image(_) => 0,
+        };
+        let bytes: Vec<usize> = shown.iter().map(bytes).collect();
+        assert!(
+            bytes.iter().sum::<usize>() < CONTEXT_RESULT_BYTES_MAX + 200,
+            "{bytes:?}"
+        );
     }
 }
