@@ -163,13 +163,28 @@ impl ScriptPosition<'_> {
 }
 
 /// A summary of a rehearsed conversation only says where in the script it was. The last message asks
-/// for it.
+/// for it, unless there is only one: then that is a record.
 fn summary(request: &ModelRequest) -> Act {
-    let mut conversation = request.clone();
-    conversation.messages.pop();
-    let ScriptPosition { turn, step, .. } = ScriptPosition::of(&conversation);
+    let (turn, step) = match &request.messages[..] {
+        [record] => place_in_record(record),
+        _ => {
+            let mut conversation = request.clone();
+            conversation.messages.pop();
+            let place = ScriptPosition::of(&conversation);
+            (place.turn, place.step)
+        }
+    };
     let text = format!("{REMEMBERED}{turn}, step {step}.");
     Act::write(WrittenBlock::Text, DeltaSource::Words(text))
+}
+
+fn place_in_record(record: &Message) -> (usize, usize) {
+    let Message::User(UserMessage { text, .. }) = record else {
+        return (1, 0);
+    };
+    let turn = text.matches("User: ").count();
+    let since = text.rfind("User: ").map_or("", |at| &text[at..]);
+    (turn, since.matches("Result of ").count())
 }
 
 const REMEMBERED: &str = "Rehearsed up to turn ";
