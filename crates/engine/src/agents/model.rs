@@ -23,6 +23,7 @@ pub mod calls;
 pub mod compaction;
 mod context;
 mod endings;
+mod pruning;
 mod repetition;
 mod sub;
 mod wrap_up;
@@ -92,17 +93,20 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         surroundings,
         provider,
         fill: ContextFill::counted(loaded.counted, turn.history.context_tokens),
-        messages: loaded.messages,
-        heard: loaded.steered,
+        messages: loaded.messages.clone(),
+        heard: loaded.steered.clone(),
         step: 0,
         endings: AnswerEndings::default(),
         recent: RecentCalls::default(),
         no_calls: false,
     };
-    if let TurnStart::PickUp { step, calls } = start {
-        talk.step = step;
-        if !talk.make(&calls).await? {
-            return Ok(TurnEnd::Cancelled);
+    match start {
+        TurnStart::Fresh => talk.prune(&loaded).await?,
+        TurnStart::PickUp { step, calls } => {
+            talk.step = step;
+            if !talk.make(&calls).await? {
+                return Ok(TurnEnd::Cancelled);
+            }
         }
     }
     talk.messages

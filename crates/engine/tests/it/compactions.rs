@@ -6,7 +6,7 @@ use engine::ListenFrom;
 use providers::catalog::Model;
 use providers::{Message, RequestPurpose};
 use serde_json::json;
-use vocabulary::{Effects, Fact, StepFact, TurnErrorKind};
+use vocabulary::{Call, Effects, Fact, Reply, StepFact, TurnErrorKind};
 
 use crate::house::{House, Stage};
 use crate::puppet::{self, Play, Puppet, big, says};
@@ -169,4 +169,72 @@ async fn the_newest_steps_outlive_a_summary_whole() {
     ear.completed().await;
     let next = &puppet.requests_for(RequestPurpose::Answer)[6].messages;
     assert!(next.starts_with(&shortened));
+}
+
+/// 17,000 tokens make a summary due; so results go from 8,500 on, but for the newest 6,800, and for not
+/// less than 3,400.
+#[tokio::test(start_paused = true)]
+async fn old_results_make_room_when_a_turn_starts_and_never_come_back() {
+    let look = |n: usize| {
+        let input = json!({"id": format!("look {n}"), "words": 2_600});
+        Play::new()
+            .call(&format!("c{n}"), "look", input)
+            .end(9_000, 10)
+    };
+    let puppet = Puppet::new((0..4).map(look));
+    let answers = ["seen", "two", "three", "four"];
+    puppet.then(
+        RequestPurpose::Answer,
+        answers.map(|text| Play::new().say(text).end(15_000, 10)),
+    );
+    let house = House::staged(stage(&puppet));
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "look four times").await.expect("a turn");
+    ear.completed().await;
+    let before = puppet.requests()[4].messages.clone();
+    assert_eq!(cleared(&before), [false; 4], "not within a turn");
+
+    house.say(thread, "and now?").await.expect("a turn");
+    ear.completed().await;
+    let pruned = puppet.requests()[5].messages.clone();
+    assert_eq!(cleared(&pruned), [true, true, false, false]);
+    let is_told = |fact: &&&Fact| matches!(fact, Fact::Step { what: StepFact::Pruned { results }, .. } if results.len() == 2);
+    assert_eq!(ear.facts().iter().filter(is_told).count(), 1);
+
+    house.say(thread, "and then?").await.expect("a turn");
+    ear.completed().await;
+    assert!(puppet.requests()[6].messages.starts_with(&pruned));
+    house.kept(thread).await;
+    let house = house.crash();
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "and in the end?").await.expect("a turn");
+    ear.completed().await;
+    assert!(puppet.requests()[7].messages.starts_with(&pruned));
+    assert_eq!(puppet.requests_for(RequestPurpose::Summary).len(), 0);
+
+    let (offset, limit) = (0, 100);
+    let read = Call::ReadMessages {
+        thread,
+        offset,
+        limit,
+    };
+    let Ok(Reply::Messages(page)) = house.call(read).await else {
+        panic!("no messages")
+    };
+    let shown = format!("{page:?}");
+    assert!(
+        shown.contains("look 0 did it now now"),
+        "people still see it"
+    );
+}
+
+fn cleared(messages: &[Message]) -> Vec<bool> {
+    let results = messages.iter().filter_map(|message| match message {
+        Message::ToolResults(results) => Some(results.iter()),
+        Message::User(_) | Message::Assistant(_) => None,
+    });
+    results
+        .flatten()
+        .map(|result| result.text() == "[cleared; read it again if needed]")
+        .collect()
 }

@@ -141,7 +141,7 @@ impl Step {
         }
         for (n, does) in self.calls.iter().enumerate() {
             let id = format!("c{n}");
-            let words = if self.fills { 3_000 } else { 10 };
+            let words = if self.fills && n == 0 { 3_000 } else { 10 };
             let input = json!({"id": format!("x{n}"), "words": words});
             play = next(play, &|play| match does {
                 Does::Look => play.call(&id, "look", input.clone()),

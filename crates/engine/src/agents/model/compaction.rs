@@ -18,7 +18,7 @@ use crate::limits::{MODEL_SILENCE_MAX, SUMMARY_BYTES_MAX, SUMMARY_TOKENS_MAX, SU
 use crate::session::state::ThreadState;
 
 use fill::BYTES_PER_TOKEN;
-pub use fill::{ContextFill, compact_at, estimate};
+pub use fill::{ContextFill, compact_at, estimate, estimate_result};
 use kept::KeptBudget;
 
 /// What the record for a summary may fill of what the model reads.

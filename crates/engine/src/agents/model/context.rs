@@ -20,6 +20,7 @@ mod shown;
 
 use placed::PlacedMessages;
 use replaced::TurnInputs;
+pub use replaced::clear_result;
 pub use shown::{is_error, shown_to_model, user_message};
 
 /// A conversation as the log has it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use providers::catalog::Model;
-use providers::{Block, Message, ModelRequest, ToolSpec};
+use providers::{Block, Message, ModelRequest, ToolResult, ToolSpec};
 
 use crate::limits::{
     ANSWER_TOKENS_RESERVED_MAX, COMPACT_AT_PERCENT, COMPACT_LARGE_AT_PERCENT, COMPACT_UNKNOWN_AT,
@@ -63,11 +63,17 @@ fn tokens_of(message: &Message) -> u64 {
     let (bytes, pictures) = match message {
         Message::User(said) => (said.text.len(), said.images.len()),
         Message::Assistant(blocks) => (blocks.iter().map(block_bytes).sum(), 0),
-        Message::ToolResults(results) => (
-            results.iter().map(|result| result.text().len()).sum(),
-            results.iter().map(|result| result.images().count()).sum(),
-        ),
+        Message::ToolResults(results) => return results.iter().map(estimate_result).sum(),
     };
+    tokens(bytes, pictures)
+}
+
+/// About how many tokens a result is.
+pub fn estimate_result(result: &ToolResult) -> u64 {
+    tokens(result.text().len(), result.images().count())
+}
+
+fn tokens(bytes: usize, pictures: usize) -> u64 {
     bytes as u64 / BYTES_PER_TOKEN + pictures as u64 * TOKENS_PER_PICTURE
 }
 
