@@ -181,6 +181,7 @@ impl<'a> Layers<'a> {
             }
             said.push(given);
         }
+        all.settings.engine.checks.rules = self.file.rules.clone();
         Ok((all, said))
     }
 }
@@ -198,6 +199,12 @@ pub fn complete(mut all: Configuration, said: &[Given]) -> anyhow::Result<Config
     all.settings.engine.directory = directory
         .canonicalize()
         .with_context(|| format!("cannot use the directory {}", directory.display()))?;
+    for trusted in &mut all.settings.engine.checks.trusted {
+        // One that is not there is nobody's workspace.
+        if let Ok(real) = trusted.canonicalize() {
+            *trusted = real;
+        }
+    }
     let source = |name| {
         said.iter()
             .find(|given| given.setting.name == name)

@@ -50,6 +50,7 @@ pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
+pub use turn::checks::{CheckChoice, CheckSettings};
 pub use turn::{SessionGone, Turn, TurnEnd, TurnStart};
 
 use ask_numbers::AskNumbers;
@@ -97,6 +98,8 @@ pub struct Config {
     pub budgets: Budgets,
     /// Whether the files of workspaces are kept.
     pub checkpoints: CheckpointSetting,
+    /// What runs after edits.
+    pub checks: CheckSettings,
     /// How many numbered parts a fact makes for clients that count them within a turn.
     pub parts: fn(&vocabulary::Fact) -> u32,
     /// Where time and new ids come from.
@@ -124,6 +127,7 @@ impl Config {
             ask_timeout: None,
             budgets: Budgets::default(),
             checkpoints: CheckpointSetting::default(),
+            checks: CheckSettings::default(),
             parts: |_| 0,
             clock: Arc::new(SystemClock),
         }
@@ -168,6 +172,7 @@ pub struct Shared {
     pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
+    pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
     notices: Notices,
     /// Tells here what other processes change.
     follower: OnceLock<AbortOnDropHandle<()>>,
@@ -224,6 +229,7 @@ impl Engine {
             web,
             config,
             registry: Registry::default(),
+            workspace_facts: Default::default(),
             births: Births::default(),
             scanners,
             notices: Notices::default(),

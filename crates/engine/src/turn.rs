@@ -16,6 +16,7 @@ use vocabulary::{
 use crate::Shared;
 use crate::agents::{Agent, AgentMemory};
 
+pub mod checks;
 mod gate;
 pub mod meter;
 pub mod offer;
@@ -23,6 +24,7 @@ pub mod tooling;
 mod trusting;
 pub mod writes;
 
+use checks::{StepEdits, ThreadChecks};
 use meter::Meter;
 
 /// What a turn says to its session.
@@ -154,6 +156,10 @@ pub struct Turn {
     pub seen: Arc<tools::SeenFiles>,
     /// The files it changes.
     pub writes: Arc<TurnWrites>,
+    /// Those that its step has edited so far.
+    pub edits: StepEdits,
+    /// How its thread's checks ended before.
+    pub checks: Arc<ThreadChecks>,
     pub permits: watch::Receiver<Permits>,
     pub cancel: CancellationToken,
     pub to_session: mpsc::Sender<FromTurn>,

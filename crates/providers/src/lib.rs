@@ -70,7 +70,13 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON Schema of the input.
     pub parameters: Value,
+    /// The input is one text, in the field [`FREE_TEXT_FIELD`], and this Lark grammar says what it may
+    /// be. Services that can let the model write it as it is, without JSON around it.
+    pub grammar: Option<&'static str>,
 }
+
+/// The field of a tool's input that a free text is.
+pub const FREE_TEXT_FIELD: &str = "input";
 
 impl ToolSpec {
     /// A tool as models are told of it: without the rules of its schema that only the tool itself
@@ -81,6 +87,7 @@ impl ToolSpec {
             name: name.to_owned(),
             description: description.to_owned(),
             parameters,
+            grammar: None,
         }
     }
 }
@@ -97,13 +104,24 @@ pub enum Message {
 pub struct UserMessage {
     pub text: String,
     pub images: Vec<MessageImage>,
+    /// The server says it in the user's place.
+    pub is_note: bool,
 }
 
 impl Message {
     pub fn user(text: impl Into<String>) -> Self {
         Message::User(UserMessage {
             text: text.into(),
-            images: Vec::new(),
+            ..UserMessage::default()
+        })
+    }
+
+    /// What the server itself tells the model.
+    pub fn note(text: impl Into<String>) -> Self {
+        Message::User(UserMessage {
+            text: text.into(),
+            is_note: true,
+            ..UserMessage::default()
         })
     }
 }

@@ -118,11 +118,13 @@ impl ScriptPosition<'_> {
         let mut known = 0;
         for message in &request.messages {
             match &**message {
-                Message::User(UserMessage { text, .. }) => match remembered(text) {
+                Message::User(UserMessage { text, is_note, .. }) => match remembered(text) {
                     Some((turn, step)) => {
                         (place.turn, place.step, place.summarised) = (turn, step, true);
                         known = repeated(text) + 1;
                     }
+                    // Scripts count what users say.
+                    None if *is_note => {}
                     None => {
                         (place.user, place.result) = (text, None);
                         if known == 0 {

@@ -32,6 +32,8 @@ pub struct Config {
     /// Files of the workspace, by name.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// The server's settings file.
+    pub settings: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -28,6 +28,11 @@ pub async fn play(
     for (name, text) in &scenario.config.files {
         scratch.write(name, text)?;
     }
+    if let Some(settings) = &scenario.config.settings {
+        let folder = scratch.home().join("config");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("config.toml"), settings)?;
+    }
     // One story for all: what asks in the protocol that has rules for it asks in the others.
     let mut launch = Launch::new(binary.as_ref(), &scratch).argument("--approvals=ask");
     if let Some(script) = &scenario.script {

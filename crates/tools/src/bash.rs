@@ -10,6 +10,7 @@ mod group;
 mod lines;
 mod ordered;
 mod report;
+mod within;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -29,13 +30,14 @@ use escalation::Escalation;
 use git_settings::GitPrograms;
 use group::Group;
 use report::CommandEnd;
+pub(crate) use within::run_within;
 
 const COMMAND_CHARS_MAX: usize = 100_000;
 /// A command that runs longer is ended.
 const TIME_MAX: Duration = Duration::from_secs(600);
 const FENCE_TRIES: usize = 3;
 /// What `timeout` answers for a command that took too long.
-const EXIT_TIMED_OUT: i32 = 124;
+pub(crate) const EXIT_TIMED_OUT: i32 = 124;
 const OUTPUT_HELD: &str = "[a process in the background still holds the output; what it writes \
     from now on is lost]";
 

@@ -1,6 +1,7 @@
 //! Changing a file: all or nothing, and told as a unified diff.
 
 mod changed_lines;
+mod format;
 
 use std::io::{ErrorKind, Read as _};
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use crate::held::{NodeKind, Place, Stamp};
 use crate::seen::{FileKnowledge, SeenExtent, SeenFiles};
 use crate::{Failure, Scope, path, sandbox};
 pub(crate) use changed_lines::ChangedLines;
+pub(crate) use format::FileBeforeFormat;
 
 /// Larger files are neither edited nor compared.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -49,6 +51,7 @@ pub(crate) struct PendingChange<'a> {
 /// A file before its change.
 pub(crate) struct Old {
     stamp: Stamp,
+    pub mode: u32,
     /// `None`: it is larger than is edited.
     pub bytes: Option<Vec<u8>>,
 }
@@ -76,17 +79,17 @@ impl<'a> PendingChange<'a> {
             Err(problem) if problem.kind() == ErrorKind::NotFound => return Ok(None),
             outcome => outcome.map_err(failed)?,
         };
-        match place.kind().map_err(failed)? {
+        let mode = match place.kind().map_err(failed)? {
             None => return Ok(None),
             // A rename would not mind, but whoever made the file so did.
             Some(NodeKind::File { mode, .. }) if mode & 0o222 == 0 => {
                 return Err(self.error(format!("{} is read-only", self.given)));
             }
-            Some(NodeKind::File { .. }) => {}
+            Some(NodeKind::File { mode, .. }) => mode,
             Some(NodeKind::Directory | NodeKind::Link | NodeKind::Special) => {
                 return Err(self.error(format!("{} is not a plain file", self.given)));
             }
-        }
+        };
         let (file, stamp) = place.open().map_err(failed)?;
         let mut bytes = Vec::new();
         let mut beginning = file.take(FILE_BYTES_MAX + 1);
@@ -94,6 +97,7 @@ impl<'a> PendingChange<'a> {
         let whole = bytes.len() as u64 <= FILE_BYTES_MAX;
         Ok(Some(Old {
             stamp,
+            mode,
             bytes: whole.then_some(bytes),
         }))
     }
@@ -125,45 +129,79 @@ impl<'a> PendingChange<'a> {
 
     /// Saves a content that was made of the file's own. Who had not seen all of the file before has
     /// not seen all of it now.
-    pub fn save(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
-        let extent = match (&self.old, self.knowledge(seen)) {
-            (None, _) | (_, FileKnowledge::Current) => SeenExtent::Whole,
-            (Some(old), FileKnowledge::Partly(known)) => {
-                // Lines that are gone may be among those that were known.
-                let before = line_ends(old.bytes.as_deref().unwrap_or_default());
-                let gone = before.saturating_sub(line_ends(content));
-                SeenExtent::Lines(known.saturating_sub(gone))
-            }
-            (Some(_), FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Changed) => {
-                SeenExtent::EditedPlaces
+    pub fn save(&self, seen: &SeenFiles, content: &[u8]) -> Result<Stamp, Failure> {
+        let extent = match &self.old {
+            None => SeenExtent::Whole,
+            Some(old) => {
+                let before = old.bytes.as_deref().unwrap_or_default();
+                extent_after(self.knowledge(seen), before, content)
             }
         };
         self.replace(seen, content, extent)
     }
 
     /// Saves a content of which the conversation knows all.
-    pub fn save_whole(&self, seen: &SeenFiles, content: &[u8]) -> Result<(), Failure> {
+    pub fn save_whole(&self, seen: &SeenFiles, content: &[u8]) -> Result<Stamp, Failure> {
         self.replace(seen, content, SeenExtent::Whole)
     }
 
     /// Replaces the content in one step, unless the file changed since it was taken.
-    fn replace(&self, seen: &SeenFiles, content: &[u8], extent: SeenExtent) -> Result<(), Failure> {
+    pub fn replace(
+        &self,
+        seen: &SeenFiles,
+        content: &[u8],
+        extent: SeenExtent,
+    ) -> Result<Stamp, Failure> {
         let expected = self.old.as_ref().map(|old| old.stamp);
         let saved = Place::make(&self.target).and_then(|place| place.replace(content, expected));
-        match saved {
-            Ok(stamp) => {
-                seen.note(&self.target, stamp, Some(content), extent);
-                // A command that runs meanwhile did not do this.
-                sandbox::accept_change(&self.target);
-                Ok(())
+        let stamp = saved.map_err(|problem| self.unsaved("write", &problem))?;
+        seen.note(&self.target, stamp, Some(content), extent);
+        // A command that runs meanwhile did not do this.
+        sandbox::accept_change(&self.target);
+        Ok(stamp)
+    }
+
+    /// Removes the file, unless it changed since it was taken.
+    pub fn remove(&self) -> Result<(), Failure> {
+        let Some(old) = &self.old else {
+            return Ok(());
+        };
+        let removed = Place::find(&self.target).and_then(|place| place.remove(old.stamp));
+        removed.map_err(|problem| self.unsaved("delete", &problem))?;
+        sandbox::accept_change(&self.target);
+        Ok(())
+    }
+
+    /// Gives the file that was saved the mode of another.
+    pub fn set_mode(&self, mode: u32) -> std::io::Result<Stamp> {
+        let place = Place::find(&self.target)?;
+        place.set_mode(mode)?;
+        Ok(place.open()?.1)
+    }
+
+    /// Makes the file as it was when it was taken; `now` is what lies there since.
+    pub fn put_back(&self, now: Option<Stamp>) -> std::io::Result<()> {
+        let place = Place::find(&self.target)?;
+        match (&self.old, now) {
+            (Some(old), now) => {
+                let bytes = old.bytes.as_deref().unwrap_or_default();
+                place.replace(bytes, now)?;
+                place.set_mode(old.mode)?;
             }
-            Err(problem) if problem.kind() == ErrorKind::StaleNetworkFileHandle => {
-                Err(self.error(format!(
-                    "{} was changed by someone else just now; read it again",
-                    self.given
-                )))
-            }
-            Err(problem) => Err(self.error(format!("cannot write {}: {problem}", self.given))),
+            (None, Some(now)) => place.remove(now)?,
+            (None, None) => {}
+        }
+        sandbox::accept_change(&self.target);
+        Ok(())
+    }
+
+    fn unsaved(&self, what: &str, problem: &std::io::Error) -> Failure {
+        let given = self.given;
+        match problem.kind() {
+            ErrorKind::StaleNetworkFileHandle => self.error(format!(
+                "{given} was changed by someone else just now; read it again"
+            )),
+            _ => self.error(format!("cannot {what} {given}: {problem}")),
         }
     }
 
@@ -185,8 +223,33 @@ impl<'a> PendingChange<'a> {
         (change, lines)
     }
 
+    /// That the file is gone, and what was in it.
+    pub fn describe_removal(&self, scope: &Scope, old: &str) -> FileChange {
+        let path = path::display(scope, &self.target);
+        FileChange {
+            diff: unified(&path, &compare(old, "")),
+            path,
+            kind: FileChangeKind::Delete,
+        }
+    }
+
     pub fn error(&self, message: impl std::fmt::Display) -> Failure {
         Failure::Error(format!("{}: {message}", self.tool))
+    }
+}
+
+/// How much of a new content is known to who knew so much of the one before, from which it was made.
+fn extent_after(knowledge: FileKnowledge, before: &[u8], content: &[u8]) -> SeenExtent {
+    match knowledge {
+        FileKnowledge::Current => SeenExtent::Whole,
+        FileKnowledge::Partly(known) => {
+            // Lines that are gone may be among those that were known.
+            let gone = line_ends(before).saturating_sub(line_ends(content));
+            SeenExtent::Lines(known.saturating_sub(gone))
+        }
+        FileKnowledge::Never | FileKnowledge::Edited | FileKnowledge::Changed => {
+            SeenExtent::EditedPlaces
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tool `edit`: replaces texts within a file, all or none.
 
-mod loose;
+pub(crate) mod loose;
 mod places;
 mod request;
 

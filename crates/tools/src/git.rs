@@ -257,7 +257,7 @@ fn settings(file: &Path) -> Result<Vec<GitSetting>, String> {
 }
 
 /// The one line of a small file.
-fn pointer(file: &Path) -> Option<String> {
+pub(crate) fn pointer(file: &Path) -> Option<String> {
     let bytes = read_up_to(file, POINTER_BYTES_MAX).ok()??;
     let text = String::from_utf8(bytes).ok()?;
     Some(text.trim_end_matches(['\n', '\r']).to_owned())

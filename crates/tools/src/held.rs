@@ -177,6 +177,20 @@ impl Place {
         Ok(rustix::fs::renameat(from, &self.name, to, &other.name)?)
     }
 
+    /// Removes the plain file that lies here, unless it is another by now: an error as with
+    /// [`Place::replace`].
+    pub fn remove(&self, expected: Stamp) -> Result<()> {
+        match self.kind()? {
+            Some(NodeKind::File { stamp, .. }) if stamp == expected => {}
+            Some(NodeKind::File { .. }) | None => {
+                return Err(Error::from(ErrorKind::StaleNetworkFileHandle));
+            }
+            Some(other) => return Err(not_plain(other)),
+        }
+        let flags = AtFlags::empty();
+        Ok(rustix::fs::unlinkat(&self.directory, &self.name, flags)?)
+    }
+
     /// Another name in the same directory.
     pub fn beside(&self, name: impl Into<OsString>) -> Result<Place> {
         Ok(Place {

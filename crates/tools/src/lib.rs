@@ -13,7 +13,9 @@ use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolOutput}
 mod ask;
 mod bash;
 mod change;
+pub mod checks;
 mod edit;
+mod faces;
 pub mod folders;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -27,6 +29,7 @@ mod memory;
 mod nearest;
 pub mod normalize;
 mod notebook_edit;
+mod patch;
 pub mod path;
 pub mod pictures;
 pub mod policy;
@@ -51,6 +54,7 @@ mod web_fetch;
 mod web_search;
 mod write;
 
+pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
 pub use sandbox::Sandbox;
 pub use seen::SeenFiles;
 pub use skill::{SKILL, SkillSummary};

@@ -163,8 +163,15 @@ pub(crate) fn main_note(scope: &Scope) -> Option<(String, String)> {
     files.find_map(|file| Some((file.clone(), text_in(scope, &file)?)))
 }
 
+/// The names of all notes but the main one.
+pub(crate) fn other_notes(scope: &Scope) -> Vec<String> {
+    let mut keys = keys(scope);
+    keys.remove(HOT);
+    keys.into_iter().collect()
+}
+
 /// The text of a file of the workspace, if there is one with words in it.
-pub(crate) fn text_in(scope: &Scope, path: &str) -> Option<String> {
+fn text_in(scope: &Scope, path: &str) -> Option<String> {
     let text = load(scope, None, path).ok().flatten()?;
     (!text.trim().is_empty()).then_some(text)
 }

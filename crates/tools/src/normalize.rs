@@ -13,7 +13,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use vocabulary::{ContentBlock, ToolOutput};
 
-use crate::{Tool, Toolbox};
+use crate::{Tool, Toolbox, patch};
 pub(crate) use names::resolve;
 
 /// A call in the words of the tool that it is for.
@@ -38,7 +38,19 @@ pub fn normalize(tools: &Toolbox, directory: &Path, name: &str, input: Value) ->
     if tool.name() == "bash"
         && let Value::Object(fields) = &mut input
     {
+        if let Some(input) = command::patch_of(fields)
+            && let Some(patch) = tools.get(patch::NAME)
+        {
+            let name = patch.name().to_owned();
+            return NormalizedCall { name, input };
+        }
         command::enter_directory(&schema, directory, fields);
+    }
+    // Why a plan changed is said to nobody.
+    if tool.name() == "todoWrite"
+        && let Value::Object(fields) = &mut input
+    {
+        fields.remove("explanation");
     }
     NormalizedCall {
         name: tool.name().to_owned(),

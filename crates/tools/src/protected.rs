@@ -83,9 +83,14 @@ pub(crate) fn find(inner: &Path) -> Option<&'static ProtectedPath> {
 /// Judges the change of one file: the path is in the field `field` of the input. What `run` refuses
 /// anyway is judged harmless.
 pub(crate) fn judge_change(tool: &str, scope: &Scope, input: &Value, field: &str) -> Judgement {
-    let Some(given) = input.get(field).and_then(Value::as_str) else {
-        return Judgement::Allow;
-    };
+    match input.get(field).and_then(Value::as_str) {
+        Some(given) => judge_path(tool, scope, given),
+        None => Judgement::Allow,
+    }
+}
+
+/// Judges the change of one file, as [`judge_change`].
+pub(crate) fn judge_path(tool: &str, scope: &Scope, given: &str) -> Judgement {
     if given.chars().count() > PATH_CHARS_MAX {
         return Judgement::Allow;
     }

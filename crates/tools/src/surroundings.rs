@@ -1,51 +1,75 @@
 //! What every agent in a workspace is told before it begins: the project's instructions, the skills that
-//! are there, and the main note of those who worked here before.
+//! are there, the notes of those who worked here before, and what the workspace looks like.
 
 use std::path::Path;
 
 use crate::skill::{self, SkillSummary};
 use crate::{Scope, Trusted, memory};
 
-/// Where projects say how to work on them.
-const INSTRUCTIONS: &str = "AGENTS.md";
-/// Of longer texts only the beginning is told.
-const INSTRUCTIONS_BYTES_MAX: usize = 32 * 1024;
-const NOTE_BYTES_MAX: usize = 8 * 1024;
+mod git_facts;
+mod instructions;
+mod manifests;
+mod workspace;
 
+pub use git_facts::GitFacts;
+pub use instructions::{
+    GLOBAL as GLOBAL_INSTRUCTIONS, InstructionAuthor, InstructionFile, NAMES as INSTRUCTION_NAMES,
+    below as instructions_below, gather as instructions,
+};
+pub use workspace::{WorkspaceFacts, WorkspaceFactsCache, has_notebook};
+
+/// Of a longer note only the beginning is told.
+const NOTE_BYTES_MAX: usize = 4 * 1024;
+/// How many notes are named beside it.
+const NOTE_NAMES_MAX: usize = 50;
+
+/// What can change from turn to turn, and is cheap to look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// The file's name and its text.
-    pub instructions: Option<(&'static str, String)>,
+    /// The one that counts most last.
+    pub instructions: Vec<InstructionFile>,
+    /// Whether a person trusts what came with the workspace.
+    pub trusted: bool,
     /// Those that may be used without asking, by name.
     pub skills: Vec<SkillSummary>,
-    /// The note's path in the workspace and its text.
+    /// The main note's path in the workspace and its text.
     pub note: Option<(String, String)>,
-    pub is_git: bool,
+    /// The names of the other notes.
+    pub other_notes: Vec<String>,
+    /// What is checked out, where the workspace is in a repository.
+    pub branch: Option<String>,
 }
 
 impl Surroundings {
-    /// What was read, by their paths in the workspace.
+    /// What was read, as it is shown.
     pub fn files(&self) -> Vec<String> {
-        let instructions = self.instructions.iter().map(|(file, _)| (*file).to_owned());
+        let instructions = self.instructions.iter().map(|file| file.path.clone());
         let note = self.note.iter().map(|(file, _)| file.clone());
         instructions.chain(note).collect()
     }
 }
 
-/// Looks around in a workspace. Blocks.
-pub fn look(scope: &Scope, trusted: &Trusted) -> Surroundings {
-    let instructions = memory::text_in(scope, INSTRUCTIONS);
-    let cut = |text| beginning(text, INSTRUCTIONS_BYTES_MAX);
+/// Looks around in a workspace. `home`: the server's data. Blocks.
+pub fn look(scope: &Scope, trusted: &Trusted, home: Option<&Path>) -> Surroundings {
+    let mut other_notes = memory::other_notes(scope);
+    other_notes.truncate(NOTE_NAMES_MAX);
     Surroundings {
-        instructions: instructions.map(cut).map(|text| (INSTRUCTIONS, text)),
+        instructions: instructions(scope, home),
+        trusted: scope.trusted,
         skills: skill::summaries(scope, trusted),
         note: memory::main_note(scope).map(|(file, text)| (file, beginning(text, NOTE_BYTES_MAX))),
-        is_git: is_repository(&scope.directory),
+        other_notes,
+        branch: git_facts::branch(&scope.directory),
     }
 }
 
-fn is_repository(directory: &Path) -> bool {
-    directory.ancestors().any(|each| each.join(".git").exists())
+/// The day as the user has it, with their time zone where it has a name.
+pub fn date(unix_ms: i64) -> String {
+    let zone = jiff::tz::TimeZone::system();
+    let now = jiff::Timestamp::from_millisecond(unix_ms).unwrap_or_default();
+    let name = zone.iana_name().unwrap_or("UTC").to_owned();
+    let day = now.to_zoned(zone).strftime("%Y-%m-%d (%A)");
+    format!("{day}, {name}")
 }
 
 fn beginning(mut text: String, most: usize) -> String {
@@ -68,14 +92,15 @@ mod tests {
     #[test]
     fn an_empty_workspace_tells_nothing() {
         let scratch = Scratch::new();
+        let home = scratch.path("home");
         assert_eq!(
-            look(&scratch.scope(), &Trusted::default()),
+            look(&scratch.scope(), &Trusted::default(), Some(&home)),
             Surroundings::default()
         );
     }
 
     #[test]
-    fn a_workspace_tells_its_instructions_its_note_and_what_skills_there_are() {
+    fn a_workspace_tells_its_instructions_its_notes_and_what_skills_there_are() {
         let scratch = Scratch::new();
         let user = Scratch::new();
         let write = |root: &Scratch, path: &str, text: &str| {
@@ -83,9 +108,9 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        write(&scratch, "AGENTS.md", &"é".repeat(INSTRUCTIONS_BYTES_MAX));
-        write(&scratch, ".cowork/AGENT.md", "Build with make.");
-        std::fs::create_dir(scratch.path(".git")).unwrap();
+        write(&scratch, "AGENTS.md", "Use tabs.");
+        write(&scratch, ".cowork/AGENT.md", &"é".repeat(NOTE_BYTES_MAX));
+        write(&scratch, ".cowork/memory/release.md", "Tag it.");
         let skill = |name: &str| format!("---\nname: {name}\ndescription: About {name}\n---\nDo.");
         write(&user, "mine/SKILL.md", &skill("mine"));
         write(&user, "broken/SKILL.md", "nothing");
@@ -93,16 +118,15 @@ mod tests {
         let mut scope = scratch.scope();
         scope.skills = vec![user.path("")];
 
-        let seen = look(&scope, &Trusted::nothing("nobody said so"));
-        let (_, text) = seen.instructions.as_ref().unwrap();
-        assert!(text.ends_with(&format!(
-            "é\n[{INSTRUCTIONS_BYTES_MAX} more bytes are left out here]"
-        )));
-        let note = (".cowork/AGENT.md", "Build with make.");
+        let seen = look(&scope, &Trusted::nothing("nobody said so"), None);
         let (file, text) = seen.note.as_ref().unwrap();
-        assert_eq!((file.as_str(), text.as_str()), note);
+        assert_eq!(file, ".cowork/AGENT.md");
+        assert!(text.ends_with(&format!(
+            "é\n[{NOTE_BYTES_MAX} more bytes are left out here]"
+        )));
+        assert_eq!(seen.other_notes, ["release"]);
         assert_eq!(seen.files(), ["AGENTS.md", ".cowork/AGENT.md"]);
-        assert!(seen.is_git);
+        assert!(!seen.trusted);
         let names = |skills: &[SkillSummary]| {
             let each = skills.iter().map(|skill| skill.name.clone());
             each.collect::<Vec<_>>()
@@ -115,6 +139,8 @@ mod tests {
         let content = blake3::hash(skill("theirs").as_bytes());
         let path = ".cowork/skills/theirs/SKILL.md".into();
         let trusted = Trusted::new([(path, content)].into());
-        assert_eq!(names(&look(&scope, &trusted).skills), ["mine", "theirs"]);
+        let seen = look(&scope, &trusted, None);
+        assert_eq!(names(&seen.skills), ["mine", "theirs"]);
+        assert!(seen.trusted);
     }
 }

@@ -15,6 +15,7 @@ use crate::grep::GrepTool;
 use crate::memory::MemoryTool;
 use crate::normalize;
 use crate::notebook_edit::NotebookEditTool;
+use crate::patch::PatchTool;
 use crate::read::ReadTool;
 use crate::skill::SkillTool;
 use crate::spawn_agent::SpawnAgentTool;
@@ -54,6 +55,7 @@ impl Toolbox {
         toolbox.add(Arc::new(GrepTool));
         toolbox.add(Arc::new(MemoryTool));
         toolbox.add(Arc::new(NotebookEditTool));
+        toolbox.add(Arc::new(PatchTool));
         toolbox.add(Arc::new(ReadTool));
         toolbox.add(Arc::new(SkillTool));
         toolbox.add(Arc::new(SpawnAgentTool));
@@ -126,6 +128,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "applyPatch",
                 "ask",
                 "bash",
                 "edit",

@@ -329,9 +329,12 @@ pub enum NoteFact {
     Logged { line: String },
     /// What the workspace told the agent of a turn before it began.
     Instructed {
-        /// Relative to the workspace.
+        /// Relative to the workspace where they lie inside.
         files: Vec<String>,
         skills: usize,
+        /// Whether a person trusts what came with the workspace.
+        #[serde(default)]
+        trusted: bool,
     },
     /// The log has something here that this version does not know: it is kept there, and passed over.
     Unknown,

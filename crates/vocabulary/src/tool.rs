@@ -103,7 +103,8 @@ impl From<CallRef> for ToolCall {
 pub struct SubAgent {
     /// The call it works for.
     pub parent: ItemId,
-    /// What kind it is: `explore`, `research`, `general`.
+    /// What kind it is: `explore`, `research`, `general`; `check` and `format` are commands that look
+    /// at what the call has edited, without an agent.
     pub kind: String,
     /// 1 for one that the thread's own agent started.
     pub depth: u32,

@@ -1,10 +1,13 @@
 //! `dragoman config`: every setting, its value, and where that came from.
 
+mod checks;
+
 use std::ffi::OsString;
 use std::path::Path;
 
 use clap::{ArgMatches, Args, Subcommand};
 use serde_json::{Value, json};
+use tools::checks::{CheckRule, RuleOrigin};
 
 use super::table;
 use crate::config::{
@@ -59,17 +62,21 @@ pub fn run(
             // The flags stand behind the name of the command.
             let flags = flags.subcommand().map_or(flags, |(_, flags)| flags);
             let variable = |name: &str| std::env::var_os(name);
-            let (_, said) = Layers::read(home, flags, &variable)?.resolve(home)?;
+            let (all, said) = Layers::read(home, flags, &variable)?.resolve(home)?;
+            let rules = checks::rules(&all.settings.engine)?;
             match arguments.json {
-                true => println!("{}", serde_json::to_string_pretty(&to_json(home, &said))?),
-                false => print!("{}", shown(home, named_by, &said)),
+                true => {
+                    let told = to_json(home, &said, &rules);
+                    println!("{}", serde_json::to_string_pretty(&told)?);
+                }
+                false => print!("{}", shown(home, named_by, &said, &rules)),
             }
         }
     }
     Ok(())
 }
 
-fn to_json(home: &Path, said: &[Given]) -> Value {
+fn to_json(home: &Path, said: &[Given], rules: &[CheckRule]) -> Value {
     let settings = said.iter().map(|given| {
         let (source, line) = match given.source {
             Source::Default => ("default", None),
@@ -97,6 +104,7 @@ fn to_json(home: &Path, said: &[Given]) -> Value {
         "file": file.to_string_lossy(),
         "fileExists": file.exists(),
         "settings": settings.collect::<Vec<_>>(),
+        "checks": rules.iter().map(checks::to_json).collect::<Vec<_>>(),
     })
 }
 
@@ -113,7 +121,7 @@ fn value(setting: &Setting, values: &[OsString]) -> Value {
     }
 }
 
-fn shown(home: &Path, named_by: Source, said: &[Given]) -> String {
+fn shown(home: &Path, named_by: Source, said: &[Given], rules: &[CheckRule]) -> String {
     let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned).to_vec()];
     let home_from = match named_by {
         Source::Flag => "--home",
@@ -131,11 +139,14 @@ fn shown(home: &Path, named_by: Source, said: &[Given]) -> String {
             given.place(),
         ]);
     }
+    rows.extend(rules.iter().map(checks::row));
     let colours = has_colours(&std::io::stdout());
+    let by_user = |rule: &CheckRule| matches!(rule.origin, RuleOrigin::User(_));
     let is_set = |row: usize| match row.checked_sub(2) {
-        Some(at) => said
-            .get(at)
-            .is_some_and(|given| given.source != Source::Default),
+        Some(at) => match said.get(at) {
+            Some(given) => given.source != Source::Default,
+            None => rules.get(at - said.len()).is_some_and(by_user),
+        },
         None => row == 1 && named_by != Source::Default,
     };
     let mut text = String::new();
@@ -191,5 +202,6 @@ fn example() -> String {
         let (help, line) = (setting.help, setting.example());
         text.push_str(&format!("\n# {help}\n# {line}\n"));
     }
+    text.push_str(checks::EXAMPLE);
     text
 }

@@ -1,6 +1,6 @@
 //! What the words of choices mean; the table has checked that they are among those it lists.
 
-use engine::{CheckpointSetting, SandboxSetting};
+use engine::{CheckChoice, CheckpointSetting, SandboxSetting};
 use tools::sandbox::Mode;
 use vocabulary::{Approvals, Verbosity};
 
@@ -52,6 +52,16 @@ pub fn checkpoints(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
         "off" => CheckpointSetting::Off,
         // tidy: wildcard, because the words were checked against the table.
         _ => CheckpointSetting::default(),
+    };
+    Ok(())
+}
+
+pub fn checks(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
+    all.settings.engine.checks.choice = match text {
+        "configured" => CheckChoice::Configured,
+        "off" => CheckChoice::Off,
+        // tidy: wildcard, because the words were checked against the table.
+        _ => CheckChoice::Auto,
     };
     Ok(())
 }

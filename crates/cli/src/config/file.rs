@@ -8,6 +8,8 @@ use anyhow::{Context, anyhow, bail};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use tools::checks::{CheckKind, CheckRule, RuleOrigin, read_rules};
+
 use super::setting::{Setting, SettingKind};
 use super::{Configuration, SETTINGS, values};
 
@@ -23,7 +25,11 @@ pub struct FileSetting {
 
 /// The settings that a file names, each known and each with a value that can be used.
 #[derive(Debug, Default)]
-pub struct ConfigFile(HashMap<&'static str, FileSetting>);
+pub struct ConfigFile {
+    settings: HashMap<&'static str, FileSetting>,
+    /// What runs after edits; only a file can say it.
+    pub rules: Vec<CheckRule>,
+}
 
 /// Where the file of a data directory lies.
 pub fn path(home: &Path) -> PathBuf {
@@ -52,7 +58,7 @@ impl ConfigFile {
     }
 
     pub fn entry(&self, setting: &Setting) -> Option<&FileSetting> {
-        self.0.get(setting.name)
+        self.settings.get(setting.name)
     }
 
     /// The line at fault, and what is wrong with it.
@@ -64,6 +70,13 @@ impl ConfigFile {
         let mut file = Self::default();
         for (key, value) in table.get_ref() {
             let line = line_of(text, key.span().start);
+            if let Some(kind) = rules_of(key.get_ref()) {
+                let origin = |at: usize| RuleOrigin::User(line_of(text, at));
+                let rules = read_rules(kind, value, &origin)
+                    .map_err(|error| (line_of(text, error.at), error.message))?;
+                file.rules.extend(rules);
+                continue;
+            }
             let setting = known(key.get_ref()).map_err(|error| (line, error.to_string()))?;
             let wrong = |error: anyhow::Error| (line, format!("`{}`: {error:#}", setting.name));
             let values = written(setting, value).map_err(wrong)?;
@@ -72,7 +85,8 @@ impl ConfigFile {
             for value in &values {
                 setting.apply(&mut scratch, value).map_err(wrong)?;
             }
-            file.0.insert(setting.name, FileSetting { line, values });
+            let entry = FileSetting { line, values };
+            file.settings.insert(setting.name, entry);
         }
         Ok(file)
     }
@@ -81,6 +95,11 @@ impl ConfigFile {
 fn line_of(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or(text);
     before.bytes().filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// Which rules stand under this key, if it is no setting.
+fn rules_of(key: &str) -> Option<CheckKind> {
+    CheckKind::ALL.into_iter().find(|kind| kind.key() == key)
 }
 
 fn known(key: &str) -> anyhow::Result<&'static Setting> {
@@ -104,7 +123,8 @@ fn known(key: &str) -> anyhow::Result<&'static Setting> {
     let visible = SETTINGS
         .iter()
         .filter(|setting| !setting.is_secret() && !setting.is_hidden());
-    let names: Vec<&str> = visible.map(|setting| setting.name).collect();
+    let names = visible.map(|setting| setting.name);
+    let names: Vec<&str> = names.chain(CheckKind::ALL.map(CheckKind::key)).collect();
     match values::nearest(key, names.iter().copied()) {
         Some(nearest) => bail!("unknown setting `{key}`; did you mean `{nearest}`?"),
         None => bail!("unknown setting `{key}`; known are {}", names.join(", ")),
@@ -147,7 +167,7 @@ fn written(setting: &Setting, value: &Spanned<DeValue<'_>>) -> anyhow::Result<Ve
 }
 
 /// A path means the same wherever the server is started.
-fn absolute(text: &str) -> anyhow::Result<PathBuf> {
+pub fn absolute(text: &str) -> anyhow::Result<PathBuf> {
     if let Some(rest) = text.strip_prefix("~/") {
         let user = std::env::home_dir().context("there is no home directory for `~`")?;
         return Ok(user.join(rest));
@@ -230,6 +250,25 @@ mod tests {
     }
 
     #[test]
+    fn rules_for_edits_are_read_with_their_lines() {
+        let text = "port = 1\n\n[[check]]\nfiles = \"*.rs\"\nrun = \"cargo check\"\n";
+        let file = ConfigFile::parse(text).expect("a good file");
+        let [rule] = &file.rules[..] else {
+            panic!("{:?}", file.rules)
+        };
+        assert_eq!(rule.origin, RuleOrigin::User(3));
+        assert_eq!((rule.kind, &*rule.run), (CheckKind::Check, "cargo check"));
+        assert_eq!(
+            error(&format!("{text}timeout = \"5s\"\n")),
+            "line 6: `check.timeout`: give 1 to 600 seconds"
+        );
+        assert_eq!(
+            error("[[chek]]\nrun = 'x'"),
+            "line 1: unknown setting `chek`; did you mean `check`?"
+        );
+    }
+
+    #[test]
     fn a_secret_in_it_is_refused_and_not_repeated() {
         let error = error("token = \"planted-token-0123456789\"");
         assert!(
@@ -246,7 +285,7 @@ mod tests {
     fn values_are_read_as_they_would_be_written_elsewhere() {
         let text = "turn-tokens = 200_000\nturn-cost = 0.50\nallow-private = [\"a:1\", \"b\"]\nyolo = true\n";
         let file = ConfigFile::parse(text).expect("a good file");
-        let entry = |name: &str| file.0[name].clone();
+        let entry = |name: &str| file.settings[name].clone();
         assert_eq!(entry("turn-tokens").values, ["200000"]);
         assert_eq!(entry("turn-cost").values, ["0.50"]);
         assert_eq!(entry("allow-private").values, ["a:1", "b"]);

@@ -3,7 +3,10 @@
 use server::origin;
 use server::token::Token;
 
-use super::choices::{approvals, checkpoints, effort, log_format, network, sandbox, verbosity};
+use super::choices::{
+    approvals, checkpoints, checks, effort, log_format, network, sandbox, verbosity,
+};
+use super::file::absolute;
 use super::setting::Fallback::{Nothing, Value};
 use super::setting::SettingKind::{Choice, List, Path, Switch, Text};
 use super::setting::{Setting, SettingPlaces};
@@ -233,6 +236,37 @@ pub const SETTINGS: &[Setting] = &[
             ],
             checkpoints,
         ),
+        ..USUAL
+    },
+    Setting {
+        name: "checks",
+        value: "WHICH",
+        help: "Which checks and formatters run after the agent has edited files (docs/checks.md)",
+        fallback: Value("auto"),
+        kind: Choice(
+            &[
+                (
+                    "auto",
+                    "Those of the file, and in trusted directories what is found",
+                ),
+                ("configured", "Those of the file"),
+                ("off", "None"),
+            ],
+            checks,
+        ),
+        ..USUAL
+    },
+    Setting {
+        name: "trust",
+        value: "DIR",
+        help: "A directory whose projects you trust: their own checks and formatters run by \
+               themselves, in the sandbox (repeatable)",
+        fallback: Nothing("none"),
+        sample: "~/project",
+        kind: List(|all, text| {
+            let trusted = &mut all.settings.engine.checks.trusted;
+            absolute(text).map(|directory| trusted.push(directory))
+        }),
         ..USUAL
     },
     Setting {

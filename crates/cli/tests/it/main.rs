@@ -3,6 +3,7 @@
 mod approvals;
 mod benches;
 mod checkpoints;
+mod checks;
 mod crashes;
 mod grants;
 mod guard;

@@ -13,16 +13,17 @@ use vocabulary::{
 };
 
 use super::{Abilities, Agent};
-use crate::prompts::{self, Situation};
+use crate::prompts;
 use crate::telemetry;
-use crate::trust::{self, Trust};
-use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, meter, offer, tooling};
+use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer};
 
 pub mod answer;
+pub mod briefing;
 pub mod calls;
 pub mod compaction;
 mod context;
 mod endings;
+mod permissions;
 mod pruning;
 mod repetition;
 mod sub;
@@ -80,7 +81,7 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         Ok(context::load(turn, 0).await)
     };
     // Looked around while the input is on its way to the disk.
-    let (loaded, surroundings) = tokio::join!(load, look_around(turn));
+    let (loaded, surroundings) = tokio::join!(load, briefing::look_around(turn));
     let loaded = match loaded? {
         Ok(loaded) => loaded,
         Err(refusal) => return Ok(failed(TurnErrorKind::Internal, refusal.message)),
@@ -89,7 +90,7 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
     tell_retirement(turn).await?;
     let mut talk = Talk {
         turn,
-        offered: Offered::of(turn, &surroundings),
+        offered: Offered::of(turn),
         surroundings,
         provider,
         fill: ContextFill::counted(loaded.counted, turn.history.context_tokens),
@@ -101,7 +102,10 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         no_calls: false,
     };
     match start {
-        TurnStart::Fresh => talk.prune(&loaded).await?,
+        TurnStart::Fresh => {
+            talk.prune(&loaded).await?;
+            talk.brief().await?;
+        }
         TurnStart::PickUp { step, calls } => {
             talk.step = step;
             if !talk.make(&calls).await? {
@@ -176,10 +180,24 @@ impl Talk<'_> {
         let Some(notes) = making.await? else {
             return Ok(false);
         };
-        for note in notes {
+        let checked = checks::after_step(self.turn, self.step).await?;
+        for note in notes.into_iter().chain(checked) {
             self.inform(note).await?;
         }
-        Ok(true)
+        let below = briefing::below(self.turn, &self.surroundings, &self.messages, calls).await;
+        if let Some(text) = below {
+            self.inform(text).await?;
+        }
+        Ok(!self.turn.cancel.is_cancelled())
+    }
+
+    /// Tells the model where it works, or what changed there since it was told.
+    async fn brief(&mut self) -> Result<(), SessionGone> {
+        let due = briefing::due(self.turn, &self.surroundings, &self.messages).await;
+        match due {
+            Some(text) => self.inform(text).await,
+            None => Ok(()),
+        }
     }
 
     /// Tells the model what nobody said: after the results of the step that was taken last or, before
@@ -197,7 +215,7 @@ impl Talk<'_> {
     fn request(&mut self) -> ModelRequest {
         let turn = self.turn;
         if self.offered.mode != turn.permits.borrow().settings.mode {
-            self.offered = Offered::of(turn, &self.surroundings);
+            self.offered = Offered::of(turn);
         }
         ModelRequest {
             model: turn.model.model.clone(),
@@ -334,7 +352,10 @@ impl Talk<'_> {
     ) -> Result<Option<TurnEnd>, SessionGone> {
         let tokens = self.fill.tokens(request);
         let tag = self.turn.tag(self.step);
-        self.messages = match compaction::replace(self.turn, tag, summary, tokens).await? {
+        let around = briefing::whole(self.turn, &self.surroundings).await;
+        let around = around.unwrap_or_default();
+        let replaced = compaction::replace(self.turn, tag, around, summary, tokens);
+        self.messages = match replaced.await? {
             Ok(messages) => messages,
             Err(refusal) => return Ok(Some(failed(TurnErrorKind::Internal, refusal.message))),
         };
@@ -364,17 +385,12 @@ struct Offered {
 }
 
 impl Offered {
-    fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
+    fn of(turn: &Turn) -> Self {
         let mode = turn.permits.borrow().settings.mode;
-        let tools = offer::specs(turn, None);
+        let tools = offer::specs(turn, None, offer::faces(&turn.model));
         let ModelRef { provider, model } = turn.model.as_ref();
-        let system = prompts::agent(&Situation {
-            family: ModelFamily::of(provider, model),
-            directory: &turn.card.directory,
-            mode,
-            tools: &tools,
-            surroundings,
-        });
+        let family = ModelFamily::of(provider, model);
+        let system = prompts::agent(family, mode, &tools);
         Self {
             mode,
             tools,
@@ -390,7 +406,11 @@ async fn tell_surroundings(turn: &Turn, surroundings: &Surroundings) -> Result<(
     if files.is_empty() && skills == 0 {
         return Ok(());
     }
-    let fact = NoteFact::Instructed { files, skills };
+    let fact = NoteFact::Instructed {
+        files,
+        skills,
+        trusted: surroundings.trusted,
+    };
     turn.tell(Fact::Note(fact)).await
 }
 
@@ -403,30 +423,6 @@ async fn tell_retirement(turn: &Turn) -> Result<(), SessionGone> {
     };
     let line = format!("[warn] {words}");
     turn.tell(Fact::Note(NoteFact::Logged { line })).await
-}
-
-/// What every agent in this workspace is told; nothing in a mode without tools.
-async fn look_around(turn: &Turn) -> Surroundings {
-    let (auto_approve, mode) = {
-        let settings = &turn.permits.borrow().settings;
-        (settings.auto_approve, settings.mode)
-    };
-    if mode == AgentMode::Chat {
-        return Surroundings::default();
-    }
-    let trusted = match trust::look(&turn.shared, &turn.card).await {
-        Ok(Trust::Nothing) => tools::Trusted::default(),
-        Ok(Trust::Trusted(content)) => content.as_trusted(),
-        Ok(Trust::Untrusted(content)) if auto_approve => content.as_trusted(),
-        Ok(Trust::Untrusted(_) | Trust::Unreadable) | Err(_) => {
-            tools::Trusted::nothing("nobody has trusted it yet")
-        }
-    };
-    let mut scope = tooling::scope(turn);
-    scope.trusted = trusted.is_some();
-    let look = move || tools::surroundings::look(&scope, &trusted);
-    let looked = tokio::task::spawn_blocking(look).await;
-    looked.unwrap_or_default()
 }
 
 fn stop_reason(end: &TurnEnd) -> StopReason {

@@ -104,7 +104,16 @@ pub fn tool_names(shared: &Shared, card: &ThreadCard) -> Vec<(String, String)> {
     let named =
         |tool: &Arc<dyn tools::Tool>| (tool.name().to_owned(), first_line(tool.description()));
     let tools = Toolbox::of(&shared.tools, card);
-    tools.list().iter().map(named).collect()
+    // What is only another face of these is no other ability.
+    let is_face = |tool: &&Arc<dyn tools::Tool>| {
+        let instead = tools::ToolFaces::Own.instead_of(tool.name());
+        instead.is_some_and(|name| tools.get(name).is_some())
+    };
+    let list = tools.list();
+    list.iter()
+        .filter(|tool| !is_face(tool))
+        .map(named)
+        .collect()
 }
 
 /// Looks where MCP servers would be configured. Reading them is a later capability.

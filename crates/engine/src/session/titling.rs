@@ -82,7 +82,7 @@ async fn ask(shared: &Shared, model: ModelRef, said: String) -> Option<Titled> {
     let request = ModelRequest {
         model: model.model.clone(),
         system: prompts::TITLE.to_owned(),
-        messages: vec![Arc::new(Message::user(said))],
+        messages: vec![Arc::new(Message::user(prompts::to_be_titled(&said)))],
         purpose: RequestPurpose::Title,
         max_output_tokens: Some(TITLE_TOKENS_MAX),
         ..ModelRequest::default()

@@ -20,6 +20,7 @@ use super::state::CallState;
 use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
+use crate::turn::checks::{StepEdits, ThreadChecks};
 use crate::turn::meter::Meter;
 use crate::turn::{FromTurn, History, Permits, Steers, Turn, TurnStart};
 
@@ -48,6 +49,8 @@ pub struct TurnSupplies {
     pub permits: watch::Sender<Permits>,
     /// The files that were read.
     pub seen: Arc<tools::SeenFiles>,
+    /// How checks ended.
+    pub checks: Arc<ThreadChecks>,
     pub memory: AgentMemory,
     pub tools: Arc<Toolbox>,
 }
@@ -57,6 +60,7 @@ impl TurnSupplies {
         Self {
             permits: watch::Sender::new(Permits { settings }),
             seen: Arc::default(),
+            checks: Arc::default(),
             memory: Arc::default(),
             tools,
         }
@@ -123,6 +127,8 @@ impl Session {
             memory: Arc::clone(&self.supplies.memory),
             seen: Arc::clone(&self.supplies.seen),
             writes: Arc::clone(&writes),
+            edits: StepEdits::default(),
+            checks: Arc::clone(&self.supplies.checks),
             permits: self.supplies.permits.subscribe(),
             cancel: cancel.clone(),
             to_session: to_session.clone(),

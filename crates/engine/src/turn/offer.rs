@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use providers::ToolSpec;
-use tools::Tool;
-use vocabulary::{SubAgent, did_you_mean, nearest};
+use providers::{ModelFamily, ToolSpec};
+use tools::{Tool, ToolFaces};
+use vocabulary::{ModelRef, SubAgent, did_you_mean, nearest};
 
 use super::Turn;
 use crate::limits::SUB_AGENT_DEPTH_MAX;
@@ -21,24 +21,37 @@ pub fn find(turn: &Turn, agent: Option<&SubAgent>, name: &str) -> Option<Arc<dyn
     offers(turn, agent, tool.as_ref()).then_some(tool)
 }
 
-/// All that is offered, as a model is told.
-pub fn specs(turn: &Turn, agent: Option<&SubAgent>) -> Arc<[ToolSpec]> {
-    let tools = turn.tools.list();
-    let offered = tools
-        .iter()
-        .filter(|tool| offers(turn, agent, tool.as_ref()));
-    offered
-        .map(|tool| ToolSpec::new(tool.name(), tool.description(), tool.parameters()))
-        .collect()
+/// The faces that tools have for a model: what it was trained on.
+pub fn faces(model: &ModelRef) -> ToolFaces {
+    match ModelFamily::of(&model.provider, &model.model) {
+        ModelFamily::Gpt => ToolFaces::Gpt,
+        ModelFamily::Claude | ModelFamily::Gemini | ModelFamily::Local | ModelFamily::Other => {
+            ToolFaces::Own
+        }
+    }
+}
+
+/// All that is offered, as a model with these faces is told. What it has another tool for is not said,
+/// and yet taken if it is called.
+pub fn specs(turn: &Turn, agent: Option<&SubAgent>, faces: ToolFaces) -> Arc<[ToolSpec]> {
+    let mut tools = turn.tools.list();
+    tools.retain(|tool| offers(turn, agent, tool.as_ref()));
+    let has = |name: &str| tools.iter().any(|tool| tool.name() == name);
+    let needed = |tool: &&Arc<dyn Tool>| !faces.instead_of(tool.name()).is_some_and(has);
+    let specs = tools.iter().filter(needed).map(|tool| {
+        let face = faces.face(tool.as_ref());
+        ToolSpec {
+            grammar: face.grammar,
+            ..ToolSpec::new(&face.name, &face.description, face.parameters)
+        }
+    });
+    specs.collect()
 }
 
 /// What a model is told that called for a tool which it does not have.
 pub fn unknown(turn: &Turn, agent: Option<&SubAgent>, name: &str) -> String {
-    let tools = turn.tools.list();
-    let names = tools
-        .iter()
-        .filter(|tool| offers(turn, agent, tool.as_ref()))
-        .map(|tool| tool.name());
+    let specs = specs(turn, agent, faces(&turn.model));
+    let names = specs.iter().map(|spec| spec.name.as_str());
     let near = did_you_mean(&nearest(name, names.clone()));
     let end = if near.is_empty() { "." } else { "" };
     let names: Vec<&str> = names.collect();

@@ -10,7 +10,7 @@ use vocabulary::{
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
-use super::{DueCall, FromTurn, SessionGone, Turn, gate, offer, trusting, writes};
+use super::{DueCall, FromTurn, SessionGone, Turn, checks, gate, offer, trusting, writes};
 
 /// Makes one call and records how it ended. `None`: the turn was cancelled meanwhile.
 pub async fn make(turn: &Arc<Turn>, due: &DueCall) -> Result<Option<ToolOutcome>, SessionGone> {
@@ -31,8 +31,20 @@ pub async fn make(turn: &Arc<Turn>, due: &DueCall) -> Result<Option<ToolOutcome>
             error: offer::unknown(turn, call.agent.as_deref(), &call.name),
         },
     };
+    tell_end(turn, tag, call, &outcome).await?;
+    checks::note(turn, call, &outcome);
+    Ok((!turn.cancel.is_cancelled()).then_some(outcome))
+}
+
+/// Tells how a call ended, and what it changed.
+pub async fn tell_end(
+    turn: &Turn,
+    tag: &StreamTag,
+    call: &Arc<ToolCall>,
+    outcome: &ToolOutcome,
+) -> Result<(), SessionGone> {
     if let ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. })
-    | ToolOutcome::Interrupted(ToolOutput::Command { exit_code, .. }) = &outcome
+    | ToolOutcome::Interrupted(ToolOutput::Command { exit_code, .. }) = outcome
     {
         let what = ToolFact::Exited {
             exit_code: *exit_code,
@@ -45,8 +57,7 @@ pub async fn make(turn: &Arc<Turn>, due: &DueCall) -> Result<Option<ToolOutcome>
     };
     turn.tell(Fact::tool(tag.clone(), Arc::clone(call), what))
         .await?;
-    writes::after(turn, call, &outcome).await?;
-    Ok((!turn.cancel.is_cancelled()).then_some(outcome))
+    writes::after(turn, call, outcome).await
 }
 
 /// Ends a call that is not made. `None`: as above.
@@ -88,19 +99,10 @@ async fn allowed_run(
         turn.commit(Fact::tool(tag.clone(), Arc::clone(call), ToolFact::Started))
             .await?;
     }
-    let host = CallHost {
-        turn: Arc::clone(turn),
-        tag: tag.clone(),
-        call: Arc::clone(call),
-    };
     let cx = ToolCx {
         scope,
         trusted,
-        cancel: turn.cancel.clone(),
-        host: Arc::new(host),
-        sandbox: turn.shared.sandbox().await,
-        seen: Arc::clone(&turn.seen),
-        web: Arc::clone(&turn.shared.web),
+        ..context(turn, tag, call).await
     };
     Ok(match tool.run(&cx, call.input.clone()).await {
         Ok(output) => ToolOutcome::Succeeded(normalize::note_ignored(tool, &call.input, output)),
@@ -115,6 +117,24 @@ async fn allowed_run(
         },
         Err(Failure::Cancelled(output)) => ToolOutcome::Interrupted(output),
     })
+}
+
+/// What a call may use that uses nothing the workspace brought along.
+pub async fn context(turn: &Arc<Turn>, tag: &StreamTag, call: &Arc<ToolCall>) -> ToolCx {
+    let host = CallHost {
+        turn: Arc::clone(turn),
+        tag: tag.clone(),
+        call: Arc::clone(call),
+    };
+    ToolCx {
+        scope: scope(turn),
+        trusted: tools::Trusted::nothing("nothing else uses it"),
+        cancel: turn.cancel.clone(),
+        host: Arc::new(host),
+        sandbox: turn.shared.sandbox().await,
+        seen: Arc::clone(&turn.seen),
+        web: Arc::clone(&turn.shared.web),
+    }
 }
 
 /// Where the turn's tools may read and write.

@@ -59,7 +59,7 @@ fn write_of(turn: &Turn, call: &ToolCall, outcome: Option<&ToolOutcome>) -> Opti
 }
 
 /// The files of the workspace that a call names, and those that its outcome does.
-fn paths_in(turn: &Turn, call: &ToolCall, outcome: Option<&ToolOutcome>) -> Vec<PathBuf> {
+pub fn paths_in(turn: &Turn, call: &ToolCall, outcome: Option<&ToolOutcome>) -> Vec<PathBuf> {
     let named = match &call.subject {
         Subject::Files(files) => files.as_slice(),
         Subject::Command { .. }

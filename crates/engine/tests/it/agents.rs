@@ -7,8 +7,8 @@ use engine::{Abilities, Agent, ListenFrom, Turn, TurnEnd, TurnStart};
 use serde_json::{Value, json};
 use tools::{ToolSource, Toolbox};
 use vocabulary::{
-    AgentMode, Call, Changes, Effects, Fact, Growth, Item, ItemFact, NewThread, NoteFact, Opening,
-    Reply, ThreadCard, ThreadId, TurnErrorKind, TurnFact, Why,
+    AgentMode, Call, Changes, Effects, Fact, Growth, Item, ItemFact, NewThread, Opening, Reply,
+    ThreadCard, ThreadId, TurnErrorKind, TurnFact, Why,
 };
 
 use crate::house::{House, Stage};
@@ -208,26 +208,6 @@ async fn a_thread_has_the_tools_of_all_sources_and_the_first_of_a_name() {
         read.expect("read").description
     };
     assert_eq!(read(0), read(2), "the built-in one, for both");
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_a_workspace_tells_an_agent_is_in_its_prompt_and_told_to_who_watches() {
-    let puppet = Puppet::new([says("one"), says("two")]);
-    let house = House::with(&puppet);
-    let (thread, mut ear) = house.heard_thread().await;
-    house.say(thread, "go").await.expect("a turn");
-    ear.completed().await;
-    std::fs::write(house.directory().join("AGENTS.md"), "Use tabs.").expect("a file");
-    house.say(thread, "go").await.expect("a turn");
-    let instructed = |fact: &Fact| matches!(fact, Fact::Note(NoteFact::Instructed { .. }));
-    let told = ear.fact(instructed).await;
-    let files = vec!["AGENTS.md".to_owned()];
-    let expected = Fact::Note(NoteFact::Instructed { files, skills: 0 });
-    assert_eq!(told, expected);
-    ear.completed().await;
-    let prompts = puppet.requests();
-    assert!(!prompts[0].system.contains("AGENTS.md"));
-    assert!(prompts[1].system.contains("Use tabs."));
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Agents, CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom, ListenOptions,
-    Listener, SystemClock, ThreadState, fold,
+    Agents, CheckSettings, CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom,
+    ListenOptions, Listener, SystemClock, ThreadState, fold,
 };
 use providers::Models;
 use providers::catalog::ModelCatalog;
@@ -55,6 +55,7 @@ pub struct Stage {
     pub verbosity: Option<Verbosity>,
     pub ask_timeout: Option<Duration>,
     pub checkpoints: CheckpointSetting,
+    pub checks: CheckSettings,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -75,6 +76,7 @@ impl Stage {
             verbosity: None,
             ask_timeout: None,
             checkpoints: CheckpointSetting::Off,
+            checks: CheckSettings::default(),
             clock: Arc::new(SystemClock),
         }
     }
@@ -331,6 +333,7 @@ fn open(
         searxng_url: None,
         budgets: stage.budgets,
         checkpoints: stage.checkpoints,
+        checks: stage.checks.clone(),
         parts: |_| 1,
         clock: Arc::clone(&stage.clock),
     };

@@ -49,6 +49,7 @@ async fn pictures_are_kept_once_and_shown_to_the_model() {
             },
             providers::MessageImage::Url(url),
         ],
+        ..UserMessage::default()
     });
     assert_eq!(puppet.requests()[0].messages, std::slice::from_ref(&seen));
     let loaded = house.store.load(thread).await.expect("a read");

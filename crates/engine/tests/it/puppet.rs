@@ -423,16 +423,39 @@ pub fn big() -> Model {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     request: ModelRequest,
+    /// Without what the server tells of the surroundings, which has tests of its own.
     pub messages: Vec<Message>,
 }
 
 impl Asked {
     fn new(request: ModelRequest) -> Self {
-        let messages = request.messages.iter();
+        let messages = request.messages.iter().map(|message| (**message).clone());
+        let is_context = |message: &Message| match message {
+            Message::User(said) => said.text.starts_with("<context>"),
+            Message::Assistant(_) | Message::ToolResults(_) => false,
+        };
         Self {
-            messages: messages.map(|message| (**message).clone()).collect(),
+            messages: messages.filter(|message| !is_context(message)).collect(),
             request,
         }
+    }
+
+    /// Every message, as the model reads it.
+    pub fn whole(&self) -> Vec<Message> {
+        let messages = self.request.messages.iter();
+        messages.map(|message| (**message).clone()).collect()
+    }
+
+    /// What the server told of the surroundings.
+    pub fn context(&self) -> Vec<String> {
+        let texts = self
+            .whole()
+            .into_iter()
+            .filter_map(|message| match message {
+                Message::User(said) => Some(said.text),
+                Message::Assistant(_) | Message::ToolResults(_) => None,
+            });
+        texts.filter(|text| text.starts_with("<context>")).collect()
     }
 }
 

@@ -223,10 +223,10 @@ async fn live(turns: Vec<Turn>) {
             continue;
         }
         assert!(
-            pair[1].messages.starts_with(&pair[0].messages),
+            pair[1].whole().starts_with(&pair[0].whole()),
             "{:#?}\nis followed by\n{:#?}",
-            pair[0].messages,
-            pair[1].messages
+            pair[0].whole(),
+            pair[1].whole()
         );
         check_results(&pair[1].messages);
     }

@@ -92,7 +92,7 @@ async fn a_conversation_near_the_limit_is_summarised_for_good() {
     );
     let mut talk = vec![
         Message::user("first words"),
-        Message::user(summary),
+        Message::note(summary),
         answer("much"),
         Message::user(words(50)),
     ];
@@ -182,7 +182,7 @@ async fn a_refused_conversation_is_summarised_from_its_record_as_long_as_that_he
     assert_eq!(ear.completed().await, "fits");
     let record = &puppet.requests_for(RequestPurpose::Summary)[0];
     assert!(
-        matches!(&record.messages[..], [Message::User(said)] if said.text.starts_with("User: word"))
+        matches!(&record.messages[..], [Message::User(said)] if said.text.contains("\n\nUser: word"))
     );
     assert_eq!(
         (record.tools.len(), record.effort.as_deref()),
@@ -345,6 +345,7 @@ async fn what_was_said_to_the_running_turn_outlives_the_summary() {
             media_type: "image/png".to_owned(),
             base64: "AAAA".into(),
         }],
+        is_note: true,
     };
     let start = [
         Message::user("old"),

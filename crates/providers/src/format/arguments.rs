@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::FREE_TEXT_FIELD;
+
 /// The input of a call, and the problem the model is told of when it is not what it wrote.
 pub(super) fn read(written: &str) -> (Value, Option<String>) {
     if written.trim().is_empty() {
@@ -16,6 +18,22 @@ pub(super) fn read(written: &str) -> (Value, Option<String>) {
         "The arguments of this call {problem}, so it was not run. Call the tool again with one JSON object that fits its schema."
     );
     (json!({ "arguments": written }), Some(problem))
+}
+
+/// The input of a call that is one text. There is nothing in it to see its end by, so whoever reads the
+/// stream must say that it was `cut`.
+pub(super) fn free_text(written: &str, cut: bool) -> (Value, Option<String>) {
+    let problem = cut.then(|| {
+        "The input of this call was cut, so it was not run. Call the tool again with all of it."
+            .to_owned()
+    });
+    (json!({ FREE_TEXT_FIELD: written }), problem)
+}
+
+/// A piece of a text as it stands in a JSON string.
+pub(super) fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// An input as the formats want it that take nothing but objects.

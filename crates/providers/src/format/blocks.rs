@@ -7,7 +7,7 @@ use serde_json::Value;
 use vocabulary::Native;
 
 use super::arguments;
-use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
+use crate::{ErrorKind, FREE_TEXT_FIELD, ModelUsage, Part, ProviderError, StopCause};
 
 /// The most one answer may hold, all blocks together.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -17,8 +17,23 @@ pub const BLOCKS_MAX: u64 = 10_000;
 #[derive(Clone, Debug)]
 pub(super) enum BlockKind {
     Text,
-    Reasoning { summary: bool },
-    Call { call_id: String, name: String },
+    Reasoning {
+        summary: bool,
+    },
+    Call {
+        call_id: String,
+        name: String,
+        input: CallInput,
+    },
+}
+
+/// What the pieces of a call's input are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallInput {
+    /// The JSON of an object.
+    Arguments,
+    /// The text itself. It is told as the JSON of an object all the same.
+    FreeText,
 }
 
 /// Names a block from its start to its end.
@@ -59,6 +74,8 @@ struct BlockState {
     native: Option<Box<Native>>,
     /// The arguments as the provider said them at last, where they are not what it streamed.
     arguments: Option<String>,
+    /// The answer ended before it.
+    cut: bool,
 }
 
 impl Blocks {
@@ -76,6 +93,7 @@ impl Blocks {
             told_bytes: 0,
             native: None,
             arguments: None,
+            cut: false,
         };
         self.enqueue(LaneContent::Block(block), out)
     }
@@ -148,6 +166,9 @@ impl Blocks {
     /// Ends what is open.
     pub fn end_all(&mut self, out: &mut Vec<Part>) {
         for lane in &mut self.lanes {
+            if let LaneContent::Block(block) = &mut lane.content {
+                block.cut = !lane.ended;
+            }
             lane.ended = true;
         }
         self.tell(out);
@@ -245,20 +266,35 @@ impl BlockState {
             }
         };
         if !growth.is_empty() {
-            out.push(self.kind.delta(block, growth.to_owned()));
+            let growth = match (self.kind.is_free_text(), self.told_bytes) {
+                (false, _) => growth.to_owned(),
+                (true, 0) => format!("{{\"{FREE_TEXT_FIELD}\":\"{}", arguments::escaped(growth)),
+                (true, _) => arguments::escaped(growth),
+            };
+            out.push(self.kind.delta(block, growth));
             self.told_bytes = self.text.len();
         }
     }
 
     fn tell_end(self, out: &mut Vec<Part>) {
         let Some(block) = self.number else { return };
+        if self.kind.is_free_text() && self.told_bytes > 0 {
+            out.push(self.kind.delta(block, "\"}".to_owned()));
+        }
         let native = self.native;
         out.push(match self.kind {
             BlockKind::Text => Part::TextEnd { block, native },
             BlockKind::Reasoning { .. } => Part::ReasoningEnd { block, native },
-            BlockKind::Call { call_id, name } => {
+            BlockKind::Call {
+                call_id,
+                name,
+                input,
+            } => {
                 let written = self.arguments.as_ref().unwrap_or(&self.text);
-                let (input, problem) = arguments::read(written);
+                let (input, problem) = match input {
+                    CallInput::Arguments => arguments::read(written),
+                    CallInput::FreeText => arguments::free_text(written, self.cut),
+                };
                 Part::ToolCall {
                     block,
                     call_id,
@@ -273,6 +309,11 @@ impl BlockState {
 }
 
 impl BlockKind {
+    fn is_free_text(&self) -> bool {
+        let input = CallInput::FreeText;
+        matches!(self, BlockKind::Call { input: written, .. } if *written == input)
+    }
+
     fn start(&self, block: u32) -> Part {
         match self {
             BlockKind::Text => Part::TextStart { block },
@@ -280,7 +321,7 @@ impl BlockKind {
                 block,
                 summary: *summary,
             },
-            BlockKind::Call { call_id, name } => Part::ToolInputStart {
+            BlockKind::Call { call_id, name, .. } => Part::ToolInputStart {
                 block,
                 call_id: call_id.clone(),
                 name: name.clone(),

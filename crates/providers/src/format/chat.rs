@@ -41,7 +41,7 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
     if target.quirks.cache_control == Some(true) && request.model.contains("claude") {
         body["cache_control"] = json!({ "type": "ephemeral" });
     }
-    if let Some(verbosity) = family::openai_verbosity(request) {
+    if let Some(verbosity) = family::openai_verbosity(request, None) {
         body["verbosity"] = json!(verbosity);
     }
     Outgoing {

@@ -1,6 +1,8 @@
 //! What a model's name says of it, where a format is written differently for different models and
 //! nothing else tells them apart.
 
+use vocabulary::Verbosity;
+
 use crate::ModelRequest;
 
 /// The version in a name like `claude-opus-4-7`, `anthropic/claude-3.7-sonnet`, `gemini-2.5-pro`;
@@ -42,9 +44,12 @@ pub(super) fn openai_reasons(model: &str) -> bool {
 }
 
 /// How much to say, for those models of OpenAI that can be told; the others refuse the field, or
-/// every value but one.
-pub(super) fn openai_verbosity(request: &ModelRequest) -> Option<&'static str> {
-    let verbosity = request.verbosity?;
+/// every value but one. `usual` is what they are told without a wish.
+pub(super) fn openai_verbosity(
+    request: &ModelRequest,
+    usual: Option<Verbosity>,
+) -> Option<&'static str> {
+    let verbosity = request.verbosity.or(usual)?;
     let name = request.model.rsplit('/').next().unwrap_or_default();
     let takes = name.starts_with("gpt-") && openai_reasons(name) && !name.contains("codex");
     takes.then(|| verbosity.word())

@@ -7,11 +7,11 @@ use std::borrow::Cow;
 
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
-use vocabulary::SummaryDetail;
+use vocabulary::{SummaryDetail, Verbosity};
 
 use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, RequestTarget, Wire, family};
-use crate::{MessageImage, ModelRequest, ToolSpec};
+use crate::{FREE_TEXT_FIELD, MessageImage, ModelRequest, ToolSpec};
 
 pub(super) use decode::ResponsesDecoder;
 
@@ -26,7 +26,9 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
     if !request.system.trim().is_empty() {
         body["instructions"] = json!(request.system);
     }
-    if let Some(verbosity) = family::openai_verbosity(request) {
+    // At work these models say too much rather than too little. The same for every purpose: it is part
+    // of what a service keeps of the beginning of a conversation.
+    if let Some(verbosity) = family::openai_verbosity(request, Some(Verbosity::Low)) {
         body["text"] = json!({ "verbosity": verbosity });
     }
     if thinks(request, target) {
@@ -36,7 +38,12 @@ pub(super) fn encode(request: &ModelRequest, target: &RequestTarget) -> Outgoing
         body["include"] = json!(["reasoning.encrypted_content"]);
     }
     if !request.tools.is_empty() {
-        body["tools"] = request.tools.iter().map(tool).collect();
+        let custom = CustomTools::of(request, target);
+        body["tools"] = request
+            .tools
+            .iter()
+            .map(|spec| tool(spec, custom))
+            .collect();
         if request.no_calls {
             body["tool_choice"] = json!("none");
         }
@@ -91,7 +98,36 @@ fn cache_key(key: &str) -> Cow<'_, str> {
     Cow::Owned(letters.collect())
 }
 
-fn tool(spec: &ToolSpec) -> Value {
+/// The tools whose input is a free text, where the service has such.
+#[derive(Clone, Copy)]
+struct CustomTools<'a> {
+    specs: &'a [ToolSpec],
+}
+
+impl<'a> CustomTools<'a> {
+    fn of(request: &'a ModelRequest, target: &RequestTarget) -> Self {
+        let specs = match target.quirks.custom_tools {
+            Some(true) => &request.tools[..],
+            Some(false) | None => &[],
+        };
+        Self { specs }
+    }
+
+    fn grammar(self, name: &str) -> Option<&'static str> {
+        let spec = self.specs.iter().find(|spec| spec.name == name)?;
+        spec.grammar
+    }
+}
+
+fn tool(spec: &ToolSpec, custom: CustomTools<'_>) -> Value {
+    if let Some(grammar) = custom.grammar(&spec.name) {
+        return json!({
+            "type": "custom",
+            "name": spec.name,
+            "description": spec.description,
+            "format": { "type": "grammar", "syntax": "lark", "definition": grammar },
+        });
+    }
     json!({
         "type": "function",
         "name": spec.name,
@@ -102,6 +138,7 @@ fn tool(spec: &ToolSpec) -> Value {
 }
 
 fn input(request: &ModelRequest, target: &RequestTarget) -> Vec<Value> {
+    let custom = CustomTools::of(request, target);
     let mut items = Vec::new();
     for turn in turns(request, Wire::Responses, target) {
         match turn {
@@ -111,14 +148,18 @@ fn input(request: &ModelRequest, target: &RequestTarget) -> Vec<Value> {
                 "content": pieces.into_iter().map(piece).collect::<Vec<_>>(),
             })),
             HistoryTurn::Assistant { said, results } => {
-                items.extend(said.iter().filter_map(item));
+                items.extend(said.iter().filter_map(|said| item(said, custom)));
                 items.extend(results.iter().map(|result| {
                     let output = match result.shown.is_empty() {
                         true => json!(result.marked()),
                         false => marked(result).map(piece).collect(),
                     };
+                    let kind = match custom.grammar(result.name) {
+                        Some(_) => "custom_tool_call_output",
+                        None => "function_call_output",
+                    };
                     json!({
-                        "type": "function_call_output",
+                        "type": kind,
                         "call_id": result.id,
                         "output": output,
                     })
@@ -147,7 +188,7 @@ fn piece(piece: UserPart<'_>) -> Value {
 }
 
 /// Items go without their ids: the provider would look for them among what it has kept.
-fn item(said: &AssistantPart<'_>) -> Option<Value> {
+fn item(said: &AssistantPart<'_>, custom: CustomTools<'_>) -> Option<Value> {
     Some(match said {
         AssistantPart::Text { text, native } => {
             // As a plain string: a list of `output_text` would want ids and annotations.
@@ -165,6 +206,12 @@ fn item(said: &AssistantPart<'_>) -> Option<Value> {
                     .is_some_and(|list| !list.is_empty());
             return whole.then(|| (*native).clone());
         }
+        AssistantPart::Call(call) if custom.grammar(call.name).is_some() => json!({
+            "type": "custom_tool_call",
+            "call_id": call.id,
+            "name": call.name,
+            "input": free_text(call.input),
+        }),
         AssistantPart::Call(call) => json!({
             "type": "function_call",
             "call_id": call.id,
@@ -172,4 +219,12 @@ fn item(said: &AssistantPart<'_>) -> Option<Value> {
             "arguments": call.input.to_string(),
         }),
     })
+}
+
+/// The text that is a call's input; of one that has none, all of it.
+fn free_text(input: &Value) -> Cow<'_, str> {
+    match input[FREE_TEXT_FIELD].as_str() {
+        Some(text) => Cow::Borrowed(text),
+        None => Cow::Owned(input.to_string()),
+    }
 }

@@ -58,6 +58,8 @@ pub struct Quirks {
     pub session_headers: Option<bool>,
     /// Whether an answer may be given a limit of its length.
     pub output_limit: Option<bool>,
+    /// Whether a tool may take free text of a grammar; where that is not known, it may not.
+    pub custom_tools: Option<bool>,
 }
 
 /// How chat services spell an effort.
@@ -113,6 +115,7 @@ impl Quirks {
             cache_control: over.cache_control.or(self.cache_control),
             session_headers: over.session_headers.or(self.session_headers),
             output_limit: over.output_limit.or(self.output_limit),
+            custom_tools: over.custom_tools.or(self.custom_tools),
         }
     }
 }
@@ -192,6 +195,7 @@ mod tests {
                 name: "bash".to_owned(),
                 description: String::new(),
                 parameters: serde_json::json!({}),
+                grammar: None,
             }]
             .into(),
             ..ModelRequest::default()

@@ -8,6 +8,7 @@ mod compatible;
 mod decode;
 mod encode;
 mod failure;
+mod free_text;
 mod golden;
 mod history;
 mod journey;

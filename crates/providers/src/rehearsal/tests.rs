@@ -15,11 +15,7 @@ mod properties;
 const ALL_TOOLS: [&str; 5] = ["ask", "bash", "edit", "todoWrite", "write"];
 
 fn request(messages: Vec<Message>) -> ModelRequest {
-    let tools = ALL_TOOLS.map(|name| ToolSpec {
-        name: name.to_owned(),
-        description: String::new(),
-        parameters: json!({}),
-    });
+    let tools = ALL_TOOLS.map(|name| ToolSpec::new(name, "", json!({})));
     ModelRequest {
         model: MODELS[0].to_owned(),
         messages: messages.into_iter().map(std::sync::Arc::new).collect(),

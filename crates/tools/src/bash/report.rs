@@ -10,7 +10,7 @@ use super::ordered::HeadPercent;
 use crate::{Scope, spill};
 
 /// So much of the output does a model read.
-const MODEL_BYTES_MAX: usize = 32 * 1024;
+const MODEL_BYTES_MAX: usize = 28 * 1024;
 const HEAD_OF_SUCCESS: HeadPercent = HeadPercent(30);
 /// What went wrong is mostly said last.
 const HEAD_OF_FAILURE: HeadPercent = HeadPercent(15);

@@ -15,6 +15,8 @@ const LINE_CHARS_MAX: usize = 400;
 pub(crate) struct ChangedLines {
     pub place: String,
     pub lines: String,
+    pub added: usize,
+    pub removed: usize,
 }
 
 impl ChangedLines {
@@ -25,7 +27,10 @@ impl ChangedLines {
         if groups.len() > PLACES_MAX {
             places.push("…".to_owned());
         }
+        let changed = || diff.ops().iter().filter(|op| op.tag() != DiffTag::Equal);
         ChangedLines {
+            added: changed().map(|op| op.new_range().len()).sum(),
+            removed: changed().map(|op| op.old_range().len()).sum(),
             place: format!("{path}:{}", places.join(", ")),
             lines: lines(diff, &groups),
         }

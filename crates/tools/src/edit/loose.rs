@@ -62,15 +62,15 @@ pub(super) fn find(content: &str, old: &str, new: &str) -> Option<LooseMatch> {
 }
 
 /// A line of the file without its end, and where it stands.
-struct FileLine<'a> {
-    text: &'a str,
-    start: usize,
+pub(crate) struct FileLine<'a> {
+    pub text: &'a str,
+    pub start: usize,
     /// Where the next line begins.
-    next: usize,
+    pub next: usize,
 }
 
 impl<'a> FileLine<'a> {
-    fn all(content: &'a str) -> Vec<FileLine<'a>> {
+    pub fn all(content: &'a str) -> Vec<FileLine<'a>> {
         let mut next = 0;
         let lines = content.split_inclusive('\n').map(|whole| {
             let start = next;
@@ -162,7 +162,7 @@ fn rewritten(
 
 /// How the indentation of the file differs from what was given: the same for all lines.
 #[derive(Debug, PartialEq, Eq)]
-enum IndentShift<'a> {
+pub(crate) enum IndentShift<'a> {
     None,
     /// The file has this much more.
     Deeper(&'a str),
@@ -175,7 +175,7 @@ enum IndentShift<'a> {
 }
 
 impl<'a> IndentShift<'a> {
-    fn between(lines: &[FileLine<'a>], wanted: &[&'a str]) -> Option<IndentShift<'a>> {
+    pub fn between(lines: &[FileLine<'a>], wanted: &[&'a str]) -> Option<IndentShift<'a>> {
         let pairs = lines.iter().zip(wanted);
         let filled = pairs.filter(|(_, wanted)| !wanted.trim_matches(BLANKS).is_empty());
         let pairs = filled.map(|(line, &wanted)| (indent(line.text), indent(wanted)));
@@ -192,7 +192,7 @@ impl<'a> IndentShift<'a> {
 
     /// The line as it should be in the file; `None` if it has less indentation than is to be taken
     /// away.
-    fn apply(&self, line: &str) -> Option<String> {
+    pub fn apply(&self, line: &str) -> Option<String> {
         let (before, rest) = line.split_at(indent(line).len());
         if rest.is_empty() {
             return Some(line.to_owned());
@@ -236,7 +236,7 @@ fn tab_width(pairs: &[(&str, &str)]) -> Option<usize> {
 }
 
 /// Typographic punctuation and blanks as a keyboard has them.
-fn plain(letter: char) -> char {
+pub(crate) fn plain(letter: char) -> char {
     match letter {
         '\u{2018}'..='\u{201b}' => '\'',
         '\u{201c}'..='\u{201f}' => '"',

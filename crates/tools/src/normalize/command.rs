@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::has_property;
 use super::names::fold;
+use crate::patch;
 
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 const SCRIPT_FLAGS: [&str; 3] = ["-c", "-lc", "-ic"];
@@ -53,6 +54,25 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// The input of the patch tool, where a command does nothing but apply a patch.
+pub fn patch_of(fields: &Map<String, Value>) -> Option<Value> {
+    let text = patch::from_command(fields.get("command")?.as_str()?)?;
+    let text = match directory_of(fields) {
+        Some((_, directory)) => patch::below(directory, &text),
+        None => text,
+    };
+    Some(json!({ patch::FIELD: text }))
+}
+
+/// The key and the value of the directory that a command is to run in.
+fn directory_of(fields: &Map<String, Value>) -> Option<(&String, &str)> {
+    let mut fields = fields.iter();
+    fields.find_map(|(key, value)| {
+        let is_directory = DIRECTORIES.contains(&fold(key).as_str());
+        is_directory.then_some((key, value.as_str()?))
+    })
+}
+
 /// Puts the directory that a command is to run in into its line, so that people and rules see it.
 pub fn enter_directory(schema: &Value, workspace: &Path, fields: &mut Map<String, Value>) {
     if has_property(schema, "cwd") {
@@ -61,10 +81,7 @@ pub fn enter_directory(schema: &Value, workspace: &Path, fields: &mut Map<String
     let Some(Value::String(line)) = fields.get("command") else {
         return;
     };
-    let is_directory = |(key, value): &(&String, &Value)| {
-        DIRECTORIES.contains(&fold(key).as_str()) && value.is_string()
-    };
-    let Some((key, Value::String(directory))) = fields.iter().find(is_directory) else {
+    let Some((key, directory)) = directory_of(fields) else {
         return;
     };
     let line = match workspace.join(directory) == workspace {

@@ -6,7 +6,7 @@ use super::names::fold;
 
 /// What each field is called elsewhere, folded; the likeliest field first, as one name may stand for
 /// several. A field counts only where the tool has it.
-const KEY_ALIASES: [(&str, &[&str]); 27] = [
+const KEY_ALIASES: [(&str, &[&str]); 28] = [
     (
         "filePath",
         &[
@@ -103,6 +103,7 @@ const KEY_ALIASES: [(&str, &[&str]); 27] = [
     ("skillName", &["name", "skill"]),
     ("query", &["q", "search", "searchquery"]),
     ("options", &["choices"]),
+    ("input", &["patch", "patchtext", "patchcontent", "diff"]),
 ];
 
 /// The same for an entry of a plan; in other tools a description is no content.

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 /// What each built-in tool is called elsewhere, folded.
-const TOOL_ALIASES: [(&str, &[&str]); 13] = [
+const TOOL_ALIASES: [(&str, &[&str]); 14] = [
+    ("applyPatch", &["patch"]),
     (
         "ask",
         &[

@@ -199,3 +199,37 @@ async fn keys_that_a_tool_does_not_have_are_named() {
     assert!(told.contains("include2") && told.contains("fast"), "{told}");
     assert_eq!(ignored(bash.as_ref(), &json!({"command": "ls"})), None);
 }
+
+#[test]
+fn a_command_that_only_applies_a_patch_is_a_call_of_the_patch_tool() {
+    let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** Move to: b\n*** End Patch";
+    let command = format!("apply_patch <<'EOF'\n{patch}\nEOF");
+    let below = patch.replace(": a", ": sub/a").replace(": b", ": sub/b");
+    let table = [
+        ("bash", json!({ "command": command }), patch),
+        (
+            "shell",
+            json!({ "command": ["bash", "-lc", command] }),
+            patch,
+        ),
+        ("shell", json!({ "command": ["apply_patch", patch] }), patch),
+        (
+            "exec_command",
+            json!({ "cmd": command, "workdir": "sub" }),
+            &below,
+        ),
+        (
+            "bash",
+            json!({ "command": format!("cd sub && {command}") }),
+            &below,
+        ),
+        ("apply_patch", json!({ "input": patch }), patch),
+        ("functions.apply_patch", json!({ "patch": patch }), patch),
+    ];
+    for (name, input, expected) in table {
+        let expected = ("applyPatch".to_owned(), json!({ "input": expected }));
+        assert_eq!(meant(name, input.clone()), expected, "{name} {input}");
+    }
+    let both = json!({ "command": format!("{command}\ncargo test") });
+    assert_eq!(meant("bash", both.clone()), ("bash".to_owned(), both));
+}

@@ -8,9 +8,9 @@ use serde::Deserialize;
 
 use super::PolicyCall;
 use super::within::Within;
-use crate::Risk;
 use crate::path::PATH_CHARS_MAX;
 use crate::shell::{Script, SimpleCommand, Word};
+use crate::{Risk, patch};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -45,7 +45,7 @@ impl Rule {
     pub fn touches(&self, call: &PolicyCall<'_>, readings: &[Script], within: &Within) -> bool {
         let scripts = readings.iter().chain(&within.scripts);
         let commands: Vec<&SimpleCommand> = scripts.flat_map(Script::all_commands).collect();
-        self.fits_tool(call.tool)
+        self.restricts_tool(call.tool)
             && (self.command.is_empty()
                 || within.unseen
                 || commands.iter().any(|command| self.runs_in(command)))
@@ -104,6 +104,16 @@ impl Rule {
                 Some(beginning) => tool.starts_with(beginning),
                 None => tool == name,
             })
+    }
+
+    /// Whether a rule against a tool is against this one: a patch edits and writes files, whatever the
+    /// model at hand calls that.
+    fn restricts_tool(&self, tool: &str) -> bool {
+        let does = match tool == patch::NAME {
+            true => &["edit", "write"][..],
+            false => &[],
+        };
+        self.fits_tool(tool) || does.iter().any(|tool| self.fits_tool(tool))
     }
 
     fn fits_host(&self, host: &str) -> bool {

@@ -61,6 +61,51 @@ fn every_value_is_shown_with_where_it_came_from_but_no_secret() {
 }
 
 #[test]
+fn what_runs_after_edits_is_shown_with_where_it_came_from() {
+    tell(LIMIT, async {
+        let rule = |run: &str| format!("[[check]]\nfiles = \"*.txt\"\nrun = \"{run}\"\n");
+        let scratch = configured(&format!("port = 0\n{}", rule("mine")))?;
+        let project = scratch.workspace();
+        std::fs::create_dir_all(project.join(".cowork/config"))?;
+        std::fs::write(project.join(".cowork/config/config.toml"), rule("its-own"))?;
+        std::fs::create_dir_all(project.join("node_modules/.bin"))?;
+        std::fs::write(project.join("node_modules/.bin/tsc"), "")?;
+        std::fs::write(project.join("tsconfig.json"), "{}")?;
+        let dir = project.display().to_string();
+        let words = ["config", "--dir", &dir];
+        let shown = out(&dragoman(&scratch, &words).output().await?);
+        let rows = shown.lines().filter(|line| line.starts_with("check "));
+        let words = |row: &str| row.split_whitespace().collect::<Vec<_>>().join(" ");
+        let rows: Vec<String> = rows.map(words).collect();
+        assert_eq!(
+            rows,
+            [
+                "check *.txt: mine config.toml, line 2",
+                "check *.txt: its-own .cowork/config/config.toml, line 1, if trusted",
+                "check *.ts, *.tsx, *.mts, *.cts: node_modules/.bin/tsc --noEmit --pretty false \
+                 found, if trusted",
+            ],
+            "{shown}"
+        );
+        let words = ["config", "--json", "--checks", "configured", "--dir", &dir];
+        let told = dragoman(&scratch, &words).output().await?;
+        let told: Value = serde_json::from_slice(&told.stdout)?;
+        assert_eq!(
+            told["checks"],
+            json!([{
+                "kind": "check",
+                "files": ["*.txt"],
+                "run": "mine",
+                "timeoutSeconds": 60,
+                "source": "file",
+                "line": 2,
+            }])
+        );
+        Ok(())
+    });
+}
+
+#[test]
 fn what_was_set_is_in_colour_on_a_terminal() {
     tell(LIMIT, async {
         let scratch = configured("port = 7000\n")?;

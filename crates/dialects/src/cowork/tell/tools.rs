@@ -112,14 +112,18 @@ pub fn log(session: &str, line: &str) -> Frame {
 }
 
 /// What the agent was told before it began.
-pub fn instructed(session: &str, files: &[String], skills: usize) -> Frame {
+pub fn instructed(session: &str, files: &[String], skills: usize, trusted: bool) -> Frame {
     let mut what = files.to_vec();
     match skills {
         0 => {}
         1 => what.push("1 skill".to_owned()),
         _ => what.push(format!("{skills} skills")),
     }
-    log(session, &format!("[context] {}", what.join(", ")))
+    let note = match trusted || files.is_empty() {
+        true => "",
+        false => " (nobody has trusted this workspace: taken as data)",
+    };
+    log(session, &format!("[context] {}{note}", what.join(", ")))
 }
 
 /// A call and its input or output; one of a sub-agent says whose it is.

@@ -51,8 +51,12 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             vec![backup::changed(session, card, (*news, now), compared)]
         }
         Fact::Note(NoteFact::Logged { line }) => vec![tools::log(session, line)],
-        Fact::Note(NoteFact::Instructed { files, skills }) => {
-            vec![tools::instructed(session, files, *skills)]
+        Fact::Note(NoteFact::Instructed {
+            files,
+            skills,
+            trusted,
+        }) => {
+            vec![tools::instructed(session, files, *skills, *trusted)]
         }
         Fact::Tool(ToolEvent { call, what, .. }) => match what {
             ToolFact::Reached => vec![tools::reached(session, call)],

@@ -7,14 +7,15 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use providers::{Block, ErrorKind, ModelRequest, Part, Provider, ProviderError, StopCause};
 use tokio::time::timeout;
-use vocabulary::{Fact, StepFact, StopReason, StreamTag, SubAgent, ToolCall};
+use tools::ToolFaces;
+use vocabulary::{Fact, ModelRef, StepFact, StopReason, StreamTag, SubAgent, ToolCall};
 
 use super::endings;
 use crate::limits::{
     ANSWER_ATTEMPTS, ANSWER_BYTES_MAX, ANSWER_CALLS_MAX, ANSWER_DELAY_MAX, ANSWER_DELAYS_MAX,
     ANSWER_RESTART_AFTER, MODEL_SILENCE_MAX,
 };
-use crate::turn::{DueCall, SessionGone, Turn};
+use crate::turn::{DueCall, SessionGone, Turn, offer};
 
 mod blocks;
 
@@ -54,6 +55,11 @@ pub async fn ask(
     speaker: Speaker,
     request: ModelRequest,
 ) -> Result<Answered, Broken> {
+    let model = ModelRef {
+        provider: provider.id().to_owned(),
+        model: request.model.clone(),
+    };
+    let faces = offer::faces(&model);
     let mut attempt = 0;
     loop {
         let request = ModelRequest {
@@ -61,7 +67,7 @@ pub async fn ask(
             ..request.clone()
         };
         attempt += 1;
-        let mut answer = ModelAnswer::new(turn, tag.clone(), speaker.clone());
+        let mut answer = ModelAnswer::new(turn, tag.clone(), speaker.clone(), faces);
         let broken = match answer.stream(provider, request).await {
             Ok((reason, usage)) => return Ok(answer.answered(reason, usage)),
             Err(broken) => broken,
@@ -136,6 +142,8 @@ struct ModelAnswer<'a> {
     turn: &'a Turn,
     tag: StreamTag,
     speaker: Speaker,
+    /// How the model knows the tools.
+    faces: ToolFaces,
     open: Option<OpenBlock>,
     blocks: Vec<Block>,
     calls: Vec<DueCall>,
@@ -146,11 +154,12 @@ struct ModelAnswer<'a> {
 }
 
 impl<'a> ModelAnswer<'a> {
-    fn new(turn: &'a Turn, tag: StreamTag, speaker: Speaker) -> Self {
+    fn new(turn: &'a Turn, tag: StreamTag, speaker: Speaker, faces: ToolFaces) -> Self {
         Self {
             turn,
             tag,
             speaker,
+            faces,
             open: None,
             blocks: Vec::new(),
             calls: Vec::new(),

@@ -120,6 +120,7 @@ async fn ask(
 pub async fn replace(
     turn: &Turn,
     tag: StreamTag,
+    surroundings: String,
     summary: &str,
     tokens_before: u64,
 ) -> Result<Result<Vec<Arc<Message>>, Refusal>, SessionGone> {
@@ -130,7 +131,7 @@ pub async fn replace(
         (Err(refusal), _) | (_, Err(refusal)) => return Ok(Err(refusal)),
     };
     let budget = KeptBudget::of(turn.compact_at(&turn.model));
-    let (kept, newest) = kept::choose(&loaded, String::new(), budget);
+    let (kept, newest) = kept::choose(&loaded, surroundings, budget);
     let summary = kept::opening(summary, &kept.changed, &plan, newest);
     let fact = StepFact::Compacted {
         item: turn.new_item(),

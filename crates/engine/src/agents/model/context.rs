@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use providers::{Block, Message, ToolResult, UserMessage};
+use tools::ToolFaces;
 use vocabulary::{
     Event, Fact, Item, ItemFact, ItemId, Refusal, StepFact, StreamTag, ToolEvent, ToolFact,
     ToolOutcome, ToolOutput, TurnFact, TurnId, Why,
@@ -12,7 +13,7 @@ use vocabulary::{
 use super::endings;
 use crate::codec;
 use crate::limits::{CONTEXT_MESSAGES_READ_MAX, KEPT_FILES_MAX};
-use crate::turn::Turn;
+use crate::turn::{Turn, offer};
 
 mod placed;
 mod replaced;
@@ -63,12 +64,14 @@ pub struct ReadConversation {
 /// Reads the conversation as it is before this step: what was said by then is heard. Everything that
 /// was told must be on disk.
 pub async fn load(turn: &Turn, step: u32) -> Result<Loaded, Refusal> {
-    let sees = sees(turn);
+    let (sees, faces) = (sees(turn), offer::faces(&turn.model));
     let newest = turn.history.message_count;
     let oldest = newest.saturating_sub(CONTEXT_MESSAGES_READ_MAX as u64);
     let from_ordinal = turn.history.from_ordinal;
-    let fits =
-        |read: &ReadConversation| read.from_ordinal == from_ordinal && read.reading.sees == sees;
+    let fits = |read: &ReadConversation| {
+        let reading = &read.reading;
+        read.from_ordinal == from_ordinal && reading.sees == sees && reading.faces == faces
+    };
     let kept = turn.memory.lock().take();
     let known = kept.and_then(|kept| kept.downcast::<ReadConversation>().ok());
     let known = known.filter(|read| fits(read));
@@ -76,7 +79,7 @@ pub async fn load(turn: &Turn, step: u32) -> Result<Loaded, Refusal> {
         Box::new(ReadConversation {
             from_ordinal,
             next_ordinal: from_ordinal,
-            reading: Reading::new(sees),
+            reading: Reading::new(sees, faces),
         })
     });
     let store = &turn.shared.store;
@@ -122,6 +125,8 @@ struct Reading {
     /// The answer of this step broke off: the next one replaces it, if there is one.
     broken_off: Option<(TurnId, u32)>,
     sees: bool,
+    /// How the model at hand knows the tools that were called.
+    faces: ToolFaces,
 }
 
 #[derive(Clone)]
@@ -132,9 +137,10 @@ struct HeldInput {
 }
 
 impl Reading {
-    fn new(sees: bool) -> Self {
+    fn new(sees: bool, faces: ToolFaces) -> Self {
         Self {
             sees,
+            faces,
             ..Self::default()
         }
     }
@@ -237,11 +243,12 @@ impl Reading {
         match what {
             ToolFact::Planned { .. } => {
                 self.enter(entry, &tag);
+                let written = self.faces.written(&call.name, &call.input);
                 let call = Arc::unwrap_or_clone(call);
                 let block = Block::ToolCall {
                     call_id: call.call_id,
-                    name: call.name,
-                    input: call.input,
+                    name: written.name,
+                    input: written.input,
                     native: call.native,
                 };
                 self.read.add_block(entry, block);
@@ -364,7 +371,7 @@ pub fn inform(messages: &mut Vec<Arc<Message>>, step: u32, text: String) -> usiz
         (0, Some(Message::User(_))) => messages.len() - 1,
         (_, _) => messages.len(),
     };
-    messages.insert(place, Arc::new(Message::user(text)));
+    messages.insert(place, Arc::new(Message::note(text)));
     place
 }
 
@@ -383,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_long_conversation_loses_its_beginning_now_and_then_and_not_at_every_turn() {
-        let mut reading = Reading::new(true);
+        let mut reading = Reading::new(true, ToolFaces::Own);
         let mut trimmed = 0;
         for number in 0..3 * CONTEXT_MESSAGES_READ_MAX {
             let before = reading.read.len();

@@ -112,7 +112,7 @@ impl Work<'_> {
                 FollowUp::MakeCalls | FollowUp::AskAgain(None) => {}
                 FollowUp::Rest => return Ok(()),
                 FollowUp::Continue(note) | FollowUp::AskAgain(Some(note)) => {
-                    self.messages.push(Arc::new(Message::user(note)));
+                    self.messages.push(Arc::new(Message::note(note)));
                 }
                 FollowUp::GiveUp(error) => {
                     let message = match self.said.trim() {
@@ -129,7 +129,7 @@ impl Work<'_> {
 
     /// Its last words are its result, with why they are the last.
     async fn wrap_up(&mut self, why: WrapUp) -> Result<(), SubAgentStop> {
-        self.messages.push(Arc::new(Message::user(why.note())));
+        self.messages.push(Arc::new(Message::note(why.note())));
         self.no_calls = true;
         let (_, calls) = self.take_step().await?;
         for due in &calls {
@@ -181,7 +181,7 @@ impl Work<'_> {
         let Some(notes) = Box::pin(making).await? else {
             return Err(SubAgentStop::Failed(cancelled()));
         };
-        let notes = notes.into_iter().map(Message::user).map(Arc::new);
+        let notes = notes.into_iter().map(Message::note).map(Arc::new);
         self.messages.extend(notes);
         Ok(())
     }
@@ -203,7 +203,7 @@ impl Work<'_> {
             model: self.model.model.clone(),
             system: prompts::sub_agent(&self.agent.kind, &self.turn.card.directory),
             messages: self.messages.clone(),
-            tools: offer::specs(self.turn, Some(&self.agent)),
+            tools: offer::specs(self.turn, Some(&self.agent), offer::faces(&self.model)),
             no_calls: self.no_calls,
             purpose: providers::RequestPurpose::Task,
             cache_key: Some(format!("{}/{}", self.turn.card.id, self.agent.parent)),

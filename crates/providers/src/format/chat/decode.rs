@@ -11,7 +11,7 @@ use super::details::ReasoningDetails;
 use super::messages::REASONING_CONTENT;
 use super::think_tags::{ProseKind, ThinkTags};
 use super::{stop, usage};
-use crate::format::blocks::{BlockKey, BlockKind, Blocks};
+use crate::format::blocks::{BlockKey, BlockKind, Blocks, CallInput};
 use crate::format::{Decode, RequestTarget, SseEvent, Wire};
 use crate::format::{cut_off, failure, family, native, parse_event, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
@@ -275,6 +275,7 @@ impl ChatDecoder {
                 let kind = BlockKind::Call {
                     call_id: call.id.clone(),
                     name: call.name.clone(),
+                    input: CallInput::Arguments,
                 };
                 let key = self.blocks.start(kind, out)?;
                 call.key = Some(key);

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use vocabulary::Native;
 
-use crate::format::blocks::{BlockKey, BlockKind, Blocks};
+use crate::format::blocks::{BlockKey, BlockKind, Blocks, CallInput};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
@@ -160,6 +160,7 @@ impl GeminiDecoder {
         let kind = BlockKind::Call {
             call_id: text(function, "id").map_or(made, str::to_owned),
             name: function["name"].as_str().unwrap_or("").to_owned(),
+            input: CallInput::Arguments,
         };
         let mut kept = json!({});
         if let Some(signature) = part.get("thoughtSignature") {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::format::blocks::{BlockKey, BlockKind, Blocks};
+use crate::format::blocks::{BlockKey, BlockKind, Blocks, CallInput};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
@@ -143,6 +143,7 @@ impl MessagesDecoder {
         BlockKind::Call {
             call_id: text(block, "id").map_or(made, str::to_owned),
             name: block["name"].as_str().unwrap_or("").to_owned(),
+            input: CallInput::Arguments,
         }
     }
 

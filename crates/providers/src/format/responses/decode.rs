@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::items::OutputItems;
-use crate::format::blocks::{BlockKey, BlockKind, Blocks};
+use crate::format::blocks::{BlockKey, BlockKind, Blocks, CallInput};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse_event, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
@@ -60,8 +60,15 @@ impl ResponsesDecoder {
             "response.reasoning_text.delta" => {
                 self.grow(value, BlockKind::Reasoning { summary: false }, delta, out)
             }
-            "response.function_call_arguments.delta" => self.arguments(value, delta, out),
-            "response.function_call_arguments.done" => self.arguments_done(value, out),
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                self.arguments(value, delta, out)
+            }
+            "response.function_call_arguments.done" => {
+                self.arguments_done(value, &value["arguments"], out)
+            }
+            "response.custom_tool_call_input.done" => {
+                self.arguments_done(value, &value["input"], out)
+            }
             // What they say was said in pieces, and is said again with the whole item.
             "response.content_part.done"
             | "response.reasoning_summary_text.done"
@@ -81,9 +88,9 @@ impl ResponsesDecoder {
         match item["type"].as_str() {
             // A message is told with its first text, a thought when it is known what is shown.
             Some("message" | "reasoning") => Ok(()),
-            Some("function_call") => {
+            Some("function_call" | "custom_tool_call") => {
                 self.start_call(at, item, out)?;
-                self.arguments(value, item["arguments"].as_str().unwrap_or(""), out)
+                self.arguments(value, written(item).unwrap_or(""), out)
             }
             _ => self.blocks.raw(value.clone(), out),
         }
@@ -102,7 +109,7 @@ impl ResponsesDecoder {
         match item["type"].as_str() {
             Some("message") => self.whole_message(at, item, out),
             Some("reasoning") => self.whole_reasoning(at, item, out),
-            Some("function_call") => self.whole_call(at, item, out),
+            Some("function_call" | "custom_tool_call") => self.whole_call(at, item, out),
             _ => self.blocks.raw(item.clone(), out),
         }
     }
@@ -152,10 +159,13 @@ impl ResponsesDecoder {
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
         let key = self.start_call(at, item, out)?;
-        if let Some(arguments) = item["arguments"].as_str() {
+        if let Some(arguments) = written(item) {
             self.blocks.settle(key, arguments, out)?;
         }
-        self.blocks.end(key, None, out);
+        // One that was cut ends with the answer.
+        if item["status"] != "incomplete" {
+            self.blocks.end(key, None, out);
+        }
         Ok(())
     }
 
@@ -184,6 +194,10 @@ impl ResponsesDecoder {
         let kind = BlockKind::Call {
             call_id: call_id.map_or_else(made, str::to_owned),
             name: item["name"].as_str().unwrap_or("").to_owned(),
+            input: match item["type"] == "custom_tool_call" {
+                true => CallInput::FreeText,
+                false => CallInput::Arguments,
+            },
         };
         self.start(at, kind, out)
     }
@@ -247,9 +261,14 @@ impl ResponsesDecoder {
         }
     }
 
-    fn arguments_done(&mut self, value: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+    fn arguments_done(
+        &mut self,
+        value: &Value,
+        arguments: &Value,
+        out: &mut Vec<Part>,
+    ) -> Result<(), ProviderError> {
         let key = self.items.find(value).and_then(|at| self.items[at].key);
-        match (key, value["arguments"].as_str()) {
+        match (key, arguments.as_str()) {
             (Some(key), Some(arguments)) => self.blocks.settle(key, arguments, out),
             (_, _) => Ok(()),
         }
@@ -361,6 +380,15 @@ impl Decode for ResponsesDecoder {
     fn finished(&self) -> bool {
         self.blocks.finished()
     }
+}
+
+/// What the model wrote as the input of a call.
+fn written(item: &Value) -> Option<&str> {
+    let field = match item["type"] == "custom_tool_call" {
+        true => "input",
+        false => "arguments",
+    };
+    item[field].as_str()
 }
 
 fn texts(parts: &Value, kind: &str, between: &str) -> String {

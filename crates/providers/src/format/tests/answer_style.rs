@@ -49,6 +49,29 @@ fn verbosity_goes_to_the_models_that_take_it() {
 }
 
 #[test]
+fn where_nobody_says_how_much_to_say_it_is_little() {
+    let sent = |wire, model: &str, verbosity| {
+        let request = ModelRequest {
+            verbosity,
+            ..ask(model)
+        };
+        let body = encoded(wire, &request).body;
+        match wire {
+            Wire::Responses => body["text"]["verbosity"].clone(),
+            Wire::Chat | Wire::Messages | Wire::Gemini => body["verbosity"].clone(),
+        }
+    };
+    assert_eq!(sent(Wire::Responses, "gpt-5.5", None), "low");
+    let high = Some(Verbosity::High);
+    assert_eq!(sent(Wire::Responses, "gpt-5.5", high), "high");
+    for model in ["gpt-5.2-codex", "gpt-4.1", "grok-4.7"] {
+        assert_eq!(sent(Wire::Responses, model, None), Value::Null, "{model}");
+    }
+    // Services that only speak the format may not know the field.
+    assert_eq!(sent(Wire::Chat, "openai/gpt-5.5", None), Value::Null);
+}
+
+#[test]
 fn summaries_are_asked_for_in_the_wished_detail() {
     let summary = |detail: Option<SummaryDetail>| {
         let request = ModelRequest {

@@ -36,6 +36,7 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
                     },
                     MessageImage::Url("https://example.org/a.jpg?x=1".to_owned()),
                 ],
+                ..UserMessage::default()
             }),
             Message::Assistant(vec![
                 Block::Reasoning {
@@ -59,12 +60,7 @@ fn conversation(wire: Wire, thought: Value, call_native: Option<Value>) -> Model
         ]
         .map(std::sync::Arc::new)
         .into(),
-        tools: vec![ToolSpec {
-            name: "read".to_owned(),
-            description: "Reads a file.".to_owned(),
-            parameters: schema(),
-        }]
-        .into(),
+        tools: vec![ToolSpec::new("read", "Reads a file.", schema())].into(),
         no_calls: false,
         effort: Some("high".to_owned()),
         verbosity: None,
@@ -102,6 +98,7 @@ fn responses_whole() {
         "stream": true,
         "store": false,
         "instructions": "Be brief.",
+        "text": { "verbosity": "low" },
         "reasoning": { "effort": "high", "summary": "auto" },
         "include": ["reasoning.encrypted_content"],
         "tools": [{

@@ -11,7 +11,10 @@ use crate::catalog::merged::MergedCatalog;
 use crate::catalog::{ApiEndpoint, Model, ProviderInfo};
 use crate::format::ThoughtReplay;
 use crate::kept_blocks::kept_blocks;
-use crate::{Block, Message, MessageImage, ResultBlock, ToolResult, ToolSpec, UserMessage};
+use crate::{
+    Block, FREE_TEXT_FIELD, Message, MessageImage, ModelFamily, ResultBlock, ToolResult, ToolSpec,
+    UserMessage,
+};
 
 /// For a server on this machine: its models are whatever a person has.
 const LOCAL_MODEL: &str = "a-model-of-its-own";
@@ -112,10 +115,11 @@ fn story(wire: Wire, target: &RequestTarget) -> ModelRequest {
         content: vec![ResultBlock::Text("one\ntwo".to_owned())],
         is_error: false,
     };
-    let messages = [
+    let mut messages = vec![
         Message::User(UserMessage {
             text: "Is this what notes.txt says?".to_owned(),
             images: sees.then_some(picture).into_iter().collect(),
+            ..UserMessage::default()
         }),
         Message::Assistant(blocks),
         Message::ToolResults(vec![result]),
@@ -126,14 +130,44 @@ fn story(wire: Wire, target: &RequestTarget) -> ModelRequest {
         }]),
         Message::user("Now run the tests."),
     ];
+    let mut tools = vec![tool("read", "path"), tool("bash", "command")];
+    if ModelFamily::of("", &target.model.id) == ModelFamily::Gpt {
+        tools.push(ToolSpec {
+            grammar: Some("start: /.+/"),
+            ..tool("apply_patch", FREE_TEXT_FIELD)
+        });
+        messages.extend(patching());
+    }
     ModelRequest {
         model: target.model.id.clone(),
         system: "Be brief.".to_owned(),
-        messages: messages.map(std::sync::Arc::new).into(),
-        tools: [tool("read", "path"), tool("bash", "command")].into(),
+        messages: messages.into_iter().map(std::sync::Arc::new).collect(),
+        tools: tools.into(),
         cache_key: Some("thread-1".to_owned()),
         ..ModelRequest::default()
     }
+}
+
+/// A call whose input is one text, and its result.
+fn patching() -> [Message; 2] {
+    let (call_id, name) = ("call_2".to_owned(), "apply_patch".to_owned());
+    let result = ToolResult {
+        call_id: call_id.clone(),
+        name: name.clone(),
+        content: vec![ResultBlock::Text("D notes.txt (-2)".to_owned())],
+        is_error: false,
+    };
+    let input = "*** Begin Patch\n*** Delete File: notes.txt\n*** End Patch\n";
+    let call = Block::ToolCall {
+        call_id,
+        name,
+        input: json!({ FREE_TEXT_FIELD: input }),
+        native: None,
+    };
+    [
+        Message::Assistant(vec![call]),
+        Message::ToolResults(vec![result]),
+    ]
 }
 
 fn tool(name: &str, field: &str) -> ToolSpec {

@@ -48,6 +48,7 @@ impl Journey {
         self.say(Message::User(UserMessage {
             text: format!("What do you see, {}?", vendor.id()),
             images: vec![picture()],
+            ..UserMessage::default()
         }));
         for _step in 0..2 {
             let request = target.settle(request(&target, &self.messages));
@@ -125,6 +126,7 @@ fn request(target: &RequestTarget, messages: &[Arc<Message>]) -> ModelRequest {
     let tool = ToolSpec {
         name: "read".to_owned(),
         description: "Reads a file.".to_owned(),
+        grammar: None,
         parameters: json!({
             "type": "object",
             "properties": { "filePath": { "type": "string" } },

@@ -26,6 +26,7 @@ fn user(text: &str, data: &str) -> Message {
     Message::User(UserMessage {
         text: text.to_owned(),
         images: vec![picture(data)],
+        ..UserMessage::default()
     })
 }
 

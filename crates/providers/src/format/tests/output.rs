@@ -75,6 +75,7 @@ fn a_limit_leaves_room_for_the_conversation() {
                 media_type: "image/png".to_owned(),
                 base64: "a".repeat(3_000_000).into(),
             }],
+            ..UserMessage::default()
         })
         .into(),
     );
@@ -86,11 +87,7 @@ fn steps(steps: usize, calls: usize) -> ModelRequest {
     let mut request = ask("claude-sonnet-4-5", "Go.");
     request.system = "Be brief.".to_owned();
     request.tools = ["read", "ls"]
-        .map(|name| ToolSpec {
-            name: name.to_owned(),
-            description: String::new(),
-            parameters: json!({ "type": "object" }),
-        })
+        .map(|name| ToolSpec::new(name, "", json!({ "type": "object" })))
         .into();
     for step in 0..steps {
         let ids = (0..calls).map(|call| format!("call_{step}_{call}"));

@@ -135,8 +135,13 @@ fn stories() -> impl Strategy<Value = Vec<Message>> {
         let results = results(&blocks, answered, &text, &images);
         vec![Message::Assistant(blocks), Message::ToolResults(results)]
     });
-    let user = ("[a ]{0,2}", pictures())
-        .prop_map(|(text, images)| vec![Message::User(UserMessage { text, images })]);
+    let user = ("[a ]{0,2}", pictures()).prop_map(|(text, images)| {
+        vec![Message::User(UserMessage {
+            text,
+            images,
+            ..UserMessage::default()
+        })]
+    });
     let messages = proptest::collection::vec(prop_oneof![user, step], 0..6);
     messages.prop_map(|messages| messages.concat())
 }
@@ -175,7 +180,11 @@ fn written(wire: Wire, target: &RequestTarget, mut story: Vec<Message>) -> Value
         model: target.model.id.clone(),
         system: "Be brief.".to_owned(),
         messages: story.into_iter().map(std::sync::Arc::new).collect(),
-        tools: vec![ToolSpec::new("n", "Does n.", json!({ "type": "object" }))].into(),
+        tools: vec![ToolSpec {
+            grammar: Some("start: /.+/"),
+            ..ToolSpec::new("n", "Does n.", json!({ "type": "object" }))
+        }]
+        .into(),
         max_output_tokens: Some(9),
         cache_key: Some("k".repeat(80)),
         ..ModelRequest::default()
@@ -323,17 +332,22 @@ fn check_responses(body: &Value) {
             "instructions",
             "include",
             "reasoning",
+            "text",
             "tools",
             "max_output_tokens",
             "prompt_cache_key",
         ],
     );
+    let (call, output, input) = match body["tools"][0]["type"].as_str() {
+        Some("custom") => ("custom_tool_call", "custom_tool_call_output", "input"),
+        Some(_) | None => ("function_call", "function_call_output", "arguments"),
+    };
     assert!(body["prompt_cache_key"].as_str().unwrap().len() <= 64);
     let (mut called, mut answered) = (Vec::new(), Vec::new());
     let mut thinking = false;
     for item in body["input"].as_array().unwrap() {
         let kind = item["type"].as_str().unwrap();
-        let own = kind == "function_call" || item["role"] == "assistant";
+        let own = kind == call || item["role"] == "assistant";
         assert!(
             !thinking || own || kind == "reasoning",
             "a thought without what follows"
@@ -360,13 +374,14 @@ fn check_responses(body: &Value) {
                 );
                 assert!(item["encrypted_content"].is_string());
             }
-            "function_call" => {
-                check_fields(item, &["type", "call_id", "name", "arguments"]);
+            kind if kind == call => {
+                check_fields(item, &["type", "call_id", "name", input]);
+                assert!(item[input].is_string());
                 let id = item["call_id"].as_str().unwrap();
                 assert!((1..=64).contains(&id.len()) && !called.contains(&id));
                 called.push(id);
             }
-            "function_call_output" => {
+            kind if kind == output => {
                 check_fields(item, &["type", "call_id", "output"]);
                 check_content(&item["output"]);
                 answered.push(item["call_id"].as_str().unwrap());
@@ -472,7 +487,10 @@ proptest! {
 
     #[test]
     fn responses_take_any_story(story in stories()) {
-        check_responses(&written(Wire::Responses, &RequestTarget::unknown("gpt-5"), story));
+        let mut target = RequestTarget::unknown("gpt-5");
+        check_responses(&written(Wire::Responses, &target, story.clone()));
+        target.quirks.custom_tools = Some(true);
+        check_responses(&written(Wire::Responses, &target, story));
     }
 
     /// A request begins as the one before it did, so that the service finds what it has read.

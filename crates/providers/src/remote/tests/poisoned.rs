@@ -52,6 +52,7 @@ fn shown(pictures: [&str; 2]) -> Vec<Message> {
                 media_type: "image/png".to_owned(),
                 base64: base64.into(),
             }],
+            ..UserMessage::default()
         })
     };
     let text = Block::Text {

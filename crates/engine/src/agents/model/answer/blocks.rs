@@ -247,10 +247,11 @@ impl ModelAnswer<'_> {
             model_call_id: said.call_id.clone(),
             reached: false,
         });
+        let written = self.faces.written(&said.name, &said.input);
         self.blocks.push(Block::ToolCall {
             call_id: said.call_id,
-            name: said.name,
-            input: said.input,
+            name: written.name,
+            input: written.input,
             native: said.native,
         });
         self.turn

@@ -186,11 +186,11 @@ mod tests {
     fn what_comes_with_every_request_counts_where_the_model_has_not_counted() {
         let request = ModelRequest {
             system: "s".repeat(400),
-            tools: vec![ToolSpec {
-                name: "look".to_owned(),
-                description: "d".repeat(392),
-                parameters: serde_json::json!({}),
-            }]
+            tools: vec![ToolSpec::new(
+                "look",
+                &"d".repeat(392),
+                serde_json::json!({}),
+            )]
             .into(),
             messages: vec![Arc::new(Message::user("u".repeat(400)))],
             ..ModelRequest::default()

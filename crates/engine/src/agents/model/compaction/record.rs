@@ -58,6 +58,11 @@ impl RecordPart {
 
 fn parts(message: &Message) -> Vec<RecordPart> {
     match message {
+        Message::User(said) if said.is_note => {
+            // What stood for the conversation before, among others.
+            let text = format!("Server: {}", said.text);
+            vec![RecordPart::new(Speech::User, text)]
+        }
         Message::User(said) => {
             vec![RecordPart::new(
                 Speech::User,

@@ -42,9 +42,12 @@ impl TurnInputs {
     /// The conversation at this step once a summary stands for it that has the turn's input in it.
     fn after(&self, summary: String, step: u32) -> PlacedMessages {
         let mut messages = PlacedMessages::default();
-        let images = self.images.clone();
-        let text = summary;
-        messages.push(None, Message::User(UserMessage { text, images }));
+        let first = UserMessage {
+            text: summary,
+            images: self.images.clone(),
+            is_note: false,
+        };
+        messages.push(None, Message::User(first));
         for held in self.heard(step) {
             messages.push(held.entry, Message::User(held.said.clone()));
         }
@@ -78,14 +81,17 @@ impl Reading {
         let newest = self.read.split_off(start);
         let images = self.told.pictures_without(step, &newest);
         self.read = PlacedMessages::default();
-        let before = [kept.surroundings]
-            .into_iter()
-            .filter(|text| !text.is_empty());
-        for text in before.chain(kept.said.iter().cloned()) {
-            self.read.push(None, Message::user(text));
+        if !kept.surroundings.is_empty() {
+            self.read.push(None, Message::note(kept.surroundings));
         }
-        let text = summary;
-        let summary = UserMessage { text, images };
+        for text in &kept.said {
+            self.read.push(None, Message::user(text.clone()));
+        }
+        let summary = UserMessage {
+            text: summary,
+            images,
+            is_note: true,
+        };
         self.read.push(None, Message::User(summary));
         self.forget_said(&newest, kept.said);
         self.read.append(newest);

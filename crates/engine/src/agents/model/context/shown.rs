@@ -11,7 +11,7 @@ use crate::limits::CONTEXT_RESULT_BYTES_MAX;
 pub fn user_message(input: UserInput, sees: bool) -> UserMessage {
     let mut said = UserMessage {
         text: input.text,
-        images: Vec::new(),
+        ..UserMessage::default()
     };
     match sees {
         true => said.images = input.images.into_iter().filter_map(image).collect(),

@@ -1,0 +1,196 @@
+//! The context block: what a model is told about where it works before the user's first words, and,
+//! before later ones, what changed since. Nothing that was told is ever rewritten, so that each request
+//! begins with the one before it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use providers::Message;
+use tools::Surroundings;
+use tools::surroundings::{InstructionFile, WorkspaceFacts, instructions_below};
+use vocabulary::{AgentMode, GrantScope, ModelRef, Subject};
+
+use super::permissions;
+use crate::trust::{self, Trust};
+use crate::turn::{DueCall, Turn, tooling};
+
+mod sections;
+mod told;
+
+use told::ToldContext;
+
+/// The share of the model's context that the list of skills may fill, in percent.
+const SKILLS_PERCENT: u64 = 2;
+/// What it may fill where the model's context is not known.
+const SKILLS_BYTES: usize = 8 * 1024;
+/// A token is about this many bytes of text.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// What is around an agent now; nothing in a mode without tools.
+pub async fn look_around(turn: &Turn) -> Surroundings {
+    let (auto_approve, mode) = {
+        let settings = &turn.permits.borrow().settings;
+        (settings.auto_approve, settings.mode)
+    };
+    if mode == AgentMode::Chat {
+        return Surroundings::default();
+    }
+    let trust = trust::look(&turn.shared, &turn.card).await;
+    let is_trusted = matches!(trust, Ok(Trust::Trusted(_)));
+    let trusted = match trust {
+        Ok(Trust::Nothing) => tools::Trusted::default(),
+        Ok(Trust::Trusted(content)) => content.as_trusted(),
+        Ok(Trust::Untrusted(content)) if auto_approve => content.as_trusted(),
+        Ok(Trust::Untrusted(_) | Trust::Unreadable) | Err(_) => {
+            tools::Trusted::nothing("nobody has trusted it yet")
+        }
+    };
+    let mut scope = tooling::scope(turn);
+    scope.trusted = trusted.is_some();
+    let home = turn.shared.config.home.clone();
+    let look = move || tools::surroundings::look(&scope, &trusted, Some(&home));
+    let looked = tokio::task::spawn_blocking(look).await;
+    Surroundings {
+        trusted: is_trusted,
+        ..looked.unwrap_or_default()
+    }
+}
+
+/// The whole block; none in a mode without tools.
+pub async fn whole(turn: &Turn, surroundings: &Surroundings) -> Option<String> {
+    let mode = turn.permits.borrow().settings.mode;
+    match mode {
+        AgentMode::Chat => None,
+        AgentMode::Code | AgentMode::Plan => Some(context_block(turn, surroundings).await),
+    }
+}
+
+/// What the model is to be told before the user's words: the whole block, or what changed since it was
+/// told; nothing where nothing did.
+pub async fn due(
+    turn: &Turn,
+    surroundings: &Surroundings,
+    messages: &[Arc<Message>],
+) -> Option<String> {
+    if turn.permits.borrow().settings.mode == AgentMode::Chat {
+        return None;
+    }
+    let told = ToldContext::of(messages);
+    if told.is_empty() {
+        return whole(turn, surroundings).await;
+    }
+    let standing = Standing::of(turn, surroundings).await;
+    sections::changes(&standing, surroundings, &told, &turn.card.directory)
+}
+
+/// The instructions of directories that these calls have come to for the first time.
+pub async fn below(
+    turn: &Turn,
+    surroundings: &Surroundings,
+    messages: &[Arc<Message>],
+    calls: &[DueCall],
+) -> Option<String> {
+    let paths: Vec<PathBuf> = calls
+        .iter()
+        .flat_map(|due| match &due.call.subject {
+            Subject::Files(files) => files.as_slice(),
+            Subject::Command { .. }
+            | Subject::Web { .. }
+            | Subject::Mcp { .. }
+            | Subject::Question
+            | Subject::Plan
+            | Subject::Other => &[],
+        })
+        .map(|file| PathBuf::from(&file.path))
+        // What lies at the top is told already.
+        .filter(|path| path.components().nth(1).is_some())
+        .collect();
+    if paths.is_empty() {
+        return None;
+    }
+    let scope = tooling::scope(turn);
+    let look = move || {
+        let mut files: Vec<InstructionFile> = Vec::new();
+        for found in paths
+            .iter()
+            .flat_map(|path| instructions_below(&scope, path))
+        {
+            if !files.contains(&found) {
+                files.push(found);
+            }
+        }
+        files
+    };
+    let files = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+    sections::files_below(&files, surroundings, &ToldContext::of(messages))
+}
+
+/// The whole block, as things are now.
+pub async fn context_block(turn: &Turn, surroundings: &Surroundings) -> String {
+    let shared = Arc::clone(&turn.shared);
+    let scope = tooling::scope(turn);
+    let look = move || shared.workspace_facts.get(&scope);
+    let facts = tokio::task::spawn_blocking(look);
+    let (facts, standing) = tokio::join!(facts, Standing::of(turn, surroundings));
+    let facts: Arc<WorkspaceFacts> = facts.unwrap_or_default();
+    sections::block(&standing, &facts, surroundings)
+}
+
+/// What is told beside the surroundings and may change from turn to turn.
+struct Standing {
+    /// The lines of the environment that can change, by name.
+    lines: Vec<(&'static str, String)>,
+    workspace: String,
+    permissions: Vec<String>,
+    /// How much room the list of skills has.
+    skills_bytes: usize,
+}
+
+impl Standing {
+    async fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
+        let settings = turn.permits.borrow().settings.clone();
+        let (sandbox, grants) = tokio::join!(turn.shared.sandbox(), grants(turn));
+        let ModelRef { provider, model } = turn.model.as_ref();
+        let person = match is_attended(turn) {
+            true => "can answer, and sees what you do",
+            false => "nobody can answer: decide, and say what you assumed",
+        };
+        let date = tools::surroundings::date(turn.shared.now().0);
+        let branch = surroundings.branch.clone();
+        let lines = [
+            Some(("Date", date)),
+            branch.map(|branch| ("Branch", branch)),
+            Some(("Model", format!("{provider}/{model}"))),
+            Some(("User", person.to_owned())),
+        ];
+        let window = turn.context_limit();
+        let skills = window.map(|window| window * SKILLS_PERCENT / 100 * BYTES_PER_TOKEN);
+        Self {
+            lines: lines.into_iter().flatten().collect(),
+            workspace: turn.card.directory.display().to_string(),
+            permissions: permissions::lines(&settings, &sandbox, &grants),
+            skills_bytes: skills
+                .and_then(|bytes| usize::try_from(bytes).ok())
+                .unwrap_or(SKILLS_BYTES),
+        }
+    }
+}
+
+/// Whether there is anyone to answer: a thread that asks nobody has nobody.
+pub fn is_attended(turn: &Turn) -> bool {
+    turn.permits.borrow().settings.approvals != vocabulary::Approvals::Never
+}
+
+/// What the user allowed for longer than a turn, in words.
+async fn grants(turn: &Turn) -> Vec<String> {
+    let grants = turn.shared.grants.of_thread(&turn.card).await;
+    let mut words: Vec<String> = grants
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|grant| grant.scope != GrantScope::Turn)
+        .map(|grant| tools::shown::line(&grant.what).into_owned())
+        .collect();
+    words.sort();
+    words.dedup();
+    words
+}
