@@ -23,7 +23,7 @@ mod fence;
 pub mod ground;
 mod guard;
 mod id_map;
-mod known_places;
+pub(crate) mod known_places;
 pub mod launcher;
 mod limits;
 mod nested;
@@ -234,6 +234,11 @@ impl Sandbox {
 
     pub fn has_launcher(&self) -> bool {
         self.launcher.is_some()
+    }
+
+    /// The binary that can be started as a helper of the server.
+    pub(crate) fn launcher(&self) -> Option<&Path> {
+        self.launcher.as_deref()
     }
 
     pub fn mode(&self) -> Mode {

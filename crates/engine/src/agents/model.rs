@@ -5,11 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use providers::catalog;
 use providers::{ErrorKind, Message, ModelFamily, ModelRequest, Provider, ProviderError, ToolSpec};
-use tools::{Failure, Surroundings};
+use tools::{Failure, SpawnRequest, Surroundings};
 use tracing::Instrument as _;
 use vocabulary::{
-    AgentMode, Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, StreamTag, ToolCall,
-    TurnError, TurnErrorKind,
+    AgentMode, Budgets, Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, StreamTag,
+    ToolCall, TurnError, TurnErrorKind,
 };
 
 use super::{Abilities, Agent};
@@ -21,12 +21,13 @@ pub mod answer;
 pub mod briefing;
 pub mod calls;
 pub mod compaction;
+mod concurrency;
 mod context;
 mod endings;
 mod permissions;
 mod pruning;
 mod repetition;
-mod sub;
+pub mod sub;
 mod wrap_up;
 
 use answer::{Answered, Broken, Speaker};
@@ -61,10 +62,9 @@ impl Agent for ModelAgent {
         turn: &Arc<Turn>,
         tag: &StreamTag,
         call: &Arc<ToolCall>,
-        kind: &str,
-        task: String,
+        request: SpawnRequest,
     ) -> Result<String, Failure> {
-        sub::run(turn, tag, call, kind, task).await
+        sub::run(turn, tag, call, request).await
     }
 }
 
@@ -176,7 +176,9 @@ impl Talk<'_> {
 
     /// Whether the turn goes on.
     async fn make(&mut self, calls: &[DueCall]) -> Result<bool, SessionGone> {
-        let making = calls::make(self.turn, &mut self.messages, &mut self.recent, calls);
+        let sees = context::sees(self.turn);
+        let messages = &mut self.messages;
+        let making = calls::make(self.turn, messages, &mut self.recent, calls, sees);
         let Some(notes) = making.await? else {
             return Ok(false);
         };
@@ -361,20 +363,26 @@ impl Talk<'_> {
         };
         let after = compaction::estimate(&self.request());
         let helps = self.fill.summarised(compaction::estimate(request), after);
-        Ok((!helps).then(|| failed(TurnErrorKind::ContextFull, DOES_NOT_FIT.to_owned())))
+        Ok((!helps).then(|| {
+            failed(
+                TurnErrorKind::ContextFull,
+                compaction::DOES_NOT_FIT.to_owned(),
+            )
+        }))
     }
 }
 
 const TOO_LONG: &str = "the conversation is too long for the model";
-const DOES_NOT_FIT: &str = "the conversation is nearly as long as the model can read, and summaries \
-                            of it do not make it much shorter; start a new thread, say less at \
-                            once, or choose a model that reads more";
 
 /// Why nothing more may be spent on this model, if so.
 pub fn exhausted(turn: &Turn, model: &ModelRef) -> Option<String> {
-    let own = turn.permits.borrow().settings.budgets.clone();
-    let budgets = meter::effective(&own, &turn.shared.config.budgets);
+    let budgets = budgets(turn);
     meter::unpriced(&turn.shared, model, &budgets).or_else(|| turn.meter.exhausted(&budgets))
+}
+
+fn budgets(turn: &Turn) -> Budgets {
+    let own = turn.permits.borrow().settings.budgets.clone();
+    meter::effective(&own, &turn.shared.config.budgets)
 }
 
 /// What the model of a turn is told and offered; made anew only when the mode changes.

@@ -17,6 +17,7 @@ use vocabulary::{
 
 use super::Session;
 use super::state::CallState;
+use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
@@ -52,6 +53,8 @@ pub struct TurnSupplies {
     /// How checks ended.
     pub checks: Arc<ThreadChecks>,
     pub memory: AgentMemory,
+    /// Sub-agents that can go on.
+    pub sub_agents: Arc<KeptSubAgents>,
     pub tools: Arc<Toolbox>,
 }
 
@@ -62,6 +65,7 @@ impl TurnSupplies {
             seen: Arc::default(),
             checks: Arc::default(),
             memory: Arc::default(),
+            sub_agents: Arc::default(),
             tools,
         }
     }
@@ -125,11 +129,14 @@ impl Session {
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
             memory: Arc::clone(&self.supplies.memory),
+            sub_agents: Arc::clone(&self.supplies.sub_agents),
+            sub_agent_tools: Default::default(),
             seen: Arc::clone(&self.supplies.seen),
             writes: Arc::clone(&writes),
             edits: StepEdits::default(),
             checks: Arc::clone(&self.supplies.checks),
             permits: self.supplies.permits.subscribe(),
+            asks_in_turn: tokio::sync::Mutex::new(()),
             cancel: cancel.clone(),
             to_session: to_session.clone(),
         });

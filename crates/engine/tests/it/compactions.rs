@@ -6,10 +6,10 @@ use engine::ListenFrom;
 use providers::catalog::Model;
 use providers::{Message, RequestPurpose};
 use serde_json::json;
-use vocabulary::{Call, Effects, Fact, Reply, StepFact, TurnErrorKind};
+use vocabulary::{Call, Effects, Fact, Purpose, Reply, StepFact, TurnErrorKind, TurnFact};
 
 use crate::house::{House, Stage};
-use crate::puppet::{self, Play, Puppet, big, says};
+use crate::puppet::{self, Play, Puppet, big, calls, says};
 use crate::toys::Toys;
 
 /// A summary is due at 17,000 tokens.
@@ -237,4 +237,39 @@ fn cleared(messages: &[Message]) -> Vec<bool> {
         .flatten()
         .map(|result| result.text() == "[cleared; read it again if needed]")
         .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sub_agent_is_summarised_as_often_as_needed_and_keeps_its_task() {
+    let task = json!({"task": "Find the red door", "kind": "general"});
+    let spawn = calls("p1", "spawnAgent", task);
+    let plays = [spawn, looks_at_much(0), looks_at_much(1)];
+    let puppet = Puppet::new(plays.into_iter().chain(["found", "done"].map(says)));
+    puppet.then(RequestPurpose::Summary, ["one", "two"].map(says));
+    let house = House::staged(stage(&puppet));
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    assert_eq!(ear.completed().await, "done");
+    let requests = puppet.requests();
+    let purposes = requests
+        .iter()
+        .map(|asked| asked.purpose == RequestPurpose::Summary);
+    let purposes: Vec<bool> = purposes.collect();
+    assert_eq!(purposes, [false, false, true, false, true, false, false]);
+    for (nth, summary) in [(3, "one"), (5, "two")] {
+        let said = texts(&requests[nth].messages);
+        assert!(said[0].contains("Find the red door"), "{said:?}");
+        assert!(said[1].contains(summary), "{said:?}");
+        assert_eq!(
+            requests[nth].whole()[0],
+            requests[1].whole()[0],
+            "its surroundings"
+        );
+        assert_eq!(requests[nth].messages.len(), 2);
+    }
+    let is_spent = |fact: &&&Fact| {
+        let purpose = Purpose::Compaction;
+        matches!(fact, Fact::Turn(TurnFact::UsageAdded { purpose: of, .. }) if *of == purpose)
+    };
+    assert_eq!(ear.facts().iter().filter(is_spent).count(), 2);
 }

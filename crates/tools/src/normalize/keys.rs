@@ -6,7 +6,7 @@ use super::names::fold;
 
 /// What each field is called elsewhere, folded; the likeliest field first, as one name may stand for
 /// several. A field counts only where the tool has it.
-const KEY_ALIASES: [(&str, &[&str]); 28] = [
+const KEY_ALIASES: [(&str, &[&str]); 29] = [
     (
         "filePath",
         &[
@@ -99,7 +99,8 @@ const KEY_ALIASES: [(&str, &[&str]); 28] = [
         &["body", "contents", "filecontent", "filetext", "text"],
     ),
     ("task", &["instructions", "message", "prompt"]),
-    ("agentType", &["agent", "kind", "subagenttype", "type"]),
+    ("kind", &["agent", "agenttype", "subagenttype", "type"]),
+    ("resume", &["agentid", "id", "taskid"]),
     ("skillName", &["name", "skill"]),
     ("query", &["q", "search", "searchquery"]),
     ("options", &["choices"]),

@@ -65,7 +65,7 @@ fn names_and_keys_from_elsewhere_are_understood() {
             "Task",
             json!({"prompt": "look", "subagent_type": "general-purpose"}),
             "spawnAgent",
-            json!({"task": "look", "agentType": "general"}),
+            json!({"task": "look", "kind": "general-purpose"}),
         ),
         (
             "update_plan",

@@ -21,6 +21,7 @@ use super::id_map;
 use super::limits::Limits;
 use super::terminal::Terminal;
 use super::watch::Watch;
+use crate::pdf;
 
 /// The first argument of a binary that is to be the launcher.
 pub const ARGUMENT: &str = "sandbox-exec";
@@ -77,6 +78,7 @@ pub fn run_if_asked() -> Option<i32> {
     let step = arguments.next()?;
     let outcome = match step.to_str()? {
         HOLD => id_map::hold(),
+        pdf::STEP => told(arguments.next()?).and_then(pdf::serve),
         MAP => told(arguments.next()?).and_then(|mapping| {
             let program: Vec<OsString> = arguments.collect();
             id_map::become_program(&mapping, &program)

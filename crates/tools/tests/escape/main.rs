@@ -5,6 +5,7 @@
 
 mod ends;
 mod limits;
+mod pdf_files;
 mod protected;
 mod reach;
 mod under_home;

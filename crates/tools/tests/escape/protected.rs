@@ -281,6 +281,7 @@ async fn a_server_that_is_about_to_be_killed() {
             skills: Vec::new(),
             trusted: false,
             read_only: false,
+            outside: Default::default(),
         },
         trusted: tools::Trusted::default(),
         cancel: Default::default(),

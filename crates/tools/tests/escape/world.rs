@@ -213,7 +213,7 @@ impl Host for Person {
 
     async fn set_plan(&self, _steps: Vec<PlanStep>) {}
 
-    async fn spawn(&self, _kind: &str, _task: String) -> Result<String, Failure> {
+    async fn spawn(&self, _: tools::SpawnRequest) -> Result<String, Failure> {
         Err(Failure::Error("nobody to send".to_owned()))
     }
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use providers::Message;
-use tools::Surroundings;
 use tools::surroundings::{InstructionFile, WorkspaceFacts, instructions_below};
+use tools::{SpawnKind, Surroundings};
 use vocabulary::{AgentMode, GrantScope, ModelRef, Subject};
 
 use super::permissions;
@@ -23,6 +23,9 @@ use told::ToldContext;
 const SKILLS_PERCENT: u64 = 2;
 /// What it may fill where the model's context is not known.
 const SKILLS_BYTES: usize = 8 * 1024;
+/// Names of lines.
+const MODEL: &str = "Model";
+const USER: &str = "User";
 /// A token is about this many bytes of text.
 const BYTES_PER_TOKEN: u64 = 4;
 
@@ -126,14 +129,35 @@ pub async fn below(
 }
 
 /// The whole block, as things are now.
-pub async fn context_block(turn: &Turn, surroundings: &Surroundings) -> String {
+async fn context_block(turn: &Turn, surroundings: &Surroundings) -> String {
+    let standing = Standing::of(turn, surroundings).await;
+    block(turn, &standing, surroundings).await
+}
+
+/// The same for a sub-agent of this kind: it works on another model, has nobody who answers it, and
+/// maybe fewer tools.
+pub async fn sub_agent_context(turn: &Turn, kind: &SpawnKind, model: &ModelRef) -> String {
+    let mut surroundings = look_around(turn).await;
+    surroundings.sub_agents.clear();
+    if kind.only_reads() {
+        surroundings.skills.clear();
+    }
+    let mut standing = Standing::of(turn, &surroundings).await;
+    standing.lines.retain(|(name, _)| *name != USER);
+    let ModelRef { provider, model } = model;
+    for (_, value) in standing.lines.iter_mut().filter(|(name, _)| *name == MODEL) {
+        *value = format!("{provider}/{model}");
+    }
+    block(turn, &standing, &surroundings).await
+}
+
+async fn block(turn: &Turn, standing: &Standing, surroundings: &Surroundings) -> String {
     let shared = Arc::clone(&turn.shared);
     let scope = tooling::scope(turn);
     let look = move || shared.workspace_facts.get(&scope);
-    let facts = tokio::task::spawn_blocking(look);
-    let (facts, standing) = tokio::join!(facts, Standing::of(turn, surroundings));
+    let facts = tokio::task::spawn_blocking(look).await;
     let facts: Arc<WorkspaceFacts> = facts.unwrap_or_default();
-    sections::block(&standing, &facts, surroundings)
+    sections::block(standing, &facts, surroundings)
 }
 
 /// What is told beside the surroundings and may change from turn to turn.
@@ -160,8 +184,8 @@ impl Standing {
         let lines = [
             Some(("Date", date)),
             branch.map(|branch| ("Branch", branch)),
-            Some(("Model", format!("{provider}/{model}"))),
-            Some(("User", person.to_owned())),
+            Some((MODEL, format!("{provider}/{model}"))),
+            Some((USER, person.to_owned())),
         ];
         let window = turn.context_limit();
         let skills = window.map(|window| window * SKILLS_PERCENT / 100 * BYTES_PER_TOKEN);

@@ -27,6 +27,11 @@ const RECORD_PERCENT: u64 = 50;
 /// effort would cost the cached prefix.
 const RECORD_EFFORT: &str = "low";
 
+/// Said where summaries do not help.
+pub const DOES_NOT_FIT: &str = "the conversation is nearly as long as the model can read, and \
+                                summaries of it do not make it much shorter; start a new thread, \
+                                say less at once, or choose a model that reads more";
+
 /// What came of asking for a summary.
 pub enum Summarised {
     Text(String),
@@ -113,6 +118,11 @@ async fn ask(
             "the model's summary was empty",
         )),
     })
+}
+
+/// A conversation that no log has, with a summary in its place.
+pub fn shortened(messages: &[Arc<Message>], summary: &str, compact_at: u64) -> Vec<Arc<Message>> {
+    kept::shortened(messages, summary, KeptBudget::of(compact_at))
 }
 
 /// Puts a summary in the place of a thread's conversation as it is before this step, on disk first.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use providers::{Block, Message, ToolResult, UserMessage};
 use tools::ToolFaces;
 use vocabulary::{
-    Event, Fact, Item, ItemFact, ItemId, Refusal, StepFact, StreamTag, ToolEvent, ToolFact,
-    ToolOutcome, ToolOutput, TurnFact, TurnId, Why,
+    Event, Fact, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact, StreamTag, ToolEvent,
+    ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, Why,
 };
 
 use super::endings;
@@ -100,10 +100,11 @@ pub async fn load(turn: &Turn, step: u32) -> Result<Loaded, Refusal> {
 
 /// Whether pictures can be shown to the turn's model: not where it is known to be blind.
 pub fn sees(turn: &Turn) -> bool {
-    let known = turn
-        .shared
-        .models
-        .model(&turn.model.provider, &turn.model.model);
+    model_sees(turn, &turn.model)
+}
+
+pub fn model_sees(turn: &Turn, model: &ModelRef) -> bool {
+    let known = turn.shared.models.model(&model.provider, &model.model);
     known.and_then(|known| known.vision) != Some(false)
 }
 

@@ -10,7 +10,7 @@ use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts};
 use super::Standing;
 use super::told::{BEGINS, ToldContext};
 
-const TAGS: [&str; 7] = [
+const TAGS: [&str; 8] = [
     "context",
     "environment",
     "permissions",
@@ -18,6 +18,7 @@ const TAGS: [&str; 7] = [
     "file",
     "memory",
     "skills",
+    "sub-agents",
 ];
 const FIRST: &str = "where you work, as it was when this was written.";
 const CHANGED: &str = "what changed since you were told last.";
@@ -36,6 +37,7 @@ pub fn block(standing: &Standing, facts: &WorkspaceFacts, surroundings: &Surroun
         instructions(&files, surroundings),
         memory(surroundings),
         skills(standing, surroundings),
+        sub_agents(surroundings),
     ];
     joined(FIRST, sections)
 }
@@ -68,6 +70,7 @@ pub fn changes(
         unless_told(permissions(standing)),
         instructions(&files, surroundings),
         unless_told(skills(standing, surroundings)),
+        unless_told(sub_agents(surroundings)),
     ];
     let is_empty = sections.iter().all(String::is_empty);
     (!is_empty).then(|| joined(CHANGED, sections))
@@ -219,6 +222,21 @@ fn skills(standing: &Standing, surroundings: &Surroundings) -> String {
         text.insert_str(0, "To be loaded before a task that they are for:\n");
     }
     section("skills", &text)
+}
+
+/// The kinds that people wrote down.
+fn sub_agents(surroundings: &Surroundings) -> String {
+    let kinds = surroundings.sub_agents.iter();
+    let lines: Vec<String> = kinds
+        .map(|kind| format!("- {}: {}\n", kind.name, escaped(&kind.description)))
+        .collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => section(
+            "sub-agents",
+            &format!("Further kinds for spawnAgent:\n{}", lines.concat()),
+        ),
+    }
 }
 
 /// Text of others, in which nothing looks like our own tags.

@@ -96,6 +96,29 @@ pub fn choose(loaded: &Loaded, surroundings: String, budget: KeptBudget) -> (Kep
     (kept, loaded.messages.len() - start)
 }
 
+/// A conversation that no log has, with a summary in its place: what it began with, what was said,
+/// the summary, and the newest steps.
+pub fn shortened(
+    messages: &[Arc<Message>],
+    summary: &str,
+    budget: KeptBudget,
+) -> Vec<Arc<Message>> {
+    let start = newest_steps(messages, budget).unwrap_or(messages.len());
+    let (gone, newest) = messages.split_at(start);
+    let is_note =
+        |message: &&Arc<Message>| matches!(&***message, Message::User(said) if said.is_note);
+    let first = gone.first().filter(is_note).cloned();
+    let said = gone.iter().filter_map(|message| match &**message {
+        Message::User(said) if !said.is_note => Some(said.text.as_str()),
+        Message::User(_) | Message::Assistant(_) | Message::ToolResults(_) => None,
+    });
+    let said = newest_said(said, budget).into_iter().map(Message::user);
+    let opening = Message::note(opening(summary, &[], &[], newest.len()));
+    let begins = said.chain([opening]).map(Arc::new);
+    let newest = newest.iter().cloned();
+    first.into_iter().chain(begins).chain(newest).collect()
+}
+
 /// The message with the summary, as the model reads it. `newest`: so many messages follow it as they
 /// were.
 pub fn opening(summary: &str, changed: &[String], plan: &[PlanStep], newest: usize) -> String {
