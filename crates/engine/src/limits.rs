@@ -57,14 +57,44 @@ pub const ENTRIES_PER_PAGE: u32 = 1_000;
 pub const TURNS_PER_READ_MAX: u32 = 1_000;
 /// Durable events one read may ask for.
 pub const EVENTS_PER_READ_MAX: u32 = 1_000;
-/// Messages a model is shown of a conversation, whatever its context can hold.
-pub const CONTEXT_MESSAGES_MAX: u64 = 2_000;
-/// Bytes of one tool result that enter the model's context.
-pub const CONTEXT_RESULT_BYTES_MAX: usize = 100_000;
-/// How full the model's context may be before the conversation is summarised.
-pub const COMPACT_AT_PERCENT: u64 = 80;
+/// A conversation of so many messages is summarised, whatever the model's context can hold.
+pub const CONTEXT_MESSAGES_MAX: usize = 2_000;
+/// Messages a model is shown of a conversation of which no summary could be made.
+pub const CONTEXT_MESSAGES_READ_MAX: usize = 4_000;
+/// Bytes of one tool result that enter the model's context: about 12,000 tokens.
+pub const CONTEXT_RESULT_BYTES_MAX: usize = 48 << 10;
+/// How full the model's context may be before the conversation is summarised; large contexts are
+/// dear, and models find less in them.
+pub const COMPACT_AT_PERCENT: u64 = 85;
+pub const COMPACT_LARGE_AT_PERCENT: u64 = 50;
+pub const LARGE_CONTEXT_TOKENS: u64 = 1_000_000;
+/// When the conversation is summarised where nobody knows how much the model can read.
+pub const COMPACT_UNKNOWN_AT: u64 = 100_000;
+/// What is kept free for an answer, where conversation and answer share one window, and beside it.
+pub const ANSWER_TOKENS_RESERVED_MAX: u64 = 64_000;
+pub const CONTEXT_TOKENS_SPARE: u64 = 8_000;
+/// What a summary must free at least, and how often in a row it may free less.
+pub const SUMMARY_FREES_PERCENT: u64 = 20;
+pub const POOR_SUMMARIES_MAX: u32 = 2;
 /// Bytes of a summary.
 pub const SUMMARY_BYTES_MAX: usize = 64 << 10;
+/// The newest results stay when old ones are cleared, in tokens, and less where the model reads little;
+/// none are cleared for less than so much.
+pub const RECENT_RESULTS_TOKENS: u64 = 40_000;
+pub const RECENT_RESULTS_PERCENT: u64 = 40;
+pub const PRUNED_TOKENS_MIN: u64 = 20_000;
+pub const PRUNED_TOKENS_MIN_PERCENT: u64 = 20;
+/// Tokens that a model may write for a summary.
+pub const SUMMARY_TOKENS_MAX: u64 = 16_000;
+/// What outlives a summary, in tokens, and of less where the model reads little: what the user said,
+/// and the newest steps as they were.
+pub const KEPT_SAID_TOKENS: u64 = 20_000;
+pub const KEPT_SAID_PERCENT: u64 = 20;
+pub const KEPT_STEPS_TOKENS: u64 = 12_000;
+pub const KEPT_STEPS_PERCENT: u64 = 12;
+/// Messages of the user, and names of changed files, that outlive a summary.
+pub const KEPT_SAID_MAX: usize = 400;
+pub const KEPT_FILES_MAX: usize = 200;
 /// How long a summary may take in all.
 pub const SUMMARY_WAIT_MAX: Duration = Duration::from_secs(30 * 60);
 /// Characters of each tool result that a summary is made from.

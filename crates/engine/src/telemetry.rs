@@ -52,6 +52,7 @@ fn outcome_word(outcome: &TurnOutcome) -> &'static str {
             TurnErrorKind::Loop => "failed: the same calls again and again",
             TurnErrorKind::OutputLimit => "failed: the output limit is reached",
             TurnErrorKind::EmptyAnswer => "failed: the model said nothing",
+            TurnErrorKind::ContextFull => "failed: the conversation is too long",
             TurnErrorKind::ServerRestart => "failed: the server stopped",
             TurnErrorKind::AgentLost => "failed: the agent was lost",
             TurnErrorKind::Internal => "failed: an internal error",

@@ -114,26 +114,28 @@ impl ScriptPosition<'_> {
             result: None,
             summarised: false,
         };
+        // So many messages more follow a summary as they were: it knows of them.
+        let mut known = 0;
         for message in &request.messages {
             match &**message {
-                // Scripts count what users say.
-                Message::User(said) if said.is_note => {}
-                Message::User(UserMessage { text, .. }) => {
-                    let (turn, step, summarised) = match remembered(text) {
-                        Some((turn, step)) => (turn, step, true),
-                        None => (place.turn + 1, 0, place.summarised),
-                    };
-                    place = ScriptPosition {
-                        turn,
-                        step,
-                        user: text,
-                        result: None,
-                        summarised,
+                Message::User(UserMessage { text, is_note, .. }) => match remembered(text) {
+                    Some((turn, step)) => {
+                        (place.turn, place.step, place.summarised) = (turn, step, true);
+                        known = repeated(text) + 1;
                     }
-                }
-                Message::Assistant(_) => place.step += 1,
+                    // Scripts count what users say.
+                    None if *is_note => {}
+                    None => {
+                        (place.user, place.result) = (text, None);
+                        if known == 0 {
+                            (place.turn, place.step) = (place.turn + 1, 0);
+                        }
+                    }
+                },
+                Message::Assistant(_) => place.step += usize::from(known == 0),
                 Message::ToolResults(results) => place.result = results.last().or(place.result),
             }
+            known = known.saturating_sub(1);
         }
         place.turn = place.turn.max(1);
         place
@@ -162,21 +164,29 @@ impl ScriptPosition<'_> {
     }
 }
 
-/// A summary of a rehearsed conversation only says where in the script it was.
+/// A summary of a rehearsed conversation only says where in the script it was. The last message asks
+/// for it, unless there is only one: then that is a record.
 fn summary(request: &ModelRequest) -> Act {
-    let record = request
-        .messages
-        .iter()
-        .find_map(|message| match &**message {
-            Message::User(said) => Some(said.text.as_str()),
-            Message::Assistant(_) | Message::ToolResults(_) => None,
-        });
-    let record = record.unwrap_or_default();
-    let turn = record.matches("User: ").count();
-    let since = record.rfind("User: ").map_or("", |at| &record[at..]);
-    let step = since.matches("Result of ").count();
+    let (turn, step) = match &request.messages[..] {
+        [record] => place_in_record(record),
+        _ => {
+            let mut conversation = request.clone();
+            conversation.messages.pop();
+            let place = ScriptPosition::of(&conversation);
+            (place.turn, place.step)
+        }
+    };
     let text = format!("{REMEMBERED}{turn}, step {step}.");
     Act::write(WrittenBlock::Text, DeltaSource::Words(text))
+}
+
+fn place_in_record(record: &Message) -> (usize, usize) {
+    let Message::User(UserMessage { text, .. }) = record else {
+        return (1, 0);
+    };
+    let turn = text.matches("User: ").count();
+    let since = text.rfind("User: ").map_or("", |at| &text[at..]);
+    (turn, since.matches("Result of ").count())
 }
 
 const REMEMBERED: &str = "Rehearsed up to turn ";
@@ -187,6 +197,13 @@ fn remembered(text: &str) -> Option<(usize, usize)> {
     let (turn, rest) = rest.split_once(", step ")?;
     let (step, _) = rest.split_once('.')?;
     Some((turn.parse().ok()?, step.parse().ok()?))
+}
+
+/// How many messages such a summary says to follow as they were.
+fn repeated(text: &str) -> usize {
+    let count = text.split_once("The newest ").map(|(_, rest)| rest);
+    let count = count.and_then(|rest| rest.split_once(" messages follow"));
+    count.map_or(0, |(count, _)| count.parse().unwrap_or(0))
 }
 
 /// Said where the conversation is longer than the script.

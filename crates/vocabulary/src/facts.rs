@@ -132,9 +132,17 @@ pub enum StepFact {
     /// What was said before is, for the model, replaced by this summary.
     Compacted {
         item: ItemId,
+        /// As the model reads it.
         summary: String,
         /// Tokens of the context before, as far as they are known.
         tokens_before: u64,
+        /// What the model reads beside it. Of an older log: nothing but the running turn's own words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<Box<KeptContext>>,
+    },
+    /// The model is not shown the results of these calls any more; people are.
+    Pruned {
+        results: Vec<ItemId>,
     },
     /// What the server itself tells the model in its conversation: after the results of this step,
     /// or, before the first one, before what the user said.
@@ -153,11 +161,38 @@ impl StepFact {
             StepFact::Finished { .. }
             | StepFact::Failed { .. }
             | StepFact::Compacted { .. }
+            | StepFact::Pruned { .. }
             | StepFact::Informed { .. } => true,
             StepFact::Started | StepFact::RawReceived { .. } => false,
             StepFact::Delayed { discards, .. } => *discards,
         }
     }
+}
+
+/// What outlives a summary in the model's context, in the order in which it is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptContext {
+    /// What the server tells of the surroundings.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub surroundings: String,
+    /// What the user said in the thread, the oldest first, but for what is among the newest steps.
+    #[serde(default)]
+    pub said: Vec<String>,
+    /// Files that were changed so far. The summary names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// The newest steps stay as they were, after the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<KeptSteps>,
+}
+
+/// Where the steps begin that outlive a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSteps {
+    /// The place in the transcript of the first one's first entry.
+    pub entry: u64,
+    /// The place of that turn's first entry: from there on the log must be read.
+    pub turn_entry: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

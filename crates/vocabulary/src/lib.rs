@@ -47,8 +47,8 @@ pub use checkpoint::{
 };
 pub use event::{Event, Fact, StreamTag, ToolEvent};
 pub use facts::{
-    AskFact, FilesFact, Growth, ItemFact, NoteFact, Opening, StepFact, ThreadFact, ToolFact,
-    TurnFact,
+    AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
+    ThreadFact, ToolFact, TurnFact,
 };
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
 pub use item::{Item, Native, PlanStep, PlanStepStatus, ReasoningKind};

@@ -198,6 +198,8 @@ pub enum TurnErrorKind {
     OutputLimit,
     /// The model said nothing, however often it was asked.
     EmptyAnswer,
+    /// The conversation does not fit the model, however it is summarised.
+    ContextFull,
     /// The process died or was stopped while the turn ran.
     ServerRestart,
     /// The agent's process was lost.
@@ -215,6 +217,7 @@ impl TurnErrorKind {
             | TurnErrorKind::EmptyAnswer => true,
             TurnErrorKind::Provider
             | TurnErrorKind::Budget
+            | TurnErrorKind::ContextFull
             | TurnErrorKind::ServerRestart
             | TurnErrorKind::AgentLost
             | TurnErrorKind::Internal => false,

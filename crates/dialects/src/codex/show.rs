@@ -176,6 +176,7 @@ pub fn turn_error(outcome: &TurnOutcome) -> Option<TurnError<'_>> {
             | TurnErrorKind::Loop
             | TurnErrorKind::OutputLimit
             | TurnErrorKind::EmptyAnswer => None,
+            TurnErrorKind::ContextFull => Some(CodexErrorInfo::ContextWindowExceeded),
             TurnErrorKind::Budget => Some(CodexErrorInfo::SessionBudgetExceeded),
             TurnErrorKind::ServerRestart | TurnErrorKind::AgentLost | TurnErrorKind::Internal => {
                 Some(CodexErrorInfo::InternalServerError)

@@ -96,6 +96,7 @@ fn step(told: EventForClient<'_>, tag: &StreamTag, what: &StepFact) -> Vec<Frame
         } => turn::used(told, tag, *usage, *thread_usage, *context_limit),
         // The user did not say it, and need not read it.
         StepFact::Informed { .. }
+        | StepFact::Pruned { .. }
         | StepFact::Started
         | StepFact::Failed { .. }
         | StepFact::RawReceived { .. } => Vec::new(),

@@ -43,7 +43,8 @@ pub fn turn_error_frame(session: &str, error: &TurnError) -> Frame {
         TurnErrorKind::Provider
         | TurnErrorKind::Loop
         | TurnErrorKind::OutputLimit
-        | TurnErrorKind::EmptyAnswer => {
+        | TurnErrorKind::EmptyAnswer
+        | TurnErrorKind::ContextFull => {
             (ServerErrorCode::ProviderError, ServerErrorSource::Provider)
         }
         // What its owner allows is used up; neither the provider nor the server has failed.

@@ -136,7 +136,7 @@ fn step(chunks: Chunks<'_>, what: &StepFact) -> Vec<Frame> {
         StepFact::Compacted { tokens_before, .. } => {
             vec![notes::compacted(session, *tokens_before)]
         }
-        StepFact::Informed { .. } => Vec::new(),
+        StepFact::Informed { .. } | StepFact::Pruned { .. } => Vec::new(),
         StepFact::Delayed {
             attempt,
             delay_ms,

@@ -254,6 +254,7 @@ fn payloads<'a>(
                     item,
                     summary,
                     tokens_before,
+                    kept: _,
                 },
         } => {
             let item = items::compacted(item, summary, *tokens_before);

@@ -103,6 +103,7 @@ impl Teller<'_> {
                 item,
                 summary,
                 tokens_before,
+                kept: _,
             } => {
                 let item = items::compacted(item, summary, *tokens_before);
                 let params = ContextCompressedNotification {
@@ -124,6 +125,7 @@ impl Teller<'_> {
                 self.whole(&tag.turn, item)
             }
             StepFact::Started
+            | StepFact::Pruned { .. }
             | StepFact::Informed { .. }
             | StepFact::Finished { .. }
             | StepFact::Failed { .. }

@@ -27,13 +27,14 @@ mod context;
 mod endings;
 mod meanwhile;
 mod permissions;
+mod pruning;
 mod repetition;
 pub mod sub;
 mod wrap_up;
 
 use answer::{Answered, Broken, Speaker};
-use compaction::Compacted;
-use context::{LastEnding, TurnInputs};
+use compaction::{ContextFill, Summarised};
+use context::LastEnding;
 use endings::{AnswerEndings, FollowUp};
 use repetition::RecentCalls;
 use wrap_up::WrapUp;
@@ -80,7 +81,7 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
     };
     let load = async {
         turn.sync().await?;
-        Ok(context::load(turn).await)
+        Ok(context::load(turn, 0).await)
     };
     // Looked around while the input is on its way to the disk.
     let (loaded, surroundings) = tokio::join!(load, briefing::look_around(turn));
@@ -95,20 +96,20 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         offered: Offered::of(turn, &surroundings),
         surroundings,
         provider,
-        counted: loaded.counted,
-        context_tokens: turn.history.context_tokens,
-        messages: loaded.messages,
-        told: loaded.told,
-        heard: loaded.steered,
-        before: loaded.before,
+        fill: ContextFill::counted(loaded.counted, turn.history.context_tokens),
+        messages: loaded.messages.clone(),
+        heard: loaded.steered.clone(),
+        before: loaded.before.clone(),
         step: 0,
-        compacted: false,
         endings: AnswerEndings::default(),
         recent: RecentCalls::default(),
         no_calls: false,
     };
     match start {
-        TurnStart::Fresh => talk.brief().await?,
+        TurnStart::Fresh => {
+            talk.prune(&loaded).await?;
+            talk.brief().await?;
+        }
         TurnStart::PickUp { step, calls } => {
             talk.step = step;
             if !talk.make(&calls).await? {
@@ -128,16 +129,12 @@ struct Talk<'a> {
     surroundings: Surroundings,
     offered: Offered,
     messages: Vec<Arc<Message>>,
-    /// How many of the messages the model has counted, and how many tokens it counted.
-    counted: usize,
-    context_tokens: u64,
-    told: TurnInputs,
+    fill: ContextFill,
     /// Said to this turn and read from the log already.
     heard: Vec<ItemId>,
     /// How the turn before this one ended.
     before: LastEnding,
     step: u32,
-    compacted: bool,
     endings: AnswerEndings,
     recent: RecentCalls,
     /// The turn is wrapped up: the model may only say something.
@@ -248,7 +245,6 @@ impl Talk<'_> {
         steers.retain(|input| !self.heard.contains(&input.item));
         for input in steers {
             let said = context::user_message(input, sees);
-            self.told.steer(self.step - 1, said.clone());
             self.messages.push(Arc::new(Message::User(said)));
         }
     }
@@ -256,7 +252,10 @@ impl Talk<'_> {
     /// One model request, from `StepStarted` to `StepFinished` or `StepFailed`.
     async fn take_step(&mut self) -> Result<StepOutcome, SessionGone> {
         let tag = self.turn.tag(self.step);
-        if self.is_nearly_full()
+        let request = self.request();
+        if self
+            .fill
+            .is_due(&request, self.turn.compact_at(&self.turn.model))
             && let Some(end) = self.compact(None).await?
         {
             return Ok(StepOutcome::Ended(end));
@@ -282,9 +281,7 @@ impl Talk<'_> {
                     "cancelled".to_owned(),
                     TurnEnd::Cancelled,
                 ),
-                Broken::Provider(error)
-                    if error.kind == ErrorKind::ContextTooLong && !self.compacted =>
-                {
+                Broken::Provider(error) if error.kind == ErrorKind::ContextTooLong => {
                     match self.compact(Some(error)).await? {
                         None => continue,
                         Some(end) => (stop_reason(&end), TOO_LONG.to_owned(), end),
@@ -325,27 +322,10 @@ impl Talk<'_> {
             let answer = Message::Assistant(answered.blocks);
             self.messages.push(Arc::new(answer));
         }
-        self.counted = self.messages.len();
-        self.context_tokens = usage.total_tokens();
+        self.fill
+            .answered(self.messages.len(), usage.total_tokens());
         let calls = answered.calls;
         Ok(StepOutcome::Answered { next, calls })
-    }
-
-    /// Whether the context is too near its limit: as the model last counted, and an estimate of
-    /// what came since.
-    fn is_nearly_full(&self) -> bool {
-        let limit = self.turn.input_limit();
-        !self.compacted && limit.is_some() && compaction::is_due(self.tokens(), limit)
-    }
-
-    fn tokens(&self) -> u64 {
-        match self.context_tokens {
-            0 => compaction::estimate(&self.messages),
-            counted => {
-                let since = self.counted.min(self.messages.len());
-                counted + compaction::estimate(&self.messages[since..])
-            }
-        }
     }
 
     /// Summarises the conversation. `because`: the model refused it as too long; otherwise a
@@ -354,20 +334,15 @@ impl Talk<'_> {
         &mut self,
         because: Option<ProviderError>,
     ) -> Result<Option<TurnEnd>, SessionGone> {
-        self.compacted = true;
-        let (turn, tag) = (self.turn, self.turn.tag(self.step));
+        let turn = self.turn;
+        let request = self.request();
         let provider = self.provider.as_ref();
-        let tokens = self.tokens();
-        let outcome = compaction::compact(turn, provider, &self.messages, tag, tokens);
-        match outcome.await? {
-            Compacted::Into(summary) => {
-                self.messages = self.told.after(summary, self.step);
-                self.counted = 0;
-                self.context_tokens = 0;
-                Ok(None)
-            }
-            Compacted::Cancelled => Ok(Some(TurnEnd::Cancelled)),
-            Compacted::Failed(error) => {
+        let refused = because.is_some();
+        match compaction::summarise(turn, provider, &turn.model, &request, refused).await? {
+            Summarised::Text(summary) => self.go_on_from(&summary, &request).await,
+            Summarised::Cancelled => Ok(Some(TurnEnd::Cancelled)),
+            Summarised::Failed(error) => {
+                self.fill.could_not_be_summarised();
                 let Some(because) = because else {
                     let line = format!("[compaction] no summary was made: {error}");
                     turn.tell(Fact::Note(NoteFact::Logged { line })).await?;
@@ -377,6 +352,31 @@ impl Talk<'_> {
                 Ok(Some(failed(TurnErrorKind::Provider, message)))
             }
         }
+    }
+
+    /// A summary stands for the conversation that this request has from now on.
+    async fn go_on_from(
+        &mut self,
+        summary: &str,
+        request: &ModelRequest,
+    ) -> Result<Option<TurnEnd>, SessionGone> {
+        let tokens = self.fill.tokens(request);
+        let tag = self.turn.tag(self.step);
+        let around = briefing::whole(self.turn, &self.surroundings).await;
+        let around = around.unwrap_or_default();
+        let replaced = compaction::replace(self.turn, tag, around, summary, tokens);
+        self.messages = match replaced.await? {
+            Ok(messages) => messages,
+            Err(refusal) => return Ok(Some(failed(TurnErrorKind::Internal, refusal.message))),
+        };
+        let after = compaction::estimate(&self.request());
+        let helps = self.fill.summarised(compaction::estimate(request), after);
+        Ok((!helps).then(|| {
+            failed(
+                TurnErrorKind::ContextFull,
+                compaction::DOES_NOT_FIT.to_owned(),
+            )
+        }))
     }
 }
 

@@ -273,6 +273,7 @@ fn step(first: First) -> Fact {
                 item,
                 summary,
                 tokens_before,
+                kept: None,
             },
         ),
         First::StepDelayed {

@@ -380,6 +380,24 @@ fn step_facts() -> Vec<StepFact> {
             item: ItemId::new("i9"),
             summary: "short".to_owned(),
             tokens_before: 4,
+            kept: None,
+        },
+        StepFact::Compacted {
+            item: ItemId::new("i10"),
+            summary: "shorter".to_owned(),
+            tokens_before: 5,
+            kept: Some(Box::new(vocabulary::KeptContext {
+                surroundings: "a workspace".to_owned(),
+                said: vec!["go".to_owned()],
+                changed: vec!["a.txt".to_owned()],
+                steps: Some(vocabulary::KeptSteps {
+                    entry: 7,
+                    turn_entry: 6,
+                }),
+            })),
+        },
+        StepFact::Pruned {
+            results: vec![ItemId::new("i8")],
         },
         StepFact::Informed {
             text: "today is Monday".to_owned(),

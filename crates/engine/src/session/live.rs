@@ -111,6 +111,7 @@ impl Live {
                 }
                 StepFact::Delayed { .. }
                 | StepFact::Compacted { .. }
+                | StepFact::Pruned { .. }
                 | StepFact::Informed { .. }
                 | StepFact::RawReceived { .. } => {}
             },

@@ -223,12 +223,16 @@ impl ThreadState {
                 self.finish_step(tag, *usage);
             }
             StepFact::Failed { .. } => self.finish_step(tag, Usage::default()),
-            StepFact::Compacted { .. } => {
-                // The input of the running turn is read on: it is kept with its pictures.
+            StepFact::Compacted { kept, .. } => {
+                // The input of the running turn is read on: it is kept with its pictures. So are
+                // the steps that were kept.
                 let turn = self.turn.as_ref().map(|turn| turn.ordinal);
-                self.compacted = Some(turn.unwrap_or(self.next_ordinal));
+                let turn = turn.unwrap_or(self.next_ordinal);
+                let steps = kept.as_ref().and_then(|kept| kept.steps);
+                self.compacted = Some(steps.map_or(turn, |steps| steps.turn_entry.min(turn)));
                 self.context_tokens = 0;
             }
+            StepFact::Pruned { .. } => self.context_tokens = 0,
             StepFact::Started
             | StepFact::Delayed { .. }
             | StepFact::Informed { .. }
@@ -288,6 +292,7 @@ impl ThreadState {
             | Fact::Step {
                 what:
                     StepFact::Compacted { .. }
+                    | StepFact::Pruned { .. }
                     | StepFact::Informed { .. }
                     | StepFact::Delayed { discards: true, .. },
                 ..

@@ -324,7 +324,10 @@ async fn an_answer_without_end_is_ended() {
         assert!(error.message.contains("has no end"), "{}", error.message);
     }
     assert_eq!(toys.notes(), [] as [&str; 0]);
-    assert_eq!(puppet.requests().len(), 2);
+    assert_eq!(
+        puppet.requests_for(providers::RequestPurpose::Answer).len(),
+        2
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -187,13 +187,13 @@ async fn what_a_summary_costs_counts() {
     );
     let mut stage = stage(&puppet, turn_tokens(112));
     stage.catalog = puppet::catalog(Model {
-        context: Some(100),
+        context: Some(20_000),
         ..big()
     });
     let house = House::staged(stage);
     let (thread, mut ear) = house.heard_thread().await;
     house
-        .say(thread, &"long ".repeat(100))
+        .say(thread, &"long ".repeat(14_000))
         .await
         .expect("a turn");
     let error = ear.failed().await;

@@ -36,7 +36,7 @@ fn busy_puppet() -> Arc<Puppet> {
             .call("p1", "spawnAgent", json!({"task": "find it"}))
             .call("c1", "look", look("a"))
             .call("c2", "look", look("b"))
-            .end(900, 10),
+            .end(18_000, 10),
         calls("s1", "act", look("c")),
         says("found"),
         calls("c3", "act", look("d")),
@@ -56,7 +56,7 @@ fn busy_stage(puppet: &Arc<Puppet>, toys: &Toys) -> Stage {
     stage.tools.add(toys.tool("look", Effects::READS));
     stage.tools.add(toys.tool("act", Effects::RUNS));
     stage.catalog = with_small_model(puppet::catalog(Model {
-        context: Some(1_000),
+        context: Some(20_000),
         ..puppet::big()
     }));
     stage

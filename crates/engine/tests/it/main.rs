@@ -10,6 +10,7 @@ mod checkpoints;
 mod checks;
 mod clocks;
 mod commands;
+mod compactions;
 mod durability;
 mod efforts;
 mod endings;

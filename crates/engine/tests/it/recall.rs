@@ -1,17 +1,18 @@
 //! A conversation only ever grows: what a model reads, live or read back from the log, begins with
-//! what it read before.
+//! what it read before. A summary begins a new one, which grows likewise.
 
 use std::sync::Arc;
 
 use engine::ListenFrom;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use providers::{ErrorKind, Message};
+use providers::catalog::Model;
+use providers::{ErrorKind, Message, RequestPurpose};
 use serde_json::json;
 use vocabulary::Effects;
 
 use crate::house::{House, Stage};
-use crate::puppet::{Gate, Play, Puppet, native};
+use crate::puppet::{self, Gate, Play, Puppet, native, says};
 use crate::toys::Toys;
 use crate::turns::{approve, opened_ask};
 
@@ -27,6 +28,8 @@ struct Step {
     steered: Option<bool>,
     /// The answer makes no calls, and is cut at its limit or has nothing in it.
     ends_badly: Option<BadEnding>,
+    /// The context is full after it: a summary is made before the next one.
+    fills: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,11 +79,14 @@ fn step() -> impl Strategy<Value = Step> {
         breaks,
         steered,
         ends_badly,
+        prop_oneof![3 => Just(false), 1 => Just(true)],
     );
     step.prop_map(
-        |(thinks, texts, calls, breaks_after, steered, ends_badly)| {
+        |(thinks, texts, calls, breaks_after, steered, ends_badly, fills)| {
+            // Two summaries in a row that free little would end the turn.
+            let looks = [Does::Look].into_iter().filter(|_| fills);
             let (texts, calls) = match ends_badly {
-                None => (texts, calls),
+                None => (texts, looks.chain(calls).collect()),
                 Some(BadEnding::Cut) => (texts.max(1), Vec::new()),
                 Some(BadEnding::Empty) => (0, Vec::new()),
             };
@@ -91,6 +97,7 @@ fn step() -> impl Strategy<Value = Step> {
                 breaks_after,
                 steered,
                 ends_badly,
+                fills: fills && ends_badly.is_none(),
             }
         },
     )
@@ -133,7 +140,9 @@ impl Step {
             play = play.hold(gate);
         }
         for (n, does) in self.calls.iter().enumerate() {
-            let (id, input) = (format!("c{n}"), json!({"id": format!("x{n}")}));
+            let id = format!("c{n}");
+            let words = if self.fills && n == 0 { 3_000 } else { 10 };
+            let input = json!({"id": format!("x{n}"), "words": words});
             play = next(play, &|play| match does {
                 Does::Look => play.call(&id, "look", input.clone()),
                 Does::Act => play.call(&id, "act", input.clone()),
@@ -150,12 +159,17 @@ async fn live(turns: Vec<Turn>) {
     let puppet = Puppet::new([]);
     let mut house = House::staged(stage(&puppet));
     let thread = house.thread().await;
-    let mut asked = 0;
+    let (mut asked, mut is_full) = (0, false);
     for turn in &turns {
         let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
         let mut gates = Vec::new();
         for step in &turn.steps {
             let gate = Gate::new();
+            if is_full {
+                puppet.then(RequestPurpose::Summary, [says("short")]);
+                asked += 1;
+            }
+            is_full = step.fills;
             if let Some(blocks) = step.breaks_after {
                 let open = Gate::new();
                 open.open();
@@ -167,6 +181,7 @@ async fn live(turns: Vec<Turn>) {
             let whole = step.play(&gate, usize::MAX);
             let whole = match step.ends_badly {
                 Some(BadEnding::Cut) => whole.cut(2),
+                Some(BadEnding::Empty) | None if step.fills => whole.end(17_000, 2),
                 Some(BadEnding::Empty) | None => whole.end(10, 2),
             };
             puppet.then(Default::default(), [whole]);
@@ -202,6 +217,11 @@ async fn live(turns: Vec<Turn>) {
     }
     assert_eq!(puppet.requests().len(), asked);
     for pair in puppet.requests().windows(2) {
+        // A summary is asked for within the conversation that it ends.
+        if pair[0].purpose == RequestPurpose::Summary {
+            check_results(&pair[1].messages);
+            continue;
+        }
         assert!(
             pair[1].whole().starts_with(&pair[0].whole()),
             "{:#?}\nis followed by\n{:#?}",
@@ -218,6 +238,10 @@ fn stage(puppet: &Arc<Puppet>) -> Stage {
     stage.tools.add(toys.tool("look", Effects::READS));
     stage.tools.add(toys.tool("act", Effects::RUNS));
     stage.tools.add(toys.asking_tool("beg", Effects::RUNS));
+    stage.catalog = puppet::catalog(Model {
+        context: Some(20_000),
+        ..puppet::big()
+    });
     stage
 }
 

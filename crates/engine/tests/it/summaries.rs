@@ -1,4 +1,4 @@
-//! Summaries: a conversation too long for its model is replaced by one, once in a turn.
+//! Summaries: a conversation too long for its model is replaced by one, and by what outlives it.
 
 use std::sync::Arc;
 
@@ -12,31 +12,25 @@ use vocabulary::{
 };
 
 use crate::answers::answer;
-use crate::house::{House, Stage, said};
-use crate::puppet::{self, Gate, Play, Puppet, big, calls, says};
+use crate::house::{Ear, House, Stage, said};
+use crate::puppet::{self, Asked, Gate, Play, Puppet, big, calls, says};
 use crate::toys::Toys;
 
-/// A model that can hold 1,000 tokens.
+/// A model that can hold 20,000 tokens: at 17,000 a summary is due, and 2,040 tokens of the newest
+/// steps outlive it.
 fn stage(puppet: &Arc<Puppet>) -> Stage {
     let mut stage = Stage::of(puppet);
     stage.tools.add(Toys::new().tool("look", Effects::READS));
     stage.catalog = puppet::catalog(Model {
-        context: Some(1_000),
+        context: Some(20_000),
         ..big()
     });
     stage
 }
 
-fn summary(text: &str, input: &str) -> String {
-    format!(
-        "Summary of the conversation so far:\n\n{text}\n\nThe user's latest message, word for \
-         word:\n\n{input}"
-    )
-}
-
-fn going_on(text: &str, input: &str) -> String {
-    let rest = "\n\nYou were working on it: go on from where the summary ends.";
-    summary(text, input) + rest
+/// So many tokens, or nearly.
+fn words(tokens: usize) -> String {
+    "word ".repeat(tokens * 4 / 5)
 }
 
 fn summaries(puppet: &Puppet) -> usize {
@@ -49,10 +43,30 @@ fn asked(puppet: &Puppet, nth: usize) -> Vec<Message> {
         .clone()
 }
 
+/// The newest summary as the model reads it.
+fn told_summary(ear: &Ear) -> String {
+    let told = ear.facts().into_iter().rev().find_map(|fact| match fact {
+        Fact::Step {
+            what: StepFact::Compacted { summary, .. },
+            ..
+        } => Some(summary.clone()),
+        // tidy: wildcard, because only that one is looked for.
+        _ => None,
+    });
+    told.expect("a summary")
+}
+
+/// Asked as one more message of the conversation that the request before it had.
+fn continues(summary: &Asked, before: &Asked) -> bool {
+    summary.messages.starts_with(&before.messages)
+        && (&summary.system, &summary.tools) == (&before.system, &before.tools)
+        && (&summary.cache_key, &summary.effort) == (&before.cache_key, &before.effort)
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_conversation_near_the_limit_is_summarised_for_good() {
     let puppet = Puppet::new([
-        Play::new().say("much").end(700, 100),
+        Play::new().say("much").end(16_800, 190),
         says("two"),
         says("three"),
         says("four"),
@@ -64,32 +78,24 @@ async fn a_conversation_near_the_limit_is_summarised_for_good() {
     ear.completed().await;
     assert_eq!(summaries(&puppet), 0);
 
-    house.say(thread, "second words").await.expect("a turn");
-    let told = ear
-        .fact(|fact| {
-            matches!(
-                fact,
-                Fact::Step {
-                    what: StepFact::Compacted { .. },
-                    ..
-                }
-            )
-        })
-        .await;
-    let text = summary("it was much", "second words");
-    assert!(matches!(
-        &told,
-        Fact::Step { what: StepFact::Compacted { summary, tokens_before: 800..=900, .. }, .. } if *summary == text
-    ));
+    house.say(thread, &words(50)).await.expect("a turn");
     assert_eq!(ear.completed().await, "two");
-    let [Message::User(record)] = &puppet.requests_for(RequestPurpose::Summary)[0].messages[..]
-    else {
-        panic!("not one message")
-    };
-    for words in ["User: first words", "Agent: much", "User: second words"] {
-        assert!(record.text.contains(words), "{}", record.text);
-    }
-    let mut talk = vec![Message::user(text)];
+    let requests = puppet.requests();
+    assert!(continues(&requests[1], &requests[0]));
+    assert_eq!(requests[1].max_output_tokens, Some(2_000));
+    assert!(!requests[1].no_calls, "that would be another prefix");
+    let summary = told_summary(&ear);
+    assert!(summary.contains("it was much"), "{summary}");
+    assert!(
+        summary.contains("The newest 2 messages follow"),
+        "{summary}"
+    );
+    let mut talk = vec![
+        Message::user("first words"),
+        Message::note(summary),
+        answer("much"),
+        Message::user(words(50)),
+    ];
     assert_eq!(asked(&puppet, 1), talk);
 
     house.say(thread, "third").await.expect("a turn");
@@ -106,15 +112,15 @@ async fn a_conversation_near_the_limit_is_summarised_for_good() {
     assert_eq!(summaries(&puppet), 1);
 }
 
-/// Of 2,000 tokens this model reads at most 1,000; the rest is for its answer.
+/// Of 40,000 tokens this model reads at most 20,000; the rest is for its answer.
 #[tokio::test(start_paused = true)]
 async fn a_conversation_is_summarised_before_it_is_more_than_the_model_reads() {
-    let puppet = Puppet::new([Play::new().say("much").end(700, 100), says("two")]);
+    let puppet = Puppet::new([Play::new().say("much").end(17_000, 10), says("two")]);
     puppet.then(RequestPurpose::Summary, [says("it was much")]);
     let mut stage = stage(&puppet);
     stage.catalog = puppet::catalog(Model {
-        context: Some(2_000),
-        input: Some(1_000),
+        context: Some(40_000),
+        input: Some(20_000),
         ..big()
     });
     let house = House::staged(stage);
@@ -129,7 +135,7 @@ async fn a_conversation_is_summarised_before_it_is_more_than_the_model_reads() {
         // tidy: wildcard, because only finished steps tell a limit.
         _ => None,
     });
-    assert_eq!(limits.collect::<Vec<_>>(), [2_000], "told as it is");
+    assert_eq!(limits.collect::<Vec<_>>(), [40_000], "told as it is");
     house.say(thread, "second words").await.expect("a turn");
     ear.completed().await;
     assert_eq!(summaries(&puppet), 1);
@@ -139,47 +145,25 @@ async fn a_conversation_is_summarised_before_it_is_more_than_the_model_reads() {
 async fn what_was_not_counted_is_estimated() {
     let puppet = Puppet::new([
         says("one"),
-        Play::new().say("two").end(500, 10),
+        Play::new().say("two").end(12_000, 10),
         says("three"),
     ]);
     puppet.then(RequestPurpose::Summary, [says("a"), says("b")]);
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
-    house
-        .say(thread, &"four".repeat(800))
-        .await
-        .expect("a turn");
+    house.say(thread, &words(18_000)).await.expect("a turn");
     ear.completed().await;
     assert_eq!(summaries(&puppet), 1, "nothing was counted yet");
     house.say(thread, "short").await.expect("a turn");
     ear.completed().await;
     assert_eq!(summaries(&puppet), 1);
-    house
-        .say(thread, &"four".repeat(300))
-        .await
-        .expect("a turn");
+    house.say(thread, &words(5_500)).await.expect("a turn");
     ear.completed().await;
-    assert_eq!(summaries(&puppet), 2, "510 counted, 300 came since");
+    assert_eq!(summaries(&puppet), 2, "12,010 counted, 5,500 came since");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_is_summarised_once() {
-    let full = |id: &str| Play::new().call(id, "look", json!({"id": id})).end(900, 10);
-    let puppet = Puppet::new([full("a"), full("b"), full("c"), says("done")]);
-    puppet.then(RequestPurpose::Summary, [says("short")]);
-    let house = House::staged(stage(&puppet));
-    let (thread, mut ear) = house.heard_thread().await;
-    house.say(thread, "go").await.expect("a turn");
-    assert_eq!(ear.completed().await, "done");
-    assert_eq!(summaries(&puppet), 1);
-    let first = Message::user(going_on("short", "go"));
-    assert_eq!(asked(&puppet, 1), std::slice::from_ref(&first));
-    assert_eq!(asked(&puppet, 3).len(), 5);
-    assert_eq!(asked(&puppet, 3)[0], first);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_refused_conversation_is_summarised_and_asked_once_more() {
+async fn a_refused_conversation_is_summarised_from_its_record_as_long_as_that_helps() {
     let too_long = || Play::new().refuse(ErrorKind::ContextTooLong, "4096 tokens at most");
     let puppet = Puppet::new([
         too_long(),
@@ -190,36 +174,68 @@ async fn a_refused_conversation_is_summarised_and_asked_once_more() {
     ]);
     puppet.then(
         RequestPurpose::Summary,
-        [says("short"), says("shorter"), says("never")],
+        ["short", "shorter", "as short", "never"].map(says),
     );
     let house = House::with(&puppet);
     let (thread, mut ear) = house.heard_thread().await;
-    house.say(thread, "go").await.expect("a turn");
+    house.say(thread, &words(20_000)).await.expect("a turn");
     assert_eq!(ear.completed().await, "fits");
-    assert_eq!(asked(&puppet, 1), [Message::user(summary("short", "go"))]);
+    let record = &puppet.requests_for(RequestPurpose::Summary)[0];
+    assert!(
+        matches!(&record.messages[..], [Message::User(said)] if said.text.contains("\n\nUser: word"))
+    );
+    assert_eq!(
+        (record.tools.len(), record.effort.as_deref()),
+        (0, Some("low"))
+    );
+    assert_eq!(record.max_output_tokens, Some(16_000));
+
     house.say(thread, "more").await.expect("a turn");
     let error = ear.failed().await;
-    assert_eq!(
-        (error.kind, error.message.as_str()),
-        (TurnErrorKind::Provider, "4096 tokens at most")
+    assert_eq!(error.kind, TurnErrorKind::ContextFull);
+    assert!(
+        error.message.contains("start a new thread"),
+        "{}",
+        error.message
     );
-    assert_eq!((puppet.requests().len(), summaries(&puppet)), (6, 2));
+    assert_eq!((puppet.requests().len(), summaries(&puppet)), (7, 3));
     house.kept(thread).await;
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_summary_is_made_from_a_record_where_the_conversation_gives_none() {
+    for first in [
+        Play::new().refuse(ErrorKind::ContextTooLong, "too long"),
+        Play::new().fail(ErrorKind::Overloaded, "too busy"),
+        Play::new()
+            .say("I look first")
+            .call("c", "look", json!({"id": "x"}))
+            .end(5, 1),
+        Play::new().end(5, 1),
+    ] {
+        let puppet = Puppet::new([says("went on")]);
+        puppet.then(RequestPurpose::Summary, [first, says("short")]);
+        let house = House::staged(stage(&puppet));
+        let (thread, mut ear) = house.heard_thread().await;
+        house.say(thread, &words(18_000)).await.expect("a turn");
+        assert_eq!(ear.completed().await, "went on");
+        assert_eq!(summaries(&puppet), 2);
+        let record = &puppet.requests_for(RequestPurpose::Summary)[1];
+        assert_eq!(record.messages.len(), 1);
+        assert!(told_summary(&ear).contains("short"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_a_summary_a_refused_conversation_fails_and_a_long_one_goes_on() {
+    let busy = || Play::new().fail(ErrorKind::Overloaded, "too busy");
     let puppet = Puppet::new([
         Play::new().refuse(ErrorKind::ContextTooLong, "too long"),
+        calls("c1", "look", json!({"id": "a"})),
         says("went on"),
     ]);
-    puppet.then(
-        RequestPurpose::Summary,
-        [
-            Play::new().fail(ErrorKind::Overloaded, "too busy"),
-            Play::new().say("  ").end(5, 1),
-        ],
-    );
+    let empty = Play::new().say("  ").end(5, 1);
+    puppet.then(RequestPurpose::Summary, [busy(), busy(), empty]);
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
@@ -229,7 +245,7 @@ async fn without_a_summary_a_refused_conversation_fails_and_a_long_one_goes_on()
         "too long; summarising it failed too: too busy"
     );
 
-    let long = "four".repeat(800);
+    let long = words(18_000);
     house.say(thread, &long).await.expect("a turn");
     let line = ear
         .fact(|fact| matches!(fact, Fact::Note(NoteFact::Logged { .. })))
@@ -243,6 +259,7 @@ async fn without_a_summary_a_refused_conversation_fails_and_a_long_one_goes_on()
         asked(&puppet, 1),
         [Message::user("go"), Message::user(long)]
     );
+    assert_eq!(summaries(&puppet), 3, "not tried again at every step");
 }
 
 #[tokio::test(start_paused = true)]
@@ -271,13 +288,11 @@ async fn a_cancel_ends_a_summary() {
 #[tokio::test(start_paused = true)]
 async fn a_summary_that_never_ends_is_given_up() {
     let puppet = Puppet::new([says("went on")]);
-    puppet.then(RequestPurpose::Summary, [Play::new().begin("it").hang()]);
+    let endless = || Play::new().begin("it").hang();
+    puppet.then(RequestPurpose::Summary, [endless(), endless()]);
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
-    house
-        .say(thread, &"four".repeat(800))
-        .await
-        .expect("a turn");
+    house.say(thread, &words(18_000)).await.expect("a turn");
     assert_eq!(ear.completed().await, "went on");
 }
 
@@ -290,8 +305,8 @@ async fn what_was_said_to_the_running_turn_outlives_the_summary() {
         Play::new()
             .begin("looking")
             .hold(&step)
-            .call("c1", "look", json!({"id": "a"}))
-            .end(9_000, 10),
+            .call("c1", "look", json!({"id": "a", "words": 3_000}))
+            .end(18_000, 10),
         calls("c2", "look", json!({"id": "b"})),
         says("done"),
         says("next"),
@@ -301,12 +316,7 @@ async fn what_was_said_to_the_running_turn_outlives_the_summary() {
         RequestPurpose::Summary,
         [Play::new().begin("short").hold(&summing).end(5, 1)],
     );
-    let mut stage = stage(&puppet);
-    stage.catalog = puppet::catalog(Model {
-        context: Some(10_000),
-        ..big()
-    });
-    let house = House::staged(stage);
+    let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "old").await.expect("a turn");
     ear.completed().await;
@@ -330,18 +340,23 @@ async fn what_was_said_to_the_running_turn_outlives_the_summary() {
     ear.completed().await;
 
     let seen = UserMessage {
-        text: going_on("short", "see this"),
+        text: told_summary(&ear),
         images: vec![providers::MessageImage::Data {
             media_type: "image/png".to_owned(),
             base64: "AAAA".into(),
         }],
-        ..UserMessage::default()
+        is_note: true,
     };
-    let start = [Message::User(seen), Message::user("one")];
+    let start = [
+        Message::user("old"),
+        Message::user("see this"),
+        Message::user("one"),
+        Message::User(seen),
+    ];
     assert_eq!(asked(&puppet, 2), start);
     let second = asked(&puppet, 3);
-    assert_eq!(second[..2], start);
-    assert_eq!(second[4], Message::user("two"), "said while it was made");
+    assert_eq!(second[..4], start);
+    assert_eq!(second[6], Message::user("two"), "said while it was made");
 
     house.kept(thread).await;
     house.say(thread, "next").await.expect("a turn");

@@ -24,7 +24,8 @@ impl Toys {
         Self(watch::Sender::new(Table::default()))
     }
 
-    /// A tool. Its input is `{"id": …, "hold": bool}`; with `hold` it runs until it is released.
+    /// A tool. Its input is `{"id": …, "hold": bool, "words": n}`; with `hold` it runs until it is
+    /// released. So many words more does it say.
     pub fn tool(&self, name: &'static str, effects: Effects) -> Arc<dyn Tool> {
         let (toys, asks) = (self.clone(), false);
         Arc::new(Toy {
@@ -148,6 +149,10 @@ impl Tool for Toy {
             }
         }
         self.toys.note(format!("{id} ends"));
-        Ok(ToolOutput::Text(format!("{id} did it")))
+        let words = input["words"].as_u64().unwrap_or_default() as usize;
+        Ok(ToolOutput::Text(format!(
+            "{id} did it{}",
+            " now".repeat(words)
+        )))
     }
 }

@@ -123,7 +123,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
             ..
         } => "raw",
         Fact::Step {
-            what: StepFact::Informed { .. },
+            what: StepFact::Informed { .. } | StepFact::Pruned { .. },
             ..
         } => "informed",
     };

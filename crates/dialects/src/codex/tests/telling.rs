@@ -299,6 +299,7 @@ fn a_compaction_is_an_item_without_words() {
                 item: ItemId::new("k1"),
                 summary: "What was said.".to_owned(),
                 tokens_before: 1000,
+                kept: None,
             },
         });
         let item = json!({ "type": "contextCompaction", "id": "k1" });

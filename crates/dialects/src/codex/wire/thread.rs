@@ -124,6 +124,7 @@ pub struct TurnError<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CodexErrorInfo {
+    ContextWindowExceeded,
     SessionBudgetExceeded,
     InternalServerError,
     /// The status is in the words only.

@@ -75,7 +75,10 @@ pub fn count(fact: &Fact) -> u32 {
         Fact::Step { what, .. } => match what {
             StepFact::Started | StepFact::Finished { .. } | StepFact::Failed { .. } => 2,
             StepFact::RawReceived { .. } => 1,
-            StepFact::Delayed { .. } | StepFact::Compacted { .. } | StepFact::Informed { .. } => 0,
+            StepFact::Delayed { .. }
+            | StepFact::Compacted { .. }
+            | StepFact::Pruned { .. }
+            | StepFact::Informed { .. } => 0,
         },
         Fact::Item { .. } => 1,
         Fact::Tool(ToolEvent { call, what, .. }) if call.agent.is_none() => match what {

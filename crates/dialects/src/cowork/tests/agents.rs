@@ -84,6 +84,7 @@ fn a_compaction_is_a_line_and_its_summary_is_not_told() {
             item: ItemId::new("i3"),
             summary: "They want tabs.".to_owned(),
             tokens_before,
+            kept: None,
         },
     };
     let known = "[compaction] 182000 tokens of context were replaced by a summary";
@@ -321,6 +322,7 @@ fn history_has_what_was_said_later_and_leaves_sub_agents_out() {
                     item: ItemId::new("i9"),
                     summary: "All of it.".to_owned(),
                     tokens_before: 9,
+                    kept: None,
                 },
             },
         ),

@@ -176,6 +176,7 @@ fn a_turn_that_gave_up_says_its_last_words_and_why() {
         (TurnErrorKind::Loop, "provider_error", "provider"),
         (TurnErrorKind::OutputLimit, "provider_error", "provider"),
         (TurnErrorKind::EmptyAnswer, "provider_error", "provider"),
+        (TurnErrorKind::ContextFull, "provider_error", "provider"),
     ] {
         let message = "stopped at the limit of 100 steps".to_owned();
         let error = json!({ "message": message, "code": code, "source": source });

@@ -30,6 +30,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             } => vec![notes::delayed(session, *attempt, *delay_ms, error)],
             StepFact::Started
             | StepFact::Informed { .. }
+            | StepFact::Pruned { .. }
             | StepFact::Finished { .. }
             | StepFact::Failed { .. }
             | StepFact::RawReceived { .. } => Vec::new(),

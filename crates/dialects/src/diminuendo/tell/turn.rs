@@ -70,6 +70,7 @@ impl<'a> At<'a> {
                     TurnErrorKind::Loop => "LOOP",
                     TurnErrorKind::OutputLimit => "OUTPUT_LIMIT",
                     TurnErrorKind::EmptyAnswer => "EMPTY_ANSWER",
+                    TurnErrorKind::ContextFull => "CONTEXT_FULL",
                     TurnErrorKind::AgentLost => "AGENT_DISCONNECTED",
                     TurnErrorKind::ServerRestart => "SERVER_RESTART",
                 },

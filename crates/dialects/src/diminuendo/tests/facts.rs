@@ -223,6 +223,7 @@ pub fn all() -> Vec<Fact> {
                 item: ItemId::new("k1"),
                 summary: "Before.".to_owned(),
                 tokens_before: 100,
+                kept: None,
             },
         },
         added(Some(TurnId::new("t1"))),

@@ -57,6 +57,7 @@ fn a_turn_ends_in_one_of_two_ways() {
         (TurnErrorKind::Loop, "LOOP"),
         (TurnErrorKind::OutputLimit, "OUTPUT_LIMIT"),
         (TurnErrorKind::EmptyAnswer, "EMPTY_ANSWER"),
+        (TurnErrorKind::ContextFull, "CONTEXT_FULL"),
         (TurnErrorKind::AgentLost, "AGENT_DISCONNECTED"),
         (TurnErrorKind::ServerRestart, "SERVER_RESTART"),
     ] {

@@ -38,6 +38,7 @@ fn compacted() -> Fact {
             item: ItemId::new("k1"),
             summary: "Before.".to_owned(),
             tokens_before: 900,
+            kept: None,
         },
     }
 }

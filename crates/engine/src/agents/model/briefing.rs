@@ -8,7 +8,7 @@ use std::sync::Arc;
 use providers::Message;
 use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts, instructions_below};
 use tools::{SpawnKind, Surroundings};
-use vocabulary::{AgentMode, GrantScope, ModelRef, Subject};
+use vocabulary::{AgentMode, ModelRef, Subject};
 
 use super::permissions;
 use crate::trust::{self, Trust};
@@ -84,6 +84,15 @@ pub async fn look_around(turn: &Turn) -> Surroundings {
     looked
 }
 
+/// The whole block; none in a mode without tools.
+pub async fn whole(turn: &Turn, surroundings: &Surroundings) -> Option<String> {
+    let mode = turn.permits.borrow().settings.mode;
+    match mode {
+        AgentMode::Chat => None,
+        AgentMode::Code | AgentMode::Plan => Some(context_block(turn, surroundings).await),
+    }
+}
+
 /// What the model is to be told before the user's words: the whole block, or what changed since it was
 /// told; nothing where nothing did.
 pub async fn due(
@@ -97,7 +106,7 @@ pub async fn due(
     }
     let told = ToldContext::of(messages);
     if told.is_empty() {
-        return Some(context_block(turn, surroundings).await);
+        return whole(turn, surroundings).await;
     }
     let standing = BriefedState::of(turn, surroundings).await;
     sections::changes(&standing, surroundings, &told, news, &turn.card.directory)

@@ -1,111 +1,171 @@
-//! Compaction: a conversation that no longer fits is, for the model, replaced by a summary of it.
-//! It happens at most once in a turn, so it can never go round in circles.
+//! Compaction: a conversation that no longer fits is, for the model, replaced by a summary of it and by
+//! what outlives that. It happens as often as needed, unless it does not help.
+
+mod fill;
+mod kept;
+mod record;
+mod words;
 
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use providers::{
-    Block, ErrorKind, Message, ModelRequest, Part, Provider, ProviderError, RequestPurpose,
-};
+use providers::{ErrorKind, Message, ModelRequest, Part, Provider, ProviderError, RequestPurpose};
 use tokio::time::timeout;
-use vocabulary::{Fact, StepFact, StreamTag, TurnFact};
+use vocabulary::{Fact, ModelRef, PlanStep, Purpose, Refusal, StepFact, StreamTag, TurnFact, Why};
 
-use super::{SessionGone, Turn, meter};
-use crate::limits::{
-    COMPACT_AT_PERCENT, MODEL_SILENCE_MAX, SUMMARY_BYTES_MAX, SUMMARY_RESULT_CHARS_MAX,
-    SUMMARY_WAIT_MAX,
-};
-use crate::prompts;
+use super::{SessionGone, Turn, context, meter};
+use crate::limits::{MODEL_SILENCE_MAX, SUMMARY_BYTES_MAX, SUMMARY_TOKENS_MAX, SUMMARY_WAIT_MAX};
+use crate::session::state::ThreadState;
 
-/// A token is about this many bytes of text.
-const BYTES_PER_TOKEN: u64 = 4;
-/// What a picture is about, in tokens.
-const TOKENS_PER_PICTURE: u64 = 1_500;
-/// What the summary's own request may fill of the model's context.
-const SUMMARY_INPUT_PERCENT: u64 = 50;
-/// Bytes of a conversation that are summarised when the model's limit is not known.
-const SUMMARY_INPUT_BYTES: u64 = 200_000;
+use fill::BYTES_PER_TOKEN;
+pub use fill::{ContextFill, compact_at, estimate, estimate_result};
+use kept::KeptBudget;
 
-/// Whether a conversation of so many tokens is too near what the model can read.
-pub fn is_due(tokens: u64, limit: Option<u64>) -> bool {
-    limit.is_some_and(|limit| tokens * 100 >= limit * COMPACT_AT_PERCENT)
-}
+/// What the record for a summary may fill of what the model reads.
+const RECORD_PERCENT: u64 = 50;
+/// How hard to think about a summary of a record. In a conversation it stays as it is: another
+/// effort would cost the cached prefix.
+const RECORD_EFFORT: &str = "low";
 
-/// About how many tokens these messages are.
-pub fn estimate(messages: &[Arc<Message>]) -> u64 {
-    let tokens = |message: &Message| {
-        let pictures = match message {
-            Message::User(said) => said.images.len() as u64,
-            Message::Assistant(_) => 0,
-            Message::ToolResults(results) => results
-                .iter()
-                .map(|result| result.images().count())
-                .sum::<usize>() as u64,
-        };
-        record(message, None).len() as u64 / BYTES_PER_TOKEN + pictures * TOKENS_PER_PICTURE
-    };
-    messages.iter().map(|message| tokens(message)).sum()
-}
+/// Said where summaries do not help.
+pub const DOES_NOT_FIT: &str = "the conversation is nearly as long as the model can read, and \
+                                summaries of it do not make it much shorter; start a new thread, \
+                                say less at once, or choose a model that reads more";
 
-/// How a compaction came out.
-pub enum Compacted {
-    /// The text that now stands for the conversation.
-    Into(String),
+/// What came of asking for a summary.
+pub enum Summarised {
+    Text(String),
     Failed(ProviderError),
     Cancelled,
 }
 
-/// Asks the model for a summary and records it. The running turn's input stays in it word for word.
-pub async fn compact(
+/// Asks the model for a summary of a conversation, `request` being the one that it would be sent
+/// next: as one more message of it, and where that fails of a record of it. `refused`: it is known
+/// to be too long.
+pub async fn summarise(
     turn: &Turn,
     provider: &dyn Provider,
-    messages: &[Arc<Message>],
-    tag: StreamTag,
-    tokens_before: u64,
-) -> Result<Compacted, SessionGone> {
-    let limit = turn.input_limit();
-    let request = ModelRequest {
-        model: turn.model.model.clone(),
-        system: prompts::SUMMARY.to_owned(),
-        messages: vec![Arc::new(Message::user(excerpt(messages, room(limit))))],
+    model: &ModelRef,
+    request: &ModelRequest,
+    refused: bool,
+) -> Result<Summarised, SessionGone> {
+    let known = turn.known(model);
+    let max_output_tokens = Some(summary_tokens(known.as_ref()));
+    if !refused {
+        let mut messages = request.messages.clone();
+        let asks = format!("{}{}", words::IN_CONVERSATION, words::FORM);
+        messages.push(Arc::new(Message::user(asks)));
+        // Calls are not forbidden by the request: for some services that would be another prefix.
+        let asked = ModelRequest {
+            messages,
+            max_output_tokens,
+            purpose: RequestPurpose::Summary,
+            ..request.clone()
+        };
+        match ask(turn, provider, model, asked).await? {
+            Summarised::Failed(_) => {}
+            summarised @ (Summarised::Text(_) | Summarised::Cancelled) => return Ok(summarised),
+        }
+    }
+    let room = compact_at(known.as_ref()) * BYTES_PER_TOKEN * RECORD_PERCENT / 100;
+    let record = record::record(
+        &request.messages,
+        usize::try_from(room).unwrap_or(usize::MAX),
+    );
+    let asked = ModelRequest {
+        model: request.model.clone(),
+        system: format!("{}{}", words::OF_A_RECORD, words::FORM),
+        messages: vec![Arc::new(Message::user(record))],
+        effort: Some(RECORD_EFFORT.to_owned()),
+        max_output_tokens,
         purpose: RequestPurpose::Summary,
         ..ModelRequest::default()
     };
-    let summed = tokio::select! {
+    ask(turn, provider, model, asked).await
+}
+
+/// How long a summary may be: as long as the model can write, and its window has room for.
+fn summary_tokens(model: Option<&providers::catalog::Model>) -> u64 {
+    let window = model.and_then(|model| model.context);
+    let output = model.and_then(|model| model.output);
+    SUMMARY_TOKENS_MAX
+        .min(output.unwrap_or(SUMMARY_TOKENS_MAX))
+        .min(window.map_or(SUMMARY_TOKENS_MAX, |window| window / 10))
+}
+
+async fn ask(
+    turn: &Turn,
+    provider: &dyn Provider,
+    model: &ModelRef,
+    request: ModelRequest,
+) -> Result<Summarised, SessionGone> {
+    let answered = tokio::select! {
         biased;
-        () = turn.cancel.cancelled() => return Ok(Compacted::Cancelled),
-        summed = timeout(SUMMARY_WAIT_MAX, text_of(provider, request)) => {
-            summed.unwrap_or_else(|_| Err(silent()))
+        () = turn.cancel.cancelled() => return Ok(Summarised::Cancelled),
+        answered = timeout(SUMMARY_WAIT_MAX, text_of(provider, request)) => {
+            answered.unwrap_or_else(|_| Err(silent()))
         }
     };
-    let (summary, usage) = match summed {
-        Ok(summed) => summed,
-        Err(error) => return Ok(Compacted::Failed(error)),
+    let (summary, usage) = match answered {
+        Ok(answered) => answered,
+        Err(error) => return Ok(Summarised::Failed(error)),
     };
-    turn.spend(usage, vocabulary::Purpose::Compaction).await?;
-    if summary.is_empty() {
-        let error = ProviderError::new(ErrorKind::Malformed, "the model's summary was empty");
-        return Ok(Compacted::Failed(error));
-    }
-    let going_on = match tag.step {
-        0 | 1 => "",
-        _ => "\n\nYou were working on it: go on from where the summary ends.",
-    };
-    let input = &turn.input;
-    let summary = format!(
-        "Summary of the conversation so far:\n\n{summary}\n\nThe user's latest message, word for \
-         word:\n\n{input}{going_on}"
-    );
-    turn.tell(Fact::Step {
-        tag,
-        what: StepFact::Compacted {
-            item: turn.new_item(),
-            summary: summary.clone(),
-            tokens_before,
-        },
+    turn.spend(model, usage, Purpose::Compaction).await?;
+    Ok(match summary.is_empty() {
+        false => Summarised::Text(summary),
+        true => Summarised::Failed(ProviderError::new(
+            ErrorKind::Malformed,
+            "the model's summary was empty",
+        )),
     })
-    .await?;
-    Ok(Compacted::Into(summary))
+}
+
+/// A conversation that no log has, with a summary in its place.
+pub fn shortened(messages: &[Arc<Message>], summary: &str, compact_at: u64) -> Vec<Arc<Message>> {
+    kept::shortened(messages, summary, KeptBudget::of(compact_at))
+}
+
+/// Puts a summary in the place of a thread's conversation as it is before this step, on disk first.
+/// Gives the conversation as it is from now on.
+pub async fn replace(
+    turn: &Turn,
+    tag: StreamTag,
+    surroundings: String,
+    summary: &str,
+    tokens_before: u64,
+) -> Result<Result<Vec<Arc<Message>>, Refusal>, SessionGone> {
+    let step = tag.step;
+    turn.sync().await?;
+    let (loaded, plan) = match (context::load(turn, step).await, plan(turn).await) {
+        (Ok(loaded), Ok(plan)) => (loaded, plan),
+        (Err(refusal), _) | (_, Err(refusal)) => return Ok(Err(refusal)),
+    };
+    let budget = KeptBudget::of(turn.compact_at(&turn.model));
+    let (kept, newest) = kept::choose(&loaded, surroundings, budget);
+    let summary = kept::opening(summary, &kept.changed, &plan, newest);
+    let fact = StepFact::Compacted {
+        item: turn.new_item(),
+        summary,
+        tokens_before,
+        kept: Some(Box::new(kept)),
+    };
+    turn.tell(Fact::Step { tag, what: fact }).await?;
+    turn.sync().await?;
+    let loaded = context::load(turn, step).await;
+    Ok(loaded.map(|loaded| loaded.messages))
+}
+
+/// The thread's plan, as it is on disk.
+async fn plan(turn: &Turn) -> Result<Vec<PlanStep>, Refusal> {
+    let storage = |error: store::StoreError| Refusal::new(Why::Storage, error.to_string());
+    let loaded = turn
+        .shared
+        .store
+        .load(turn.card.id)
+        .await
+        .map_err(storage)?;
+    let state = loaded.as_ref().map(ThreadState::read).transpose()?;
+    Ok(state.map(|state| state.plan).unwrap_or_default())
 }
 
 /// The whole text of one answer, within limits.
@@ -116,6 +176,7 @@ pub async fn text_of(
     let started = timeout(MODEL_SILENCE_MAX, provider.stream(request)).await;
     let mut parts = started.map_err(|_| silent())??;
     let mut text = String::new();
+    let mut calls = false;
     while let Some(part) = timeout(MODEL_SILENCE_MAX, parts.next())
         .await
         .map_err(|_| silent())?
@@ -124,6 +185,9 @@ pub async fn text_of(
             Part::TextDelta { text: delta, .. } if text.len() < SUMMARY_BYTES_MAX => {
                 text.push_str(&delta);
             }
+            Part::ToolCall { .. } => calls = true,
+            // Words before a call are not what was asked for.
+            Part::Finish { usage, .. } if calls => return Ok((String::new(), usage)),
             Part::Finish { usage, .. } => return Ok((text.trim().to_owned(), usage)),
             // tidy: wildcard, because only the text of the answer is wanted.
             _ => {}
@@ -139,78 +203,19 @@ fn silent() -> ProviderError {
     ProviderError::new(ErrorKind::Stalled, "the model said nothing for too long")
 }
 
-fn room(limit: Option<u64>) -> usize {
-    let bytes = limit.map_or(SUMMARY_INPUT_BYTES, |limit| {
-        limit * BYTES_PER_TOKEN * SUMMARY_INPUT_PERCENT / 100
-    });
-    usize::try_from(bytes).unwrap_or(usize::MAX)
-}
-
-/// The conversation as a record to be read, the oldest left out where it is too long.
-fn excerpt(messages: &[Arc<Message>], room: usize) -> String {
-    let mut kept = Vec::new();
-    let mut bytes = 0;
-    for message in messages.iter().rev() {
-        let mut text = record(message, Some(SUMMARY_RESULT_CHARS_MAX));
-        if kept.is_empty() {
-            // The newest is there whatever its length, as far as there is room.
-            text.truncate(text.floor_char_boundary(room));
-        }
-        bytes += text.len();
-        if bytes > room {
-            kept.push("[what was said before is left out here]\n\n".to_owned());
-            break;
-        }
-        kept.push(text);
-    }
-    kept.reverse();
-    kept.concat()
-}
-
-/// One message as plain text; results cut to so many characters.
-fn record(message: &Message, most: Option<usize>) -> String {
-    match message {
-        Message::User(said) if said.is_note => format!("Server: {}\n\n", said.text),
-        Message::User(said) => format!("User: {}\n\n", said.text),
-        Message::Assistant(blocks) => blocks.iter().map(record_block).collect(),
-        Message::ToolResults(results) => results
-            .iter()
-            .map(|result| {
-                format!(
-                    "Result of {}: {}\n\n",
-                    result.name,
-                    cut(&result.text(), most)
-                )
-            })
-            .collect(),
-    }
-}
-
-fn record_block(block: &Block) -> String {
-    match block {
-        Block::Text { text, .. } => format!("Agent: {text}\n\n"),
-        Block::Reasoning { .. } => String::new(),
-        Block::ToolCall { name, input, .. } => format!("Agent calls {name} {input}\n\n"),
-    }
-}
-
-fn cut(text: &str, most: Option<usize>) -> &str {
-    let end = most.and_then(|most| text.char_indices().nth(most));
-    end.map_or(text, |(end, _)| &text[..end])
-}
-
-/// Counts what was spent and gives it with its price.
 impl Turn {
+    /// Counts what was spent beside its steps, with its price.
     pub async fn spend(
         &self,
+        model: &ModelRef,
         usage: providers::ModelUsage,
-        purpose: vocabulary::Purpose,
+        purpose: Purpose,
     ) -> Result<(), SessionGone> {
-        let usage = meter::priced(&self.shared, &self.model, usage);
+        let usage = meter::priced(&self.shared, model, usage);
         self.meter.add(usage);
         self.tell(Fact::Turn(TurnFact::UsageAdded {
             turn: Some(self.id.clone()),
-            model: self.model.clone(),
+            model: Arc::new(model.clone()),
             purpose,
             usage,
         }))
@@ -219,44 +224,15 @@ impl Turn {
 
     /// What the model's context can hold, where that is known.
     pub fn context_limit(&self) -> Option<u64> {
-        self.known_model()?.context
+        self.known(&self.model)?.context
     }
 
-    /// How much of it may be conversation: some models keep a part of it for their answer.
-    pub fn input_limit(&self) -> Option<u64> {
-        let model = self.known_model()?;
-        model.input.or(model.context)
+    /// So many tokens may a conversation with this model have before it is summarised.
+    pub fn compact_at(&self, model: &ModelRef) -> u64 {
+        compact_at(self.known(model).as_ref())
     }
 
-    fn known_model(&self) -> Option<providers::catalog::Model> {
-        let model = &self.model;
+    fn known(&self, model: &ModelRef) -> Option<providers::catalog::Model> {
         self.shared.models.model(&model.provider, &model.model)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_context_near_its_limit_is_due_and_an_unknown_limit_never() {
-        assert!(!is_due(79, Some(100)));
-        assert!(is_due(80, Some(100)));
-        assert!(!is_due(u64::MAX / 200, None));
-    }
-
-    #[test]
-    fn an_excerpt_keeps_the_newest_and_says_what_is_left_out() {
-        let messages = [
-            Message::user("old ".repeat(100)),
-            Message::user("newer"),
-            Message::user("newest"),
-        ]
-        .map(Arc::new);
-        let text = excerpt(&messages, 60);
-        assert!(text.starts_with("[what was said before"), "{text}");
-        assert!(text.contains("User: newer\n") && text.ends_with("User: newest\n\n"));
-        assert!(!text.contains("old old"));
-        assert!(excerpt(&messages, 10_000).starts_with("User: old"));
     }
 }

@@ -9,6 +9,7 @@ use tools::{Failure, SpawnKind, SpawnRequest};
 use vocabulary::{Fact, Purpose, StreamTag, SubAgent, ToolCall, ToolOutput, TurnFact};
 
 use super::answer::{self, Broken, Speaker};
+use super::compaction::{self, Summarised};
 use super::endings::{self, AnswerEndings, FollowUp};
 use super::repetition::RecentCalls;
 use super::wrap_up::{NO_MORE_CALLS, WrapUp};
@@ -166,19 +167,30 @@ impl SubAgentWork<'_> {
             call: Arc::clone(self.call),
             words: Arc::clone(&self.unfinished),
         };
-        let provider = self.provider.as_ref();
-        let asked = answer::ask(self.turn, provider, self.tag, speaker, self.request()).await;
-        let answered = asked.map_err(|broken| match broken {
-            Broken::Gone => SubAgentStop::Gone,
-            Broken::Cancelled => SubAgentStop::Ended(SubAgentEnd::Cancelled),
-            Broken::Provider(error) => SubAgentStop::Ended(match error.kind {
-                ErrorKind::ContextTooLong => SubAgentEnd::Full(error.message),
-                // tidy: wildcard, because all other errors may pass.
-                _ => SubAgentEnd::Failed(error.message),
-            }),
-        })?;
+        let compact_at = self.turn.compact_at(&self.conversation.model);
+        if self.conversation.fill.is_due(&self.request(), compact_at) {
+            self.compact(None).await?;
+        }
+        let answered = loop {
+            let (turn, provider) = (self.turn, self.provider.as_ref());
+            let asked = answer::ask(turn, provider, self.tag, speaker.clone(), self.request());
+            match asked.await {
+                Ok(answered) => break answered,
+                Err(Broken::Gone) => return Err(SubAgentStop::Gone),
+                Err(Broken::Cancelled) => {
+                    return Err(SubAgentStop::Ended(SubAgentEnd::Cancelled));
+                }
+                Err(Broken::Provider(error)) if error.kind == ErrorKind::ContextTooLong => {
+                    self.compact(Some(error.message)).await?;
+                }
+                Err(Broken::Provider(error)) => {
+                    return Err(SubAgentStop::Ended(SubAgentEnd::Failed(error.message)));
+                }
+            }
+        };
         self.unfinished.lock().clear();
         self.count(answered.usage).await?;
+        let tokens = answered.usage.input_tokens + answered.usage.output_tokens;
         let next = self.endings.follow_up(&answered);
         self.hear(&report::text_of(&answered.blocks));
         self.was_cut = matches!(next, FollowUp::Continue(_));
@@ -186,7 +198,42 @@ impl SubAgentWork<'_> {
             let answer = Message::Assistant(answered.blocks);
             self.conversation.messages.push(Arc::new(answer));
         }
+        let conversation = &mut self.conversation;
+        let counted = conversation.messages.len();
+        conversation.fill.answered(counted, tokens);
         Ok((next, answered.calls))
+    }
+
+    /// Puts a summary in the place of its conversation. `because`: the conversation was refused as too
+    /// long; otherwise it goes on as it is where none can be made.
+    async fn compact(&mut self, because: Option<String>) -> Result<(), SubAgentStop> {
+        let request = self.request();
+        let (turn, provider) = (self.turn, self.provider.as_ref());
+        let conversation = &mut self.conversation;
+        let model = &conversation.model;
+        let summarised =
+            compaction::summarise(turn, provider, model, &request, because.is_some()).await?;
+        match (summarised, because) {
+            (Summarised::Text(summary), _) => {
+                let compact_at = turn.compact_at(model);
+                let messages = compaction::shortened(&conversation.messages, &summary, compact_at);
+                conversation.messages = messages;
+                let before = compaction::estimate(&request);
+                let after = compaction::estimate(&self.request());
+                match self.conversation.fill.summarised(before, after) {
+                    true => Ok(()),
+                    false => Err(full(compaction::DOES_NOT_FIT.to_owned())),
+                }
+            }
+            (Summarised::Cancelled, _) => Err(SubAgentStop::Ended(SubAgentEnd::Cancelled)),
+            (Summarised::Failed(_), None) => {
+                conversation.fill.could_not_be_summarised();
+                Ok(())
+            }
+            (Summarised::Failed(error), Some(because)) => Err(full(format!(
+                "{because}; summarising it failed too: {error}"
+            ))),
+        }
     }
 
     fn hear(&mut self, text: &str) {
@@ -281,6 +328,10 @@ impl SubAgentWork<'_> {
 
 /// It looks much up and thinks little.
 const EXPLORE_EFFORT: &str = "low";
+
+fn full(why: String) -> SubAgentStop {
+    SubAgentStop::Ended(SubAgentEnd::Full(why))
+}
 
 fn cancelled(text: String) -> Failure {
     Failure::Cancelled(ToolOutput::Text(text))

@@ -211,6 +211,7 @@ fn what_the_agent_goes_through_is_told_in_lines() {
             item: ItemId::new("i3"),
             summary: "Short.".to_owned(),
             tokens_before: 9,
+            kept: None,
         },
     });
     let call = ToolCall {

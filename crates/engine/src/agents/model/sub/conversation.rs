@@ -8,6 +8,7 @@ use providers::Message;
 use tools::{Failure, SpawnKind, SpawnRequest, SubAgentModel, Thoroughness};
 use vocabulary::{ModelRef, ToolCall};
 
+use super::super::compaction::ContextFill;
 use super::super::{briefing, budgets};
 use crate::limits::{
     SUB_AGENT_STEPS_MAX, SUB_AGENT_STEPS_QUICK, SUB_AGENT_STEPS_THOROUGH, SUB_AGENTS_KEPT_MAX,
@@ -23,6 +24,7 @@ pub struct SubConversation {
     pub model: ModelRef,
     pub system: String,
     pub messages: Vec<Arc<Message>>,
+    pub fill: ContextFill,
 }
 
 impl SubConversation {
@@ -49,6 +51,7 @@ impl SubConversation {
             model,
             system: sub_agents::system(&request.kind),
             messages: vec![Arc::new(Message::note(context))],
+            fill: ContextFill::default(),
         }
     }
 
