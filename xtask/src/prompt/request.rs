@@ -3,6 +3,9 @@
 use anyhow::Context;
 use serde_json::Value;
 
+/// How the context block ends.
+const CONTEXT_END: &str = "</context>\n";
+
 pub struct FirstRequest {
     pub system: String,
     pub tools: Vec<OfferedTool>,
@@ -33,7 +36,12 @@ impl FirstRequest {
             .filter(|message| !of_system(message))
             .flat_map(texts)
             .collect();
-        let input = said.pop().context("no words of the user")?;
+        let mut input = said.pop().context("no words of the user")?;
+        // Where a service wants one text, both are in it.
+        if let Some(at) = input.find(CONTEXT_END) {
+            let words = input.split_off(at + CONTEXT_END.len());
+            said.push(std::mem::replace(&mut input, words.trim_start().to_owned()));
+        }
         let tools = body["tools"].as_array().context("no tools")?;
         Ok(Self {
             system: texts(&system.context("no system prompt")?).join("\n"),
@@ -132,5 +140,14 @@ mod tests {
             assert_eq!(request.tools[0].name, "read");
             assert_eq!(request.tools[0].description, "Reads.");
         }
+    }
+
+    #[test]
+    fn a_context_in_one_text_with_the_users_words_is_told_from_them() {
+        let body = r#"{"messages":[{"role":"system","content":"Be brief."},
+            {"role":"user","content":{"lines":["<context>","Here.","</context>","","Hi"]}}],"tools":[]}"#;
+        let request = FirstRequest::parse(body).expect("a request");
+        assert_eq!(request.context, ["<context>\nHere.\n</context>\n"]);
+        assert_eq!(request.input, "Hi");
     }
 }

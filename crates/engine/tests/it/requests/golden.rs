@@ -121,9 +121,12 @@ fn line(line: &str) -> Option<String> {
     if line.starts_with("Also installed: ") {
         return None;
     }
-    Some(match line.split_once(" · ") {
-        Some((exit, _)) if exit.starts_with("exit ") => format!("{exit} · <time>"),
-        _ => line.to_owned(),
+    // How long a command took stands behind its exit code, in a record of a conversation, too.
+    let exit = line.find("exit ");
+    let time = exit.and_then(|at| Some(at + line[at..].find(" · ")?));
+    Some(match time {
+        Some(at) => format!("{} · <time>", &line[..at]),
+        None => line.to_owned(),
     })
 }
 
