@@ -3,8 +3,10 @@
 mod bench;
 mod catalog;
 mod escape;
+mod eval;
 mod fuzz;
 mod peers;
+mod prompt;
 mod run;
 mod schemas;
 mod soak;
@@ -27,6 +29,9 @@ cargo xtask <command>
   transcripts busy reset     only these scenarios
   transcripts --update       rewrite the transcripts; read the diff before you commit
   schemas [--update]         compare, or rewrite, the checked-in schemas of the wire protocols
+  prompt                     the first request of every family of models, with its tokens
+  prompt --update            rewrite the golden requests of the agent; read the diff before you commit
+  eval --model P/M           thirty small real tasks for a model; docs/eval.md
   soak crashes               kill the server many times and check that nothing is lost
   soak crashes --kills 500 --seed 7
   soak dialects              clients of all dialects do random things at the same threads; at rest
@@ -66,6 +71,8 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         "tidy" => tidy::run(rest),
         "transcripts" => transcripts::run(rest),
         "schemas" => schemas::run(rest),
+        "prompt" => prompt::run(rest),
+        "eval" => eval::run(rest),
         "soak" => soak::run(rest),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
@@ -75,7 +82,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         }
         unknown => anyhow::bail!(
             "there is no command `{unknown}`; there are test, peers, catalog, tidy, transcripts, \
-             schemas, soak, fuzz, bench, help"
+             schemas, prompt, eval, soak, fuzz, bench, help"
         ),
     }
 }
@@ -87,10 +94,8 @@ mod tests {
     #[test]
     fn an_unknown_command_says_what_exists() {
         let error = dispatch(&["tset".to_owned()]).expect_err("no such command");
-        assert!(
-            error
-                .to_string()
-                .contains("test, peers, catalog, tidy, transcripts, schemas, soak, fuzz, bench")
-        );
+        assert!(error.to_string().contains(
+            "test, peers, catalog, tidy, transcripts, schemas, prompt, eval, soak, fuzz, bench"
+        ));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use tools::Failure;
+use tools::{Failure, SpawnRequest};
 use vocabulary::{Refusal, StreamTag, ThreadSettings, ToolCall, TurnError, TurnErrorKind};
 
 use crate::turn::{Turn, TurnEnd, TurnStart};
@@ -21,14 +21,13 @@ pub trait Agent: Send + Sync + 'static {
 
     async fn run(&self, turn: Arc<Turn>, start: TurnStart) -> TurnEnd;
 
-    /// Runs a sub-agent for a call of its turn; gives the last it said.
+    /// Runs a sub-agent for a call of its turn; gives what the caller is told of it.
     async fn spawn(
         &self,
         _turn: &Arc<Turn>,
         _tag: &StreamTag,
         _call: &Arc<ToolCall>,
-        _kind: &str,
-        _task: String,
+        _request: SpawnRequest,
     ) -> Result<String, Failure> {
         let message = "this agent has no sub-agents; do it yourself";
         Err(Failure::Error(message.to_owned()))

@@ -99,8 +99,18 @@ pub const REPETITION_CALLS_MAX: usize = 4;
 pub const FAILED_CALLS_NOTED: u32 = 5;
 /// Calls that only read, made at the same time.
 pub const PARALLEL_CALLS_MAX: usize = 8;
-/// Steps of a sub-agent.
+/// Sub-agents of one step at the same time; further ones wait.
+pub const SUB_AGENTS_AT_ONCE_MAX: usize = 4;
+/// Steps of a sub-agent: of a quick one, as usual, of a thorough one.
+pub const SUB_AGENT_STEPS_QUICK: u32 = 15;
 pub const SUB_AGENT_STEPS_MAX: u32 = 50;
+pub const SUB_AGENT_STEPS_THOROUGH: u32 = 100;
+/// Sub-agents of a thread whose conversations are kept so that they can go on; then the oldest go.
+pub const SUB_AGENTS_KEPT_MAX: usize = 16;
+/// Of a sub-agent that ended early: how much of its words and of its calls is told.
+pub const PARTIAL_WORDS_CHARS_MAX: usize = 8_000;
+pub const PARTIAL_CALLS_MAX: usize = 20;
+pub const PARTIAL_CALL_CHARS_MAX: usize = 160;
 /// How deep sub-agents start sub-agents.
 pub const SUB_AGENT_DEPTH_MAX: u32 = 2;
 /// What was said to a turn and waits for its next step.

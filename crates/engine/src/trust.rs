@@ -12,7 +12,8 @@ use crate::limits::{TRUST_BYTES_MAX, TRUST_FILES_MAX};
 use crate::session::storage;
 
 /// What of it counts: the rest of these folders is data, or was written by us.
-const COUNTS: [&str; 5] = [
+const COUNTS: [&str; 6] = [
+    "agents",
     "skills",
     "commands",
     "config",

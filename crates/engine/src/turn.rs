@@ -1,6 +1,7 @@
 //! A turn: from one user input to rest. It runs in its own task and only *tells* what happened;
 //! the session records.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -14,6 +15,7 @@ use vocabulary::{
 };
 
 use crate::Shared;
+use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Agent, AgentMemory};
 
 pub mod checks;
@@ -154,8 +156,15 @@ pub struct Turn {
     pub steers: Arc<Steers>,
     /// What its agent kept from the turn before.
     pub memory: AgentMemory,
+    /// Sub-agents of its thread that can go on.
+    pub sub_agents: Arc<KeptSubAgents>,
+    /// The tools of those of its sub-agents that have a list of their own, by the calls they work
+    /// for.
+    pub sub_agent_tools: Mutex<HashMap<ItemId, Vec<String>>>,
     /// The files its thread has read.
     pub seen: Arc<tools::SeenFiles>,
+    /// What runs in the background of its thread.
+    pub jobs: Arc<tools::Jobs>,
     /// The files it changes.
     pub writes: Arc<TurnWrites>,
     /// Those that its step has edited so far.
@@ -163,6 +172,9 @@ pub struct Turn {
     /// How its thread's checks ended before.
     pub checks: Arc<ThreadChecks>,
     pub permits: watch::Receiver<Permits>,
+    /// Calls that run at the same time ask people one after the other: not every client shows two
+    /// asks, and an answer for longer than once may make the next one needless.
+    pub asks_in_turn: tokio::sync::Mutex<()>,
     pub cancel: CancellationToken,
     pub to_session: mpsc::Sender<FromTurn>,
 }
@@ -223,7 +235,8 @@ impl Turn {
         committed.await.map_err(|_| SessionGone)
     }
 
-    /// Opens an ask, or joins the one that is open for this call, and waits for its end.
+    /// Opens an ask, or joins the one that is open for this call, and waits for its end. Whoever
+    /// calls this holds `asks_in_turn`.
     pub async fn ask(
         &self,
         tag: StreamTag,

@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod chance;
 pub mod client;
+pub mod eval;
 pub mod http;
 pub mod peer;
 pub mod process;

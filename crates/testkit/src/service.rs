@@ -1,8 +1,9 @@
 //! Model services by script: they answer in the form of the real ones, and refuse what those refuse.
 //!
 //! A question is answered with a thought and two calls, the results of the calls with a thought and
-//! a sentence. What a service seals (a signature, an encrypted thought) it knows again; that of
-//! another it refuses. Pure, but for `serve`, which puts one behind a socket.
+//! a sentence; or a test says what is answered (`ScriptedReply`). What a service seals (a signature,
+//! an encrypted thought) it knows again; that of another it refuses. Pure, but for `serve`, which
+//! puts one behind a socket.
 
 mod chat;
 mod gemini;
@@ -10,6 +11,7 @@ mod messages;
 mod responses;
 mod serve;
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use serde_json::{Value, json};
@@ -19,6 +21,9 @@ pub use serve::ServedService;
 /// What the calls ask for: a picture and a text, in the workspace.
 pub const PICTURE: &str = "picture.png";
 pub const NOTES: &str = "notes.txt";
+
+/// What a service says that it has read, where nothing else is told.
+const INPUT_TOKENS: u64 = 100;
 
 /// Whose service it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +35,8 @@ pub enum Vendor {
     Mistral,
     DeepSeek,
     Moonshot,
+    /// A server on this machine. It is not among `ALL`: it seals nothing and refuses nothing.
+    LlamaCpp,
 }
 
 impl Vendor {
@@ -53,6 +60,7 @@ impl Vendor {
             Vendor::Mistral => "mistral",
             Vendor::DeepSeek => "deepseek",
             Vendor::Moonshot => "moonshot",
+            Vendor::LlamaCpp => "llamacpp",
         }
     }
 
@@ -84,6 +92,7 @@ impl Vendor {
             Vendor::Mistral => format!("m{answer:04}c{call:03}"),
             Vendor::DeepSeek => format!("call_{call:02}_{answer:022}"),
             Vendor::Moonshot => format!("functions.read:{}", answer * 2 + call),
+            Vendor::LlamaCpp => format!("{answer:016}{call:016}"),
         }
     }
 }
@@ -95,6 +104,47 @@ pub struct ScriptedService {
     answers: usize,
     /// Whether it waits for the results of its calls.
     called: bool,
+    /// What it is to answer, where a test says that.
+    script: Option<VecDeque<ScriptedReply>>,
+    /// Whether it was asked for a title.
+    titled: bool,
+}
+
+/// What a service is to answer, before it is in the service's own form.
+#[derive(Clone, Debug, Default)]
+pub struct ScriptedReply {
+    pub text: String,
+    /// Tools by name, and their input.
+    pub calls: Vec<(String, Value)>,
+    /// What it says that it has read; a hundred where this is 0.
+    pub input_tokens: u64,
+    /// It answers only when it is let (`ServedService::release`).
+    pub held: bool,
+}
+
+impl ScriptedReply {
+    pub fn says(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    pub fn calls(mut self, name: &str, input: Value) -> Self {
+        self.calls.push((name.to_owned(), input));
+        self
+    }
+
+    pub fn having_read(self, input_tokens: u64) -> Self {
+        Self {
+            input_tokens,
+            ..self
+        }
+    }
+
+    pub fn held(self) -> Self {
+        Self { held: true, ..self }
+    }
 }
 
 /// A request that was not taken, in the service's own words.
@@ -115,6 +165,8 @@ struct ScriptedAnswer {
     thought: Option<ScriptedThought>,
     text: String,
     calls: Vec<ScriptedCall>,
+    input_tokens: u64,
+    held: bool,
 }
 
 struct ScriptedThought {
@@ -124,15 +176,8 @@ struct ScriptedThought {
 
 struct ScriptedCall {
     id: String,
-    path: &'static str,
-}
-
-impl ScriptedCall {
-    const NAME: &'static str = "read";
-
-    fn input(&self) -> Value {
-        json!({ "filePath": self.path })
-    }
+    name: String,
+    input: Value,
 }
 
 impl ScriptedService {
@@ -141,62 +186,100 @@ impl ScriptedService {
             vendor,
             answers: 0,
             called: false,
+            script: None,
+            titled: false,
+        }
+    }
+
+    /// Answers these, one after the other; the first request without tools is taken for that of a
+    /// title, which is not among them.
+    pub fn with_script(vendor: Vendor, replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
+        Self {
+            script: Some(replies.into_iter().collect()),
+            ..Self::new(vendor)
         }
     }
 
     /// The whole stream of events that answers this body.
     pub fn answer(&mut self, body: &Value) -> Result<String, RequestRefused> {
+        self.stream(body).map(|(events, _)| events)
+    }
+
+    /// The same, and whether it waits until it is let.
+    fn stream(&mut self, body: &Value) -> Result<(String, bool), RequestRefused> {
         match self.vendor {
             Vendor::OpenAi => responses::check(body)?,
             Vendor::Anthropic => messages::check(body)?,
             Vendor::Google => gemini::check(body)?,
-            Vendor::OpenRouter | Vendor::Mistral | Vendor::DeepSeek | Vendor::Moonshot => {
-                chat::check(self.vendor, body)?;
-            }
+            Vendor::OpenRouter
+            | Vendor::Mistral
+            | Vendor::DeepSeek
+            | Vendor::Moonshot
+            | Vendor::LlamaCpp => chat::check(self.vendor, body)?,
         }
         let answer = self.next(body);
-        Ok(match self.vendor {
+        let events = match self.vendor {
             Vendor::OpenAi => responses::write(&answer),
-            Vendor::Anthropic => messages::write(&answer),
+            Vendor::Anthropic => messages::write(&answer, body),
             Vendor::Google => gemini::write(&answer),
-            Vendor::OpenRouter | Vendor::Mistral | Vendor::DeepSeek | Vendor::Moonshot => {
-                chat::write(self.vendor, &answer)
-            }
-        })
+            Vendor::OpenRouter
+            | Vendor::Mistral
+            | Vendor::DeepSeek
+            | Vendor::Moonshot
+            | Vendor::LlamaCpp => chat::write(self.vendor, &answer),
+        };
+        Ok((events, answer.held))
     }
 
     fn next(&mut self, body: &Value) -> ScriptedAnswer {
         let name = self.vendor.id();
-        if list(&body["tools"]).is_empty() {
+        if list(&body["tools"]).is_empty() && !(self.script.is_some() && self.titled) {
             // A title, or another small thing.
+            self.titled = true;
             return ScriptedAnswer {
                 thought: None,
                 text: format!("Words of {name}"),
                 calls: Vec::new(),
+                input_tokens: INPUT_TOKENS,
+                held: false,
             };
         }
         self.answers += 1;
         let number = self.answers;
-        let thought = ScriptedThought {
-            text: format!("Thought {number} of {name}."),
-            seal: self.vendor.seal(number),
-        };
-        let calls = [PICTURE, NOTES].into_iter().enumerate();
-        let calls = calls.map(|(at, path)| ScriptedCall {
+        let reply = self.next_reply();
+        let calls = reply.calls.into_iter().enumerate();
+        let calls = calls.map(|(at, (name, input))| ScriptedCall {
             id: self.vendor.call_id(number, at),
-            path,
+            name,
+            input,
         });
-        self.called = !self.called;
         ScriptedAnswer {
-            thought: Some(thought),
-            text: match self.called {
-                true => format!("I am {name} and will look."),
-                false => format!("I am {name} and have seen it."),
+            thought: Some(ScriptedThought {
+                text: format!("Thought {number} of {name}."),
+                seal: self.vendor.seal(number),
+            }),
+            text: reply.text,
+            calls: calls.collect(),
+            input_tokens: match reply.input_tokens {
+                0 => INPUT_TOKENS,
+                tokens => tokens,
             },
-            calls: match self.called {
-                true => calls.collect(),
-                false => Vec::new(),
-            },
+            held: reply.held,
+        }
+    }
+
+    fn next_reply(&mut self) -> ScriptedReply {
+        if let Some(script) = &mut self.script {
+            let next = script.pop_front();
+            return next.unwrap_or_else(|| ScriptedReply::says("The script has ended."));
+        }
+        let name = self.vendor.id();
+        self.called = !self.called;
+        match self.called {
+            true => ScriptedReply::says(&format!("I am {name} and will look."))
+                .calls("read", json!({ "filePath": PICTURE }))
+                .calls("read", json!({ "filePath": NOTES })),
+            false => ScriptedReply::says(&format!("I am {name} and have seen it.")),
         }
     }
 }

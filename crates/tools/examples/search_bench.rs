@@ -181,11 +181,13 @@ async fn run(directory: &Path, tool: &str, input: Value) -> Outcome<String> {
             skills: Vec::new(),
             trusted: false,
             read_only: false,
+            outside: Default::default(),
         },
         cancel: CancellationToken::new(),
         host: Arc::new(Nobody),
         sandbox: Arc::new(Sandbox::nothing()),
         seen: Arc::default(),
+        jobs: Arc::default(),
         web: Arc::default(),
     };
     let tool = Toolbox::builtin().get(tool).ok_or("no such tool")?;
@@ -208,7 +210,7 @@ impl Host for Nobody {
 
     async fn set_plan(&self, _: Vec<PlanStep>) {}
 
-    async fn spawn(&self, _: &str, _: String) -> Result<String, Failure> {
+    async fn spawn(&self, _: tools::SpawnRequest) -> Result<String, Failure> {
         Err(Failure::Error("there is no agent".to_owned()))
     }
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::input::{self, Fields, blocking};
-use crate::path::{self, PATH_CHARS_MAX};
+use crate::path::{self, PATH_CHARS_MAX, outside};
 use crate::walk::{self, Walker};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, spill};
 
@@ -62,8 +62,14 @@ impl Tool for GlobTool {
         input::file_subject(input, "cwd")
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        Judgement::Allow
+    fn reads_outside(&self, scope: &Scope, input: &Value) -> Option<PathBuf> {
+        let wanted = GlobRequest::of(input::text_of(input, "pattern"), 1).ok()?;
+        let place = wanted.place(input::text_of(input, "cwd"));
+        outside::asked_for(scope, &scope.directory, &place)
+    }
+
+    fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
+        outside::judge(self, scope, input)
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
@@ -80,21 +86,11 @@ fn glob(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Tool
         .optional_whole("maxResults", 1..=RESULTS_MAX)?
         .unwrap_or(RESULTS_DEFAULT);
     let wanted = GlobRequest::of(pattern, most as usize)?;
-    let start = path::resolve(
-        "glob",
-        scope,
-        cwd.filter(|cwd| !cwd.is_empty()).unwrap_or("."),
-    )?;
-    if cwd.is_some() && !start.is_dir() {
-        return Err(error(format!(
-            "\"cwd\" {} is not a directory",
-            cwd.unwrap_or_default()
-        )));
+    let place = wanted.place(cwd.unwrap_or_default());
+    let root = outside::resolve_to_read("glob", scope, &place)?;
+    if wanted.base.is_empty() && !root.is_dir() {
+        return Err(error(format!("\"cwd\" {place} is not a directory")));
     }
-    let root = match wanted.base {
-        "" => start,
-        base => path::resolve_from("glob", scope, &start, base)?,
-    };
     let mut found = find(scope, cancel, &root, &wanted, IgnoredFiles::LeftOut);
     let mut note = None;
     if found.count == 0 {
@@ -194,6 +190,15 @@ impl GlobRequest<'_> {
             most,
             directories,
         })
+    }
+
+    /// Where the search begins.
+    fn place(&self, cwd: &str) -> String {
+        match (cwd, self.base) {
+            ("", "") => ".".to_owned(),
+            (cwd, "") => cwd.to_owned(),
+            (cwd, base) => Path::new(cwd).join(base).display().to_string(),
+        }
     }
 }
 

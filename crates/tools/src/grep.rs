@@ -4,7 +4,7 @@ mod lines;
 mod report;
 mod search;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::input::{self, Fields, blocking};
-use crate::path::{self, PATH_CHARS_MAX, PathDisplay};
+use crate::path::{PATH_CHARS_MAX, PathDisplay, outside};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, spill, walk};
 use report::GrepMode;
 use search::Search;
@@ -73,8 +73,12 @@ impl Tool for GrepTool {
         input::file_subject(input, "path")
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        Judgement::Allow
+    fn reads_outside(&self, scope: &Scope, input: &Value) -> Option<PathBuf> {
+        outside::asked_for(scope, &scope.directory, input::text_of(input, "path"))
+    }
+
+    fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
+        outside::judge(self, scope, input)
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
@@ -115,7 +119,7 @@ fn grep(scope: &Scope, cancel: &CancellationToken, input: &Value) -> Result<Tool
     let request = parse(&fields)?;
     let given = fields.optional_text("path", PATH_CHARS_MAX)?;
     let given = given.filter(|path| !path.is_empty()).unwrap_or(".");
-    let root = path::resolve("grep", scope, given)?;
+    let root = outside::resolve_to_read("grep", scope, given)?;
     let only = overrides(&root, &fields)?;
     let kind = std::fs::metadata(&root)
         .map_err(|_| error(format!("{given} does not exist; find files with glob")))?;

@@ -1,7 +1,6 @@
 //! Reads a tool's input field by field, so that a refusal names the field and what was expected.
 
 use std::ops::RangeInclusive;
-use vocabulary::ToolOutput;
 
 use serde_json::{Map, Value};
 use vocabulary::Subject;
@@ -197,9 +196,10 @@ fn show(value: &Value) -> String {
 }
 
 /// Runs file work where it may block.
-pub(crate) async fn blocking<F>(tool: &str, work: F) -> Result<ToolOutput, Failure>
+pub(crate) async fn blocking<T, F>(tool: &str, work: F) -> Result<T, Failure>
 where
-    F: FnOnce() -> Result<ToolOutput, Failure> + Send + 'static,
+    T: Send + 'static,
+    F: FnOnce() -> Result<T, Failure> + Send + 'static,
 {
     tokio::task::spawn_blocking(work)
         .await

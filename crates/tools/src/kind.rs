@@ -68,7 +68,11 @@ fn size(bytes: &[u8]) -> Option<(u32, u32)> {
 
 /// Whether the file is a document that looks like text at its beginning but is none.
 pub(crate) fn is_document(beginning: &[u8]) -> bool {
-    beginning.starts_with(b"%PDF-") || beginning.starts_with(b"\xff\xd8\xff")
+    is_pdf(beginning) || beginning.starts_with(b"\xff\xd8\xff")
+}
+
+pub(crate) fn is_pdf(beginning: &[u8]) -> bool {
+    beginning.starts_with(b"%PDF-")
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ mod glob;
 mod grep;
 mod held;
 mod input;
+mod job;
+mod jobs;
 mod kind;
 mod memory;
 mod nearest;
@@ -31,6 +33,7 @@ pub mod normalize;
 mod notebook_edit;
 mod patch;
 pub mod path;
+mod pdf;
 pub mod pictures;
 pub mod policy;
 mod protected;
@@ -41,7 +44,7 @@ mod seen;
 mod shell;
 pub mod shown;
 mod skill;
-mod spawn_agent;
+pub mod spawn_agent;
 mod spill;
 pub mod surroundings;
 mod text;
@@ -55,10 +58,13 @@ mod web_search;
 mod write;
 
 pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
+pub use jobs::Jobs;
 pub use sandbox::Sandbox;
 pub use seen::SeenFiles;
 pub use skill::{SKILL, SkillSummary};
-pub use spawn_agent::SPAWN_AGENT;
+pub use spawn_agent::{
+    OwnKind, SPAWN_AGENT, SpawnKind, SpawnRequest, SubAgentKindSummary, SubAgentModel, Thoroughness,
+};
 pub use surroundings::Surroundings;
 pub use toolbox::{ToolSource, Toolbox};
 pub use trusted::Trusted;
@@ -82,6 +88,15 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether a person must allow this input before it runs. Bad input is judged harmless here:
     /// `run` refuses it without any effect.
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement;
+    /// The place outside of the workspace that a call with this input reads, where a person is to be
+    /// asked for it first.
+    fn reads_outside(&self, _scope: &Scope, _input: &Value) -> Option<PathBuf> {
+        None
+    }
+    /// As [`Tool::judge`], for a tool to which it matters what runs in the background.
+    fn judge_with(&self, scope: &Scope, _jobs: &Jobs, input: &Value) -> Judgement {
+        self.judge(scope, input)
+    }
     /// What a person's yes to this input for longer than once is kept under: it covers the calls with
     /// the same key. A tool may narrow or widen that.
     fn grant_key(&self, input: &Value) -> String {
@@ -91,7 +106,7 @@ pub trait Tool: Send + Sync + 'static {
     fn is_asked_once(&self) -> bool {
         false
     }
-    /// Runs it. Cancelling is prompt and leaves no process behind.
+    /// Runs it. Cancelling is prompt and leaves no process of this call behind.
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure>;
 }
 
@@ -112,6 +127,17 @@ pub struct Scope {
     pub trusted: bool,
     /// Whether nothing in the workspace may be changed without a person's word.
     pub read_only: bool,
+    pub outside: OutsideAccess,
+}
+
+/// What may be read outside of the workspace.
+#[derive(Clone, Debug, Default)]
+pub struct OutsideAccess {
+    /// The user's home directory: what `~` means, and where their keys and their libraries lie.
+    pub home: Option<PathBuf>,
+    /// The place that this one call reads, if it is allowed to. It is found before anybody judges the
+    /// call, so that a link that changes meanwhile leads nowhere else.
+    pub asked: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +160,8 @@ pub enum Risk {
     ManualReview,
     FileRead,
     OutsideScope,
+    /// Reads a file outside of the workspace, which no sandbox holds.
+    OutsideRead,
     /// Asks to leave the sandbox: never lifted but by a person.
     BeyondSandbox,
 }
@@ -149,6 +177,7 @@ impl Risk {
             Risk::ManualReview => "this command is not known to be harmless",
             Risk::FileRead => "this shows the content of files",
             Risk::OutsideScope => "this reaches outside the workspace",
+            Risk::OutsideRead => "this reads outside the workspace",
             Risk::BeyondSandbox => "this wants more than the sandbox gives",
         }
     }
@@ -165,6 +194,8 @@ pub struct ToolCx {
     pub sandbox: Arc<Sandbox>,
     /// The files this conversation has read, as they were then.
     pub seen: Arc<SeenFiles>,
+    /// What runs in the background of this conversation.
+    pub jobs: Arc<Jobs>,
     /// How the web is reached.
     pub web: Arc<Web>,
 }
@@ -181,8 +212,8 @@ pub trait Host: Send + Sync {
     async fn may_go_on(&self, _input: Value) -> Result<(), String> {
         Ok(())
     }
-    /// Runs a sub-agent of this kind to its end; gives the last it said.
-    async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure>;
+    /// Runs a sub-agent to its end; gives what its caller is told of it.
+    async fn spawn(&self, request: SpawnRequest) -> Result<String, Failure>;
 }
 
 /// Answers to one question, in the order asked; empty means skipped.

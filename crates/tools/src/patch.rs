@@ -4,6 +4,7 @@ mod files;
 mod heredoc;
 mod parse;
 mod place;
+mod report;
 
 use std::sync::Arc;
 
@@ -37,13 +38,12 @@ impl Tool for PatchTool {
     }
 
     fn description(&self) -> &'static str {
-        "Adds, updates, moves and deletes files by a patch, all or none.\n\
-         Between *** Begin Patch and *** End Patch, for each file: *** Add File: PATH with lines \
-         of +; *** Delete File: PATH; or *** Update File: PATH, with *** Move to: PATH if it \
-         moves, and hunks. A hunk is @@, best with a line above the place such as a function's \
-         head, then lines that begin with a blank (stays), - or +; give three lines around a \
-         change. Paths are relative to the workspace. Answers with the changed lines, so there is \
-         no need to read them again."
+        "Changes files by a patch: adds, updates, moves and deletes them, all or none.\n\
+         Use it for every change of a file. Between *** Begin Patch and *** End Patch, for each \
+         file: *** Add File: PATH and + lines; *** Delete File: PATH; or *** Update File: PATH \
+         (then *** Move to: PATH, if it moves) and hunks: @@ with a line above the place, such as \
+         a function's head, then lines that begin with a blank (stay), - or +, three to stay \
+         around a change. Answers with the changed lines: do not read them again."
     }
 
     fn parameters(&self) -> Value {

@@ -10,6 +10,10 @@ use std::path::{Component, Path, PathBuf};
 use crate::folders::GUARDED;
 use crate::{Failure, Scope};
 
+pub(crate) mod outside;
+
+pub use outside::grant_keys as outside_grant_keys;
+
 /// The longest path that is taken.
 pub(crate) const PATH_CHARS_MAX: usize = 4096;
 
@@ -17,55 +21,70 @@ pub(crate) const PATH_CHARS_MAX: usize = 4096;
 /// threads, although the data around it is private; so what lies there is a workspace and nothing else.
 pub const WORKSPACES: &str = "workspaces";
 
-/// The canonical path of `given`, if it lies where `tool` may read. The file need not exist.
+/// The canonical path of `given`, if it lies in the workspace or where `tool` may read besides. The file
+/// need not exist.
 pub fn resolve(tool: &str, scope: &Scope, given: &str) -> Result<PathBuf, Failure> {
-    resolve_from(tool, scope, &scope.directory, given)
-}
-
-/// As [`resolve`]; a relative path starts at `base`.
-pub(crate) fn resolve_from(
-    tool: &str,
-    scope: &Scope,
-    base: &Path,
-    given: &str,
-) -> Result<PathBuf, Failure> {
+    let found = FoundPath::of(tool, scope, &scope.directory, given)?;
     let mut roots = roots(scope);
     roots.extend(shelves(scope));
-    within(tool, scope, &roots, &base.join(given), given)
+    found.within(tool, scope, &roots)
 }
 
-/// The canonical path, if it lies below one of `roots` and is nobody else's.
-fn within(
-    tool: &str,
-    scope: &Scope,
-    roots: &[PathBuf],
-    path: &Path,
-    given: &str,
-) -> Result<PathBuf, Failure> {
-    if given.is_empty() || given.contains('\0') {
-        return Err(Failure::Error(format!(
-            "{tool}: the path is empty or has a NUL in it"
-        )));
+/// A path that was given, as the file system knows it, and nobody's secret.
+struct FoundPath<'a> {
+    given: &'a str,
+    /// By its letters alone.
+    plain: PathBuf,
+    canonical: PathBuf,
+}
+
+impl<'a> FoundPath<'a> {
+    /// A relative path starts at `base`.
+    fn of(
+        tool: &str,
+        scope: &Scope,
+        base: &Path,
+        given: &'a str,
+    ) -> Result<FoundPath<'a>, Failure> {
+        if given.is_empty() || given.contains('\0') {
+            return Err(Failure::Error(format!(
+                "{tool}: the path is empty or has a NUL in it"
+            )));
+        }
+        let plain = flatten(&base.join(outside::with_home(scope, given)));
+        let private = Private::of(scope);
+        let blocked = |why| Failure::Error(format!("{tool} blocked: {given} {why}"));
+        // Before it is looked at: what is there is nobody's business either.
+        if let Some(why) = private.why(&plain) {
+            return Err(blocked(why));
+        }
+        let canonical = canonical(&plain)
+            .map_err(|error| Failure::Error(format!("{tool}: cannot resolve {given}: {error}")))?;
+        match private.why(&canonical) {
+            Some(why) => Err(blocked(why)),
+            None => Ok(FoundPath {
+                given,
+                plain,
+                canonical,
+            }),
+        }
     }
-    let plain = flatten(path);
-    if !roots.iter().any(|root| plain.starts_with(root)) {
-        return Err(Failure::Error(format!(
-            "{tool} blocked: path is outside workingDirectory/outputDirectory/project root: {given}"
-        )));
+
+    /// The canonical path, if it lies below one of these.
+    fn within(self, tool: &str, scope: &Scope, roots: &[PathBuf]) -> Result<PathBuf, Failure> {
+        let is_within = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+        let (given, workspace) = (self.given, scope.directory.display());
+        match (is_within(&self.plain), is_within(&self.canonical)) {
+            (true, true) => Ok(self.canonical),
+            (true, false) => Err(Failure::Error(format!(
+                "{tool} blocked: {given} is a link that leads outside the workspace, to {}",
+                self.canonical.display()
+            ))),
+            (false, _) => Err(Failure::Error(format!(
+                "{tool} blocked: {given} is outside the workspace {workspace}"
+            ))),
+        }
     }
-    let canonical = canonical(&plain)
-        .map_err(|error| Failure::Error(format!("{tool}: cannot resolve {given}: {error}")))?;
-    if !roots.iter().any(|root| canonical.starts_with(root)) {
-        return Err(Failure::Error(format!(
-            "{tool} blocked: canonical target resolves outside allowed directories: {given}"
-        )));
-    }
-    if Private::of(scope).has(&canonical) {
-        return Err(Failure::Error(format!(
-            "{tool} blocked: {given} is private to the server and never shown or changed"
-        )));
-    }
-    Ok(canonical)
 }
 
 /// As [`resolve`], for a file that will be changed.
@@ -78,7 +97,8 @@ pub(crate) fn resolve_to_change(
     given: &str,
 ) -> Result<PathBuf, Failure> {
     let roots = roots(scope);
-    let path = within(tool, scope, &roots, &scope.directory.join(given), given)?;
+    let found = FoundPath::of(tool, scope, &scope.directory, given)?;
+    let path = found.within(tool, scope, &roots)?;
     if shelves(scope).iter().any(|shelf| path.starts_with(shelf)) {
         return Err(Failure::Error(format!(
             "{tool} blocked: {given} can only be read"
@@ -112,7 +132,10 @@ pub(crate) fn resolve_to_change(
 
 /// Tells of files met on a walk whether they are private.
 pub(crate) struct Private {
+    /// The server's own.
     private: Vec<PathBuf>,
+    /// Keys and passwords of the user and of the machine.
+    secret: Vec<PathBuf>,
     shelves: Vec<PathBuf>,
     roots: Vec<PathBuf>,
 }
@@ -121,21 +144,50 @@ impl Private {
     pub fn of(scope: &Scope) -> Private {
         Private {
             private: both_ways(scope.private.iter()),
+            secret: both_ways(outside::secret_places(scope).iter()),
             shelves: shelves(scope),
             roots: roots(scope),
         }
     }
 
+    /// As [`Private::of`], for a walk below `root`: it asks often, and meets little of it.
+    pub fn below(scope: &Scope, root: &Path) -> Private {
+        let mut private = Private::of(scope);
+        private
+            .secret
+            .retain(|place| place.starts_with(root) || root.starts_with(place));
+        private
+    }
+
     /// Whether the canonical path must not be looked into. What leads to an open place inside of a
     /// private one is passed through only where a walk begins there.
     pub fn has(&self, path: &Path) -> bool {
+        self.why(path).is_some()
+    }
+
+    /// Why the path must not be looked into, as in "it …".
+    fn why(&self, path: &Path) -> Option<&'static str> {
         let below = |root: &PathBuf| path.starts_with(root);
+        if self.shelves.iter().any(below) {
+            return None;
+        }
         let is_own = |private: &PathBuf| {
             let mut roots = self.roots.iter();
             roots.any(|root| below(root) && is_workspace_within(private, root))
         };
         let mut private = self.private.iter();
-        private.any(|private| below(private) && !is_own(private)) && !self.shelves.iter().any(below)
+        if private.any(|private| below(private) && !is_own(private)) {
+            return Some("is private to the server and never shown or changed");
+        }
+        // A workspace is what it is, wherever it lies.
+        let is_around = |secret: &PathBuf| {
+            let mut roots = self.roots.iter();
+            roots.any(|root| below(root) && root.starts_with(secret))
+        };
+        let mut secret = self.secret.iter();
+        secret
+            .any(|secret| below(secret) && !is_around(secret))
+            .then_some("is kept for keys, passwords or the system, and never shown or changed")
     }
 }
 
@@ -220,7 +272,7 @@ fn both_ways<'a>(given: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
 }
 
 /// Removes `.` and `..` by their letters alone.
-fn flatten(path: &Path) -> PathBuf {
+pub(crate) fn flatten(path: &Path) -> PathBuf {
     let mut flat = PathBuf::new();
     for component in path.components() {
         match component {

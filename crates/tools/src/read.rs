@@ -1,12 +1,15 @@
-//! The tool `read`: shows the lines of a text file, numbered, or a picture, a directory, a notebook.
+//! The tool `read`: shows the lines of a text file, numbered, or a picture, a PDF file, a directory, a
+//! notebook.
 
 mod directory;
 mod lines;
 mod near_names;
 mod notebook;
+mod pdf_pages;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read as _, Seek as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -20,7 +23,7 @@ use vocabulary::{ContentBlock, Effects, Subject, ToolOutput};
 use crate::change::FILE_BYTES_MAX;
 use crate::held::{NodeKind, Place};
 use crate::input::{self, Fields, blocking};
-use crate::path::{self, PATH_CHARS_MAX};
+use crate::path::{PATH_CHARS_MAX, outside};
 use crate::seen::SeenFiles;
 use crate::text::{self, Encoding};
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, kind, pictures};
@@ -40,16 +43,18 @@ impl Tool for ReadTool {
     }
 
     fn description(&self) -> &'static str {
-        "Reads a text file, shows a picture (PNG, JPEG, GIF, WebP), or lists a directory.\n\
+        "Reads a text file or a PDF file, shows a picture (PNG, JPEG, GIF, WebP), or lists a directory.\n\
          Answers with numbered lines: the number, a tab, the line; up to 48 KB at once, and then \
-         says with which offset to read on. A notebook is shown as its cells."
+         says with which offset to read on. A notebook is shown as its cells, a PDF file by pages: \
+         there offset and limit count pages. Libraries outside the workspace can be read; for other \
+         paths there the user is asked."
     }
 
     fn parameters(&self) -> Value {
         json!({
             "type": "object",
             "properties": {
-                "filePath": {"type": "string", "description": "Relative to the workspace, or absolute inside it."},
+                "filePath": {"type": "string", "description": "Relative to the workspace, or absolute."},
                 "offset": {"type": "integer", "description": "The first line to show, from 1; negative: so many lines before the end."},
                 "limit": {"type": "integer", "minimum": 1, "description": "How many lines to show at most."},
             },
@@ -66,14 +71,30 @@ impl Tool for ReadTool {
         input::file_subject(input, "filePath")
     }
 
-    fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {
-        Judgement::Allow
+    fn reads_outside(&self, scope: &Scope, input: &Value) -> Option<PathBuf> {
+        outside::asked_for(scope, &scope.directory, input::text_of(input, "filePath"))
+    }
+
+    fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
+        outside::judge(self, scope, input)
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let (scope, seen, cancel) = (cx.scope.clone(), Arc::clone(&cx.seen), cx.cancel.clone());
-        blocking(self.name(), move || read(&scope, &seen, &cancel, &input)).await
+        let request = input.clone();
+        let work = move || read(&scope, &seen, &cancel, &request);
+        match blocking(self.name(), work).await? {
+            FileContent::Shown(output) => Ok(output),
+            FileContent::Pdf(file) => pdf_pages::show(cx, &input, file).await,
+        }
     }
+}
+
+/// What was found in a file.
+enum FileContent {
+    Shown(ToolOutput),
+    /// Read further where it can do no harm.
+    Pdf(Vec<u8>),
 }
 
 /// Which lines of which file are wanted.
@@ -89,18 +110,15 @@ fn read(
     seen: &SeenFiles,
     cancel: &CancellationToken,
     input: &Value,
-) -> Result<ToolOutput, Failure> {
-    let fields = Fields::of("read", input)?;
-    let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
-    let offset = fields.optional_integer("offset", -COUNT_MAX..=COUNT_MAX)?;
-    let limit = fields.optional_whole("limit", 1..=COUNT_MAX.unsigned_abs())?;
+) -> Result<FileContent, Failure> {
+    let (given, offset, limit) = fields(input)?;
     let wish = ReadRequest {
         given,
         first: FirstLine::of(offset),
         limit: limit.unwrap_or(u64::MAX),
         cancel,
     };
-    let target = path::resolve("read", scope, given)?;
+    let target = outside::resolve_to_read("read", scope, given)?;
     let failed = |problem: std::io::Error| match problem.kind() {
         ErrorKind::NotFound => missing(given, &near_names::of(scope, cancel, &target)),
         _ => cannot(given, problem),
@@ -108,7 +126,8 @@ fn read(
     let place = Place::find(&target).map_err(failed)?;
     match place.kind().map_err(failed)? {
         Some(NodeKind::Directory) => {
-            return directory::list(scope, &target, &wish).map(ToolOutput::Text);
+            let listed = directory::list(scope, &target, &wish)?;
+            return Ok(FileContent::Shown(ToolOutput::Text(listed)));
         }
         Some(NodeKind::Link | NodeKind::Special) => {
             return Err(error(format!("{given} is not a plain file")));
@@ -121,7 +140,10 @@ fn read(
         let mut file = file.take(FILE_BYTES_MAX);
         file.read_to_end(&mut bytes).map_err(failed)?;
         if let Some(media_type) = kind::picture(&bytes) {
-            return picture(&bytes, media_type, given);
+            return picture(&bytes, media_type, given).map(FileContent::Shown);
+        }
+        if kind::is_pdf(&bytes) {
+            return Ok(FileContent::Pdf(bytes));
         }
         let shown = small(&bytes, &wish)?;
         seen.note_read(&target, stamp, Some(&bytes), shown.lines);
@@ -131,7 +153,17 @@ fn read(
         seen.note_read(&target, stamp, None, shown.lines);
         shown.text
     };
-    Ok(ToolOutput::Text(text))
+    Ok(FileContent::Shown(ToolOutput::Text(text)))
+}
+
+/// The file, where to begin in it, and how much to show.
+fn fields(input: &Value) -> Result<(&str, Option<i64>, Option<u64>), Failure> {
+    let fields = Fields::of("read", input)?;
+    Ok((
+        fields.filled_text("filePath", PATH_CHARS_MAX)?,
+        fields.optional_integer("offset", -COUNT_MAX..=COUNT_MAX)?,
+        fields.optional_whole("limit", 1..=COUNT_MAX.unsigned_abs())?,
+    ))
 }
 
 /// Shows a picture as one, scaled down where models would not take it.

@@ -5,9 +5,13 @@
 //! a judgement of what is likely meant, not a fence: everything it does not know asks, and what a
 //! command that is allowed can do is for the sandbox to bound. `risk/commands.txt` shows it.
 
+mod reading;
+
 use crate::path::Inside;
 use crate::shell::{self, Script, SimpleCommand, Word};
 use crate::{Judgement, Risk, Scope};
+
+pub use reading::only_reads;
 
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "fish"];
 /// What runs a text or a file as a script, besides a shell.

@@ -38,6 +38,7 @@ impl Scratch {
             skills: Vec::new(),
             trusted: false,
             read_only: false,
+            outside: crate::OutsideAccess::default(),
         }
     }
 
@@ -49,6 +50,7 @@ impl Scratch {
             host: host.clone(),
             sandbox: Arc::new(crate::Sandbox::nothing()),
             seen: Arc::default(),
+            jobs: Arc::default(),
             web: Arc::default(),
         }
     }
@@ -132,7 +134,7 @@ impl Host for Witness {
             .map_or(Ok(()), Err)
     }
 
-    async fn spawn(&self, kind: &str, task: String) -> Result<String, crate::Failure> {
-        Ok(format!("{kind} did: {task}"))
+    async fn spawn(&self, request: crate::SpawnRequest) -> Result<String, crate::Failure> {
+        Ok(format!("{} did: {}", request.kind.name(), request.task))
     }
 }

@@ -147,17 +147,20 @@ fn global(scope: &Scope, name: &str) -> Option<PathBuf> {
 }
 
 fn content(file: &Path) -> Result<String, Failure> {
-    let failed = |problem| error(format!("{FILE} cannot be read: {problem}"));
+    limited_text(file).map_err(|problem| error(format!("{FILE} {problem}")))
+}
+
+/// The text of a file with instructions, or what is wrong with it.
+pub(crate) fn limited_text(file: &Path) -> Result<String, String> {
+    let failed = |problem: std::io::Error| format!("cannot be read: {problem}");
     let mut bytes = Vec::new();
     let opened = held::open(file).map_err(failed)?;
     let mut opened = opened.take(SKILL_BYTES_MAX + 1);
     opened.read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > SKILL_BYTES_MAX {
-        return Err(error(format!(
-            "{FILE} has more than {SKILL_BYTES_MAX} bytes"
-        )));
+        return Err(format!("has more than {SKILL_BYTES_MAX} bytes"));
     }
-    String::from_utf8(bytes).map_err(|_| error(format!("{FILE} is not UTF-8 text")))
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
 fn not_found(scope: &Scope, name: &str) -> Failure {
@@ -374,6 +377,6 @@ mod tests {
         std::os::unix::fs::symlink(other.path("evil"), world.scratch.path(".agent/skills/evil"))
             .unwrap();
         let message = world.skill("evil").await.unwrap_err();
-        assert!(message.contains("resolves outside"), "{message}");
+        assert!(message.contains("leads outside"), "{message}");
     }
 }

@@ -1,17 +1,23 @@
 //! The tool `spawnAgent`: gives a task to a sub-agent and answers with its result.
 
+mod files;
+mod kinds;
+mod request;
+
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use vocabulary::{Effects, Subject, ToolOutput};
 
-use crate::input::Fields;
+use crate::input::blocking;
 use crate::{Failure, Judgement, Scope, Tool, ToolCx};
+pub use files::disjoint;
+pub(crate) use kinds::summaries;
+pub use kinds::{OwnKind, SubAgentKindSummary, comes_with_workspace};
+use request::MODELS;
+pub use request::{SpawnKind, SpawnRequest, SubAgentModel, Thoroughness};
 
 pub const SPAWN_AGENT: &str = "spawnAgent";
-
-const TASK_CHARS_MAX: usize = 20_000;
-const KINDS: &[&str] = &["explore", "research", "general"];
 
 pub(crate) struct SpawnAgentTool;
 
@@ -22,18 +28,36 @@ impl Tool for SpawnAgentTool {
     }
 
     fn description(&self) -> &'static str {
-        "Gives a task to a sub-agent and answers with what it found or did.\n\
-         The sub-agent sees nothing of this conversation: the task must hold all it needs. Kinds: \
-         explore (looks around in the workspace, changes nothing), research (reads files and the \
-         web), general (can do what you can, except ask the user)."
+        "Gives a task to a sub-agent and answers with its last message.\n\
+         For broad searches and for independent parts of a larger task; not for what you can read or \
+         find yourself in a step or two. Several in one step run at once. It sees nothing of this \
+         conversation: the task must hold all it needs, and what to report. Kinds: explore (searches \
+         the workspace, changes nothing), research (reads files and the web), general (can do what \
+         you can, except ask the user; one at a time unless files are named). It may spend half of \
+         what the turn has left."
     }
 
     fn parameters(&self) -> Value {
         json!({
             "type": "object",
             "properties": {
-                "task": {"type": "string", "description": "What to do, with everything it must know."},
-                "agentType": {"type": "string", "enum": KINDS, "default": "general"},
+                "task": {"type": "string"},
+                "kind": {"type": "string", "default": SpawnKind::General.name()},
+                "description": {
+                    "type": "string",
+                    "description": "3 to 5 words that the user sees.",
+                },
+                "resume": {
+                    "type": "string",
+                    "description": "Id of an earlier sub-agent: it goes on with all it knows.",
+                },
+                "model": {"type": "string", "enum": MODELS},
+                "thoroughness": {"type": "string", "enum": Thoroughness::NAMES},
+                "files": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "Paths or globs that it will change.",
+                },
             },
             "required": ["task"],
             "additionalProperties": false,
@@ -54,53 +78,15 @@ impl Tool for SpawnAgentTool {
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
-        let fields = Fields::of(SPAWN_AGENT, &input)?;
-        let task = fields.filled_text("task", TASK_CHARS_MAX)?;
-        let kind = match input.get("agentType") {
-            None | Some(Value::Null) => "general",
-            Some(Value::String(kind)) => KINDS
-                .iter()
-                .find(|known| *known == kind)
-                .ok_or_else(|| unknown(kind))?,
-            Some(other) => return Err(unknown(&other.to_string())),
-        };
-        let said = cx.host.spawn(kind, task.to_owned()).await?;
-        Ok(ToolOutput::Text(said))
+        let mut request = SpawnRequest::parse(&input)?;
+        if let SpawnKind::Named(name) = &request.kind {
+            let (scope, trusted, name) = (cx.scope.clone(), cx.trusted.clone(), name.clone());
+            let load = move || kinds::load(&scope, &trusted, &name);
+            request.kind = SpawnKind::Own(blocking(SPAWN_AGENT, load).await?.into());
+        }
+        cx.host.spawn(request).await.map(ToolOutput::Text)
     }
-}
-
-fn unknown(kind: &str) -> Failure {
-    Failure::Error(format!(
-        "spawnAgent: \"agentType\" is {kind:?}, expected one of {}",
-        KINDS.join(", ")
-    ))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::Scratch;
-
-    #[tokio::test]
-    async fn a_task_goes_to_the_kind_that_was_named() {
-        let scratch = Scratch::new();
-        let run = async |input| scratch.run(&SpawnAgentTool, input).await;
-        let explore = json!({"task": "look", "agentType": "explore"});
-        assert_eq!(
-            run(explore).await,
-            Ok(ToolOutput::Text("explore did: look".to_owned()))
-        );
-        let general = json!({"task": "do"});
-        assert_eq!(
-            run(general).await,
-            Ok(ToolOutput::Text("general did: do".to_owned()))
-        );
-        for bad in [
-            json!({}),
-            json!({"task": ""}),
-            json!({"task": "x", "agentType": "boss"}),
-        ] {
-            assert!(matches!(run(bad).await, Err(Failure::Error(_))));
-        }
-    }
-}
+mod tests;

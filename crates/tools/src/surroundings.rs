@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::skill::{self, SkillSummary};
-use crate::{Scope, Trusted, memory};
+use crate::{Scope, SubAgentKindSummary, Trusted, memory, spawn_agent};
 
 mod git_facts;
 mod instructions;
@@ -32,6 +32,8 @@ pub struct Surroundings {
     pub trusted: bool,
     /// Those that may be used without asking, by name.
     pub skills: Vec<SkillSummary>,
+    /// The kinds of sub-agents that may be used without asking, beside those that are built in.
+    pub sub_agents: Vec<SubAgentKindSummary>,
     /// The main note's path in the workspace and its text.
     pub note: Option<(String, String)>,
     /// The names of the other notes.
@@ -61,6 +63,7 @@ pub fn look(scope: &Scope, trusted: &Trusted, home: Option<&Path>) -> Surroundin
         instructions: instructions(scope, home),
         trusted: scope.trusted,
         skills: skill::summaries(scope, trusted),
+        sub_agents: spawn_agent::summaries(scope, trusted),
         note: memory::main_note(scope).map(|(file, text)| (file, beginning(text, NOTE_BYTES_MAX))),
         other_notes,
         branch: git_facts::branch(&scope.directory),

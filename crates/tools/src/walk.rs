@@ -20,7 +20,7 @@ pub(crate) fn below(
     root: &Path,
     wanted: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
 ) -> WalkBuilder {
-    let private = Private::of(scope);
+    let private = Private::below(scope, root);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut builder = WalkBuilder::new(root);
     builder

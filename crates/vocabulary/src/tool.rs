@@ -33,6 +33,17 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// What people are shown as its title: the few words that the model gave with it, or its name.
+    pub fn title(&self) -> &str {
+        const TITLE_BYTES_MAX: usize = 200;
+        let words = self.input.get("description").and_then(Value::as_str);
+        let words = words.map(str::trim).filter(|words| {
+            let fits = !words.is_empty() && words.len() <= TITLE_BYTES_MAX;
+            fits && !words.contains(char::is_control)
+        });
+        words.unwrap_or(&self.name)
+    }
+
     pub fn is_command(&self) -> bool {
         matches!(self.subject, Subject::Command { .. })
     }

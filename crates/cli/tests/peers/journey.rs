@@ -151,7 +151,7 @@ fn check_history(service: &ServedService) -> anyhow::Result<()> {
             vec![vendor.seal_prefix(), PNG.to_owned()]
         }
         Vendor::DeepSeek | Vendor::Moonshot => vec![format!("Thought 1 of {}.", vendor.id())],
-        Vendor::Mistral => Vec::new(),
+        Vendor::Mistral | Vendor::LlamaCpp => Vec::new(),
     };
     for wanted in own {
         ensure!(

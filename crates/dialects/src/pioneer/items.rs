@@ -145,7 +145,7 @@ pub fn call_ended<'a>(
         true => ToolCallStatus::Completed,
         false => ToolCallStatus::Failed,
     };
-    let tool = tool(call, status, display(&call.name, outcome));
+    let tool = tool(call, status, display(call.title(), outcome));
     item(tool, card, call, Some(outcome))
 }
 

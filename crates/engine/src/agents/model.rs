@@ -5,11 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use providers::catalog;
 use providers::{ErrorKind, Message, ModelFamily, ModelRequest, Provider, ProviderError, ToolSpec};
-use tools::{Failure, Surroundings};
+use tools::{Failure, SpawnRequest, Surroundings};
 use tracing::Instrument as _;
 use vocabulary::{
-    AgentMode, Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, StreamTag, ToolCall,
-    TurnError, TurnErrorKind,
+    AgentMode, Budgets, Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, StreamTag,
+    ToolCall, TurnError, TurnErrorKind,
 };
 
 use super::{Abilities, Agent};
@@ -18,15 +18,17 @@ use crate::telemetry;
 use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer};
 
 pub mod answer;
+mod background;
 pub mod briefing;
 pub mod calls;
 pub mod compaction;
+mod concurrency;
 mod context;
 mod endings;
 mod meanwhile;
 mod permissions;
 mod repetition;
-mod sub;
+pub mod sub;
 mod wrap_up;
 
 use answer::{Answered, Broken, Speaker};
@@ -62,10 +64,9 @@ impl Agent for ModelAgent {
         turn: &Arc<Turn>,
         tag: &StreamTag,
         call: &Arc<ToolCall>,
-        kind: &str,
-        task: String,
+        request: SpawnRequest,
     ) -> Result<String, Failure> {
-        sub::run(turn, tag, call, kind, task).await
+        sub::run(turn, tag, call, request).await
     }
 }
 
@@ -158,6 +159,7 @@ impl Talk<'_> {
             if let Some(why) = exhausted(self.turn, &self.turn.model) {
                 return Ok(failed(TurnErrorKind::Budget, why));
             }
+            self.tell_of_jobs().await?;
             self.step += 1;
             self.hear_steers();
             let span = telemetry::step_span(self.step);
@@ -184,7 +186,9 @@ impl Talk<'_> {
 
     /// Whether the turn goes on.
     async fn make(&mut self, calls: &[DueCall]) -> Result<bool, SessionGone> {
-        let making = calls::make(self.turn, &mut self.messages, &mut self.recent, calls);
+        let sees = context::sees(self.turn);
+        let messages = &mut self.messages;
+        let making = calls::make(self.turn, messages, &mut self.recent, calls, sees);
         let Some(notes) = making.await? else {
             return Ok(false);
         };
@@ -380,9 +384,13 @@ const TOO_LONG: &str = "the conversation is too long for the model";
 
 /// Why nothing more may be spent on this model, if so.
 pub fn exhausted(turn: &Turn, model: &ModelRef) -> Option<String> {
-    let own = turn.permits.borrow().settings.budgets.clone();
-    let budgets = meter::effective(&own, &turn.shared.config.budgets);
+    let budgets = budgets(turn);
     meter::unpriced(&turn.shared, model, &budgets).or_else(|| turn.meter.exhausted(&budgets))
+}
+
+fn budgets(turn: &Turn) -> Budgets {
+    let own = turn.permits.borrow().settings.budgets.clone();
+    meter::effective(&own, &turn.shared.config.budgets)
 }
 
 /// What the model of a turn is told and offered; made anew only when the mode changes.

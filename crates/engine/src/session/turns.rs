@@ -17,6 +17,7 @@ use vocabulary::{
 
 use super::Session;
 use super::state::CallState;
+use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
@@ -49,9 +50,13 @@ pub struct TurnSupplies {
     pub permits: watch::Sender<Permits>,
     /// The files that were read.
     pub seen: Arc<tools::SeenFiles>,
+    /// What runs in the background.
+    pub jobs: Arc<tools::Jobs>,
     /// How checks ended.
     pub checks: Arc<ThreadChecks>,
     pub memory: AgentMemory,
+    /// Sub-agents that can go on.
+    pub sub_agents: Arc<KeptSubAgents>,
     pub tools: Arc<Toolbox>,
 }
 
@@ -60,8 +65,10 @@ impl TurnSupplies {
         Self {
             permits: watch::Sender::new(Permits { settings }),
             seen,
+            jobs: Arc::default(),
             checks: Arc::default(),
             memory: Arc::default(),
+            sub_agents: Arc::default(),
             tools,
         }
     }
@@ -126,11 +133,15 @@ impl Session {
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
             memory: Arc::clone(&self.supplies.memory),
+            sub_agents: Arc::clone(&self.supplies.sub_agents),
+            sub_agent_tools: Default::default(),
             seen: Arc::clone(&self.supplies.seen),
+            jobs: Arc::clone(&self.supplies.jobs),
             writes: Arc::clone(&writes),
             edits: StepEdits::default(),
             checks: Arc::clone(&self.supplies.checks),
             permits: self.supplies.permits.subscribe(),
+            asks_in_turn: tokio::sync::Mutex::new(()),
             cancel: cancel.clone(),
             to_session: to_session.clone(),
         });

@@ -8,9 +8,11 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tools::checks::{
     self, CheckEnd, CheckHistory, CheckKind, CheckRule, CheckRun, Checker, CommandChecker,
+    RuleOrigin,
 };
+use tools::policy::{Decision, Policy, PolicyCall};
 use tools::sandbox::Mode;
-use tools::{Failure, folders};
+use tools::{Failure, Judgement, folders};
 use tracing::Instrument as _;
 use vocabulary::{Effects, Fact, ItemId, NoteFact, SubAgent, ToolCall, ToolFact, ToolOutcome};
 
@@ -144,7 +146,8 @@ async fn chosen(
         (chosen, complaint)
     };
     let looked = tokio::task::spawn_blocking(look).await;
-    let (chosen, complaint) = looked.unwrap_or_default();
+    let (mut chosen, complaint) = looked.unwrap_or_default();
+    chosen.retain(|(rule, files)| is_allowed(&turn.shared.config.policy, rule, files));
     let is_new = {
         let mut said = turn.checks.complaint.lock();
         let is_new = *said != complaint;
@@ -155,6 +158,26 @@ async fn chosen(
         turn.tell(Fact::Note(NoteFact::Logged { line })).await?;
     }
     Ok(chosen)
+}
+
+/// Whether no rule of the user's policy is against it. What they configured themselves is allowed.
+fn is_allowed(policy: &Policy, rule: &CheckRule, files: &[PathBuf]) -> bool {
+    if matches!(rule.origin, RuleOrigin::User(_)) {
+        return true;
+    }
+    let line = rule.line(files);
+    let decision = policy.decide(&PolicyCall {
+        tool: "bash",
+        summary: &line,
+        command: Some(&line),
+        paths: &[],
+        hosts: &[],
+        judgement: &Judgement::Allow,
+    });
+    match decision {
+        Decision::Allow => true,
+        Decision::Ask { .. } | Decision::Refuse { .. } => false,
+    }
 }
 
 /// How far a project may run what it brings along, without anybody being asked.
@@ -286,5 +309,19 @@ mod tests {
         std::fs::write(&full, format!("{rules}timeout = 5\n")).expect("written");
         assert_eq!(own(&trusted), Ok(0));
         assert_eq!(own(&ProjectTrust::All), Ok(1));
+    }
+
+    #[test]
+    fn a_policy_is_against_what_a_project_brings_and_not_against_what_the_user_wants() {
+        let policy = json!({"rule": [{"effect": "refuse", "command": "npx"}]});
+        let policy: Policy = serde_json::from_value(policy).expect("a policy");
+        let text = "[[check]]\nfiles = '*'\nrun = 'cd a && npx lint {files}'\n\
+                    [[check]]\nfiles = '*'\nrun = 'lint {files}'\n";
+        let mut rules = checks::in_workspace(text).expect("rules");
+        let files = [PathBuf::from("a")];
+        let allowed = |rule: &CheckRule| is_allowed(&policy, rule, &files);
+        assert_eq!(rules.iter().map(allowed).collect::<Vec<_>>(), [false, true]);
+        rules[0].origin = RuleOrigin::User(1);
+        assert!(allowed(&rules[0]));
     }
 }

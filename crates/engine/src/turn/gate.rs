@@ -50,8 +50,9 @@ pub async fn refused(
         Some(Err(error)) => return Ok(Some(ToolOutcome::Failed { error })),
         None => {}
     }
-    let key = tool.grant_key(&call.input);
-    if grants::covers(turn, &key).await {
+    let (key, others) = grant_keys(tool, call, scope);
+    let _one = turn.asks_in_turn.lock().await;
+    if covered(turn, &key, &others).await {
         return Ok(None);
     }
     let kind = approval(call, tool, wish, key);
@@ -68,6 +69,25 @@ pub async fn refused(
     }))
 }
 
+/// What a yes for longer than once is kept under, and what else covers the call.
+fn grant_keys(tool: &dyn Tool, call: &ToolCall, scope: &Scope) -> (String, Vec<String>) {
+    let place = scope.outside.asked.as_deref();
+    let mut keys = place.map_or_else(Vec::new, tools::path::outside_grant_keys);
+    match keys.is_empty() {
+        true => (tool.grant_key(&call.input), keys),
+        false => (keys.remove(0), keys),
+    }
+}
+
+async fn covered(turn: &Turn, key: &str, others: &[String]) -> bool {
+    for key in std::iter::once(key).chain(others.iter().map(String::as_str)) {
+        if grants::covers(turn, key).await {
+            return true;
+        }
+    }
+    false
+}
+
 /// Where nobody is asked: whether it runs, or why not.
 ///
 /// Not asking never lets anything out of the sandbox: words that a command prints would be enough.
@@ -78,6 +98,11 @@ fn unasked(settings: &ThreadSettings, wish: &ApprovalRequest) -> Option<Result<(
         (true, _, Risk::BeyondSandbox) => Some(Err(format!(
             "not run: it {}, and nobody is asked in this thread. Do without it, or tell the user \
              what you need and why; the server's owner can open the network with --network.",
+            wish.why
+        ))),
+        (true, true, Risk::OutsideRead) => Some(Err(format!(
+            "not run: it {}, and nobody is asked in this thread. Work with what is in the workspace, \
+             or tell the user what you need and why.",
             wish.why
         ))),
         (true, true, _) => Some(Ok(())),
@@ -118,7 +143,7 @@ pub async fn may_go_on(turn: &Turn, call: &ToolCall, input: Value) -> Result<(),
 
 async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -> GateDecision {
     let fence = CallSandbox::of(turn, call, scope).await;
-    let judgement = tool.judge(scope, &call.input);
+    let judgement = tool.judge_with(scope, &turn.jobs, &call.input);
     let judgement = match judgement {
         Judgement::Ask { .. } if named_by_user(turn, call) => Judgement::Allow,
         Judgement::Ask {
@@ -135,7 +160,7 @@ async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -
         Judgement::Allow => fence.doubted(call),
         judgement @ Judgement::Ask { .. } => judgement,
     };
-    match (decided(turn, call, &judgement), judgement) {
+    match (decided(turn, call, scope, &judgement), judgement) {
         (Decision::Refuse { why }, _) => GateDecision::Refuse(why),
         (Decision::Allow, Judgement::Allow) => GateDecision::Run,
         (
@@ -257,7 +282,10 @@ impl<'a> CallSandbox<'a> {
             ) => !tools::risk::leaves_workspace(self.scope, command),
             (
                 Approvals::Auto | Approvals::Never,
-                Risk::DangerousPattern | Risk::OutsideScope | Risk::BeyondSandbox,
+                Risk::DangerousPattern
+                | Risk::OutsideScope
+                | Risk::OutsideRead
+                | Risk::BeyondSandbox,
             ) => false,
         };
         harmless && self.why_rules_do_not_count().await.is_none()
@@ -299,8 +327,8 @@ fn named_by_user(turn: &Turn, call: &ToolCall) -> bool {
 }
 
 /// What the policy makes of a tool's own judgement.
-fn decided(turn: &Turn, call: &ToolCall, judgement: &Judgement) -> Decision {
-    let paths: Vec<String> = match &call.subject {
+fn decided(turn: &Turn, call: &ToolCall, scope: &Scope, judgement: &Judgement) -> Decision {
+    let mut paths: Vec<String> = match &call.subject {
         Subject::Files(files) => files
             .iter()
             .map(|file| relative(turn, &file.path))
@@ -312,6 +340,9 @@ fn decided(turn: &Turn, call: &ToolCall, judgement: &Judgement) -> Decision {
         | Subject::Plan
         | Subject::Other => Vec::new(),
     };
+    // Whatever name it was given: rules are about where it leads.
+    let outside = scope.outside.asked.iter();
+    paths.extend(outside.map(|place| place.display().to_string()));
     let hosts: Vec<String> = host_of(call).into_iter().collect();
     let summary = match paths.first().or(hosts.first()) {
         Some(subject) => format!("{} {subject}", call.name),
@@ -371,6 +402,8 @@ fn risk_code(risk: Risk) -> RiskCode {
         Risk::ShellControlOperator => RiskCode::ContainsShellControlOperator,
         Risk::ManualReview => RiskCode::RequiresManualReview,
         Risk::FileRead => RiskCode::FileReadCommandRequiresReview,
-        Risk::OutsideScope | Risk::BeyondSandbox => RiskCode::OutsideAllowedScope,
+        Risk::OutsideScope | Risk::OutsideRead | Risk::BeyondSandbox => {
+            RiskCode::OutsideAllowedScope
+        }
     }
 }

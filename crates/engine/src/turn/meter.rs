@@ -14,11 +14,40 @@ pub struct Meter {
 struct Spent {
     turn: Usage,
     thread: Usage,
+    /// What the sub-agents that run now may spend, and how many they are.
+    share: TurnShare,
+    sharing: usize,
+}
+
+/// Half of what a turn has left: what it may have spent in all when that is used up.
+#[derive(Clone, Copy, Debug, Default)]
+struct TurnShare {
+    tokens: Option<HalfLeft>,
+    micro_dollars: Option<HalfLeft>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct HalfLeft {
+    half: u64,
+    until: u64,
+}
+
+impl HalfLeft {
+    fn of(spent: u64, budget: Option<u64>) -> Option<Self> {
+        let half = budget?.saturating_sub(spent) / 2;
+        let until = spent + half;
+        Some(Self { half, until })
+    }
 }
 
 impl Meter {
     pub fn new(thread: Usage, turn: Usage) -> Self {
-        let spent = Spent { turn, thread };
+        let spent = Spent {
+            turn,
+            thread,
+            share: TurnShare::default(),
+            sharing: 0,
+        };
         Self {
             spent: Mutex::new(spent),
         }
@@ -37,6 +66,21 @@ impl Meter {
         self.spent.lock().thread.add(usage);
     }
 
+    /// A sub-agent begins. Together, those that run at the same time may spend half of what was left
+    /// when the first of them began, so that its turn can go on with what they found.
+    pub fn share(&self, budgets: &Budgets) -> SubAgentShare<'_> {
+        let mut spent = self.spent.lock();
+        if spent.sharing == 0 {
+            let (tokens, cost) = (spent.turn.total_tokens(), spent.turn.cost_micro_dollars);
+            spent.share = TurnShare {
+                tokens: HalfLeft::of(tokens, budgets.turn_tokens),
+                micro_dollars: HalfLeft::of(cost.unwrap_or(0), budgets.turn_micro_dollars),
+            };
+        }
+        spent.sharing += 1;
+        SubAgentShare(self)
+    }
+
     /// Why nothing more may be spent, if so.
     pub fn exhausted(&self, budgets: &Budgets) -> Option<String> {
         let spent = *self.spent.lock();
@@ -47,6 +91,33 @@ impl Meter {
             over_money("thread", spent.thread, budgets.thread_micro_dollars),
         ];
         lines.into_iter().flatten().next()
+    }
+}
+
+/// What a sub-agent may spend, for as long as it runs.
+pub struct SubAgentShare<'a>(&'a Meter);
+
+impl SubAgentShare<'_> {
+    /// Why it may spend nothing more, if so.
+    pub fn used_up(&self) -> Option<String> {
+        let spent = *self.0.spent.lock();
+        let over = |share: Option<HalfLeft>, used: u64| share.filter(|share| used >= share.until);
+        let (tokens, cost) = (spent.turn.total_tokens(), spent.turn.cost_micro_dollars);
+        let tokens = over(spent.share.tokens, tokens).map(|share| format!("{} tokens", share.half));
+        let money = over(spent.share.micro_dollars, cost.unwrap_or(0));
+        let money = money.map(|share| format!("${}", dollars(share.half)));
+        tokens.or(money).map(|half| {
+            format!(
+                "stopped before its work was done: sub-agents that run at the same time may use \
+                 half of what the turn has left, here {half}, and that is used up"
+            )
+        })
+    }
+}
+
+impl Drop for SubAgentShare<'_> {
+    fn drop(&mut self) {
+        self.0.spent.lock().sharing -= 1;
     }
 }
 
@@ -176,6 +247,33 @@ mod tests {
         meter.add(used(10, None));
         let why = meter.exhausted(&budgets).expect("cannot be kept");
         assert!(why.contains("not known"), "{why}");
+    }
+
+    #[test]
+    fn sub_agents_share_half_of_what_is_left() {
+        let meter = Meter::new(Usage::default(), used(100, None));
+        let budgets = Budgets {
+            turn_tokens: Some(1_100),
+            ..Budgets::default()
+        };
+        let first = meter.share(&budgets);
+        meter.add(used(400, None));
+        let second = meter.share(&budgets);
+        meter.add(used(99, None));
+        assert_eq!((first.used_up(), second.used_up()), (None, None));
+        meter.add(used(1, None));
+        let why = first.used_up().expect("used up");
+        assert!(why.contains("here 500 tokens"), "{why}");
+        assert_eq!(second.used_up(), Some(why));
+        assert_eq!(meter.exhausted(&budgets), None, "the turn can go on");
+        drop((first, second));
+        let third = meter.share(&budgets);
+        assert_eq!(third.used_up(), None);
+        meter.add(used(250, None));
+        assert!(third.used_up().is_some());
+        assert!(meter.share(&Budgets::default()).used_up().is_some());
+        drop(third);
+        assert_eq!(meter.share(&Budgets::default()).used_up(), None);
     }
 
     #[test]

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use providers::{ModelFamily, ToolSpec};
-use tools::{Tool, ToolFaces};
-use vocabulary::{ModelRef, SubAgent, did_you_mean, nearest};
+use tools::{SpawnKind, Tool, ToolFaces};
+use vocabulary::{ItemId, ModelRef, SubAgent, did_you_mean, nearest};
 
 use super::Turn;
 use crate::limits::SUB_AGENT_DEPTH_MAX;
 
 /// The tools of each kind of sub-agent. `general` has all but those that need the user.
-const EXPLORE: &[&str] = &["read", "glob", "grep", "bash"];
+const EXPLORE: &[&str] = &["read", "glob", "grep", "bash", "job"];
 const RESEARCH: &[&str] = &["read", "glob", "grep", "webSearch", "webFetch"];
 const NOT_GENERAL: &[&str] = &["ask", "todoWrite"];
 
@@ -66,10 +66,33 @@ pub fn unknown(turn: &Turn, agent: Option<&SubAgent>, name: &str) -> String {
 
 fn offers(turn: &Turn, agent: Option<&SubAgent>, tool: &dyn Tool) -> bool {
     let mode = turn.permits.borrow().settings.mode;
-    mode.offers(tool.effects()) && agent.is_none_or(|agent| may_use(agent, tool.name()))
+    mode.offers(tool.effects()) && agent.is_none_or(|agent| may_use(turn, agent, tool.name()))
 }
 
-fn may_use(agent: &SubAgent, tool: &str) -> bool {
+/// Whether what a sub-agent runs may change nothing.
+pub fn only_reads(agent: &SubAgent) -> bool {
+    let mut kinds = SpawnKind::BUILT_IN.iter();
+    let kind = kinds.find(|kind| kind.name() == agent.kind);
+    kind.is_some_and(SpawnKind::only_reads)
+}
+
+/// Gives the sub-agent that works for a call the tools of its kind, where that has a list of its own.
+pub fn restrict(turn: &Turn, parent: &ItemId, kind: &SpawnKind) {
+    let own = match kind {
+        SpawnKind::Own(own) => own.tools.as_ref(),
+        SpawnKind::Explore | SpawnKind::Research | SpawnKind::General | SpawnKind::Named(_) => None,
+    };
+    let Some(own) = own else { return };
+    let known = own.iter().filter_map(|name| turn.tools.resolve(name));
+    let known = known.map(str::to_owned).collect();
+    turn.sub_agent_tools.lock().insert(parent.clone(), known);
+}
+
+fn may_use(turn: &Turn, agent: &SubAgent, tool: &str) -> bool {
+    if let Some(own) = turn.sub_agent_tools.lock().get(&agent.parent) {
+        let too_deep = tool == tools::SPAWN_AGENT && agent.depth >= SUB_AGENT_DEPTH_MAX;
+        return own.iter().any(|each| each == tool) && !NOT_GENERAL.contains(&tool) && !too_deep;
+    }
     if tool == tools::SPAWN_AGENT {
         return agent.kind == "general" && agent.depth < SUB_AGENT_DEPTH_MAX;
     }

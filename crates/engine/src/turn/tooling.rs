@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tools::{Failure, Host, Scope, Tool, ToolCx, normalize};
+use tools::{Failure, Host, OutsideAccess, Scope, SpawnRequest, Tool, ToolCx, normalize};
 use vocabulary::{
     Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, SandboxMode, StreamTag,
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
@@ -91,6 +91,8 @@ async fn allowed_run(
     let mut scope = scope(turn);
     let trusted = trusting::trusted(turn, tag, call).await?;
     scope.trusted = trusted.is_some();
+    scope.read_only |= call.agent.as_deref().is_some_and(offer::only_reads);
+    scope.outside.asked = tool.reads_outside(&scope, &call.input);
     if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
         return Ok(outcome);
     }
@@ -133,6 +135,7 @@ pub async fn context(turn: &Arc<Turn>, tag: &StreamTag, call: &Arc<ToolCall>) ->
         host: Arc::new(host),
         sandbox: turn.shared.sandbox().await,
         seen: Arc::clone(&turn.seen),
+        jobs: Arc::clone(&turn.jobs),
         web: Arc::clone(&turn.shared.web),
     }
 }
@@ -146,6 +149,10 @@ pub fn scope(turn: &Turn) -> Scope {
         trusted: false,
         read_only: turn.permits.borrow().settings.sandbox == SandboxMode::ReadOnly,
         private: turn.shared.config.private.clone(),
+        outside: OutsideAccess {
+            home: std::env::home_dir(),
+            asked: None,
+        },
         spill: Some(
             turn.shared
                 .config
@@ -177,6 +184,7 @@ impl Host for CallHost {
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<tools::QuestionAnswer>> {
         let ids: Vec<String> = questions.iter().map(|each| each.id.clone()).collect();
         let kind = AskKind::Questions(questions);
+        let _one = self.turn.asks_in_turn.lock().await;
         match self
             .turn
             .ask(self.tag.clone(), &self.call, kind)
@@ -206,11 +214,9 @@ impl Host for CallHost {
         gate::may_go_on(&self.turn, &self.call, input).await
     }
 
-    async fn spawn(&self, kind: &str, task: String) -> Result<String, Failure> {
-        let agent = &self.turn.agent;
-        agent
-            .spawn(&self.turn, &self.tag, &self.call, kind, task)
-            .await
+    async fn spawn(&self, request: SpawnRequest) -> Result<String, Failure> {
+        let (turn, agent) = (&self.turn, &self.turn.agent);
+        agent.spawn(turn, &self.tag, &self.call, request).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use vocabulary::{Approval, Approvals, AskKind, RiskCode, StreamTag, ToolCall};
 
-use super::{SessionGone, Turn};
+use super::{SessionGone, Turn, tooling};
 use crate::trust::{self, Trust};
 
 /// How often a person is asked to trust content that changes while they are asked.
@@ -15,10 +15,11 @@ pub async fn trusted(
     tag: &StreamTag,
     call: &ToolCall,
 ) -> Result<tools::Trusted, SessionGone> {
-    if call.name != tools::SKILL {
+    if !uses_workspace(turn, call).await {
         return Ok(tools::Trusted::nothing("nothing else uses it"));
     }
     let mut allowed = None;
+    let _one = turn.asks_in_turn.lock().await;
     for asked in 0..=ASKS_MAX {
         let content = match trust::look(&turn.shared, &turn.card).await {
             Ok(Trust::Nothing) => return Ok(tools::Trusted::default()),
@@ -67,4 +68,15 @@ pub async fn trusted(
     }
     let why = "it changed each time while the user was asked";
     Ok(tools::Trusted::nothing(why))
+}
+
+/// Whether a call may use what came with the workspace: a skill, or a kind of sub-agents.
+async fn uses_workspace(turn: &Turn, call: &ToolCall) -> bool {
+    if call.name != tools::SPAWN_AGENT {
+        return call.name == tools::SKILL;
+    }
+    let (scope, input) = (tooling::scope(turn), call.input.clone());
+    let look = move || tools::spawn_agent::comes_with_workspace(&scope, &input);
+    let looked = tokio::task::spawn_blocking(look).await;
+    looked.unwrap_or(false)
 }

@@ -37,8 +37,8 @@ fn edits(path: &str, old: &str, new: &str) -> Play {
 /// What the model was told last, if nobody said it.
 fn told(request: &Asked) -> Option<String> {
     match request.messages.last() {
-        Some(Message::User(said)) => Some(said.text.clone()),
-        Some(Message::ToolResults(_) | Message::Assistant(_)) | None => None,
+        Some(Message::User(said)) if said.is_note => Some(said.text.clone()),
+        Some(Message::User(_) | Message::ToolResults(_) | Message::Assistant(_)) | None => None,
     }
 }
 
@@ -113,6 +113,35 @@ async fn several_edits_of_a_step_are_checked_once() {
     house.say(thread, "write").await.expect("a turn");
     ear.completed().await;
     assert_eq!(runs(&house), 1, "and not for files of another kind");
+}
+
+#[tokio::test]
+async fn a_patch_and_what_a_sub_agent_edits_are_checked_too() {
+    let patch = "*** Begin Patch\n*** Add File: a.txt\n+WRONG\n*** End Patch";
+    let puppet = Puppet::new([
+        calls("1", "apply_patch", json!({ "input": patch })),
+        calls(
+            "2",
+            "spawnAgent",
+            json!({"task": "mend it", "agentType": "general"}),
+        ),
+        edits("a.txt", "WRONG", "right"),
+        says("mended"),
+        says("done"),
+    ]);
+    let house = House::in_real_time(stage(&puppet, CHECK));
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "write").await.expect("a turn");
+    assert_eq!(ear.completed().await, "done");
+    let requests = puppet.requests();
+    let broken = told(&requests[1]).expect("a note");
+    assert!(
+        broken.ends_with("fails (exit 1):\na.txt:1: WRONG"),
+        "{broken}"
+    );
+    let mended = told(&requests[4]).expect("a note to the agent that started it");
+    assert!(mended.ends_with("passes again."), "{mended}");
+    assert_eq!(runs(&house), 2);
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ const NOON: Timestamp = Timestamp(1_767_268_800_000);
 
 /// Ids count from one; it is always noon.
 #[derive(Debug, Default)]
-struct Counting(AtomicU64);
+pub struct Counting(AtomicU64);
 
 impl Clock for Counting {
     fn now(&self) -> Timestamp {

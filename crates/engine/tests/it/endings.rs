@@ -292,7 +292,7 @@ async fn five_failures_in_a_row_are_worth_a_word() {
 }
 
 fn spawn() -> Play {
-    let input = json!({"task": "find it", "agentType": "general"});
+    let input = json!({"task": "find it", "kind": "general"});
     calls("p1", "spawnAgent", input)
 }
 
@@ -342,7 +342,7 @@ async fn a_sub_agent_ends_as_its_agent_would() {
         (
             vec![empty(), empty(), empty()],
             true,
-            "the model's answer was empty",
+            "the sub-agent ended early: the model's answer was empty",
         ),
     ];
     for (plays, is_error, words) in cases {

@@ -10,6 +10,7 @@ use engine::{
 };
 use providers::Models;
 use providers::catalog::ModelCatalog;
+use providers::models::ModelsOptions;
 use providers::rehearsal::{Rehearsal, RehearsalScript};
 use store::testing::faulty::Faulty;
 use store::testing::memory::{MemoryStore, MemoryWorld};
@@ -43,6 +44,8 @@ pub struct House {
 pub struct Stage {
     script: Option<String>,
     puppet: Option<Arc<Puppet>>,
+    /// A real provider, and its model that threads use.
+    served: Option<(ModelsOptions, ModelRef)>,
     pub catalog: ModelCatalog,
     pub tools: Toolbox,
     /// Where more tools come from.
@@ -64,6 +67,7 @@ impl Stage {
         Self {
             script: (!script.is_empty()).then(|| script.to_owned()),
             puppet: None,
+            served: None,
             catalog: ModelCatalog::default(),
             tools: Toolbox::builtin(),
             sources: Vec::new(),
@@ -89,7 +93,29 @@ impl Stage {
         }
     }
 
+    /// With the providers of the catalog, as the options say that they are reached.
+    pub fn served(options: ModelsOptions, model: ModelRef) -> Self {
+        Self {
+            served: Some((options, model)),
+            ..Self::scripted("")
+        }
+    }
+
+    fn default_model(&self) -> Option<ModelRef> {
+        let puppet = || {
+            self.puppet.as_ref().map(|_| ModelRef {
+                provider: PUPPET.to_owned(),
+                model: BIG.to_owned(),
+            })
+        };
+        let served = self.served.as_ref().map(|(_, model)| model.clone());
+        served.or_else(puppet)
+    }
+
     fn models(&self) -> Models {
+        if let Some((options, _)) = &self.served {
+            return Models::open(options.clone());
+        }
         if let Some(puppet) = &self.puppet {
             let puppet: Arc<dyn providers::Provider> = puppet.clone();
             return Models::with(vec![puppet], self.catalog.clone());
@@ -319,10 +345,7 @@ fn open(
         directory,
         auto_approve: stage.auto_approve,
         approvals: stage.approvals,
-        default_model: stage.puppet.as_ref().map(|_| ModelRef {
-            provider: PUPPET.to_owned(),
-            model: BIG.to_owned(),
-        }),
+        default_model: stage.default_model(),
         effort: stage.effort.clone(),
         verbosity: stage.verbosity,
         ask_timeout: stage.ask_timeout,

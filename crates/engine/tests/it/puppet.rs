@@ -213,6 +213,8 @@ pub fn calls(call_id: &str, name: &str, input: Value) -> Play {
 #[derive(Default)]
 struct Memory {
     plays: Vec<(RequestPurpose, VecDeque<Play>)>,
+    /// For conversations in which these words were said, whenever they come.
+    about: Vec<(String, VecDeque<Play>)>,
     requests: Vec<ModelRequest>,
 }
 
@@ -241,6 +243,13 @@ impl Puppet {
             Some((_, queue)) => queue.extend(plays),
             None => memory.plays.push((purpose, plays.into_iter().collect())),
         }
+    }
+
+    /// Answers in the conversation in which the user said these words: for agents that work at the
+    /// same time.
+    pub fn about(&self, words: &str, plays: impl IntoIterator<Item = Play>) {
+        let plays = plays.into_iter().collect();
+        self.memory.lock().about.push((words.to_owned(), plays));
     }
 
     /// What was asked so far, in order.
@@ -286,8 +295,16 @@ impl Puppet {
             attempts_max: None,
             ..request
         };
+        let said = |words: &str| {
+            let mut messages = request.messages.iter();
+            messages.any(|message| matches!(&**message, Message::User(said) if said.text == words))
+        };
+        let about = memory.about.iter().position(|(words, _)| said(words));
         memory.requests.push(request);
         self.asked.send_modify(|asked| *asked += 1);
+        if let Some(about) = about {
+            return memory.about[about].1.pop_front();
+        }
         let queue = memory
             .plays
             .iter_mut()

@@ -7,7 +7,7 @@ use providers::{ErrorKind, Message, ModelRequest};
 use serde_json::json;
 use vocabulary::Effects;
 use vocabulary::{
-    AskFact, AskKind, Call, Changes, Closing, Fact, Purpose, SubAgent, ToolEvent, ToolFact,
+    AskFact, AskKind, Call, Changes, Closing, Fact, ItemId, Purpose, SubAgent, ToolEvent, ToolFact,
     ToolOutcome, ToolOutput, TurnFact, TurnOutcome,
 };
 
@@ -17,7 +17,7 @@ use crate::puppet::{Play, Puppet, SMALL, calls, says};
 use crate::toys::Toys;
 use crate::turns::{approve, opened_ask};
 
-fn stage(puppet: &Arc<Puppet>, toys: &Toys) -> Stage {
+pub fn stage(puppet: &Arc<Puppet>, toys: &Toys) -> Stage {
     let mut stage = Stage::of(puppet);
     stage.tools.add(toys.tool("look", Effects::READS));
     stage.tools.add(toys.tool("act", Effects::RUNS));
@@ -26,14 +26,30 @@ fn stage(puppet: &Arc<Puppet>, toys: &Toys) -> Stage {
 }
 
 fn spawn(kind: &str) -> Play {
-    calls(
-        "p1",
-        "spawnAgent",
-        json!({"task": "find it", "agentType": kind}),
-    )
+    calls("p1", "spawnAgent", json!({"task": "find it", "kind": kind}))
 }
 
-fn tools_of(request: &ModelRequest) -> Vec<&str> {
+/// A sub-agent's result as its caller reads it.
+pub fn resumable(text: &str, id: &ItemId) -> String {
+    format!("{text}\n\n[sub-agent {id}; \"resume\" with this id goes on with it]")
+}
+
+/// The item of the call that the model gave this id.
+pub fn item_of(ear: &Ear, call_id: &str) -> ItemId {
+    let planned = |fact: &&Fact| match fact {
+        Fact::Tool(ToolEvent {
+            call,
+            what: ToolFact::Planned { .. },
+            ..
+        }) if call.call_id == call_id => Some(call.item.clone()),
+        // tidy: wildcard, because only that call is looked for.
+        _ => None,
+    };
+    let mut facts = ear.facts().into_iter();
+    facts.find_map(|fact| planned(&fact)).expect("a call")
+}
+
+pub fn tools_of(request: &ModelRequest) -> Vec<&str> {
     request
         .tools
         .iter()
@@ -42,14 +58,14 @@ fn tools_of(request: &ModelRequest) -> Vec<&str> {
 }
 
 /// The result that a sub-agent's own model reads last.
-fn last_result(request: &ModelRequest) -> &providers::ToolResult {
+pub fn last_result(request: &ModelRequest) -> &providers::ToolResult {
     match request.messages.last().map(|message| &**message) {
         Some(Message::ToolResults(results)) => results.last().expect("a result"),
         other => panic!("no result: {other:?}"),
     }
 }
 
-fn finished<'a>(ear: &'a Ear, name: &str) -> Vec<&'a ToolOutcome> {
+pub fn finished<'a>(ear: &'a Ear, name: &str) -> Vec<&'a ToolOutcome> {
     let of = |fact: &&'a Fact| match fact {
         Fact::Tool(ToolEvent {
             call,
@@ -95,24 +111,16 @@ async fn a_sub_agent_works_for_a_call_and_leaves_only_its_result() {
     assert_eq!(requests[1].messages, [Message::user("find it")]);
     assert!(!requests[1].system.is_empty() && requests[1].system == requests[2].system);
     assert_eq!(last_result(&requests[2]), &result("s1", "look", "a did it"));
-    let input = json!({"task": "find it", "agentType": "general"});
+    let input = json!({"task": "find it", "kind": "general"});
+    let parent = item_of(&ear, "p1");
+    let found = resumable("it is there", &parent);
     let talk = vec![
         Message::user("where is it?"),
         Message::Assistant(vec![tool_call("p1", "spawnAgent", input)]),
-        Message::ToolResults(vec![result("p1", "spawnAgent", "it is there")]),
+        Message::ToolResults(vec![result("p1", "spawnAgent", &found)]),
     ];
     assert_eq!(requests[3].messages, talk);
 
-    let parent = ear.facts().into_iter().find_map(|fact| match fact {
-        Fact::Tool(ToolEvent {
-            call,
-            what: ToolFact::Planned { .. },
-            ..
-        }) if call.name == "spawnAgent" => Some(call.item.clone()),
-        // tidy: wildcard, because only that call is looked for.
-        _ => None,
-    });
-    let parent = parent.expect("a call");
     let shown: Vec<_> = ear
         .facts()
         .into_iter()
@@ -184,13 +192,16 @@ async fn a_sub_agent_has_the_tools_of_its_kind_only() {
     house.say(thread, "go").await.expect("a turn");
     assert_eq!(ear.completed().await, "well");
     let requests = puppet.requests();
-    assert_eq!(tools_of(&requests[1]), ["bash", "glob", "grep", "read"]);
+    assert_eq!(
+        tools_of(&requests[1]),
+        ["bash", "glob", "grep", "job", "read"]
+    );
     for (nth, name) in [(2, "write"), (3, "act"), (4, "spawnAgent")] {
         let result = last_result(&requests[nth]);
         let told = result.text();
         assert!(result.is_error && told.starts_with(&format!("there is no tool named {name:?}")));
         assert!(
-            told.ends_with("There are: bash, glob, grep, read"),
+            told.ends_with("There are: bash, glob, grep, job, read"),
             "{told}"
         );
     }
@@ -220,13 +231,15 @@ async fn sub_agents_go_two_deep() {
         .collect();
     assert_eq!(may_spawn, [true, true, false]);
     assert!(last_result(&requests[3]).is_error);
+    let deepest = resumable("the deepest", &item_of(&ear, "p1/d"));
     assert_eq!(
         last_result(&requests[4]),
-        &result("d", "spawnAgent", "the deepest")
+        &result("d", "spawnAgent", &deepest)
     );
+    let middle = resumable("the middle", &item_of(&ear, "p1"));
     assert_eq!(
         last_result(&requests[5]),
-        &result("p1", "spawnAgent", "the middle")
+        &result("p1", "spawnAgent", &middle)
     );
     house.kept(thread).await;
 }
@@ -270,7 +283,10 @@ async fn a_sub_agent_that_fails_is_a_call_that_failed() {
     assert_eq!(ear.completed().await, "a pity");
     let requests = puppet.requests();
     let result = last_result(&requests[2]);
-    assert!(result.is_error && result.text() == "no money left");
+    let told = result.text();
+    let early =
+        "the sub-agent ended early: no money left\n\nIt had said nothing yet.\n\n[sub-agent ";
+    assert!(result.is_error && told.starts_with(early), "{told}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -292,7 +308,10 @@ async fn a_sub_agents_answer_that_breaks_off_is_asked_for_again() {
     assert_eq!(ear.completed().await, "well");
     let requests = puppet.requests();
     assert_eq!(requests[1], requests[2]);
-    assert_eq!(last_result(&requests[3]).text(), "whole");
+    assert_eq!(
+        last_result(&requests[3]).text(),
+        resumable("whole", &item_of(&ear, "p1"))
+    );
     assert_eq!(toys.notes(), [] as [&str; 0]);
     assert!(matches!(
         finished(&ear, "act")[..],
@@ -343,7 +362,8 @@ async fn what_a_sub_agent_must_ask_is_asked_and_answered() {
     approve(&house, thread, ask.id).await;
     assert_eq!(ear.completed().await, "well");
     assert_eq!(toys.notes(), ["a begins", "a ends"]);
-    assert_eq!(last_result(&puppet.requests()[3]).text(), "did it");
+    let told = resumable("did it", &item_of(&ear, "p1"));
+    assert_eq!(last_result(&puppet.requests()[3]).text(), told);
 }
 
 #[tokio::test(start_paused = true)]

@@ -132,6 +132,9 @@ impl Tool for Toy {
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let id = input["id"].as_str().unwrap_or_default().to_owned();
         self.toys.note(format!("{id} begins"));
+        if cx.scope.read_only {
+            self.toys.note(format!("{id} may not write"));
+        }
         if input["hold"] == true {
             let mut table = self.toys.0.subscribe();
             tokio::select! {

@@ -254,6 +254,11 @@ fn endpoint(
         .or_else(|| first_set(written.host_env.as_deref(), environment));
     let usual_place = keyless || (set.is_none() && !own.address);
     let lists_all = written.lists_all.unwrap_or(false) && usual_place;
+    let mut quirks = written.quirks.clone();
+    // A gateway may not know all that the service behind it does.
+    if !usual_place {
+        quirks.custom_tools = own.custom_tools;
+    }
     Ok(ApiEndpoint {
         wire,
         base_url,
@@ -268,7 +273,7 @@ fn endpoint(
         lists_all: own.lists_all.unwrap_or(lists_all),
         local_api: written.local_api,
         key_header: written.key_header.clone(),
-        quirks: written.quirks.clone(),
+        quirks,
     })
 }
 

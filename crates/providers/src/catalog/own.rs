@@ -12,6 +12,7 @@ pub struct OwnPart {
     /// It is reached somewhere else than the built-in catalog has it.
     pub address: bool,
     pub lists_all: Option<bool>,
+    pub custom_tools: Option<bool>,
 }
 
 impl OwnPart {
@@ -20,6 +21,7 @@ impl OwnPart {
             models: written.model.clone(),
             address: written.base_url.is_some(),
             lists_all: written.lists_all,
+            custom_tools: written.quirks.custom_tools,
         };
         (written.id.clone(), part)
     }

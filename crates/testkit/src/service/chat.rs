@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{RequestRefused, ScriptedAnswer, ScriptedCall, Vendor, data, halves, list};
+use super::{RequestRefused, ScriptedAnswer, Vendor, data, halves, list};
 
 pub(super) fn check(vendor: Vendor, body: &Value) -> Result<(), RequestRefused> {
     let messages = list(&body["messages"]);
@@ -24,7 +24,7 @@ pub(super) fn check(vendor: Vendor, body: &Value) -> Result<(), RequestRefused> 
             Vendor::Mistral => mistral(message, calls, before)?,
             Vendor::DeepSeek => deepseek(message, calls, at)?,
             Vendor::Moonshot => moonshot(message, calls, at)?,
-            Vendor::OpenAi | Vendor::Anthropic | Vendor::Google => {}
+            Vendor::OpenAi | Vendor::Anthropic | Vendor::Google | Vendor::LlamaCpp => {}
         }
     }
     if vendor == Vendor::Mistral && !body["stream_options"].is_null() {
@@ -143,7 +143,9 @@ pub(super) fn write(vendor: Vendor, answer: &ScriptedAnswer) -> String {
                 Vendor::Mistral => json!({ "content": [
                     { "type": "thinking", "thinking": [{ "type": "text", "text": half }] },
                 ] }),
-                Vendor::DeepSeek | Vendor::Moonshot => json!({ "reasoning_content": half }),
+                Vendor::DeepSeek | Vendor::Moonshot | Vendor::LlamaCpp => {
+                    json!({ "reasoning_content": half })
+                }
                 Vendor::OpenAi | Vendor::Anthropic | Vendor::Google => continue,
             });
         }
@@ -155,9 +157,9 @@ pub(super) fn write(vendor: Vendor, answer: &ScriptedAnswer) -> String {
     }
     deltas.extend(halves(&answer.text).map(|half| json!({ "content": half })));
     for (at, call) in answer.calls.iter().enumerate() {
-        let input = call.input().to_string();
+        let input = call.input.to_string();
         let [left, right] = halves(&input);
-        let begun = json!({ "name": ScriptedCall::NAME, "arguments": left });
+        let begun = json!({ "name": call.name, "arguments": left });
         deltas.push(json!({ "tool_calls": [
             { "index": at, "id": call.id, "type": "function", "function": begun },
         ] }));
@@ -176,7 +178,7 @@ pub(super) fn write(vendor: Vendor, answer: &ScriptedAnswer) -> String {
         false => "tool_calls",
     };
     let mut last = chunk(json!({}), Some(reason));
-    last["usage"] = json!({ "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120 });
+    last["usage"] = json!({ "prompt_tokens": answer.input_tokens, "completion_tokens": 20, "total_tokens": answer.input_tokens + 20 });
     events.push(last);
     format!("{}data: [DONE]\n\n", data(events))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{RequestRefused, ScriptedAnswer, ScriptedCall, Vendor, data, list};
+use super::{RequestRefused, ScriptedAnswer, Vendor, data, list};
 
 /// What it takes for the signature of a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
@@ -74,7 +74,7 @@ pub(super) fn write(answer: &ScriptedAnswer) -> String {
     }
     parts.push(text);
     for (at, call) in answer.calls.iter().enumerate() {
-        let function = json!({ "name": ScriptedCall::NAME, "args": call.input(), "id": call.id });
+        let function = json!({ "name": call.name, "args": call.input, "id": call.id });
         let mut part = json!({ "functionCall": function });
         if let (Some(seal), 0) = (seal, at) {
             part["thoughtSignature"] = json!(seal);
@@ -89,7 +89,8 @@ pub(super) fn write(answer: &ScriptedAnswer) -> String {
             true => json!({
                 "candidates": [{ "index": 0, "content": content, "finishReason": "STOP" }],
                 "usageMetadata": {
-                    "promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120,
+                    "promptTokenCount": answer.input_tokens, "candidatesTokenCount": 20,
+                    "totalTokenCount": answer.input_tokens + 20,
                 },
             }),
         }

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{RequestRefused, ScriptedAnswer, ScriptedCall, Vendor, halves, list, named};
+use super::{RequestRefused, ScriptedAnswer, Vendor, halves, list, named};
 
 const CACHE_MARKS_MAX: usize = 4;
+/// About as many as text has.
+const BYTES_PER_TOKEN: usize = 4;
 
 pub(super) fn check(body: &Value) -> Result<(), RequestRefused> {
     if !body["max_tokens"].is_u64() {
@@ -79,10 +81,13 @@ fn refused(message: &str) -> RequestRefused {
     }
 }
 
-pub(super) fn write(answer: &ScriptedAnswer) -> String {
+/// What is written beyond the request's limit is cut, in the midst of a call, too.
+pub(super) fn write(answer: &ScriptedAnswer, body: &Value) -> String {
+    let mut room = body["max_tokens"].as_u64().unwrap_or_default() as usize * BYTES_PER_TOKEN;
+    let mut cut = false;
     let mut events = vec![json!({ "type": "message_start", "message": {
         "id": "msg_01", "type": "message", "role": "assistant", "content": [],
-        "usage": { "input_tokens": 100, "output_tokens": 1 },
+        "usage": { "input_tokens": answer.input_tokens, "output_tokens": 1 },
     } })];
     let mut at = 0;
     let mut block = |start: Value, deltas: Vec<Value>| {
@@ -107,15 +112,19 @@ pub(super) fn write(answer: &ScriptedAnswer) -> String {
     let deltas = halves(&answer.text).map(|half| json!({ "type": "text_delta", "text": half }));
     block(json!({ "type": "text", "text": "" }), deltas.into());
     for call in &answer.calls {
-        let input = call.input().to_string();
+        let mut input = call.input.to_string();
+        cut |= input.len() > room;
+        input.truncate(input.floor_char_boundary(room));
+        room -= input.len();
         let deltas =
             halves(&input).map(|half| json!({ "type": "input_json_delta", "partial_json": half }));
         let start = json!({
-            "type": "tool_use", "id": call.id, "name": ScriptedCall::NAME, "input": {},
+            "type": "tool_use", "id": call.id, "name": call.name, "input": {},
         });
         block(start, deltas.into());
     }
     let reason = match answer.calls.is_empty() {
+        _ if cut => "max_tokens",
         true => "end_turn",
         false => "tool_use",
     };

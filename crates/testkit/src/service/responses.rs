@@ -27,6 +27,10 @@ pub(super) fn check(body: &Value) -> Result<(), RequestRefused> {
             Some("reasoning") => reasoning(item, items.get(at + 1))?,
             Some("function_call") => paired(item, &items[at + 1..], "function_call_output")?,
             Some("function_call_output") => paired(item, &items[..at], "function_call")?,
+            Some("custom_tool_call") => {
+                paired(item, &items[at + 1..], "custom_tool_call_output")?;
+            }
+            Some("custom_tool_call_output") => paired(item, &items[..at], "custom_tool_call")?,
             _ => {}
         }
     }
@@ -116,25 +120,42 @@ pub(super) fn write(answer: &ScriptedAnswer) -> String {
     }
     events.push(json!({ "type": "response.completed", "response": {
         "id": "resp_1", "status": "completed", "output": output,
-        "usage": { "input_tokens": 100, "output_tokens": 20, "total_tokens": 120 },
+        "usage": { "input_tokens": answer.input_tokens, "output_tokens": 20,
+            "total_tokens": answer.input_tokens + 20 },
     } }));
     named(events)
 }
 
+/// A call whose input is a text is one of a tool that takes free text.
 fn write_call(call: &ScriptedCall, output: &mut Vec<Value>, events: &mut Vec<Value>) {
     let at = output.len();
     let id = format!("fc_{at}");
-    let arguments = call.input().to_string();
+    let (kind, field, delta_kind, input) = match call.input.as_str() {
+        Some(text) => (
+            "custom_tool_call",
+            "input",
+            "custom_tool_call_input",
+            text.to_owned(),
+        ),
+        None => {
+            let arguments = call.input.to_string();
+            (
+                "function_call",
+                "arguments",
+                "function_call_arguments",
+                arguments,
+            )
+        }
+    };
     let mut item = json!({
-        "type": "function_call", "id": id, "call_id": call.id, "name": ScriptedCall::NAME,
-        "arguments": "", "status": "in_progress",
+        "type": kind, "id": id, "call_id": call.id, "name": call.name, field: "", "status": "in_progress",
     });
     events.push(added(at, &item));
-    events.extend(halves(&arguments).map(|delta| {
-        json!({ "type": "response.function_call_arguments.delta", "item_id": id,
+    events.extend(halves(&input).map(|delta| {
+        json!({ "type": format!("response.{delta_kind}.delta"), "item_id": id,
             "output_index": at, "delta": delta })
     }));
-    item["arguments"] = json!(arguments);
+    item[field] = json!(input);
     item["status"] = json!("completed");
     events.push(done(at, &item));
     output.push(item);

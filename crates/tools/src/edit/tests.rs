@@ -90,7 +90,12 @@ async fn what_cannot_be_edited_is_refused_and_nothing_happens() {
             "edit: binary is not a text file; use bash",
         ),
         (".", "a", "b", "edit: . is not a plain file"),
-        ("/etc/hosts", "a", "b", "edit blocked: path is outside"),
+        (
+            "/etc/hosts",
+            "a",
+            "b",
+            "edit blocked: /etc/hosts is outside",
+        ),
     ];
     for (file, old, new, expected) in table {
         let input = json!({"filePath": file, "oldString": old, "newString": new});

@@ -69,7 +69,7 @@ async fn patterns_find_what_they_say_newest_first() {
                 .refusal(&GlobTool, json!({"pattern": pattern}))
                 .await;
             assert!(
-                message.contains("glob blocked: canonical target"),
+                message.contains("glob blocked: src/etc is outside the workspace"),
                 "{message}"
             );
             continue;
@@ -130,13 +130,10 @@ async fn what_cannot_be_searched_is_refused() {
         ),
         (
             json!({"pattern": "*", "cwd": "/etc"}),
-            "glob blocked: path is outside",
+            " is outside the workspace",
         ),
-        (
-            json!({"pattern": "/etc/*"}),
-            "glob blocked: path is outside",
-        ),
-        (json!({"pattern": "../*"}), "glob blocked: path is outside"),
+        (json!({"pattern": "/etc/*"}), " is outside the workspace"),
+        (json!({"pattern": "../*"}), " is outside the workspace"),
     ];
     for (input, expected) in table {
         let message = scratch.refusal(&GlobTool, input).await;

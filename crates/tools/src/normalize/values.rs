@@ -7,7 +7,7 @@ use super::keys::{self, KeyMeaning};
 use super::names::fold;
 
 /// Words for choices that tools elsewhere have, folded, and ours.
-const CHOICES: [(&str, &str); 10] = [
+const CHOICES: [(&str, &str); 9] = [
     ("active", "in_progress"),
     ("complete", "completed"),
     ("content", "lines"),
@@ -15,7 +15,6 @@ const CHOICES: [(&str, &str); 10] = [
     ("doing", "in_progress"),
     ("done", "completed"),
     ("fileswithmatches", "files"),
-    ("generalpurpose", "general"),
     ("notstarted", "pending"),
     ("todo", "pending"),
 ];

@@ -1,39 +1,32 @@
 //! The files of one patch: all are changed in memory first, then written together or not at all.
 
-use std::borrow::Cow;
-
-use vocabulary::FileChange;
-
 use super::NAME;
 use super::parse::{PatchHunk, PatchSection, SectionChange};
 use super::place;
-use crate::change::{ChangedLines, FILE_BYTES_MAX, PendingChange};
+use crate::change::{FILE_BYTES_MAX, PendingChange};
 use crate::held::Stamp;
 use crate::seen::{FileKnowledge, SeenExtent, SeenFiles};
 use crate::{Failure, Scope, path, text};
 
-/// More of the changed lines are not shown, all files together.
-const SHOWN_LINES_MAX: usize = 120;
-
 /// The files that a patch names, as they are and as they shall be.
 pub(super) struct PatchedFiles<'a> {
-    scope: &'a Scope,
+    pub scope: &'a Scope,
     seen: &'a SeenFiles,
-    files: Vec<PatchedFile<'a>>,
-    notes: Vec<String>,
+    pub files: Vec<PatchedFile<'a>>,
+    pub notes: Vec<String>,
 }
 
-struct PatchedFile<'a> {
-    given: &'a str,
-    pending: PendingChange<'a>,
+pub(super) struct PatchedFile<'a> {
+    pub given: &'a str,
+    pub pending: PendingChange<'a>,
     /// The content it shall have; `None`: it shall not be there.
-    now: Option<Vec<u8>>,
-    origin: Origin<'a>,
+    pub now: Option<Vec<u8>>,
+    pub origin: ContentOrigin<'a>,
 }
 
 /// Where a file's new content comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin<'a> {
+pub(super) enum ContentOrigin<'a> {
     /// The file itself.
     Own,
     /// The model wrote all of it.
@@ -72,10 +65,11 @@ impl<'a> PatchedFiles<'a> {
         match &section.change {
             SectionChange::Add(lines) => {
                 let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
-                self.replace(at, content.into_bytes(), Origin::Model)
+                self.replace(at, content.into_bytes(), ContentOrigin::Model)
             }
             SectionChange::Delete => {
                 self.existing(at)?;
+                self.named_itself(at)?;
                 self.files[at].now = None;
                 Ok(())
             }
@@ -116,7 +110,7 @@ impl<'a> PatchedFiles<'a> {
             given,
             pending,
             now,
-            origin: Origin::Own,
+            origin: ContentOrigin::Own,
         });
         Ok(self.files.len() - 1)
     }
@@ -128,6 +122,19 @@ impl<'a> PatchedFiles<'a> {
             let message = format!("{given} does not exist; \"*** Add File:\" makes files");
             file.pending.error(message)
         })
+    }
+
+    /// Refuses a name that is only a link: what it leads to would go, and the link stay.
+    fn named_itself(&self, at: usize) -> Result<(), Failure> {
+        let file = &self.files[at];
+        let named = self.scope.directory.join(file.given);
+        match std::fs::symlink_metadata(named).is_ok_and(|node| node.is_symlink()) {
+            true => {
+                let message = format!("{} is a link; use bash to remove or move it", file.given);
+                Err(file.pending.error(message))
+            }
+            false => Ok(()),
+        }
     }
 
     /// The content with these hunks made, and what the model should know of it.
@@ -158,6 +165,7 @@ impl<'a> PatchedFiles<'a> {
 
     fn move_to(&mut self, at: usize, target: &'a str) -> Result<(), Failure> {
         self.existing(at)?;
+        self.named_itself(at)?;
         let to = self.entry(target)?;
         if to == at {
             return Ok(());
@@ -173,21 +181,26 @@ impl<'a> PatchedFiles<'a> {
         };
         let mode = source.pending.old.as_ref().map_or(0o644, |old| old.mode);
         let from = source.given;
-        source.origin = Origin::Gone;
-        let origin = Origin::Moved { from, mode, extent };
+        source.origin = ContentOrigin::Gone;
+        let origin = ContentOrigin::Moved { from, mode, extent };
         self.replace(to, content, origin)
     }
 
     /// Puts a content where none of this patch was: what is there already must be known, so that
     /// nothing is lost.
-    fn replace(&mut self, at: usize, content: Vec<u8>, origin: Origin<'a>) -> Result<(), Failure> {
+    fn replace(
+        &mut self,
+        at: usize,
+        content: Vec<u8>,
+        origin: ContentOrigin<'a>,
+    ) -> Result<(), Failure> {
         let file = &mut self.files[at];
         let is_known = match &file.now {
             None => true,
             Some(there) => {
                 there.is_empty()
                     || *there == content
-                    || file.origin == Origin::Model
+                    || file.origin == ContentOrigin::Model
                     || file.pending.knowledge(self.seen) == FileKnowledge::Current
             }
         };
@@ -217,98 +230,10 @@ impl<'a> PatchedFiles<'a> {
         }
         Ok(())
     }
-
-    /// What was done, for the model and for people.
-    pub fn describe(&self) -> (String, Vec<FileChange>) {
-        let mut told = PatchReport::default();
-        for file in &self.files {
-            self.describe_file(file, &mut told);
-        }
-        let notes = self.notes.iter().map(|note| format!("({note})"));
-        let mut lines: Vec<String> = told.heads.into_iter().chain(notes).collect();
-        let more = told.changed_lines.len() > SHOWN_LINES_MAX;
-        told.changed_lines.truncate(SHOWN_LINES_MAX);
-        lines.append(&mut told.changed_lines);
-        if more {
-            lines.push("[more changed lines are not shown]".to_owned());
-        }
-        if lines.is_empty() {
-            lines.push("The files are already as the patch makes them.".to_owned());
-        }
-        (lines.join("\n"), told.changes)
-    }
-
-    fn describe_file(&self, file: &PatchedFile<'_>, told: &mut PatchReport) {
-        let (pending, shown) = (
-            &file.pending,
-            path::display(self.scope, &file.pending.target),
-        );
-        let (before, now) = (file.before().map(words), file.now.as_deref().map(words));
-        match (before, now, file.origin) {
-            (None, None, _) => {}
-            (Some(before), None, origin) => {
-                let change = pending.describe_removal(self.scope, &before);
-                if origin != Origin::Gone {
-                    let lost = before.lines().count();
-                    told.heads.push(format!("D {shown} (-{lost})"));
-                }
-                told.changes.push(change);
-            }
-            (before, Some(now), Origin::Moved { from, .. }) => {
-                let change = pending.describe(self.scope, before.as_deref(), &now);
-                told.changes.push(change);
-                let source = self.files.iter().find(|file| file.given == from);
-                let source = source.and_then(|file| file.before()).map(words);
-                let (_, lines) =
-                    pending.describe_edit(self.scope, &source.unwrap_or_default(), &now);
-                told.updated(format!("R {from} -> {shown}"), lines);
-            }
-            (None, Some(now), _) => {
-                let count = now.lines().count();
-                told.heads.push(format!("A {shown} (+{count})"));
-                told.changes.push(pending.describe(self.scope, None, &now));
-            }
-            (Some(before), Some(now), _) => {
-                if before != now {
-                    let (change, lines) = pending.describe_edit(self.scope, &before, &now);
-                    told.changes.push(change);
-                    told.updated(format!("M {shown}"), lines);
-                }
-            }
-        }
-    }
-}
-
-/// What is told of a patch, as it comes together.
-#[derive(Default)]
-struct PatchReport {
-    /// A line for each file.
-    heads: Vec<String>,
-    changed_lines: Vec<String>,
-    changes: Vec<FileChange>,
-}
-
-impl PatchReport {
-    fn updated(&mut self, head: String, lines: ChangedLines) {
-        let (added, removed) = (lines.added, lines.removed);
-        self.heads.push(format!("{head} (+{added} -{removed})"));
-        if added + removed > 0 {
-            self.changed_lines.push(lines.place);
-            let lines = lines.lines.lines().map(str::to_owned);
-            self.changed_lines.extend(lines);
-        }
-    }
-}
-
-/// The text of a file; of one that is none, nothing is shown.
-fn words(bytes: &[u8]) -> Cow<'_, str> {
-    text::decode(bytes)
-        .map(|(text, _)| text)
-        .unwrap_or_default()
 }
 
 impl PatchedFile<'_> {
-    fn before(&self) -> Option<&[u8]> {
+    pub fn before(&self) -> Option<&[u8]> {
         self.pending.old.as_ref()?.bytes.as_deref()
     }
 
@@ -319,9 +244,9 @@ impl PatchedFile<'_> {
             return Ok(None);
         };
         let stamp = match self.origin {
-            Origin::Own | Origin::Gone => self.pending.save(seen, content)?,
-            Origin::Model => self.pending.save_whole(seen, content)?,
-            Origin::Moved { extent, mode, .. } => {
+            ContentOrigin::Own | ContentOrigin::Gone => self.pending.save(seen, content)?,
+            ContentOrigin::Model => self.pending.save_whole(seen, content)?,
+            ContentOrigin::Moved { extent, mode, .. } => {
                 let stamp = self.pending.replace(seen, content, extent)?;
                 self.pending.set_mode(mode).unwrap_or(stamp)
             }

@@ -78,3 +78,6 @@ fn argument(rest: &str) -> Option<String> {
     let text = inner.replace(r"'\''", "\u{0}");
     (!text.contains('\'')).then(|| text.replace('\u{0}', "'"))
 }
+
+#[cfg(test)]
+mod tests;

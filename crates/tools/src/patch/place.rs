@@ -66,8 +66,8 @@ impl LineForm {
             LineForm::TrailingBlanks => line.trim_end() == wanted.trim_end(),
             LineForm::Indentation => line.trim() == wanted.trim(),
             LineForm::Punctuation => {
-                let bare = |text: &str| -> String { text.chars().map(plain).collect() };
-                bare(line).trim() == bare(wanted).trim()
+                let (line, wanted) = (line.trim().chars(), wanted.trim().chars());
+                line.map(plain).eq(wanted.map(plain))
             }
         }
     }

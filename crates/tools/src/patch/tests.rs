@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod shown;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 
@@ -281,7 +283,29 @@ async fn a_patch_that_fails_for_one_file_changes_none() {
     }
 }
 
-/// A directory that cannot be written stops the second file after the first was written.
+#[tokio::test]
+async fn a_link_is_changed_through_and_not_taken_for_its_file() {
+    let scratch = scratch(&[("real", "one\n")]);
+    std::os::unix::fs::symlink("real", scratch.path("link")).unwrap();
+    for body in [
+        "*** Delete File: link",
+        "*** Update File: link\n*** Move to: b",
+    ] {
+        let patch = format!("*** Begin Patch\n{body}\n*** End Patch");
+        let message = scratch.refusal(&PatchTool, json!({ "input": patch })).await;
+        assert!(message.contains("link is a link; use bash"), "{message}");
+    }
+    let patch = "*** Begin Patch\n*** Update File: link\n@@\n-one\n+1\n*** End Patch";
+    applied(&scratch, patch).await.unwrap();
+    assert!(
+        std::fs::symlink_metadata(scratch.path("link"))
+            .unwrap()
+            .is_symlink()
+    );
+    assert_eq!(std::fs::read(scratch.path("real")).unwrap(), b"1\n");
+}
+
+/// Somebody else is faster than the last step of a patch.
 #[tokio::test]
 async fn what_was_written_before_a_failure_is_put_back() {
     let files = [("a", "one\n"), ("b", "two\n"), ("d/f", "three\n")];
@@ -346,92 +370,4 @@ async fn a_known_file_may_be_replaced_and_an_edited_one_may_not() {
         summary.contains("(b: it had changed since you read it)"),
         "{summary}"
     );
-}
-
-#[test]
-fn every_file_has_a_preview() {
-    let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n\
-        *** Update File: c\n@@\n k\n-o\n+n\n*** Update File: d\n*** Move to: e\n@@\n-o\n+n\n\
-        *** End Patch";
-    let Subject::Files(files) = PatchTool.subject(&json!({ "input": patch })) else {
-        panic!("a patch is about files");
-    };
-    let shown: Vec<_> = files
-        .iter()
-        .map(|file| {
-            let preview = file.preview.as_ref().unwrap();
-            (file.path.as_str(), preview.kind, preview.diff.as_str())
-        })
-        .collect();
-    assert_eq!(
-        shown,
-        [
-            ("a", FileChangeKind::Add, "x\n"),
-            ("b", FileChangeKind::Delete, ""),
-            ("c", FileChangeKind::Update, "@@ -1,2 +1,2 @@\n k\n-o\n+n\n"),
-            ("d", FileChangeKind::Delete, ""),
-            ("e", FileChangeKind::Update, "@@ -1,1 +1,1 @@\n-o\n+n\n"),
-        ]
-    );
-}
-
-#[test]
-fn one_question_is_asked_for_all_protected_files_of_a_patch() {
-    let scratch = Scratch::new();
-    let judged = |body: &str| {
-        let patch = format!("*** Begin Patch\n{body}\n*** End Patch");
-        PatchTool.judge(&scratch.scope(), &json!({ "input": patch }))
-    };
-    assert_eq!(judged("*** Add File: src/a.rs\n+x"), Judgement::Allow);
-    let asked = judged(
-        "*** Add File: src/a.rs\n+x\n*** Add File: .vscode/tasks.json\n+{}\n\
-         *** Update File: a\n*** Move to: .envrc\n@@\n-a\n+b",
-    );
-    let Judgement::Ask {
-        command,
-        dangerous: true,
-        why,
-        ..
-    } = asked
-    else {
-        panic!("{asked:?}");
-    };
-    assert_eq!(command, "applyPatch .vscode/tasks.json, .envrc");
-    assert!(why.contains(".vscode/tasks.json is run by"), "{why}");
-    assert!(why.contains(".envrc is run by"), "{why}");
-}
-
-#[test]
-fn a_command_that_is_only_a_patch_is_one() {
-    let patch = "*** Begin Patch\n*** Add File: a\n+it's $x\n*** End Patch";
-    let taken = [
-        format!("apply_patch <<'EOF'\n{patch}\nEOF"),
-        format!("  applypatch <<\"PATCH\"\n{patch}\nPATCH\n\n"),
-        format!("apply_patch <<EOF\n{patch}\nEOF"),
-        format!("apply_patch << 'EOF'\n{patch}\nEOF"),
-        format!("apply_patch '{}'", patch.replace('\'', r"'\''")),
-    ];
-    for command in taken {
-        assert_eq!(from_command(&command).as_deref(), Some(patch), "{command}");
-    }
-    for directory in ["sub/dir", "'sub/dir'", "\"sub/dir\"", "-- sub/dir"] {
-        let command = format!("cd {directory} && apply_patch <<'EOF'\n{patch}\nEOF");
-        let below = patch.replace("File: a", "File: sub/dir/a");
-        assert_eq!(from_command(&command), Some(below), "{command}");
-    }
-    let left = [
-        format!("apply_patch <<'EOF'\n{patch}\nEOF\necho done"),
-        format!("echo hi; apply_patch <<'EOF'\n{patch}\nEOF"),
-        format!("apply_patch <<'EOF' && cargo test\n{patch}\nEOF"),
-        format!("apply_patch <<'EOF'\n{patch}\nEOF\nrm -rf x\nEOF"),
-        format!("cd $DIR && apply_patch <<'EOF'\n{patch}\nEOF"),
-        format!("cd a; apply_patch <<'EOF'\n{patch}\nEOF"),
-        format!("apply_patches <<'EOF'\n{patch}\nEOF"),
-        format!("apply_patch '{patch}'; rm x"),
-        "apply_patch patch.txt".to_owned(),
-        "cat <<'EOF'\nx\nEOF".to_owned(),
-    ];
-    for command in left {
-        assert_eq!(from_command(&command), None, "{command}");
-    }
 }

@@ -73,8 +73,8 @@ impl Rule {
     pub fn reaches(&self, risk: Risk) -> bool {
         match risk {
             Risk::OutsideScope => self.any,
-            // Rules speak of what happens within the sandbox.
-            Risk::BeyondSandbox => false,
+            // Rules speak of what happens within the sandbox and the workspace.
+            Risk::OutsideRead | Risk::BeyondSandbox => false,
             Risk::DangerousPattern
             | Risk::ShellControlOperator
             | Risk::ManualReview

@@ -212,7 +212,7 @@ async fn what_cannot_be_read_is_refused_with_the_reason() {
         ),
         (
             json!({"filePath": "/etc/hosts"}),
-            "read blocked: path is outside",
+            "read blocked: /etc/hosts is outside",
         ),
     ];
     for (input, expected) in table {
@@ -373,5 +373,67 @@ async fn devices_pipes_and_links_to_them_are_not_opened() {
     let message = scratch
         .refusal(&ReadTool, json!({"filePath": "zero"}))
         .await;
-    assert!(message.contains("resolves outside"), "{message}");
+    assert!(
+        message.contains("kept for keys, passwords or the system"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn a_pdf_file_is_shown_by_its_pages() {
+    let scratch = Scratch::new();
+    let file = crate::pdf::tests::simple(&["First page", "", "Last page"]);
+    std::fs::write(scratch.path("a.pdf"), file).unwrap();
+    let no_text = "[no text on this page: it may be scanned, or a picture]";
+    assert_eq!(
+        text(&scratch, json!({"filePath": "a.pdf"})).await,
+        format!("[page 1]\nFirst page\n[page 2]\n{no_text}\n[page 3]\nLast page")
+    );
+    assert_eq!(
+        text(&scratch, json!({"filePath": "a.pdf", "limit": 1})).await,
+        "[page 1]\nFirst page\n[pages 1-1 of 3; read on with offset 2]"
+    );
+    let last = text(&scratch, json!({"filePath": "a.pdf", "offset": -1})).await;
+    assert_eq!(last, "[page 3]\nLast page");
+    let scanned = text(
+        &scratch,
+        json!({"filePath": "a.pdf", "offset": 2, "limit": 1}),
+    )
+    .await;
+    assert!(scanned.contains("If they are scanned"), "{scanned}");
+    let table = [
+        (
+            json!({"filePath": "a.pdf", "offset": 4}),
+            "read: \"offset\" 4 is past the end: a.pdf has 3 pages",
+        ),
+        (json!({"filePath": "b.pdf"}), "read: b.pdf is damaged: "),
+    ];
+    std::fs::write(scratch.path("b.pdf"), "%PDF-1.4 and nothing more").unwrap();
+    for (input, expected) in table {
+        let message = scratch.refusal(&ReadTool, input).await;
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+/// Followed to the end, what is told shows every page once.
+#[tokio::test]
+async fn a_long_pdf_file_is_read_in_whole_pages() {
+    let scratch = Scratch::new();
+    let long = "word ".repeat(1_500);
+    let pages: Vec<String> = (1..=40).map(|n| format!("begin{n} {long}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    std::fs::write(scratch.path("a.pdf"), crate::pdf::tests::simple(&pages)).unwrap();
+    let (mut offset, mut answers, mut seen) = (1, 0, Vec::new());
+    while offset <= 40 {
+        let answer = text(&scratch, json!({"filePath": "a.pdf", "offset": offset})).await;
+        assert!(answer.len() <= ANSWER_BYTES_MAX, "{}", answer.len());
+        let begun = answer.split_whitespace();
+        let begun = begun.filter(|word| word.starts_with("begin"));
+        seen.extend(begun.map(str::to_owned));
+        answers += 1;
+        offset = seen.len() + 1;
+    }
+    let all: Vec<String> = (1..=40).map(|n| format!("begin{n}")).collect();
+    assert_eq!(seen, all);
+    assert!(answers > 4, "{answers}");
 }

@@ -24,6 +24,7 @@ fn verdict(scope: &Scope, command: &str) -> &'static str {
                 Risk::ManualReview => "manual",
                 Risk::FileRead => "read",
                 Risk::OutsideScope => "outside",
+                Risk::OutsideRead => "outside-read",
                 Risk::BeyondSandbox => "beyond",
             }
         }

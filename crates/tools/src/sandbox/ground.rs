@@ -102,6 +102,7 @@ impl Ground {
             skills: Vec::new(),
             trusted: false,
             read_only: false,
+            outside: Default::default(),
             directory: self.path("ws"),
             extra: vec![self.path("extra")],
             private: vec![self.path("private")],

@@ -166,6 +166,58 @@ pub const READABLE_AT_HOME: &[&str] = &[
     "miniforge3",
 ];
 
+/// What is not for reading as files: it tells of processes, devices and sessions, and holds their secrets.
+pub const NOT_FOR_READING: &[&str] = &["/dev", "/proc", "/run", "/sys"];
+
+/// Where everyone's libraries, their headers and their documents lie. Programs look there by themselves.
+pub const LIBRARIES: &[&str] = &[
+    "/usr/include",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/local/go",
+    "/usr/local/include",
+    "/usr/local/lib",
+    "/usr/share",
+    "/usr/src",
+    "/nix/store",
+];
+
+/// Where toolchains keep themselves and what projects depend on, under the home directory.
+pub const LIBRARIES_AT_HOME: &[&str] = &[
+    ".bun/install",
+    ".cabal/packages",
+    ".cache/deno",
+    ".cache/go-build",
+    ".cargo/git",
+    ".cargo/registry",
+    ".gradle/caches/modules-2",
+    ".julia/packages",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".m2/repository",
+    ".nuget/packages",
+    ".nvm/versions",
+    ".pnpm-store",
+    ".pyenv/versions",
+    ".rbenv/versions",
+    ".rustup/toolchains",
+    "go/pkg/mod",
+];
+
+/// Variables by which users say that such a place lies elsewhere, and where in it.
+pub const LIBRARY_VARIABLES: &[(&str, &str)] = &[
+    ("CARGO_HOME", "git"),
+    ("CARGO_HOME", "registry"),
+    ("GOMODCACHE", ""),
+    ("GOPATH", "pkg/mod"),
+    ("GOROOT", "src"),
+    ("NVM_DIR", "versions"),
+    ("PYENV_ROOT", "versions"),
+    ("RUSTUP_HOME", "toolchains"),
+    ("VIRTUAL_ENV", "lib"),
+];
+
 /// Variables by which users say that a toolchain lies elsewhere.
 pub const TOOLCHAIN_VARIABLES: &[&str] = &[
     "ASDF_DATA_DIR",

@@ -230,6 +230,7 @@ mod tests {
             skills: Vec::new(),
             trusted: false,
             read_only: false,
+            outside: Default::default(),
             directory: directory.to_owned(),
             extra: Vec::new(),
             private: Vec::new(),

@@ -181,6 +181,7 @@ fn works_once(sandbox: &Sandbox) -> bool {
         skills: Vec::new(),
         trusted: false,
         read_only: false,
+        outside: Default::default(),
         directory: inside.path().to_owned(),
         extra: Vec::new(),
         private: Vec::new(),

@@ -7,7 +7,7 @@ pub(super) const NAME_CHARS_MAX: usize = 64;
 const DESCRIPTION_CHARS_MAX: usize = 1024;
 
 /// Whether it is words of small letters and digits, joined by `-`.
-pub(super) fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let word = |word: &str| {
         let mut letters = word.bytes();
         !word.is_empty() && letters.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -27,21 +27,41 @@ pub(super) fn description(skill: &str, directory: &str) -> Result<String, String
 
 /// The description and the instructions.
 fn parts<'a>(skill: &'a str, directory: &str) -> Result<(String, &'a str), String> {
-    let skill = skill.strip_prefix('\u{feff}').unwrap_or(skill);
-    let (front, body) = split(skill).ok_or("it does not begin with lines between two ---")?;
-    let name = field(front, "name").ok_or("it has no name")?;
-    if name != directory {
-        return Err(format!(
-            "its name is {name:?}, but its directory is {directory:?}"
-        ));
+    FrontMatter::of(skill)?.described(directory, "its directory")
+}
+
+/// A text with a front matter, taken apart.
+pub(crate) struct FrontMatter<'a> {
+    lines: &'a str,
+    body: &'a str,
+}
+
+impl<'a> FrontMatter<'a> {
+    pub fn of(text: &'a str) -> Result<Self, String> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let (lines, body) = split(text).ok_or("it does not begin with lines between two ---")?;
+        Ok(Self { lines, body })
     }
-    let description = field(front, "description").unwrap_or_default();
-    match description.chars().count() {
-        0 => Err("it has no description".to_owned()),
-        1..=DESCRIPTION_CHARS_MAX => Ok((description, body)),
-        count => Err(format!(
-            "its description has {count} characters, more than {DESCRIPTION_CHARS_MAX}"
-        )),
+
+    /// The text of a key that is not nested.
+    pub fn field(&self, key: &str) -> Option<String> {
+        field(self.lines, key)
+    }
+
+    /// The description and what follows the front matter; the name must be that of `place`.
+    pub fn described(&self, expected: &str, place: &str) -> Result<(String, &'a str), String> {
+        let name = self.field("name").ok_or("it has no name")?;
+        if name != expected {
+            return Err(format!("its name is {name:?}, but {place} is {expected:?}"));
+        }
+        let description = self.field("description").unwrap_or_default();
+        match description.chars().count() {
+            0 => Err("it has no description".to_owned()),
+            1..=DESCRIPTION_CHARS_MAX => Ok((description, self.body)),
+            count => Err(format!(
+                "its description has {count} characters, more than {DESCRIPTION_CHARS_MAX}"
+            )),
+        }
     }
 }
 

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod ends;
+mod jobs;
 mod limits;
+mod pdf_files;
 mod protected;
 mod reach;
 mod under_home;

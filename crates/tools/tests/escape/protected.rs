@@ -281,12 +281,14 @@ async fn a_server_that_is_about_to_be_killed() {
             skills: Vec::new(),
             trusted: false,
             read_only: false,
+            outside: Default::default(),
         },
         trusted: tools::Trusted::default(),
         cancel: Default::default(),
         host: Arc::new(Person::default()),
         sandbox: Arc::new(sandbox),
         seen: Arc::default(),
+        jobs: Arc::default(),
         web: Arc::default(),
     };
     let script = "echo x > .envrc; echo x > .git/hooks/kept; mkdir -p .cargo; \

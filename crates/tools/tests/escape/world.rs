@@ -144,6 +144,7 @@ impl World {
             host,
             sandbox: Arc::new(sandbox.clone()),
             seen: Arc::default(),
+            jobs: Arc::default(),
             web: Arc::default(),
         }
     }
@@ -213,7 +214,7 @@ impl Host for Person {
 
     async fn set_plan(&self, _steps: Vec<PlanStep>) {}
 
-    async fn spawn(&self, _kind: &str, _task: String) -> Result<String, Failure> {
+    async fn spawn(&self, _: tools::SpawnRequest) -> Result<String, Failure> {
         Err(Failure::Error("nobody to send".to_owned()))
     }
 }

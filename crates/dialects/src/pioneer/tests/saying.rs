@@ -340,6 +340,31 @@ fn a_sub_agents_call_is_an_item_of_the_turn() {
 }
 
 #[test]
+fn a_call_is_shown_with_the_words_that_came_with_it() {
+    for (input, title) in [
+        (
+            json!({"task": "x", "description": "Look at x"}),
+            "Look at x",
+        ),
+        (json!({"task": "x"}), "spawnAgent"),
+        (json!({"task": "x", "description": "a\nb"}), "spawnAgent"),
+    ] {
+        let call = ToolCall {
+            name: "spawnAgent".to_owned(),
+            input,
+            subject: Subject::Other,
+            ..bash("ls")
+        };
+        let mut stub = Stub::subscribed(false);
+        let what = ToolFact::Finished {
+            outcome: ToolOutcome::Succeeded(vocabulary::ToolOutput::Text("found".to_owned())),
+        };
+        stub.tell(Fact::tool(tag(), call.into(), what));
+        assert_eq!(stub.take()[0]["params"]["item"]["display"]["title"], title);
+    }
+}
+
+#[test]
 fn what_a_tool_writes_is_told_by_its_kind() {
     for (subject, method, stream) in [
         (

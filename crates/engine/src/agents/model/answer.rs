@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use parking_lot::Mutex;
 use providers::{Block, ErrorKind, ModelRequest, Part, Provider, ProviderError, StopCause};
 use tokio::time::timeout;
 use tools::ToolFaces;
@@ -31,6 +32,8 @@ pub enum Speaker {
     Sub {
         agent: SubAgent,
         call: Arc<ToolCall>,
+        /// What it has said of the answer that is coming.
+        words: Arc<Mutex<String>>,
     },
 }
 
@@ -67,6 +70,9 @@ pub async fn ask(
             ..request.clone()
         };
         attempt += 1;
+        if let Speaker::Sub { words, .. } = &speaker {
+            words.lock().clear();
+        }
         let mut answer = ModelAnswer::new(turn, tag.clone(), speaker.clone(), faces);
         let broken = match answer.stream(provider, request).await {
             Ok((reason, usage)) => return Ok(answer.answered(reason, usage)),

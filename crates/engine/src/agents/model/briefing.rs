@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use providers::Message;
-use tools::Surroundings;
 use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts, instructions_below};
+use tools::{SpawnKind, Surroundings};
 use vocabulary::{AgentMode, ModelRef, Subject};
 
 use super::permissions;
@@ -25,6 +25,9 @@ const SKILLS_PERCENT: u64 = 2;
 const SKILLS_BYTES: usize = 8 * 1024;
 /// What instructions are called that lie in no file.
 const CLIENT: &str = "(client)";
+/// Names of lines.
+const MODEL: &str = "Model";
+const PERSON: &str = "Person";
 /// A token is about this many bytes of text.
 const BYTES_PER_TOKEN: u64 = 4;
 
@@ -144,9 +147,27 @@ pub async fn below(
 
 /// The whole block, as things are now.
 pub async fn context_block(turn: &Turn, surroundings: &Surroundings) -> String {
-    let standing = BriefedState::of(turn, surroundings);
-    let (facts, standing) = tokio::join!(workspace_facts(turn), standing);
-    sections::block(&standing, &facts, surroundings)
+    let state = BriefedState::of(turn, surroundings);
+    let (facts, state) = tokio::join!(workspace_facts(turn), state);
+    sections::block(&state, &facts, surroundings)
+}
+
+/// The same for a sub-agent of this kind: it works on another model, has nobody who answers it, and
+/// maybe fewer tools.
+pub async fn sub_agent_context(turn: &Turn, kind: &SpawnKind, model: &ModelRef) -> String {
+    let mut surroundings = look_around(turn).await;
+    surroundings.sub_agents.clear();
+    if kind.only_reads() {
+        surroundings.skills.clear();
+    }
+    let state = BriefedState::of(turn, &surroundings);
+    let (facts, mut state) = tokio::join!(workspace_facts(turn), state);
+    state.lines.retain(|(name, _)| *name != PERSON);
+    let ModelRef { provider, model } = model;
+    for (_, value) in state.lines.iter_mut().filter(|(name, _)| *name == MODEL) {
+        *value = format!("{provider}/{model}");
+    }
+    sections::block(&state, &facts, &surroundings)
 }
 
 /// How the workspace looks from above.
@@ -180,8 +201,8 @@ impl BriefedState {
         let lines = [
             Some(("Date", date)),
             branch.map(|branch| ("Branch", branch)),
-            Some(("Model", format!("{provider}/{model}"))),
-            Some(("Person", person.to_owned())),
+            Some((MODEL, format!("{provider}/{model}"))),
+            Some((PERSON, person.to_owned())),
         ];
         let window = turn.context_limit();
         let skills = window.map(|window| window * SKILLS_PERCENT / 100 * BYTES_PER_TOKEN);

@@ -1,43 +1,40 @@
-//! The calls of one answer: those that only read are made together, all others one by one.
+//! The calls of one answer, made together where they may be; their results come in their order.
 
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use providers::{Message, ToolResult};
-use tools::Judgement;
 use tracing::Instrument as _;
 use vocabulary::ToolOutcome;
 
+use super::concurrency::CallBatch;
 use super::context;
 use super::repetition::RecentCalls;
-use crate::limits::PARALLEL_CALLS_MAX;
 use crate::telemetry;
-use crate::turn::{DueCall, SessionGone, Turn, offer, tooling};
+use crate::turn::{DueCall, SessionGone, Turn, tooling};
 
 /// Makes the calls and adds their results to the conversation, in the order of the calls. Gives what
-/// the model is to be told after them; nothing when the turn was cancelled.
+/// the model is to be told after them; nothing when the turn was cancelled. `sees`: the model can be
+/// shown pictures.
 pub async fn make(
     turn: &Arc<Turn>,
     messages: &mut Vec<Arc<Message>>,
     recent: &mut RecentCalls,
     calls: &[DueCall],
+    sees: bool,
 ) -> Result<Option<Vec<String>>, SessionGone> {
-    let sees = context::sees(turn);
     let mut going = true;
     let mut notes = Vec::new();
     let mut rest = calls;
     while !rest.is_empty() {
-        let together = rest
-            .iter()
-            .take(PARALLEL_CALLS_MAX)
-            .take_while(|due| only_reads(turn, due))
-            .count()
-            .max(1);
-        let (now, later) = rest.split_at(together);
+        let batch = CallBatch::first_of(turn, rest);
+        let (now, later) = rest.split_at(batch.len());
         let known: Vec<bool> = now.iter().map(|due| recent.is_known(&due.call)).collect();
-        let makings = now.iter().zip(&known).map(|(due, known)| {
+        let makings = now.iter().zip(&known).enumerate();
+        let makings = makings.map(|(at, (due, known))| {
             let span = telemetry::tool_span(&due.call.name);
-            make_one(turn, due, *known).instrument(span)
+            let making = make_one(turn, due, *known).instrument(span);
+            batch.run(at, making)
         });
         let outcomes = try_join_all(makings).await?;
         for ((due, known), outcome) in now.iter().zip(known).zip(outcomes) {
@@ -71,16 +68,6 @@ async fn make_one(
 
 const KNOWN: &str = "not run: this call gave the same result every time. Do something else, or \
                      say what is in the way.";
-
-/// Whether a call neither changes anything nor waits for anyone.
-fn only_reads(turn: &Turn, due: &DueCall) -> bool {
-    let Some(tool) = offer::find(turn, due.call.agent.as_deref(), &due.call.name) else {
-        return true;
-    };
-    !tool.effects().leave_traces()
-        && tool.effects().reads
-        && tool.judge(&tooling::scope(turn), &due.call.input) == Judgement::Allow
-}
 
 fn result_of(due: &DueCall, outcome: &ToolOutcome, sees: bool) -> ToolResult {
     ToolResult {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use providers::{Block, Message, ResultBlock, ToolResult, UserMessage};
 use tools::ToolFaces;
 use vocabulary::{
-    ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, Refusal, StepFact, StreamTag,
-    ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome,
-    UserInput, Why,
+    ContentBlock, Event, Fact, Image, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact,
+    StreamTag, ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId,
+    TurnOutcome, UserInput, Why,
 };
 
 use super::endings;
@@ -113,10 +113,11 @@ pub async fn load(turn: &Turn) -> Result<Loaded, Refusal> {
 
 /// Whether pictures can be shown to the turn's model: not where it is known to be blind.
 pub fn sees(turn: &Turn) -> bool {
-    let known = turn
-        .shared
-        .models
-        .model(&turn.model.provider, &turn.model.model);
+    model_sees(turn, &turn.model)
+}
+
+pub fn model_sees(turn: &Turn, model: &ModelRef) -> bool {
+    let known = turn.shared.models.model(&model.provider, &model.model);
     known.and_then(|known| known.vision) != Some(false)
 }
 

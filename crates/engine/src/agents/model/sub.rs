@@ -1,96 +1,109 @@
 //! Sub-agents: an agent that works for one call of another. It has a conversation of its own, fewer
-//! tools and its own step limit; what it spends and what it asks are its turn's.
+//! tools and its own limits; what it spends and what it asks are its turn's.
 
 use std::sync::Arc;
 
-use providers::{Message, ModelRequest, Provider};
-use tools::Failure;
-use vocabulary::{Fact, ModelRef, Purpose, StreamTag, SubAgent, ToolCall, ToolOutput, TurnFact};
+use parking_lot::Mutex;
+use providers::{ErrorKind, Message, ModelRequest, Provider};
+use tools::{Failure, SpawnKind, SpawnRequest};
+use vocabulary::{Fact, Purpose, StreamTag, SubAgent, ToolCall, ToolOutput, TurnFact};
 
 use super::answer::{self, Broken, Speaker};
 use super::endings::{self, AnswerEndings, FollowUp};
 use super::repetition::RecentCalls;
 use super::wrap_up::{NO_MORE_CALLS, WrapUp};
-use super::{calls, exhausted};
-use crate::limits::{SUB_AGENT_DEPTH_MAX, SUB_AGENT_STEPS_MAX};
-use crate::prompts;
+use super::{calls, context, exhausted};
+use crate::limits::SUB_AGENT_DEPTH_MAX;
+use crate::turn::meter::SubAgentShare;
 use crate::turn::{DueCall, SessionGone, Turn, meter, offer, tooling};
 
-/// Runs a sub-agent to its end; gives its last text.
+mod conversation;
+mod report;
+
+pub use conversation::KeptSubAgents;
+use conversation::SubConversation;
+
+/// Runs a sub-agent to its end; gives what the model that called it reads.
 pub async fn run(
     turn: &Arc<Turn>,
     tag: &StreamTag,
     call: &Arc<ToolCall>,
-    kind: &str,
-    task: String,
+    request: SpawnRequest,
 ) -> Result<String, Failure> {
     let depth = call.agent.as_ref().map_or(0, |agent| agent.depth) + 1;
     if depth > SUB_AGENT_DEPTH_MAX {
         let message = format!("sub-agents go only {SUB_AGENT_DEPTH_MAX} deep; do it yourself");
         return Err(Failure::Error(message));
     }
-    let model = model_of(turn);
-    let Some(provider) = turn.shared.models.provider(&model.provider) else {
-        let message = format!("there is no provider {:?} for sub-agents", model.provider);
+    let conversation = SubConversation::of(turn, call, &request).await?;
+    let Some(provider) = turn.shared.models.provider(&conversation.model.provider) else {
+        let provider = &conversation.model.provider;
+        let message = format!("there is no provider {provider:?} for sub-agents");
         return Err(Failure::Error(message));
     };
-    let agent = SubAgent {
-        parent: call.item.clone(),
-        kind: kind.to_owned(),
-        depth,
-    };
-    let mut work = Work {
+    offer::restrict(turn, &call.item, &conversation.kind);
+    let mut work = SubAgentWork {
         turn,
         tag,
         call,
-        agent,
-        model,
+        agent: SubAgent {
+            parent: call.item.clone(),
+            kind: conversation.kind.name().to_owned(),
+            depth,
+        },
+        steps_max: conversation::steps_max(&request),
+        share: turn.meter.share(&super::budgets(turn)),
         provider,
-        messages: vec![Arc::new(Message::user(task))],
+        conversation,
         endings: AnswerEndings::default(),
         recent: RecentCalls::default(),
         no_calls: false,
         said: String::new(),
+        unfinished: Arc::default(),
         was_cut: false,
     };
-    match work.go_on().await {
-        Ok(()) => Ok(work.said.trim().to_owned()),
-        Err(SubAgentStop::Failed(failure)) => Err(failure),
-        Err(SubAgentStop::Gone) => Err(cancelled()),
-    }
+    let end = match work.go_on().await {
+        Ok(end) | Err(SubAgentStop::Ended(end)) => end,
+        Err(SubAgentStop::Gone) => return Err(cancelled("cancelled".to_owned())),
+    };
+    work.result(end)
 }
 
-/// The model of sub-agents: the thread's own unless its settings name another of that provider.
-fn model_of(turn: &Turn) -> ModelRef {
-    let named = turn.permits.borrow().settings.sub_agent_model.clone();
-    let mut model = (*turn.model).clone();
-    if !named.is_empty() {
-        model.model = named;
-    }
-    model
-}
-
-struct Work<'a> {
+struct SubAgentWork<'a> {
     turn: &'a Arc<Turn>,
     tag: &'a StreamTag,
     call: &'a Arc<ToolCall>,
     agent: SubAgent,
-    model: ModelRef,
+    steps_max: u32,
+    share: SubAgentShare<'a>,
     provider: Arc<dyn Provider>,
-    messages: Vec<Arc<Message>>,
+    conversation: SubConversation,
     endings: AnswerEndings,
     recent: RecentCalls,
     /// It may only say something.
     no_calls: bool,
     /// The newest of its answers that had words.
     said: String,
+    /// The words of the answer that is coming.
+    unfinished: Arc<Mutex<String>>,
     /// That answer was cut: the next one goes on with it.
     was_cut: bool,
 }
 
-/// Why a sub-agent has no result.
+/// How a sub-agent ended; what it found is told with all of them.
+enum SubAgentEnd {
+    Done,
+    /// At one of its limits, with its last words.
+    Stopped(String),
+    Failed(String),
+    /// Its context is full, so that it cannot go on either.
+    Full(String),
+    Cancelled,
+}
+
+/// Why no further step is made.
 enum SubAgentStop {
-    Failed(Failure),
+    Ended(SubAgentEnd),
     Gone,
 }
 
@@ -100,67 +113,78 @@ impl From<SessionGone> for SubAgentStop {
     }
 }
 
-impl Work<'_> {
-    async fn go_on(&mut self) -> Result<(), SubAgentStop> {
-        for _ in 0..SUB_AGENT_STEPS_MAX {
+impl SubAgentWork<'_> {
+    async fn go_on(&mut self) -> Result<SubAgentEnd, SubAgentStop> {
+        for _ in 0..self.steps_max {
+            if let Some(why) = self.share.used_up() {
+                return self.wrap_up(&report::share_note(), why).await;
+            }
             let (next, calls) = self.take_step().await?;
             self.make(&calls).await?;
             match next {
                 FollowUp::MakeCalls if self.recent.go_in_circles() => {
-                    return self.wrap_up(WrapUp::Loop).await;
+                    let note = WrapUp::Loop.note();
+                    return self.wrap_up(&note, report::LOOP.to_owned()).await;
                 }
                 FollowUp::MakeCalls | FollowUp::AskAgain(None) => {}
-                FollowUp::Rest => return Ok(()),
+                FollowUp::Rest => return Ok(SubAgentEnd::Done),
                 FollowUp::Continue(note) | FollowUp::AskAgain(Some(note)) => {
-                    self.messages.push(Arc::new(Message::note(note)));
+                    self.conversation.note(note);
                 }
-                FollowUp::GiveUp(error) => {
-                    let message = match self.said.trim() {
-                        "" => error.message,
-                        said => format!("{}; the last it said: {said}", error.message),
-                    };
-                    return Err(SubAgentStop::Failed(Failure::Error(message)));
-                }
+                FollowUp::GiveUp(error) => return Ok(SubAgentEnd::Failed(error.message)),
             }
         }
-        let limit = WrapUp::StepLimit(SUB_AGENT_STEPS_MAX);
-        self.wrap_up(limit).await
+        let note = WrapUp::StepLimit(self.steps_max).note();
+        let why = report::step_limit(self.steps_max);
+        self.wrap_up(&note, why).await
     }
 
     /// Its last words are its result, with why they are the last.
-    async fn wrap_up(&mut self, why: WrapUp) -> Result<(), SubAgentStop> {
-        self.messages.push(Arc::new(Message::note(why.note())));
+    async fn wrap_up(&mut self, note: &str, why: String) -> Result<SubAgentEnd, SubAgentStop> {
+        self.conversation.note(note.to_owned());
         self.no_calls = true;
-        let (_, calls) = self.take_step().await?;
-        for due in &calls {
-            tooling::leave_out(self.turn, due, NO_MORE_CALLS).await?;
+        self.said.clear();
+        match self.take_step().await {
+            Ok((_, calls)) => {
+                for due in &calls {
+                    tooling::leave_out(self.turn, due, NO_MORE_CALLS).await?;
+                }
+            }
+            // Why it stopped is told, whatever became of the last words.
+            Err(SubAgentStop::Ended(SubAgentEnd::Failed(_) | SubAgentEnd::Full(_))) => {}
+            Err(stop) => return Err(stop),
         }
-        self.said = format!("{}\n\n[{}]", self.said.trim(), why.error().message);
-        Ok(())
+        Ok(SubAgentEnd::Stopped(why))
     }
 
     async fn take_step(&mut self) -> Result<(FollowUp, Vec<DueCall>), SubAgentStop> {
-        if let Some(why) = exhausted(self.turn, &self.model) {
-            return Err(SubAgentStop::Failed(Failure::Error(why)));
+        if let Some(why) = exhausted(self.turn, &self.conversation.model) {
+            return Err(SubAgentStop::Ended(SubAgentEnd::Failed(why)));
         }
         let speaker = Speaker::Sub {
             agent: self.agent.clone(),
             call: Arc::clone(self.call),
+            words: Arc::clone(&self.unfinished),
         };
         let provider = self.provider.as_ref();
         let asked = answer::ask(self.turn, provider, self.tag, speaker, self.request()).await;
         let answered = asked.map_err(|broken| match broken {
             Broken::Gone => SubAgentStop::Gone,
-            Broken::Cancelled => SubAgentStop::Failed(cancelled()),
-            Broken::Provider(error) => SubAgentStop::Failed(Failure::Error(error.message)),
+            Broken::Cancelled => SubAgentStop::Ended(SubAgentEnd::Cancelled),
+            Broken::Provider(error) => SubAgentStop::Ended(match error.kind {
+                ErrorKind::ContextTooLong => SubAgentEnd::Full(error.message),
+                // tidy: wildcard, because all other errors may pass.
+                _ => SubAgentEnd::Failed(error.message),
+            }),
         })?;
+        self.unfinished.lock().clear();
         self.count(answered.usage).await?;
         let next = self.endings.follow_up(&answered);
-        self.hear(&text_of(&answered.blocks));
+        self.hear(&report::text_of(&answered.blocks));
         self.was_cut = matches!(next, FollowUp::Continue(_));
         if endings::says_something(&answered.blocks) {
             let answer = Message::Assistant(answered.blocks);
-            self.messages.push(Arc::new(answer));
+            self.conversation.messages.push(Arc::new(answer));
         }
         Ok((next, answered.calls))
     }
@@ -176,22 +200,26 @@ impl Work<'_> {
     }
 
     async fn make(&mut self, calls: &[DueCall]) -> Result<(), SubAgentStop> {
-        let making = calls::make(self.turn, &mut self.messages, &mut self.recent, calls);
+        let sees = context::model_sees(self.turn, &self.conversation.model);
+        let messages = &mut self.conversation.messages;
+        let making = calls::make(self.turn, messages, &mut self.recent, calls, sees);
         // Boxed: a call of it may start a sub-agent again.
         let Some(notes) = Box::pin(making).await? else {
-            return Err(SubAgentStop::Failed(cancelled()));
+            return Err(SubAgentStop::Ended(SubAgentEnd::Cancelled));
         };
-        let notes = notes.into_iter().map(Message::note).map(Arc::new);
-        self.messages.extend(notes);
+        for note in notes {
+            self.conversation.note(note);
+        }
         Ok(())
     }
 
     async fn count(&self, usage: providers::ModelUsage) -> Result<(), SessionGone> {
-        let usage = meter::priced(&self.turn.shared, &self.model, usage);
+        let model = &self.conversation.model;
+        let usage = meter::priced(&self.turn.shared, model, usage);
         self.turn.meter.add(usage);
         let fact = Fact::Turn(TurnFact::UsageAdded {
             turn: Some(self.turn.id.clone()),
-            model: Arc::new(self.model.clone()),
+            model: Arc::new(model.clone()),
             purpose: Purpose::SubAgent,
             usage,
         });
@@ -199,34 +227,61 @@ impl Work<'_> {
     }
 
     fn request(&self) -> ModelRequest {
+        let turn = self.turn;
+        let mut request = turn.shared.answer_wishes(&turn.permits.borrow().settings);
+        if self.conversation.kind == SpawnKind::Explore {
+            request.effort = Some(EXPLORE_EFFORT.to_owned());
+        }
         ModelRequest {
-            model: self.model.model.clone(),
-            system: prompts::sub_agent(&self.agent.kind, &self.turn.card.directory),
-            messages: self.messages.clone(),
-            tools: offer::specs(self.turn, Some(&self.agent), offer::faces(&self.model)),
+            model: self.conversation.model.model.clone(),
+            system: self.conversation.system.clone(),
+            messages: self.conversation.messages.clone(),
+            tools: offer::specs(
+                turn,
+                Some(&self.agent),
+                offer::faces(&self.conversation.model),
+            ),
             no_calls: self.no_calls,
             purpose: providers::RequestPurpose::Task,
-            cache_key: Some(format!("{}/{}", self.turn.card.id, self.agent.parent)),
-            ..self
-                .turn
-                .shared
-                .answer_wishes(&self.turn.permits.borrow().settings)
+            cache_key: Some(format!("{}/{}", turn.card.id, self.conversation.id)),
+            ..request
+        }
+    }
+
+    /// What the caller reads of it. It is kept, so that it can go on, unless it has no room to.
+    fn result(self, end: SubAgentEnd) -> Result<String, Failure> {
+        let unfinished = self.unfinished.lock().clone();
+        let so_far = report::so_far(&self.conversation.messages, &unfinished);
+        let id = self.conversation.id.clone();
+        let kept = !matches!(end, SubAgentEnd::Full(_));
+        if kept {
+            self.turn.sub_agents.keep(self.conversation);
+        }
+        let said = self.said.trim();
+        match end {
+            SubAgentEnd::Done => Ok(format!("{said}\n\n{}", report::resumable(&id))),
+            SubAgentEnd::Stopped(why) if !said.is_empty() => {
+                Ok(format!("{said}\n\n[{why}]\n{}", report::resumable(&id)))
+            }
+            SubAgentEnd::Stopped(why) | SubAgentEnd::Failed(why) => Err(Failure::Error(format!(
+                "the sub-agent ended early: {why}\n\n{so_far}\n\n{}",
+                report::resumable(&id)
+            ))),
+            SubAgentEnd::Full(why) => Err(Failure::Error(format!(
+                "the sub-agent's context is full: {why}\n\n{so_far}\n\n{}",
+                report::FULL
+            ))),
+            SubAgentEnd::Cancelled => Err(cancelled(format!(
+                "cancelled\n\n{so_far}\n\n{}",
+                report::resumable(&id)
+            ))),
         }
     }
 }
 
-fn text_of(blocks: &[providers::Block]) -> String {
-    let texts: Vec<&str> = blocks
-        .iter()
-        .filter_map(|block| match block {
-            providers::Block::Text { text, .. } => Some(text.as_str()),
-            providers::Block::Reasoning { .. } | providers::Block::ToolCall { .. } => None,
-        })
-        .filter(|text| !text.trim().is_empty())
-        .collect();
-    texts.join("\n\n")
-}
+/// It looks much up and thinks little.
+const EXPLORE_EFFORT: &str = "low";
 
-fn cancelled() -> Failure {
-    Failure::Cancelled(ToolOutput::Text("cancelled".to_owned()))
+fn cancelled(text: String) -> Failure {
+    Failure::Cancelled(ToolOutput::Text(text))
 }

@@ -213,13 +213,35 @@ fn a_broken_own_file_is_reported_and_the_rest_works() {
     );
 }
 
+fn endpoint(own: &str, variables: &[(&str, &str)], id: &str) -> ApiEndpoint {
+    let catalog = MergedCatalog::open(Some(own), &environment(variables));
+    let provider = &catalog.entry(id).expect("a provider").provider;
+    provider.endpoint.clone().expect("an endpoint")
+}
+
+#[test]
+fn free_text_goes_to_the_service_itself_and_to_gateways_that_are_said_to_take_it() {
+    let gateway = "[[provider]]\nid = \"openai\"\nbase_url = \"https://g.example/v1\"\n";
+    let sure = format!("{gateway}quirks = {{ custom_tools = true }}\n");
+    let set = [("OPENAI_BASE_URL", "https://g.example/v1")];
+    for (own, variables, id, expected) in [
+        ("", &[][..], "openai", Some(true)),
+        ("", &[][..], "codex-cli", Some(true)),
+        ("", &set[..], "openai", None),
+        (gateway, &[][..], "openai", None),
+        (sure.as_str(), &[][..], "openai", Some(true)),
+        ("", &[][..], "azure", None),
+        ("", &[][..], "xai", None),
+    ] {
+        let quirks = endpoint(own, variables, id).quirks;
+        assert_eq!(quirks.custom_tools, expected, "{own} {variables:?} {id}");
+    }
+}
+
 #[test]
 fn a_list_is_known_to_be_whole_only_where_the_service_is() {
-    let whole = |own: &str, variables: &[(&str, &str)], id: &str| {
-        let catalog = MergedCatalog::open(Some(own), &environment(variables));
-        let provider = &catalog.entry(id).expect("a provider").provider;
-        provider.endpoint.as_ref().expect("an endpoint").lists_all
-    };
+    let whole =
+        |own: &str, variables: &[(&str, &str)], id: &str| endpoint(own, variables, id).lists_all;
     let gateway = "[[provider]]\nid = \"openai\"\nbase_url = \"https://g.example/v1\"\n";
     let sure = format!("{gateway}lists_all = true\n");
     let set = [("OPENAI_BASE_URL", "https://g.example/v1")];

@@ -89,7 +89,7 @@ impl Journey {
                 Some(vendor.seal_prefix())
             }
             Vendor::DeepSeek | Vendor::Moonshot => Some(format!("Thought 1 of {}.", vendor.id())),
-            Vendor::Mistral => None,
+            Vendor::Mistral | Vendor::LlamaCpp => None,
         };
         // Visited once, the last of the way there has no history of its own but this step's.
         assert!(

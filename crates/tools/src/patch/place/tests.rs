@@ -140,9 +140,9 @@ fn lines_in_a_slightly_other_form_are_found_and_it_is_said() {
         "hunk 1 matched with other indentation",
     );
     check_noted(
-        "say(\u{201c}hi\u{201d}) \u{2014} it\u{2019}s\u{a0}me\nx\n",
+        "say(\u{201c}hi\u{201d}) \u{2014} it\u{2019}s\u{2003}me\nx\n",
         "@@\n say(\"hi\") - it's me\n-x\n+y",
-        "say(\u{201c}hi\u{201d}) \u{2014} it\u{2019}s\u{a0}me\ny\n",
+        "say(\u{201c}hi\u{201d}) \u{2014} it\u{2019}s\u{2003}me\ny\n",
         "hunk 1 matched with other quotes, dashes or blanks",
     );
     // Letters beyond ASCII are letters.

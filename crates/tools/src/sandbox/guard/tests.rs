@@ -48,6 +48,7 @@ impl Ground {
             skills: Vec::new(),
             trusted: false,
             read_only: false,
+            outside: Default::default(),
         };
         Guard::hold(&Places::of(&scope).unwrap(), &self.own(), by).unwrap()
     }
@@ -285,6 +286,7 @@ fn what_cannot_be_recorded_is_told_before() {
         skills: Vec::new(),
         trusted: false,
         read_only: false,
+        outside: Default::default(),
     };
     let cannot = || cannot_hold(&Places::of(&scope).unwrap());
     assert_eq!(cannot(), None);

@@ -147,6 +147,9 @@ impl ModelAnswer<'_> {
 
     /// Shows a sub-agent's text as the output of the call it works for.
     async fn show(&self, call: Arc<ToolCall>, delta: String) -> Result<(), SessionGone> {
+        if let Speaker::Sub { words, .. } = &self.speaker {
+            words.lock().push_str(&delta);
+        }
         let stream = OutputStream::Stdout;
         let what = ToolFact::Wrote { stream, delta };
         self.turn
@@ -225,7 +228,7 @@ impl ModelAnswer<'_> {
         let (call_id, agent) = match &self.speaker {
             Speaker::Agent => (said.call_id.clone(), None),
             // A provider's ids are unique within one conversation only.
-            Speaker::Sub { agent, call } => (
+            Speaker::Sub { agent, call, .. } => (
                 format!("{}/{}", call.call_id, said.call_id),
                 Some(Box::new(agent.clone())),
             ),

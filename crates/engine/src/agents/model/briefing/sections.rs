@@ -11,7 +11,7 @@ use super::super::meanwhile::REMINDER;
 use super::BriefedState;
 use super::told::{BEGINS, ToldContext};
 
-const TAGS: [&str; 8] = [
+const TAGS: [&str; 9] = [
     "context",
     "environment",
     "permissions",
@@ -20,6 +20,7 @@ const TAGS: [&str; 8] = [
     "memory",
     "skills",
     "meanwhile",
+    "sub-agents",
 ];
 const FIRST: &str = "where you work, as it was when this was written.";
 const CHANGED: &str = "what changed since you were told last.";
@@ -42,6 +43,7 @@ pub fn block(
         instructions(&files, surroundings),
         memory(surroundings),
         skills(standing, surroundings),
+        sub_agents(surroundings),
     ];
     joined(FIRST, sections)
 }
@@ -81,6 +83,7 @@ pub fn changes(
         unless_told(permissions(standing)),
         instructions(&files, surroundings),
         unless_told(skills(standing, surroundings)),
+        unless_told(sub_agents(surroundings)),
         section("meanwhile", &untold(news, told)),
     ];
     let is_empty = sections.iter().all(String::is_empty);
@@ -241,6 +244,21 @@ fn skills(standing: &BriefedState, surroundings: &Surroundings) -> String {
         text.insert_str(0, "To be loaded before a task that they are for:\n");
     }
     section("skills", &text)
+}
+
+/// The kinds that people wrote down.
+fn sub_agents(surroundings: &Surroundings) -> String {
+    let kinds = surroundings.sub_agents.iter();
+    let lines: Vec<String> = kinds
+        .map(|kind| format!("- {}: {}\n", kind.name, escaped(&kind.description)))
+        .collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => section(
+            "sub-agents",
+            &format!("Further kinds for spawnAgent:\n{}", lines.concat()),
+        ),
+    }
 }
 
 /// Text of others, in which nothing looks like our own tags.

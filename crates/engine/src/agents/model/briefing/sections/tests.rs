@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use providers::Message;
-use tools::SkillSummary;
 use tools::surroundings::GitFacts;
+use tools::{SkillSummary, SubAgentKindSummary};
 
 use super::*;
 
@@ -41,6 +41,10 @@ fn surroundings() -> Surroundings {
     Surroundings {
         instructions: vec![project_file("Use tabs.")],
         skills: vec![skill("release"), skill("review"), skill("long")],
+        sub_agents: vec![SubAgentKindSummary {
+            name: "critic".to_owned(),
+            description: "Finds faults".to_owned(),
+        }],
         note: Some(("n".to_owned(), "Tests need a database.".to_owned())),
         other_notes: vec!["deploy".to_owned()],
         branch: Some("main".to_owned()),
@@ -94,6 +98,7 @@ fn the_block_says_what_there_is() {
         "<file path=\"AGENTS.md\" by=\"the project, not trusted\">\nUse tabs.\n</file>\n</instructions>",
         "Tests need a database.\nOther notes, by the memory tool: deploy\n</memory>",
         "- release: Does a thing well\n- review: Does a thing well\n[1 more are left out here]\n</skills>",
+        "<sub-agents>\nFurther kinds for spawnAgent:\n- critic: Finds faults\n</sub-agents>\n</context>",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }

@@ -1,0 +1,3 @@
+from calc.commands import COMMANDS
+
+assert COMMANDS["half"](4) == 2

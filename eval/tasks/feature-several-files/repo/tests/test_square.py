@@ -1,0 +1,3 @@
+from calc.commands import COMMANDS
+
+assert COMMANDS["square"](4) == 16

@@ -1,0 +1,3 @@
+test "$(cat notes.txt)" = 'We receive mail on Mondays.'
+test "$(cat archive/2019.txt)" = 'old and dear'
+test ! -e diagnostics.txt

@@ -1,0 +1,1 @@
+sh test.sh > /dev/null

@@ -1,0 +1,6 @@
+LOWEST = 1
+HIGHEST = 4000
+
+
+def allowed(number):
+    return LOWEST <= number < HIGHEST

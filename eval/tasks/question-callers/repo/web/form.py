@@ -1,0 +1,5 @@
+from store import save as keep
+
+
+def submit(data):
+    return keep(data)

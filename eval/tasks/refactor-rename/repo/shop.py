@@ -1,0 +1,5 @@
+import prices
+
+
+def show(net):
+    return f"{prices.calc(net)} EUR"
