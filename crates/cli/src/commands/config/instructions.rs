@@ -12,6 +12,7 @@ pub fn files(directory: &Path, home: &Path) -> Vec<String> {
     let scope = Scope {
         directory: directory.clone(),
         extra: Vec::new(),
+        outside: Default::default(),
         private: vec![home.to_owned()],
         spill: None,
         skills: Vec::new(),
