@@ -269,10 +269,10 @@ async fn a_patch_that_fails_for_one_file_changes_none() {
         ),
         ("*** Update File: bin\n@@\n-a\n+b", "bin is not a text file"),
         ("*** Update File: f\n@@\n old", "this would change nothing"),
-        ("*** Add File: ../out\n+x", "blocked: path is outside"),
+        ("*** Add File: ../out\n+x", "is outside the workspace"),
         (
             "*** Update File: f\n*** Move to: /etc/out\n@@\n-old\n+new",
-            "blocked: path is outside",
+            "is outside the workspace",
         ),
         ("*** Add File: .git/hooks/pre-commit\n+x", "belongs to git"),
     ];
