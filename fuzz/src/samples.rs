@@ -56,6 +56,7 @@ pub fn thread() -> Thread {
             verbosity: None,
             summary: None,
             budgets: Box::default(),
+            instructions: None,
         },
         status: Status::Ready,
         archived: false,

@@ -56,9 +56,10 @@ pub fn structured(output: &ToolOutput) -> Option<&Value> {
         ToolOutput::Json(value) => Some(value),
         ToolOutput::Content(blocks) => blocks.iter().find_map(|block| match block {
             ContentBlock::Structured(value) => Some(value),
-            ContentBlock::Text(_) | ContentBlock::Image { .. } | ContentBlock::Resource { .. } => {
-                None
-            }
+            ContentBlock::Text(_)
+            | ContentBlock::Image { .. }
+            | ContentBlock::Document { .. }
+            | ContentBlock::Resource { .. } => None,
         }),
         ToolOutput::Text(_) | ToolOutput::Command { .. } | ToolOutput::Files { .. } => None,
     }
@@ -66,9 +67,11 @@ pub fn structured(output: &ToolOutput) -> Option<&Value> {
 
 fn block(block: &ContentBlock) -> McpContent<'_> {
     match block {
-        ContentBlock::Text(_) | ContentBlock::Structured(_) => McpContent::Text {
-            text: block.words(),
-        },
+        ContentBlock::Text(_) | ContentBlock::Document { .. } | ContentBlock::Structured(_) => {
+            McpContent::Text {
+                text: block.words(),
+            }
+        }
         ContentBlock::Image { media_type, base64 } => McpContent::Image {
             data: base64,
             mime_type: media_type,

@@ -6,10 +6,21 @@ use vocabulary::Image;
 pub struct TurnInput {
     pub text: String,
     pub images: Vec<Image>,
+    /// What the user points at beside the text, in words for the model.
+    pub pointed: Vec<String>,
 }
 
 impl TurnInput {
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty() && self.images.is_empty()
+    }
+
+    /// What the model reads, and what people are shown where that is something else.
+    pub fn into_texts(self) -> (String, Option<String>) {
+        if self.pointed.is_empty() {
+            return (self.text, None);
+        }
+        let pointed = self.pointed.join("\n");
+        (format!("{}\n\n{pointed}", self.text), Some(self.text))
     }
 }

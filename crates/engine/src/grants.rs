@@ -114,6 +114,13 @@ impl Grants {
         Ok(grants)
     }
 
+    /// Those that hold in all turns of a thread, as they are kept.
+    pub(crate) async fn standing(&self, card: &ThreadCard) -> Result<Vec<Grant>, Refusal> {
+        let (_, mut grants) = self.read(&card.tenant).await?;
+        grants.retain(|grant| grant.scope != GrantScope::Turn && belongs(grant, card));
+        Ok(grants)
+    }
+
     /// Takes grants back by their names. From when it returns nothing is covered by them, anywhere.
     pub async fn revoke(&self, tenant: &TenantId, ids: &[String]) -> Result<(), Refusal> {
         self.remove(tenant, |grant| ids.contains(&grant.id)).await

@@ -35,6 +35,7 @@ mod notices;
 mod prompts;
 mod registry;
 mod router;
+mod seen;
 mod session;
 mod telemetry;
 mod titles;
@@ -172,6 +173,7 @@ pub struct Shared {
     pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
+    pub(crate) seen: seen::SeenByThreads,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
     notices: Notices,
     /// Tells here what other processes change.
@@ -229,6 +231,7 @@ impl Engine {
             web,
             config,
             registry: Registry::default(),
+            seen: Default::default(),
             workspace_facts: Default::default(),
             births: Births::default(),
             scanners,

@@ -206,6 +206,7 @@ fn newborn(
             verbosity: changes.verbosity,
             summary: changes.summary,
             budgets: changes.budgets.unwrap_or_default(),
+            instructions: new.instructions,
         },
         status: Status::Inactive,
         archived: false,

@@ -19,6 +19,7 @@ mod calls;
 mod checkpoints;
 mod given;
 mod granting;
+mod jobs;
 pub mod live;
 mod mail;
 pub mod outbox;
@@ -145,6 +146,7 @@ impl Session {
                 None => return Ok(RoundOutcome::End(Ended::Asleep)),
             },
             count = receive(&mut self.turn, &mut facts) => self.take_in(count, facts)?,
+            note = self.supplies.jobs.next_note() => self.job_ended(note)?,
             () = self.recorder.outbox.left.notified() => {
                 self.resting.idle_since = Instant::now();
                 self.asking.unattended_since = self.resting.idle_since;
@@ -159,6 +161,7 @@ impl Session {
 
     /// Publishes, starts the next writes, and sees whether there is still something to do.
     fn settle(&mut self) -> Result<RoundOutcome, Refusal> {
+        self.end_jobs_of_stopping();
         self.recorder.publish();
         self.shrink_later();
         self.start_append()?;
@@ -328,6 +331,7 @@ impl Session {
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
         }
+        self.supplies.jobs.end(jobs::WITH_THREAD).await;
         if let (Some(lease), true) = (self.recorder.lease(), ended != Ended::Deleted)
             && let Err(error) = self.store.release(lease).await
         {

@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 use vocabulary::{
-    Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, StreamTag, ThreadCard, ThreadSettings,
-    ToolCall, TurnError, TurnId, UserInput,
+    Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, PlanStep, StreamTag, ThreadCard,
+    ThreadSettings, ToolCall, TurnError, TurnId, UserInput,
 };
 
 use crate::Shared;
@@ -150,6 +150,8 @@ pub struct Turn {
     /// What the user said to start it.
     pub input: String,
     pub history: History,
+    /// The thread's plan when it started.
+    pub plan: Vec<PlanStep>,
     pub meter: Arc<Meter>,
     pub steers: Arc<Steers>,
     /// What its agent kept from the turn before.
@@ -161,6 +163,8 @@ pub struct Turn {
     pub sub_agent_tools: Mutex<HashMap<ItemId, Vec<String>>>,
     /// The files its thread has read.
     pub seen: Arc<tools::SeenFiles>,
+    /// What runs in the background of its thread.
+    pub jobs: Arc<tools::Jobs>,
     /// The files it changes.
     pub writes: Arc<TurnWrites>,
     /// Those that its step has edited so far.

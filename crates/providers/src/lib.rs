@@ -168,6 +168,18 @@ pub struct ToolResult {
 pub enum ResultBlock {
     Text(String),
     Image(MessageImage),
+    Document(DocumentFile),
+}
+
+/// A file of pages that some services read by themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentFile {
+    pub name: String,
+    /// `application/pdf`
+    pub media_type: String,
+    pub base64: Arc<str>,
+    /// For all others.
+    pub text: String,
 }
 
 impl ToolResult {
@@ -175,6 +187,7 @@ impl ToolResult {
     pub fn text(&self) -> Cow<'_, str> {
         let texts = self.content.iter().filter_map(|block| match block {
             ResultBlock::Text(text) => Some(text.as_str()),
+            ResultBlock::Document(document) => Some(document.text.as_str()),
             ResultBlock::Image(_) => None,
         });
         let texts: Vec<&str> = texts.collect();
@@ -188,7 +201,7 @@ impl ToolResult {
     pub fn images(&self) -> impl Iterator<Item = &MessageImage> {
         self.content.iter().filter_map(|block| match block {
             ResultBlock::Image(image) => Some(image),
-            ResultBlock::Text(_) => None,
+            ResultBlock::Text(_) | ResultBlock::Document(_) => None,
         })
     }
 }

@@ -187,6 +187,7 @@ async fn run(directory: &Path, tool: &str, input: Value) -> Outcome<String> {
         host: Arc::new(Nobody),
         sandbox: Arc::new(Sandbox::nothing()),
         seen: Arc::default(),
+        jobs: Arc::default(),
         web: Arc::default(),
     };
     let tool = Toolbox::builtin().get(tool).ok_or("no such tool")?;

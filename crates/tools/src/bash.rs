@@ -1,55 +1,48 @@
-//! The tool `bash`: runs a command line in the workspace behind the sandbox's fence, shows its output as
-//! it comes, and leaves nothing running.
+//! The tool `bash`: runs a command line in the workspace behind the sandbox's fence and shows its output as
+//! it comes. What takes too long, or is to run in the background, becomes one of the thread's jobs.
 
 mod blocked;
 mod capture;
+pub(crate) mod command;
 mod environment;
 mod escalation;
 mod git_settings;
 mod group;
+mod hold;
 mod lines;
+mod order;
 mod ordered;
-mod report;
+pub(crate) mod report;
 mod within;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use vocabulary::{Effects, Subject, ToolOutput};
 
-use crate::input::{self, Fields};
-use crate::sandbox::Fenced;
-use crate::{Failure, Judgement, Sandbox, Scope, Tool, ToolCx, risk};
+use crate::jobs::{JobStart, ThreadNetwork};
+use crate::sandbox::Mode;
+use crate::{Failure, Judgement, Scope, Tool, ToolCx, input, policy, risk};
 use capture::CapturedStreams;
-use environment::WritesTo;
+use command::{EndedBy, NoEnd, RunningCommand, Waited};
 use escalation::Escalation;
 use git_settings::GitPrograms;
 use group::Group;
+use hold::Hold;
+use order::{BashOrder, COMMAND_CHARS_MAX, TIMEOUT_SECONDS_MAX};
 use report::CommandEnd;
 pub(crate) use within::run_within;
 
-const COMMAND_CHARS_MAX: usize = 100_000;
-/// A command that runs longer is ended.
-const TIME_MAX: Duration = Duration::from_secs(600);
 const FENCE_TRIES: usize = 3;
 /// What `timeout` answers for a command that took too long.
 pub(crate) const EXIT_TIMED_OUT: i32 = 124;
-const OUTPUT_HELD: &str = "[a process in the background still holds the output; what it writes \
-    from now on is lost]";
 
-pub(crate) struct BashTool {
-    time_max: Duration,
-}
-
-impl Default for BashTool {
-    fn default() -> BashTool {
-        BashTool { time_max: TIME_MAX }
-    }
-}
+pub(crate) struct BashTool;
 
 #[async_trait]
 impl Tool for BashTool {
@@ -59,11 +52,12 @@ impl Tool for BashTool {
 
     fn description(&self) -> &'static str {
         "Runs a bash command in the workspace.\n\
-         Each call is a new shell: directories and variables do not carry over. There is no input \
-         and, unless asked for, no terminal. Commands end after ten minutes, and what they start ends with them; of \
-         long output the beginning and the end are shown and all is in a file. A sandbox may hold them: then the workspace and $TMPDIR can be written, the \
-         network is closed, and the result says what it stopped. Where the task needs more, call with \
-         \"escalate\" and a reason: the user is asked, so do it only then."
+         Each call is a new shell: directories and variables do not carry over. There is no input and, unless \
+         asked for, no terminal. A command that passes its timeout runs on as a job (tool job); start servers \
+         and watchers with background, later commands reach them on localhost. Of long output the beginning \
+         and the end are shown and all is in a file. A sandbox may hold commands: then the workspace and \
+         $TMPDIR can be written, the network is closed, and the result says what it stopped. Where the task \
+         needs more, call with \"escalate\" and a reason: the user is asked, so do it only then."
     }
 
     fn parameters(&self) -> Value {
@@ -71,6 +65,24 @@ impl Tool for BashTool {
             "type": "object",
             "properties": {
                 "command": {"type": "string", "maxLength": COMMAND_CHARS_MAX},
+                "description": {
+                    "type": "string",
+                    "description": "What it does, in a few words for the user.",
+                },
+                "cwd": {
+                    "type": "string",
+                    "description": "A directory of the workspace to run it in.",
+                },
+                "timeout": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": TIMEOUT_SECONDS_MAX,
+                    "description": "Seconds to wait for it before it becomes a job; 120 if not given.",
+                },
+                "background": {
+                    "type": "boolean",
+                    "description": "Make it a job at once; only then, or with pty, it can be written to.",
+                },
                 "pty": {
                     "type": "boolean",
                     "description": "Run it at a terminal, for programs that need one; errors come \
@@ -97,24 +109,49 @@ impl Tool for BashTool {
     }
 
     fn subject(&self, input: &Value) -> Subject {
+        let directory = input::text_of(input, "cwd");
         Subject::Command {
             line: input::text_of(input, "command").to_owned(),
-            directory: None,
+            directory: (!directory.is_empty()).then(|| directory.to_owned()),
         }
     }
 
+    /// A directory of the workspace only makes paths reach less far up, so the line is judged as at the top.
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
-        match parse(input) {
+        match BashOrder::parse(input) {
             Ok(order) => match order.escalation {
-                Some(escalation) => escalation.judgement(order.command, order.reason),
-                None => risk::judge_command(scope, order.command),
+                Some(escalation) => escalation.judgement(&order.for_people(), order.reason),
+                None => match risk::judge_command(scope, order.command) {
+                    Judgement::Ask {
+                        dangerous,
+                        risk,
+                        why,
+                        ..
+                    } => Judgement::Ask {
+                        command: order.for_people(),
+                        dangerous,
+                        risk,
+                        why,
+                    },
+                    Judgement::Allow => Judgement::Allow,
+                },
             },
             Err(_) => Judgement::Allow,
         }
     }
 
+    /// How long it is waited for, and what it is said to do, make it no other command.
+    fn grant_key(&self, input: &Value) -> String {
+        let mut input = input.clone();
+        if let Some(fields) = input.as_object_mut() {
+            fields.remove("timeout");
+            fields.remove("description");
+        }
+        policy::grant_key(self.name(), &input)
+    }
+
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
-        let order = parse(&input)?;
+        let order = BashOrder::parse(&input)?;
         if cx.cancel.is_cancelled() {
             let end = CommandEnd::cancelled(Duration::ZERO);
             return Err(Failure::Cancelled(
@@ -125,199 +162,138 @@ impl Tool for BashTool {
             let message = "bash: there are no terminals here; leave \"pty\" away";
             return Err(Failure::Error(message.to_owned()));
         }
+        if order.background {
+            cx.jobs.has_room().map_err(Failure::Error)?;
+        }
         let programs = match self.judge(&cx.scope, &input) {
             Judgement::Allow => GitPrograms::Off,
             Judgement::Ask { .. } => GitPrograms::AsConfigured,
         };
-        let hold = Hold::of(cx, &order);
-        let output = self.run_held(cx, programs, order.command, &hold).await?;
-        if hold.outside {
-            return Ok(output);
-        }
-        let stopped = blocked::stopped(hold.sandbox.mode(), &cx.scope, &output);
-        Ok(match stopped {
-            Some(stopped) => report::noted(output, &stopped.note()),
-            None => output,
-        })
-    }
-}
-
-impl BashTool {
-    /// Runs it once. A fence that could not be set up is tried again: what it was to hide may have
-    /// vanished just then.
-    async fn run_held(
-        &self,
-        cx: &ToolCx,
-        programs: GitPrograms,
-        command: &str,
-        hold: &Hold,
-    ) -> Result<ToolOutput, Failure> {
-        let mut trouble = String::new();
-        for _ in 0..FENCE_TRIES {
-            let fenced = hold.set_up(command).await;
-            let fenced = fenced.map_err(|error| Failure::Error(format!("bash: {error}")))?;
-            let group = Group::spawn(&cx.scope, fenced, programs, hold.writes_to)?;
-            match run(cx, group, self.time_max).await {
-                Ok(output) => return Ok(output),
-                Err(Stop::Failed(failure)) => return Err(failure),
-                Err(Stop::NotFenced(error)) => trouble = error,
+        let network = cx.jobs.network(&cx.sandbox).await;
+        let hold = Hold::of(cx, &order, &network)?;
+        let command = start(cx, programs, order.command, &hold).await?;
+        match command.wait(&cx.cancel, order.wait).await {
+            Waited::Ended(end) => report(cx, &hold, &command, end).await,
+            Waited::Cancelled => {
+                let end = command.end_by(EndedBy::Cancelled).await;
+                let output = report(cx, &hold, &command, end).await?;
+                Err(Failure::Cancelled(output))
             }
-        }
-        let message = format!("bash: the sandbox could not be set up, nothing has run: {trouble}");
-        Err(Failure::Error(message))
-    }
-}
-
-/// How one call is held.
-#[derive(Clone)]
-struct Hold {
-    sandbox: Sandbox,
-    scope: Scope,
-    outside: bool,
-    writes_to: WritesTo,
-}
-
-impl Hold {
-    /// Whoever lets a call run has asked a person for what it wants beyond the sandbox.
-    fn of(cx: &ToolCx, order: &Order<'_>) -> Hold {
-        let wants = |escalation| order.escalation == Some(escalation);
-        let sandbox = Sandbox::clone(&cx.sandbox).with_terminal(order.terminal);
-        let network = sandbox.network() || wants(Escalation::Network);
-        Hold {
-            sandbox: sandbox.with_network(network),
-            scope: Scope {
-                read_only: cx.scope.read_only && !wants(Escalation::Write),
-                ..cx.scope.clone()
-            },
-            outside: wants(Escalation::Outside),
-            writes_to: match order.terminal {
-                true => WritesTo::Terminal,
-                false => WritesTo::Pipes,
-            },
+            Waited::TimedOut => run_on(cx, &order, &hold, &network, command).await,
         }
     }
-
-    /// Sets the fence up, away from whoever serves others: it looks through the workspace.
-    async fn set_up(&self, command: &str) -> Result<Fenced, String> {
-        let (hold, command) = (self.clone(), command.to_owned());
-        let set_up = move || {
-            let words = group::words(&command);
-            match hold.outside {
-                true => hold.sandbox.open(&words),
-                false => hold.sandbox.fence(&hold.scope, &words),
-            }
-        };
-        let fenced = tokio::task::spawn_blocking(set_up).await;
-        fenced.unwrap_or_else(|_| Err("the sandbox could not be set up".to_owned()))
-    }
 }
 
-/// What a call wants.
-struct Order<'a> {
-    command: &'a str,
-    terminal: bool,
-    escalation: Option<Escalation>,
-    reason: Option<&'a str>,
+/// Starts it. A fence that could not be set up is tried again: what it was to hide may have vanished just
+/// then.
+async fn start(
+    cx: &ToolCx,
+    programs: GitPrograms,
+    line: &str,
+    hold: &Hold,
+) -> Result<RunningCommand, Failure> {
+    let mut trouble = String::new();
+    for _ in 0..FENCE_TRIES {
+        let fenced = hold.set_up(line).await;
+        let fenced = fenced.map_err(|error| Failure::Error(format!("bash: {error}")))?;
+        let group = Group::spawn(fenced, hold.start(programs))?;
+        let command = RunningCommand::start(group, Arc::clone(&cx.host));
+        tokio::select! {
+            () = cx.cancel.cancelled() => {}
+            () = command.starts() => {}
+        }
+        match command.end() {
+            Some(Err(NoEnd::NotFenced(error))) => trouble = error,
+            Some(Ok(_) | Err(NoEnd::Failed(_))) | None => return Ok(command),
+        }
+    }
+    let message = format!("bash: the sandbox could not be set up, nothing has run: {trouble}");
+    Err(Failure::Error(message))
 }
 
-fn parse(input: &Value) -> Result<Order<'_>, Failure> {
-    let fields = Fields::of("bash", input)?;
-    let command = fields.filled_text("command", COMMAND_CHARS_MAX)?;
-    if command.contains('\0') {
-        return Err(fields.refuse("command", "a text without NUL"));
+/// What is told of a command that has ended, and what the sandbox most likely stopped.
+async fn report(
+    cx: &ToolCx,
+    hold: &Hold,
+    command: &RunningCommand,
+    end: Result<CommandEnd, NoEnd>,
+) -> Result<ToolOutput, Failure> {
+    let output = report_as_it_is(cx, command, end).await?;
+    if hold.outside {
+        return Ok(output);
     }
-    Ok(Order {
-        command,
-        terminal: fields.optional_flag("pty")?.unwrap_or(false),
-        escalation: Escalation::of(&fields)?,
-        reason: escalation::reason(&fields)?,
+    let stopped = blocked::stopped(hold.sandbox.mode(), &cx.scope, &output);
+    Ok(match stopped {
+        Some(stopped) => report::noted(output, &stopped.note()),
+        None => output,
     })
 }
 
-/// Why there is no output of a command.
-enum Stop {
-    /// The fence was not set up: the command has not run.
-    NotFenced(String),
-    Failed(Failure),
-}
-
-/// Why the wait for a command is over.
-enum WaitOutcome {
-    Exited(std::io::Result<ExitStatus>),
-    Cancelled,
-    TimedOut,
-}
-
-impl WaitOutcome {
-    fn told(&self, duration: Duration, time_max: Duration) -> Result<CommandEnd, Stop> {
-        match self {
-            WaitOutcome::Exited(Ok(status)) => Ok(CommandEnd {
-                exit_code: exit_code(*status),
-                duration,
-                ended_by: None,
-                notes: Vec::new(),
-            }),
-            WaitOutcome::Exited(Err(error)) => {
-                let failure = Failure::Error(format!("bash: lost the command: {error}"));
-                Err(Stop::Failed(failure))
-            }
-            WaitOutcome::Cancelled => Ok(CommandEnd::cancelled(duration)),
-            WaitOutcome::TimedOut => Ok(CommandEnd {
-                exit_code: EXIT_TIMED_OUT,
-                duration,
-                ended_by: Some("timed out"),
-                notes: vec![timed_out(time_max)],
-            }),
-        }
-    }
-}
-
-async fn run(cx: &ToolCx, mut group: Group, time_max: Duration) -> Result<ToolOutput, Stop> {
-    let begun = Instant::now();
-    let mut streams = CapturedStreams::new();
-    let (end, output_held) = {
-        let mut pumping = group.pump(cx.host.as_ref(), &mut streams);
-        let end = tokio::select! {
-            biased;
-            () = cx.cancel.cancelled() => WaitOutcome::Cancelled,
-            () = tokio::time::sleep(time_max) => WaitOutcome::TimedOut,
-            status = group.follow(&mut pumping) => WaitOutcome::Exited(status),
-        };
-        match end {
-            WaitOutcome::Exited(Ok(_)) => group.let_go(),
-            WaitOutcome::Exited(Err(_)) | WaitOutcome::Cancelled | WaitOutcome::TimedOut => {
-                group.stop(&mut pumping).await
-            }
-        }
-        (end, !pumping.is_over())
-    };
-    if matches!(end, WaitOutcome::Exited(Ok(_))) && !group.stands() {
-        let trouble = streams.stderr.into_text("ask for less");
-        return Err(Stop::NotFenced(trouble.trim().to_owned()));
-    }
-    let mut told = end.told(begun.elapsed(), time_max)?;
-    if output_held && told.ended_by.is_none() {
-        told.notes.push(OUTPUT_HELD.to_owned());
-    }
-    told.notes.splice(..0, group.finish().await);
-    let scope = cx.scope.clone();
-    // Writing files must not hold others up.
-    let output = tokio::task::spawn_blocking(move || told.report(&scope, streams)).await;
-    let output = output.map_err(|error| {
-        let failure = Failure::Error(format!("bash: lost the output: {error}"));
-        Stop::Failed(failure)
+async fn report_as_it_is(
+    cx: &ToolCx,
+    command: &RunningCommand,
+    end: Result<CommandEnd, NoEnd>,
+) -> Result<ToolOutput, Failure> {
+    let end = end.map_err(|no_end| match no_end {
+        NoEnd::NotFenced(error) => Failure::Error(format!("bash: nothing has run: {error}")),
+        NoEnd::Failed(failure) => failure,
     })?;
-    match end {
-        WaitOutcome::Cancelled => Err(Stop::Failed(Failure::Cancelled(output))),
-        WaitOutcome::Exited(_) | WaitOutcome::TimedOut => Ok(output),
-    }
+    let (scope, streams) = (cx.scope.clone(), command.take_streams());
+    // Writing files must not hold others up.
+    let output = tokio::task::spawn_blocking(move || end.report(&scope, streams)).await;
+    output.map_err(|error| Failure::Error(format!("bash: lost the output: {error}")))
 }
 
-fn timed_out(time_max: Duration) -> String {
-    format!(
-        "Command stopped: it ran longer than {} seconds. Do less at once.",
-        time_max.as_secs_f32()
-    )
+/// What the model is told where the sandbox most likely stopped a command in the background.
+pub(crate) fn note_of_stopped(
+    mode: Mode,
+    scope: &Scope,
+    output: &str,
+    exit_code: i32,
+) -> Option<String> {
+    let output = ToolOutput::Command {
+        stdout: String::new(),
+        stderr: output.to_owned(),
+        exit_code,
+        duration_ms: 0,
+        model_text: None,
+    };
+    blocked::stopped(mode, scope, &output).map(|stopped| stopped.note())
+}
+
+/// Makes it a job; where there is no room for one, it is ended.
+async fn run_on(
+    cx: &ToolCx,
+    order: &BashOrder<'_>,
+    hold: &Hold,
+    network: &ThreadNetwork,
+    command: RunningCommand,
+) -> Result<ToolOutput, Failure> {
+    let start = JobStart {
+        line: order.command.to_owned(),
+        fence: hold.of_job(),
+    };
+    let job = match cx.jobs.adopt(command, start) {
+        Ok(job) => job,
+        Err(command) => {
+            let end = command.end_by(EndedBy::Others("timed out")).await;
+            let end = end.map(|end| CommandEnd {
+                exit_code: EXIT_TIMED_OUT,
+                notes: vec![format!("[ended: {}]", crate::jobs::FULL)],
+                ..end
+            });
+            return report(cx, hold, &command, end).await;
+        }
+    };
+    let note = match order.background {
+        true => network.note(hold.sandbox.mode(), hold.sandbox.network()),
+        false => None,
+    };
+    let told = job.told_first(order.background).await;
+    Ok(ToolOutput::Text(match note {
+        Some(note) => format!("{told}\n{note}"),
+        None => told,
+    }))
 }
 
 /// A signal is told as shells do.

@@ -262,6 +262,14 @@ fn not_plain(kind: NodeKind) -> Error {
     }
 }
 
+/// How the plain file at this path stands now, without opening it.
+pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
+    match kind_of(&rustix::fs::lstat(path).ok()?) {
+        NodeKind::File { stamp, .. } => Some(stamp),
+        NodeKind::Directory | NodeKind::Link | NodeKind::Special => None,
+    }
+}
+
 // The fields differ in width from one machine to another.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
 fn kind_of(stat: &rustix::fs::Stat) -> NodeKind {

@@ -24,6 +24,8 @@ mod glob;
 mod grep;
 mod held;
 mod input;
+mod job;
+mod jobs;
 mod kind;
 mod memory;
 mod nearest;
@@ -56,6 +58,7 @@ mod web_search;
 mod write;
 
 pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
+pub use jobs::Jobs;
 pub use sandbox::Sandbox;
 pub use seen::SeenFiles;
 pub use skill::{SKILL, SkillSummary};
@@ -90,6 +93,10 @@ pub trait Tool: Send + Sync + 'static {
     fn reads_outside(&self, _scope: &Scope, _input: &Value) -> Option<PathBuf> {
         None
     }
+    /// As [`Tool::judge`], for a tool to which it matters what runs in the background.
+    fn judge_with(&self, scope: &Scope, _jobs: &Jobs, input: &Value) -> Judgement {
+        self.judge(scope, input)
+    }
     /// What a person's yes to this input for longer than once is kept under: it covers the calls with
     /// the same key. A tool may narrow or widen that.
     fn grant_key(&self, input: &Value) -> String {
@@ -99,7 +106,7 @@ pub trait Tool: Send + Sync + 'static {
     fn is_asked_once(&self) -> bool {
         false
     }
-    /// Runs it. Cancelling is prompt and leaves no process behind.
+    /// Runs it. Cancelling is prompt and leaves no process of this call behind.
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure>;
 }
 
@@ -187,6 +194,8 @@ pub struct ToolCx {
     pub sandbox: Arc<Sandbox>,
     /// The files this conversation has read, as they were then.
     pub seen: Arc<SeenFiles>,
+    /// What runs in the background of this conversation.
+    pub jobs: Arc<Jobs>,
     /// How the web is reached.
     pub web: Arc<Web>,
 }

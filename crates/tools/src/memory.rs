@@ -49,7 +49,8 @@ impl Tool for MemoryTool {
         "Keeps notes about this workspace for later conversations.\n\
          read and write take a key, such as \"build-commands\"; without a key they take the main \
          note. write replaces the whole note. search finds lines that contain the query in all \
-         notes."
+         notes. Worth keeping: commands that work here, conventions, decisions and their reasons; \
+         not what the files or git tell anyway."
     }
 
     fn parameters(&self) -> Value {

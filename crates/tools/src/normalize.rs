@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use vocabulary::{ContentBlock, ToolOutput};
 
 use crate::{Tool, Toolbox, patch};
+pub(crate) use command::line_in;
 pub(crate) use names::resolve;
 
 /// A call in the words of the tool that it is for.
@@ -44,7 +45,7 @@ pub fn normalize(tools: &Toolbox, directory: &Path, name: &str, input: Value) ->
             let name = patch.name().to_owned();
             return NormalizedCall { name, input };
         }
-        command::enter_directory(&schema, directory, fields);
+        command::enter_directory(directory, fields);
     }
     // Why a plan changed is said to nobody.
     if tool.name() == "todoWrite"

@@ -272,7 +272,7 @@ fn both_ways<'a>(given: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
 }
 
 /// Removes `.` and `..` by their letters alone.
-fn flatten(path: &Path) -> PathBuf {
+pub(crate) fn flatten(path: &Path) -> PathBuf {
     let mut flat = PathBuf::new();
     for component in path.components() {
         match component {

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 
 use crate::Scope;
+use bubblewrap::{BwrapStart, NetworkNamespace};
 use fence::Confinement;
 use guard::{By, Guard};
 use id_map::Mapping;
@@ -19,6 +20,7 @@ use temp::OwnFiles;
 
 pub mod attacks;
 mod bubblewrap;
+pub(crate) mod control;
 mod fence;
 pub mod ground;
 mod guard;
@@ -27,6 +29,8 @@ pub(crate) mod known_places;
 pub mod launcher;
 mod limits;
 mod nested;
+mod network;
+mod options;
 mod placeholder;
 mod places;
 pub mod probe;
@@ -42,6 +46,7 @@ mod watch;
 pub(crate) use guard::accept as accept_change;
 pub use guard::recover;
 pub use limits::Limits;
+pub use network::SharedNetwork;
 pub use protect::HeldPaths;
 use protect::Protection;
 
@@ -68,6 +73,12 @@ pub struct Sandbox {
     /// The server's own, which commands never reach.
     ports: Vec<u16>,
     terminal: bool,
+    /// Whether a command can be written to.
+    input: bool,
+    /// Where a command starts, if not in the workspace itself.
+    directory: Option<PathBuf>,
+    /// The process that holds the network which commands have in common.
+    network_holder: Option<u32>,
     limits: Limits,
     own: Arc<OwnFiles>,
     root: Root,
@@ -189,6 +200,9 @@ impl Sandbox {
             network: false,
             ports: Vec::new(),
             terminal: false,
+            input: false,
+            directory: None,
+            network_holder: None,
             limits: Limits::default(),
             own: Arc::default(),
             root: Root::Kept,
@@ -225,11 +239,6 @@ impl Sandbox {
     /// The ports that the server itself listens on: closed to commands, also where the network is open.
     pub fn with_ports(self, ports: Vec<u16>) -> Self {
         Self { ports, ..self }
-    }
-
-    /// Gives commands a terminal, or none. Without a launcher there is none.
-    pub fn with_terminal(self, terminal: bool) -> Self {
-        Self { terminal, ..self }
     }
 
     pub fn has_launcher(&self) -> bool {
@@ -370,13 +379,20 @@ impl Sandbox {
     ) -> Result<(OsString, Vec<OsString>), String> {
         let bwrap = bubblewrap::program(&places.writable)
             .ok_or("the sandbox cannot be set up: there is no bwrap that can be trusted")?;
-        let mut wrapped = bubblewrap::wrap(places, protection, temp, launcher, self.network);
+        let (network, holder) = match (self.network, self.network_holder) {
+            (true, _) => (NetworkNamespace::Machine, None),
+            (false, Some(holder)) => (NetworkNamespace::Shared, Some(holder)),
+            (false, None) => (NetworkNamespace::Own, None),
+        };
+        let directory = self.directory.as_ref().unwrap_or(&places.directory);
+        let start = BwrapStart { directory, network };
+        let mut wrapped = bubblewrap::wrap(places, protection, temp, launcher, start);
         let orders = self.orders(Confinement::Within {
             writable: places.writable.clone(),
         });
         wrapped.extend(orders.arguments(program)?);
-        match self.root {
-            Root::Kept => Ok((bwrap.into(), wrapped)),
+        let (program, arguments) = match self.root {
+            Root::Kept => (bwrap, wrapped),
             Root::Mapped => {
                 let mut writable = places.writable.clone();
                 writable.push(temp.to_owned());
@@ -386,9 +402,16 @@ impl Sandbox {
                 };
                 let mut arguments = mapping.arguments(bwrap)?;
                 arguments.append(&mut wrapped);
-                Ok((launcher.into(), arguments))
+                (launcher, arguments)
             }
-        }
+        };
+        Ok(match holder {
+            Some(holder) => (
+                launcher.into(),
+                network::joining(holder, program, arguments),
+            ),
+            None => (program.into(), arguments),
+        })
     }
 
     /// Whether root's number is mapped, if it has to be.
@@ -426,6 +449,7 @@ impl Sandbox {
             ports: self.ports.clone(),
             limits: self.limits.clone(),
             terminal: self.terminal,
+            input: self.input,
             server: std::process::id().cast_signed(),
         }
     }

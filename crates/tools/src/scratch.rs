@@ -50,6 +50,7 @@ impl Scratch {
             host: host.clone(),
             sandbox: Arc::new(crate::Sandbox::nothing()),
             seen: Arc::default(),
+            jobs: Arc::default(),
             web: Arc::default(),
         }
     }

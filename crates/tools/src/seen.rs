@@ -1,13 +1,18 @@
 //! What a conversation has seen of files, so that an edit never overwrites what changed since.
 
 use std::collections::HashMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::held::Stamp;
+use crate::held::{self, Stamp};
 
 /// Of more files the one seen longest ago is forgotten; it must be read again before a change.
 const FILES_MAX: usize = 4096;
+/// How many of the files that were seen last are looked at for changes.
+const LOOKED_AT_MAX: usize = 256;
+/// A larger file counts as changed when its times are others.
+const COMPARED_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The files a conversation has read or written, as they were then.
 #[derive(Debug, Default)]
@@ -32,7 +37,13 @@ struct Mark {
     hash: Option<blake3::Hash>,
     extent: SeenExtent,
     noted: u64,
+    /// How it stood when its change was told.
+    told: Option<ToldChange>,
 }
+
+/// A change that a conversation was told of: what the file was like then, or that it was gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ToldChange(Option<Stamp>);
 
 /// How much of a file a conversation has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +105,7 @@ impl SeenFiles {
             hash,
             extent,
             noted: files.clock,
+            told: None,
         };
         files.marks.insert(path.to_owned(), mark);
         if files.marks.len() > FILES_MAX {
@@ -138,10 +150,51 @@ impl SeenFiles {
         }
     }
 
+    /// The files that are not as they were seen last, the newest first; each change is told once.
+    /// Blocks.
+    pub fn take_changed(&self) -> Vec<PathBuf> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks: Vec<(&PathBuf, &mut Mark)> = files.marks.iter_mut().collect();
+        marks.sort_by_key(|(_, mark)| std::cmp::Reverse(mark.noted));
+        marks.truncate(LOOKED_AT_MAX);
+        let changed = marks.into_iter().filter_map(|(path, mark)| {
+            let now = held::stamp_at(path);
+            if now == Some(mark.stamp) || mark.told == Some(ToldChange(now)) {
+                return None;
+            }
+            if let Some(now) = now
+                && mark.hash.is_some()
+                && mark.hash == hash_of(path, now)
+            {
+                mark.stamp = now;
+                return None;
+            }
+            mark.told = Some(ToldChange(now));
+            Some(path.clone())
+        });
+        changed.collect()
+    }
+
+    /// Whether a file whose name ends like this was seen.
+    pub fn has_extension(&self, extension: &str) -> bool {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = files.marks.keys();
+        paths.any(|path| path.extension().is_some_and(|end| end == extension))
+    }
+
     /// Waits until no other change of this conversation is under way.
     pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
         self.change.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn hash_of(path: &Path, stamp: Stamp) -> Option<blake3::Hash> {
+    (stamp.bytes <= COMPARED_BYTES_MAX).then_some(())?;
+    let place = held::Place::find(path).ok()?;
+    let (file, _) = place.open().ok()?;
+    let mut bytes = Vec::new();
+    file.take(COMPARED_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(blake3::hash(&bytes))
 }
 
 #[cfg(test)]
@@ -183,6 +236,31 @@ mod tests {
             FileKnowledge::Current
         );
         assert_eq!(seen.known(&path, after, None), FileKnowledge::Changed);
+    }
+
+    #[test]
+    fn a_change_from_elsewhere_is_told_once_and_a_touch_never() {
+        let scratch = Scratch::new();
+        let names = ["same", "changed", "gone"];
+        let directory = std::fs::canonicalize(scratch.path("")).unwrap();
+        let seen = SeenFiles::default();
+        for name in names {
+            let path = directory.join(name);
+            std::fs::write(&path, name).unwrap();
+            let now = stamp(&path);
+            seen.note(&path, now, Some(name.as_bytes()), SeenExtent::Whole);
+        }
+        assert!(seen.take_changed().is_empty());
+        // Written again with the same words.
+        std::fs::remove_file(directory.join("same")).unwrap();
+        std::fs::write(directory.join("same"), "same").unwrap();
+        std::fs::write(directory.join("changed"), "other words").unwrap();
+        std::fs::remove_file(directory.join("gone")).unwrap();
+        let expected = ["gone", "changed"].map(|name| directory.join(name));
+        assert_eq!(seen.take_changed(), expected);
+        assert!(seen.take_changed().is_empty());
+        std::fs::write(directory.join("changed"), "yet other words").unwrap();
+        assert_eq!(seen.take_changed(), [directory.join("changed")]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub use instructions::{
     GLOBAL as GLOBAL_INSTRUCTIONS, InstructionAuthor, InstructionFile, NAMES as INSTRUCTION_NAMES,
     below as instructions_below, gather as instructions,
 };
-pub use workspace::{WorkspaceFacts, WorkspaceFactsCache, has_notebook};
+pub use workspace::{WorkspaceFacts, WorkspaceFactsCache};
 
 /// Of a longer note only the beginning is told.
 const NOTE_BYTES_MAX: usize = 4 * 1024;
@@ -38,6 +38,10 @@ pub struct Surroundings {
     pub note: Option<(String, String)>,
     /// The names of the other notes.
     pub other_notes: Vec<String>,
+    /// Whether the workspace brought something that waits for trust, such as skills.
+    pub waits_for_trust: bool,
+    /// Whether there is a notebook to edit.
+    pub has_notebook: bool,
     /// What is checked out, where the workspace is in a repository.
     pub branch: Option<String>,
 }
@@ -63,6 +67,7 @@ pub fn look(scope: &Scope, trusted: &Trusted, home: Option<&Path>) -> Surroundin
         note: memory::main_note(scope).map(|(file, text)| (file, beginning(text, NOTE_BYTES_MAX))),
         other_notes,
         branch: git_facts::branch(&scope.directory),
+        ..Surroundings::default()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::bash::BashTool;
 use crate::edit::EditTool;
 use crate::glob::GlobTool;
 use crate::grep::GrepTool;
+use crate::job::JobTool;
 use crate::memory::MemoryTool;
 use crate::normalize;
 use crate::notebook_edit::NotebookEditTool;
@@ -49,10 +50,11 @@ impl Toolbox {
     pub fn builtin() -> Toolbox {
         let mut toolbox = Toolbox::default();
         toolbox.add(Arc::new(AskTool));
-        toolbox.add(Arc::new(BashTool::default()));
+        toolbox.add(Arc::new(BashTool));
         toolbox.add(Arc::new(EditTool));
         toolbox.add(Arc::new(GlobTool));
         toolbox.add(Arc::new(GrepTool));
+        toolbox.add(Arc::new(JobTool));
         toolbox.add(Arc::new(MemoryTool));
         toolbox.add(Arc::new(NotebookEditTool));
         toolbox.add(Arc::new(PatchTool));
@@ -134,6 +136,7 @@ mod tests {
                 "edit",
                 "glob",
                 "grep",
+                "job",
                 "memory",
                 "notebookEdit",
                 "read",

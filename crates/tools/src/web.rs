@@ -149,6 +149,16 @@ impl Web {
         &self.options
     }
 
+    /// Whether there is a service to search with.
+    pub fn can_search(&self) -> bool {
+        let all = [
+            SearchService::Exa,
+            SearchService::Brave,
+            SearchService::Searxng,
+        ];
+        all.into_iter().any(|service| self.key(service).is_some())
+    }
+
     pub(crate) fn key(&self, key: SearchService) -> Option<SecretString> {
         (self.keys)(key)
     }

@@ -226,6 +226,8 @@ pub struct NewThread {
     /// owner said.
     pub approvals_expected: Option<Approvals>,
     pub labels: BTreeMap<String, String>,
+    /// How the client wants work done in it.
+    pub instructions: Option<Box<str>>,
     /// Keep it from now on, rather than from the first thing that happens in it.
     pub keep: bool,
 }

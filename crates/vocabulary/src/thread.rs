@@ -109,6 +109,9 @@ pub struct ThreadSettings {
     /// What may be spent; the server's own limits where absent.
     #[serde(default)]
     pub budgets: Box<Budgets>,
+    /// How the client that made the thread wants work done in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Box<str>>,
 }
 
 /// What an agent may do at all: the tools it is offered, and nothing else runs.

@@ -325,6 +325,13 @@ pub enum ContentBlock {
         media_type: String,
         base64: Arc<str>,
     },
+    /// A file of pages, and what of its text one answer holds.
+    Document {
+        name: String,
+        media_type: String,
+        base64: Arc<str>,
+        text: String,
+    },
     /// Something that has an address, with its text where that came along.
     Resource {
         uri: String,
@@ -364,7 +371,7 @@ impl ToolOutput {
 impl ContentBlock {
     pub fn words(&self) -> Cow<'_, str> {
         match self {
-            ContentBlock::Text(text) => Cow::Borrowed(text),
+            ContentBlock::Text(text) | ContentBlock::Document { text, .. } => Cow::Borrowed(text),
             ContentBlock::Image { media_type, .. } => Cow::Owned(format!("[{media_type}]")),
             ContentBlock::Resource {
                 text: Some(text), ..

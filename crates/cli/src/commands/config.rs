@@ -1,6 +1,7 @@
 //! `dragoman config`: every setting, its value, and where that came from.
 
 mod checks;
+mod instructions;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -64,12 +65,17 @@ pub fn run(
             let variable = |name: &str| std::env::var_os(name);
             let (all, said) = Layers::read(home, flags, &variable)?.resolve(home)?;
             let rules = checks::rules(&all.settings.engine)?;
+            let files = instructions::files(&all.settings.engine.directory, home);
             match arguments.json {
                 true => {
-                    let told = to_json(home, &said, &rules);
+                    let mut told = to_json(home, &said, &rules);
+                    told["instructions"] = json!(files);
                     println!("{}", serde_json::to_string_pretty(&told)?);
                 }
-                false => print!("{}", shown(home, named_by, &said, &rules)),
+                false => {
+                    print!("{}", shown(home, named_by, &said, &rules));
+                    print!("{}", instructions::in_words(&files));
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ mod eval;
 mod grants;
 mod guard;
 mod harmless;
+mod jobs;
 mod late_join;
 mod people;
 mod protected;

@@ -22,6 +22,9 @@ use crate::jsonrpc::Id;
 const PAGE_DEFAULT: u32 = 25;
 const PAGE_MAX: u32 = 100;
 
+/// What a client may say of how work is to be done in a thread; it is kept with its settings.
+const INSTRUCTIONS_BYTES_MAX: usize = 16 * 1024;
+
 impl Codex {
     pub(super) fn act(
         &mut self,
@@ -173,6 +176,14 @@ impl Codex {
             let message = "thread/start: cwd: expected an absolute path";
             return Err(CodexError::params(message));
         }
+        let instructions = params.developer_instructions.as_deref().map(str::trim);
+        let instructions = instructions.filter(|text| !text.is_empty());
+        if instructions.is_some_and(|text| text.len() > INSTRUCTIONS_BYTES_MAX) {
+            let message = format!(
+                "thread/start: developerInstructions: at most {INSTRUCTIONS_BYTES_MAX} bytes"
+            );
+            return Err(CodexError::params(message));
+        }
         let permissions =
             permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref())?;
         let config = params.config.unwrap_or_default();
@@ -189,6 +200,7 @@ impl Codex {
                 verbosity,
                 ..permissions.of_new()
             },
+            instructions: instructions.map(Into::into),
             keep: true,
             ..NewThread::default()
         };

@@ -82,22 +82,24 @@ impl Codex {
     fn start_of(&self, known: &KnownThread, wanted: WantedTurn) -> Result<StartTurn, CodexError> {
         let WantedTurn {
             thread,
-            said,
+            mut said,
             permissions,
             params,
         } = wanted;
         permissions.check(&known.card, known.sandbox)?;
         let summary = thinking::summary("turn/start: summary", params.summary.as_deref())?;
+        let images = std::mem::take(&mut said.images);
+        let (text, display) = said.into_texts();
         Ok(StartTurn {
             changes: Box::new(Changes {
                 summary: summary.filter(|_| summary != known.settings.summary),
                 ..self.changes(known, &params, &permissions)
             }),
             listen: None,
-            images: said.images,
+            images,
             thread,
-            text: said.text,
-            display: None,
+            text,
+            display,
             cause: Cause::UserMessage,
             client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
             client_turn_id: None,
@@ -138,16 +140,17 @@ impl Codex {
         params: TurnSteerParams,
     ) -> Result<(), CodexError> {
         let thread = parse(&params.thread_id)?;
-        let said = input::read("turn/steer", &params.input)?;
+        let mut said = input::read("turn/steer", &params.input)?;
         if said.is_blank() {
             return Err(CodexError::params("turn/steer: input: must not be empty"));
         }
+        let images = std::mem::take(&mut said.images);
         let call = Call::SteerTurn(SteerTurn {
             thread,
             turn: Some(TurnId::new(params.expected_turn_id)),
-            text: said.text,
+            text: said.into_texts().0,
             client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
-            images: said.images,
+            images,
         });
         self.calls.make(out, CodexPurpose::Steer(id), call);
         Ok(())

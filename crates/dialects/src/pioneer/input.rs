@@ -37,6 +37,10 @@ pub fn read(input: &[UserInput]) -> Result<TurnInput, String> {
     let text = texts.join("\n");
     match text.trim().is_empty() && images.is_empty() {
         true => Err("input must have some text".to_owned()),
-        false => Ok(TurnInput { text, images }),
+        false => Ok(TurnInput {
+            text,
+            images,
+            pointed: Vec::new(),
+        }),
     }
 }

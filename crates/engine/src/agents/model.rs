@@ -18,12 +18,14 @@ use crate::telemetry;
 use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer};
 
 pub mod answer;
+mod background;
 pub mod briefing;
 pub mod calls;
 pub mod compaction;
 mod concurrency;
 mod context;
 mod endings;
+mod meanwhile;
 mod permissions;
 mod pruning;
 mod repetition;
@@ -32,6 +34,7 @@ mod wrap_up;
 
 use answer::{Answered, Broken, Speaker};
 use compaction::{ContextFill, Summarised};
+use context::LastEnding;
 use endings::{AnswerEndings, FollowUp};
 use repetition::RecentCalls;
 use wrap_up::WrapUp;
@@ -90,12 +93,13 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
     tell_retirement(turn).await?;
     let mut talk = Talk {
         turn,
-        offered: Offered::of(turn),
+        offered: Offered::of(turn, &surroundings),
         surroundings,
         provider,
         fill: ContextFill::counted(loaded.counted, turn.history.context_tokens),
         messages: loaded.messages.clone(),
         heard: loaded.steered.clone(),
+        before: loaded.before.clone(),
         step: 0,
         endings: AnswerEndings::default(),
         recent: RecentCalls::default(),
@@ -128,6 +132,8 @@ struct Talk<'a> {
     fill: ContextFill,
     /// Said to this turn and read from the log already.
     heard: Vec<ItemId>,
+    /// How the turn before this one ended.
+    before: LastEnding,
     step: u32,
     endings: AnswerEndings,
     recent: RecentCalls,
@@ -150,6 +156,7 @@ impl Talk<'_> {
             if let Some(why) = exhausted(self.turn, &self.turn.model) {
                 return Ok(failed(TurnErrorKind::Budget, why));
             }
+            self.tell_of_jobs().await?;
             self.step += 1;
             self.hear_steers();
             let span = telemetry::step_span(self.step);
@@ -195,7 +202,8 @@ impl Talk<'_> {
 
     /// Tells the model where it works, or what changed there since it was told.
     async fn brief(&mut self) -> Result<(), SessionGone> {
-        let due = briefing::due(self.turn, &self.surroundings, &self.messages).await;
+        let news = meanwhile::news(self.turn, &self.before).await;
+        let due = briefing::due(self.turn, &self.surroundings, &self.messages, news).await;
         match due {
             Some(text) => self.inform(text).await,
             None => Ok(()),
@@ -217,7 +225,7 @@ impl Talk<'_> {
     fn request(&mut self) -> ModelRequest {
         let turn = self.turn;
         if self.offered.mode != turn.permits.borrow().settings.mode {
-            self.offered = Offered::of(turn);
+            self.offered = Offered::of(turn, &self.surroundings);
         }
         ModelRequest {
             model: turn.model.model.clone(),
@@ -393,9 +401,11 @@ struct Offered {
 }
 
 impl Offered {
-    fn of(turn: &Turn) -> Self {
+    fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let mode = turn.permits.borrow().settings.mode;
         let tools = offer::specs(turn, None, offer::faces(&turn.model));
+        let works = |spec: &&ToolSpec| briefing::works(turn, surroundings, &spec.name);
+        let tools: Arc<[ToolSpec]> = tools.iter().filter(works).cloned().collect();
         let ModelRef { provider, model } = turn.model.as_ref();
         let family = ModelFamily::of(provider, model);
         let system = prompts::agent(family, mode, &tools);

@@ -13,6 +13,7 @@ use vocabulary::{
 use super::given::{
     changed_settings, check_ids, check_input, hash_of, own_name, receipts, title_of,
 };
+use super::jobs::{WITH_CONVERSATION, WITH_THREAD};
 use super::{
     AttachedListener, ListenFrom, Outcome, Replied, RoundOutcome, Session, SessionView, storage,
 };
@@ -302,6 +303,8 @@ impl Session {
             return Err(Refusal::busy());
         }
         self.keep().await?;
+        // The model knows nothing of them any more.
+        self.supplies.jobs.end_soon(WITH_CONVERSATION);
         self.record(Fact::Thread(ThreadFact::Reset))?;
         Ok(Reply::Done)
     }
@@ -327,6 +330,7 @@ impl Session {
         }
         if self.recorder.outbox.listeners() <= 1 {
             self.cancel_turn()?;
+            self.supplies.jobs.end_soon(WITH_THREAD);
         }
         self.resting.close_when_idle = true;
         self.record(Fact::Thread(ThreadFact::Closed))?;
@@ -347,6 +351,7 @@ impl Session {
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
         }
+        self.supplies.jobs.end(WITH_THREAD).await;
         // An append under way must land before the thread goes, or it would come after.
         if let Some(appending) = self.writing.appending.take() {
             appending.await.map_err(storage)?;

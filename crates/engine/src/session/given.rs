@@ -169,5 +169,6 @@ pub(super) fn changed_settings(
         verbosity: changes.verbosity.or(was.verbosity),
         summary: changes.summary.or(was.summary),
         budgets: changes.budgets.clone().unwrap_or(was.budgets),
+        instructions: was.instructions,
     }))
 }

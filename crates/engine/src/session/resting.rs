@@ -72,11 +72,9 @@ impl Session {
         self.save_draft(now);
         self.shrink_when_due(now);
         self.checkpoints.tell_when_due(now);
-        if self.turn.is_none()
-            && self.recorder.outbox.listeners() > 0
-            && now >= self.resting.idle_since + SLEEP_AFTER
-        {
-            // Somebody still listens: look again later, do not spin.
+        let is_needed = self.recorder.outbox.listeners() > 0 || !self.supplies.jobs.at_rest();
+        if self.turn.is_none() && is_needed && now >= self.resting.idle_since + SLEEP_AFTER {
+            // Somebody still listens, or a job runs: look again later, do not spin.
             self.resting.idle_since = now;
         }
     }
@@ -86,6 +84,7 @@ impl Session {
             && self.recorder.outbox.listeners() == 0
             && self.mail.is_empty()
             && self.writing.is_idle()
+            && self.supplies.jobs.at_rest()
             && self.checkpoints.at_rest();
         let long_enough = !self.recorder.kept
             || self.resting.close_when_idle
@@ -98,7 +97,8 @@ impl Session {
         self.resting.stopping.as_ref().is_some_and(|stopping| {
             self.recorder.is_clean()
                 && (self.turn.is_none() || self.state.thread.status == Status::Waiting)
-                && (self.checkpoints.at_rest() || Instant::now() >= stopping.deadline)
+                && (self.checkpoints.at_rest() && self.supplies.jobs.at_rest()
+                    || Instant::now() >= stopping.deadline)
         })
     }
 

@@ -50,6 +50,8 @@ pub struct TurnSupplies {
     pub permits: watch::Sender<Permits>,
     /// The files that were read.
     pub seen: Arc<tools::SeenFiles>,
+    /// What runs in the background.
+    pub jobs: Arc<tools::Jobs>,
     /// How checks ended.
     pub checks: Arc<ThreadChecks>,
     pub memory: AgentMemory,
@@ -59,10 +61,11 @@ pub struct TurnSupplies {
 }
 
 impl TurnSupplies {
-    pub fn new(settings: ThreadSettings, tools: Arc<Toolbox>) -> Self {
+    pub fn new(settings: ThreadSettings, tools: Arc<Toolbox>, seen: Arc<tools::SeenFiles>) -> Self {
         Self {
             permits: watch::Sender::new(Permits { settings }),
-            seen: Arc::default(),
+            seen,
+            jobs: Arc::default(),
             checks: Arc::default(),
             memory: Arc::default(),
             sub_agents: Arc::default(),
@@ -126,12 +129,14 @@ impl Session {
                 message_count: self.state.thread.message_count,
                 context_tokens: self.state.context_tokens,
             },
+            plan: self.state.plan.clone(),
             meter: Arc::clone(&meter),
             steers: Arc::clone(&steers),
             memory: Arc::clone(&self.supplies.memory),
             sub_agents: Arc::clone(&self.supplies.sub_agents),
             sub_agent_tools: Default::default(),
             seen: Arc::clone(&self.supplies.seen),
+            jobs: Arc::clone(&self.supplies.jobs),
             writes: Arc::clone(&writes),
             edits: StepEdits::default(),
             checks: Arc::clone(&self.supplies.checks),

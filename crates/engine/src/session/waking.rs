@@ -89,7 +89,11 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: LogStanding) -> (Sess
     let tools = Toolbox::of(&shared.tools, &card);
     let session = Session {
         asking: Asking::new(state.turn.is_some()),
-        supplies: TurnSupplies::new(state.thread.settings.clone(), tools),
+        supplies: TurnSupplies::new(
+            state.thread.settings.clone(),
+            tools,
+            shared.seen.of(card.id),
+        ),
         shared: Arc::clone(shared),
         recorder: Recorder::new(Arc::clone(&store), outbox, standing),
         store,

@@ -143,7 +143,7 @@ pub async fn may_go_on(turn: &Turn, call: &ToolCall, input: Value) -> Result<(),
 
 async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -> GateDecision {
     let fence = CallSandbox::of(turn, call, scope).await;
-    let judgement = tool.judge(scope, &call.input);
+    let judgement = tool.judge_with(scope, &turn.jobs, &call.input);
     let judgement = match judgement {
         Judgement::Ask { .. } if named_by_user(turn, call) => Judgement::Allow,
         Judgement::Ask {

@@ -11,7 +11,7 @@ use super::Turn;
 use crate::limits::SUB_AGENT_DEPTH_MAX;
 
 /// The tools of each kind of sub-agent. `general` has all but those that need the user.
-const EXPLORE: &[&str] = &["read", "glob", "grep", "bash"];
+const EXPLORE: &[&str] = &["read", "glob", "grep", "bash", "job"];
 const RESEARCH: &[&str] = &["read", "glob", "grep", "webSearch", "webFetch"];
 const NOT_GENERAL: &[&str] = &["ask", "todoWrite"];
 

@@ -135,6 +135,7 @@ pub async fn context(turn: &Arc<Turn>, tag: &StreamTag, call: &Arc<ToolCall>) ->
         host: Arc::new(host),
         sandbox: turn.shared.sandbox().await,
         seen: Arc::clone(&turn.seen),
+        jobs: Arc::clone(&turn.jobs),
         web: Arc::clone(&turn.shared.web),
     }
 }

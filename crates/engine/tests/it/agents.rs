@@ -241,10 +241,8 @@ async fn who_plans_is_offered_nothing_that_changes_anything() {
             "grep",
             "look",
             "read",
-            "skill",
             "todoWrite",
-            "webFetch",
-            "webSearch"
+            "webFetch"
         ]
     );
     assert!(request.system.contains("You are planning"));

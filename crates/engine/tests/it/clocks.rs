@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use engine::{Clock, ListenFrom};
 use serde_json::json;
 use uuid::Uuid;
-use vocabulary::{Effects, Event, Fact, Timestamp, TurnFact};
+use vocabulary::{Effects, Event, Fact, StepFact, Timestamp, TurnFact};
 
 use crate::house::{House, Stage, Told};
 use crate::puppet::{Puppet, calls, says};
@@ -45,7 +45,18 @@ async fn told() -> (House, Vec<Event>) {
         Told::Event(event) => Some((**event).clone()),
         Told::Gap { .. } | Told::CaughtUp(_) | Told::Ended => None,
     });
-    let events = events.collect();
+    let place = house.directory().display().to_string();
+    let elsewhere = |mut event: Event| {
+        if let Fact::Step {
+            what: StepFact::Informed { text },
+            ..
+        } = &mut event.fact
+        {
+            *text = text.replace(&place, "the workspace");
+        }
+        event
+    };
+    let events = events.map(elsewhere).collect();
     (house, events)
 }
 

@@ -114,7 +114,7 @@ async fn a_look_shows_what_a_joiner_sees_and_wakes_nobody() {
     };
     let (joined, _) = house.listen(thread, ListenFrom::Head).await;
     assert_eq!((&seen.turn, seen.head), (&joined.turn, joined.head));
-    assert_eq!(seen.recent.len(), 1, "what the user said");
+    assert_eq!(seen.recent.len(), 2, "what the user said, and the server");
     house
         .call(Call::CancelTurn { thread, turn: None })
         .await
@@ -126,7 +126,7 @@ async fn a_look_shows_what_a_joiner_sees_and_wakes_nobody() {
         panic!("not seen")
     };
     assert_eq!(asleep.thread.status, Status::Inactive);
-    assert_eq!((asleep.turn, asleep.recent.len()), (None, 3));
+    assert_eq!((asleep.turn, asleep.recent.len()), (None, 4));
     let (woken, _) = house.listen(thread, ListenFrom::Head).await;
     assert!(woken.woken, "the look had woken it");
 }

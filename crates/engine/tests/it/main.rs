@@ -17,6 +17,7 @@ mod endings;
 mod faces;
 mod grants;
 mod house;
+mod jobs;
 mod library;
 mod listening;
 mod losses;

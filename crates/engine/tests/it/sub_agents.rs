@@ -192,13 +192,16 @@ async fn a_sub_agent_has_the_tools_of_its_kind_only() {
     house.say(thread, "go").await.expect("a turn");
     assert_eq!(ear.completed().await, "well");
     let requests = puppet.requests();
-    assert_eq!(tools_of(&requests[1]), ["bash", "glob", "grep", "read"]);
+    assert_eq!(
+        tools_of(&requests[1]),
+        ["bash", "glob", "grep", "job", "read"]
+    );
     for (nth, name) in [(2, "write"), (3, "act"), (4, "spawnAgent")] {
         let result = last_result(&requests[nth]);
         let told = result.text();
         assert!(result.is_error && told.starts_with(&format!("there is no tool named {name:?}")));
         assert!(
-            told.ends_with("There are: bash, glob, grep, read"),
+            told.ends_with("There are: bash, glob, grep, job, read"),
             "{told}"
         );
     }

@@ -156,7 +156,11 @@ async fn a_turn_that_runs_is_read_with_what_it_is_writing() {
     .await;
     let page = read(&house, thread, TurnSelection::Newest, 1, true).await;
     assert_eq!((page.turns[0].number, &page.turns[0].ended), (1, &None));
-    assert_eq!(page.entries.len(), 1, "nothing but what the user said");
+    assert_eq!(
+        page.entries.len(),
+        2,
+        "only what the user and the server said"
+    );
     let live = &page.view.turn.as_ref().expect("it runs").live;
     let texts = live.iter().map(|growing| match &growing.item {
         LiveItem::Text { text, .. } => text.as_str(),

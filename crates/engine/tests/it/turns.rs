@@ -214,6 +214,7 @@ async fn a_plain_answer_is_told_in_order() {
             "running",
             "turn started",
             "title",
+            "informed",
             "step started",
             "item started",
             "item grew",
@@ -660,7 +661,7 @@ async fn a_reset_starts_the_conversation_anew() {
     let Ok(Reply::Messages(MessagePage { entries, total, .. })) = house.call(read).await else {
         panic!("no messages")
     };
-    assert_eq!((entries.len(), total), (3, 2));
+    assert_eq!((entries.len(), total), (4, 2));
     house.kept(thread).await;
 }
 

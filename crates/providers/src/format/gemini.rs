@@ -140,6 +140,10 @@ fn piece(piece: &UserPart<'_>) -> Value {
         UserPart::Image(MessageImage::Data { media_type, base64 }) => {
             json!({ "inlineData": { "mimeType": media_type, "data": base64 } })
         }
+        UserPart::Document(document) => {
+            let (media_type, data) = (&document.media_type, &document.base64);
+            json!({ "inlineData": { "mimeType": media_type, "data": data } })
+        }
         UserPart::Image(MessageImage::Url(url)) => {
             json!({ "fileData": { "mimeType": media_type(url), "fileUri": url } })
         }

@@ -9,7 +9,9 @@ use vocabulary::Native;
 
 use super::call_ids::CallIds;
 use super::{OmittedPictures, RequestTarget, Wire};
-use crate::{Block, Message, MessageImage, ModelRequest, ResultBlock, ToolResult, UserMessage};
+use crate::{
+    Block, DocumentFile, Message, MessageImage, ModelRequest, ResultBlock, ToolResult, UserMessage,
+};
 
 /// Said where the history begins with the model.
 pub(super) const OPENING: &str = "(The beginning of this conversation is not shown.)";
@@ -38,6 +40,7 @@ pub(super) enum HistoryTurn<'a> {
 pub(super) enum UserPart<'a> {
     Text(&'a str),
     Image(&'a MessageImage),
+    Document(&'a DocumentFile),
 }
 
 /// `native` is only there when it may be sent back.
@@ -64,7 +67,7 @@ pub(super) struct HistoryResult<'a> {
     pub id: Cow<'a, str>,
     pub name: &'a str,
     pub text: Cow<'a, str>,
-    /// Everything in its order, where there are pictures in it.
+    /// Everything in its order, where there are pictures or documents in it.
     pub shown: Vec<UserPart<'a>>,
     pub is_error: bool,
     /// Of the call.
@@ -84,10 +87,10 @@ impl HistoryResult<'_> {
         Cow::Borrowed(&self.text)
     }
 
-    /// For formats whose results are words alone: its pictures, to be shown behind them.
+    /// For formats whose results are words alone: its pictures and documents, to be shown behind them.
     pub fn images(&self) -> impl Iterator<Item = UserPart<'_>> {
         let images = self.shown.iter().copied();
-        images.filter(|part| matches!(part, UserPart::Image(_)))
+        images.filter(|part| !matches!(part, UserPart::Text(_)))
     }
 }
 
@@ -99,6 +102,7 @@ pub(super) fn turns<'a>(
     let mut reader = HistoryBuilder {
         origin: None,
         pictures: Pictures::Shown,
+        takes_documents: target.takes_documents(wire),
         wire,
         ids: CallIds::new(wire, target.call_ids()),
         turns: Vec::new(),
@@ -150,6 +154,7 @@ struct HistoryBuilder<'a> {
     /// Of native values that may go back; there is none if nothing native may.
     origin: Option<String>,
     pictures: Pictures,
+    takes_documents: bool,
     wire: Wire,
     ids: CallIds,
     turns: Vec<HistoryTurn<'a>>,
@@ -244,11 +249,15 @@ impl<'a> HistoryBuilder<'a> {
     }
 
     fn outcome(&self, call: &HistoryCall<'a>, result: Option<&'a ToolResult>) -> HistoryResult<'a> {
+        // Whoever does not take a document, or refused one, reads its text.
+        let documents = self.takes_documents && self.pictures == Pictures::Shown;
         let (text, is_error) = match result {
+            Some(result) if documents => (without_documents(result), result.is_error),
             Some(result) => (result.text(), result.is_error),
             None => (Cow::Borrowed(NOT_RUN), true),
         };
-        let mut shown = result.map(shown).unwrap_or_default();
+        let shown_parts = |result| shown(result, documents);
+        let mut shown = result.map(shown_parts).unwrap_or_default();
         let omits = self.pictures == Pictures::Omitted && !shown.is_empty();
         let text = match text.trim().is_empty() {
             true if omits => Cow::Borrowed(PICTURE_OMITTED),
@@ -301,16 +310,28 @@ fn result_of<'a>(call_id: &str, after: &'a [Arc<Message>]) -> Option<&'a ToolRes
         .find(|result| result.call_id == call_id)
 }
 
-/// Its texts and pictures, if there are pictures.
-fn shown(result: &ToolResult) -> Vec<UserPart<'_>> {
-    if result.images().next().is_none() {
-        return Vec::new();
-    }
+/// Its words, where its documents are shown besides.
+fn without_documents(result: &ToolResult) -> Cow<'_, str> {
+    let texts = result.content.iter().filter_map(|block| match block {
+        ResultBlock::Text(text) => Some(text.as_str()),
+        ResultBlock::Image(_) | ResultBlock::Document(_) => None,
+    });
+    Cow::Owned(texts.collect::<Vec<_>>().join("\n\n"))
+}
+
+/// Its texts, pictures and documents, if there are pictures or documents to be shown.
+fn shown(result: &ToolResult, documents: bool) -> Vec<UserPart<'_>> {
     let parts = result.content.iter().map(|block| match block {
         ResultBlock::Text(text) => UserPart::Text(text),
         ResultBlock::Image(image) => UserPart::Image(image),
+        ResultBlock::Document(document) if documents => UserPart::Document(document),
+        ResultBlock::Document(document) => UserPart::Text(&document.text),
     });
     let filled =
         |part: &UserPart<'_>| !matches!(part, UserPart::Text(text) if text.trim().is_empty());
-    parts.filter(filled).collect()
+    let parts: Vec<_> = parts.filter(filled).collect();
+    match parts.iter().all(|part| matches!(part, UserPart::Text(_))) {
+        true => Vec::new(),
+        false => parts,
+    }
 }

@@ -140,6 +140,11 @@ fn piece(piece: &UserPart<'_>) -> Value {
             "data": base64,
         }),
         UserPart::Image(MessageImage::Url(url)) => json!({ "type": "url", "url": url }),
+        UserPart::Document(document) => {
+            let (media_type, data) = (&document.media_type, &document.base64);
+            let source = json!({ "type": "base64", "media_type": media_type, "data": data });
+            return json!({ "type": "document", "source": source, "title": document.name });
+        }
     };
     json!({ "type": "image", "source": source })
 }

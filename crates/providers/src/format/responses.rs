@@ -183,6 +183,11 @@ fn piece(piece: UserPart<'_>) -> Value {
             format!("data:{media_type};base64,{base64}")
         }
         UserPart::Image(MessageImage::Url(url)) => url.clone(),
+        UserPart::Document(document) => {
+            let data = format!("data:{};base64,{}", document.media_type, document.base64);
+            let name = &document.name;
+            return json!({ "type": "input_file", "filename": name, "file_data": data });
+        }
     };
     json!({ "type": "input_image", "image_url": url, "detail": "auto" })
 }

@@ -60,6 +60,8 @@ pub struct Quirks {
     pub output_limit: Option<bool>,
     /// Whether a tool may take free text of a grammar; where that is not known, it may not.
     pub custom_tools: Option<bool>,
+    /// Whether a result may hold a PDF file; where that is not known, its text is sent.
+    pub documents: Option<bool>,
 }
 
 /// How chat services spell an effort.
@@ -116,11 +118,21 @@ impl Quirks {
             session_headers: over.session_headers.or(self.session_headers),
             output_limit: over.output_limit.or(self.output_limit),
             custom_tools: over.custom_tools.or(self.custom_tools),
+            documents: over.documents.or(self.documents),
         }
     }
 }
 
 impl RequestTarget {
+    /// Whether results may hold files of pages.
+    pub(super) fn takes_documents(&self, wire: Wire) -> bool {
+        let has_place = match wire {
+            Wire::Responses | Wire::Messages | Wire::Gemini => true,
+            Wire::Chat => false,
+        };
+        has_place && self.quirks.documents == Some(true) && self.model.vision != Some(false)
+    }
+
     /// A model of which nothing is known.
     pub fn unknown(model: &str) -> RequestTarget {
         let model = Model {

@@ -6,6 +6,7 @@ mod answer_style;
 mod captures;
 mod compatible;
 mod decode;
+mod documents;
 mod encode;
 mod failure;
 mod free_text;

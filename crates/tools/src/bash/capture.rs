@@ -38,6 +38,26 @@ impl CapturedStreams {
     }
 }
 
+impl CapturedStreams {
+    /// Takes what both said since the last look; what is begun of a line is shown, too.
+    pub fn look(&mut self) -> KeptOutput {
+        let mut both = self.both.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stdout.lines.finish(&mut both);
+        self.stderr.lines.finish(&mut both);
+        both.take()
+    }
+
+    /// From now on nobody is shown what comes, and only its end is kept for the next look.
+    pub fn keep_only_end(&mut self) {
+        let both = self.both.lock();
+        both.unwrap_or_else(PoisonError::into_inner).keep_only_end();
+        for stream in [&mut self.stdout, &mut self.stderr] {
+            (stream.room, stream.live_room) = (0, 0);
+            stream.kept = String::new();
+        }
+    }
+}
+
 /// Collects the beginning of a stream, counts the rest, and passes all of it on as lines.
 pub(super) struct Capture {
     kept: String,

@@ -3,6 +3,7 @@
 //! Behind a launcher that is all of it. Without one, it is what stayed in the shell's process group.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -15,12 +16,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
-use super::capture::{Capture, CapturedStreams};
+use super::command::CommandRecord;
 use super::environment::{self, WritesTo};
 use super::git_settings::{self, GitPrograms};
+use crate::Failure;
+use crate::sandbox::control;
 use crate::sandbox::launcher::{STANDS, TERMINATE};
 use crate::sandbox::{Fenced, HeldPaths};
-use crate::{Failure, Host, Scope};
 
 /// Between the polite signal and the one that cannot be refused.
 const TERMINATE_GRACE: Duration = Duration::from_millis(500);
@@ -33,6 +35,8 @@ const OUTPUT_GRACE_MAX: Duration = Duration::from_secs(5);
 const LAUNCHER_GRACE: Duration = Duration::from_secs(15);
 const GONE_PAUSE: Duration = Duration::from_millis(5);
 const READ_BYTES: usize = 16 * 1024;
+/// How long a command may take to read what is written to it.
+const WRITE_MAX: Duration = Duration::from_secs(5);
 const SIGTERM: i32 = 15;
 
 /// The shell, with what fences it in.
@@ -40,12 +44,24 @@ pub(super) struct Group {
     child: Box<dyn ChildWrapper>,
     /// The launcher's ear; when it closes, the launcher ends everything.
     control: Option<ChildStdin>,
+    /// Where the command itself reads, if there is no launcher between.
+    input: Option<ChildStdin>,
     is_launched: bool,
     held: Option<HeldPaths>,
     /// The fence stands, and the command has been started or is about to be.
     stands: Arc<AtomicBool>,
     /// Nothing is to be ended any more.
     done: bool,
+}
+
+/// How a command is started, apart from its fence.
+#[derive(Clone, Copy)]
+pub(super) struct GroupStart<'a> {
+    pub directory: &'a Path,
+    pub programs: GitPrograms,
+    pub writes_to: WritesTo,
+    /// Whether it can be written to.
+    pub input: bool,
 }
 
 /// The words that make a shell run a command line. Not a login shell: that would run the user's
@@ -56,32 +72,32 @@ pub(super) fn words(command: &str) -> [&OsStr; 3] {
 }
 
 impl Group {
-    pub fn spawn(
-        scope: &Scope,
-        fenced: Fenced,
-        programs: GitPrograms,
-        writes_to: WritesTo,
-    ) -> Result<Group, Failure> {
+    pub fn spawn(fenced: Fenced, start: GroupStart<'_>) -> Result<Group, Failure> {
         let mut wrap = CommandWrap::with_new(&fenced.program, |program| {
             program
                 .args(&fenced.arguments)
-                .current_dir(&scope.directory)
-                .stdin(match fenced.is_launched {
+                .current_dir(start.directory)
+                .stdin(match fenced.is_launched || start.input {
                     true => Stdio::piped(),
                     false => Stdio::null(),
                 })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
-            environment::prepare(program, std::env::vars_os(), writes_to);
-            git_settings::set(program, programs);
+            environment::prepare(program, std::env::vars_os(), start.writes_to);
+            git_settings::set(program, start.programs);
             program.envs(fenced.environment.iter().map(|(name, value)| (name, value)));
         });
         let mut child = wrap
             .wrap(ProcessGroup::leader())
             .spawn()
             .map_err(|error| Failure::Error(format!("bash: cannot start: {error}")))?;
+        let (control, input) = match fenced.is_launched {
+            true => (child.stdin().take(), None),
+            false => (None, child.stdin().take()),
+        };
         Ok(Group {
-            control: child.stdin().take(),
+            control,
+            input,
             child,
             is_launched: fenced.is_launched,
             held: fenced.held,
@@ -90,13 +106,9 @@ impl Group {
         })
     }
 
-    /// The reading of both pipes into their captures and to the host.
-    pub fn pump<'a>(
-        &mut self,
-        host: &'a dyn Host,
-        streams: &'a mut CapturedStreams,
-    ) -> Pumping<'a> {
-        let CapturedStreams { stdout, stderr, .. } = streams;
+    /// The reading of both pipes into the record.
+    pub fn pump(&mut self, record: &Arc<CommandRecord>) -> Pumping {
+        let record = Arc::clone(record);
         let (out, err) = (self.child.stdout().take(), self.child.stderr().take());
         let progress = Arc::new(AtomicU64::new(0));
         let counted = progress.clone();
@@ -106,15 +118,19 @@ impl Group {
             tokio::join!(
                 async {
                     let out = past_the_sign(out, &stands).await;
+                    let stands = stands.load(Ordering::Relaxed);
+                    if stands {
+                        record.starts();
+                    }
                     // Who reads the errors is in the same future.
-                    let _ = says.send(stands.load(Ordering::Relaxed));
-                    pump(out, Some(host), OutputStream::Stdout, stdout, &counted).await;
+                    let _ = says.send(stands);
+                    pump(out, &record, OutputStream::Stdout, stands, &counted).await;
                 },
                 async {
                     // The errors of a fence that does not stand are not the command's: it is tried
                     // again, and nobody is shown why.
-                    let shown = stood.await.unwrap_or(false).then_some(host);
-                    pump(err, shown, OutputStream::Stderr, stderr, &counted).await;
+                    let shown = stood.await.unwrap_or(false);
+                    pump(err, &record, OutputStream::Stderr, shown, &counted).await;
                 },
             );
         };
@@ -125,10 +141,34 @@ impl Group {
         }
     }
 
+    /// Writes to the command, or says why that cannot be.
+    pub async fn write(&mut self, bytes: &[u8], close: bool) -> Result<(), String> {
+        let gone = |error: std::io::Error| format!("it does not read any more: {error}");
+        let write = async {
+            match (&mut self.control, &mut self.input) {
+                (Some(control), _) => {
+                    control.write_all(&control::input(bytes)).await?;
+                    match close {
+                        true => control.write_all(&control::end_of_input()).await,
+                        false => Ok(()),
+                    }
+                }
+                (None, Some(input)) => input.write_all(bytes).await,
+                (None, None) => Err(std::io::ErrorKind::BrokenPipe.into()),
+            }
+        };
+        let written = timeout(WRITE_MAX, write).await;
+        let written = written.map_err(|_| "it does not read what was written before".to_owned())?;
+        if close {
+            self.input = None;
+        }
+        written.map_err(gone)
+    }
+
     /// Waits for the shell to end, and shortly for output that is still on its way.
     ///
     /// Only the shell is waited for: what it left in the background may run on.
-    pub async fn follow(&mut self, pumping: &mut Pumping<'_>) -> std::io::Result<ExitStatus> {
+    pub async fn follow(&mut self, pumping: &mut Pumping) -> std::io::Result<ExitStatus> {
         let shell = self.child.inner_mut();
         let ended = tokio::select! {
             status = shell.wait() => Some(status),
@@ -144,7 +184,7 @@ impl Group {
     }
 
     /// Ends everything: politely, then for certain.
-    pub async fn stop(&mut self, pumping: &mut Pumping<'_>) {
+    pub async fn stop(&mut self, pumping: &mut Pumping) {
         // Errors mean that nobody is left to be told.
         match &mut self.control {
             Some(control) => drop(control.write_all(&[TERMINATE]).await),
@@ -215,14 +255,14 @@ fn wait_until_gone(pid: u32) {
 }
 
 /// The reading of both pipes, which can be left and gone on with.
-pub(super) struct Pumping<'a> {
-    future: Pin<Box<dyn Future<Output = ()> + Send + 'a>>,
+pub(super) struct Pumping {
+    future: Pin<Box<dyn Future<Output = ()> + Send>>,
     over: bool,
     /// Counts the pieces that were read.
     progress: Arc<AtomicU64>,
 }
 
-impl Pumping<'_> {
+impl Pumping {
     /// Whether both pipes were read to their end.
     pub fn is_over(&self) -> bool {
         self.over
@@ -258,26 +298,19 @@ async fn past_the_sign<P: AsyncRead + Unpin>(pipe: Option<P>, stands: &AtomicBoo
     Some(pipe)
 }
 
-/// Reads one pipe to its end, and shows what comes to the host, if it is to see it.
+/// Reads one pipe to its end, into the record.
 async fn pump(
     pipe: Option<impl AsyncRead + Unpin>,
-    host: Option<&dyn Host>,
+    record: &CommandRecord,
     stream: OutputStream,
-    capture: &mut Capture,
+    shown: bool,
     progress: &AtomicU64,
 ) {
     let Some(mut pipe) = pipe else { return };
     let mut buffer = vec![0; READ_BYTES];
     while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
         progress.fetch_add(1, Ordering::Relaxed);
-        let live = capture.push(&buffer[..length]);
-        show(host, stream, live).await;
+        record.take(stream, &buffer[..length], shown).await;
     }
-    show(host, stream, capture.finish()).await;
-}
-
-async fn show(host: Option<&dyn Host>, stream: OutputStream, live: String) {
-    if let (Some(host), false) = (host, live.is_empty()) {
-        host.output(stream, live).await;
-    }
+    record.finish(stream, shown).await;
 }

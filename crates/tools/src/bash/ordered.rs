@@ -5,12 +5,29 @@ const HEAD_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// So much of the end is kept, at least.
 const TAIL_BYTES_MAX: usize = 2 * 1024 * 1024;
 
+/// Of what runs on in the background, so much of the end is kept at most until somebody looks.
+const RING_BYTES_MAX: usize = 1024 * 1024;
+
 /// Gathers the lines of both streams.
-#[derive(Default)]
 pub(super) struct OrderedOutput {
     head: String,
     tail: String,
     dropped: DroppedOutput,
+    head_bytes_max: usize,
+    /// So much of the end is kept at least, and twice as much at most.
+    tail_bytes_max: usize,
+}
+
+impl Default for OrderedOutput {
+    fn default() -> Self {
+        OrderedOutput {
+            head: String::new(),
+            tail: String::new(),
+            dropped: DroppedOutput::default(),
+            head_bytes_max: HEAD_BYTES_MAX,
+            tail_bytes_max: TAIL_BYTES_MAX,
+        }
+    }
 }
 
 /// What lies between the beginning and the end that were kept.
@@ -20,8 +37,8 @@ struct DroppedOutput {
     bytes: usize,
 }
 
-/// The output of a command that has ended.
-pub(super) struct KeptOutput {
+/// The output of a command.
+pub(crate) struct KeptOutput {
     pub text: String,
     /// All that there were.
     lines: usize,
@@ -33,28 +50,33 @@ pub(super) struct KeptOutput {
 pub(super) struct HeadPercent(pub usize);
 
 impl OrderedOutput {
+    /// From now on only the end is kept.
+    pub fn keep_only_end(&mut self) {
+        self.head_bytes_max = 0;
+        self.tail_bytes_max = RING_BYTES_MAX / 2;
+    }
+
     /// Adds a line with its end, or a piece of a long one.
     pub fn push(&mut self, line: &str) {
-        if self.tail.is_empty() && self.head.len() + line.len() <= HEAD_BYTES_MAX {
+        if self.tail.is_empty() && self.head.len() + line.len() <= self.head_bytes_max {
             self.head.push_str(line);
             return;
         }
         self.tail.push_str(line);
         // Not at every line: that would move all that is kept each time.
-        if self.tail.len() > 2 * TAIL_BYTES_MAX {
-            let end = line_start(&self.tail, self.tail.len() - TAIL_BYTES_MAX);
+        if self.tail.len() > 2 * self.tail_bytes_max {
+            let end = line_start(&self.tail, self.tail.len() - self.tail_bytes_max);
             self.dropped.bytes += end;
             self.dropped.lines += count_lines(&self.tail[..end]);
             self.tail.drain(..end);
         }
     }
 
+    /// What came since it was taken last.
     pub fn take(&mut self) -> KeptOutput {
-        let OrderedOutput {
-            head,
-            tail,
-            dropped,
-        } = std::mem::take(self);
+        let head = std::mem::take(&mut self.head);
+        let tail = std::mem::take(&mut self.tail);
+        let dropped = std::mem::take(&mut self.dropped);
         let lines = count_lines(&head) + dropped.lines + count_lines(&tail);
         let between = match dropped.bytes {
             0 => String::new(),
@@ -76,7 +98,7 @@ impl KeptOutput {
 
     /// The beginning and the end, in whole lines where they are not too long, and between them how much
     /// is left out and `rest`: where it is.
-    pub fn shortened(&self, bytes_max: usize, share: HeadPercent, rest: &str) -> String {
+    pub(super) fn shortened(&self, bytes_max: usize, share: HeadPercent, rest: &str) -> String {
         let text = self.text.as_str();
         let head_max = bytes_max * share.0 / 100;
         let head_end = line_end(text, head_max);
@@ -189,6 +211,25 @@ mod tests {
             shown.contains("\n[… 999,900 of 1,000,000 lines left out; most in /x]\n"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn of_what_runs_on_only_the_end_since_the_last_look_is_kept() {
+        let mut output = OrderedOutput::default();
+        output.push("before\n");
+        assert_eq!(output.take().text, "before\n");
+        output.keep_only_end();
+        output.push("after\n");
+        assert_eq!(output.take().text, "after\n");
+        for number in 1..=200_000 {
+            output.push(&format!("line {number:07}\n"));
+        }
+        let kept = output.take();
+        assert!(!kept.is_whole());
+        assert!(kept.text.len() <= RING_BYTES_MAX + 100);
+        assert!(kept.text.starts_with('[') && kept.text.contains(" bytes were not kept]\n"));
+        assert!(kept.text.ends_with("line 0200000\n"));
+        assert_eq!(output.take().text, "");
     }
 
     proptest! {

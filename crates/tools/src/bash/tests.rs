@@ -39,10 +39,7 @@ fn ran(output: ToolOutput) -> Ran {
 }
 
 async fn bash(scratch: &Scratch, command: &str) -> Ran {
-    let run = scratch.run(
-        &BashTool { time_max: TIME_MAX },
-        json!({"command": command}),
-    );
+    let run = scratch.run(&BashTool, json!({"command": command}));
     ran(tokio::time::timeout(PATIENCE, run).await.unwrap().unwrap())
 }
 
@@ -79,7 +76,7 @@ async fn output_is_shown_as_it_comes() {
     let cx = scratch.cx(&host);
     // The command goes on only after its first line was seen.
     let command = "mkfifo go; echo first; read line < go; echo second";
-    let tool = BashTool::default();
+    let tool = BashTool;
     let run = tool.run(&cx, json!({"command": command}));
     let watch = async {
         host.wait_for(|text| text == "first\n").await;
@@ -110,7 +107,7 @@ async fn the_rest_of_long_output_can_be_read_on() {
     let mut cx = scratch.cx(&Arc::default());
     cx.scope.spill = Some(place.path("spill"));
     let input = json!({"command": "seq 1 20000"});
-    let ran = ran(BashTool::default().run(&cx, input).await.unwrap());
+    let ran = ran(BashTool.run(&cx, input).await.unwrap());
     let (_, note) = ran.stdout.rsplit_once("all of it is in ").expect("a note");
     let (path, _) = note.split_once(", read on there").expect("a path");
     let kept = std::fs::read_to_string(path).unwrap();
@@ -124,7 +121,7 @@ async fn cancelling_ends_the_whole_group() {
         let cx = scratch.cx(&host);
         // The grandchild is not waited for by anybody but the pipe.
         let command = format!("{trap} (sleep 1000 & echo $!; wait) & echo $$; wait; wait");
-        let tool = BashTool::default();
+        let tool = BashTool;
         let run = tool.run(&cx, json!({"command": command}));
         let cancel = async {
             let heard = host.wait_for(|text| text.lines().count() == 2).await;
@@ -150,9 +147,7 @@ async fn what_is_cancelled_before_it_starts_never_starts() {
     let scratch = Scratch::new();
     let cx = scratch.cx(&Arc::default());
     cx.cancel.cancel();
-    let outcome = BashTool::default()
-        .run(&cx, json!({"command": "touch made"}))
-        .await;
+    let outcome = BashTool.run(&cx, json!({"command": "touch made"})).await;
     let Err(Failure::Cancelled(output)) = outcome else {
         panic!("{outcome:?}");
     };
@@ -179,31 +174,13 @@ async fn files_that_look_like_a_repository_run_nothing() {
 async fn dropping_the_run_ends_the_whole_group() {
     let (scratch, host) = (Scratch::new(), Arc::new(Witness::default()));
     let cx = scratch.cx(&host);
-    let tool = BashTool::default();
+    let tool = BashTool;
     let run = tool.run(&cx, json!({"command": "sleep 1000 & echo $!; wait"}));
     let pid = tokio::select! {
         output = run => panic!("{output:?}"),
         pid = host.wait_for(|text| text.ends_with('\n')) => pid,
     };
     wait_until_gone(pid.trim()).await;
-}
-
-#[tokio::test]
-async fn a_command_that_takes_too_long_is_ended_with_a_word() {
-    let scratch = Scratch::new();
-    let tool = BashTool {
-        time_max: Duration::from_millis(50),
-    };
-    let output = scratch.run(&tool, json!({"command": "echo begun; sleep 1000"}));
-    let ran = ran(tokio::time::timeout(PATIENCE, output)
-        .await
-        .unwrap()
-        .unwrap());
-    assert_eq!(ran.exit_code, 124);
-    assert!(
-        ran.stderr
-            .starts_with("Command stopped: it ran longer than 0.05 seconds.")
-    );
 }
 
 #[tokio::test]
@@ -224,6 +201,40 @@ async fn a_background_process_that_holds_the_output_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_command_runs_in_the_directory_that_it_names() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("deeper")).unwrap();
+    let input = json!({"command": "basename $(pwd)", "cwd": "deeper", "description": "Where?"});
+    let output = scratch.run(&BashTool, input.clone()).await.unwrap();
+    assert_eq!(ran(output).stdout, "deeper\n");
+    assert_eq!(crate::normalize::ignored(&BashTool, &input), None);
+    let Judgement::Ask { command, .. } = BashTool.judge(&scratch.scope(), &input) else {
+        panic!("nobody is asked");
+    };
+    assert_eq!(
+        command, "cd -- deeper || exit\nbasename $(pwd)",
+        "a person sees where"
+    );
+}
+
+#[test]
+fn a_grant_is_for_the_command_and_where_it_runs() {
+    let key = |input: Value| BashTool.grant_key(&input);
+    let plain = key(json!({"command": "make"}));
+    let said = json!({"command": "make", "timeout": 600, "description": "Builds it"});
+    assert_eq!(key(said), plain);
+    assert_ne!(key(json!({"command": "make", "cwd": "a"})), plain);
+}
+
+#[test]
+fn a_timeout_in_milliseconds_is_understood() {
+    let wait = |input: Value| BashOrder::parse(&input).unwrap().wait.as_secs();
+    assert_eq!(wait(json!({"command": "a"})), 120);
+    assert_eq!(wait(json!({"command": "a", "timeout": 3_600})), 3_600);
+    assert_eq!(wait(json!({"command": "a", "timeout": 300_000})), 300);
+}
+
+#[tokio::test]
 async fn bad_input_is_judged_harmless_and_refused() {
     let scratch = Scratch::new();
     let table = [
@@ -236,8 +247,20 @@ async fn bad_input_is_judged_harmless_and_refused() {
             json!({"command": "a\0b"}),
             "bash: \"command\" must be a text without NUL",
         ),
+        (
+            json!({"command": "true", "timeout": 0}),
+            "bash: \"timeout\" must be a whole number from 1",
+        ),
+        (
+            json!({"command": "ls", "cwd": "missing"}),
+            "bash: \"cwd\" must be a directory of the workspace; there is none at missing",
+        ),
+        (
+            json!({"command": "ls", "cwd": "/etc"}),
+            "bash blocked: path is outside",
+        ),
     ];
-    let tool = BashTool::default();
+    let tool = BashTool;
     for (input, expected) in table {
         assert_eq!(tool.judge(&scratch.scope(), &input), Judgement::Allow);
         let message = scratch.refusal(&tool, input).await;

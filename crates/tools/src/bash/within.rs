@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use vocabulary::ToolOutput;
 
-use super::environment::WritesTo;
+use super::command::{EndedBy, Waited};
 use super::git_settings::GitPrograms;
-use super::{BashTool, Hold};
-use crate::{Failure, Sandbox, ToolCx};
+use super::hold::Hold;
+use super::report::CommandEnd;
+use super::{EXIT_TIMED_OUT, report_as_it_is, start};
+use crate::{Failure, ToolCx};
 
 /// Runs a command line behind the fence, without the network, and ends it after this time.
 pub(crate) async fn run_within(
@@ -15,12 +17,21 @@ pub(crate) async fn run_within(
     command: &str,
     time_max: Duration,
 ) -> Result<ToolOutput, Failure> {
-    let hold = Hold {
-        sandbox: Sandbox::clone(&cx.sandbox).with_network(false),
-        scope: cx.scope.clone(),
-        outside: false,
-        writes_to: WritesTo::Pipes,
-    };
-    let tool = BashTool { time_max };
-    tool.run_held(cx, GitPrograms::Off, command, &hold).await
+    let command = start(cx, GitPrograms::Off, command, &Hold::plain(cx)).await?;
+    match command.wait(&cx.cancel, time_max).await {
+        Waited::Ended(end) => report_as_it_is(cx, &command, end).await,
+        Waited::Cancelled => {
+            let end = command.end_by(EndedBy::Cancelled).await;
+            let output = report_as_it_is(cx, &command, end).await?;
+            Err(Failure::Cancelled(output))
+        }
+        Waited::TimedOut => {
+            let end = command.end_by(EndedBy::Others("timed out")).await;
+            let end = end.map(|end| CommandEnd {
+                exit_code: EXIT_TIMED_OUT,
+                ..end
+            });
+            report_as_it_is(cx, &command, end).await
+        }
+    }
 }

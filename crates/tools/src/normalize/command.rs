@@ -4,21 +4,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::has_property;
-use super::names::fold;
-use crate::patch;
+use crate::{patch, path};
 
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 const SCRIPT_FLAGS: [&str; 3] = ["-c", "-lc", "-ic"];
-/// What the directory of a command is called elsewhere, folded.
-const DIRECTORIES: [&str; 6] = [
-    "cwd",
-    "dir",
-    "directory",
-    "dirpath",
-    "workdir",
-    "workingdirectory",
-];
 /// Signs that mean nothing to a shell, beside letters and digits.
 const PLAIN: &str = "_-./=:,@%+";
 
@@ -57,38 +46,31 @@ fn quoted(word: &str) -> String {
 /// The input of the patch tool, where a command does nothing but apply a patch.
 pub fn patch_of(fields: &Map<String, Value>) -> Option<Value> {
     let text = patch::from_command(fields.get("command")?.as_str()?)?;
-    let text = match directory_of(fields) {
-        Some((_, directory)) => patch::below(directory, &text),
+    let text = match fields.get("cwd").and_then(Value::as_str) {
+        Some(directory) => patch::below(directory, &text),
         None => text,
     };
     Some(json!({ patch::FIELD: text }))
 }
 
-/// The key and the value of the directory that a command is to run in.
-fn directory_of(fields: &Map<String, Value>) -> Option<(&String, &str)> {
-    let mut fields = fields.iter();
-    fields.find_map(|(key, value)| {
-        let is_directory = DIRECTORIES.contains(&fold(key).as_str());
-        is_directory.then_some((key, value.as_str()?))
-    })
+/// A line that runs another one in a directory.
+pub fn line_in(directory: &str, line: &str) -> String {
+    format!("cd -- {} || exit\n{line}", quoted(directory))
 }
 
-/// Puts the directory that a command is to run in into its line, so that people and rules see it.
-pub fn enter_directory(schema: &Value, workspace: &Path, fields: &mut Map<String, Value>) {
-    if has_property(schema, "cwd") {
-        return;
-    }
-    let Some(Value::String(line)) = fields.get("command") else {
-        return;
-    };
-    let Some((key, directory)) = directory_of(fields) else {
+/// The workspace itself need not be named; a directory outside of it is put into the line, so that people
+/// and rules see it.
+pub fn enter_directory(workspace: &Path, fields: &mut Map<String, Value>) {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    let (Some(directory), Some(line)) = (text("cwd"), text("command")) else {
         return;
     };
-    let line = match workspace.join(directory) == workspace {
-        true => line.clone(),
-        false => format!("cd -- {} || exit\n{line}", quoted(directory)),
+    let place = path::flatten(&workspace.join(directory));
+    let line = match (place == workspace, place.starts_with(workspace)) {
+        (true, _) => line.to_owned(),
+        (false, true) => return,
+        (false, false) => line_in(directory, line),
     };
-    let key = key.clone();
-    fields.remove(&key);
+    fields.remove("cwd");
     fields.insert("command".to_owned(), json!(line));
 }

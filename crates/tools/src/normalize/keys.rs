@@ -6,7 +6,7 @@ use super::names::fold;
 
 /// What each field is called elsewhere, folded; the likeliest field first, as one name may stand for
 /// several. A field counts only where the tool has it.
-const KEY_ALIASES: [(&str, &[&str]); 29] = [
+const KEY_ALIASES: [(&str, &[&str]); 33] = [
     (
         "filePath",
         &[
@@ -44,6 +44,10 @@ const KEY_ALIASES: [(&str, &[&str]); 29] = [
     ),
     ("command", &["cmd", "commandline", "script", "shellcommand"]),
     ("pty", &["tty"]),
+    ("background", &["isbackground", "runinbackground"]),
+    ("id", &["bashid", "job", "jobid", "sessionid", "shellid"]),
+    ("seconds", &["timeout", "timeoutseconds"]),
+    ("input", &["chars", "stdin", "text"]),
     (
         "pattern",
         &["globpattern", "query", "regex", "regexp", "search"],

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// What each built-in tool is called elsewhere, folded.
-const TOOL_ALIASES: [(&str, &[&str]); 14] = [
+const TOOL_ALIASES: [(&str, &[&str]); 15] = [
     ("applyPatch", &["patch"]),
     (
         "ask",
@@ -60,6 +60,7 @@ const TOOL_ALIASES: [(&str, &[&str]); 14] = [
             "searchtext",
         ],
     ),
+    ("job", &["bashoutput", "readoutput", "writestdin"]),
     ("notebookEdit", &["editnotebook", "editnotebookcell"]),
     (
         "read",

@@ -153,8 +153,8 @@ fn a_command_may_be_words_and_have_a_directory() {
         (json!({"command": "ls", "workdir": "/work"}), "ls"),
         (json!({"command": "ls", "workdir": "."}), "ls"),
         (
-            json!({"command": "ls", "workdir": "a b"}),
-            "cd -- 'a b' || exit\nls",
+            json!({"command": "ls", "workdir": "../a b"}),
+            "cd -- '../a b' || exit\nls",
         ),
         (json!({"value": "{\"command\": \"ls\"}"}), "ls"),
     ];
@@ -162,6 +162,17 @@ fn a_command_may_be_words_and_have_a_directory() {
         let expected = ("bash".to_owned(), json!({"command": line}));
         assert_eq!(meant("shell", input.clone()), expected, "{input}");
     }
+    let inside = json!({"cmd": "ls", "workdir": "a b", "run_in_background": "true"});
+    let expected = json!({"command": "ls", "cwd": "a b", "background": true});
+    assert_eq!(meant("shell", inside), ("bash".to_owned(), expected));
+    let looks = json!({"bash_id": "3"});
+    assert_eq!(
+        meant("BashOutput", looks),
+        ("job".to_owned(), json!({"id": 3}))
+    );
+    let types = json!({"session_id": 3, "chars": "y\n"});
+    let expected = json!({"id": 3, "input": "y\n"});
+    assert_eq!(meant("write_stdin", types), ("job".to_owned(), expected));
 }
 
 #[test]

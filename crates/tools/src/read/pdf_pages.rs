@@ -1,7 +1,9 @@
-//! A PDF file as `read` shows it: the text of its pages.
+//! A PDF file as `read` shows it: the text of its pages, and a small one whole besides, for models that
+//! read such files by themselves.
 
+use base64::Engine as _;
 use serde_json::Value;
-use vocabulary::ToolOutput;
+use vocabulary::{ContentBlock, ToolOutput};
 
 use super::lines::ANSWER_BYTES_MAX;
 use super::{error, fields};
@@ -10,6 +12,10 @@ use crate::{Failure, ToolCx, walk};
 
 /// What of an answer is left for what is said about the pages.
 const NOTES_BYTES_MAX: usize = 1024;
+/// What services take as a file: no more bytes, …
+const DOCUMENT_BYTES_MAX: usize = 3_300_000;
+/// … and no more pages, as each is paid for as a picture and as text.
+const DOCUMENT_PAGES_MAX: u64 = 20;
 const NO_TEXT: &str = "[no text on this page: it may be scanned, or a picture]";
 const NO_TEXT_AT_ALL: &str = "[There is no text on these pages. If they are scanned, make text of them \
     with a command such as ocrmypdf, or pictures with pdftoppm, and read those.]";
@@ -21,6 +27,8 @@ pub(super) async fn show(cx: &ToolCx, input: &Value, file: Vec<u8>) -> Result<To
         limit: limit.unwrap_or(u64::MAX),
         bytes_max: ANSWER_BYTES_MAX - NOTES_BYTES_MAX,
     };
+    let is_whole = offset.is_none() && limit.is_none() && file.len() <= DOCUMENT_BYTES_MAX;
+    let whole = is_whole.then(|| base64::prelude::BASE64_STANDARD.encode(&file));
     let pages = tokio::select! {
         pages = pdf::text(&cx.sandbox, file, wanted) => pages,
         () = cx.cancel.cancelled() => return Err(walk::cancelled()),
@@ -32,7 +40,24 @@ pub(super) async fn show(cx: &ToolCx, input: &Value, file: Vec<u8>) -> Result<To
             pages.first, pages.total
         )));
     }
-    Ok(ToolOutput::Text(in_words(&pages)))
+    let text = in_words(&pages);
+    let total = pages.total;
+    match whole.filter(|_| total <= DOCUMENT_PAGES_MAX) {
+        Some(base64) => Ok(ToolOutput::Content(vec![
+            ContentBlock::Text(format!("{given} is a PDF file, pages in all: {total}.")),
+            ContentBlock::Document {
+                name: name_of(given),
+                media_type: "application/pdf".to_owned(),
+                base64: base64.into(),
+                text,
+            },
+        ])),
+        None => Ok(ToolOutput::Text(text)),
+    }
+}
+
+fn name_of(given: &str) -> String {
+    given.rsplit('/').next().unwrap_or(given).to_owned()
 }
 
 /// The pages with their numbers, as many as one answer holds.

@@ -385,10 +385,24 @@ async fn a_pdf_file_is_shown_by_its_pages() {
     let file = crate::pdf::tests::simple(&["First page", "", "Last page"]);
     std::fs::write(scratch.path("a.pdf"), file).unwrap();
     let no_text = "[no text on this page: it may be scanned, or a picture]";
+    let all = format!("[page 1]\nFirst page\n[page 2]\n{no_text}\n[page 3]\nLast page");
     assert_eq!(
-        text(&scratch, json!({"filePath": "a.pdf"})).await,
-        format!("[page 1]\nFirst page\n[page 2]\n{no_text}\n[page 3]\nLast page")
+        text(&scratch, json!({"filePath": "a.pdf", "offset": 1})).await,
+        all
     );
+    // A small one is given whole, too, to those who can read it so.
+    let whole = scratch.run(&ReadTool, json!({"filePath": "a.pdf"})).await;
+    let bytes = std::fs::read(scratch.path("a.pdf")).unwrap();
+    let blocks = vec![
+        ContentBlock::Text("a.pdf is a PDF file, pages in all: 3.".to_owned()),
+        ContentBlock::Document {
+            name: "a.pdf".to_owned(),
+            media_type: "application/pdf".to_owned(),
+            base64: base64::prelude::BASE64_STANDARD.encode(bytes).into(),
+            text: all,
+        },
+    ];
+    assert_eq!(whole.unwrap(), ToolOutput::Content(blocks));
     assert_eq!(
         text(&scratch, json!({"filePath": "a.pdf", "limit": 1})).await,
         "[page 1]\nFirst page\n[pages 1-1 of 3; read on with offset 2]"

@@ -62,13 +62,29 @@ enum Mount {
     Hidden,
 }
 
+/// Whose network a command has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkNamespace {
+    Machine,
+    Own,
+    /// That of its thread, which it is started in.
+    Shared,
+}
+
+/// Where a command starts.
+#[derive(Clone, Copy)]
+pub struct BwrapStart<'a> {
+    pub directory: &'a Path,
+    pub network: NetworkNamespace,
+}
+
 /// The arguments up to the program to run.
 pub fn wrap(
     places: &Places,
     protection: &Protection,
     temp: &Path,
     launcher: &Path,
-    network: bool,
+    start: BwrapStart<'_>,
 ) -> Vec<OsString> {
     let mut mounts = vec![
         (PathBuf::from(TEMP_INSIDE), Mount::Temp),
@@ -96,7 +112,7 @@ pub fn wrap(
     mounts.sort_by_key(|(path, mount)| (path.components().count(), *mount));
 
     let mut list = BwrapArguments::default();
-    show_the_system(&mut list, network);
+    show_the_system(&mut list, start.network);
     list.bind("--ro-bind", launcher, Path::new(LAUNCHER_INSIDE));
     let mut covers = vec![PathBuf::from("/run")];
     for (path, mount) in &mounts {
@@ -120,17 +136,17 @@ pub fn wrap(
     for path in covers {
         list.add([OsString::from("--remount-ro"), path.into()]);
     }
-    list.add([OsString::from("--chdir"), places.directory.clone().into()]);
+    list.add([OsString::from("--chdir"), start.directory.into()]);
     list.add(["--", LAUNCHER_INSIDE]);
     list.0
 }
 
 /// Namespaces, and the machine as a command sees it before anything of the workspace.
-fn show_the_system(list: &mut BwrapArguments, network: bool) {
+fn show_the_system(list: &mut BwrapArguments, network: NetworkNamespace) {
     for flag in ["user-try", "ipc", "pid", "uts", "cgroup-try"] {
         list.add([format!("--unshare-{flag}")]);
     }
-    if !network {
+    if network == NetworkNamespace::Own {
         list.add(["--unshare-net"]);
     }
     list.add(["--as-pid-1", "--cap-drop", "ALL"]);
@@ -150,7 +166,7 @@ fn show_the_system(list: &mut BwrapArguments, network: bool) {
     for kept in RUN_KEPT {
         list.add(["--ro-bind-try", kept, kept]);
     }
-    if let Some(names) = names_file().filter(|_| network) {
+    if let Some(names) = names_file().filter(|_| network == NetworkNamespace::Machine) {
         list.bind("--ro-bind", &names, &names);
     }
 }

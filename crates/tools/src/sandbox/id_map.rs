@@ -221,7 +221,7 @@ pub fn hold() -> Result<i32, String> {
 /// The one that is not deprecated is unsafe because of open files that are no longer shared, and those
 /// are not what is asked for here.
 #[allow(deprecated)]
-fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+pub(super) fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
 

@@ -3,11 +3,11 @@
 //!
 //! The binary runs itself for this, in two steps: `watch`, which stays, and `fence`, which becomes the
 //! command; where root runs the server there is one before, `map`, with a helper, `hold`. The server holds
-//! the other end of its standard input: a `t` asks the command to end, and when the pipe closes, which it
-//! also does when the server dies, nothing is left running.
+//! the other end of its standard input ([`control`]): when that pipe closes, which it also does when the
+//! server dies, nothing is left running.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -16,9 +16,12 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use super::control::TERMINATE;
+use super::control::{self, CommandInput};
 use super::fence::{self, Confinement};
 use super::id_map;
 use super::limits::Limits;
+use super::network;
 use super::terminal::Terminal;
 use super::watch::Watch;
 use crate::pdf;
@@ -29,8 +32,8 @@ const WATCH: &str = "watch";
 const FENCE: &str = "fence";
 pub(super) const MAP: &str = "map";
 pub(super) const HOLD: &str = "hold";
-/// What the server writes to ask the command to end.
-pub const TERMINATE: u8 = b't';
+pub(super) const NETWORK: &str = "network";
+pub(super) const JOIN: &str = "join";
 /// The first byte of the launcher's output, before any of the command's: the fence stands so far. If it
 /// does not come, nothing of the command has run.
 pub const STANDS: u8 = 0x06;
@@ -52,6 +55,8 @@ pub struct Orders {
     pub limits: Limits,
     /// Whether the command gets a terminal. What it writes there comes out of the launcher's output.
     pub terminal: bool,
+    /// Whether the command can be written to; at a terminal it always can.
+    pub input: bool,
     /// The server's own process, which a command must not signal.
     pub server: i32,
 }
@@ -79,6 +84,12 @@ pub fn run_if_asked() -> Option<i32> {
     let outcome = match step.to_str()? {
         HOLD => id_map::hold(),
         pdf::STEP => told(arguments.next()?).and_then(pdf::serve),
+        NETWORK => network::hold(),
+        JOIN => {
+            let holder = arguments.next()?;
+            let program: Vec<OsString> = arguments.collect();
+            Err(network::join_and_become(holder.to_str()?, &program))
+        }
         MAP => told(arguments.next()?).and_then(|mapping| {
             let program: Vec<OsString> = arguments.collect();
             id_map::become_program(&mapping, &program)
@@ -104,7 +115,7 @@ fn told<T: DeserializeOwned>(text: OsString) -> Result<T, String> {
         .map_err(|error| format!("its orders are not understood: {error}"))
 }
 
-enum LauncherEvent {
+pub(super) enum LauncherEvent {
     /// The command has ended.
     Ended(i32),
     /// No process is left.
@@ -126,7 +137,10 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
     fence
         .args([OsStr::new(ARGUMENT), OsStr::new(FENCE), text])
         .args(program)
-        .stdin(Stdio::null());
+        .stdin(match orders.input {
+            true => Stdio::piped(),
+            false => Stdio::null(),
+        });
     let terminal = match orders.terminal {
         true => Some(Terminal::give(&mut fence).map_err(|error| format!("no terminal: {error}"))?),
         false => None,
@@ -134,14 +148,17 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
     let mut output = std::io::stdout();
     let told = output.write_all(&[STANDS]).and_then(|()| output.flush());
     told.map_err(|error| error.to_string())?;
-    let child = fence.spawn().map_err(|error| error.to_string())?;
+    let mut child = fence.spawn().map_err(|error| error.to_string())?;
     // Our own copies of the terminal's other end would keep it open.
     drop(fence);
+    let pipe = child.stdin.take().map(CommandInput::Pipe);
+    let typed = terminal.as_ref().and_then(Terminal::typed);
+    let input = typed.map(CommandInput::Terminal).or(pipe);
     let showing = terminal.map(Terminal::show);
     let command = Pid::from_child(&child);
     let (events, happening) = mpsc::channel();
     let hearing = events.clone();
-    std::thread::spawn(move || hear(&hearing));
+    std::thread::spawn(move || control::hear(&hearing, input));
     std::thread::spawn(move || reap(command, &events));
 
     let mut watching = Watch::new(&orders.limits, &orders.fence);
@@ -193,16 +210,6 @@ fn sweep(watching: &Watch, command: Pid, happening: &mpsc::Receiver<LauncherEven
             | Err(RecvTimeoutError::Timeout) => {}
         }
     }
-}
-
-fn hear(events: &Sender<LauncherEvent>) {
-    let mut byte = [0];
-    while let Ok(1) = std::io::stdin().read(&mut byte) {
-        if byte[0] == TERMINATE && events.send(LauncherEvent::Terminate).is_err() {
-            return;
-        }
-    }
-    let _ = events.send(LauncherEvent::Kill);
 }
 
 fn reap(command: Pid, events: &Sender<LauncherEvent>) {

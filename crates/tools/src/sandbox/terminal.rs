@@ -49,6 +49,11 @@ impl Terminal {
         })
     }
 
+    /// Where one types.
+    pub fn typed(&self) -> Option<File> {
+        self.near.try_clone().ok()
+    }
+
     /// Copies what it shows until nobody holds the far end.
     pub fn show(mut self) -> Showing {
         let (ended, end) = mpsc::channel();

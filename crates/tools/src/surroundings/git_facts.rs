@@ -44,10 +44,16 @@ pub fn branch(directory: &Path) -> Option<String> {
     let repository = Repository::around(directory)?;
     let head = git::pointer(&repository.git_dir.join("HEAD"))?;
     let name = match head.strip_prefix("ref: refs/heads/") {
-        Some(branch) => branch.to_owned(),
-        None => format!("none, at commit {}", head.get(..COMMIT_CHARS)?),
+        Some(branch) => branch.chars().take(SUBJECT_CHARS_MAX).collect(),
+        // The file may be a link to anything: nothing but a commit's name is told of it.
+        None if is_commit(&head) => format!("none, at commit {}", head.get(..COMMIT_CHARS)?),
+        None => return None,
     };
     Some(shown::line(&name).into_owned())
+}
+
+fn is_commit(name: &str) -> bool {
+    [40, 64].contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// What there is to say by `until`; what is not known by then is left out.

@@ -26,6 +26,8 @@ const BYTES_MAX: usize = 32 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstructionAuthor {
     User,
+    /// The program that the user works with.
+    Client,
     /// Whoever wrote the project.
     Project,
 }

@@ -35,8 +35,8 @@ pub fn lines(directory: &Path) -> Vec<String> {
 }
 
 fn read(path: &Path) -> Option<String> {
-    // Looked at before it is opened: a pipe would never end.
-    path.is_file().then_some(())?;
+    // Looked at before it is opened: a pipe would never end, and a link may lead anywhere.
+    path.symlink_metadata().ok()?.is_file().then_some(())?;
     let mut text = String::new();
     let file = std::fs::File::open(path).ok()?;
     file.take(MANIFEST_BYTES_MAX)

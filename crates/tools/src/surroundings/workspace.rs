@@ -24,6 +24,8 @@ const NOTEBOOK_ENTRIES_MAX: usize = 3_000;
 const PROGRAMS: [&str; 7] = ["rg", "fd", "jq", "gh", "docker", "uv", "pnpm"];
 /// Conversations that begin together look once.
 const FRESH_FOR: Duration = Duration::from_secs(2);
+/// Looking for notebooks takes longer, and matters less.
+const NOTEBOOK_FRESH_FOR: Duration = Duration::from_secs(60);
 const REMEMBERED_MAX: usize = 16;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,37 +39,53 @@ pub struct WorkspaceFacts {
 
 /// Remembers for a moment how workspaces look.
 #[derive(Debug, Default)]
-pub struct WorkspaceFactsCache(Mutex<VecDeque<Remembered>>);
-
-#[derive(Debug)]
-struct Remembered {
-    directory: PathBuf,
-    at: Instant,
-    facts: Arc<WorkspaceFacts>,
+pub struct WorkspaceFactsCache {
+    facts: Remembered<Arc<WorkspaceFacts>>,
+    notebooks: Remembered<bool>,
 }
 
 impl WorkspaceFactsCache {
     /// How the workspace looks now, or did a moment ago. Blocks.
     pub fn get(&self, scope: &Scope) -> Arc<WorkspaceFacts> {
-        if let Some(known) = self.known(&scope.directory) {
-            return known;
-        }
-        let facts = Arc::new(gather(scope));
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|each| each.directory != scope.directory);
-        all.truncate(REMEMBERED_MAX - 1);
-        all.push_front(Remembered {
-            directory: scope.directory.clone(),
-            at: Instant::now(),
-            facts: Arc::clone(&facts),
-        });
-        facts
+        let find = || Arc::new(gather(scope));
+        self.facts.get(&scope.directory, FRESH_FOR, find)
     }
 
-    fn known(&self, directory: &Path) -> Option<Arc<WorkspaceFacts>> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.iter().find(|each| each.directory == directory)?;
-        (known.at.elapsed() < FRESH_FOR).then(|| Arc::clone(&known.facts))
+    /// Whether a notebook lies in the workspace, as far as it is looked through. Blocks.
+    pub fn has_notebook(&self, scope: &Scope) -> bool {
+        let find = || has_notebook(scope);
+        self.notebooks
+            .get(&scope.directory, NOTEBOOK_FRESH_FOR, find)
+    }
+}
+
+/// What was found out about directories, and when; the newest first.
+#[derive(Debug)]
+struct Remembered<T>(Mutex<VecDeque<(PathBuf, Instant, T)>>);
+
+impl<T> Default for Remembered<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> Remembered<T> {
+    fn get(&self, directory: &Path, fresh_for: Duration, find: impl FnOnce() -> T) -> T {
+        let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |at: &Instant| at.elapsed() < fresh_for;
+        let known = all()
+            .iter()
+            .find(|(of, at, _)| of == directory && is_fresh(at))
+            .map(|(_, _, known)| known.clone());
+        if let Some(known) = known {
+            return known;
+        }
+        let found = find();
+        let mut all = all();
+        all.retain(|(of, _, _)| of != directory);
+        all.truncate(REMEMBERED_MAX - 1);
+        all.push_front((directory.to_owned(), Instant::now(), found.clone()));
+        found
     }
 }
 
@@ -150,8 +168,7 @@ fn is_directory(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
-/// Whether a notebook lies in the workspace, as far as it is looked through. Blocks.
-pub fn has_notebook(scope: &Scope) -> bool {
+fn has_notebook(scope: &Scope) -> bool {
     let Ok(root) = std::fs::canonicalize(&scope.directory) else {
         return false;
     };

@@ -38,7 +38,7 @@ pub fn user_of(word: &str) -> Option<u32> {
 }
 
 /// A time to sleep that no other process has: so it can be found.
-fn mark() -> String {
+pub fn mark() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("{}.{next:03}5", 80_000 + std::process::id() % 10_000)

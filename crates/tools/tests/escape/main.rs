@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ends;
+mod jobs;
 mod limits;
 mod pdf_files;
 mod protected;

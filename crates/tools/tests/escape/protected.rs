@@ -288,6 +288,7 @@ async fn a_server_that_is_about_to_be_killed() {
         host: Arc::new(Person::default()),
         sandbox: Arc::new(sandbox),
         seen: Arc::default(),
+        jobs: Arc::default(),
         web: Arc::default(),
     };
     let script = "echo x > .envrc; echo x > .git/hooks/kept; mkdir -p .cargo; \

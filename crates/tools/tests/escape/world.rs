@@ -144,6 +144,7 @@ impl World {
             host,
             sandbox: Arc::new(sandbox.clone()),
             seen: Arc::default(),
+            jobs: Arc::default(),
             web: Arc::default(),
         }
     }

@@ -115,7 +115,10 @@ pub fn called<'a>(
     match &call.subject {
         Subject::Command { line, directory } => {
             let place = match directory {
-                Some(directory) => Cow::Borrowed(directory.as_str()),
+                Some(directory) => {
+                    let place = card.directory.join(directory);
+                    Cow::Owned(place.to_string_lossy().into_owned())
+                }
                 None => card.directory.to_string_lossy(),
             };
             Some(command(endpoint, (line, place), call, shown))

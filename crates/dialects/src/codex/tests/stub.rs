@@ -184,6 +184,7 @@ pub fn thread() -> Thread {
         title: Title::default(),
         settings: ThreadSettings {
             budgets: Default::default(),
+            instructions: None,
             effort: None,
             verbosity: None,
             summary: None,

@@ -38,6 +38,9 @@ pub struct ThreadStartParams {
     pub sandbox: Option<Value>,
     #[serde(default)]
     pub config: Option<ThreadConfig>,
+    /// How the client wants work done in the thread.
+    #[serde(default)]
+    pub developer_instructions: Option<String>,
 }
 
 /// Of the configuration a thread may start with, what has a meaning here.
@@ -221,9 +224,12 @@ pub struct UserInput {
     /// Of an `image`.
     #[serde(default)]
     pub url: Option<String>,
-    /// Of a `localImage`.
+    /// Of a `localImage` or a `mention`.
     #[serde(default)]
     pub path: Option<String>,
+    /// Of a `skill`.
+    #[serde(default)]
+    pub name: Option<String>,
 }
 
 /// turn/steer

@@ -44,6 +44,7 @@ pub fn card() -> ThreadCard {
 pub fn settings() -> ThreadSettings {
     ThreadSettings {
         budgets: Default::default(),
+        instructions: None,
         effort: None,
         verbosity: None,
         summary: None,

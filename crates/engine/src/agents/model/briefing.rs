@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use providers::Message;
-use tools::surroundings::{InstructionFile, WorkspaceFacts, instructions_below};
+use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts, instructions_below};
 use tools::{SpawnKind, Surroundings};
-use vocabulary::{AgentMode, GrantScope, ModelRef, Subject};
+use vocabulary::{AgentMode, ModelRef, Subject};
 
 use super::permissions;
 use crate::trust::{self, Trust};
@@ -25,21 +25,25 @@ const SKILLS_PERCENT: u64 = 2;
 const SKILLS_BYTES: usize = 8 * 1024;
 /// Names of lines.
 const MODEL: &str = "Model";
-const USER: &str = "User";
+const PERSON: &str = "Person";
+/// What instructions are called that lie in no file.
+const CLIENT: &str = "(client)";
 /// A token is about this many bytes of text.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// What is around an agent now; nothing in a mode without tools.
 pub async fn look_around(turn: &Turn) -> Surroundings {
-    let (auto_approve, mode) = {
+    let (auto_approve, mode, given) = {
         let settings = &turn.permits.borrow().settings;
-        (settings.auto_approve, settings.mode)
+        let given = settings.instructions.clone();
+        (settings.auto_approve, settings.mode, given)
     };
     if mode == AgentMode::Chat {
         return Surroundings::default();
     }
     let trust = trust::look(&turn.shared, &turn.card).await;
     let is_trusted = matches!(trust, Ok(Trust::Trusted(_)));
+    let waits_for_trust = matches!(trust, Ok(Trust::Untrusted(_)));
     let trusted = match trust {
         Ok(Trust::Nothing) => tools::Trusted::default(),
         Ok(Trust::Trusted(content)) => content.as_trusted(),
@@ -50,13 +54,34 @@ pub async fn look_around(turn: &Turn) -> Surroundings {
     };
     let mut scope = tooling::scope(turn);
     scope.trusted = trusted.is_some();
-    let home = turn.shared.config.home.clone();
-    let look = move || tools::surroundings::look(&scope, &trusted, Some(&home));
-    let looked = tokio::task::spawn_blocking(look).await;
-    Surroundings {
-        trusted: is_trusted,
-        ..looked.unwrap_or_default()
-    }
+    let (shared, seen) = (Arc::clone(&turn.shared), Arc::clone(&turn.seen));
+    let look = move || {
+        let cache = &shared.workspace_facts;
+        Surroundings {
+            trusted: is_trusted,
+            waits_for_trust,
+            has_notebook: seen.has_extension("ipynb") || cache.has_notebook(&scope),
+            ..tools::surroundings::look(&scope, &trusted, Some(&shared.config.home))
+        }
+    };
+    let looked = tokio::task::spawn_blocking(look);
+    // A thread that begins is told more: that is found out at the same time.
+    let facts = async {
+        if turn.history.message_count <= 1 {
+            workspace_facts(turn).await;
+        }
+    };
+    let (looked, ()) = tokio::join!(looked, facts);
+    let mut looked = looked.unwrap_or_default();
+    looked
+        .instructions
+        .extend(given.map(|text| InstructionFile {
+            path: CLIENT.to_owned(),
+            text: text.into(),
+            author: InstructionAuthor::Client,
+            left_out: 0,
+        }));
+    looked
 }
 
 /// The whole block; none in a mode without tools.
@@ -74,6 +99,7 @@ pub async fn due(
     turn: &Turn,
     surroundings: &Surroundings,
     messages: &[Arc<Message>],
+    news: Vec<String>,
 ) -> Option<String> {
     if turn.permits.borrow().settings.mode == AgentMode::Chat {
         return None;
@@ -82,8 +108,8 @@ pub async fn due(
     if told.is_empty() {
         return whole(turn, surroundings).await;
     }
-    let standing = Standing::of(turn, surroundings).await;
-    sections::changes(&standing, surroundings, &told, &turn.card.directory)
+    let standing = BriefedState::of(turn, surroundings).await;
+    sections::changes(&standing, surroundings, &told, news, &turn.card.directory)
 }
 
 /// The instructions of directories that these calls have come to for the first time.
@@ -129,9 +155,10 @@ pub async fn below(
 }
 
 /// The whole block, as things are now.
-async fn context_block(turn: &Turn, surroundings: &Surroundings) -> String {
-    let standing = Standing::of(turn, surroundings).await;
-    block(turn, &standing, surroundings).await
+pub async fn context_block(turn: &Turn, surroundings: &Surroundings) -> String {
+    let standing = BriefedState::of(turn, surroundings);
+    let (facts, standing) = tokio::join!(workspace_facts(turn), standing);
+    sections::block(&standing, &facts, surroundings)
 }
 
 /// The same for a sub-agent of this kind: it works on another model, has nobody who answers it, and
@@ -142,26 +169,25 @@ pub async fn sub_agent_context(turn: &Turn, kind: &SpawnKind, model: &ModelRef) 
     if kind.only_reads() {
         surroundings.skills.clear();
     }
-    let mut standing = Standing::of(turn, &surroundings).await;
-    standing.lines.retain(|(name, _)| *name != USER);
+    let standing = BriefedState::of(turn, &surroundings);
+    let (facts, mut standing) = tokio::join!(workspace_facts(turn), standing);
+    standing.lines.retain(|(name, _)| *name != PERSON);
     let ModelRef { provider, model } = model;
     for (_, value) in standing.lines.iter_mut().filter(|(name, _)| *name == MODEL) {
         *value = format!("{provider}/{model}");
     }
-    block(turn, &standing, &surroundings).await
+    sections::block(&standing, &facts, &surroundings)
 }
 
-async fn block(turn: &Turn, standing: &Standing, surroundings: &Surroundings) -> String {
-    let shared = Arc::clone(&turn.shared);
-    let scope = tooling::scope(turn);
+/// How the workspace looks from above.
+async fn workspace_facts(turn: &Turn) -> Arc<WorkspaceFacts> {
+    let (shared, scope) = (Arc::clone(&turn.shared), tooling::scope(turn));
     let look = move || shared.workspace_facts.get(&scope);
-    let facts = tokio::task::spawn_blocking(look).await;
-    let facts: Arc<WorkspaceFacts> = facts.unwrap_or_default();
-    sections::block(standing, &facts, surroundings)
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
 }
 
 /// What is told beside the surroundings and may change from turn to turn.
-struct Standing {
+struct BriefedState {
     /// The lines of the environment that can change, by name.
     lines: Vec<(&'static str, String)>,
     workspace: String,
@@ -170,13 +196,13 @@ struct Standing {
     skills_bytes: usize,
 }
 
-impl Standing {
+impl BriefedState {
     async fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let settings = turn.permits.borrow().settings.clone();
         let (sandbox, grants) = tokio::join!(turn.shared.sandbox(), grants(turn));
         let ModelRef { provider, model } = turn.model.as_ref();
         let person = match is_attended(turn) {
-            true => "can answer, and sees what you do",
+            true => "the user can answer, and sees what you do",
             false => "nobody can answer: decide, and say what you assumed",
         };
         let date = tools::surroundings::date(turn.shared.now().0);
@@ -185,7 +211,7 @@ impl Standing {
             Some(("Date", date)),
             branch.map(|branch| ("Branch", branch)),
             Some((MODEL, format!("{provider}/{model}"))),
-            Some((USER, person.to_owned())),
+            Some((PERSON, person.to_owned())),
         ];
         let window = turn.context_limit();
         let skills = window.map(|window| window * SKILLS_PERCENT / 100 * BYTES_PER_TOKEN);
@@ -200,6 +226,18 @@ impl Standing {
     }
 }
 
+/// Whether a tool that is there can do anything now: one that cannot is not offered. A call of it is
+/// answered all the same.
+pub fn works(turn: &Turn, surroundings: &Surroundings, tool: &str) -> bool {
+    match tool {
+        "ask" => is_attended(turn),
+        "webSearch" => turn.shared.web.can_search(),
+        "notebookEdit" => surroundings.has_notebook,
+        tools::SKILL => !surroundings.skills.is_empty() || surroundings.waits_for_trust,
+        _ => true,
+    }
+}
+
 /// Whether there is anyone to answer: a thread that asks nobody has nobody.
 pub fn is_attended(turn: &Turn) -> bool {
     turn.permits.borrow().settings.approvals != vocabulary::Approvals::Never
@@ -207,11 +245,10 @@ pub fn is_attended(turn: &Turn) -> bool {
 
 /// What the user allowed for longer than a turn, in words.
 async fn grants(turn: &Turn) -> Vec<String> {
-    let grants = turn.shared.grants.of_thread(&turn.card).await;
+    let grants = turn.shared.grants.standing(&turn.card).await;
     let mut words: Vec<String> = grants
         .unwrap_or_default()
         .into_iter()
-        .filter(|grant| grant.scope != GrantScope::Turn)
         .map(|grant| tools::shown::line(&grant.what).into_owned())
         .collect();
     words.sort();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use providers::{Block, Message, ToolResult, UserMessage};
 use tools::ToolFaces;
 use vocabulary::{
-    Event, Fact, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact, StreamTag, ToolEvent,
-    ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, Why,
+    Event, Fact, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact, StreamTag, ToolCall,
+    ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome, Why,
 };
 
 use super::endings;
@@ -43,6 +43,15 @@ pub struct Loaded {
     /// Where turns begin.
     pub turns: Vec<u64>,
     pub results: Vec<ReadResult>,
+    pub before: LastEnding,
+}
+
+/// How the turn before the running one ended.
+#[derive(Clone, Default)]
+pub struct LastEnding {
+    pub outcome: Option<TurnOutcome>,
+    /// The calls that were cut short.
+    pub interrupted: Vec<String>,
 }
 
 /// Where the result of a call is.
@@ -125,6 +134,9 @@ struct Reading {
     before_step: usize,
     /// The answer of this step broke off: the next one replaces it, if there is one.
     broken_off: Option<(TurnId, u32)>,
+    /// Of the turn that is being read, and of the one before it.
+    ending: LastEnding,
+    before: LastEnding,
     sees: bool,
     /// How the model at hand knows the tools that were called.
     faces: ToolFaces,
@@ -188,6 +200,7 @@ impl Reading {
         match what {
             TurnFact::Started { input, .. } => {
                 self.release();
+                self.before = std::mem::take(&mut self.ending);
                 let said = user_message(input, self.sees);
                 self.turns.push(entry);
                 self.said.push((Some(entry), said.text.clone()));
@@ -208,7 +221,10 @@ impl Reading {
                 self.told.steer(held.clone());
                 self.held.push(held);
             }
-            TurnFact::Finished { .. } => self.release(),
+            TurnFact::Finished { outcome, .. } => {
+                self.ending.outcome = Some(outcome);
+                self.release();
+            }
             TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
         }
     }
@@ -255,6 +271,10 @@ impl Reading {
                 self.read.add_block(entry, block);
             }
             ToolFact::Finished { outcome } => {
+                if matches!(outcome, ToolOutcome::Interrupted(_)) {
+                    let words = self.in_words(&call);
+                    self.ending.interrupted.push(words);
+                }
                 let result = ToolResult {
                     call_id: call.call_id.clone(),
                     name: call.name.clone(),
@@ -291,6 +311,33 @@ impl Reading {
         }
         let extra = self.changed.len().saturating_sub(KEPT_FILES_MAX);
         self.changed.drain(..extra);
+    }
+
+    /// A call in a few words: the log has its input where it was planned.
+    fn in_words(&self, call: &ToolCall) -> String {
+        const CHARS_MAX: usize = 120;
+        let blocks = self
+            .read
+            .messages
+            .iter()
+            .rev()
+            .find_map(|message| match &**message {
+                Message::Assistant(blocks) => Some(blocks),
+                Message::User(_) | Message::ToolResults(_) => None,
+            });
+        let command = blocks.into_iter().flatten().find_map(|block| match block {
+            Block::ToolCall { call_id, input, .. } if *call_id == call.call_id => {
+                input["command"].as_str()
+            }
+            Block::ToolCall { .. } | Block::Text { .. } | Block::Reasoning { .. } => None,
+        });
+        match command {
+            None => call.name.clone(),
+            Some(command) => {
+                let command: String = command.chars().take(CHARS_MAX).collect();
+                format!("{} {}", call.name, tools::shown::line(&command))
+            }
+        }
     }
 
     /// What was said before this step had listened is read before its answer.
@@ -355,6 +402,7 @@ impl Reading {
             changed: self.changed,
             turns: self.turns,
             results: self.results,
+            before: self.before,
         }
     }
 }

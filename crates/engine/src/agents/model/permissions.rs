@@ -9,7 +9,7 @@ const GRANTS_NAMED_MAX: usize = 8;
 
 /// Who decides what a thread's commands may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asking {
+enum WhoDecides {
     /// Everything that stays in the sandbox runs.
     Nobody,
     /// What would be asked for fails.
@@ -20,10 +20,10 @@ enum Asking {
 /// The lines of the block; `grants`: what the user allowed for longer than once.
 pub fn lines(settings: &ThreadSettings, sandbox: &Sandbox, grants: &[String]) -> Vec<String> {
     let asking = match (settings.auto_approve, settings.approvals) {
-        (true, _) => Asking::Nobody,
-        (false, Approvals::Never) => Asking::Refused,
+        (true, _) => WhoDecides::Nobody,
+        (false, Approvals::Never) => WhoDecides::Refused,
         (false, approvals @ (Approvals::Ask | Approvals::AskUnlessRead | Approvals::Auto)) => {
-            Asking::Person(approvals)
+            WhoDecides::Person(approvals)
         }
     };
     let mut lines: Vec<&str> = Vec::new();
@@ -87,26 +87,26 @@ fn network(sandbox: &Sandbox) -> &'static str {
     }
 }
 
-fn who_is_asked(asking: Asking, mode: Mode) -> &'static str {
+fn who_is_asked(asking: WhoDecides, mode: Mode) -> &'static str {
     match (asking, mode) {
-        (Asking::Nobody, _) => "Nobody is asked: calls run at once.",
-        (Asking::Refused, _) => {
+        (WhoDecides::Nobody, _) => "Nobody is asked: calls run at once.",
+        (WhoDecides::Refused, _) => {
             "Nobody is asked: what would need a person's word (what destroys, what lies outside the \
              workspace, what leaves the sandbox) fails and says so."
         }
-        (Asking::Person(_), Mode::Nothing) => {
+        (WhoDecides::Person(_), Mode::Nothing) => {
             "A person is asked before every command, before paths outside the workspace and new web \
              hosts."
         }
-        (Asking::Person(Approvals::Ask), _) => {
+        (WhoDecides::Person(Approvals::Ask), _) => {
             "A person is asked before every command that is not known to be harmless, before paths \
              outside the workspace and new web hosts."
         }
-        (Asking::Person(Approvals::AskUnlessRead), _) => {
+        (WhoDecides::Person(Approvals::AskUnlessRead), _) => {
             "A person is asked before every command that does more than look, before paths outside \
              the workspace and new web hosts."
         }
-        (Asking::Person(Approvals::Auto | Approvals::Never), _) => {
+        (WhoDecides::Person(Approvals::Auto | Approvals::Never), _) => {
             "What the sandbox holds runs at once. A person is asked before what destroys or is hard \
              to undo, paths outside the workspace, files that other programs run by themselves, new \
              web hosts, and all that leaves the sandbox."
@@ -115,14 +115,14 @@ fn who_is_asked(asking: Asking, mode: Mode) -> &'static str {
 }
 
 /// How to get more than the sandbox gives.
-fn more(asking: Asking, mode: Mode) -> Option<&'static str> {
+fn more(asking: WhoDecides, mode: Mode) -> Option<&'static str> {
     match (mode, asking) {
         (Mode::Nothing, _) => None,
-        (Mode::Bubblewrap | Mode::Landlock, Asking::Person(_)) => Some(
+        (Mode::Bubblewrap | Mode::Landlock, WhoDecides::Person(_)) => Some(
             "Where the sandbox stops what the task needs, make the call again with `escalate` \
              (network, write or outside) and a reason, which the person reads.",
         ),
-        (Mode::Bubblewrap | Mode::Landlock, Asking::Nobody | Asking::Refused) => Some(
+        (Mode::Bubblewrap | Mode::Landlock, WhoDecides::Nobody | WhoDecides::Refused) => Some(
             "Nothing leaves the sandbox, so `escalate` is refused: do without, or tell the user what \
              you need.",
         ),

@@ -71,6 +71,7 @@ fn content(pieces: &[UserPart<'_>]) -> Value {
         .iter()
         .map(|piece| match piece {
             UserPart::Text(text) => Some(*text),
+            UserPart::Document(document) => Some(document.text.as_str()),
             UserPart::Image(_) => None,
         })
         .collect();
@@ -87,6 +88,9 @@ fn piece(piece: &UserPart<'_>) -> Value {
             format!("data:{media_type};base64,{base64}")
         }
         UserPart::Image(MessageImage::Url(url)) => url.clone(),
+        UserPart::Document(document) => {
+            return json!({ "type": "text", "text": document.text });
+        }
     };
     json!({ "type": "image_url", "image_url": { "url": url } })
 }

@@ -37,7 +37,18 @@ const REMEDIES: &[(Remedy, &[&[&str]])] = &[
             &["call_id"],
         ],
     ),
-    (Remedy::Pictures, &[&["image"], &["multimodal"]]),
+    (
+        Remedy::Pictures,
+        &[
+            &["image"],
+            &["multimodal"],
+            // Documents go the same way, and leave their text.
+            &["pdf"],
+            &["input_file"],
+            &["file_data"],
+            &["document has no pages"],
+        ],
+    ),
 ];
 
 /// What a refusal names as its reason, if that can be left out.

@@ -12,6 +12,8 @@ const ANSWER_TOKENS_MIN: u64 = 4_096;
 const BYTES_PER_TOKEN: u64 = 3;
 /// What a picture of the largest size that is not made smaller counts.
 const PICTURE_TOKENS: u64 = 1_600;
+/// A document has at most twenty pages, and each is a picture and its text.
+const DOCUMENT_PICTURES: u64 = 40;
 
 /// All that the model can write, as far as the conversation leaves room for it. `body`: the request
 /// as far as it is written.
@@ -52,6 +54,10 @@ fn bytes(value: &Value, pictures: &mut u64) -> u64 {
         Value::Array(values) => values.iter().map(|each| bytes(each, pictures)).sum(),
         Value::Object(fields) if fields.get("type").is_some_and(|kind| kind == "image") => {
             *pictures += 1;
+            0
+        }
+        Value::Object(fields) if fields.get("type").is_some_and(|kind| kind == "document") => {
+            *pictures += DOCUMENT_PICTURES;
             0
         }
         Value::Object(fields) => fields

@@ -42,6 +42,7 @@ pub fn a_thread(number: u64) -> Thread {
             verbosity: None,
             summary: None,
             budgets: Default::default(),
+            instructions: None,
         },
         status: Status::Ready,
         archived: false,

@@ -35,19 +35,9 @@ async fn it_begins_with_how_the_command_ended() {
 #[tokio::test]
 async fn a_command_that_was_ended_says_why() {
     let (scratch, host) = (Scratch::new(), Arc::new(Witness::default()));
-    let tool = BashTool {
-        time_max: Duration::from_millis(50),
-    };
     let input = json!({"command": "printf begun; sleep 1000"});
-    let late = ran(scratch.run(&tool, input.clone()).await.unwrap());
-    let words = "Command stopped: it ran longer than 0.05 seconds. Do less at once.";
-    let (heading, output) = read(&late);
-    assert_eq!(heading, "exit 124 · timed out");
-    // On a busy machine it may not have come to its word.
-    assert!(output.ends_with(words), "{output}");
-
     let cx = scratch.cx(&host);
-    let tool = BashTool::default();
+    let tool = BashTool;
     let cancel = async {
         host.wait_for(|text| text == "begun").await;
         cx.cancel.cancel();
@@ -70,7 +60,7 @@ async fn errors_stand_where_they_came() {
     // It goes on only after each was seen, at a pipe of its own: a writer that is not yet gone would let
     // it past a second time. A line that is not complete waits for its end.
     let command = "mkfifo a b; printf 'one '; read l < a; echo two >&2; read l < b; echo three";
-    let tool = BashTool::default();
+    let tool = BashTool;
     let run = tool.run(&cx, json!({"command": command}));
     let go_on = |pipe: &str| std::fs::write(scratch.path(pipe), "on\n").unwrap();
     let watch = async {
@@ -106,7 +96,7 @@ async fn the_end_of_a_long_failure_is_shown_and_all_of_it_can_be_read() {
     let mut heads = Vec::new();
     for exit_code in [101, 0] {
         let input = json!({"command": format!("{script}; exit {exit_code}")});
-        let ran = ran(BashTool::default().run(&cx, input).await.unwrap());
+        let ran = ran(BashTool.run(&cx, input).await.unwrap());
         let (heading, output) = read(&ran);
         assert_eq!(heading, format!("exit {exit_code}"));
         assert!(output.ends_with("\ntest some::module::last ... FAILED"));

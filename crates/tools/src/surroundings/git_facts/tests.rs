@@ -54,6 +54,10 @@ fn a_repository_tells_its_branch_its_changes_and_its_newest_commits() {
     let detached = branch(&scratch.path("")).unwrap();
     assert!(detached.starts_with("none, at commit "), "{detached}");
     assert_eq!(branch(Path::new("/")), None);
+    std::fs::write(scratch.path("secret"), "abcdefghijklmnop").unwrap();
+    std::fs::remove_file(scratch.path(".git/HEAD")).unwrap();
+    std::os::unix::fs::symlink(scratch.path("secret"), scratch.path(".git/HEAD")).unwrap();
+    assert_eq!(branch(&scratch.path("")), None, "that is no commit");
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub fn thread() -> Thread {
             verbosity: Some(Verbosity::Low),
             summary: Some(SummaryDetail::None),
             budgets: Box::default(),
+            instructions: Some("Be brief.".into()),
         },
         status: Status::Waiting,
         archived: false,

@@ -7,10 +7,11 @@ use std::path::Path;
 use tools::Surroundings;
 use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts};
 
-use super::Standing;
+use super::super::meanwhile::REMINDER;
+use super::BriefedState;
 use super::told::{BEGINS, ToldContext};
 
-const TAGS: [&str; 8] = [
+const TAGS: [&str; 9] = [
     "context",
     "environment",
     "permissions",
@@ -19,13 +20,18 @@ const TAGS: [&str; 8] = [
     "memory",
     "skills",
     "sub-agents",
+    "meanwhile",
 ];
 const FIRST: &str = "where you work, as it was when this was written.";
 const CHANGED: &str = "what changed since you were told last.";
 const GONE: &str = "[this file is gone: what it said no longer holds]";
 
 /// Everything there is to tell.
-pub fn block(standing: &Standing, facts: &WorkspaceFacts, surroundings: &Surroundings) -> String {
+pub fn block(
+    standing: &BriefedState,
+    facts: &WorkspaceFacts,
+    surroundings: &Surroundings,
+) -> String {
     let files: Vec<String> = surroundings
         .instructions
         .iter()
@@ -44,9 +50,10 @@ pub fn block(standing: &Standing, facts: &WorkspaceFacts, surroundings: &Surroun
 
 /// What is not as it was told last; nothing where everything is.
 pub fn changes(
-    standing: &Standing,
+    standing: &BriefedState,
     surroundings: &Surroundings,
     told: &ToldContext<'_>,
+    news: Vec<String>,
     workspace: &Path,
 ) -> Option<String> {
     let lines = standing.lines.iter();
@@ -57,7 +64,13 @@ pub fn changes(
         .iter()
         .map(|file| instruction_file(file, surroundings.trusted))
         .collect();
-    let is_gone = |path: &&str| workspace.join(path).symlink_metadata().is_err();
+    let is_read = |path: &&str| {
+        surroundings
+            .instructions
+            .iter()
+            .any(|file| file.path == **path)
+    };
+    let is_gone = |path: &&str| !is_read(path) && workspace.join(path).symlink_metadata().is_err();
     let gone = told.files().into_iter().filter(is_gone);
     files.extend(gone.map(|path| format!("<file path=\"{path}\">\n{GONE}\n</file>\n")));
     files.retain(|file| !told.has_newest(file));
@@ -71,9 +84,17 @@ pub fn changes(
         instructions(&files, surroundings),
         unless_told(skills(standing, surroundings)),
         unless_told(sub_agents(surroundings)),
+        section("meanwhile", &untold(news, told)),
     ];
     let is_empty = sections.iter().all(String::is_empty);
     (!is_empty).then(|| joined(CHANGED, sections))
+}
+
+/// What happened, but for what was said in the same words before.
+fn untold(mut news: Vec<String>, told: &ToldContext<'_>) -> String {
+    news.iter_mut().for_each(|line| *line = escaped(line));
+    news.retain(|line| !(line.starts_with(REMINDER) && told.has(line)));
+    news.join("\n")
 }
 
 /// Files of directories that the work has come to, as far as they were not told before.
@@ -107,7 +128,7 @@ fn line(name: &str, value: &str) -> String {
     format!("{name}: {}\n", escaped(value))
 }
 
-fn environment(standing: &Standing, facts: &WorkspaceFacts) -> String {
+fn environment(standing: &BriefedState, facts: &WorkspaceFacts) -> String {
     let mut text = String::new();
     let mut add = |name: &str, value: &str| text.push_str(&line(name, value));
     let (os, machine) = (std::env::consts::OS, std::env::consts::ARCH);
@@ -145,7 +166,7 @@ fn environment(standing: &Standing, facts: &WorkspaceFacts) -> String {
     text
 }
 
-fn permissions(standing: &Standing) -> String {
+fn permissions(standing: &BriefedState) -> String {
     section("permissions", &escaped(&standing.permissions.join("\n")))
 }
 
@@ -173,6 +194,7 @@ fn instructions(files: &[String], surroundings: &Surroundings) -> String {
 fn instruction_file(file: &InstructionFile, is_trusted: bool) -> String {
     let by = match (file.author, is_trusted) {
         (InstructionAuthor::User, _) => "the user",
+        (InstructionAuthor::Client, _) => "the user's client",
         (InstructionAuthor::Project, true) => "the project, trusted",
         (InstructionAuthor::Project, false) => "the project, not trusted",
     };
@@ -205,7 +227,7 @@ fn memory(surroundings: &Surroundings) -> String {
     section("memory", &text)
 }
 
-fn skills(standing: &Standing, surroundings: &Surroundings) -> String {
+fn skills(standing: &BriefedState, surroundings: &Surroundings) -> String {
     let mut text = String::new();
     let mut left_out = 0;
     for skill in &surroundings.skills {
@@ -247,11 +269,11 @@ fn escaped(text: &str) -> String {
         let (before, from) = rest.split_at(at);
         shown.push_str(before);
         let name = from[1..].trim_start_matches(['/', ' ', '\t']);
-        let is_tag = |tag: &&str| {
+        let is_tag = |tag: &str| {
             let begins = name.get(..tag.len());
             begins.is_some_and(|begins| begins.eq_ignore_ascii_case(tag))
         };
-        shown.push_str(if TAGS.iter().any(|tag| is_tag(&tag)) {
+        shown.push_str(if TAGS.iter().any(|tag| is_tag(tag)) {
             "&lt;"
         } else {
             "<"

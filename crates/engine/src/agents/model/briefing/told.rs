@@ -56,6 +56,11 @@ impl<'a> ToldContext<'a> {
         newest.is_some_and(|newest| newest.starts_with(section))
     }
 
+    /// Whether these words are in one of the texts.
+    pub fn has(&self, words: &str) -> bool {
+        self.0.iter().any(|text| text.contains(words))
+    }
+
     /// The paths of all instruction files that were told.
     pub fn files(&self) -> Vec<&'a str> {
         let mut files: Vec<&str> = self

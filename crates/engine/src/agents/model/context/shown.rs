@@ -107,6 +107,17 @@ fn shown_block(block: &ContentBlock, sees: bool) -> ResultBlock {
         ContentBlock::Image { .. } => {
             ResultBlock::Text("[a picture; this model cannot see pictures]".to_owned())
         }
+        ContentBlock::Document {
+            name,
+            media_type,
+            base64,
+            text,
+        } => ResultBlock::Document(providers::DocumentFile {
+            name: name.clone(),
+            media_type: media_type.clone(),
+            base64: Arc::clone(base64),
+            text: text.clone(),
+        }),
         ContentBlock::Resource { uri, .. } => text_block(format!("{uri}:\n{}", block.words())),
         ContentBlock::Text(_) | ContentBlock::Structured(_) => {
             text_block(block.words().into_owned())
@@ -180,7 +191,7 @@ mod tests {
         let shown = shown_output(&output, true);
         let bytes = |block: &ResultBlock| match block {
             ResultBlock::Text(text) => text.len(),
-            ResultBlock::Image(_) => 0,
+            ResultBlock::Image(_) | ResultBlock::Document(_) => 0,
         };
         let bytes: Vec<usize> = shown.iter().map(bytes).collect();
         assert!(

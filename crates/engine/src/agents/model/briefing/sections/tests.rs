@@ -8,8 +8,8 @@ use tools::{SkillSummary, SubAgentKindSummary};
 
 use super::*;
 
-fn standing() -> Standing {
-    Standing {
+fn standing() -> BriefedState {
+    BriefedState {
         lines: vec![
             ("Date", "2026-11-16 (Monday), UTC".to_owned()),
             ("Branch", "main".to_owned()),
@@ -48,7 +48,7 @@ fn surroundings() -> Surroundings {
         note: Some(("n".to_owned(), "Tests need a database.".to_owned())),
         other_notes: vec!["deploy".to_owned()],
         branch: Some("main".to_owned()),
-        trusted: false,
+        ..Surroundings::default()
     }
 }
 
@@ -57,11 +57,17 @@ fn told(texts: &[&str]) -> Vec<Arc<Message>> {
     messages.collect()
 }
 
-fn changed(standing: &Standing, surroundings: &Surroundings, texts: &[&str]) -> Option<String> {
+fn changed(standing: &BriefedState, surroundings: &Surroundings, texts: &[&str]) -> Option<String> {
     let messages = told(texts);
     let told = ToldContext::of(&messages);
     // Where every file is gone.
-    changes(standing, surroundings, &told, Path::new("/nowhere"))
+    changes(
+        standing,
+        surroundings,
+        &told,
+        Vec::new(),
+        Path::new("/nowhere"),
+    )
 }
 
 #[test]
@@ -128,6 +134,7 @@ fn only_what_changed_is_told_again_and_only_once() {
         &standing(),
         &surroundings(),
         &ToldContext::of(&told(&[&first])),
+        Vec::new(),
         here.path(),
     );
     assert_eq!(nothing, None);
@@ -139,6 +146,7 @@ fn only_what_changed_is_told_again_and_only_once() {
         &now,
         &surroundings(),
         &ToldContext::of(&messages),
+        Vec::new(),
         here.path(),
     );
     let expected =
@@ -147,9 +155,18 @@ fn only_what_changed_is_told_again_and_only_once() {
     assert_eq!(second, expected);
     let messages = told(&[&first, &second]);
     let again = ToldContext::of(&messages);
-    assert_eq!(changes(&now, &surroundings(), &again, here.path()), None);
+    assert_eq!(
+        changes(&now, &surroundings(), &again, Vec::new(), here.path()),
+        None
+    );
     // And back again.
-    let back = changes(&standing(), &surroundings(), &again, here.path());
+    let back = changes(
+        &standing(),
+        &surroundings(),
+        &again,
+        Vec::new(),
+        here.path(),
+    );
     assert!(back.expect("a change").contains("\nBranch: main\n"));
 }
 
@@ -167,6 +184,12 @@ fn a_file_that_went_and_came_back_is_told_each_time() {
     let here = tempfile::tempdir().expect("a directory");
     std::fs::write(here.path().join("AGENTS.md"), "").expect("a file");
     let messages = told(&[&first, &gone]);
-    let back = changes(&standing, &with, &ToldContext::of(&messages), here.path());
+    let back = changes(
+        &standing,
+        &with,
+        &ToldContext::of(&messages),
+        Vec::new(),
+        here.path(),
+    );
     assert!(back.expect("a change").contains("\nUse tabs.\n"));
 }

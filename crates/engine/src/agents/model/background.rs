@@ -1,0 +1,22 @@
+//! What the model is told of its commands in the background.
+
+use super::Talk;
+use crate::turn::SessionGone;
+
+impl Talk<'_> {
+    /// Tells of the jobs that have ended and, when a turn begins, of those that run.
+    pub(super) async fn tell_of_jobs(&mut self) -> Result<(), SessionGone> {
+        let jobs = &self.turn.jobs;
+        let mut lines = jobs.take_news();
+        if self.step == 0 {
+            lines.extend(jobs.still_running());
+        }
+        match lines.is_empty() {
+            true => Ok(()),
+            false => {
+                self.inform(format!("[in the background]\n{}", lines.join("\n")))
+                    .await
+            }
+        }
+    }
+}
