@@ -36,7 +36,6 @@ pub struct Loaded {
     pub held: Vec<UserMessage>,
     /// Everything that was said to running turns and is in here.
     pub steered: Vec<ItemId>,
-    pub before: LastEnding,
     /// What the user said in the thread, as far as it is known, with its place.
     pub said: Vec<(Option<u64>, String)>,
     /// Files that calls changed, as far as they are known.
@@ -44,6 +43,7 @@ pub struct Loaded {
     /// Where turns begin.
     pub turns: Vec<u64>,
     pub results: Vec<ReadResult>,
+    pub before: LastEnding,
 }
 
 /// How the turn before the running one ended.
@@ -295,6 +295,24 @@ impl Reading {
         }
     }
 
+    fn note_changes(&mut self, what: &ToolFact) {
+        let ToolFact::Finished {
+            outcome:
+                ToolOutcome::Succeeded(ToolOutput::Files { changes, .. })
+                | ToolOutcome::Interrupted(ToolOutput::Files { changes, .. }),
+        } = what
+        else {
+            return;
+        };
+        for change in changes {
+            if !self.changed.contains(&change.path) {
+                self.changed.push(change.path.clone());
+            }
+        }
+        let extra = self.changed.len().saturating_sub(KEPT_FILES_MAX);
+        self.changed.drain(..extra);
+    }
+
     /// A call in a few words: the log has its input where it was planned.
     fn in_words(&self, call: &ToolCall) -> String {
         const CHARS_MAX: usize = 120;
@@ -320,24 +338,6 @@ impl Reading {
                 format!("{} {}", call.name, tools::shown::line(&command))
             }
         }
-    }
-
-    fn note_changes(&mut self, what: &ToolFact) {
-        let ToolFact::Finished {
-            outcome:
-                ToolOutcome::Succeeded(ToolOutput::Files { changes, .. })
-                | ToolOutcome::Interrupted(ToolOutput::Files { changes, .. }),
-        } = what
-        else {
-            return;
-        };
-        for change in changes {
-            if !self.changed.contains(&change.path) {
-                self.changed.push(change.path.clone());
-            }
-        }
-        let extra = self.changed.len().saturating_sub(KEPT_FILES_MAX);
-        self.changed.drain(..extra);
     }
 
     /// What was said before this step had listened is read before its answer.
@@ -398,11 +398,11 @@ impl Reading {
             entries: self.read.entries,
             held: self.held.into_iter().map(|held| held.said).collect(),
             steered: self.steered,
-            before: self.before,
             said: self.said,
             changed: self.changed,
             turns: self.turns,
             results: self.results,
+            before: self.before,
         }
     }
 }
