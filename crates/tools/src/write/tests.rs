@@ -1,3 +1,5 @@
+//! What `write` does to files.
+
 #![allow(clippy::unwrap_used)]
 
 use std::fs::Permissions;

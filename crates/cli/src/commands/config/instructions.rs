@@ -18,7 +18,6 @@ pub fn files(directory: &Path, home: &Path) -> Vec<String> {
         skills: Vec::new(),
         trusted: false,
         read_only: true,
-        outside: tools::OutsideAccess::default(),
     };
     let files = tools::surroundings::instructions(&scope, Some(home));
     let place = |path: String| directory.join(path).to_string_lossy().into_owned();
