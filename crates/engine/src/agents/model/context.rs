@@ -186,6 +186,7 @@ impl Reading {
                 what: StepFact::Informed { text },
             } => {
                 self.drop_broken_off(&tag.turn);
+                self.hear_before(tag.step);
                 inform(&mut self.messages, tag.step, text);
             }
             Fact::Step {
@@ -308,16 +309,21 @@ impl Reading {
         let step = Some((tag.turn.clone(), tag.step));
         self.drop_broken_off(&tag.turn);
         if self.step != step {
-            let heard = self
-                .held
-                .extract_if(.., |(after, _)| *after < tag.step)
-                .map(|(_, said)| Arc::new(Message::User(said)));
-            self.messages.extend(heard);
+            self.hear_before(tag.step);
             self.step = step;
             self.before_step = self.messages.len();
             // An answer of its own, even where the last message was an answer too.
             self.messages.push(Arc::new(Message::Assistant(Vec::new())));
         }
+    }
+
+    /// What was said before a step listened, even where its answer had nothing in it.
+    fn hear_before(&mut self, step: u32) {
+        let heard = self
+            .held
+            .extract_if(.., |(after, _)| *after < step)
+            .map(|(_, said)| Arc::new(Message::User(said)));
+        self.messages.extend(heard);
     }
 
     /// Another answer came, be it one with nothing in it.
