@@ -55,9 +55,9 @@ impl Tool for BashTool {
          Each call is a new shell: directories and variables do not carry over. There is no input and, unless \
          asked for, no terminal. A command that passes its timeout runs on as a job (tool job); start servers \
          and watchers with background, later commands reach them on localhost. Of long output the beginning \
-         and the end are shown and all is in a file. A sandbox may hold commands: then the workspace and \
-         $TMPDIR can be written, the network is closed, and the result says what it stopped. Where the task \
-         needs more, call with \"escalate\" and a reason: the user is asked, so do it only then."
+         and the end are shown and all is in a file. Where the sandbox stops something the result says so; \
+         if the task needs it, call again with \"escalate\" and a reason: the user is asked, so do it only \
+         then."
     }
 
     fn parameters(&self) -> Value {

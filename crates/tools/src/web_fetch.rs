@@ -18,7 +18,7 @@ use crate::{Failure, Host, Judgement, Risk, Scope, Tool, ToolCx, policy};
 const NAME: &str = "webFetch";
 const LENGTH_MIN: u64 = 1000;
 const LENGTH_MAX: u64 = 200_000;
-const LENGTH_DEFAULT: u64 = 50_000;
+const LENGTH_DEFAULT: u64 = 30_000;
 /// How long a page may take to be made into Markdown.
 const CONVERSION_LIMIT: Duration = Duration::from_secs(20);
 /// How much of an error's own text is shown.

@@ -64,7 +64,7 @@ async fn story(vendor: Vendor, model: &str) -> Vec<SentRequest> {
         scene.service.requests().into_iter().partition(is_title);
     assert_eq!(titles.len(), 1, "{model}: {titles:#?}");
     assert_eq!(steps.len(), STORY.len(), "{model}: {steps:#?}");
-    check_prefixes(model, &steps[..6]);
+    check_prefixes(model, &steps[..7]);
     let folder = format!("{}.{model}", vendor.id());
     let place = scene.house.directory().canonicalize().expect("a place");
     golden::sent(&folder, &titles[0], STORY.iter().zip(&steps), &place)
