@@ -257,7 +257,7 @@ async fn bad_input_is_judged_harmless_and_refused() {
         ),
         (
             json!({"command": "ls", "cwd": "/etc"}),
-            "bash blocked: path is outside",
+            "bash blocked: /etc is outside the workspace",
         ),
     ];
     let tool = BashTool;

@@ -152,6 +152,7 @@ fn a_turn_that_did_not_complete_says_only_how_it_ended() {
     );
     for (kind, code, source) in [
         (TurnErrorKind::Provider, "provider_error", "provider"),
+        (TurnErrorKind::ContextFull, "provider_error", "provider"),
         (TurnErrorKind::Budget, "permission_denied", "session"),
         (TurnErrorKind::ServerRestart, "internal_error", "session"),
         (TurnErrorKind::AgentLost, "internal_error", "session"),
@@ -176,7 +177,6 @@ fn a_turn_that_gave_up_says_its_last_words_and_why() {
         (TurnErrorKind::Loop, "provider_error", "provider"),
         (TurnErrorKind::OutputLimit, "provider_error", "provider"),
         (TurnErrorKind::EmptyAnswer, "provider_error", "provider"),
-        (TurnErrorKind::ContextFull, "provider_error", "provider"),
     ] {
         let message = "stopped at the limit of 100 steps".to_owned();
         let error = json!({ "message": message, "code": code, "source": source });
