@@ -31,6 +31,8 @@ use lines::{FileExtent, FirstLine, ShownLines};
 
 /// The furthest line that can be asked for, from either end.
 const COUNT_MAX: i64 = u32::MAX as i64;
+/// The deepest tree.
+const DEPTH_MAX: u64 = 8;
 /// How much of a large file is held at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -57,6 +59,7 @@ impl Tool for ReadTool {
                 "filePath": {"type": "string", "description": "Relative to the workspace, or absolute."},
                 "offset": {"type": "integer", "description": "The first line to show, from 1; negative: so many lines before the end."},
                 "limit": {"type": "integer", "minimum": 1, "description": "How many lines to show at most."},
+                "depth": {"type": "integer", "minimum": 1, "maximum": DEPTH_MAX, "description": "Of a directory: show what is below it, so many levels deep, as paths."},
             },
             "required": ["filePath"],
             "additionalProperties": false,
@@ -102,6 +105,8 @@ struct ReadRequest<'a> {
     given: &'a str,
     first: FirstLine,
     limit: u64,
+    /// How deep a directory is shown.
+    depth: u64,
     cancel: &'a CancellationToken,
 }
 
@@ -112,10 +117,12 @@ fn read(
     input: &Value,
 ) -> Result<FileContent, Failure> {
     let (given, offset, limit) = fields(input)?;
+    let depth = Fields::of("read", input)?.optional_whole("depth", 1..=DEPTH_MAX)?;
     let wish = ReadRequest {
         given,
         first: FirstLine::of(offset),
         limit: limit.unwrap_or(u64::MAX),
+        depth: depth.unwrap_or(1),
         cancel,
     };
     let target = outside::resolve_to_read("read", scope, given)?;

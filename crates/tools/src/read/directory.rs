@@ -1,13 +1,15 @@
-//! A directory as `read` shows it: its entries by name.
+//! A directory as `read` shows it: its entries by name, or all that is below it down to a depth.
 
 use std::path::Path;
 
 use super::{ReadRequest, cannot, error};
 use crate::path::Private;
-use crate::{Failure, Scope, shown};
+use crate::{Failure, Scope, shown, walk};
 
 /// More entries are shown with an offset.
 const ENTRIES_MAX: u64 = 200;
+/// Of more than these nothing is told.
+const ENTRIES_BELOW_MAX: usize = 10_000;
 
 /// The names in a directory, those of directories with a slash.
 pub(super) fn list(
@@ -15,7 +17,10 @@ pub(super) fn list(
     target: &Path,
     wish: &ReadRequest<'_>,
 ) -> Result<String, Failure> {
-    let names = names(scope, target).map_err(|problem| cannot(wish.given, problem))?;
+    let names = match wish.depth {
+        0 | 1 => names(scope, target).map_err(|problem| cannot(wish.given, problem))?,
+        depth => names_below(scope, target, depth, wish),
+    };
     let total = names.len() as u64;
     if total == 0 {
         return Ok("[the directory is empty]".to_owned());
@@ -55,4 +60,23 @@ pub(super) fn names(scope: &Scope, target: &Path) -> std::io::Result<Vec<String>
     }
     names.sort_unstable();
     Ok(names)
+}
+
+/// The paths below a directory down to this depth, without what git ignores, sorted.
+fn names_below(scope: &Scope, target: &Path, depth: u64, wish: &ReadRequest<'_>) -> Vec<String> {
+    let mut builder = walk::below(scope, target, |_| true);
+    builder
+        .max_depth(usize::try_from(depth).ok())
+        .sort_by_file_name(Ord::cmp);
+    let entries = builder.build().flatten().skip(1);
+    let shown = entries.filter_map(|entry| {
+        let path = entry.path().strip_prefix(target).ok()?;
+        let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let slash = if is_directory { "/" } else { "" };
+        Some(format!("{}{slash}", shown::line(&path.to_string_lossy())))
+    });
+    shown
+        .take(ENTRIES_BELOW_MAX)
+        .take_while(|_| !wish.cancel.is_cancelled())
+        .collect()
 }

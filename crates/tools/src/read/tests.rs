@@ -121,6 +121,11 @@ async fn a_directory_is_listed() {
     std::fs::create_dir(scratch.path("none")).unwrap();
     let none = text(&scratch, json!({"filePath": "none"})).await;
     assert_eq!(none, "[the directory is empty]");
+    // A tree has no hidden files.
+    assert_eq!(
+        text(&scratch, json!({"filePath": "src", "depth": 2})).await,
+        "a\\nb\nb.rs\ndeep/\ndeep/c"
+    );
 }
 
 #[tokio::test]
