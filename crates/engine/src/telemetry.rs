@@ -8,6 +8,7 @@ use vocabulary::{
     Answer, Ask, AskKind, Closing, ThreadId, Timestamp, TurnErrorKind, TurnId, TurnOutcome,
 };
 
+use crate::agents::model::CallCounts;
 use crate::session::state::TurnState;
 
 pub fn turn_span(thread: ThreadId, turn: &TurnId) -> Span {
@@ -37,6 +38,19 @@ pub fn turn_ended(thread: ThreadId, turn: &TurnState, outcome: &TurnOutcome, at:
         cost_micro_dollars = usage.cost_micro_dollars,
         took_ms = at.millis() - turn.started_at.millis(),
         "turn ended"
+    );
+}
+
+/// How the model of a turn fared; within the turn's span.
+pub fn turn_worked(calls: CallCounts, bad_answers: u32, summaries: u32) {
+    info!(
+        calls = calls.made,
+        failed_calls = calls.failed,
+        failed_changes = calls.failed_changes,
+        repeated_calls = calls.repeated,
+        bad_answers,
+        summaries,
+        "turn worked"
     );
 }
 

@@ -36,6 +36,7 @@ use answer::{Answered, Broken, Speaker};
 use compaction::{ContextFill, Summarised};
 use context::LastEnding;
 use endings::{AnswerEndings, FollowUp};
+pub use repetition::CallCounts;
 use repetition::RecentCalls;
 use wrap_up::WrapUp;
 
@@ -119,7 +120,13 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
     }
     talk.messages
         .extend(loaded.held.into_iter().map(Message::User).map(Arc::new));
-    talk.go_on().await
+    let end = talk.go_on().await;
+    telemetry::turn_worked(
+        talk.recent.counts(),
+        talk.endings.bad(),
+        talk.fill.summaries(),
+    );
+    end
 }
 
 /// A turn's conversation with its model.

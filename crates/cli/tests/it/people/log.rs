@@ -127,6 +127,12 @@ fn what_happens_is_a_line_each_with_names_numbers_and_times() {
             "{log}"
         );
         assert_eq!(ended[1]["outcome"], "cancelled");
+        let worked = &find("turn worked")[0];
+        ensure!(worked["calls"].as_u64() > Some(0), "{log}");
+        assert_eq!(
+            (&worked["failed_calls"], &worked["summaries"]),
+            (&json!(0), &json!(0))
+        );
         assert_eq!(find("disconnected").len(), 1, "{log}");
         ensure!(
             find("stopping").len() == 1 && find("stopped").len() == 1,

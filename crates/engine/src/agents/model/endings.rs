@@ -27,9 +27,16 @@ pub struct AnswerEndings {
     continued: u32,
     cut_calls: u32,
     empty: u32,
+    /// All of them.
+    bad: u32,
 }
 
 impl AnswerEndings {
+    /// How many answers were cut or empty.
+    pub fn bad(&self) -> u32 {
+        self.bad
+    }
+
     pub fn follow_up(&mut self, answered: &Answered) -> FollowUp {
         let limit = limit_words(answered.usage.output_tokens);
         let ending = AnswerEnding::of(answered);
@@ -37,6 +44,7 @@ impl AnswerEndings {
             continued: counted(self.continued, ending == AnswerEnding::CutText),
             cut_calls: counted(self.cut_calls, ending == AnswerEnding::CutCall),
             empty: counted(self.empty, ending == AnswerEnding::Empty),
+            bad: self.bad + u32::from(ending != AnswerEnding::Whole),
         };
         match ending {
             AnswerEnding::Whole if answered.calls.is_empty() => FollowUp::Rest,

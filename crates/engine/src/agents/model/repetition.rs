@@ -16,6 +16,18 @@ const CALLS_KEPT: usize = REPETITION_CALLS_MAX * REPEATED_CALLS_MAX;
 pub struct RecentCalls {
     calls: Vec<CallDigest>,
     failed_in_a_row: u32,
+    counts: CallCounts,
+}
+
+/// The calls of one conversation, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallCounts {
+    pub made: u32,
+    pub failed: u32,
+    /// Of the failed ones those that were to change files.
+    pub failed_changes: u32,
+    /// Not made, because their result is known.
+    pub repeated: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +44,11 @@ impl RecentCalls {
 
     /// Takes in a call that was made, and gives the note that the model is told after it.
     pub fn made(&mut self, call: &ToolCall, outcome: &ToolOutcome) -> Option<String> {
+        self.counts.made += 1;
+        if let ToolOutcome::Failed { .. } = outcome {
+            self.counts.failed += 1;
+            self.counts.failed_changes += u32::from(call.effects.writes);
+        }
         let (call, result) = (digest_of_call(call), digest_of_result(outcome));
         self.push(CallDigest { call, result });
         self.failed_in_a_row = match outcome {
@@ -56,9 +73,14 @@ impl RecentCalls {
 
     /// Takes in a call that was not made because its result is known.
     pub fn not_made(&mut self, call: &ToolCall) {
+        self.counts.repeated += 1;
         if let Some(expected) = self.expected(call) {
             self.push(expected);
         }
+    }
+
+    pub fn counts(&self) -> CallCounts {
+        self.counts
     }
 
     /// Whether nothing else can be hoped for.

@@ -92,7 +92,8 @@ pub struct ContextFill {
     /// How many of the messages the model has counted, and how many tokens it counted in all.
     counted: usize,
     tokens: u64,
-    /// Summaries in a row that freed too little.
+    /// All summaries, and those in a row that freed too little.
+    summaries: u32,
     poor: u32,
     /// No summary could be made: none is tried again before the service refuses the conversation.
     failed: bool,
@@ -131,6 +132,10 @@ impl ContextFill {
         !self.failed && (many || (may_help && self.tokens(request) >= compact_at))
     }
 
+    pub fn summaries(&self) -> u32 {
+        self.summaries
+    }
+
     pub fn could_not_be_summarised(&mut self) {
         self.failed = true;
     }
@@ -139,6 +144,7 @@ impl ContextFill {
     /// whether that helps: the second time in a row that it does not, it never will.
     pub fn summarised(&mut self, before: u64, after: u64) -> bool {
         let freed = before.saturating_sub(after);
+        self.summaries += 1;
         self.poor = match freed * 100 < before * SUMMARY_FREES_PERCENT {
             true => self.poor + 1,
             false => 0,
