@@ -31,7 +31,7 @@ print('serving on', server.listening_address, flush=True)
 sys.stdin.read()";
 const TEMPLATE: &str = include_str!("llama_template.jinja");
 /// Enough for a few turns, and soon too little.
-const CONTEXT_TOKENS: u32 = 2048;
+const CONTEXT_TOKENS: u32 = 4096;
 /// Where the package with the model is installed, whichever build serves it.
 const MODEL: &str = "DRAGOMAN_PEER_XLLAMACPP";
 
