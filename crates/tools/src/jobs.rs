@@ -112,6 +112,13 @@ impl Jobs {
         self.networks.of(sandbox).await
     }
 
+    /// Lets go of what only running commands need. Call it where none is being started.
+    pub fn shrink(&self) {
+        if self.table.rows().running() == 0 {
+            self.networks.let_go();
+        }
+    }
+
     /// Whether none runs and people were told of all that ended.
     pub fn at_rest(&self) -> bool {
         let rows = self.table.rows();

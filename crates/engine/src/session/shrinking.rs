@@ -64,6 +64,7 @@ impl Session {
             self.recorder.outbox.shrink(upto, AT_REST);
             self.recorder.shrink();
             *self.supplies.memory.lock() = None;
+            self.supplies.jobs.shrink();
         }
     }
 

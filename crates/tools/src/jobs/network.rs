@@ -43,7 +43,7 @@ impl ThreadNetwork {
     }
 }
 
-/// Makes it when the first command wants it, and has it as long as the thread is awake.
+/// Makes it when the first command wants it, and has it until the thread has nothing to do.
 #[derive(Default)]
 pub(super) struct ThreadNetworks(Mutex<HeldNetwork>);
 
@@ -85,5 +85,16 @@ impl ThreadNetworks {
         };
         *held = state;
         told
+    }
+
+    /// Ends the process that holds it; the next command has another. One that is in use stays.
+    pub fn let_go(&self) {
+        let Ok(mut held) = self.0.try_lock() else {
+            return;
+        };
+        if let HeldNetwork::Held(network) = std::mem::take(&mut *held) {
+            // It is waited for until it has ended.
+            tokio::task::spawn_blocking(move || drop(network));
+        }
     }
 }

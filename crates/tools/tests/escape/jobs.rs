@@ -59,6 +59,8 @@ async fn what_a_job_serves_is_reached_by_its_thread_and_by_nobody_else() {
             "{name}: {started}"
         );
         assert!(!started.contains("cannot reach"), "{name}: {started}");
+        // Nothing is let go of that a job uses.
+        cx.jobs.shrink();
         let answer = tokio::time::timeout(PATIENCE, world.call(&cx, CLIENT)).await;
         let answer = ran(answer.expect("it answers").unwrap());
         assert_eq!(answer.stdout, "served\n", "{name}: {}", answer.words());
@@ -83,6 +85,13 @@ async fn what_a_job_serves_is_reached_by_its_thread_and_by_nobody_else() {
         );
         let refused = ran(world.call(&cx, CLIENT_ONCE).await.unwrap());
         assert_eq!(refused.stdout, "", "{name}: {}", refused.words());
+        // After a rest there is another network.
+        cx.jobs.shrink();
+        let started = text(&cx, "bash", json!({"command": SERVER, "background": true})).await;
+        assert!(started.starts_with("running as job 2"), "{name}: {started}");
+        let answer = tokio::time::timeout(PATIENCE, world.call(&cx, CLIENT)).await;
+        let answer = ran(answer.expect("it answers").unwrap());
+        assert_eq!(answer.stdout, "served\n", "{name}: {}", answer.words());
     }
 }
 
