@@ -176,6 +176,19 @@ pub struct FilePreview {
 }
 
 impl Subject {
+    /// The files that it names.
+    pub fn files(&self) -> &[FileSubject] {
+        match self {
+            Subject::Files(files) => files,
+            Subject::Command { .. }
+            | Subject::Web { .. }
+            | Subject::Mcp { .. }
+            | Subject::Question
+            | Subject::Plan
+            | Subject::Other => &[],
+        }
+    }
+
     /// The same without words of any length: references are kept several times for each call.
     fn in_short(&self) -> Self {
         match self {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use snapshots::WriteScope;
-use vocabulary::{Fact, FilesFact, NoteFact, Subject, ToolCall, ToolOutcome, ToolOutput};
+use vocabulary::{Fact, FilesFact, NoteFact, ToolCall, ToolOutcome, ToolOutput};
 
 use super::{FromTurn, SessionGone, Turn};
 
@@ -60,16 +60,7 @@ fn write_of(turn: &Turn, call: &ToolCall, outcome: Option<&ToolOutcome>) -> Opti
 
 /// The files of the workspace that a call names, and those that its outcome does.
 pub fn paths_in(turn: &Turn, call: &ToolCall, outcome: Option<&ToolOutcome>) -> Vec<PathBuf> {
-    let named = match &call.subject {
-        Subject::Files(files) => files.as_slice(),
-        Subject::Command { .. }
-        | Subject::Web { .. }
-        | Subject::Mcp { .. }
-        | Subject::Question
-        | Subject::Plan
-        | Subject::Other => &[],
-    };
-    let named = named.iter().map(|file| file.path.as_str());
+    let named = call.subject.files().iter().map(|file| file.path.as_str());
     let changed = match outcome {
         Some(ToolOutcome::Succeeded(ToolOutput::Files { changes, .. }))
         | Some(ToolOutcome::Interrupted(ToolOutput::Files { changes, .. })) => changes.as_slice(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use providers::Message;
 use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts, instructions_below};
 use tools::{SpawnKind, Surroundings};
-use vocabulary::{AgentMode, ModelRef, Subject};
+use vocabulary::{AgentMode, ModelRef};
 
 use super::permissions;
 use crate::trust::{self, Trust};
@@ -121,15 +121,7 @@ pub async fn below(
 ) -> Option<String> {
     let paths: Vec<PathBuf> = calls
         .iter()
-        .flat_map(|due| match &due.call.subject {
-            Subject::Files(files) => files.as_slice(),
-            Subject::Command { .. }
-            | Subject::Web { .. }
-            | Subject::Mcp { .. }
-            | Subject::Question
-            | Subject::Plan
-            | Subject::Other => &[],
-        })
+        .flat_map(|due| due.call.subject.files())
         .map(|file| PathBuf::from(&file.path))
         // What lies at the top is told already.
         .filter(|path| path.components().nth(1).is_some())
