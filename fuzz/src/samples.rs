@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use dialects::Hello;
 use vocabulary::{
-    Call, Catalog, EventPage, ItemId, McpSnapshot, MessagePage, ModelRef, Refusal, Reply, Seq,
-    StartedTurn, Status, SteeredTurn, TenantId, Thread, ThreadCard, ThreadId, ThreadPage,
+    Call, Catalog, EventPage, ItemId, McpReply, McpSnapshot, MessagePage, ModelRef, Refusal, Reply,
+    Seq, StartedTurn, Status, SteeredTurn, TenantId, Thread, ThreadCard, ThreadId, ThreadPage,
     ThreadSettings, ThreadView, Timestamp, Title, TurnId, Why, WorkspaceId,
 };
 
@@ -97,7 +97,7 @@ pub fn fitting(call: &Call) -> Reply {
         matches!(call, Call::GetCatalog),
         matches!(call, Call::GetProviderStatus { .. }),
         matches!(call, Call::ListTools { .. }),
-        matches!(call, Call::GetMcpServers { .. }),
+        matches!(call, Call::Mcp { .. }),
         matches!(call, Call::SteerTurn(_)),
         matches!(call, Call::ListGrants { .. }),
     ];
@@ -137,7 +137,7 @@ pub fn any_reply(number: u8) -> Reply {
         })),
         7 => Reply::ProviderStatus(Vec::new()),
         8 => Reply::Tools(vec![("bash".to_owned(), "runs a command".to_owned())]),
-        9 => Reply::McpServers(McpSnapshot::default()),
+        9 => Reply::Mcp(Box::new(McpReply::Servers(McpSnapshot::default()))),
         10 => Reply::Steered(SteeredTurn {
             turn: TurnId::new("turn"),
             item: ItemId::new("item"),

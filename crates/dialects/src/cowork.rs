@@ -21,6 +21,7 @@ mod calls;
 mod connect;
 pub mod hear;
 pub mod history;
+mod mcp;
 pub mod names;
 mod offer;
 mod refuse;

@@ -1,6 +1,8 @@
 //! Who may do what: the one place that decides. A lone user is the owner and may do everything.
 
-use vocabulary::{Call, Caller, CheckpointCall, LibraryCall, Refusal, Role, Why};
+use vocabulary::{
+    Call, Caller, CheckpointCall, LibraryCall, McpCall, Refusal, Role, SkillCall, Why,
+};
 
 /// What a call does to the world, as far as permission goes.
 enum Need {
@@ -51,7 +53,7 @@ fn need(call: &Call) -> Need {
         | Call::GetCatalog
         | Call::GetProviderStatus { .. }
         | Call::ListTools { .. }
-        | Call::GetMcpServers { .. } => Need::Read,
+        | Call::ListCommands { .. } => Need::Read,
         Call::CreateThread(_)
         | Call::ChangeThread { .. }
         | Call::StartTurn(_)
@@ -60,11 +62,14 @@ fn need(call: &Call) -> Need {
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
         | Call::RevokeGrant { .. }
+        | Call::RunCommand(_)
         | Call::CloseThread { .. } => Need::Write,
         // Credentials are everyone's: only who may delete may change them.
         Call::DeleteThread { .. } | Call::SignIn(_) => Need::Delete,
         Call::Library(call) => need_of_library(call),
         Call::Checkpoints { call, .. } => need_of_checkpoints(call),
+        Call::Mcp { call, .. } => need_of_mcp(call),
+        Call::Skills { call, .. } => need_of_skills(call),
     }
 }
 
@@ -78,6 +83,28 @@ fn need_of_checkpoints(call: &CheckpointCall) -> Need {
         CheckpointCall::Take | CheckpointCall::Restore { .. } | CheckpointCall::Delete { .. } => {
             Need::Write
         }
+    }
+}
+
+/// What a workspace runs is its members' business; credentials and what the user has everywhere are
+/// everyone's.
+fn need_of_mcp(call: &McpCall) -> Need {
+    match call {
+        McpCall::Get => Need::Read,
+        McpCall::Check { .. } => Need::Write,
+        McpCall::Save { .. }
+        | McpCall::Delete { .. }
+        | McpCall::Authorize { .. }
+        | McpCall::FinishSignIn { .. }
+        | McpCall::SetKey { .. }
+        | McpCall::Migrate { .. } => Need::Delete,
+    }
+}
+
+fn need_of_skills(call: &SkillCall) -> Need {
+    match call {
+        SkillCall::List | SkillCall::Read { .. } => Need::Read,
+        SkillCall::SetEnabled { .. } | SkillCall::Delete { .. } => Need::Delete,
     }
 }
 
@@ -174,7 +201,11 @@ mod tests {
             Call::GetCatalog,
             Call::GetProviderStatus { verify: true },
             Call::ListTools { thread },
-            Call::GetMcpServers { thread },
+            Call::Mcp {
+                thread,
+                call: McpCall::Get,
+            },
+            Call::ListCommands { thread },
             Call::Library(LibraryCall::ListWorkspaces),
             Call::Checkpoints {
                 thread,

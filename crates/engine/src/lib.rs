@@ -142,6 +142,7 @@ pub struct Parts {
     /// Where threads get their tools from; of two tools with one name the first source's is there.
     pub tools: Vec<Arc<dyn ToolSource>>,
     pub agents: Agents,
+    pub mcp: Arc<mcp::Servers>,
 }
 
 /// How commands are fenced in.
@@ -165,6 +166,7 @@ pub struct Shared {
     pub(crate) models: Arc<Models>,
     pub(crate) tools: Vec<Arc<dyn ToolSource>>,
     pub(crate) agents: Agents,
+    pub(crate) mcp: Arc<mcp::Servers>,
     sandbox: tokio::sync::OnceCell<Arc<tools::Sandbox>>,
     pub(crate) web: Arc<tools::Web>,
     pub(crate) config: Config,
@@ -204,6 +206,7 @@ impl Engine {
             models,
             tools,
             agents,
+            mcp,
         } = parts;
         let (keys, searxng) = (Arc::clone(&models), config.searxng_url.clone());
         let key = move |key: tools::web::SearchService| match key {
@@ -227,6 +230,7 @@ impl Engine {
             models,
             tools,
             agents,
+            mcp,
             sandbox: tokio::sync::OnceCell::new(),
             web,
             config,

@@ -5,12 +5,14 @@ pub(crate) mod checkpoints;
 mod folders;
 pub(crate) mod joining;
 pub(crate) mod keeping;
+pub(crate) mod mcp;
 pub(crate) mod offer;
 pub(crate) mod permissions;
 pub(crate) mod pictures;
 pub(crate) mod reading;
 mod records;
 pub(crate) mod sign_in;
+pub(crate) mod skills;
 mod workspaces;
 
 use std::path::PathBuf;

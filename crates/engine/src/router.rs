@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use vocabulary::{Call, Caller, Changes, CheckpointCall, Refusal, Reply, Seq, ThreadId, Why};
+use vocabulary::{
+    Call, Caller, Cause, Changes, CheckpointCall, Refusal, Reply, RunCommand, Seq, SkillCall,
+    StartTurn, ThreadId, Why,
+};
 
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, joining, keeping, offer, permissions, pictures, reading, sign_in,
+    self, checkpoints, joining, keeping, mcp, offer, permissions, pictures, reading, sign_in,
+    skills,
 };
 use crate::session::{Mail, Outcome, Replied};
 
@@ -79,10 +83,22 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             let card = library::owned(shared, caller, thread).await?;
             Ok(Reply::Tools(offer::tool_names(shared, &card)))
         }
-        Call::GetMcpServers { thread } => {
+        Call::Mcp { thread, call } => {
             let card = library::owned(shared, caller, thread).await?;
-            Ok(Reply::McpServers(offer::mcp_files(shared, &card).await))
+            refuse_while_busy(shared, caller, thread, call.only_reads()).await?;
+            mcp::answer(shared, &card, call).await
         }
+        Call::Skills { thread, call } => {
+            let card = library::owned(shared, caller, thread).await?;
+            let only_reads = matches!(call, SkillCall::List | SkillCall::Read { .. });
+            refuse_while_busy(shared, caller, thread, only_reads).await?;
+            skills::answer(shared, &card, call).await
+        }
+        Call::ListCommands { thread } => {
+            let card = library::owned(shared, caller, thread).await?;
+            skills::commands(shared, &card).await.map(Reply::Commands)
+        }
+        Call::RunCommand(run) => return run_command(shared, caller, run).await,
         Call::Checkpoints { thread, call } => {
             return checkpoint_call(shared, caller, thread, call).await;
         }
@@ -125,6 +141,42 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
     };
     reply.map(|reply| Replied::new(Seq::ZERO, reply))
+}
+
+/// A turn goes on with what it began with: what it uses is not changed under it.
+async fn refuse_while_busy(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    thread: ThreadId,
+    only_reads: bool,
+) -> Result<(), Refusal> {
+    if only_reads {
+        return Ok(());
+    }
+    let thread = library::get(shared, caller, thread).await?;
+    match thread.reply.thread()?.status.is_busy() {
+        true => Err(Refusal::busy()),
+        false => Ok(()),
+    }
+}
+
+/// Says what a command stands for.
+async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> Outcome {
+    let card = library::owned(shared, caller, run.thread).await?;
+    let text = skills::expand(shared, &card, &run).await?;
+    let display = format!("/{} {}", run.name, run.arguments.trim());
+    let start = StartTurn {
+        thread: run.thread,
+        text,
+        display: Some(display.trim_end().to_owned()),
+        cause: Cause::SlashCommand,
+        client_message_id: run.client_message_id,
+        client_turn_id: None,
+        images: Vec::new(),
+        changes: Box::default(),
+        listen: None,
+    };
+    to_session(shared, caller, Call::StartTurn(start)).await
 }
 
 /// What changes mean here, and for this thread.

@@ -205,6 +205,8 @@ pub struct ToolCx {
 pub trait Host: Send + Sync {
     /// Shows output as it comes.
     async fn output(&self, stream: OutputStream, text: String);
+    /// Says how far it is.
+    async fn progress(&self, _message: String) {}
     /// Puts questions before a person. `None`: the turn was cancelled.
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<QuestionAnswer>>;
     async fn set_plan(&self, steps: Vec<PlanStep>);

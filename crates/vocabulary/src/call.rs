@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
-    Image, LibraryCall, ModelRef, NamedModel, SandboxMode, Seq, SignInCall, SummaryDetail,
-    TenantId, Thread, ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
+    Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand, SandboxMode, Seq, SignInCall,
+    SkillCall, SummaryDetail, TenantId, Thread, ThreadId, TurnId, TurnSelection, Verbosity,
+    WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -151,9 +152,18 @@ pub enum Call {
     ListTools {
         thread: ThreadId,
     },
-    GetMcpServers {
+    Mcp {
+        thread: ThreadId,
+        call: McpCall,
+    },
+    Skills {
+        thread: ThreadId,
+        call: SkillCall,
+    },
+    ListCommands {
         thread: ThreadId,
     },
+    RunCommand(RunCommand),
     Checkpoints {
         thread: ThreadId,
         call: CheckpointCall,
@@ -318,6 +328,8 @@ impl Call {
         match self {
             Call::SignIn(SignInCall::Finish { code, .. }) => code.is_none(),
             Call::GetProviderStatus { verify } => *verify,
+            // A server is started, or a person signs in.
+            Call::Mcp { call, .. } => !call.only_reads(),
             // The first snapshot of a large workspace takes its time.
             Call::Checkpoints { call, .. } => *call == CheckpointCall::Get,
             // tidy: wildcard, because only what is named here waits.
@@ -364,7 +376,10 @@ impl Call {
             | Call::ReadEvents { thread, .. }
             | Call::ReadEventsBefore { thread, .. }
             | Call::ListTools { thread }
-            | Call::GetMcpServers { thread }
+            | Call::Mcp { thread, .. }
+            | Call::Skills { thread, .. }
+            | Call::ListCommands { thread }
+            | Call::RunCommand(RunCommand { thread, .. })
             | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
-    Call, Event, Fact, OpenAsk, Person, ReasoningKind, Secret, Seq, SignInCall, StreamTag,
+    Call, Event, Fact, McpCall, OpenAsk, Person, ReasoningKind, Secret, Seq, SignInCall, StreamTag,
     Timestamp, ToolCall, ToolEvent, ToolFact, TurnFact,
 };
 
@@ -43,6 +43,16 @@ fn secret_of(call: &mut Call) -> Option<&mut Secret> {
     match call {
         Call::SignIn(SignInCall::SetKey { key, .. }) => Some(key),
         Call::SignIn(SignInCall::Finish { code, .. }) => code.as_mut(),
+        Call::Mcp { call, .. } => match call {
+            McpCall::SetKey { key, .. } => Some(key),
+            McpCall::FinishSignIn { code, .. } => code.as_mut(),
+            McpCall::Get
+            | McpCall::Save { .. }
+            | McpCall::Delete { .. }
+            | McpCall::Check { .. }
+            | McpCall::Authorize { .. }
+            | McpCall::Migrate { .. } => None,
+        },
         // tidy: wildcard, because only a sign-in has secrets.
         _ => None,
     }

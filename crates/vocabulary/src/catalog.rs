@@ -159,26 +159,3 @@ impl fmt::Debug for Secret {
         f.write_str("Secret(…)")
     }
 }
-
-/// Where MCP servers are configured, and what stands there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct McpSnapshot {
-    pub files: Vec<McpFile>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct McpFile {
-    pub layer: McpLayer,
-    pub path: std::path::PathBuf,
-    pub exists: bool,
-}
-
-/// From the strongest to the weakest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum McpLayer {
-    Workspace,
-    User,
-    System,
-    WorkspaceLegacy,
-    UserLegacy,
-}

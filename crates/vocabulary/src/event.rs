@@ -96,6 +96,7 @@ impl Serialize for ToolEvent {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => {
                 let call = crate::CallRef::from(&*self.call);

@@ -257,6 +257,10 @@ pub enum ToolFact {
         stream: OutputStream,
         delta: String,
     },
+    /// How far it is, in the tool's own words.
+    Progressed {
+        message: String,
+    },
     /// A command's process has ended; its output follows.
     Exited {
         exit_code: i32,
@@ -273,7 +277,7 @@ impl ToolFact {
             | ToolFact::Started
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => true,
-            ToolFact::Reached | ToolFact::Wrote { .. } => false,
+            ToolFact::Reached | ToolFact::Wrote { .. } | ToolFact::Progressed { .. } => false,
         }
     }
 }

@@ -16,12 +16,14 @@ mod facts;
 mod ids;
 mod item;
 mod library;
+mod mcp;
 mod named_model;
 mod nearest;
 mod notice;
 mod permissions;
 mod refusal;
 mod reply;
+mod skills;
 mod status;
 mod thread;
 mod tool;
@@ -38,8 +40,8 @@ pub use call::{
 };
 pub use carried::CarriedCall;
 pub use catalog::{
-    Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge, McpFile,
-    McpLayer, McpSnapshot, ProviderStatus, Secret, SignInCall, SignedIn,
+    Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge,
+    ProviderStatus, Secret, SignInCall, SignedIn,
 };
 pub use checkpoint::{
     Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
@@ -56,6 +58,10 @@ pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
     WorkspaceChange, WorkspaceDirectory,
 };
+pub use mcp::{
+    McpAuth, McpAuthMode, McpAuthState, McpCall, McpCheck, McpFile, McpLayer, McpReply, McpRunning,
+    McpScope, McpServer, McpServerState, McpSnapshot, McpToolInfo, McpTransport,
+};
 pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
@@ -63,6 +69,9 @@ pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
+};
+pub use skills::{
+    CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
 };
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use thread::{

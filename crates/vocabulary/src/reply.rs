@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Catalog, Challenge, CheckpointReply, Event, Grant, IndexedTurn, ItemId, LibraryReply,
-    McpSnapshot, ProviderStatus, Refusal, SignedIn, Thread, ThreadCard, ThreadView, TurnId, Why,
+    Catalog, Challenge, CheckpointReply, Event, Grant, IndexedTurn, ItemId, LibraryReply, McpReply,
+    ProviderStatus, Refusal, SignedIn, Skill, SkillText, SlashCommand, Thread, ThreadCard,
+    ThreadView, TurnId, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -29,7 +30,10 @@ pub enum Reply {
     SignedIn(SignedIn),
     /// Names and first lines of their descriptions, sorted.
     Tools(Vec<(String, String)>),
-    McpServers(McpSnapshot),
+    Mcp(Box<McpReply>),
+    Skills(Vec<Skill>),
+    SkillContent(Box<SkillText>),
+    Commands(Vec<SlashCommand>),
     Checkpoints(Box<CheckpointReply>),
     Library(Box<LibraryReply>),
 }
@@ -127,7 +131,10 @@ kinds! {
     challenge: Challenge, Box<Challenge>;
     signed_in: SignedIn, SignedIn;
     tools: Tools, Vec<(String, String)>;
-    mcp_servers: McpServers, McpSnapshot;
+    mcp: Mcp, Box<McpReply>;
+    skills: Skills, Vec<Skill>;
+    skill_content: SkillContent, Box<SkillText>;
+    commands: Commands, Vec<SlashCommand>;
     checkpoints: Checkpoints, Box<CheckpointReply>;
     library: Library, Box<LibraryReply>;
 }

@@ -38,6 +38,11 @@ impl Status {
         Status::Error,
     ];
 
+    /// Whether a turn is under way.
+    pub fn is_busy(self) -> bool {
+        matches!(self, Status::Running | Status::Waiting)
+    }
+
     /// Where a thread may go from here.
     pub fn next_states(self) -> &'static [Status] {
         match self {

@@ -78,6 +78,7 @@ impl<'a> Story<'a> {
                     ToolFact::Reached
                     | ToolFact::Started
                     | ToolFact::Wrote { .. }
+                    | ToolFact::Progressed { .. }
                     | ToolFact::Exited { .. } => {}
                 }
             }

@@ -122,6 +122,7 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
         ToolFact::Planned { .. }
         | ToolFact::Started
         | ToolFact::Wrote { .. }
+        | ToolFact::Progressed { .. }
         | ToolFact::Exited { .. } => None,
     };
     frame.into_iter().collect()

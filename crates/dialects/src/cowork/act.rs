@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, StartTurn, ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, McpCall, StartTurn, ThreadId,
+    ThreadQuery,
 };
 
 use super::asks::ask_frame;
@@ -107,7 +108,10 @@ impl CoworkSession {
             ),
             ClientMessage::McpServersGet(_) => make(
                 CoworkPurpose::Asked(GreetingSlot::McpServers),
-                Call::GetMcpServers { thread },
+                Call::Mcp {
+                    thread,
+                    call: McpCall::Get,
+                },
             ),
             ClientMessage::SessionBackupGet(_) => make(
                 CoworkPurpose::Asked(GreetingSlot::SessionBackupState),

@@ -6,6 +6,7 @@ use super::backup::{self, ComparedWith};
 use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::GreetingSlot;
 use super::history;
+use super::mcp;
 use super::offer;
 use super::refuse::refusal_frame;
 use super::session::{CoworkSession, send};
@@ -100,7 +101,7 @@ impl CoworkSession {
             GreetingSlot::ProviderCatalog => self.catalog(&*reply.catalog()?).0,
             GreetingSlot::ProviderAuthMethods => self.catalog(&*reply.catalog()?).1,
             GreetingSlot::ProviderStatus => offer::provider_status(id, &reply.provider_status()?),
-            GreetingSlot::McpServers => offer::mcp_servers(id, &reply.mcp_servers()?),
+            GreetingSlot::McpServers => mcp::servers_frame(id, *reply.mcp()?)?,
             GreetingSlot::SessionBackupState => {
                 let now = reply.checkpoints()?.state()?;
                 backup::requested(id, &self.card, &now, ComparedWith::Previous)

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use vocabulary::{
-    AskFact, AskId, AskKind, Call, CheckpointCall, Event, Fact, RunningTurn, ThreadFact,
+    AskFact, AskId, AskKind, Call, CheckpointCall, Event, Fact, McpCall, RunningTurn, ThreadFact,
     ThreadView, TurnFact,
 };
 
@@ -128,7 +128,13 @@ impl CoworkSession {
                 GreetingSlot::ProviderStatus,
                 Call::GetProviderStatus { verify: false },
             ),
-            (GreetingSlot::McpServers, Call::GetMcpServers { thread }),
+            (
+                GreetingSlot::McpServers,
+                Call::Mcp {
+                    thread,
+                    call: McpCall::Get,
+                },
+            ),
             (
                 GreetingSlot::SessionBackupState,
                 Call::Checkpoints {

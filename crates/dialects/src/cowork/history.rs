@@ -85,6 +85,7 @@ fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => None,
         },
         Fact::Turn(_)

@@ -1,16 +1,13 @@
-//! What the server offers, as frames: providers, sign-in methods, MCP files, tools.
+//! What the server offers, as frames: providers, sign-in methods, tools.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use vocabulary::{
-    AuthMethod, Catalog, CatalogProvider, McpFile, McpLayer, McpSnapshot, ModelRef, ProviderStatus,
-};
+use vocabulary::{AuthMethod, Catalog, CatalogProvider, ModelRef, ProviderStatus};
 
 use super::names::{ProviderName, spell, spell_parts};
 use super::wire::ServerEvent;
 use super::wire::extras::{ToolInfo, Tools};
-use super::wire::mcp::{McpFileEntry, McpLegacy, McpLegacyFile, McpServers, McpSource};
 use super::wire::providers::{
     Account, AuthMode, AuthType, OauthMode, ProviderAuthMethod, ProviderAuthMethods,
     ProviderCatalog, ProviderCatalogEntry, ProviderStatus as WireStatus, ProviderStatusEvent,
@@ -141,49 +138,6 @@ fn status(status: &ProviderStatus) -> Option<WireStatus<'_>> {
         checked_at: status.checked_at.iso(),
         saved_api_key_masks: masks.collect(),
     })
-}
-
-pub fn mcp_servers(session: &str, snapshot: &McpSnapshot) -> Frame {
-    let mut files: Vec<_> = snapshot.files.iter().map(mcp_file).collect();
-    files.sort_by_key(|file| file.source);
-    ServerEvent::McpServers(McpServers {
-        session_id: session,
-        servers: Vec::new(),
-        legacy: McpLegacy {
-            workspace: legacy_file(&files, McpSource::WorkspaceLegacy),
-            user: legacy_file(&files, McpSource::UserLegacy),
-        },
-        files,
-        warnings: Vec::new(),
-    })
-    .frame()
-}
-
-fn mcp_file(file: &McpFile) -> McpFileEntry<'_> {
-    let (source, legacy) = match file.layer {
-        McpLayer::Workspace => (McpSource::Workspace, false),
-        McpLayer::User => (McpSource::User, false),
-        McpLayer::System => (McpSource::System, false),
-        McpLayer::WorkspaceLegacy => (McpSource::WorkspaceLegacy, true),
-        McpLayer::UserLegacy => (McpSource::UserLegacy, true),
-    };
-    McpFileEntry {
-        source,
-        path: file.path.to_string_lossy(),
-        exists: file.exists,
-        editable: source == McpSource::Workspace,
-        legacy,
-        parse_error: None,
-        server_count: 0,
-    }
-}
-
-fn legacy_file<'a>(files: &[McpFileEntry<'a>], source: McpSource) -> McpLegacyFile<'a> {
-    let file = files.iter().find(|file| file.source == source);
-    McpLegacyFile {
-        path: file.map_or(Cow::Borrowed(""), |file| file.path.clone()),
-        exists: file.is_some_and(|file| file.exists),
-    }
 }
 
 pub fn tools(session: &str, tools: &[(String, String)]) -> Frame {

@@ -152,7 +152,10 @@ impl Teller<'_> {
                 };
                 self.delta(method, turn, &call.item, delta, stream)
             }
-            ToolFact::Reached | ToolFact::Started | ToolFact::Exited { .. } => return Vec::new(),
+            ToolFact::Reached
+            | ToolFact::Started
+            | ToolFact::Progressed { .. }
+            | ToolFact::Exited { .. } => return Vec::new(),
         }]
     }
 

@@ -1,19 +1,13 @@
-//! What the engine has to offer: models, tools, and where MCP servers are configured.
+//! What the engine has to offer: models and tools.
 
 use std::sync::Arc;
 
 use providers::catalog;
 use providers::models::Obstacle;
-use tools::{Toolbox, folders};
-use vocabulary::{
-    Catalog, CatalogModel, CatalogProvider, Changes, McpFile, McpLayer, McpSnapshot, ModelRef,
-    Refusal, ThreadCard,
-};
+use tools::Toolbox;
+use vocabulary::{Catalog, CatalogModel, CatalogProvider, Changes, ModelRef, Refusal, ThreadCard};
 
 use crate::Shared;
-
-/// The name of a file that configures MCP servers.
-const MCP_FILE: &str = "mcp-servers.json";
 
 pub async fn catalog(shared: &Shared) -> Catalog {
     let known = shared.models.catalog();
@@ -114,39 +108,4 @@ pub fn tool_names(shared: &Shared, card: &ThreadCard) -> Vec<(String, String)> {
         .filter(|tool| !is_face(tool))
         .map(named)
         .collect()
-}
-
-/// Looks where MCP servers would be configured. Reading them is a later capability.
-pub async fn mcp_files(shared: &Shared, card: &ThreadCard) -> McpSnapshot {
-    let home = &shared.config.home;
-    let user = home.parent().unwrap_or(home);
-    let layers = [
-        (
-            McpLayer::Workspace,
-            card.directory.join(folders::OWN).join(MCP_FILE),
-        ),
-        (McpLayer::User, home.join("config/mcp-servers.json")),
-        (
-            McpLayer::System,
-            std::path::PathBuf::from("/etc/dragoman/mcp-servers.json"),
-        ),
-        (
-            McpLayer::WorkspaceLegacy,
-            card.directory.join(folders::OTHER_AGENTS).join(MCP_FILE),
-        ),
-        (
-            McpLayer::UserLegacy,
-            user.join(folders::OTHER_AGENTS).join(MCP_FILE),
-        ),
-    ];
-    let mut files = Vec::with_capacity(layers.len());
-    for (layer, path) in layers {
-        let exists = tokio::fs::try_exists(&path).await.unwrap_or(false);
-        files.push(McpFile {
-            layer,
-            path,
-            exists,
-        });
-    }
-    McpSnapshot { files }
 }

@@ -63,7 +63,10 @@ impl Session {
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_)
             | Call::ListTools { .. }
-            | Call::GetMcpServers { .. } => Err(Refusal::new(
+            | Call::Mcp { .. }
+            | Call::Skills { .. }
+            | Call::ListCommands { .. }
+            | Call::RunCommand(_) => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",
             )),

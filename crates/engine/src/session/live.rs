@@ -90,7 +90,10 @@ impl Live {
                     self.calls.retain(|known| known.item != call.item);
                 }
                 ToolFact::Wrote { delta, .. } => self.write(tag, call, delta),
-                ToolFact::Reached | ToolFact::Started | ToolFact::Exited { .. } => {}
+                ToolFact::Reached
+                | ToolFact::Started
+                | ToolFact::Progressed { .. }
+                | ToolFact::Exited { .. } => {}
             },
             Fact::Step { tag, what } => match what {
                 StepFact::Started => self.step = Some(tag.clone()),

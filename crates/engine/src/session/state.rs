@@ -253,7 +253,10 @@ impl ThreadState {
                     call.finished = true;
                 }
             }
-            ToolFact::Reached | ToolFact::Wrote { .. } | ToolFact::Exited { .. } => {}
+            ToolFact::Reached
+            | ToolFact::Wrote { .. }
+            | ToolFact::Progressed { .. }
+            | ToolFact::Exited { .. } => {}
         }
     }
 
@@ -316,6 +319,7 @@ impl ThreadState {
                     ToolFact::Reached
                     | ToolFact::Started
                     | ToolFact::Wrote { .. }
+                    | ToolFact::Progressed { .. }
                     | ToolFact::Exited { .. } => return None,
                 };
                 Some((role, tool.tag.turn.clone(), tool.tag.step))

@@ -181,6 +181,13 @@ impl Host for CallHost {
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }
 
+    async fn progress(&self, message: String) {
+        let what = ToolFact::Progressed { message };
+        let fact = Fact::tool(self.tag.clone(), Arc::clone(&self.call), what);
+        // As above.
+        let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
+    }
+
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<tools::QuestionAnswer>> {
         let ids: Vec<String> = questions.iter().map(|each| each.id.clone()).collect();
         let kind = AskKind::Questions(questions);

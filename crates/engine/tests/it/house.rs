@@ -39,6 +39,16 @@ pub struct House {
     pub patience: Duration,
 }
 
+/// No file is there.
+pub fn no_mcp() -> mcp::Options {
+    mcp::Options {
+        home: "/nonexistent".into(),
+        user: None,
+        system: "/nonexistent/mcp-servers.json".into(),
+        fenced: true,
+    }
+}
+
 /// Who plays in the house, and by which rules.
 #[derive(Clone)]
 pub struct Stage {
@@ -51,6 +61,7 @@ pub struct Stage {
     /// Where more tools come from.
     pub sources: Vec<Arc<dyn ToolSource>>,
     pub agents: Agents,
+    pub mcp: Arc<mcp::Servers>,
     pub budgets: Budgets,
     pub auto_approve: bool,
     pub approvals: Option<Approvals>,
@@ -72,6 +83,7 @@ impl Stage {
             tools: Toolbox::builtin(),
             sources: Vec::new(),
             agents: Agents::default(),
+            mcp: Arc::new(mcp::Servers::new(no_mcp())),
             budgets: Budgets::default(),
             auto_approve: false,
             // Stories that ask are told as cowork's are.
@@ -369,6 +381,7 @@ fn open(
         models,
         tools,
         agents: stage.agents.clone(),
+        mcp: Arc::clone(&stage.mcp),
     };
     let engine = Engine::new(config, parts);
     (store, engine)

@@ -6,8 +6,9 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, GrantScope, LibraryCall, LibraryReply, NewThread, Reply, Seq, SignInCall,
-    TenantId, ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
+    DEFAULT_WORKSPACE, GrantScope, LibraryCall, LibraryReply, McpCall, NewThread, Reply,
+    RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection, Why,
+    WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -57,7 +58,10 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::SignIn(_) => (19, Shows::TheServer),
         Call::ListTools { .. } => (20, Shows::NoThread),
         Call::FindThread { .. } => (32, Shows::NoThread),
-        Call::GetMcpServers { .. } => (21, Shows::NoThread),
+        Call::Mcp { .. } => (21, Shows::NoThread),
+        Call::Skills { .. } => (26, Shows::NoThread),
+        Call::ListCommands { .. } => (27, Shows::NoThread),
+        Call::RunCommand(_) => (28, Shows::NoThread),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -163,7 +167,21 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             limit: 9,
             entries: true,
         },
-        Call::GetMcpServers { thread },
+        Call::Mcp {
+            thread,
+            call: McpCall::Get,
+        },
+        Call::Skills {
+            thread,
+            call: SkillCall::List,
+        },
+        Call::ListCommands { thread },
+        Call::RunCommand(RunCommand {
+            thread,
+            name: "review".to_owned(),
+            arguments: String::new(),
+            client_message_id: None,
+        }),
         Call::ListTools { thread },
         Call::FindThread {
             name: thread.to_string(),

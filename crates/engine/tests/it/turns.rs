@@ -84,6 +84,10 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
             ..
         }) => "wrote",
         Fact::Tool(ToolEvent {
+            what: ToolFact::Progressed { .. },
+            ..
+        }) => "tool progressed",
+        Fact::Tool(ToolEvent {
             what: ToolFact::Reached,
             ..
         }) => "reached",

@@ -93,6 +93,7 @@ pub fn count(fact: &Fact) -> u32 {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => 0,
         },
         Fact::Ask { what, .. } => match what {

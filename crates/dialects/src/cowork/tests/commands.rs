@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Cause, Changed, Changes, Fact, MessagePage, ModelRef, Reply, StartTurn, StartedTurn,
-    ThreadFact, ThreadPage, ThreadQuery, Title, TurnId,
+    Call, Cause, Changed, Changes, Fact, McpCall, McpReply, MessagePage, ModelRef, Reply,
+    StartTurn, StartedTurn, ThreadFact, ThreadPage, ThreadQuery, Title, TurnId,
 };
 
 use super::samples::{
@@ -200,8 +200,11 @@ fn each_question_is_asked_and_answered() {
         ),
         (
             json!({ "type": "mcp_servers_get" }),
-            Call::GetMcpServers { thread },
-            Reply::McpServers(mcp_files()),
+            Call::Mcp {
+                thread,
+                call: McpCall::Get,
+            },
+            Reply::Mcp(Box::new(McpReply::Servers(mcp_files()))),
             "mcp_servers",
         ),
         (

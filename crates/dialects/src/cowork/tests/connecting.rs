@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, AskFact, AskId, AskKind, Call, Closing, Fact, NoteFact, OpenAsk,
-    Refusal, Reply, Seq, ThreadView, Why,
+    Answer, ApprovalAnswer, AskFact, AskId, AskKind, Call, Closing, Fact, McpReply, NoteFact,
+    OpenAsk, Refusal, Reply, Seq, ThreadView, Why,
 };
 
 use super::backup::shown;
@@ -207,7 +207,7 @@ fn answers_in_any_order_are_sent_in_the_protocols_order() {
     assert_eq!(stub.take_types(), FIRST_FIVE);
     stub.reply_to(3, Err(no_checkpoints()));
     stub.reply_to(1, Ok(Reply::ProviderStatus(statuses())));
-    stub.reply_to(1, Ok(Reply::McpServers(mcp_files())));
+    stub.reply_to(1, Ok(Reply::Mcp(Box::new(McpReply::Servers(mcp_files())))));
     assert!(stub.sent.is_empty(), "the catalog comes first");
     stub.reply(Ok(Reply::Catalog(Box::new(catalog()))));
     assert_eq!(stub.take_types(), OTHER_FIVE);
@@ -219,7 +219,7 @@ fn answers_in_any_order_are_sent_in_the_protocols_order() {
 fn after_a_while_what_is_ready_overtakes_what_is_late() {
     let mut stub = Stub::greeted(view());
     stub.take();
-    stub.reply_to(2, Ok(Reply::McpServers(mcp_files())));
+    stub.reply_to(2, Ok(Reply::Mcp(Box::new(McpReply::Servers(mcp_files())))));
     stub.wake();
     assert_eq!(stub.take_types(), ["mcp_servers"]);
     stub.reply_to(1, Ok(Reply::ProviderStatus(statuses())));
@@ -240,7 +240,7 @@ fn a_slot_whose_call_is_refused_says_so_and_holds_up_nothing() {
     stub.take();
     stub.reply(Err(Refusal::new(Why::Internal, "no catalog")));
     stub.reply(Err(Refusal::new(Why::Internal, "no status")));
-    stub.reply(Ok(Reply::McpServers(mcp_files())));
+    stub.reply(Ok(Reply::Mcp(Box::new(McpReply::Servers(mcp_files())))));
     assert_eq!(stub.take_types(), ["error", "error", "mcp_servers"]);
 }
 

@@ -228,6 +228,8 @@ pub fn mcp_files() -> McpSnapshot {
         layer,
         path: path.into(),
         exists,
+        parse_error: None,
+        server_count: 0,
     };
     McpSnapshot {
         files: vec![
@@ -241,6 +243,7 @@ pub fn mcp_files() -> McpSnapshot {
                 true,
             ),
         ],
+        ..McpSnapshot::default()
     }
 }
 

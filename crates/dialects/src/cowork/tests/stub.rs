@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use vocabulary::{
-    Call, Caller, CheckpointReply, Event, Fact, Refusal, Reply, ThreadView, Timestamp, Why,
+    Call, Caller, CheckpointReply, Event, Fact, McpReply, Refusal, Reply, ThreadView, Timestamp,
+    Why,
 };
 
 use super::samples::{self, NOW, json};
@@ -67,7 +68,9 @@ impl Stub {
     pub fn answer_connect_calls(&mut self) {
         self.reply(Ok(Reply::Catalog(Box::new(samples::catalog()))));
         self.reply(Ok(Reply::ProviderStatus(samples::statuses())));
-        self.reply(Ok(Reply::McpServers(samples::mcp_files())));
+        self.reply(Ok(Reply::Mcp(Box::new(McpReply::Servers(
+            samples::mcp_files(),
+        )))));
         let state = CheckpointReply::State(samples::checkpoints(Vec::new()));
         self.reply(Ok(Reply::Checkpoints(Box::new(state))));
     }

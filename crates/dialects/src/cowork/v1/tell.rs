@@ -67,6 +67,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             ToolFact::Planned { .. }
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => Vec::new(),
         },
         Fact::Thread(_) | Fact::Item { .. } | Fact::Files(_) | Fact::Note(NoteFact::Unknown) => {

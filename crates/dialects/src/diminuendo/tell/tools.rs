@@ -17,7 +17,10 @@ impl<'a> At<'a> {
             ToolFact::Wrote { delta, .. } if call.is_command() => Some(self.wrote(tag, delta)),
             ToolFact::Exited { exit_code } => Some(self.exited(tag, *exit_code)),
             ToolFact::Finished { outcome } => self.tool_finished(tag, call, outcome),
-            ToolFact::Reached | ToolFact::Started | ToolFact::Wrote { .. } => None,
+            ToolFact::Reached
+            | ToolFact::Started
+            | ToolFact::Wrote { .. }
+            | ToolFact::Progressed { .. } => None,
         }
     }
 

@@ -291,6 +291,7 @@ impl Reading {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => {}
         }
     }

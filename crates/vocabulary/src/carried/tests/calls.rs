@@ -4,9 +4,9 @@ use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changes,
-    CheckpointCall, CheckpointId, GrantScope, Image, LibraryCall, NewThread, SandboxMode, Secret,
-    Seq, SignInCall, StartTurn, SteerTurn, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory,
-    WorkspaceId,
+    CheckpointCall, CheckpointId, GrantScope, Image, LibraryCall, McpCall, NewThread, RunCommand,
+    SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery, TurnId,
+    TurnSelection, WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -78,7 +78,21 @@ fn of_threads() -> Vec<Call> {
             limit: 3,
             entries: true,
         },
-        Call::GetMcpServers { thread },
+        Call::Mcp {
+            thread,
+            call: McpCall::Get,
+        },
+        Call::Skills {
+            thread,
+            call: SkillCall::List,
+        },
+        Call::ListCommands { thread },
+        Call::RunCommand(RunCommand {
+            thread,
+            name: "n".to_owned(),
+            arguments: "a b".to_owned(),
+            client_message_id: Some("m".to_owned()),
+        }),
         Call::ListTools { thread },
         Call::FindThread {
             name: "n".to_owned(),
@@ -231,7 +245,10 @@ fn every_call_comes_back() {
         Call::ListTools { .. } => 21,
         Call::FindThread { .. } => 24,
         Call::ReadTurns { .. } => 25,
-        Call::GetMcpServers { .. } => 22,
+        Call::Mcp { .. } => 22,
+        Call::Skills { .. } => 26,
+        Call::ListCommands { .. } => 27,
+        Call::RunCommand(_) => 28,
         Call::Checkpoints { .. } => 23,
     });
 }

@@ -4,13 +4,14 @@ use super::{all_come_back, call, event, events, finished, model, tag, thread_id,
 use crate::{
     Account, Approval, Approvals, Ask, AskId, AskKind, AuthMethod, AuthMode, CallRef, Catalog,
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
-    Checkpoints, EndedTurn, Entry, EventPage, FileIteration, Folder, Grant, GrantScope, Growing,
-    IndexedTurn, ItemId, LibraryReply, LiveItem, McpFile, McpLayer, McpSnapshot, MessagePage,
-    OpenAsk, Placement, PlannedCall, ProviderStatus, ReasoningKind, Reply, RestoreAction, RiskCode,
-    RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Standing, StartedTurn, Status,
-    SteeredTurn, SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings,
-    ThreadView, Timestamp, Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UserInput,
-    Verbosity, WorkspaceId,
+    Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, Folder, Grant,
+    GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, LiveItem, McpFile, McpLayer, McpReply,
+    McpSnapshot, MessagePage, OpenAsk, Placement, PlannedCall, ProviderStatus, ReasoningKind,
+    Reply, RestoreAction, RiskCode, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill,
+    SkillLook, SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn,
+    SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp,
+    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UserInput, Verbosity,
+    WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -262,14 +263,41 @@ fn of_server() -> Vec<Reply> {
             message: "m".to_owned(),
         }),
         Reply::Tools(vec![("n".to_owned(), "d".to_owned())]),
-        Reply::McpServers(McpSnapshot {
+        Reply::Mcp(Box::new(McpReply::Servers(McpSnapshot {
             files: vec![McpFile {
                 layer: McpLayer::User,
                 path: "/a".into(),
                 exists: true,
+                parse_error: Some("p".to_owned()),
+                server_count: 1,
             }],
-        }),
+            warnings: vec!["w".to_owned()],
+            ..McpSnapshot::default()
+        }))),
+        Reply::Skills(vec![skill()]),
+        Reply::SkillContent(Box::new(SkillText {
+            skill: skill(),
+            content: "c".to_owned(),
+        })),
+        Reply::Commands(vec![SlashCommand {
+            name: "n".to_owned(),
+            description: None,
+            origin: CommandOrigin::Skill,
+            hints: vec!["$1".to_owned()],
+        }]),
     ]
+}
+
+fn skill() -> Skill {
+    Skill {
+        name: "n".to_owned(),
+        path: "/a".into(),
+        tier: SkillTier::Global,
+        enabled: true,
+        triggers: vec!["t".to_owned()],
+        description: "d".to_owned(),
+        interface: Some(SkillLook::default()),
+    }
 }
 
 fn of_checkpoints() -> Vec<CheckpointReply> {
@@ -359,7 +387,10 @@ fn every_reply_comes_back() {
         Reply::Challenge(_) => 12,
         Reply::SignedIn(_) => 13,
         Reply::Tools(_) => 14,
-        Reply::McpServers(_) => 15,
+        Reply::Mcp(_) => 15,
+        Reply::Skills(_) => 26,
+        Reply::SkillContent(_) => 27,
+        Reply::Commands(_) => 28,
         Reply::Checkpoints(_) => 16,
         Reply::Library(_) => 17,
         Reply::Turns(_) => 18,

@@ -1,0 +1,235 @@
+//! MCP servers: how they are configured, how they stand, and what a client can want of them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Challenge, Secret, SignedIn};
+
+/// One server, as a file configures it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct McpServer {
+    pub name: String,
+    pub transport: McpTransport,
+    /// Whether a turn is not to begin without it.
+    pub required: Option<bool>,
+    /// How often it is tried again when it does not start.
+    pub retries: Option<u32>,
+    pub auth: Option<McpAuth>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum McpTransport {
+    Stdio {
+        command: String,
+        args: Vec<String>,
+        env: BTreeMap<String, String>,
+        /// Relative to the workspace.
+        cwd: Option<String>,
+    },
+    /// Streamable HTTP.
+    Http {
+        url: String,
+        headers: BTreeMap<String, String>,
+    },
+    /// The older one, of two connections.
+    Sse {
+        url: String,
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// How a server wants to know who comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum McpAuth {
+    None,
+    ApiKey {
+        header: Option<String>,
+        prefix: Option<String>,
+        key_id: Option<String>,
+    },
+    OAuth {
+        scope: Option<String>,
+        resource: Option<String>,
+        /// `auto` or `code`.
+        mode: Option<String>,
+    },
+}
+
+/// Where MCP servers are configured, and what stands there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct McpSnapshot {
+    /// Those that count, by name.
+    pub servers: Vec<McpServerState>,
+    pub files: Vec<McpFile>,
+    /// What is wrong with the files, for people.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct McpServerState {
+    pub server: McpServer,
+    pub layer: McpLayer,
+    pub auth: McpAuthState,
+    /// How it runs; told to those who can show it.
+    pub running: McpRunning,
+}
+
+/// How it stands with what a server asks of those who come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpAuthState {
+    pub mode: McpAuthMode,
+    /// Whose credentials count.
+    pub scope: McpScope,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum McpAuthMode {
+    None,
+    Missing,
+    ApiKey,
+    OAuth,
+    OAuthPending,
+    Error,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum McpScope {
+    Workspace,
+    User,
+}
+
+/// How a server runs right now. Looking starts nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum McpRunning {
+    /// Nobody needed it yet.
+    #[default]
+    NotStarted,
+    /// Came with the workspace, and nobody has trusted it.
+    WaitsForTrust,
+    Starting,
+    Ready {
+        /// What it calls itself.
+        title: Option<String>,
+        version: Option<String>,
+        tools: Vec<McpToolInfo>,
+        /// Definitions that are not told to models, because all together are too long.
+        tools_left_out: usize,
+    },
+    Failed {
+        message: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct McpToolInfo {
+    /// As the server calls it.
+    pub name: String,
+    pub title: Option<String>,
+    pub description: String,
+    pub parameters: serde_json::Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpFile {
+    pub layer: McpLayer,
+    pub path: PathBuf,
+    pub exists: bool,
+    /// Why nothing of it counts.
+    pub parse_error: Option<String>,
+    pub server_count: u32,
+}
+
+/// In the order in which files are listed. What counts first: the workspace, its older file, the user,
+/// their older file, the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum McpLayer {
+    Workspace,
+    User,
+    System,
+    WorkspaceLegacy,
+    UserLegacy,
+}
+
+impl McpLayer {
+    /// Whether it came with the workspace.
+    pub fn is_of_workspace(self) -> bool {
+        matches!(self, McpLayer::Workspace | McpLayer::WorkspaceLegacy)
+    }
+}
+
+/// What a client can want of the MCP servers of a thread's workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum McpCall {
+    /// Answered with `McpReply::Servers`, as are the next two and the last.
+    Get,
+    /// Writes a server into the workspace's own file, in the place of `previous_name`. Who saves it
+    /// trusts it.
+    Save {
+        server: Box<McpServer>,
+        previous_name: Option<String>,
+    },
+    Delete {
+        name: String,
+    },
+    /// Connects and lists its tools. Answered with `McpReply::Checked`.
+    Check {
+        name: String,
+    },
+    /// Answered with `McpReply::Challenge`.
+    Authorize {
+        name: String,
+    },
+    /// Waits for the person, or completes with the code they entered. Answered with
+    /// `McpReply::SignedIn`, as is the next.
+    FinishSignIn {
+        name: String,
+        code: Option<Secret>,
+    },
+    SetKey {
+        name: String,
+        key: Secret,
+    },
+    /// Takes what older files have over into ours.
+    Migrate {
+        scope: McpScope,
+    },
+}
+
+impl McpCall {
+    /// Whether it only looks.
+    pub fn only_reads(&self) -> bool {
+        *self == McpCall::Get
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum McpReply {
+    Servers(McpSnapshot),
+    Migrated {
+        imported: u32,
+        /// Already there under the same name.
+        skipped: u32,
+        /// Where the older file lies now.
+        archived: Option<PathBuf>,
+        now: McpSnapshot,
+    },
+    Checked(McpCheck),
+    Challenge(Box<Challenge>),
+    SignedIn {
+        result: SignedIn,
+        mode: McpAuthMode,
+    },
+}
+
+/// What connecting to a server gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpCheck {
+    pub ok: bool,
+    pub mode: McpAuthMode,
+    pub message: String,
+    pub tool_count: Option<u32>,
+    pub latency_ms: Option<u64>,
+}
