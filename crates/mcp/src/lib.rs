@@ -12,6 +12,13 @@ use vocabulary::{
     Refusal, Secret, SignedIn, TenantId, Why,
 };
 
+mod fence;
+mod limits;
+mod transport;
+
+pub use fence::Fence;
+pub use transport::{Authorizer, HttpCredential, HttpRefused};
+
 /// What the servers are kept with.
 #[derive(Clone, Debug)]
 pub struct Options {
