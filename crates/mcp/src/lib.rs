@@ -12,8 +12,10 @@ use vocabulary::{
     Refusal, Secret, SignedIn, TenantId, Why,
 };
 
+mod connection;
 mod fence;
 mod limits;
+mod prompts;
 mod transport;
 
 pub use fence::Fence;
