@@ -22,6 +22,7 @@ mod gate;
 pub mod meter;
 pub mod offer;
 pub mod servers;
+pub mod specs;
 pub mod tooling;
 mod trusting;
 pub mod writes;
