@@ -2,17 +2,22 @@
 //!
 //! This crate decides nothing about trust: who calls says which servers may be run.
 
+pub mod auth_state;
+pub mod config;
 pub mod credentials;
 mod files;
+mod snapshot;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use config::{Configuration, ConfigurationCache};
+use credentials::CredentialStore;
 use tools::Tool;
 use vocabulary::{
-    Challenge, McpAuthMode, McpCheck, McpLayer, McpReply, McpScope, McpServer, McpSnapshot,
-    Refusal, Secret, SignedIn, TenantId, Why,
+    Challenge, McpAuthMode, McpCheck, McpLayer, McpReply, McpRunning, McpScope, McpServer,
+    McpSnapshot, Refusal, Secret, SignedIn, TenantId, Why,
 };
 
 /// What the servers are kept with.
@@ -75,22 +80,37 @@ pub struct PromptInfo {
 /// All MCP servers of this process.
 pub struct Servers {
     options: Options,
+    configurations: Arc<ConfigurationCache>,
+    credentials: CredentialStore,
 }
 
 impl Servers {
     pub fn new(options: Options) -> Self {
-        Self { options }
+        Self {
+            configurations: Arc::default(),
+            credentials: CredentialStore::new(options.home.clone()),
+            options,
+        }
     }
 
     /// The servers that count in a place, by name. Starts nothing.
-    pub async fn configured(&self, _place: &Place) -> Arc<[ConfiguredServer]> {
-        Arc::default()
+    pub async fn configured(&self, place: &Place) -> Arc<[ConfiguredServer]> {
+        Arc::clone(&self.configuration(place).await.servers)
+    }
+
+    async fn configuration(&self, place: &Place) -> Arc<Configuration> {
+        let (options, directory) = (&self.options, &place.directory);
+        self.configurations.get(options, directory).await
     }
 
     /// The files, what counts of them, and how it runs. Starts nothing.
-    pub async fn snapshot(&self, _place: &Place) -> McpSnapshot {
-        let _ = &self.options;
-        McpSnapshot::default()
+    pub async fn snapshot(&self, place: &Place) -> McpSnapshot {
+        snapshot::take(self, place).await
+    }
+
+    /// How a server runs. Starts nothing.
+    fn running(&self, _place: &Place, _server: &ConfiguredServer) -> McpRunning {
+        McpRunning::NotStarted
     }
 
     /// Begins to connect to these, without waiting for any.
