@@ -143,6 +143,11 @@ impl ServerCredentials {
 }
 
 impl SavedCredentials {
+    /// Whether there is nothing, and most likely no file either.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn of(&self, server: &str) -> ServerCredentials {
         let servers = self.0.get("servers").and_then(Value::as_object);
         let entry = servers.and_then(|servers| servers.get(server)?.as_object());

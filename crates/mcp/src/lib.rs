@@ -5,6 +5,7 @@
 pub mod auth_state;
 pub mod config;
 pub mod credentials;
+mod editing;
 mod files;
 mod snapshot;
 
@@ -142,17 +143,31 @@ impl Servers {
         Err(not_yet())
     }
 
+    /// Writes a server into the workspace's own file, in the place of `previous_name`. Who calls says
+    /// whether it is trusted.
     pub async fn save(
         &self,
-        _place: &Place,
-        _server: McpServer,
-        _previous_name: Option<&str>,
+        place: &Place,
+        server: McpServer,
+        previous_name: Option<&str>,
     ) -> Result<(), Refusal> {
-        Err(not_yet())
+        let scope = McpScope::Workspace;
+        editing::save(self, place, scope, server, previous_name).await
     }
 
-    pub async fn delete(&self, _place: &Place, _name: &str) -> Result<(), Refusal> {
-        Err(not_yet())
+    /// As [`Servers::save`], into the user's own file.
+    pub async fn save_for_user(&self, place: &Place, server: McpServer) -> Result<(), Refusal> {
+        editing::save(self, place, McpScope::User, server, None).await
+    }
+
+    /// Takes a server out of the workspace's own file, and what was saved for it.
+    pub async fn delete(&self, place: &Place, name: &str) -> Result<(), Refusal> {
+        editing::delete(self, place, McpScope::Workspace, name).await
+    }
+
+    /// As [`Servers::delete`], out of the user's own file.
+    pub async fn delete_of_user(&self, place: &Place, name: &str) -> Result<(), Refusal> {
+        editing::delete(self, place, McpScope::User, name).await
     }
 
     /// Connects, lists the tools, and lets go of it again where nobody else uses it.
@@ -185,15 +200,16 @@ impl Servers {
 
     pub async fn set_key(
         &self,
-        _place: &Place,
-        _server: &ConfiguredServer,
-        _key: Secret,
+        place: &Place,
+        server: &ConfiguredServer,
+        key: Secret,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        Err(not_yet())
+        editing::set_key(self, place, server, key).await
     }
 
-    pub async fn migrate(&self, _place: &Place, _scope: McpScope) -> Result<McpReply, Refusal> {
-        Err(not_yet())
+    /// Takes what another agent's file has over into ours.
+    pub async fn migrate(&self, place: &Place, scope: McpScope) -> Result<McpReply, Refusal> {
+        editing::migrate(self, place, scope).await
     }
 
     /// Lets go of all connections; every process ends.

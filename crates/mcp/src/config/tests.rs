@@ -150,6 +150,8 @@ fn nothing_of_a_malformed_file_counts_and_the_others_do() {
     }
 }
 
+type MakeHostile<'a> = &'a dyn Fn(&Path);
+
 #[test]
 fn hostile_files_are_warnings() {
     let pipe = |path: &Path| {
@@ -166,7 +168,7 @@ fn hostile_files_are_warnings() {
     let closed = |path: &Path| {
         std::fs::write(path, "{").expect("written");
     };
-    let cases: [(&dyn Fn(&Path), &str); 6] = [
+    let cases: [(MakeHostile<'_>, &str); 6] = [
         (&pipe, "it is not a file"),
         (&large, "it is larger than 1048576 bytes"),
         (&circle, "links lead in a circle"),
