@@ -43,7 +43,7 @@ pub mod sandbox;
 mod seen;
 mod shell;
 pub mod shown;
-mod skill;
+pub mod skill;
 pub mod spawn_agent;
 mod spill;
 pub mod surroundings;
