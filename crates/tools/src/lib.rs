@@ -14,6 +14,7 @@ mod ask;
 mod bash;
 mod change;
 pub mod checks;
+pub mod commands;
 mod edit;
 mod faces;
 pub mod folders;
