@@ -2,6 +2,8 @@
 //!
 //! This crate decides nothing about trust: who calls says which servers may be run.
 
+pub mod oauth;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
