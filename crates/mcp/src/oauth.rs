@@ -1,6 +1,8 @@
 //! OAuth 2.1 for MCP servers: who comes, request by request, and how one signs in.
 
+mod address_rule;
 pub mod authorized_http;
+mod guarded_http;
 
 use async_trait::async_trait;
 use secrecy::SecretString;
