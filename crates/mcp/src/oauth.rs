@@ -2,7 +2,14 @@
 
 mod address_rule;
 pub mod authorized_http;
+mod begin;
+mod callback;
 mod guarded_http;
+pub mod kept_sign_in;
+mod pending;
+mod renewal;
+pub mod server_sign_in;
+mod words;
 
 use async_trait::async_trait;
 use secrecy::SecretString;
@@ -37,6 +44,9 @@ pub enum AuthFailure {
     /// Who signed in may not do this; signing in again asks for more.
     #[error("{0}")]
     MoreScopesNeeded(String),
+    /// Who signed in may not do this.
+    #[error("{0}")]
+    Forbidden(String),
     /// It may go better another time.
     #[error("{0}")]
     Unavailable(String),

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
-use reqwest::{Client, Url, redirect};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, WWW_AUTHENTICATE};
+use reqwest::{Client, StatusCode, Url, redirect};
 use rmcp::transport::auth::{
     OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest,
 };
@@ -74,6 +74,22 @@ impl GuardedHttp {
         &self.rule
     }
 
+    /// Asks the server itself as a client does that has not signed in: whether it wants a sign-in, and
+    /// what it says about it.
+    pub async fn probe(&self, server: &Url) -> Result<(bool, Option<String>), GuardedHttpError> {
+        self.rule.check(server)?;
+        let request = self
+            .client
+            .post(server.clone())
+            .header(ACCEPT, "application/json, text/event-stream")
+            .json(&serde_json::json!({ "jsonrpc": "2.0", "id": 0, "method": "ping" }));
+        let response = request.send().await.map_err(no_answer)?;
+        let challenge = response.headers().get(WWW_AUTHENTICATE);
+        let challenge = challenge.and_then(|value| value.to_str().ok());
+        let asked = response.status() == StatusCode::UNAUTHORIZED;
+        Ok((asked, challenge.filter(|_| asked).map(str::to_owned)))
+    }
+
     async fn answer(
         &self,
         mut request: reqwest::Request,
@@ -84,6 +100,11 @@ impl GuardedHttp {
         request.headers_mut().insert(ACCEPT_ENCODING, identity);
         let mut response = self.client.execute(request).await.map_err(no_answer)?;
         let mut body = Vec::new();
+        let kind = response.headers().get(CONTENT_TYPE);
+        if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+            // The server itself, which would never come to an end.
+            return Ok(http::Response::<reqwest::Body>::from(response).map(|_| body));
+        }
         while let Some(chunk) = response.chunk().await.map_err(no_answer)? {
             if body.len() + chunk.len() > ANSWER_BYTES_MAX {
                 return Err(GuardedHttpError::TooLong);
