@@ -2,6 +2,7 @@
 //!
 //! This crate decides nothing about trust: who calls says which servers may be run.
 
+pub mod conformance;
 pub mod oauth;
 
 use std::path::PathBuf;

@@ -11,6 +11,9 @@ mod renewal;
 pub mod server_sign_in;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 use async_trait::async_trait;
 use secrecy::SecretString;
 use thiserror::Error;

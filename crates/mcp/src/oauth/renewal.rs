@@ -64,6 +64,7 @@ impl ServerSignIn {
         }
         let wanted = asked.scope.clone().unwrap_or_default();
         let mut demand = self.demand.lock();
+        demand.open = true;
         for scope in wanted.split_whitespace() {
             if !demand.scopes.iter().any(|each| each == scope) {
                 demand.scopes.push(scope.to_owned());
@@ -77,6 +78,7 @@ impl ServerSignIn {
 
     pub(super) fn sign_in_needed(&self, why: &str) -> AuthFailure {
         let name = &self.target.name;
+        self.demand.lock().open = true;
         AuthFailure::SignInNeeded(format!(
             "{name} {why}: sign in with `dragoman mcp login {name}`"
         ))

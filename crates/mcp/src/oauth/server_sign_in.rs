@@ -49,6 +49,8 @@ pub struct ServerSignIn {
 /// What the server last asked of who came.
 #[derive(Clone, Default)]
 pub struct Demand {
+    /// Whether somebody is to sign in.
+    pub open: bool,
     pub challenge: Option<String>,
     /// What signing in again asks for, beside what there is.
     pub scopes: Vec<String>,
@@ -59,7 +61,6 @@ pub(super) struct FoundSignIn {
     pub manager: AuthorizationManager,
     pub metadata: AuthorizationMetadata,
     pub source: AuthorizationMetadataSource,
-    pub http: Arc<GuardedHttp>,
 }
 
 impl ServerSignIn {
@@ -80,9 +81,9 @@ impl ServerSignIn {
         })
     }
 
-    /// Whether a person is to sign in again, because the server wants more of them.
-    pub fn wants_more(&self) -> bool {
-        !self.demand.lock().scopes.is_empty()
+    /// Whether the server wants a person to sign in, for the first time or for more.
+    pub fn is_wanted(&self) -> bool {
+        self.demand.lock().open
     }
 
     /// Finds the sign-in server, by the challenge if there is one.
@@ -129,7 +130,6 @@ impl ServerSignIn {
             manager,
             metadata,
             source: found.source,
-            http,
         })
     }
 }
