@@ -176,6 +176,7 @@ pub struct Shared {
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
     pub(crate) seen: seen::SeenByThreads,
+    pub(crate) tool_specs: turn::specs::ToolSpecCache,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
     notices: Notices,
     /// Tells here what other processes change.
@@ -236,6 +237,7 @@ impl Engine {
             config,
             registry: Registry::default(),
             seen: Default::default(),
+            tool_specs: Default::default(),
             workspace_facts: Default::default(),
             births: Births::default(),
             scanners,

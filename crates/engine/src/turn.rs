@@ -22,6 +22,7 @@ pub mod checks;
 mod gate;
 pub mod meter;
 pub mod offer;
+pub mod specs;
 pub mod tooling;
 mod trusting;
 pub mod writes;

@@ -38,14 +38,10 @@ pub fn specs(turn: &Turn, agent: Option<&SubAgent>, faces: ToolFaces) -> Arc<[To
     tools.retain(|tool| offers(turn, agent, tool.as_ref()));
     let has = |name: &str| tools.iter().any(|tool| tool.name() == name);
     let needed = |tool: &&Arc<dyn Tool>| !faces.instead_of(tool.name()).is_some_and(has);
-    let specs = tools.iter().filter(needed).map(|tool| {
-        let face = faces.face(tool.as_ref());
-        ToolSpec {
-            grammar: face.grammar,
-            ..ToolSpec::new(&face.name, &face.description, face.parameters)
-        }
-    });
-    specs.collect()
+    let specs = tools.iter().filter(needed);
+    specs
+        .map(|tool| turn.shared.tool_specs.get(tool, faces))
+        .collect()
 }
 
 /// What a model is told that called for a tool which it does not have.
