@@ -44,6 +44,7 @@ pub async fn play(url: &str, scenario: &str, context: &str) -> Result<(), String
         scopes: Vec::new(),
         resource: None,
         client,
+        asks_for_code: false,
         client_document: Some(CLIENT_DOCUMENT.to_owned()),
         without_person: scenario.starts_with("auth/client-credentials"),
     };

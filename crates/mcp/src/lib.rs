@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use config::{Configuration, ConfigurationCache};
 use credentials::CredentialStore;
+use oauth::sign_ins::McpSignIns;
 use tools::Tool;
 use vocabulary::{
     Challenge, McpAuthMode, McpCheck, McpLayer, McpReply, McpRunning, McpScope, McpServer,
@@ -85,13 +86,16 @@ pub struct Servers {
     options: Options,
     configurations: Arc<ConfigurationCache>,
     credentials: CredentialStore,
+    sign_ins: McpSignIns,
 }
 
 impl Servers {
     pub fn new(options: Options) -> Self {
+        let credentials = CredentialStore::new(options.home.clone());
         Self {
             configurations: Arc::default(),
-            credentials: CredentialStore::new(options.home.clone()),
+            sign_ins: McpSignIns::new(credentials.clone()),
+            credentials,
             options,
         }
     }
@@ -183,21 +187,23 @@ impl Servers {
         }
     }
 
+    /// Begins a sign-in, which a person completes with a browser.
     pub async fn authorize(
         &self,
-        _place: &Place,
-        _server: &ConfiguredServer,
+        place: &Place,
+        server: &ConfiguredServer,
     ) -> Result<Challenge, Refusal> {
-        Err(not_yet())
+        self.sign_ins.authorize(place, server).await
     }
 
+    /// Waits for the browser, or completes it with what a person pasted.
     pub async fn finish_sign_in(
         &self,
-        _place: &Place,
-        _server: &ConfiguredServer,
-        _code: Option<Secret>,
+        place: &Place,
+        server: &ConfiguredServer,
+        code: Option<Secret>,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        Err(not_yet())
+        self.sign_ins.finish(place, server, code).await
     }
 
     pub async fn set_key(
@@ -215,7 +221,9 @@ impl Servers {
     }
 
     /// Lets go of all connections; every process ends.
-    pub async fn stop(&self) {}
+    pub async fn stop(&self) {
+        self.sign_ins.stop();
+    }
 }
 
 fn not_yet() -> Refusal {

@@ -4,11 +4,13 @@ mod address_rule;
 pub mod authorized_http;
 mod begin;
 mod callback;
+mod credential_file;
 mod guarded_http;
 pub mod kept_sign_in;
 mod pending;
 mod renewal;
 pub mod server_sign_in;
+pub mod sign_ins;
 mod words;
 
 #[cfg(test)]

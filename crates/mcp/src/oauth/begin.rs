@@ -29,11 +29,12 @@ impl ServerSignIn {
         self.give_up();
         let begun = tokio::time::timeout(BEGIN_LIMIT, self.prepare()).await;
         let (pending, url) = begun.map_err(|_| "the sign-in took too long to begin")??;
-        *self.pending.lock() = Some(pending);
         let ends_at = now_secs().saturating_add(SIGN_IN_LIMIT.as_secs());
+        self.store.set_pending(Some(ends_at)).await?;
+        *self.pending.lock() = Some(pending);
         let ends_at_ms = i64::try_from(ends_at.saturating_mul(1000)).unwrap_or(i64::MAX);
         Ok(Challenge {
-            needs_code: false,
+            needs_code: self.target.asks_for_code,
             instructions: INSTRUCTIONS.to_owned(),
             url: Some(url.into()),
             expires_at: Some(Timestamp(ends_at_ms)),

@@ -18,9 +18,14 @@ pub trait TokenStore: Send + Sync {
     /// Takes the place of what was there; none forgets it.
     async fn save(&self, kept: Option<KeptSignIn>) -> Result<(), String>;
 
+    /// Says to others that a person is signing in, or no longer is.
+    async fn set_pending(&self, _until_secs: Option<u64>) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Held while a token is renewed, so that no two processes use up the same one.
-    async fn renewal_lock(&self) -> Option<Box<dyn Send>> {
-        None
+    async fn renewal_lock(&self) -> Result<Box<dyn Send>, String> {
+        Ok(Box::new(()))
     }
 }
 

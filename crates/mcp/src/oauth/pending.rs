@@ -139,6 +139,15 @@ impl CodeRedeemer {
     }
 
     async fn redeem(&self, back: Redirected) -> SignInEnd {
+        let outcome = self.exchange(back).await;
+        if outcome.is_err() {
+            // It is over all the same; others see that when its time is, at the latest.
+            let _ = self.store.set_pending(None).await;
+        }
+        outcome
+    }
+
+    async fn exchange(&self, back: Redirected) -> SignInEnd {
         let (code, issuer) = match back {
             Redirected::Code { code, issuer } => (code, issuer),
             Redirected::Declined(words) => {

@@ -101,7 +101,8 @@ impl ServerSignIn {
 
     async fn renew(&self, refused: Option<&SecretString>) -> Result<SecretString, AuthFailure> {
         let _one = self.renewal.lock().await;
-        let _elsewhere = self.store.renewal_lock().await;
+        let elsewhere = self.store.renewal_lock().await;
+        let _elsewhere = elsewhere.map_err(|words| self.unavailable(&words))?;
         let kept = self.kept().await?;
         if let Some(kept) = &kept {
             let another = match refused {

@@ -27,6 +27,8 @@ pub struct SignInTarget {
     pub client: Option<OAuthIdentity>,
     /// Where a document about this client is published.
     pub client_document: Option<String>,
+    /// Whether a person is to paste the code, because their browser does not reach this machine.
+    pub asks_for_code: bool,
     /// Whether the client itself is who comes, and no person signs in.
     pub without_person: bool,
 }

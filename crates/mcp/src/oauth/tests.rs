@@ -1,5 +1,6 @@
 //! Signing in to a scripted server, and what must not work.
 
+mod files;
 mod refusals;
 mod renewals;
 mod scripted_server;
@@ -72,6 +73,7 @@ impl Person {
             scopes: Vec::new(),
             resource: None,
             client: None,
+            asks_for_code: false,
             client_document: None,
             without_person: false,
         };
