@@ -6,6 +6,7 @@ mod broken;
 mod golden;
 mod journey;
 mod judged;
+mod mcp_conformance;
 mod small_model;
 mod turns;
 
