@@ -1,7 +1,8 @@
 //! What the conformance suite of the protocol asks of a client: it starts a server for each of its
 //! scenarios, runs a client on it, and looks at what the client did.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,15 +15,17 @@ use rmcp::model::{
     ElicitationAction, ElicitationCapability, ErrorData, Implementation, ProtocolVersion, Tool,
 };
 use rmcp::service::{RequestContext, RunningService};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use serde_json::{Map, Value, json};
 use tools::web::SystemLookup;
+use vocabulary::{McpLayer, McpServer, McpTransport, TenantId};
 
-use crate::oauth::authorized_http::AuthorizedHttp;
+use crate::oauth::RefusedRequest;
 use crate::oauth::kept_sign_in::{KeptSignIn, OAuthIdentity, TokenStore};
 use crate::oauth::server_sign_in::{ServerSignIn, SignInTarget};
+use crate::transport::EndReason;
+use crate::transport::http::{self, HttpAccess};
+use crate::{Authorizer, ConfiguredServer, HttpCredential, HttpRefused, Place};
 
 /// A person would not try it more often either.
 const SIGN_INS_MAX: u32 = 3;
@@ -49,7 +52,25 @@ pub async fn play(url: &str, scenario: &str, context: &str) -> Result<(), String
         without_person: scenario.starts_with("auth/client-credentials"),
     };
     let sign_in = ServerSignIn::new(target, Arc::<Memory>::default(), Arc::new(SystemLookup));
+    let server = McpServer {
+        name: "conformance".to_owned(),
+        transport: McpTransport::Http {
+            url: url.to_string(),
+            headers: BTreeMap::new(),
+        },
+        required: None,
+        retries: None,
+        auth: None,
+    };
     let player = Player {
+        place: Place {
+            tenant: TenantId::new("conformance"),
+            directory: PathBuf::new(),
+        },
+        server: ConfiguredServer {
+            server,
+            layer: McpLayer::User,
+        },
         url,
         sign_in,
         sign_ins: 0,
@@ -60,6 +81,8 @@ pub async fn play(url: &str, scenario: &str, context: &str) -> Result<(), String
 }
 
 struct Player {
+    place: Place,
+    server: ConfiguredServer,
     url: Url,
     sign_in: Arc<ServerSignIn>,
     sign_ins: u32,
@@ -95,11 +118,14 @@ impl Player {
     }
 
     async fn connect(&self) -> Result<RunningService<RoleClient, PlayerHandler>, String> {
-        let http = Client::builder().no_proxy().build();
-        let http = http.map_err(|error| error.to_string())?;
-        let http = AuthorizedHttp::new(http, Arc::clone(&self.sign_in) as Arc<_>);
-        let config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str());
-        let transport = StreamableHttpClientTransport::with_client(http, config);
+        let access = HttpAccess {
+            client: http::client(&self.url)?,
+            place: self.place.clone(),
+            server: self.server.clone(),
+            authorizer: Arc::new(PlayerAuthorizer(Arc::clone(&self.sign_in))),
+            refused: EndReason::default(),
+        };
+        let transport = http::transport(access, &self.url, HashMap::new());
         let served = PlayerHandler.serve(transport).await;
         served.map_err(|error| error.to_string())
     }
@@ -113,6 +139,38 @@ impl Player {
         let challenge = self.sign_in.begin().await?;
         let page = challenge.url.unwrap_or_default();
         self.sign_in.finish(Some(visit(&page).await?)).await
+    }
+}
+
+/// Shows what the one sign-in gives.
+struct PlayerAuthorizer(Arc<ServerSignIn>);
+
+#[async_trait]
+impl Authorizer for PlayerAuthorizer {
+    async fn credential(&self, _: &Place, _: &ConfiguredServer) -> Option<HttpCredential> {
+        let token = self.0.bearer().await.ok().flatten();
+        token.map(HttpCredential::Bearer)
+    }
+
+    async fn refused(
+        &self,
+        _: &Place,
+        _: &ConfiguredServer,
+        refused: HttpRefused<'_>,
+    ) -> Result<HttpCredential, String> {
+        let sent = match refused.sent {
+            Some(HttpCredential::Bearer(token)) => Some(token),
+            Some(HttpCredential::Header { .. }) | None => None,
+        };
+        let request = RefusedRequest {
+            status: refused.status,
+            challenge: refused.challenge,
+            sent,
+        };
+        let another = self.0.refused(request).await;
+        another
+            .map(HttpCredential::Bearer)
+            .map_err(|failure| failure.to_string())
     }
 }
 

@@ -1,12 +1,12 @@
 //! OAuth 2.1 for MCP servers: who comes, request by request, and how one signs in.
 
 mod address_rule;
-pub mod authorized_http;
 mod begin;
 mod callback;
 mod credential_file;
 mod guarded_http;
 pub mod kept_sign_in;
+pub mod known_credentials;
 mod pending;
 mod renewal;
 pub mod server_sign_in;
@@ -16,20 +16,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use async_trait::async_trait;
 use secrecy::SecretString;
 use thiserror::Error;
-
-/// Says for the requests to one server who comes.
-#[async_trait]
-pub trait RequestAuthorizer: Send + Sync {
-    /// The token for the next request, renewed if it is about to expire. None where nobody signed
-    /// in: the request is made without, since not every server asks.
-    async fn bearer(&self) -> Result<Option<SecretString>, AuthFailure>;
-
-    /// The server said no. Gives another token to try once more with, or says why there is none.
-    async fn refused(&self, request: RefusedRequest<'_>) -> Result<SecretString, AuthFailure>;
-}
 
 /// A request that a server answered with 401 or 403.
 pub struct RefusedRequest<'a> {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use rmcp::transport::auth::{
     AuthError, ClientCredentialsConfig, CredentialStore, InMemoryCredentialStore,
     OAuthClientConfig, WWWAuthenticateParams,
@@ -12,15 +11,16 @@ use secrecy::{ExposeSecret, SecretString};
 use super::kept_sign_in::{KeptSignIn, OAuthIdentity};
 use super::server_sign_in::{Demand, ServerSignIn};
 use super::words::reason;
-use super::{AuthFailure, RefusedRequest, RequestAuthorizer};
+use super::{AuthFailure, RefusedRequest};
 
 /// For a renewal with all it takes, and for whoever waits for it.
 const RENEWAL_LIMIT: Duration = Duration::from_secs(60);
 const FORBIDDEN: u16 = 403;
 
-#[async_trait]
-impl RequestAuthorizer for ServerSignIn {
-    async fn bearer(&self) -> Result<Option<SecretString>, AuthFailure> {
+impl ServerSignIn {
+    /// The token for the next request, renewed if it is about to expire. None where nobody signed in:
+    /// the request is made without, since not every server asks.
+    pub async fn bearer(&self) -> Result<Option<SecretString>, AuthFailure> {
         let kept = self.kept().await?;
         if kept.is_none() && !self.target.without_person {
             return Ok(None);
@@ -36,7 +36,8 @@ impl RequestAuthorizer for ServerSignIn {
         }
     }
 
-    async fn refused(&self, request: RefusedRequest<'_>) -> Result<SecretString, AuthFailure> {
+    /// The server said no. Gives another token to try once more with, or says why there is none.
+    pub async fn refused(&self, request: RefusedRequest<'_>) -> Result<SecretString, AuthFailure> {
         let challenge = request.challenge.unwrap_or_default();
         let asked = WWWAuthenticateParams::parse(challenge, &self.target.url);
         if request.status == FORBIDDEN {
@@ -48,9 +49,7 @@ impl RequestAuthorizer for ServerSignIn {
         }
         self.renewed(request.sent.cloned()).await
     }
-}
 
-impl ServerSignIn {
     /// What is kept and was given for this server at this address.
     pub(super) async fn kept(&self) -> Result<Option<KeptSignIn>, AuthFailure> {
         let kept = self.store.load().await.map_err(AuthFailure::Unavailable)?;
@@ -60,7 +59,7 @@ impl ServerSignIn {
     fn forbidden(&self, asked: &WWWAuthenticateParams) -> AuthFailure {
         let name = &self.target.name;
         if !asked.is_insufficient_scope() {
-            return AuthFailure::Forbidden(format!("{name} does not allow this to who signed in"));
+            return AuthFailure::Forbidden("it does not allow this to who signed in".to_owned());
         }
         let wanted = asked.scope.clone().unwrap_or_default();
         let mut demand = self.demand.lock();
@@ -71,17 +70,14 @@ impl ServerSignIn {
             }
         }
         AuthFailure::MoreScopesNeeded(format!(
-            "{name} wants the sign-in to allow more ({wanted}): sign in again with `dragoman mcp \
-             login {name}`"
+            "it wants the sign-in to allow more ({wanted}); run `dragoman mcp login {name}`"
         ))
     }
 
     pub(super) fn sign_in_needed(&self, why: &str) -> AuthFailure {
         let name = &self.target.name;
         self.demand.lock().open = true;
-        AuthFailure::SignInNeeded(format!(
-            "{name} {why}: sign in with `dragoman mcp login {name}`"
-        ))
+        AuthFailure::SignInNeeded(format!("it {why}; run `dragoman mcp login {name}`"))
     }
 
     /// A new token instead of `refused`, or of one that expires.
@@ -205,8 +201,7 @@ impl ServerSignIn {
     }
 
     fn unavailable(&self, words: &str) -> AuthFailure {
-        let name = &self.target.name;
-        AuthFailure::Unavailable(format!("{name}'s sign-in cannot be renewed now: {words}"))
+        AuthFailure::Unavailable(format!("its sign-in cannot be renewed now: {words}"))
     }
 
     /// What the server last wanted of who came, until they sign in.

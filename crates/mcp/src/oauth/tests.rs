@@ -17,7 +17,7 @@ use tools::web::Lookup;
 
 use super::kept_sign_in::{KeptSignIn, TokenStore};
 use super::server_sign_in::{ServerSignIn, SignInTarget};
-use super::{AuthFailure, RefusedRequest, RequestAuthorizer};
+use super::{AuthFailure, RefusedRequest};
 use scripted_server::{Script, ScriptedServer};
 
 /// A script whose tokens are good for reading.
