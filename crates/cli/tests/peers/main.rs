@@ -7,6 +7,7 @@ mod golden;
 mod journey;
 mod judged;
 mod mcp_conformance;
+mod mcp_sign_in;
 mod small_model;
 mod turns;
 
