@@ -78,4 +78,7 @@ pub enum Command {
     Grants(grants::GrantsArguments),
     /// See every setting, its value, and where that came from
     Config(commands::config::ConfigArguments),
+    /// Play a scenario of the MCP conformance suite
+    #[command(hide = true)]
+    McpConformance(commands::mcp_conformance::ConformanceArguments),
 }
