@@ -8,8 +8,8 @@ use providers::{ErrorKind, Message, ModelFamily, ModelRequest, Provider, Provide
 use tools::{Failure, SpawnRequest, Surroundings};
 use tracing::Instrument as _;
 use vocabulary::{
-    AgentMode, Budgets, Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, StreamTag,
-    ToolCall, TurnError, TurnErrorKind,
+    AgentMode, Budgets, Fact, ItemId, ModelRef, NoteFact, SkillTier, StepFact, StopReason,
+    StreamTag, ToolCall, TurnError, TurnErrorKind,
 };
 
 use super::{Abilities, Agent};
@@ -443,7 +443,10 @@ impl Offered {
 /// Whoever watches sees what the agent goes by.
 async fn tell_surroundings(turn: &Turn, surroundings: &Surroundings) -> Result<(), SessionGone> {
     let files = surroundings.files();
-    let skills = surroundings.skills.len();
+    // What is always there says nothing about the workspace.
+    let own = surroundings.skills.iter();
+    let own = own.filter(|skill| skill.tier != SkillTier::BuiltIn);
+    let skills = own.count();
     if files.is_empty() && skills == 0 {
         return Ok(());
     }
