@@ -12,11 +12,11 @@ use testkit::service::{ScriptedReply, ServedService, Vendor};
 use tokio::time::Instant;
 use vocabulary::{
     Answer, ApprovalAnswer, Approvals, Ask, AskFact, Call, Changes, Effects, Fact, FilesFact,
-    McpCall, McpLayer, McpReply, NoteFact, Reply, ThreadId, ToolEvent, ToolFact, TurnErrorKind,
-    TurnOutcome,
+    McpCall, McpLayer, McpReply, McpRunning, NoteFact, Reply, ThreadId, ToolEvent, ToolFact,
+    TurnErrorKind, TurnOutcome,
 };
 
-use crate::grants::asked;
+use crate::grants::{asked, put_skill};
 use crate::house::{Ear, House, Stage};
 use crate::puppet::{Asked, Gate, Play, Puppet, calls, says};
 use crate::requests::{is_title, options, reference};
@@ -465,4 +465,66 @@ async fn a_model_service_is_told_of_servers_tools_while_they_are_there() {
             service.refusals()
         );
     }
+}
+
+async fn servers_of(house: &House, thread: ThreadId, call: McpCall) -> Vec<(String, McpRunning)> {
+    let answered = house.call(Call::Mcp { thread, call }).await;
+    let Ok(Reply::Mcp(reply)) = answered else {
+        panic!("no reply: {answered:?}")
+    };
+    let McpReply::Servers(snapshot) = *reply else {
+        panic!("no servers: {reply:?}")
+    };
+    let servers = snapshot.servers.into_iter();
+    servers
+        .map(|each| (each.server.name, each.running))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_person_who_saves_a_server_trusts_it_and_nothing_beside_it() {
+    let house = House::in_real_time(Stage::of(&Puppet::new([])));
+    let (thread, _ear) = house.heard_thread().await;
+    let file = house.directory().join(".cowork/mcp-servers.json");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+    let found = json!({ "servers": [
+        { "name": "found", "transport": { "type": "stdio", "command": "x" } },
+    ] });
+    std::fs::write(&file, found.to_string()).expect("written");
+    let waits = |name: &str| (name.to_owned(), McpRunning::WaitsForTrust);
+    let listed = servers_of(&house, thread, McpCall::Get).await;
+    assert_eq!(listed, [waits("found")]);
+    let save = |name: &str| McpCall::Save {
+        server: Box::new(server(name, McpLayer::Workspace).server),
+        previous_name: None,
+    };
+    let may_run = |name: &str| (name.to_owned(), McpRunning::NotStarted);
+    let listed = servers_of(&house, thread, save(" mine ")).await;
+    assert_eq!(listed, [waits("found"), may_run("mine")]);
+    // What is written over it by others is another server.
+    let text = std::fs::read_to_string(&file).expect("read");
+    std::fs::write(&file, text.replace("mine-server", "evil-server")).expect("written");
+    let listed = servers_of(&house, thread, McpCall::Get).await;
+    assert_eq!(listed, [waits("found"), waits("mine")]);
+}
+
+#[tokio::test]
+async fn trust_in_the_rest_of_a_workspace_outlives_a_save() {
+    let script = "turn\n call skill {\"skillName\":\"deploy\"}\nnext\n say done";
+    let house = House::new(&format!("{script}\n{script}"));
+    put_skill(house.directory(), "first");
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    let (ask, _) = asked(&mut ear).await;
+    answer(&house, thread, &ask, ApprovalAnswer::Once).await;
+    ear.completed().await;
+    let server = Box::new(server("mine", McpLayer::Workspace).server);
+    let previous_name = None;
+    let call = McpCall::Save {
+        server,
+        previous_name,
+    };
+    servers_of(&house, thread, call).await;
+    turn(&house, thread, &mut ear).await;
+    assert_eq!(asks(&ear), 1, "the skill is still trusted");
 }

@@ -108,7 +108,7 @@ impl McpTools for ScriptedServers {
 /// A server that runs a program.
 pub fn server(name: &str, layer: McpLayer) -> ConfiguredServer {
     let transport = McpTransport::Stdio {
-        command: format!("{name}-server"),
+        command: format!("{}-server", name.trim()),
         args: vec!["--quiet".to_owned()],
         env: [("TOKEN".to_owned(), "hush".to_owned())].into(),
         cwd: None,
