@@ -108,10 +108,7 @@ pub async fn open(turn: &Turn, start: &TurnStart) -> Result<Option<String>, Sess
         true => MCP_WAIT_NEEDED,
         false => MCP_WAIT,
     };
-    let mut offer = offered(turn, wait).await;
-    if !offer.missing.is_empty() {
-        offer = offered(turn, MCP_WAIT_NEEDED).await;
-    }
+    let offer = offered(turn, wait).await;
     turn.tools.add(&offer.tools);
     notes.extend(offer.notes);
     let line = line(&offer.tools, &notes);
