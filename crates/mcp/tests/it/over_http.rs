@@ -1,0 +1,1 @@
+//! Servers over HTTP, by script.
