@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{Configuration, ConfigurationCache};
+use config::{ConfigurationCache, McpConfiguration};
 use credentials::CredentialStore;
 use tools::Tool;
 use vocabulary::{
@@ -99,7 +99,7 @@ impl Servers {
         Arc::clone(&self.configuration(place).await.servers)
     }
 
-    async fn configuration(&self, place: &Place) -> Arc<Configuration> {
+    async fn configuration(&self, place: &Place) -> Arc<McpConfiguration> {
         let (options, directory) = (&self.options, &place.directory);
         self.configurations.get(options, directory).await
     }
