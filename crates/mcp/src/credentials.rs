@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
-use tools::folders::OWN;
+use tools::folders::{AUTH, OWN};
 use vocabulary::{McpLayer, McpScope, Refusal, Why};
 
 use crate::files::{HeldDirectory, SmallFileError};
 use crate::{ConfiguredServer, Place};
 
-const AUTH: &str = "auth";
 const FILE: &str = "mcp-credentials.json";
 const VERSION: u64 = 1;
 const DIRECTORY_MODE: u32 = 0o700;
