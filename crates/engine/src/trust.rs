@@ -11,6 +11,8 @@ use crate::Shared;
 use crate::limits::{TRUST_BYTES_MAX, TRUST_FILES_MAX};
 use crate::session::storage;
 
+pub mod servers;
+
 /// What of it counts: the rest of these folders is data, or was written by us.
 const COUNTS: [&str; 6] = [
     "agents",

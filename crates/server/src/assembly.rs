@@ -363,12 +363,14 @@ fn assemble(
         parts: dialects::cowork::tell::chunks::count,
         ..settings.engine.clone()
     };
+    let mcp = Arc::new(mcp::Servers::new(mcp::Options::of_process(home)));
     let parts = engine::Parts {
         store,
         models: Arc::clone(&models),
         tools: vec![Arc::new(Toolbox::builtin())],
         agents: engine::Agents::default(),
-        mcp: Arc::new(mcp::Servers::new(mcp::Options::of_process(home))),
+        mcp_tools: Arc::clone(&mcp) as _,
+        mcp,
     };
     let engine = Engine::new(config, parts);
     Ok((engine, models))

@@ -223,6 +223,10 @@ pub trait Store: Send + Sync + 'static {
     /// Small settings by name, e.g. the library's revision.
     async fn setting(&self, tenant: &TenantId, name: &str) -> Result<Option<String>>;
     async fn set_setting(&self, tenant: &TenantId, name: &str, value: &str) -> Result<()>;
+    /// All whose names begin so, by name, each with its value.
+    async fn settings_of(&self, tenant: &TenantId, prefix: &str) -> Result<Vec<(String, String)>>;
+    /// One that is not there is removed already.
+    async fn remove_setting(&self, tenant: &TenantId, name: &str) -> Result<()>;
 
     /// All records of one kind.
     async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records>;

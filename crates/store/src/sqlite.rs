@@ -263,6 +263,20 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn settings_of(&self, tenant: &TenantId, prefix: &str) -> Result<Vec<(String, String)>> {
+        let (tenant, prefix) = (tenant.clone(), prefix.to_owned());
+        self.readers
+            .run(move |db| queries::settings_of(db, &tenant, &prefix))
+            .await
+    }
+
+    async fn remove_setting(&self, tenant: &TenantId, name: &str) -> Result<()> {
+        let (tenant, name) = (tenant.clone(), name.to_owned());
+        self.writer
+            .run(move |db| append::remove_setting(db, &tenant, &name))
+            .await
+    }
+
     async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records> {
         let tenant = tenant.clone();
         self.readers

@@ -94,6 +94,8 @@ fn beginning(mut text: String, most: usize) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use vocabulary::SkillTier;
+
     use super::*;
     use crate::scratch::Scratch;
 
@@ -101,10 +103,11 @@ mod tests {
     fn an_empty_workspace_tells_nothing() {
         let scratch = Scratch::new();
         let home = scratch.path("home");
-        assert_eq!(
-            look(&scratch.scope(), &Trusted::default(), Some(&home)),
-            Surroundings::default()
-        );
+        let mut seen = look(&scratch.scope(), &Trusted::default(), Some(&home));
+        let built_in = |skill: &SkillSummary| skill.tier == SkillTier::BuiltIn;
+        assert!(seen.skills.iter().all(built_in));
+        seen.skills.clear();
+        assert_eq!(seen, Surroundings::default());
     }
 
     #[test]
@@ -136,8 +139,8 @@ mod tests {
         assert_eq!(seen.files(), ["AGENTS.md", ".cowork/AGENT.md"]);
         assert!(!seen.trusted);
         let names = |skills: &[SkillSummary]| {
-            let each = skills.iter().map(|skill| skill.name.clone());
-            each.collect::<Vec<_>>()
+            let own = skills.iter().filter(|skill| skill.tier != SkillTier::BuiltIn);
+            own.map(|skill| skill.name.clone()).collect::<Vec<_>>()
         };
         // What came with the workspace is not told of until somebody trusts it.
         assert_eq!(names(&seen.skills), ["mine"]);

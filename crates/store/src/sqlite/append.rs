@@ -243,3 +243,9 @@ pub(super) fn set_setting(
     set.execute([tenant.as_str(), name, value])?;
     Ok(())
 }
+
+pub(super) fn remove_setting(db: &Connection, tenant: &TenantId, name: &str) -> Result<()> {
+    let mut remove = db.prepare_cached("DELETE FROM settings WHERE tenant = ?1 AND name = ?2")?;
+    remove.execute([tenant.as_str(), name])?;
+    Ok(())
+}

@@ -209,6 +209,22 @@ pub(super) fn setting(db: &Connection, tenant: &TenantId, name: &str) -> Result<
     Ok(value.optional()?)
 }
 
+pub(super) fn settings_of(
+    db: &Connection,
+    tenant: &TenantId,
+    prefix: &str,
+) -> Result<Vec<(String, String)>> {
+    // By its letters: in a pattern some of them would mean something.
+    let mut settings = db.prepare_cached(
+        "SELECT name, value FROM settings
+         WHERE tenant = ?1 AND substr(name, 1, length(?2)) = ?2 ORDER BY name",
+    )?;
+    let rows = settings.query_map([tenant.as_str(), prefix], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    Ok(rows.collect::<std::result::Result<_, _>>()?)
+}
+
 pub(super) fn ready(db: &Connection) -> Result<()> {
     db.prepare_cached("SELECT count(*) FROM owners")?
         .query_row([], |_| Ok(()))?;

@@ -209,6 +209,15 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.set_setting(tenant, name, value).await
     }
 
+    async fn settings_of(&self, tenant: &TenantId, prefix: &str) -> Result<Vec<(String, String)>> {
+        self.inner.settings_of(tenant, prefix).await
+    }
+
+    async fn remove_setting(&self, tenant: &TenantId, name: &str) -> Result<()> {
+        self.check()?;
+        self.inner.remove_setting(tenant, name).await
+    }
+
     async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records> {
         self.inner.records(tenant, kind).await
     }

@@ -250,6 +250,23 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn settings_of(&self, tenant: &TenantId, prefix: &str) -> Result<Vec<(String, String)>> {
+        let world = self.world.lock();
+        let settings = world.settings.iter();
+        let fits = settings.filter(|((of, name), _)| of == tenant && name.starts_with(prefix));
+        let mut found: Vec<_> = fits
+            .map(|((_, name), value)| (name.clone(), value.clone()))
+            .collect();
+        found.sort();
+        Ok(found)
+    }
+
+    async fn remove_setting(&self, tenant: &TenantId, name: &str) -> Result<()> {
+        let key = (tenant.clone(), name.to_owned());
+        self.world.lock().settings.remove(&key);
+        Ok(())
+    }
+
     async fn records(&self, tenant: &TenantId, kind: RecordKind) -> Result<Records> {
         let world = self.world.lock();
         let library = world.libraries.get(tenant);

@@ -1,7 +1,9 @@
 //! The front matter of a skill: the lines between two `---` at its beginning.
 //!
-//! It is YAML, of which skills use little: `key: value`, quoted or not, texts over several lines,
-//! and nested values that are passed over here.
+//! It is YAML, of which skills use little: `key: value`, quoted or not, texts over several lines, lists
+//! of words, and keys below a key. That much is read here, line by line: what a whole reader of YAML
+//! would refuse (`description: Use it when: always`) is common in skills, and there is nothing in it
+//! that refers to itself or grows.
 
 pub(super) const NAME_CHARS_MAX: usize = 64;
 const DESCRIPTION_CHARS_MAX: usize = 1024;
@@ -20,13 +22,8 @@ pub(crate) fn body<'a>(skill: &'a str, directory: &str) -> Result<&'a str, Strin
     Ok(parts(skill, directory)?.1)
 }
 
-/// What the skill is for, in its own words.
-pub(super) fn description(skill: &str, directory: &str) -> Result<String, String> {
-    Ok(parts(skill, directory)?.0)
-}
-
 /// The description and the instructions.
-fn parts<'a>(skill: &'a str, directory: &str) -> Result<(String, &'a str), String> {
+pub(super) fn parts<'a>(skill: &'a str, directory: &str) -> Result<(String, &'a str), String> {
     FrontMatter::of(skill)?.described(directory, "its directory")
 }
 
@@ -46,6 +43,21 @@ impl<'a> FrontMatter<'a> {
     /// The text of a key that is not nested.
     pub fn field(&self, key: &str) -> Option<String> {
         field(self.lines, key)
+    }
+
+    /// The words of a key that has several: a list, or a text with commas.
+    pub fn list(&self, key: &str) -> Vec<String> {
+        list(self.lines, key)
+    }
+
+    /// The same of a key below another.
+    pub fn nested_list(&self, parent: &str, key: &str) -> Vec<String> {
+        nested(self.lines, parent).map_or_else(Vec::new, |lines| list(&lines, key))
+    }
+
+    /// What follows it.
+    pub fn body(&self) -> &'a str {
+        self.body
     }
 
     /// The description and what follows the front matter; the name must be that of `place`.
@@ -80,13 +92,55 @@ fn split(skill: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The text of a key that is not nested.
-fn field(front: &str, key: &str) -> Option<String> {
+/// What stands behind a key that is not nested, in its line; and the lines below it.
+fn found<'a>(front: &'a str, key: &str) -> Option<(&'a str, std::str::Lines<'a>)> {
     let mut lines = front.lines();
     let value = lines.find_map(|line| {
         let rest = line.strip_prefix(key)?.trim_start().strip_prefix(':')?;
         (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim())
     })?;
+    Some((value, lines))
+}
+
+/// The lines below a key, as if they stood alone.
+pub(super) fn nested(front: &str, key: &str) -> Option<String> {
+    let (_, lines) = found(front, key)?;
+    let is_deeper = |line: &&str| line.trim().is_empty() || line.starts_with([' ', '\t']);
+    let deeper: Vec<&str> = lines.take_while(is_deeper).collect();
+    let first = deeper.iter().find(|line| !line.trim().is_empty())?;
+    let indent = first.len() - first.trim_start().len();
+    let lines = deeper.iter().map(|line| line.get(indent..).unwrap_or(""));
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The words of a key that has several.
+pub(super) fn list(front: &str, key: &str) -> Vec<String> {
+    let Some((value, lines)) = found(front, key) else {
+        return Vec::new();
+    };
+    let value = value.split(" #").next().unwrap_or(value).trim();
+    let words: Vec<String> = match value.is_empty() || value.starts_with('#') {
+        true => {
+            let items = lines.map(str::trim);
+            let items = items.filter(|line| !line.is_empty() && !line.starts_with('#'));
+            items
+                .map_while(|line| line.strip_prefix('-'))
+                .map(|item| unquoted(item.trim()))
+                .collect()
+        }
+        false => {
+            let inner = value.strip_prefix('[').and_then(|v| v.strip_suffix(']'));
+            // One text with commas may be quoted as a whole.
+            let inner = inner.map_or_else(|| unquoted(value), str::to_owned);
+            inner.split(',').map(|word| unquoted(word.trim())).collect()
+        }
+    };
+    words.into_iter().filter(|word| !word.is_empty()).collect()
+}
+
+/// The text of a key that is not nested.
+pub(super) fn field(front: &str, key: &str) -> Option<String> {
+    let (value, lines) = found(front, key)?;
     let deeper = lines.take_while(|line| line.is_empty() || line.starts_with([' ', '\t']));
     let deeper: Vec<&str> = deeper.map(str::trim).collect();
     let text = match value.chars().next() {
@@ -101,6 +155,10 @@ fn field(front: &str, key: &str) -> Option<String> {
 fn unquoted(text: &str) -> String {
     let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     if let Some(inner) = inner('"') {
+        // It is written as in JSON, mostly.
+        if let Ok(text) = serde_json::from_str::<String>(text) {
+            return text;
+        }
         return inner.replace("\\\"", "\"").replace("\\\\", "\\");
     }
     if let Some(inner) = inner('\'') {
@@ -130,6 +188,31 @@ mod tests {
         for (front, expected) in table {
             assert_eq!(field(front, "name").as_deref(), expected, "{front}");
         }
+    }
+
+    #[test]
+    fn lists_are_read_in_the_forms_that_skills_use() {
+        let table: [(&str, &[&str]); 9] = [
+            ("k: a, b", &["a", "b"]),
+            ("k: \"/a, b\"", &["/a", "b"]),
+            ("k: [a, 'b c', \"d\"]", &["a", "b c", "d"]),
+            ("k:\n  - a\n  # why\n\n  - \"b\"\nother: x", &["a", "b"]),
+            ("k:\n- a\n- b\nother: x", &["a", "b"]),
+            ("k: # why\n  - a", &["a"]),
+            ("k: []", &[]),
+            ("k:\nother:\n  - a", &[]),
+            ("other: a", &[]),
+        ];
+        for (front, expected) in table {
+            assert_eq!(list(front, "k"), expected, "{front}");
+        }
+        let front = "a: 1\nmetadata:\n    k: x, y\n    deeper:\n      k: no\nb: 2";
+        assert_eq!(
+            list(&nested(front, "metadata").unwrap_or_default(), "k"),
+            ["x", "y"]
+        );
+        assert_eq!(nested(front, "a"), None);
+        assert_eq!(nested("a:\n\u{a0}é: 1", "a"), None);
     }
 
     #[test]

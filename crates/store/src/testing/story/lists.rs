@@ -186,6 +186,23 @@ pub(super) async fn settings_and_counters_outlive_the_process(open: &impl Fn() -
     let kept = store.setting(&one, "revision").await;
     assert_eq!(kept, Ok(Some("7".to_owned())));
     assert_eq!(store.setting(&two, "revision").await, Ok(None));
+    for (tenant, name) in [
+        (&one, "a %b"),
+        (&one, "a %a"),
+        (&one, "a_%b"),
+        (&two, "a %c"),
+    ] {
+        let set = store.set_setting(tenant, name, name).await;
+        set.expect("kept");
+    }
+    let pair = |name: &str| (name.to_owned(), name.to_owned());
+    let found = store.settings_of(&one, "a %").await;
+    assert_eq!(found, Ok(vec![pair("a %a"), pair("a %b")]));
+    for _ in 0..2 {
+        assert_eq!(store.remove_setting(&one, "a %a").await, Ok(()));
+    }
+    let found = store.settings_of(&one, "a").await;
+    assert_eq!(found, Ok(vec![pair("a %b"), pair("a_%b")]));
     assert_eq!(store.reserve(Counter::Ask, 1).await, Ok(12));
     // Two processes never get the same number.
     assert_eq!(open().reserve(Counter::Ask, 5).await, Ok(13));

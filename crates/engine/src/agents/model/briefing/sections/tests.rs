@@ -34,6 +34,7 @@ fn skill(name: &str) -> SkillSummary {
     SkillSummary {
         name: name.to_owned(),
         description: "Does a thing well".to_owned(),
+        tier: vocabulary::SkillTier::Global,
     }
 }
 
