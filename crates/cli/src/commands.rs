@@ -15,6 +15,7 @@ pub mod checkpoints;
 pub mod config;
 pub mod grants;
 pub mod mcp_conformance;
+pub mod mcp;
 pub mod models;
 pub mod sandbox;
 mod table;
