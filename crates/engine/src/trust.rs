@@ -11,6 +11,10 @@ use crate::Shared;
 use crate::limits::{TRUST_BYTES_MAX, TRUST_FILES_MAX};
 use crate::session::storage;
 
+mod kept;
+
+pub use kept::{ContentTrust, KeptTrust, TrustedWorkspace};
+
 /// What of it counts: the rest of these folders is data, or was written by us.
 const COUNTS: [&str; 6] = [
     "agents",
@@ -50,7 +54,8 @@ pub async fn look(shared: &Shared, card: &ThreadCard) -> Result<Trust, Refusal> 
         TrustScan::Unreadable => return Ok(Trust::Unreadable),
         TrustScan::Content(content) => content,
     };
-    let trusted = shared.store.setting(&card.tenant, &name(card)).await;
+    let name = kept::content_setting(&card.directory);
+    let trusted = shared.store.setting(&card.tenant, &name).await;
     Ok(match trusted.map_err(storage)? {
         Some(hash) if hash == content.hash => Trust::Trusted(content),
         Some(_) | None => Trust::Untrusted(content),
@@ -63,13 +68,9 @@ pub async fn keep(
     card: &ThreadCard,
     content: &TrustedContent,
 ) -> Result<(), Refusal> {
-    let name = name(card);
+    let name = kept::content_setting(&card.directory);
     let kept = shared.store.set_setting(&card.tenant, &name, &content.hash);
     kept.await.map_err(storage)
-}
-
-fn name(card: &ThreadCard) -> String {
-    format!("trust {}", card.directory.display())
 }
 
 impl TrustedContent {

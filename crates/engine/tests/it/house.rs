@@ -353,6 +353,7 @@ fn open(
     let config = Config {
         home: directory.join("home"),
         private: vec![directory.join("home")],
+        skills: vec![directory.join("home/skills")],
         ports: Vec::new(),
         directory,
         auto_approve: stage.auto_approve,
@@ -362,7 +363,6 @@ fn open(
         verbosity: stage.verbosity,
         ask_timeout: stage.ask_timeout,
         sandbox: engine::SandboxSetting::Nothing,
-        skills: Vec::new(),
         policy: Arc::default(),
         web: Default::default(),
         searxng_url: None,
