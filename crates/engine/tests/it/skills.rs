@@ -216,6 +216,27 @@ async fn a_command_starts_a_turn_with_what_it_stands_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_command_that_comes_again_is_the_same_whatever_it_stands_for_by_now() {
+    let puppet = Puppet::new([says("1")]);
+    let house = House::with(&puppet);
+    write(&house, "home/commands/fix.md", "Fix it.");
+    let (thread, mut ear) = house.heard_thread().await;
+    let run = Call::RunCommand(RunCommand {
+        thread,
+        name: "fix".to_owned(),
+        arguments: String::new(),
+        client_message_id: Some("m1".to_owned()),
+    });
+    let first = house.call(run.clone()).await.and_then(Reply::turn);
+    assert!(!first.expect("a turn").again);
+    ear.completed().await;
+    write(&house, "home/commands/fix.md", "Fix it well.");
+    let second = house.call(run).await.and_then(Reply::turn);
+    assert!(second.expect("the same turn").again);
+    assert_eq!(puppet.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_command_of_a_workspace_runs_once_it_is_trusted_and_until_it_is_changed() {
     let puppet = Puppet::new([says("1"), says("2")]);
     let house = House::with(&puppet);
