@@ -31,6 +31,7 @@ mod permissions;
 mod platform;
 mod refuse;
 pub mod schema;
+mod servers;
 mod show;
 pub mod tell;
 mod thinking;

@@ -36,6 +36,7 @@ mod prompts;
 mod registry;
 mod router;
 mod seen;
+mod servers;
 mod session;
 mod telemetry;
 mod titles;
@@ -47,6 +48,7 @@ pub use clock::{Clock, SystemClock};
 pub use grants::Grants;
 pub use listener::{Delivered, Ended, Listener};
 pub use notices::Watcher;
+pub use servers::McpTools;
 pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
@@ -144,6 +146,8 @@ pub struct Parts {
     pub tools: Vec<Arc<dyn ToolSource>>,
     pub agents: Agents,
     pub mcp: Arc<mcp::Servers>,
+    /// Where turns get the tools of MCP servers from: the same, but in tests.
+    pub mcp_tools: Arc<dyn McpTools>,
 }
 
 /// How commands are fenced in.
@@ -168,6 +172,7 @@ pub struct Shared {
     pub(crate) tools: Vec<Arc<dyn ToolSource>>,
     pub(crate) agents: Agents,
     pub(crate) mcp: Arc<mcp::Servers>,
+    pub(crate) mcp_tools: Arc<dyn McpTools>,
     sandbox: tokio::sync::OnceCell<Arc<tools::Sandbox>>,
     pub(crate) web: Arc<tools::Web>,
     pub(crate) config: Config,
@@ -177,6 +182,7 @@ pub struct Shared {
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
     pub(crate) seen: seen::SeenByThreads,
+    pub(crate) tool_specs: turn::specs::ToolSpecCache,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
     notices: Notices,
     /// Tells here what other processes change.
@@ -208,6 +214,7 @@ impl Engine {
             tools,
             agents,
             mcp,
+            mcp_tools,
         } = parts;
         let (keys, searxng) = (Arc::clone(&models), config.searxng_url.clone());
         let key = move |key: tools::web::SearchService| match key {
@@ -232,11 +239,13 @@ impl Engine {
             tools,
             agents,
             mcp,
+            mcp_tools,
             sandbox: tokio::sync::OnceCell::new(),
             web,
             config,
             registry: Registry::default(),
             seen: Default::default(),
+            tool_specs: Default::default(),
             workspace_facts: Default::default(),
             births: Births::default(),
             scanners,
@@ -339,6 +348,8 @@ impl Engine {
             // Ends by itself: every session has the deadline, and a closed channel is an end too.
             let _ = stopped.await;
         }
+        // Whoever does not end by then ends with the process.
+        let _ = tokio::time::timeout(limits::MCP_STOP_MAX, self.shared.mcp.stop()).await;
         self.shared.scanners.cancel();
         if let Some(sandbox) = self.shared.sandbox.get() {
             sandbox.remove_temporary();

@@ -154,6 +154,15 @@ pub const TITLE_WAIT_MAX: Duration = Duration::from_secs(30);
 pub const TITLE_TOKENS_MAX: u64 = 2_048;
 pub const STEPS_DEFAULT: u32 = 100;
 pub const STEPS_MAX: u32 = 1_000;
+/// How long a turn waits for MCP servers that are not connected yet, while it looks around anyway; and for
+/// one that it cannot do without.
+pub const MCP_WAIT: Duration = Duration::from_millis(40);
+pub const MCP_WAIT_NEEDED: Duration = Duration::from_secs(10);
+/// How long servers may take to end when the process stops.
+pub const MCP_STOP_MAX: Duration = Duration::from_secs(5);
+/// What a model is told of servers: new tools by name, and how they all stand.
+pub const MCP_NAMED_MAX: usize = 20;
+pub const MCP_LINE_CHARS_MAX: usize = 1_000;
 /// Ask numbers taken from the store at once.
 pub const ASK_NUMBERS_BLOCK: u64 = 16;
 /// Missed notices after which a watcher must read its list again.

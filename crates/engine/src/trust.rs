@@ -12,6 +12,7 @@ use crate::limits::{TRUST_BYTES_MAX, TRUST_FILES_MAX};
 use crate::session::storage;
 
 mod kept;
+pub mod servers;
 
 pub use kept::{ContentTrust, KeptTrust, TrustedWorkspace};
 

@@ -8,7 +8,6 @@ use parking_lot::Mutex;
 use snapshots::TurnWrites;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tools::Toolbox;
 use vocabulary::{
     Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, PlanStep, StreamTag, ThreadCard,
     ThreadSettings, ToolCall, TurnError, TurnId, UserInput,
@@ -22,12 +21,15 @@ pub mod checks;
 mod gate;
 pub mod meter;
 pub mod offer;
+pub mod servers;
+pub mod specs;
 pub mod tooling;
 mod trusting;
 pub mod writes;
 
 use checks::{StepEdits, ThreadChecks};
 use meter::Meter;
+use servers::{ToldServerNotes, TurnTools};
 
 /// What a turn says to its session.
 pub enum FromTurn {
@@ -127,6 +129,16 @@ pub enum TurnStart {
     },
 }
 
+impl TurnStart {
+    /// Whether no step was taken yet: the process may have died while a person was asked before that.
+    pub fn is_first(&self) -> bool {
+        match self {
+            TurnStart::Fresh => true,
+            TurnStart::PickUp { step, calls } => *step == 0 && calls.is_empty(),
+        }
+    }
+}
+
 /// A call that is still to be made.
 pub struct DueCall {
     pub tag: StreamTag,
@@ -145,8 +157,9 @@ pub struct Turn {
     pub agent: Arc<dyn Agent>,
     /// The thread's model.
     pub model: Arc<ModelRef>,
-    /// The thread's tools.
-    pub tools: Arc<Toolbox>,
+    pub tools: TurnTools,
+    /// What people were told of the thread's MCP servers.
+    pub told_servers: ToldServerNotes,
     /// What the user said to start it.
     pub input: String,
     pub history: History,

@@ -2,14 +2,23 @@
 //!
 //! This crate decides nothing about trust: who calls says which servers may be run.
 
+pub mod auth_state;
+pub mod config;
+pub mod credentials;
+mod editing;
+mod files;
+mod snapshot;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use config::{Configuration, ConfigurationCache};
+use credentials::CredentialStore;
 use tools::Tool;
 use vocabulary::{
-    Challenge, McpAuthMode, McpCheck, McpLayer, McpReply, McpScope, McpServer, McpSnapshot,
-    Refusal, Secret, SignedIn, TenantId, Why,
+    Challenge, McpAuthMode, McpCheck, McpLayer, McpReply, McpRunning, McpScope, McpServer,
+    McpSnapshot, Refusal, Secret, SignedIn, TenantId, Why,
 };
 
 /// What the servers are kept with.
@@ -72,22 +81,37 @@ pub struct PromptInfo {
 /// All MCP servers of this process.
 pub struct Servers {
     options: Options,
+    configurations: Arc<ConfigurationCache>,
+    credentials: CredentialStore,
 }
 
 impl Servers {
     pub fn new(options: Options) -> Self {
-        Self { options }
+        Self {
+            configurations: Arc::default(),
+            credentials: CredentialStore::new(options.home.clone()),
+            options,
+        }
     }
 
     /// The servers that count in a place, by name. Starts nothing.
-    pub async fn configured(&self, _place: &Place) -> Arc<[ConfiguredServer]> {
-        Arc::default()
+    pub async fn configured(&self, place: &Place) -> Arc<[ConfiguredServer]> {
+        Arc::clone(&self.configuration(place).await.servers)
+    }
+
+    async fn configuration(&self, place: &Place) -> Arc<Configuration> {
+        let (options, directory) = (&self.options, &place.directory);
+        self.configurations.get(options, directory).await
     }
 
     /// The files, what counts of them, and how it runs. Starts nothing.
-    pub async fn snapshot(&self, _place: &Place) -> McpSnapshot {
-        let _ = &self.options;
-        McpSnapshot::default()
+    pub async fn snapshot(&self, place: &Place) -> McpSnapshot {
+        snapshot::take(self, place).await
+    }
+
+    /// How a server runs. Starts nothing.
+    fn running(&self, _place: &Place, _server: &ConfiguredServer) -> McpRunning {
+        McpRunning::NotStarted
     }
 
     /// Begins to connect to these, without waiting for any.
@@ -119,17 +143,31 @@ impl Servers {
         Err(not_yet())
     }
 
+    /// Writes a server into the workspace's own file, in the place of `previous_name`. Who calls says
+    /// whether it is trusted.
     pub async fn save(
         &self,
-        _place: &Place,
-        _server: McpServer,
-        _previous_name: Option<&str>,
+        place: &Place,
+        server: McpServer,
+        previous_name: Option<&str>,
     ) -> Result<(), Refusal> {
-        Err(not_yet())
+        let scope = McpScope::Workspace;
+        editing::save(self, place, scope, server, previous_name).await
     }
 
-    pub async fn delete(&self, _place: &Place, _name: &str) -> Result<(), Refusal> {
-        Err(not_yet())
+    /// As [`Servers::save`], into the user's own file.
+    pub async fn save_for_user(&self, place: &Place, server: McpServer) -> Result<(), Refusal> {
+        editing::save(self, place, McpScope::User, server, None).await
+    }
+
+    /// Takes a server out of the workspace's own file, and what was saved for it.
+    pub async fn delete(&self, place: &Place, name: &str) -> Result<(), Refusal> {
+        editing::delete(self, place, McpScope::Workspace, name).await
+    }
+
+    /// As [`Servers::delete`], out of the user's own file.
+    pub async fn delete_of_user(&self, place: &Place, name: &str) -> Result<(), Refusal> {
+        editing::delete(self, place, McpScope::User, name).await
     }
 
     /// Connects, lists the tools, and lets go of it again where nobody else uses it.
@@ -162,15 +200,16 @@ impl Servers {
 
     pub async fn set_key(
         &self,
-        _place: &Place,
-        _server: &ConfiguredServer,
-        _key: Secret,
+        place: &Place,
+        server: &ConfiguredServer,
+        key: Secret,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        Err(not_yet())
+        editing::set_key(self, place, server, key).await
     }
 
-    pub async fn migrate(&self, _place: &Place, _scope: McpScope) -> Result<McpReply, Refusal> {
-        Err(not_yet())
+    /// Takes what another agent's file has over into ours.
+    pub async fn migrate(&self, place: &Place, scope: McpScope) -> Result<McpReply, Refusal> {
+        editing::migrate(self, place, scope).await
     }
 
     /// Lets go of all connections; every process ends.

@@ -68,8 +68,8 @@ pub enum RequestPurpose {
 pub struct ToolSpec {
     pub name: String,
     pub description: String,
-    /// JSON Schema of the input.
-    pub parameters: Value,
+    /// JSON Schema of the input. Shared: the same tools go with every request of every thread.
+    pub parameters: Arc<Value>,
     /// The input is one text, in the field [`FREE_TEXT_FIELD`], and this Lark grammar says what it may
     /// be. Services that can let the model write it as it is, without JSON around it.
     pub grammar: Option<&'static str>,
@@ -86,7 +86,7 @@ impl ToolSpec {
         Self {
             name: name.to_owned(),
             description: description.to_owned(),
-            parameters,
+            parameters: Arc::new(parameters),
             grammar: None,
         }
     }

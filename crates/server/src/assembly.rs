@@ -321,19 +321,6 @@ pub fn skill_folders(home: &Path) -> Vec<PathBuf> {
     [home.join("skills")].into_iter().chain(user).collect()
 }
 
-/// For everyone on this machine.
-const MCP_FILE_OF_SYSTEM: &str = "/etc/dragoman/mcp-servers.json";
-
-/// Where MCP servers are configured that do not come with a workspace.
-fn mcp_options(home: &Path) -> mcp::Options {
-    mcp::Options {
-        home: home.to_owned(),
-        user: std::env::home_dir(),
-        system: PathBuf::from(MCP_FILE_OF_SYSTEM),
-        fenced: true,
-    }
-}
-
 /// What is the server's own: its data, and its token wherever that lies.
 fn private(settings: &Settings) -> Vec<PathBuf> {
     let token_file = settings.token_file.iter().map(std::path::absolute);
@@ -376,12 +363,14 @@ fn assemble(
         parts: dialects::cowork::tell::chunks::count,
         ..settings.engine.clone()
     };
+    let mcp = Arc::new(mcp::Servers::new(mcp::Options::of_process(home)));
     let parts = engine::Parts {
         store,
         models: Arc::clone(&models),
         tools: vec![Arc::new(Toolbox::builtin())],
         agents: engine::Agents::default(),
-        mcp: Arc::new(mcp::Servers::new(mcp_options(home))),
+        mcp_tools: Arc::clone(&mcp) as _,
+        mcp,
     };
     let engine = Engine::new(config, parts);
     Ok((engine, models))

@@ -11,6 +11,7 @@ async fn main() -> anyhow::Result<()> {
     let Arguments { bench, names, json } = arguments()?;
     let (mut table, all) = (Table::default(), names.len());
     let mut failed = Vec::new();
+    bench.forget_binary()?;
     for (at, name) in names.iter().enumerate() {
         eprintln!("[{}/{all}] {name}", at + 1);
         let started = Instant::now();

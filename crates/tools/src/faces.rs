@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{Tool, patch};
 
 /// Which faces the tools have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ToolFaces {
     /// The tools as they are.
     #[default]

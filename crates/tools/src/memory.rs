@@ -166,7 +166,8 @@ pub(crate) fn main_note(scope: &Scope) -> Option<(String, String)> {
 
 /// The names of all notes but the main one.
 pub(crate) fn other_notes(scope: &Scope) -> Vec<String> {
-    let mut keys = keys(scope);
+    let keys = [OWN, OTHER_AGENTS].map(|directory| keys_in(scope, directory));
+    let mut keys: BTreeSet<String> = keys.into_iter().flatten().collect();
     keys.remove(HOT);
     keys.into_iter().collect()
 }
@@ -177,8 +178,17 @@ fn text_in(scope: &Scope, path: &str) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
+/// Whether there is anything at all. Looked at before the path guard is asked, which costs a hundred times
+/// as much: every turn looks for notes, and most workspaces have none.
+fn is_there(scope: &Scope, inner: &str) -> bool {
+    std::fs::symlink_metadata(scope.directory.join(inner)).is_ok()
+}
+
 /// The text of a note, if there is one.
 fn load(scope: &Scope, seen: Option<&SeenFiles>, inner: &str) -> Result<Option<String>, Failure> {
+    if !is_there(scope, inner) {
+        return Ok(None);
+    }
     let target = path::resolve(NAME, scope, inner)?;
     let opened = Place::find(&target).and_then(|place| place.open());
     let (file, stamp) = match opened {
@@ -226,15 +236,26 @@ fn keys(scope: &Scope) -> BTreeSet<String> {
         if let Ok(Some(_)) = load(scope, None, &inner(directory, HOT)) {
             keys.insert(HOT.to_owned());
         }
-        let listed = path::resolve(NAME, scope, &format!("{directory}/memory"));
-        let entries = listed.ok().and_then(|path| std::fs::read_dir(path).ok());
-        for entry in entries.into_iter().flatten().flatten().take(NOTES_MAX) {
-            let name = entry.file_name();
-            let key = name.to_str().and_then(|name| name.strip_suffix(".md"));
-            keys.extend(key.filter(|key| is_key(key)).map(str::to_owned));
-        }
+        keys.extend(keys_in(scope, directory));
     }
     keys
+}
+
+/// The keys of the notes beside the main one.
+fn keys_in(scope: &Scope, directory: &str) -> Vec<String> {
+    let inner = format!("{directory}/memory");
+    if !is_there(scope, &inner) {
+        return Vec::new();
+    }
+    let listed = path::resolve(NAME, scope, &inner);
+    let entries = listed.ok().and_then(|path| std::fs::read_dir(path).ok());
+    let entries = entries.into_iter().flatten().flatten().take(NOTES_MAX);
+    let key = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        let key = name.to_str().and_then(|name| name.strip_suffix(".md"));
+        key.filter(|key| is_key(key)).map(str::to_owned)
+    };
+    entries.filter_map(key).collect()
 }
 
 fn search(scope: &Scope, query: &str) -> String {

@@ -99,6 +99,11 @@ impl Toolbox {
         self.tools.get(self.resolve(name)?).cloned()
     }
 
+    /// The tool of exactly this name.
+    pub fn exactly(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.get(name).cloned()
+    }
+
     /// The name of the tool that is meant by this one.
     pub fn resolve(&self, name: &str) -> Option<&str> {
         normalize::resolve(name, self.tools.keys().map(AsRef::as_ref))

@@ -1,6 +1,7 @@
 //! MCP servers: how they are configured, how they stand, and what a client can want of them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,8 @@ pub struct McpServer {
     pub auth: Option<McpAuth>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How a server is reached. What its environment and its headers say is shown to nobody by accident.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum McpTransport {
     Stdio {
         command: String,
@@ -38,6 +40,39 @@ pub enum McpTransport {
         url: String,
         headers: BTreeMap<String, String>,
     },
+}
+
+impl fmt::Debug for McpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            McpTransport::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => f
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", args)
+                .field("env", &env.keys())
+                .field("cwd", cwd)
+                .finish(),
+            McpTransport::Http { url, headers } => remote(f, "Http", url, headers),
+            McpTransport::Sse { url, headers } => remote(f, "Sse", url, headers),
+        }
+    }
+}
+
+fn remote(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    url: &str,
+    headers: &BTreeMap<String, String>,
+) -> fmt::Result {
+    f.debug_struct(name)
+        .field("url", &url)
+        .field("headers", &headers.keys())
+        .finish()
 }
 
 /// How a server wants to know who comes.
@@ -232,4 +267,29 @@ pub struct McpCheck {
     pub message: String,
     pub tool_count: Option<u32>,
     pub latency_ms: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_a_key_is_not_shown() {
+        let secrets = BTreeMap::from([("TOKEN".to_owned(), "sk-secret".to_owned())]);
+        let stdio = McpTransport::Stdio {
+            command: "node".to_owned(),
+            args: vec!["server.js".to_owned()],
+            env: secrets.clone(),
+            cwd: None,
+        };
+        let http = McpTransport::Http {
+            url: "https://mcp.example".to_owned(),
+            headers: secrets,
+        };
+        let shown = format!("{stdio:?} {http:?}");
+        assert!(!shown.contains("secret"));
+        for told in ["node", "server.js", "TOKEN", "https://mcp.example"] {
+            assert!(shown.contains(told), "{told} in {shown}");
+        }
+    }
 }

@@ -114,6 +114,7 @@ impl Codex {
                 self.calls
                     .make(out, waiting, Call::ChangeThread { thread, changes });
             }
+            CodexRequest::ServerStatusList(params) => return self.server_list(out, id, params),
             CodexRequest::GrantsList(params) => {
                 let thread = parse(&params.thread_id)?;
                 self.calls

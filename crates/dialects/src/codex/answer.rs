@@ -1,8 +1,8 @@
 //! Replies and refusals as responses to the connection that asked.
 
 use vocabulary::{
-    AskId, Call, Event, Fact, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Status, Thread,
-    ThreadId, ThreadPage, ThreadView, TurnFact, Why,
+    AskId, Call, Event, Fact, McpReply, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Status,
+    Thread, ThreadId, ThreadPage, ThreadView, TurnFact, Why,
 };
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
@@ -11,7 +11,7 @@ use super::tell::{notify, tell};
 use super::wire::notice::ThreadStarted;
 use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
 use super::wire::thread::Turn;
-use super::{Codex, account, history, offer, orbit, respond, send, show};
+use super::{Codex, account, history, offer, orbit, respond, send, servers, show};
 use crate::jsonrpc::Id;
 use crate::{Action, Frame};
 
@@ -67,6 +67,18 @@ impl Codex {
                 self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
             CodexPurpose::Turn(id) => self.turn(out, id, &reply.turn()?),
+            CodexPurpose::ServerList(id, params) => match *reply.mcp()? {
+                McpReply::Servers(snapshot) => {
+                    send(out, respond(id, &servers::page(&snapshot, params)));
+                }
+                McpReply::Migrated { .. }
+                | McpReply::Checked(_)
+                | McpReply::Challenge(_)
+                | McpReply::SignedIn { .. } => {
+                    let message = "this answer is for another question";
+                    return Err(Refusal::new(Why::Internal, message));
+                }
+            },
             CodexPurpose::Grants(id) => {
                 let grants = reply.grants()?;
                 let data = grants.iter().map(show::grant).collect();
@@ -134,6 +146,7 @@ impl Codex {
             | CodexPurpose::TurnThread(id, _)
             | CodexPurpose::Turn(id)
             | CodexPurpose::Grants(id)
+            | CodexPurpose::ServerList(id, _)
             | CodexPurpose::Done(id) => send(out, CodexError::from(&refusal).frame(Some(id))),
         }
     }

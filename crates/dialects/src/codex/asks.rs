@@ -5,25 +5,37 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use vocabulary::{
-    Answer, Approval, ApprovalAnswer, Ask, AskId, AskKind, Question, QuestionOption, ThreadCard,
-    Timestamp,
+    Answer, Approval, ApprovalAnswer, Ask, AskId, AskKind, Question, QuestionOption, Subject,
+    ThreadCard, Timestamp,
 };
 
 use super::tell::{items, notify};
 use super::wire::item::CommandAction;
 use super::wire::notice::ServerRequestResolved;
-use super::wire::params::{ApprovalResponse, ToolRequestUserInputResponse};
-use super::wire::request::{RequestApproval, RequestUserInput, UserInputOption, UserInputQuestion};
+use super::wire::params::{
+    ApprovalResponse, McpServerElicitationResponse, ToolRequestUserInputResponse,
+};
+use super::wire::request::{
+    ElicitationMeta, ElicitationSchema, McpServerElicitationRequest, RequestApproval,
+    RequestUserInput, UserInputOption, UserInputQuestion,
+};
+use super::wire::results::Empty;
 use super::{Endpoint, VERSION};
 use crate::Frame;
 
 const DECISIONS: [&str; 4] = ["accept", "acceptForSession", "decline", "cancel"];
+const PERSIST: [&str; 2] = ["session", "always"];
 
 /// The request an ask makes of a client. Its id is the ask's own number, the same for everyone.
 pub fn request(card: &ThreadCard, ask: &Ask, at: Timestamp, endpoint: Endpoint) -> Frame {
     let thread = card.id.to_string();
     match &ask.kind {
         AskKind::Approval(approval) => {
+            if let (Endpoint::Codex, Subject::Mcp { server, tool }) = (endpoint, &ask.call.subject)
+            {
+                let params = elicitation(&thread, ask, approval, (server, tool));
+                return VERSION.request(ask.id.0, "mcpServer/elicitation/request", &params);
+            }
             let (method, params) = approval_request(card, &thread, ask, approval, at, endpoint);
             VERSION.request(ask.id.0, method, &params)
         }
@@ -38,6 +50,35 @@ pub fn request(card: &ThreadCard, ask: &Ask, at: Timestamp, endpoint: Endpoint) 
             };
             VERSION.request(ask.id.0, "item/tool/requestUserInput", &params)
         }
+    }
+}
+
+/// A call of a server's tool, as the app-server has it allowed.
+fn elicitation<'a>(
+    thread_id: &'a str,
+    ask: &'a Ask,
+    approval: &'a Approval,
+    (server_name, tool_title): (&'a str, &'a str),
+) -> McpServerElicitationRequest<'a> {
+    McpServerElicitationRequest {
+        thread_id,
+        turn_id: ask.turn.as_str(),
+        server_name,
+        mode: "form",
+        meta: ElicitationMeta {
+            codex_approval_kind: "mcp_tool_call",
+            persist: PERSIST,
+            tool_title,
+        },
+        message: format!(
+            "{}\n\n{}",
+            approval.command,
+            reason(approval, Endpoint::Codex)
+        ),
+        requested_schema: ElicitationSchema {
+            kind: "object",
+            properties: Empty {},
+        },
     }
 }
 
@@ -121,8 +162,12 @@ pub fn resolved(thread_id: &str, ask: AskId) -> Frame {
 pub fn answer(kind: &AskKind, result: Value) -> Answer {
     match kind {
         AskKind::Approval(_) => {
-            let said = serde_json::from_value::<ApprovalResponse>(result);
-            Answer::Approval(said.map_or(ApprovalAnswer::Deny, |said| decision(&said.decision)))
+            let answer = match result.get("action") {
+                Some(_) => serde_json::from_value(result).map(acted),
+                None => serde_json::from_value::<ApprovalResponse>(result)
+                    .map(|said| decision(&said.decision)),
+            };
+            Answer::Approval(answer.unwrap_or(ApprovalAnswer::Deny))
         }
         AskKind::Questions(questions) => {
             match serde_json::from_value::<ToolRequestUserInputResponse>(result) {
@@ -143,6 +188,18 @@ fn decision(decision: &Value) -> ApprovalAnswer {
             ApprovalAnswer::ForSession
         }
         None => ApprovalAnswer::Deny,
+    }
+}
+
+/// The answer to an elicitation: an action, and for how long.
+fn acted(said: McpServerElicitationResponse) -> ApprovalAnswer {
+    let persist = said.meta.and_then(|meta| meta.persist);
+    match (said.action.as_str(), persist.as_deref()) {
+        ("accept", Some("session")) => ApprovalAnswer::ForSession,
+        ("accept", Some("always")) => ApprovalAnswer::ForWorkspace,
+        ("accept", Some(_) | None) => ApprovalAnswer::Once,
+        ("cancel", _) => ApprovalAnswer::DenyAndCancel,
+        (_, _) => ApprovalAnswer::Deny,
     }
 }
 

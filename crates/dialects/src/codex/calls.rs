@@ -4,7 +4,7 @@ use vocabulary::{AskId, ThreadId};
 
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
-use super::wire::params::ModelListParams;
+use super::wire::params::{ListMcpServerStatusParams, ModelListParams};
 use crate::jsonrpc::Id;
 use crate::pending::Pending;
 use crate::{Action, StartAt};
@@ -29,6 +29,7 @@ pub enum CodexPurpose {
     TurnList(Id, TurnListing),
     LoadedList(Id),
     Grants(Id),
+    ServerList(Id, ListMcpServerStatusParams),
     StartCreate(Id),
     StartListen(Id),
     Resume {

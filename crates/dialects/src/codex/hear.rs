@@ -7,8 +7,8 @@ use super::Endpoint;
 use super::refuse::CodexError;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::params::{
-    GrantParams, InitializeParams, ModelListParams, ThreadListParams, ThreadParams,
-    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
+    GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadListParams,
+    ThreadParams, ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 
@@ -35,6 +35,7 @@ pub enum CodexRequest {
     ThreadNameSet(ThreadSetNameParams),
     ThreadArchive(ThreadParams),
     ThreadUnarchive(ThreadParams),
+    ServerStatusList(ListMcpServerStatusParams),
     GrantsList(ThreadParams),
     GrantsRevoke(GrantParams),
     ThreadUnsubscribe(ThreadParams),
@@ -79,6 +80,7 @@ pub fn request(
         ("dragoman/grants/revoke", Endpoint::Codex) => {
             CodexRequest::GrantsRevoke(read(method, params)?)
         }
+        ("mcpServerStatus/list", _) => CodexRequest::ServerStatusList(read(method, params)?),
         ("thread/unsubscribe", _) => CodexRequest::ThreadUnsubscribe(read(method, params)?),
         ("turn/start", _) => CodexRequest::TurnStart(read(method, params)?),
         ("turn/steer", _) => CodexRequest::TurnSteer(read(method, params)?),

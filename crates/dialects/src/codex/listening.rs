@@ -50,6 +50,13 @@ impl FollowedThreads {
         self.threads.contains_key(&thread)
     }
 
+    /// The thread that was made last.
+    pub fn newest(&self) -> Option<ThreadId> {
+        let threads = self.threads.values().map(|known| &known.card);
+        let newest = threads.max_by_key(|card| (card.created_at, card.id));
+        newest.map(|card| card.id)
+    }
+
     pub fn known(&self, thread: ThreadId) -> Option<&KnownThread> {
         self.threads.get(&thread)
     }

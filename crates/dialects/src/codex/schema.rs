@@ -8,18 +8,20 @@ use super::wire::account::{
     AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
+use super::wire::mcp::McpServerStatus;
 use super::wire::notice::{
-    Delta, ErrorNotice, ItemCompleted, ItemStarted, ServerRequestResolved, ThreadNameUpdated,
-    ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated, TurnChanged,
-    TurnDiffUpdated, TurnPlanUpdated,
+    Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
+    ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
+    TurnChanged, TurnDiffUpdated, TurnPlanUpdated,
 };
 use super::wire::params::{
-    ApprovalResponse, GrantParams, InitializeParams, ModelListParams, ThreadListParams,
-    ThreadParams, ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
+    ApprovalResponse, GrantParams, InitializeParams, ListMcpServerStatusParams,
+    McpServerElicitationResponse, ModelListParams, ThreadListParams, ThreadParams,
+    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams,
     TurnSteerParams,
 };
-use super::wire::request::{RequestApproval, RequestUserInput};
+use super::wire::request::{McpServerElicitationRequest, RequestApproval, RequestUserInput};
 use super::wire::results::{
     CollaborationModeMask, ConfigReadResponse, ConfigRequirementsReadResponse, Empty,
     InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse,
@@ -41,6 +43,7 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<ThreadSetNameParams>("thread/name/set")
         .request::<ThreadParams>("thread/archive")
         .request::<ThreadParams>("thread/unsubscribe")
+        .request::<ListMcpServerStatusParams>("mcpServerStatus/list")
         .request::<TurnStartParams>("turn/start")
         .request::<TurnSteerParams>("turn/steer")
         .request::<TurnInterruptParams>("turn/interrupt")
@@ -54,6 +57,7 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<LoginAccountParams>("account/login/start")
             .request::<CancelLoginAccountParams>("account/login/cancel")
             .request::<Value>("account/logout")
+            .result::<McpServerElicitationResponse>()
             .request::<ThreadTurnsListParams>("thread/turns/list")
             .request::<ThreadParams>("thread/unarchive")
             .request::<ThreadParams>("dragoman/grants/list")
@@ -85,6 +89,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
         .notification::<Value>("item/reasoning/summaryPartAdded")
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
+        .notification::<McpToolCallProgress<'static>>("item/mcpToolCall/progress")
         .notification::<ErrorNotice<'static>>("error")
         .notification::<ServerRequestResolved<'static>>("serverRequest/resolved")
         .request::<RequestApproval<'static>>("item/commandExecution/requestApproval")
@@ -93,6 +98,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<GetAccountResponse<'static>>()
         .result::<Page<Model<'static>>>()
         .result::<Page<CollaborationModeMask>>()
+        .result::<Page<McpServerStatus<'static>>>()
         .result::<Page<Thread<'static>>>()
         .result::<Page<String>>()
         .result::<ThreadOpened<'static>>()
@@ -108,6 +114,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         Endpoint::Codex => table
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
+            .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
             .result::<ThreadTurnsListResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use vocabulary::{
-    AskFact, Event, Fact, FilesFact, ItemFact, Status, StatusReason, StepFact, StreamTag,
+    AskFact, Event, Fact, FilesFact, ItemFact, Status, StatusReason, StepFact, StreamTag, Subject,
     ThreadCard, ThreadFact, ToolEvent, ToolFact, TurnFact,
 };
 
@@ -118,6 +118,9 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
         // What a tool that is no command writes meanwhile has no place in this protocol.
         ToolFact::Wrote { delta, .. } if call.is_command() => {
             Some(stream::wrote(told, tag, call, delta))
+        }
+        ToolFact::Progressed { message } if matches!(call.subject, Subject::Mcp { .. }) => {
+            Some(stream::progressed(told, tag, call, message))
         }
         ToolFact::Planned { .. }
         | ToolFact::Started

@@ -8,6 +8,7 @@ mod opening;
 mod permissions;
 mod rejoining;
 mod saying;
+mod servers;
 mod signing;
 mod stub;
 mod telling;

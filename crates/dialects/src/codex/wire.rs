@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod item;
+pub mod mcp;
 pub mod notice;
 pub mod params;
 pub mod request;

@@ -21,6 +21,7 @@ use crate::Frame;
 use crate::jsonrpc::VersionField;
 
 const COMMAND_OUTPUT: &str = "item/command_execution/output_delta";
+const TOOL_PROGRESS: &str = "item/tool/progress";
 
 /// Spells the notifications of one thread.
 struct Teller<'a> {
@@ -148,14 +149,17 @@ impl Teller<'_> {
                 let (method, stream) = match (call.is_command(), stream) {
                     (true, OutputStream::Stdout) => (COMMAND_OUTPUT, ItemDeltaStream::Stdout),
                     (true, OutputStream::Stderr) => (COMMAND_OUTPUT, ItemDeltaStream::Stderr),
-                    (false, _) => ("item/tool/progress", ItemDeltaStream::ToolProgress),
+                    (false, _) => (TOOL_PROGRESS, ItemDeltaStream::ToolProgress),
                 };
                 self.delta(method, turn, &call.item, delta, stream)
             }
-            ToolFact::Reached
-            | ToolFact::Started
-            | ToolFact::Progressed { .. }
-            | ToolFact::Exited { .. } => return Vec::new(),
+            // The words of a tool are one text for this protocol's clients.
+            ToolFact::Progressed { message } => {
+                let stream = ItemDeltaStream::ToolProgress;
+                let line = format!("{message}\n");
+                self.delta(TOOL_PROGRESS, turn, &call.item, &line, stream)
+            }
+            ToolFact::Reached | ToolFact::Started | ToolFact::Exited { .. } => return Vec::new(),
         }]
     }
 

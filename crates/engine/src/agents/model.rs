@@ -15,7 +15,7 @@ use vocabulary::{
 use super::{Abilities, Agent};
 use crate::prompts;
 use crate::telemetry;
-use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer};
+use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer, servers};
 
 pub mod answer;
 mod background;
@@ -85,11 +85,18 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         Ok(context::load(turn, 0).await)
     };
     // Looked around while the input is on its way to the disk.
-    let (loaded, surroundings) = tokio::join!(load, briefing::look_around(turn));
+    let (loaded, surroundings, opened) = tokio::join!(
+        load,
+        briefing::look_around(turn),
+        servers::open(turn, &start)
+    );
     let loaded = match loaded? {
         Ok(loaded) => loaded,
         Err(refusal) => return Ok(failed(TurnErrorKind::Internal, refusal.message)),
     };
+    if let Some(why) = opened? {
+        return Ok(failed(TurnErrorKind::Internal, why));
+    }
     tell_surroundings(turn, &surroundings).await?;
     tell_retirement(turn).await?;
     let mut talk = Talk {
@@ -106,11 +113,12 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
         recent: RecentCalls::default(),
         no_calls: false,
     };
+    if start.is_first() {
+        talk.prune(&loaded).await?;
+        talk.brief().await?;
+    }
     match start {
-        TurnStart::Fresh => {
-            talk.prune(&loaded).await?;
-            talk.brief().await?;
-        }
+        TurnStart::Fresh => {}
         TurnStart::PickUp { step, calls } => {
             talk.step = step;
             if !talk.make(&calls).await? {
@@ -164,6 +172,7 @@ impl Talk<'_> {
                 return Ok(failed(TurnErrorKind::Budget, why));
             }
             self.tell_of_jobs().await?;
+            self.tell_of_servers().await?;
             self.step += 1;
             self.hear_steers();
             let span = telemetry::step_span(self.step);
@@ -231,7 +240,8 @@ impl Talk<'_> {
 
     fn request(&mut self) -> ModelRequest {
         let turn = self.turn;
-        if self.offered.mode != turn.permits.borrow().settings.mode {
+        let is_other = self.offered.mode != turn.permits.borrow().settings.mode;
+        if is_other || self.offered.tools_version != turn.tools_version() {
             self.offered = Offered::of(turn, &self.surroundings);
         }
         ModelRequest {
@@ -400,9 +410,10 @@ fn budgets(turn: &Turn) -> Budgets {
     meter::effective(&own, &turn.shared.config.budgets)
 }
 
-/// What the model of a turn is told and offered; made anew only when the mode changes.
+/// What the model of a turn is told and offered; made anew only when the mode or the tools change.
 struct Offered {
     mode: AgentMode,
+    tools_version: u32,
     tools: Arc<[ToolSpec]>,
     system: String,
 }
@@ -410,6 +421,7 @@ struct Offered {
 impl Offered {
     fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let mode = turn.permits.borrow().settings.mode;
+        let tools_version = turn.tools_version();
         let tools = offer::specs(turn, None, offer::faces(&turn.model));
         let works = |spec: &&ToolSpec| briefing::works(turn, surroundings, &spec.name);
         let tools: Arc<[ToolSpec]> = tools.iter().filter(works).cloned().collect();
@@ -418,6 +430,7 @@ impl Offered {
         let system = prompts::agent(family, mode, &tools);
         Self {
             mode,
+            tools_version,
             tools,
             system,
         }

@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 use vocabulary::{Audience, Caller, Refusal, Reply, StartTurn, ThreadId, ThreadView, Why};
 
 use super::{owned, reading};
+use crate::servers;
 use crate::session::{AttachedListener, Handle, ListenFrom, Mail, Outcome, Replied};
 use crate::{ListenOptions, Listener, Shared};
 
@@ -17,6 +18,10 @@ pub async fn attach(
 ) -> Result<(ThreadView, Listener), Refusal> {
     owned(shared, caller, thread).await?;
     let attached = reach_to_attach(shared, thread, wish, None).await?;
+    // Counted before this one came.
+    if attached.seen.view.listeners == 0 {
+        servers::warm(shared, &attached.seen.view.thread);
+    }
     let view = reading::complete(shared, attached.seen, wish.recent).await?;
     Ok((view, attached.listener))
 }

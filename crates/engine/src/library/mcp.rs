@@ -1,32 +1,49 @@
 //! What clients want of MCP servers.
 
 use mcp::{ConfiguredServer, Place};
-use vocabulary::{McpCall, McpReply, Refusal, Reply, ThreadCard};
+use vocabulary::{
+    McpAuthMode, McpCall, McpCheck, McpLayer, McpReply, McpRunning, McpSnapshot, Refusal, Reply,
+    ThreadCard, Why,
+};
 
 use crate::Shared;
+use crate::servers::place;
+use crate::trust::servers::{self as server_trust, TrustAnswer};
 
 pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result<Reply, Refusal> {
     let (servers, place) = (&shared.mcp, place(card));
     let reply = match call {
-        McpCall::Get => McpReply::Servers(servers.snapshot(&place).await),
+        McpCall::Get => McpReply::Servers(snapshot(shared, card).await),
         McpCall::Save {
             server,
             previous_name,
         } => {
+            let saved = ConfiguredServer {
+                server: (*server).clone(),
+                layer: McpLayer::Workspace,
+            };
             let previous = previous_name.as_deref();
             servers.save(&place, *server, previous).await?;
-            McpReply::Servers(servers.snapshot(&place).await)
+            // Who writes it through us trusts it by that, and nothing else that lies beside it.
+            server_trust::keep(shared, card, &saved, TrustAnswer::Yes).await?;
+            McpReply::Servers(snapshot(shared, card).await)
         }
         McpCall::Delete { name } => {
             servers.delete(&place, &name).await?;
-            McpReply::Servers(servers.snapshot(&place).await)
+            McpReply::Servers(snapshot(shared, card).await)
         }
         McpCall::Check { name } => {
             let server = find(shared, &place, &name).await?;
-            McpReply::Checked(servers.check(&place, &server).await)
+            McpReply::Checked(match is_trusted(shared, card, &server).await {
+                true => servers.check(&place, &server).await,
+                false => unchecked(&name),
+            })
         }
         McpCall::Authorize { name } => {
             let server = find(shared, &place, &name).await?;
+            if !is_trusted(shared, card, &server).await {
+                return Err(Refusal::new(Why::Forbidden, untrusted(&name)));
+            }
             let challenge = servers.authorize(&place, &server).await?;
             McpReply::Challenge(Box::new(challenge))
         }
@@ -45,16 +62,57 @@ pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result
     Ok(Reply::Mcp(Box::new(reply)))
 }
 
-/// Whose servers a thread uses.
-pub fn place(card: &ThreadCard) -> Place {
-    Place {
-        tenant: card.tenant.clone(),
-        directory: card.directory.clone(),
+/// How the servers stand, with those that wait for a person's word.
+async fn snapshot(shared: &Shared, card: &ThreadCard) -> McpSnapshot {
+    let place = place(card);
+    let mut snapshot = shared.mcp.snapshot(&place).await;
+    let configured: Vec<ConfiguredServer> = snapshot
+        .servers
+        .iter()
+        .map(|state| ConfiguredServer {
+            server: state.server.clone(),
+            layer: state.layer,
+        })
+        .collect();
+    let sorted = server_trust::sort(shared, card, &configured, false).await;
+    for waits in sorted.unknown.iter().chain(&sorted.refused) {
+        let name = &waits.server.name;
+        let states = snapshot.servers.iter_mut();
+        for state in states.filter(|state| state.server.name == *name) {
+            if state.running == McpRunning::NotStarted {
+                state.running = McpRunning::WaitsForTrust;
+            }
+        }
+    }
+    snapshot
+}
+
+/// Whether a server may be run or reached without a question.
+async fn is_trusted(shared: &Shared, card: &ThreadCard, server: &ConfiguredServer) -> bool {
+    let one = std::slice::from_ref(server);
+    let sorted = server_trust::sort(shared, card, one, false).await;
+    !sorted.allowed.is_empty()
+}
+
+fn unchecked(name: &str) -> McpCheck {
+    McpCheck {
+        ok: false,
+        mode: McpAuthMode::None,
+        message: untrusted(name),
+        tool_count: None,
+        latency_ms: None,
     }
 }
 
+fn untrusted(name: &str) -> String {
+    format!(
+        "MCP server \"{name}\" came with this workspace and nobody has trusted it: save it yourself, or \
+         say yes when the next turn asks"
+    )
+}
+
 async fn find(shared: &Shared, place: &Place, name: &str) -> Result<ConfiguredServer, Refusal> {
-    let configured = shared.mcp.configured(place).await;
+    let configured = shared.mcp_tools.configured(place).await;
     let mut servers = configured.iter();
     let server = servers.find(|each| each.server.name == name).cloned();
     server.ok_or_else(|| Refusal::invalid("name", format!("MCP server \"{name}\" not found.")))

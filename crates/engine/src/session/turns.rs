@@ -23,6 +23,7 @@ use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
 use crate::turn::checks::{StepEdits, ThreadChecks};
 use crate::turn::meter::Meter;
+use crate::turn::servers::{ToldServerNotes, TurnTools};
 use crate::turn::{FromTurn, History, Permits, Steers, Turn, TurnStart};
 
 /// How long an abandoned turn may take to let go of its processes.
@@ -58,6 +59,8 @@ pub struct TurnSupplies {
     /// Sub-agents that can go on.
     pub sub_agents: Arc<KeptSubAgents>,
     pub tools: Arc<Toolbox>,
+    /// What people were told of MCP servers.
+    pub told_servers: ToldServerNotes,
 }
 
 impl TurnSupplies {
@@ -70,6 +73,7 @@ impl TurnSupplies {
             memory: Arc::default(),
             sub_agents: Arc::default(),
             tools,
+            told_servers: Arc::default(),
         }
     }
 }
@@ -116,7 +120,8 @@ impl Session {
             id: turn,
             agent,
             model,
-            tools: Arc::clone(&self.supplies.tools),
+            tools: TurnTools::new(Arc::clone(&self.supplies.tools)),
+            told_servers: Arc::clone(&self.supplies.told_servers),
             input: running
                 .map(|turn| turn.input.text.clone())
                 .unwrap_or_default(),

@@ -117,7 +117,7 @@ fn unasked(settings: &ThreadSettings, wish: &ApprovalRequest) -> Option<Result<(
 /// Whether a call that is under way may go on as if it had been called with this input, only that
 /// nobody can be asked any more.
 pub async fn may_go_on(turn: &Turn, call: &ToolCall, input: Value) -> Result<(), String> {
-    let tool = turn.tools.get(&call.name);
+    let tool = turn.tools().get(&call.name);
     let tool = tool.ok_or_else(|| format!("there is no tool named {:?}", call.name))?;
     let call = ToolCall {
         subject: tool.subject(&input),
@@ -344,10 +344,7 @@ fn decided(turn: &Turn, call: &ToolCall, scope: &Scope, judgement: &Judgement) -
     let outside = scope.outside.asked.iter();
     paths.extend(outside.map(|place| place.display().to_string()));
     let hosts: Vec<String> = host_of(call).into_iter().collect();
-    let summary = match paths.first().or(hosts.first()) {
-        Some(subject) => format!("{} {subject}", call.name),
-        None => call.name.clone(),
-    };
+    let summary = summary(call, paths.first().or(hosts.first()));
     let command = command_of(call);
     turn.shared.config.policy.decide(&PolicyCall {
         tool: &call.name,
@@ -357,6 +354,21 @@ fn decided(turn: &Turn, call: &ToolCall, scope: &Scope, judgement: &Judgement) -
         hosts: &hosts,
         judgement,
     })
+}
+
+/// A call in one line.
+fn summary(call: &ToolCall, about: Option<&String>) -> String {
+    const INPUT_CHARS_MAX: usize = 400;
+    match (&call.subject, about) {
+        (Subject::Mcp { server, tool }, _) => {
+            let input = call.input.to_string();
+            let shown: String = input.chars().take(INPUT_CHARS_MAX).collect();
+            let rest = if shown.len() < input.len() { "…" } else { "" };
+            format!("mcp {server}.{tool} {shown}{rest}")
+        }
+        (_, Some(about)) => format!("{} {about}", call.name),
+        (_, None) => call.name.clone(),
+    }
 }
 
 /// As rules name it: from the workspace on, where it lies inside.

@@ -14,10 +14,12 @@ use crate::limits::SUB_AGENT_DEPTH_MAX;
 const EXPLORE: &[&str] = &["read", "glob", "grep", "bash", "job"];
 const RESEARCH: &[&str] = &["read", "glob", "grep", "webSearch", "webFetch"];
 const NOT_GENERAL: &[&str] = &["ask", "todoWrite"];
+/// What the names of MCP servers' tools begin with.
+const SERVER_TOOLS: &str = "mcp__";
 
 /// The tool of this name, if it is offered: a model may call what it was not.
 pub fn find(turn: &Turn, agent: Option<&SubAgent>, name: &str) -> Option<Arc<dyn Tool>> {
-    let tool = turn.tools.get(name)?;
+    let tool = turn.tools().get(name)?;
     offers(turn, agent, tool.as_ref()).then_some(tool)
 }
 
@@ -34,18 +36,14 @@ pub fn faces(model: &ModelRef) -> ToolFaces {
 /// All that is offered, as a model with these faces is told. What it has another tool for is not said,
 /// and yet taken if it is called.
 pub fn specs(turn: &Turn, agent: Option<&SubAgent>, faces: ToolFaces) -> Arc<[ToolSpec]> {
-    let mut tools = turn.tools.list();
+    let mut tools = turn.tools().list();
     tools.retain(|tool| offers(turn, agent, tool.as_ref()));
     let has = |name: &str| tools.iter().any(|tool| tool.name() == name);
     let needed = |tool: &&Arc<dyn Tool>| !faces.instead_of(tool.name()).is_some_and(has);
-    let specs = tools.iter().filter(needed).map(|tool| {
-        let face = faces.face(tool.as_ref());
-        ToolSpec {
-            grammar: face.grammar,
-            ..ToolSpec::new(&face.name, &face.description, face.parameters)
-        }
-    });
-    specs.collect()
+    let specs = tools.iter().filter(needed);
+    specs
+        .map(|tool| turn.shared.tool_specs.get(tool, faces))
+        .collect()
 }
 
 /// What a model is told that called for a tool which it does not have.
@@ -66,7 +64,7 @@ pub fn unknown(turn: &Turn, agent: Option<&SubAgent>, name: &str) -> String {
 
 fn offers(turn: &Turn, agent: Option<&SubAgent>, tool: &dyn Tool) -> bool {
     let mode = turn.permits.borrow().settings.mode;
-    mode.offers(tool.effects()) && agent.is_none_or(|agent| may_use(turn, agent, tool.name()))
+    mode.offers(tool.effects()) && agent.is_none_or(|agent| may_use(turn, agent, tool))
 }
 
 /// Whether what a sub-agent runs may change nothing.
@@ -83,12 +81,14 @@ pub fn restrict(turn: &Turn, parent: &ItemId, kind: &SpawnKind) {
         SpawnKind::Explore | SpawnKind::Research | SpawnKind::General | SpawnKind::Named(_) => None,
     };
     let Some(own) = own else { return };
-    let known = own.iter().filter_map(|name| turn.tools.resolve(name));
+    let tools = turn.tools();
+    let known = own.iter().filter_map(|name| tools.resolve(name));
     let known = known.map(str::to_owned).collect();
     turn.sub_agent_tools.lock().insert(parent.clone(), known);
 }
 
-fn may_use(turn: &Turn, agent: &SubAgent, tool: &str) -> bool {
+fn may_use(turn: &Turn, agent: &SubAgent, tool: &dyn Tool) -> bool {
+    let (effects, tool) = (tool.effects(), tool.name());
     if let Some(own) = turn.sub_agent_tools.lock().get(&agent.parent) {
         let too_deep = tool == tools::SPAWN_AGENT && agent.depth >= SUB_AGENT_DEPTH_MAX;
         return own.iter().any(|each| each == tool) && !NOT_GENERAL.contains(&tool) && !too_deep;
@@ -96,9 +96,10 @@ fn may_use(turn: &Turn, agent: &SubAgent, tool: &str) -> bool {
     if tool == tools::SPAWN_AGENT {
         return agent.kind == "general" && agent.depth < SUB_AGENT_DEPTH_MAX;
     }
+    let only_looks = tool.starts_with(SERVER_TOOLS) && !effects.writes && !effects.runs;
     match agent.kind.as_str() {
-        "explore" => EXPLORE.contains(&tool),
-        "research" => RESEARCH.contains(&tool),
+        "explore" => EXPLORE.contains(&tool) || only_looks,
+        "research" => RESEARCH.contains(&tool) || only_looks,
         _ => !NOT_GENERAL.contains(&tool),
     }
 }

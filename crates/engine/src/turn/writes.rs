@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use snapshots::WriteScope;
-use vocabulary::{Fact, FilesFact, NoteFact, ToolCall, ToolOutcome, ToolOutput};
+use vocabulary::{Fact, FilesFact, NoteFact, Subject, ToolCall, ToolOutcome, ToolOutput};
 
 use super::{FromTurn, SessionGone, Turn};
 
@@ -51,7 +51,10 @@ pub async fn after(turn: &Turn, call: &ToolCall, outcome: &ToolOutcome) -> Resul
 
 /// What a call may change; none where it changes nothing.
 fn write_of(turn: &Turn, call: &ToolCall, outcome: Option<&ToolOutcome>) -> Option<WriteScope> {
-    match (call.changes_files(), call.is_command()) {
+    let is_server = matches!(call.subject, Subject::Mcp { .. });
+    // What a server does in the workspace is known to nobody but it.
+    let may_change_all = call.is_command() || (is_server && call.effects.writes);
+    match (call.changes_files(), may_change_all) {
         (true, _) => Some(WriteScope::Paths(paths_in(turn, call, outcome))),
         (false, true) => Some(WriteScope::Anything),
         (false, false) => None,

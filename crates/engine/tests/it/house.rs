@@ -62,6 +62,8 @@ pub struct Stage {
     pub sources: Vec<Arc<dyn ToolSource>>,
     pub agents: Agents,
     pub mcp: Arc<mcp::Servers>,
+    /// Servers by script, in the place of those.
+    pub mcp_tools: Option<Arc<dyn engine::McpTools>>,
     pub budgets: Budgets,
     pub auto_approve: bool,
     pub approvals: Option<Approvals>,
@@ -84,6 +86,7 @@ impl Stage {
             sources: Vec::new(),
             agents: Agents::default(),
             mcp: Arc::new(mcp::Servers::new(no_mcp())),
+            mcp_tools: None,
             budgets: Budgets::default(),
             auto_approve: false,
             // Stories that ask are told as cowork's are.
@@ -382,6 +385,10 @@ fn open(
         tools,
         agents: stage.agents.clone(),
         mcp: Arc::clone(&stage.mcp),
+        mcp_tools: match &stage.mcp_tools {
+            Some(tools) => Arc::clone(tools),
+            None => Arc::clone(&stage.mcp) as _,
+        },
     };
     let engine = Engine::new(config, parts);
     (store, engine)

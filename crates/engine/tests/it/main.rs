@@ -21,6 +21,7 @@ mod jobs;
 mod library;
 mod listening;
 mod losses;
+mod mcp;
 mod meant;
 mod older;
 mod outside;

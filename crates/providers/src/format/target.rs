@@ -206,7 +206,7 @@ mod tests {
             tools: vec![crate::ToolSpec {
                 name: "bash".to_owned(),
                 description: String::new(),
-                parameters: serde_json::json!({}),
+                parameters: std::sync::Arc::new(serde_json::json!({})),
                 grammar: None,
             }]
             .into(),

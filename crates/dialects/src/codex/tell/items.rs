@@ -10,11 +10,11 @@ use vocabulary::{
 use super::{EventForClient, notify};
 use crate::codex::Endpoint;
 use crate::codex::wire::item::{
-    CommandAction, FileUpdateChange, ItemStatus, McpToolCallError, McpToolCallResult,
-    PatchChangeKind, ThreadItem, UserContent,
+    CommandAction, DynamicToolCallOutputContentItem, FileUpdateChange, ItemStatus,
+    McpToolCallError, McpToolCallResult, PatchChangeKind, ThreadItem, UserContent,
 };
 use crate::codex::wire::notice::{ItemCompleted, ItemStarted};
-use crate::content::{mcp_content, structured};
+use crate::content::{McpContent, mcp_content, structured};
 use crate::{Frame, images};
 
 /// What our own tools are a server of, where a client wants to know one.
@@ -125,9 +125,10 @@ pub fn called<'a>(
         }
         Subject::Files(files) if call.effects.writes => Some(file_change(call, files, shown)),
         Subject::Mcp { server, tool } => Some(tool_call(call, (server, tool), shown)),
-        Subject::Files(_) | Subject::Web { .. } | Subject::Other => {
-            Some(tool_call(call, (SERVER, &call.name), shown))
-        }
+        Subject::Files(_) | Subject::Web { .. } | Subject::Other => Some(match endpoint {
+            Endpoint::Codex => dynamic_call(call, shown),
+            Endpoint::Zane => tool_call(call, (SERVER, &call.name), shown),
+        }),
         Subject::Question | Subject::Plan => None,
     }
 }
@@ -250,32 +251,78 @@ fn tool_call<'a>(
 ) -> ThreadItem<'a> {
     let (result, error) = match shown {
         CallProgress::Running | CallProgress::Writing(_) => (None, None),
-        CallProgress::Ended(ToolOutcome::Succeeded(output)) => (Some(result(output)), None),
-        CallProgress::Ended(
-            ToolOutcome::Failed { error: message } | ToolOutcome::NotRun { why: message },
-        ) => (None, Some(McpToolCallError { message })),
-        CallProgress::Ended(ToolOutcome::Denied(_)) => {
-            let message = "a person said no";
-            (None, Some(McpToolCallError { message }))
-        }
-        CallProgress::Ended(ToolOutcome::Interrupted(_)) => {
-            let message = "interrupted";
-            (None, Some(McpToolCallError { message }))
-        }
+        CallProgress::Ended(outcome) => match came_of(outcome) {
+            Ok(output) => (Some(result(output)), None),
+            Err(message) => (None, Some(McpToolCallError { message })),
+        },
     };
     ThreadItem::McpToolCall {
         id: call.item.as_str(),
         server,
         tool,
-        // This kind of item knows no `declined`.
-        status: match status(shown) {
-            ItemStatus::Declined => ItemStatus::Failed,
-            status => status,
-        },
+        status: status_without_declined(shown),
         arguments: &call.input,
         result,
         error,
         duration_ms: None,
+    }
+}
+
+/// A tool of ours that has no kind of item to itself.
+fn dynamic_call<'a>(call: &'a ToolCall, shown: CallProgress<'a>) -> ThreadItem<'a> {
+    let ended = match shown {
+        CallProgress::Running | CallProgress::Writing(_) => None,
+        CallProgress::Ended(outcome) => Some(came_of(outcome)),
+    };
+    let content_items = ended.map(|ended| match ended {
+        Ok(output) => mcp_content(output).into_iter().map(content_item).collect(),
+        Err(message) => {
+            let text = Cow::Borrowed(message);
+            vec![DynamicToolCallOutputContentItem::InputText { text }]
+        }
+    });
+    ThreadItem::DynamicToolCall {
+        id: call.item.as_str(),
+        namespace: None,
+        tool: &call.name,
+        arguments: &call.input,
+        status: status_without_declined(shown),
+        content_items,
+        success: ended.map(|ended| ended.is_ok()),
+        duration_ms: None,
+    }
+}
+
+fn content_item(content: McpContent<'_>) -> DynamicToolCallOutputContentItem<'_> {
+    match content {
+        McpContent::Text { text } => DynamicToolCallOutputContentItem::InputText { text },
+        McpContent::Image { data, mime_type } => DynamicToolCallOutputContentItem::InputImage {
+            image_url: format!("data:{mime_type};base64,{data}"),
+        },
+        McpContent::Resource { resource } => {
+            let text = Cow::Borrowed(resource.text.unwrap_or(resource.uri));
+            DynamicToolCallOutputContentItem::InputText { text }
+        }
+    }
+}
+
+/// What a call gave, or why it gave nothing.
+fn came_of(outcome: &ToolOutcome) -> Result<&ToolOutput, &str> {
+    match outcome {
+        ToolOutcome::Succeeded(output) => Ok(output),
+        ToolOutcome::Failed { error: message } | ToolOutcome::NotRun { why: message } => {
+            Err(message)
+        }
+        ToolOutcome::Denied(_) => Err("a person said no"),
+        ToolOutcome::Interrupted(_) => Err("interrupted"),
+    }
+}
+
+/// Some kinds of items know no `declined`.
+fn status_without_declined(shown: CallProgress<'_>) -> ItemStatus {
+    match status(shown) {
+        ItemStatus::Declined => ItemStatus::Failed,
+        status @ (ItemStatus::InProgress | ItemStatus::Completed | ItemStatus::Failed) => status,
     }
 }
 

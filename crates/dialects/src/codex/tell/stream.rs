@@ -6,7 +6,7 @@ use super::{EventForClient, items, notify};
 use crate::Frame;
 use crate::codex::Endpoint;
 use crate::codex::wire::item::ThreadItem;
-use crate::codex::wire::notice::Delta;
+use crate::codex::wire::notice::{Delta, McpToolCallProgress};
 
 pub fn started(
     told: EventForClient<'_>,
@@ -81,6 +81,22 @@ pub fn grew(
 pub fn wrote(told: EventForClient<'_>, tag: &StreamTag, call: &ToolCall, text: &str) -> Frame {
     let params = delta(told, tag, call.item.as_str(), Index::None, Some(text));
     notify("item/commandExecution/outputDelta", &params)
+}
+
+/// How far a server's tool is.
+pub fn progressed(
+    told: EventForClient<'_>,
+    tag: &StreamTag,
+    call: &ToolCall,
+    message: &str,
+) -> Frame {
+    let params = McpToolCallProgress {
+        thread_id: told.thread,
+        turn_id: tag.turn.as_str(),
+        item_id: call.item.as_str(),
+        message,
+    };
+    notify("item/mcpToolCall/progress", &params)
 }
 
 /// Which of its item's lists a piece belongs to; ours have one entry each.

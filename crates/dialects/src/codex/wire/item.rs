@@ -45,7 +45,7 @@ pub enum ThreadItem<'a> {
         changes: Vec<FileUpdateChange<'a>>,
         status: ItemStatus,
     },
-    /// Any other tool: the form that both endpoints' clients can show.
+    /// A tool of an MCP server; on zane any other tool, too, because its client shows nothing else.
     McpToolCall {
         id: &'a str,
         server: &'a str,
@@ -54,6 +54,17 @@ pub enum ThreadItem<'a> {
         arguments: &'a Value,
         result: Option<McpToolCallResult<'a>>,
         error: Option<McpToolCallError<'a>>,
+        duration_ms: Option<u64>,
+    },
+    /// Any other tool, for codex.
+    DynamicToolCall {
+        id: &'a str,
+        namespace: Option<&'a str>,
+        tool: &'a str,
+        arguments: &'a Value,
+        status: ItemStatus,
+        content_items: Option<Vec<DynamicToolCallOutputContentItem<'a>>>,
+        success: Option<bool>,
         duration_ms: Option<u64>,
     },
     ContextCompaction {
@@ -111,6 +122,17 @@ pub enum PatchChangeKind {
 pub struct McpToolCallResult<'a> {
     pub content: Vec<McpContent<'a>>,
     pub structured_content: Option<&'a Value>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum DynamicToolCallOutputContentItem<'a> {
+    InputText { text: Cow<'a, str> },
+    InputImage { image_url: String },
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -131,6 +131,16 @@ pub struct Delta<'a> {
     pub delta: Option<&'a str>,
 }
 
+/// item/mcpToolCall/progress
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpToolCallProgress<'a> {
+    pub thread_id: &'a str,
+    pub turn_id: &'a str,
+    pub item_id: &'a str,
+    pub message: &'a str,
+}
+
 /// thread/tokenUsage/updated: nested for codex, flat for Zane.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

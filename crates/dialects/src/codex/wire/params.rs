@@ -270,6 +270,38 @@ pub struct ApprovalResponse {
     pub decision: Value,
 }
 
+/// The result a client gives to mcpServer/elicitation/request.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct McpServerElicitationResponse {
+    /// `accept`, `decline` or `cancel`.
+    pub action: String,
+    #[serde(default, rename = "_meta")]
+    pub meta: Option<ElicitationAnswerMeta>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct ElicitationAnswerMeta {
+    /// For how long a yes holds: `session` or `always`; once when absent.
+    #[serde(default)]
+    pub persist: Option<String>,
+}
+
+/// mcpServerStatus/list
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListMcpServerStatusParams {
+    #[serde(default)]
+    pub cursor: Option<String>,
+    #[serde(default)]
+    pub limit: Option<u32>,
+    /// Only this one.
+    #[serde(default)]
+    pub server_name: Option<String>,
+    /// Whose servers; those of the newest thread that the connection hears when absent.
+    #[serde(default)]
+    pub thread_id: Option<String>,
+}
+
 /// The result a client gives to item/tool/requestUserInput.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ToolRequestUserInputResponse {

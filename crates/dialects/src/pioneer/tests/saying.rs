@@ -393,3 +393,24 @@ fn what_a_tool_writes_is_told_by_its_kind() {
         assert_eq!(stub.take(), [expected]);
     }
 }
+
+#[test]
+fn how_far_a_tool_is_is_told_line_by_line() {
+    let mut stub = Stub::subscribed(false);
+    let call = ToolCall {
+        subject: Subject::Mcp {
+            server: "docs".to_owned(),
+            tool: "search".to_owned(),
+        },
+        ..bash("ls")
+    };
+    let message = "half".to_owned();
+    stub.tell(Fact::tool(
+        tag(),
+        call.into(),
+        ToolFact::Progressed { message },
+    ));
+    let sent = stub.take();
+    assert_eq!(sent[0]["method"], "item/tool/progress");
+    assert_eq!(sent[0]["params"]["delta"], "half\n");
+}

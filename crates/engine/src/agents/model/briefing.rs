@@ -26,6 +26,9 @@ const SKILLS_BYTES: usize = 8 * 1024;
 /// Names of lines.
 const MODEL: &str = "Model";
 const PERSON: &str = "Person";
+const SERVERS: &str = "MCP servers";
+/// How there being no more servers is told.
+const NONE: &str = "none";
 /// What instructions are called that lie in no file.
 const CLIENT: &str = "(client)";
 /// A token is about this many bytes of text.
@@ -108,7 +111,12 @@ pub async fn due(
     if told.is_empty() {
         return whole(turn, surroundings).await;
     }
-    let standing = BriefedState::of(turn, surroundings).await;
+    let mut standing = BriefedState::of(turn, surroundings).await;
+    let are_gone =
+        turn.servers_line().is_none() && told.line(SERVERS).is_some_and(|told| told != NONE);
+    if are_gone {
+        standing.lines.push((SERVERS, NONE.to_owned()));
+    }
     sections::changes(&standing, surroundings, &told, news, &turn.card.directory)
 }
 
@@ -204,6 +212,7 @@ impl BriefedState {
             branch.map(|branch| ("Branch", branch)),
             Some((MODEL, format!("{provider}/{model}"))),
             Some((PERSON, person.to_owned())),
+            turn.servers_line().map(|line| (SERVERS, line)),
         ];
         let window = turn.context_limit();
         let skills = window.map(|window| window * SKILLS_PERCENT / 100 * BYTES_PER_TOKEN);

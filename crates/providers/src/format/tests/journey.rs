@@ -127,11 +127,11 @@ fn request(target: &RequestTarget, messages: &[Arc<Message>]) -> ModelRequest {
         name: "read".to_owned(),
         description: "Reads a file.".to_owned(),
         grammar: None,
-        parameters: json!({
+        parameters: Arc::new(json!({
             "type": "object",
             "properties": { "filePath": { "type": "string" } },
             "required": ["filePath"],
-        }),
+        })),
     };
     ModelRequest {
         model: target.model.id.clone(),

@@ -42,7 +42,8 @@ impl ModelAnswer<'_> {
                     call_id: call_id.as_str().into(),
                 };
                 // What is shown from the start is what is run in the end.
-                let name = self.turn.tools.resolve(&name).unwrap_or(&name).to_owned();
+                let tools = self.turn.tools();
+                let name = tools.resolve(&name).unwrap_or(&name).to_owned();
                 self.start(block, Opening::ToolInput { call_id, name }, growth)
                     .await
             }
@@ -61,7 +62,7 @@ impl ModelAnswer<'_> {
                 problem,
             } => {
                 let NormalizedCall { name, input } = normalize(
-                    &self.turn.tools,
+                    &self.turn.tools(),
                     &self.turn.card.directory,
                     &name,
                     tooling::object_input(input),
@@ -224,7 +225,7 @@ impl ModelAnswer<'_> {
                 self.turn.new_item()
             }
         };
-        let (subject, effects) = self.turn.tools.about(&said.name, &said.input);
+        let (subject, effects) = self.turn.tools().about(&said.name, &said.input);
         let (call_id, agent) = match &self.speaker {
             Speaker::Agent => (said.call_id.clone(), None),
             // A provider's ids are unique within one conversation only.

@@ -128,8 +128,8 @@ impl ContextFill {
     pub fn is_due(&self, request: &ModelRequest, compact_at: u64) -> bool {
         let many = request.messages.len() >= CONTEXT_MESSAGES_MAX;
         // No summary would help where what comes with every request is too much already.
-        let may_help = fixed(&request.system, &request.tools) < compact_at;
-        !self.failed && (many || (may_help && self.tokens(request) >= compact_at))
+        let may_help = || fixed(&request.system, &request.tools) < compact_at;
+        !self.failed && (many || (self.tokens(request) >= compact_at && may_help()))
     }
 
     pub fn summaries(&self) -> u32 {

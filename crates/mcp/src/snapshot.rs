@@ -1,0 +1,45 @@
+//! What people are shown: the files, what counts of them, and how each server stands and runs.
+
+use vocabulary::{McpScope, McpServerState, McpSnapshot};
+
+use crate::auth_state::auth_state;
+use crate::credentials::scope_of;
+use crate::{Place, Servers};
+
+pub async fn take(servers: &Servers, place: &Place) -> McpSnapshot {
+    let configuration = servers.configuration(place).await;
+    let credentials = &servers.credentials;
+    let of_workspace = credentials.read_all(place, McpScope::Workspace).await;
+    let of_user = credentials.read_all(place, McpScope::User).await;
+    let states = configuration.servers.iter().map(|server| {
+        let saved = match scope_of(server.layer) {
+            McpScope::Workspace => &of_workspace,
+            McpScope::User => &of_user,
+        };
+        McpServerState {
+            server: server.server.clone(),
+            layer: server.layer,
+            auth: auth_state(server, saved.as_ref()),
+            running: servers.running(place, server),
+        }
+    });
+    let servers = states.collect();
+    let damaged = [of_workspace.err(), of_user.err()];
+    let damaged = damaged
+        .iter()
+        .flatten()
+        .map(|error| format!("[MCP] {error}"));
+    McpSnapshot {
+        servers,
+        files: configuration.files.clone(),
+        warnings: configuration
+            .warnings
+            .iter()
+            .cloned()
+            .chain(damaged)
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
