@@ -136,7 +136,14 @@ impl Stage {
             | Act::DeleteCheckpoint
             | Act::Checkpoints
             | Act::FileHistory
-            | Act::FileVersion => {
+            | Act::FileVersion
+            | Act::Skills
+            | Act::ReadSkill
+            | Act::EnableSkill
+            | Act::DisableSkill
+            | Act::DeleteSkill
+            | Act::Commands
+            | Act::Command => {
                 if self.say(step).await? == Said::NoWord {
                     let language = self.language.name;
                     self.transcript

@@ -6,10 +6,10 @@ use vocabulary::{
     CommandOrigin, Refusal, RunCommand, SlashCommand, Thread, ThreadCard, ThreadSettings, Why,
 };
 
-use super::mcp::place;
 use super::skills::{blocking, scope};
 use crate::Shared;
 use crate::limits::INPUT_BYTES_MAX;
+use crate::servers::place;
 use crate::trust::{self, Trust};
 
 /// All of them, by name.
