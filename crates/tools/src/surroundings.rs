@@ -139,7 +139,9 @@ mod tests {
         assert_eq!(seen.files(), ["AGENTS.md", ".cowork/AGENT.md"]);
         assert!(!seen.trusted);
         let names = |skills: &[SkillSummary]| {
-            let own = skills.iter().filter(|skill| skill.tier != SkillTier::BuiltIn);
+            let own = skills
+                .iter()
+                .filter(|skill| skill.tier != SkillTier::BuiltIn);
             own.map(|skill| skill.name.clone()).collect::<Vec<_>>()
         };
         // What came with the workspace is not told of until somebody trusts it.

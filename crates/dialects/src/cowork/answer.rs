@@ -6,12 +6,13 @@ use super::backup::{self, ComparedWith};
 use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::GreetingSlot;
 use super::history;
-use super::mcp;
+use super::mcp::{self, McpPurpose};
 use super::offer;
 use super::refuse::refusal_frame;
 use super::session::{CoworkSession, send};
 use super::show;
 use super::sign_in::{self, Methods};
+use super::skills;
 use super::tell::turn::user_message;
 use crate::{Action, Frame, Reason};
 
@@ -25,6 +26,9 @@ impl CoworkSession {
     ) {
         if let CoworkPurpose::SignIn(sign_in) = &waiting {
             self.signing_in &= !sign_in.waits;
+        }
+        if let CoworkPurpose::Mcp(McpPurpose::SignIn { waits, .. }) = &waiting {
+            self.signing_in &= !waits;
         }
         let done = outcome.and_then(|reply| self.answer(out, calls, &waiting, reply));
         if let Err(refusal) = done {
@@ -57,6 +61,22 @@ impl CoworkSession {
                 send(out, frame);
             }
             CoworkPurpose::Tools => send(out, offer::tools(&self.id, &reply.tools()?)),
+            CoworkPurpose::Skills => {
+                send(out, skills::skills_list(&self.id, &reply.skills()?));
+            }
+            CoworkPurpose::ChangedSkills => {
+                send(out, skills::skills_list(&self.id, &reply.skills()?));
+                self.list_commands(out, calls);
+            }
+            CoworkPurpose::SkillContent => {
+                send(
+                    out,
+                    skills::skill_content(&self.id, &*reply.skill_content()?),
+                );
+            }
+            CoworkPurpose::Commands => {
+                send(out, skills::commands(&self.id, &reply.commands()?));
+            }
             CoworkPurpose::Sessions => {
                 send(out, show::sessions(&self.id, &reply.threads()?.threads))
             }
@@ -79,6 +99,7 @@ impl CoworkSession {
             CoworkPurpose::SignIn(sign_in) => {
                 self.signed_in(out, calls, sign_in, &reply.signed_in()?)
             }
+            CoworkPurpose::Mcp(purpose) => self.mcp_answered(out, calls, purpose, reply)?,
             CoworkPurpose::Deletion { target } => {
                 reply.done()?;
                 send(out, self.session_deleted(target));
@@ -157,6 +178,7 @@ impl CoworkSession {
             CoworkPurpose::Backup(wanted) => {
                 send(out, backup::refusal_frame(&self.id, &wanted, refusal));
             }
+            CoworkPurpose::Mcp(purpose) => self.mcp_refused(out, &purpose, refusal),
             // No turn to cancel is no error.
             CoworkPurpose::Cancel if refusal.why == Why::NoRunningTurn => {}
             CoworkPurpose::Deletion { target } if refusal.why == Why::UnknownThread => {
@@ -171,6 +193,10 @@ impl CoworkSession {
             }
             CoworkPurpose::Asked(_)
             | CoworkPurpose::Tools
+            | CoworkPurpose::Skills
+            | CoworkPurpose::ChangedSkills
+            | CoworkPurpose::SkillContent
+            | CoworkPurpose::Commands
             | CoworkPurpose::Sessions
             | CoworkPurpose::Messages
             | CoworkPurpose::Told

@@ -2,6 +2,7 @@
 
 use super::backup::Backup;
 use super::connect::GreetingSlot;
+use super::mcp::McpPurpose;
 use super::sign_in::SignIn;
 use crate::pending::Pending;
 use crate::request_id::RequestId;
@@ -14,6 +15,11 @@ pub enum CoworkPurpose {
     /// Something the client asked to see.
     Asked(GreetingSlot),
     Tools,
+    Skills,
+    /// The list after one of them was switched or deleted; the commands follow.
+    ChangedSkills,
+    SkillContent,
+    Commands,
     Sessions,
     Messages,
     /// Events tell the outcome.
@@ -29,6 +35,7 @@ pub enum CoworkPurpose {
     Challenge(SignIn),
     SignIn(SignIn),
     Backup(Backup),
+    Mcp(McpPurpose),
     Deletion {
         target: String,
     },
