@@ -25,7 +25,7 @@ use crate::oauth::kept_sign_in::{KeptSignIn, OAuthIdentity, TokenStore};
 use crate::oauth::server_sign_in::{ServerSignIn, SignInTarget};
 use crate::transport::EndReason;
 use crate::transport::http::{self, HttpAccess};
-use crate::{Authorizer, ConfiguredServer, HttpCredential, HttpRefused, Place};
+use crate::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, Place};
 
 /// A person would not try it more often either.
 const SIGN_INS_MAX: u32 = 3;
@@ -146,7 +146,7 @@ impl Player {
 struct PlayerAuthorizer(Arc<ServerSignIn>);
 
 #[async_trait]
-impl Authorizer for PlayerAuthorizer {
+impl HttpAuthorizer for PlayerAuthorizer {
     async fn credential(&self, _: &Place, _: &ConfiguredServer) -> Option<HttpCredential> {
         let token = self.0.bearer().await.ok().flatten();
         token.map(HttpCredential::Bearer)

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits::{CLOSE_MAX, FAILURE_CHARS_MAX, PING_MAX, REQUEST_MAX};
 use crate::transport::stdio::ErrorTail;
-use crate::transport::{Authorizer, EndReason, secrets, with_causes, without_secrets};
+use crate::transport::{EndReason, HttpAuthorizer, secrets, with_causes, without_secrets};
 use crate::{ConfiguredServer, Fence, Place};
 pub(crate) use calls::CallFailure;
 use calls::InFlightCalls;
@@ -31,7 +31,7 @@ pub(crate) struct ConnectOrder {
     pub server: ConfiguredServer,
     /// What stdio servers are started with; without, they are started as they are.
     pub fence: Option<Fence>,
-    pub authorizer: Arc<dyn Authorizer>,
+    pub authorizer: Arc<dyn HttpAuthorizer>,
 }
 
 /// Why a server is not connected.

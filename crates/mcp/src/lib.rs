@@ -38,7 +38,7 @@ use vocabulary::{
 pub use fence::Fence;
 pub(crate) use fence::FenceSource;
 use pool::{ConnectionPool, PoolParts};
-pub use transport::{Authorizer, HttpCredential, HttpRefused};
+pub use transport::{HttpAuthorizer, HttpCredential, HttpRefused};
 
 /// What the servers are kept with.
 #[derive(Clone, Debug)]
@@ -119,7 +119,7 @@ impl Servers {
     }
 
     /// With somebody else who knows what to show to servers.
-    pub fn with_authorizer(options: Options, authorizer: Arc<dyn Authorizer>) -> Self {
+    pub fn with_authorizer(options: Options, authorizer: Arc<dyn HttpAuthorizer>) -> Self {
         let credentials = CredentialStore::new(options.home.clone());
         let sign_ins = Arc::new(McpSignIns::new(credentials.clone()));
         Self::made(options, credentials, sign_ins, authorizer)
@@ -129,7 +129,7 @@ impl Servers {
         options: Options,
         credentials: CredentialStore,
         sign_ins: Arc<McpSignIns>,
-        authorizer: Arc<dyn Authorizer>,
+        authorizer: Arc<dyn HttpAuthorizer>,
     ) -> Self {
         let fence = FenceSource::new(options.home.clone());
         let pool = ConnectionPool::new(PoolParts {

@@ -14,7 +14,7 @@ use crate::connection::{RemoteTool, ServerLists};
 use crate::limits::{DEFINITIONS_BYTES_MAX, TOOLS_MAX};
 use crate::tool::resources::{ListResourcesTool, ReadResourceTool, ResourceServers};
 use crate::tool::{McpTool, names, selection};
-use crate::transport::Authorizer;
+use crate::transport::HttpAuthorizer;
 use crate::{ConfiguredServer, FenceSource, Offer, Options, Place, PromptInfo};
 pub(crate) use slot::ServerSlot;
 use slot::{ServerStanding, ServerState};
@@ -28,7 +28,7 @@ const SLOTS_MAX: usize = 512;
 /// What every connection is made with.
 pub(crate) struct PoolParts {
     pub options: Options,
-    pub authorizer: Arc<dyn Authorizer>,
+    pub authorizer: Arc<dyn HttpAuthorizer>,
     pub fence: FenceSource,
 }
 

@@ -32,7 +32,7 @@ pub struct HttpRefused<'a> {
 
 /// Knows the credentials of servers.
 #[async_trait]
-pub trait Authorizer: Send + Sync {
+pub trait HttpAuthorizer: Send + Sync {
     /// What to show to this server now, renewed where that is due.
     async fn credential(&self, place: &Place, server: &ConfiguredServer) -> Option<HttpCredential>;
     /// The server refused. Gives another to try once more with, or says why there is none.

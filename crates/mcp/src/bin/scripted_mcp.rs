@@ -15,7 +15,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("host") => host(),
-        _ => Script::new(arguments).serve(),
+        _ => ScriptedMcpServer::new(arguments).serve(),
     }
 }
 
@@ -64,13 +64,13 @@ fn host() {
     });
 }
 
-struct Script {
+struct ScriptedMcpServer {
     arguments: Vec<String>,
     /// How often its tools were listed.
     listed: usize,
 }
 
-impl Script {
+impl ScriptedMcpServer {
     fn new(arguments: Vec<String>) -> Self {
         Self {
             arguments,

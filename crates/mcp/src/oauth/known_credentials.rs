@@ -9,7 +9,7 @@ use super::sign_ins::McpSignIns;
 use crate::auth_state::key_header;
 use crate::credentials::CredentialStore;
 use crate::transport::sign_in_advice;
-use crate::{Authorizer, ConfiguredServer, HttpCredential, HttpRefused, Place};
+use crate::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, Place};
 
 pub struct KnownCredentials {
     pub credentials: CredentialStore,
@@ -17,7 +17,7 @@ pub struct KnownCredentials {
 }
 
 #[async_trait]
-impl Authorizer for KnownCredentials {
+impl HttpAuthorizer for KnownCredentials {
     async fn credential(&self, place: &Place, server: &ConfiguredServer) -> Option<HttpCredential> {
         let saved = self.credentials.read(place, server).await.ok()?;
         if let Some((name, value)) = key_header(&server.server, &saved) {

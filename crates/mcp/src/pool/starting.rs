@@ -88,7 +88,9 @@ mod tests {
 
     #[test]
     fn starts_are_tried_further_and_further_apart() {
-        let seconds: Vec<u64> = (0..8).map(|failures| back_off(failures).as_secs()).collect();
+        let seconds: Vec<u64> = (0..8)
+            .map(|failures| back_off(failures).as_secs())
+            .collect();
         assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
         assert_eq!(back_off(u32::MAX), BACK_OFF_MAX);
     }

@@ -16,7 +16,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use secrecy::ExposeSecret as _;
 
-use super::{Authorizer, EndReason, HttpCredential, HttpRefused};
+use super::{EndReason, HttpAuthorizer, HttpCredential, HttpRefused};
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::{ConfiguredServer, Place};
 
@@ -101,7 +101,7 @@ pub(crate) struct HttpAccess {
     pub client: Client,
     pub place: Place,
     pub server: ConfiguredServer,
-    pub authorizer: Arc<dyn Authorizer>,
+    pub authorizer: Arc<dyn HttpAuthorizer>,
     /// Why the last request was refused.
     pub refused: EndReason,
 }

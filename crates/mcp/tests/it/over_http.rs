@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::{get, post};
 use futures_util::StreamExt as _;
-use mcp::{Authorizer, ConfiguredServer, HttpCredential, HttpRefused, Place};
+use mcp::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, Place};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -209,7 +209,7 @@ async fn messages_go_to_the_origin_of_the_stream_only_and_credentials_follow_no_
 struct Renewing(&'static str);
 
 #[async_trait]
-impl Authorizer for Renewing {
+impl HttpAuthorizer for Renewing {
     async fn credential(&self, _: &Place, _: &ConfiguredServer) -> Option<HttpCredential> {
         Some(HttpCredential::Bearer("stale".into()))
     }

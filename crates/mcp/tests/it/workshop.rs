@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mcp::{Authorizer, ConfiguredServer, Fence, Offer, Options, Place, Servers};
+use mcp::{ConfiguredServer, Fence, HttpAuthorizer, Offer, Options, Place, Servers};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -39,7 +39,7 @@ impl Workshop {
         Self::with(Servers::new, sandbox)
     }
 
-    pub fn with_authorizer(authorizer: Arc<dyn Authorizer>) -> Self {
+    pub fn with_authorizer(authorizer: Arc<dyn HttpAuthorizer>) -> Self {
         let make = |options| Servers::with_authorizer(options, authorizer);
         Self::with(make, Sandbox::nothing())
     }
