@@ -220,3 +220,6 @@ async fn look_after(connection: Weak<McpConnection>, ended: CancellationToken) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
