@@ -183,11 +183,6 @@ impl Servers {
         self.pool.offer(place, servers, wait).await
     }
 
-    /// Ends the connection of a server; who needs it next makes a new one.
-    pub fn forget(&self, place: &Place, name: &str) {
-        self.pool.forget(place, name);
-    }
-
     /// How a server runs. Starts nothing.
     pub fn running(&self, place: &Place, server: &ConfiguredServer) -> McpRunning {
         self.pool.running(place, server)
@@ -224,7 +219,11 @@ impl Servers {
         previous_name: Option<&str>,
     ) -> Result<(), Refusal> {
         let scope = McpScope::Workspace;
-        editing::save(self, place, scope, server, previous_name).await
+        editing::save(self, place, scope, server, previous_name).await?;
+        if let Some(previous_name) = previous_name {
+            self.pool.forget(place, previous_name);
+        }
+        Ok(())
     }
 
     /// As [`Servers::save`], into the user's own file.
@@ -234,12 +233,16 @@ impl Servers {
 
     /// Takes a server out of the workspace's own file, and what was saved for it.
     pub async fn delete(&self, place: &Place, name: &str) -> Result<(), Refusal> {
-        editing::delete(self, place, McpScope::Workspace, name).await
+        editing::delete(self, place, McpScope::Workspace, name).await?;
+        self.pool.forget(place, name);
+        Ok(())
     }
 
     /// As [`Servers::delete`], out of the user's own file.
     pub async fn delete_of_user(&self, place: &Place, name: &str) -> Result<(), Refusal> {
-        editing::delete(self, place, McpScope::User, name).await
+        editing::delete(self, place, McpScope::User, name).await?;
+        self.pool.forget(place, name);
+        Ok(())
     }
 
     /// Connects, lists the tools, and lets go of it again where nobody else uses it.
@@ -263,7 +266,9 @@ impl Servers {
         server: &ConfiguredServer,
         code: Option<Secret>,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        self.sign_ins.finish(place, server, code).await
+        let finished = self.sign_ins.finish(place, server, code).await?;
+        self.pool.forget_failure(place, &server.server.name);
+        Ok(finished)
     }
 
     pub async fn set_key(
@@ -272,7 +277,9 @@ impl Servers {
         server: &ConfiguredServer,
         key: Secret,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        editing::set_key(self, place, server, key).await
+        let set = editing::set_key(self, place, server, key).await?;
+        self.pool.forget_failure(place, &server.server.name);
+        Ok(set)
     }
 
     /// Takes what another agent's file has over into ours.

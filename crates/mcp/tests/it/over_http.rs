@@ -14,7 +14,7 @@ use mcp::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, Place};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use vocabulary::{McpAuthMode, McpTransport};
+use vocabulary::{McpAuth, McpAuthMode, McpLayer, McpRunning, McpTransport, Secret};
 
 use crate::workshop::{Workshop, names, server, text};
 
@@ -248,6 +248,47 @@ async fn a_refused_request_is_made_again_with_another_token() {
         let check = workshop.servers.check(&workshop.place, &server).await;
         assert_eq!((check.ok, check.mode), (false, McpAuthMode::Missing));
     }
+}
+
+#[tokio::test]
+async fn a_key_that_is_set_counts_at_once_and_a_deleted_server_is_let_go() {
+    let script = HttpScript {
+        token: Some("my-key"),
+        endpoint: "/messages",
+        ..HttpScript::default()
+    };
+    let url = serve(&script).await;
+    let workshop = Workshop::new();
+    let mut server = http(format!("{url}/mcp"));
+    server.layer = McpLayer::Workspace;
+    server.server.auth = Some(McpAuth::ApiKey {
+        header: None,
+        prefix: None,
+        key_id: None,
+    });
+    let place = &workshop.place;
+    workshop
+        .servers
+        .save(place, server.server.clone(), None)
+        .await
+        .unwrap();
+    let configured = workshop.servers.configured(place).await;
+    let offer = workshop.offer(&configured).await;
+    assert!(
+        offer.notes[0].contains("web is not there"),
+        "{:?}",
+        offer.notes
+    );
+    let key = Secret::new("my-key");
+    workshop
+        .servers
+        .set_key(place, &configured[0], key)
+        .await
+        .unwrap();
+    assert_eq!(echo(&workshop, configured[0].clone()).await, "over the web");
+    workshop.servers.delete(place, "web").await.unwrap();
+    let running = workshop.servers.running(place, &configured[0]);
+    assert_eq!(running, McpRunning::NotStarted);
 }
 
 #[tokio::test]
