@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
-use tools::folders::OWN;
+use tools::folders::{AUTH, OWN};
 use vocabulary::{McpLayer, McpScope, Refusal, Why};
 
-use crate::files::{FileError, HeldDirectory};
+use crate::files::{HeldDirectory, SmallFileError};
 use crate::{ConfiguredServer, Place};
 
-const AUTH: &str = "auth";
 const FILE: &str = "mcp-credentials.json";
 const RENEWAL_LOCK: &str = ".mcp-renewal.lock";
 const VERSION: u64 = 1;
@@ -26,7 +25,10 @@ const IGNORE_ALL: &[u8] = b"*\n";
 #[derive(Debug, Error)]
 pub enum CredentialsError {
     #[error("the credentials file {} cannot be used: {error}", .path.display())]
-    File { path: PathBuf, error: FileError },
+    File {
+        path: PathBuf,
+        error: SmallFileError,
+    },
     #[error(
         "the credentials file {} is damaged, so nothing in it is used: mend or remove it",
         .0.display()
@@ -329,7 +331,7 @@ impl CredentialFile {
         saved.0.entry("version").or_insert(json!(VERSION));
         saved.0.insert("updatedAt".to_owned(), json!(now_iso()));
         let mut text = serde_json::to_vec_pretty(&saved.0)
-            .map_err(|error| failed(FileError::Io(error.into())))?;
+            .map_err(|error| failed(SmallFileError::Io(error.into())))?;
         text.push(b'\n');
         if directory.read(IGNORE_FILE).map_err(failed)?.is_none() {
             directory
@@ -345,7 +347,7 @@ impl CredentialFile {
         self.base.join(directory).join(FILE)
     }
 
-    fn failed(&self, error: FileError) -> CredentialsError {
+    fn failed(&self, error: SmallFileError) -> CredentialsError {
         let path = self.path();
         CredentialsError::File { path, error }
     }

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{Configuration, ConfigurationCache};
+use config::{ConfigurationCache, McpConfiguration};
 use credentials::CredentialStore;
 use futures_util::future::BoxFuture;
 use oauth::known_credentials::KnownCredentials;
@@ -157,7 +157,7 @@ impl Servers {
         Arc::clone(&self.configuration(place).await.servers)
     }
 
-    async fn configuration(&self, place: &Place) -> Arc<Configuration> {
+    async fn configuration(&self, place: &Place) -> Arc<McpConfiguration> {
         let (options, directory) = (&self.options, &place.directory);
         self.configurations.get(options, directory).await
     }

@@ -47,9 +47,7 @@ impl McpSignIns {
     /// The sign-in to a server; none if it is configured to want something else, or nothing.
     pub fn of(&self, place: &Place, server: &ConfiguredServer) -> Option<Arc<ServerSignIn>> {
         let target = target(server)?;
-        let directory = server.layer.is_of_workspace();
-        let directory = directory.then(|| place.directory.clone());
-        let key = (directory, server.server.name.clone());
+        let key = key(place, server);
         let mut servers = self.servers.lock();
         // Whoever changes the configuration means another sign-in.
         if let Some((configured, sign_in)) = servers.get(&key)
@@ -65,6 +63,13 @@ impl McpSignIns {
         let sign_in = ServerSignIn::new(target, Arc::new(store), Arc::clone(&self.lookup));
         servers.insert(key, (server.clone(), Arc::clone(&sign_in)));
         Some(sign_in)
+    }
+
+    /// Whether a server said that it wants a person to sign in.
+    pub fn is_wanted(&self, place: &Place, server: &ConfiguredServer) -> bool {
+        let servers = self.servers.lock();
+        let known = servers.get(&key(place, server));
+        known.is_some_and(|(configured, sign_in)| configured == server && sign_in.is_wanted())
     }
 
     pub async fn authorize(
@@ -109,6 +114,12 @@ impl McpSignIns {
     pub fn stop(&self) {
         self.servers.lock().clear();
     }
+}
+
+fn key(place: &Place, server: &ConfiguredServer) -> SignInKey {
+    let directory = server.layer.is_of_workspace();
+    let directory = directory.then(|| place.directory.clone());
+    (directory, server.server.name.clone())
 }
 
 fn no_sign_in(server: &ConfiguredServer) -> Refusal {

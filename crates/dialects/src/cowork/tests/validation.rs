@@ -102,7 +102,6 @@ fn what_this_build_cannot_do_says_so() {
         "list_commands",
         "execute_command",
         "list_skills",
-        "mcp_server_upsert",
         "upload_file",
         "harness_context_get",
     ] {

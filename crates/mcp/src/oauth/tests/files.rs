@@ -88,6 +88,13 @@ async fn a_sign_in_is_kept_for_the_next_start() {
     let sign_in = servers.sign_ins.of(&home.place, &server).expect("OAuth");
     let token = sign_in.bearer().await.expect("no failure");
     assert_eq!(person.post(token.as_ref()).await.0, 200);
+
+    // What the server says goes before what is saved.
+    person.server.script.lock().required_scope = "write".to_owned();
+    let check = servers.check(&home.place, &server).await;
+    assert_eq!((check.ok, check.mode), (false, McpAuthMode::Missing));
+    assert!(check.message.contains("(write)"), "{check:?}");
+    assert_eq!(home.mode(&servers).await, McpAuthMode::Missing);
 }
 
 #[tokio::test]
