@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use secrecy::SecretString;
 
 use crate::{ConfiguredServer, Place};
@@ -108,6 +109,11 @@ pub(crate) fn without_secrets(text: &str, secrets: &[String], chars_max: usize) 
 
 /// An error with its causes, each told once.
 pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    // The SDK does not call it a cause.
+    let of_http = error.downcast_ref::<StreamableHttpError<reqwest::Error>>();
+    if let Some(StreamableHttpError::Client(error)) = of_http {
+        return with_causes(error);
+    }
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

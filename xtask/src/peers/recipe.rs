@@ -37,9 +37,10 @@ pub enum Source {
 
 /// A scripted model in four wire formats; one that injects faults and judges its client; a real one,
 /// small enough to come inside of a package, served by llama.cpp of two dates; and the SDKs of the
-/// services, for their request types. For MCP: the protocol's conformance suite with the Node.js that
-/// it needs, and its SDK, which has a server that one must sign in to.
-pub const ALL: [Recipe; 6] = [
+/// services, for their request types. For MCP: servers that everyone knows, and the protocol's
+/// conformance suite with the Node.js that it needs, and its SDK, which has a server that one must sign
+/// in to.
+pub const ALL: [Recipe; 7] = [
     Recipe {
         name: "aimock",
         version: "1.43.0",
@@ -85,6 +86,17 @@ pub const ALL: [Recipe; 6] = [
         source: Source::Pip {
             pins: include_str!("sdk_types.txt"),
             modules: "openai anthropic google.genai mistralai openrouter",
+        },
+    },
+    Recipe {
+        name: "mcp-servers",
+        version: "2026.8.31",
+        variable: "DRAGOMAN_PEER_MCP_SERVERS",
+        source: Source::Npm {
+            package: "@modelcontextprotocol/server-everything@2026.8.31 \
+                      @modelcontextprotocol/server-filesystem@2026.8.31 \
+                      @modelcontextprotocol/server-memory@2026.8.31",
+            entry: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
         },
     },
     Recipe {
