@@ -61,7 +61,10 @@ impl McpSignIns {
             server: server.clone(),
         };
         let sign_in = ServerSignIn::new(target, Arc::new(store), Arc::clone(&self.lookup));
-        servers.insert(key, (server.clone(), Arc::clone(&sign_in)));
+        let before = servers.insert(key, (server.clone(), Arc::clone(&sign_in)));
+        if let Some((_, before)) = before {
+            before.give_up();
+        }
         Some(sign_in)
     }
 
@@ -112,7 +115,10 @@ impl McpSignIns {
 
     /// Gives up what is under way.
     pub fn stop(&self) {
-        self.servers.lock().clear();
+        for (_, (_, sign_in)) in self.servers.lock().drain() {
+            // Whoever waits for it has it too.
+            sign_in.give_up();
+        }
     }
 }
 

@@ -128,3 +128,21 @@ async fn a_server_that_wants_a_key_is_not_signed_in_to() {
     let words = refused.expect_err("no OAuth").message;
     assert!(words.contains("type oauth"), "{words}");
 }
+
+#[tokio::test]
+async fn nobody_waits_for_a_browser_when_all_is_stopped() {
+    let person = Person::at(script()).await;
+    let home = Home::new(&person.server);
+    let (servers, server) = home.open().await;
+    let begun = servers.authorize(&home.place, &server).await;
+    begun.expect("begun");
+    let waits = servers.finish_sign_in(&home.place, &server, None);
+    let stops = async {
+        tokio::task::yield_now().await;
+        servers.stop().await;
+    };
+    let (finished, ()) = tokio::join!(waits, stops);
+    let (result, mode) = finished.expect("an answer");
+    assert_eq!((result.ok, mode), (false, McpAuthMode::Error));
+    assert!(result.message.contains("given up"), "{}", result.message);
+}
