@@ -52,6 +52,8 @@ impl Default for LogSettings {
 /// For a server.
 pub fn start(settings: LogSettings) -> anyhow::Result<()> {
     let LogSettings { filter, format, .. } = settings;
+    // It writes down what servers and tools say.
+    let filter = filter.with_target("rmcp", LevelFilter::OFF);
     match settings.file {
         Some(path) => {
             let limits = (settings.file_bytes_max, settings.old_files_max);

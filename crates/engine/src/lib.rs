@@ -254,6 +254,7 @@ impl Engine {
             stopping: AtomicBool::new(false),
         };
         let shared = Arc::new(shared);
+        servers::fence(&shared);
         Self { shared }
     }
 

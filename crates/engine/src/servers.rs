@@ -44,6 +44,23 @@ pub fn place(card: &ThreadCard) -> Place {
     }
 }
 
+/// Has servers run behind what fences commands in.
+pub fn fence(shared: &Arc<Shared>) {
+    let weak = Arc::downgrade(shared);
+    shared.mcp.fence_with(move || {
+        let weak = weak.clone();
+        Box::pin(async move {
+            match weak.upgrade() {
+                Some(shared) => {
+                    mcp::Fence::new(shared.sandbox().await, shared.config.private.clone())
+                }
+                // Nobody is left who could use a server.
+                None => mcp::Fence::new(Arc::new(tools::Sandbox::detect()), Vec::new()),
+            }
+        })
+    });
+}
+
 /// Whether a thread with these settings uses servers at all.
 pub fn are_used(settings: &ThreadSettings) -> bool {
     let has_tools = match settings.mode {

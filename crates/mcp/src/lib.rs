@@ -14,6 +14,7 @@ mod files;
 mod limits;
 mod pool;
 mod prompts;
+mod saved_access;
 mod snapshot;
 mod tool;
 mod transport;
@@ -34,7 +35,7 @@ use vocabulary::{
 pub use fence::Fence;
 pub(crate) use fence::FenceSource;
 use pool::{ConnectionPool, PoolParts};
-use transport::NoCredentials;
+use saved_access::SavedAccess;
 pub use transport::{Authorizer, HttpCredential, HttpRefused};
 
 /// What the servers are kept with.
@@ -105,7 +106,8 @@ pub struct Servers {
 
 impl Servers {
     pub fn new(options: Options) -> Self {
-        Self::with_authorizer(options, Arc::new(NoCredentials))
+        let credentials = CredentialStore::new(options.home.clone());
+        Self::with_authorizer(options, Arc::new(SavedAccess::new(credentials)))
     }
 
     /// With somebody who knows what to show to servers.

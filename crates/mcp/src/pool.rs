@@ -20,6 +20,7 @@ pub(crate) use slot::ServerSlot;
 use slot::{ServerStanding, ServerState};
 
 mod slot;
+mod starting;
 
 /// Servers that are remembered; of more, those that do not run are forgotten.
 const SLOTS_MAX: usize = 512;

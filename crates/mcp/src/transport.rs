@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use secrecy::SecretString;
 
 use crate::{ConfiguredServer, Place};
@@ -47,16 +48,6 @@ pub trait Authorizer: Send + Sync {
 
 pub(crate) fn sign_in_advice(name: &str) -> String {
     format!("it wants you to sign in; run `dragoman mcp login {name}`")
-}
-
-/// Nothing is known.
-pub(crate) struct NoCredentials;
-
-#[async_trait]
-impl Authorizer for NoCredentials {
-    async fn credential(&self, _: &Place, _: &ConfiguredServer) -> Option<HttpCredential> {
-        None
-    }
 }
 
 /// Why a connection ended, as far as its transport knows: the first reason counts.
@@ -118,6 +109,11 @@ pub(crate) fn without_secrets(text: &str, secrets: &[String], chars_max: usize) 
 
 /// An error with its causes, each told once.
 pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    // The SDK does not call it a cause.
+    let of_http = error.downcast_ref::<StreamableHttpError<reqwest::Error>>();
+    if let Some(StreamableHttpError::Client(error)) = of_http {
+        return with_causes(error);
+    }
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -289,42 +289,50 @@ impl Script {
                 let count = arguments["bytes"].as_u64().unwrap_or(0) as usize;
                 answer(id, &text(&"x".repeat(count)));
             }
-            "crash" => {
-                eprintln!("segmentation fault");
-                std::process::exit(11);
-            }
-            "steps" => {
-                let token = &params["_meta"]["progressToken"];
-                for step in 1..=3 {
-                    send(
-                        &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
-                            "progressToken": token, "progress": step, "total": 3, "message": "working",
-                        }}),
-                    );
-                }
-                std::thread::sleep(Duration::from_millis(300));
-                answer(id, &text("done"));
-            }
-            // Never answers.
-            "stay" => {}
-            "ask" => send(&json!({
-                "jsonrpc": "2.0", "id": format!("ask-{id}"), "method": "elicitation/create",
-                "params": {"message": "Tell me", "requestedSchema": arguments["schema"]},
-            })),
-            "environment" => {
-                let mut all: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
-                all.sort();
-                answer(id, &text(&all.join(" ")));
-            }
-            "pids" => answer(id, &text(&std::process::id().to_string())),
-            "change" => {
-                send(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
-                answer(id, &text("changed"));
-            }
-            _ => send(&json!({
-                "jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": "no such tool"},
-            })),
+            other => behave(other, id, params),
         }
+    }
+}
+
+/// Tools that do more than answer.
+fn behave(name: &str, id: &Value, params: &Value) {
+    let arguments = &params["arguments"];
+    match name {
+        "crash" => {
+            eprintln!("segmentation fault");
+            std::process::exit(11);
+        }
+        "steps" => {
+            let token = &params["_meta"]["progressToken"];
+            for step in 1..=3 {
+                send(
+                    &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
+                        "progressToken": token, "progress": step, "total": 3, "message": "working",
+                    }}),
+                );
+            }
+            std::thread::sleep(Duration::from_millis(300));
+            answer(id, &text("done"));
+        }
+        // Never answers.
+        "stay" => {}
+        "ask" => send(&json!({
+            "jsonrpc": "2.0", "id": format!("ask-{id}"), "method": "elicitation/create",
+            "params": {"message": "Tell me", "requestedSchema": arguments["schema"]},
+        })),
+        "environment" => {
+            let mut all: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
+            all.sort();
+            answer(id, &text(&all.join(" ")));
+        }
+        "pids" => answer(id, &text(&std::process::id().to_string())),
+        "change" => {
+            send(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+            answer(id, &text("changed"));
+        }
+        _ => send(&json!({
+            "jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": "no such tool"},
+        })),
     }
 }
 

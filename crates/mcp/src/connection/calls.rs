@@ -33,7 +33,8 @@ pub(crate) enum CallFailure {
 pub(super) struct InFlightCall {
     /// Who is asked what the server wants to know.
     pub host: Arc<dyn Host>,
-    pub cancel: CancellationToken,
+    /// Cancelled with the turn, and when the call is over.
+    pub over: CancellationToken,
     /// The last that was said of how far it is.
     progress: watch::Sender<String>,
     /// Questions that are before a person.
@@ -58,7 +59,7 @@ impl InFlightCalls {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let call = Arc::new(InFlightCall {
             host: Arc::clone(&cx.host),
-            cancel: cx.cancel.clone(),
+            over: cx.cancel.child_token(),
             progress: watch::Sender::new(String::new()),
             questions: AtomicUsize::new(0),
             sent: Mutex::new(None),
@@ -112,6 +113,7 @@ struct RunningCall {
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
+        self.call.over.cancel();
         self.calls.calls.lock().remove(&self.number);
     }
 }

@@ -56,7 +56,7 @@ impl ClientSide {
         }
         let answer = tokio::select! {
             biased;
-            () = call.cancel.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
+            () = call.over.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
             answer = elicitation::ask(&self.server, request, call.host.as_ref()) => answer,
         };
         call.questions.fetch_sub(1, Ordering::Relaxed);

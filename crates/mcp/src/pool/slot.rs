@@ -1,7 +1,7 @@
 //! One server of a place: started when it is needed, and again when it failed or ended.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -10,11 +10,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::PoolParts;
-use crate::connection::{CallFailure, ConnectFailure, ConnectOrder, McpConnection, ServerLists};
-use crate::limits::{
-    BACK_OFF, BACK_OFF_MAX, CALL_CONNECT_MAX, LIVED, REQUIRED_WAIT, RETRIES, RETRIES_MAX,
-    SILENT_AFTER, START_MAX,
-};
+use super::starting::{back_off, start};
+use crate::connection::{CallFailure, McpConnection, ServerLists};
+use crate::limits::{CALL_CONNECT_MAX, LIVED, REQUIRED_WAIT, SILENT_AFTER};
 use crate::{ConfiguredServer, Place, cache};
 
 #[derive(Clone)]
@@ -43,10 +41,10 @@ pub(crate) enum ServerStanding {
 }
 
 pub(crate) struct ServerSlot {
-    parts: Arc<PoolParts>,
-    place: Place,
+    pub(super) parts: Arc<PoolParts>,
+    pub(super) place: Place,
     server: ConfiguredServer,
-    state: watch::Sender<ServerState>,
+    pub(super) state: watch::Sender<ServerState>,
     /// What it had when it was last connected.
     cached: OnceCell<Option<Arc<ServerLists>>>,
     /// What is on disk.
@@ -56,7 +54,7 @@ pub(crate) struct ServerSlot {
     /// Of the last offer.
     pub tools_left_out: AtomicUsize,
     /// Nobody wants it any more.
-    gone: CancellationToken,
+    pub(super) gone: CancellationToken,
 }
 
 impl ServerSlot {
@@ -258,10 +256,6 @@ impl ServerSlot {
         }
     }
 
-    pub async fn order(&self) -> ConnectOrder {
-        self.parts.order(&self.place, &self.server).await
-    }
-
     async fn cached(&self) -> Option<Arc<ServerLists>> {
         let load = || async {
             let (home, server) = (self.parts.options.home.clone(), self.server.clone());
@@ -276,7 +270,7 @@ impl ServerSlot {
     }
 
     /// Keeps what it has for the next start.
-    fn save(&self, lists: &Arc<ServerLists>) {
+    pub(super) fn save(&self, lists: &Arc<ServerLists>) {
         let mut saved = self.saved.lock();
         if saved
             .as_ref()
@@ -291,7 +285,7 @@ impl ServerSlot {
     }
 
     /// Notes that a start failed, or a connection ended.
-    fn failed(&self, message: String, is_retrying: bool) -> Duration {
+    pub(super) fn failed(&self, message: String, is_retrying: bool) -> Duration {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed);
         let pause = back_off(failures);
         let failure = StartFailure {
@@ -304,7 +298,7 @@ impl ServerSlot {
     }
 
     /// A connection ended.
-    fn ended(&self, connection: &McpConnection) {
+    pub(super) fn ended(&self, connection: &McpConnection) {
         let is_it = match &*self.state.borrow() {
             ServerState::Ready(now) => std::ptr::eq(&raw const **now, connection),
             ServerState::NotStarted | ServerState::Starting | ServerState::Failed(_) => false,
@@ -320,83 +314,5 @@ impl ServerSlot {
             self.failures.store(0, Ordering::Relaxed);
         }
         self.failed(connection.end_message(), false);
-    }
-}
-
-impl PoolParts {
-    pub async fn order(&self, place: &Place, server: &ConfiguredServer) -> ConnectOrder {
-        let fence = self.fence.find(server).await.map(|mut fence| {
-            fence.holds &= self.options.fenced;
-            fence
-        });
-        ConnectOrder {
-            place: place.clone(),
-            server: server.clone(),
-            fence,
-            authorizer: Arc::clone(&self.authorizer),
-        }
-    }
-}
-
-fn back_off(failures: u32) -> Duration {
-    let doubled = 2_u32.saturating_pow(failures.min(16));
-    BACK_OFF.saturating_mul(doubled).min(BACK_OFF_MAX)
-}
-
-/// Connects, and tries again a few times.
-async fn start(slot: Arc<ServerSlot>) {
-    let retries = slot
-        .server
-        .server
-        .retries
-        .unwrap_or(RETRIES)
-        .min(RETRIES_MAX);
-    for attempt in 0..=retries {
-        let order = slot.order().await;
-        let connected = tokio::select! {
-            () = slot.gone.cancelled() => return,
-            connected = McpConnection::connect(&order, START_MAX) => connected,
-        };
-        match connected {
-            Ok(connection) => {
-                slot.save(&connection.lists());
-                tokio::spawn(watch_end(
-                    Arc::downgrade(&slot),
-                    Arc::downgrade(&connection),
-                ));
-                slot.state.send_replace(ServerState::Ready(connection));
-                if slot.gone.is_cancelled() {
-                    slot.let_go().await;
-                }
-                return;
-            }
-            Err(ConnectFailure {
-                message,
-                wants_sign_in,
-            }) => {
-                let is_retrying = attempt < retries && !wants_sign_in;
-                let pause = slot.failed(message, is_retrying);
-                if !is_retrying {
-                    return;
-                }
-                tokio::select! {
-                    () = slot.gone.cancelled() => return,
-                    () = tokio::time::sleep(pause) => {}
-                }
-            }
-        }
-    }
-}
-
-async fn watch_end(slot: Weak<ServerSlot>, connection: Weak<McpConnection>) {
-    let Some(ended) = connection
-        .upgrade()
-        .map(|connection| connection.end_token())
-    else {
-        return;
-    };
-    ended.cancelled().await;
-    if let (Some(slot), Some(connection)) = (slot.upgrade(), connection.upgrade()) {
-        slot.ended(&connection);
     }
 }
