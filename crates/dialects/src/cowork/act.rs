@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, McpCall, StartTurn, ThreadId,
-    ThreadQuery,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, McpCall, SkillCall, StartTurn,
+    ThreadId, ThreadQuery,
 };
 
 use super::asks::ask_frame;
@@ -139,14 +139,26 @@ impl CoworkSession {
             ClientMessage::ProviderAuthAuthorize(said) => self.authorize(out, calls, said),
             ClientMessage::ProviderAuthCallback(said) => self.callback(out, calls, said),
             ClientMessage::ProviderAuthSetApiKey(said) => self.set_api_key(out, calls, said),
-            ClientMessage::ListCommands(_)
-            | ClientMessage::ExecuteCommand(_)
-            | ClientMessage::ListSkills(_)
-            | ClientMessage::ReadSkill(_)
-            | ClientMessage::DisableSkill(_)
-            | ClientMessage::EnableSkill(_)
-            | ClientMessage::DeleteSkill(_)
-            | ClientMessage::McpServerUpsert(_)
+            ClientMessage::ListCommands(_) => self.list_commands(out, calls),
+            ClientMessage::ExecuteCommand(said) => self.execute_command(out, calls, said),
+            ClientMessage::ListSkills(_) => self.skills(out, calls, SkillCall::List),
+            ClientMessage::ReadSkill(said) => {
+                let name = said.skill_name;
+                self.skills(out, calls, SkillCall::Read { name });
+            }
+            ClientMessage::DisableSkill(said) => {
+                let (name, enabled) = (said.skill_name, false);
+                self.skills(out, calls, SkillCall::SetEnabled { name, enabled });
+            }
+            ClientMessage::EnableSkill(said) => {
+                let (name, enabled) = (said.skill_name, true);
+                self.skills(out, calls, SkillCall::SetEnabled { name, enabled });
+            }
+            ClientMessage::DeleteSkill(said) => {
+                let name = said.skill_name;
+                self.skills(out, calls, SkillCall::Delete { name });
+            }
+            ClientMessage::McpServerUpsert(_)
             | ClientMessage::McpServerDelete(_)
             | ClientMessage::McpServerValidate(_)
             | ClientMessage::McpServerAuthAuthorize(_)
