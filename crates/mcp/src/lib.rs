@@ -6,15 +6,16 @@ pub mod auth_state;
 mod cache;
 mod checking;
 pub mod config;
+pub mod conformance;
 mod connection;
 pub mod credentials;
 mod editing;
 mod fence;
 mod files;
 mod limits;
+pub mod oauth;
 mod pool;
 mod prompts;
-mod saved_access;
 mod snapshot;
 mod tool;
 mod transport;
@@ -23,9 +24,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{Configuration, ConfigurationCache};
+use config::{ConfigurationCache, McpConfiguration};
 use credentials::CredentialStore;
 use futures_util::future::BoxFuture;
+use oauth::known_credentials::KnownCredentials;
+use oauth::sign_ins::McpSignIns;
 use tools::Tool;
 use vocabulary::{
     Challenge, McpAuthMode, McpCheck, McpLayer, McpReply, McpRunning, McpScope, McpServer,
@@ -35,7 +38,6 @@ use vocabulary::{
 pub use fence::Fence;
 pub(crate) use fence::FenceSource;
 use pool::{ConnectionPool, PoolParts};
-use saved_access::SavedAccess;
 pub use transport::{Authorizer, HttpCredential, HttpRefused};
 
 /// What the servers are kept with.
@@ -100,6 +102,7 @@ pub struct Servers {
     options: Options,
     configurations: Arc<ConfigurationCache>,
     credentials: CredentialStore,
+    sign_ins: Arc<McpSignIns>,
     fence: FenceSource,
     pool: ConnectionPool,
 }
@@ -107,11 +110,27 @@ pub struct Servers {
 impl Servers {
     pub fn new(options: Options) -> Self {
         let credentials = CredentialStore::new(options.home.clone());
-        Self::with_authorizer(options, Arc::new(SavedAccess::new(credentials)))
+        let sign_ins = Arc::new(McpSignIns::new(credentials.clone()));
+        let authorizer = KnownCredentials {
+            credentials: credentials.clone(),
+            sign_ins: Arc::clone(&sign_ins),
+        };
+        Self::made(options, credentials, sign_ins, Arc::new(authorizer))
     }
 
-    /// With somebody who knows what to show to servers.
+    /// With somebody else who knows what to show to servers.
     pub fn with_authorizer(options: Options, authorizer: Arc<dyn Authorizer>) -> Self {
+        let credentials = CredentialStore::new(options.home.clone());
+        let sign_ins = Arc::new(McpSignIns::new(credentials.clone()));
+        Self::made(options, credentials, sign_ins, authorizer)
+    }
+
+    fn made(
+        options: Options,
+        credentials: CredentialStore,
+        sign_ins: Arc<McpSignIns>,
+        authorizer: Arc<dyn Authorizer>,
+    ) -> Self {
         let fence = FenceSource::new(options.home.clone());
         let pool = ConnectionPool::new(PoolParts {
             options: options.clone(),
@@ -120,7 +139,8 @@ impl Servers {
         });
         Self {
             configurations: Arc::default(),
-            credentials: CredentialStore::new(options.home.clone()),
+            sign_ins,
+            credentials,
             options,
             fence,
             pool,
@@ -137,7 +157,7 @@ impl Servers {
         Arc::clone(&self.configuration(place).await.servers)
     }
 
-    async fn configuration(&self, place: &Place) -> Arc<Configuration> {
+    async fn configuration(&self, place: &Place) -> Arc<McpConfiguration> {
         let (options, directory) = (&self.options, &place.directory);
         self.configurations.get(options, directory).await
     }
@@ -227,21 +247,23 @@ impl Servers {
         checking::check(&self.pool, place, server).await
     }
 
+    /// Begins a sign-in, which a person completes with a browser.
     pub async fn authorize(
         &self,
-        _place: &Place,
-        _server: &ConfiguredServer,
+        place: &Place,
+        server: &ConfiguredServer,
     ) -> Result<Challenge, Refusal> {
-        Err(not_yet())
+        self.sign_ins.authorize(place, server).await
     }
 
+    /// Waits for the browser, or completes it with what a person pasted.
     pub async fn finish_sign_in(
         &self,
-        _place: &Place,
-        _server: &ConfiguredServer,
-        _code: Option<Secret>,
+        place: &Place,
+        server: &ConfiguredServer,
+        code: Option<Secret>,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        Err(not_yet())
+        self.sign_ins.finish(place, server, code).await
     }
 
     pub async fn set_key(
@@ -260,10 +282,7 @@ impl Servers {
 
     /// Lets go of all connections; every process ends.
     pub async fn stop(&self) {
+        self.sign_ins.stop();
         self.pool.stop().await;
     }
-}
-
-fn not_yet() -> Refusal {
-    Refusal::new(Why::Internal, "not available in this build yet")
 }

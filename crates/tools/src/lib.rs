@@ -132,6 +132,16 @@ pub struct Scope {
     pub outside: OutsideAccess,
 }
 
+impl Scope {
+    /// Where keys lie that were saved for an open directory.
+    pub(crate) fn saved_keys(&self) -> Vec<PathBuf> {
+        let roots = std::iter::once(&self.directory).chain(&self.extra);
+        roots
+            .map(|root| root.join(folders::OWN).join(folders::AUTH))
+            .collect()
+    }
+}
+
 /// What may be read outside of the workspace.
 #[derive(Clone, Debug, Default)]
 pub struct OutsideAccess {
