@@ -81,4 +81,7 @@ pub enum Command {
     Mcp(mcp::McpArguments),
     /// See every setting, its value, and where that came from
     Config(commands::config::ConfigArguments),
+    /// Play a scenario of the MCP conformance suite
+    #[command(hide = true)]
+    McpConformance(commands::mcp_conformance::ConformanceArguments),
 }

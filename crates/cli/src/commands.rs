@@ -14,6 +14,7 @@ pub mod auth;
 pub mod checkpoints;
 pub mod config;
 pub mod grants;
+pub mod mcp_conformance;
 pub mod mcp;
 pub mod models;
 pub mod sandbox;

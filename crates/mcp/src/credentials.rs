@@ -1,6 +1,7 @@
 //! `auth/mcp-credentials.json`: what opens the doors of MCP servers. A workspace has a file of its own,
 //! and its servers never see what the user saved for theirs.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
@@ -13,6 +14,7 @@ use crate::files::{HeldDirectory, SmallFileError};
 use crate::{ConfiguredServer, Place};
 
 const FILE: &str = "mcp-credentials.json";
+const RENEWAL_LOCK: &str = ".mcp-renewal.lock";
 const VERSION: u64 = 1;
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -233,6 +235,17 @@ impl CredentialStore {
         .await
     }
 
+    /// A file beside the credentials whose lock says that a token of theirs is being renewed.
+    pub async fn renewal_file(
+        &self,
+        place: &Place,
+        server: &ConfiguredServer,
+    ) -> Result<File, CredentialsError> {
+        let file = self.file(place, scope_of(server.layer));
+        let opening = tokio::task::spawn_blocking(move || file.renewal_file());
+        opening.await.map_err(|_| CredentialsError::Interrupted)?
+    }
+
     pub async fn read_all(
         &self,
         place: &Place,
@@ -291,6 +304,12 @@ impl CredentialFile {
             || Ok(SavedCredentials::default()),
             |(bytes, _)| SavedCredentials::parse(&bytes, &self.path()),
         )
+    }
+
+    fn renewal_file(&self) -> Result<File, CredentialsError> {
+        HeldDirectory::create(&self.base, self.below, DIRECTORY_MODE)
+            .and_then(|directory| directory.lock_file(RENEWAL_LOCK))
+            .map_err(|error| self.failed(error))
     }
 
     /// A damaged file is left as it is.

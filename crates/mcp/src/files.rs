@@ -169,6 +169,16 @@ impl HeldDirectory {
         }
     }
 
+    /// An empty file in it, only there to be locked.
+    pub fn lock_file(&self, name: &str) -> Result<File, FileError> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        match rustix::fs::openat(&self.file, name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(File::from(file)),
+            Err(Errno::LOOP) => Err(FileError::Link),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// A file in it and its permissions; none if there is none.
     pub fn read(&self, name: &str) -> Result<Option<(Vec<u8>, u32)>, SmallFileError> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -66,6 +66,7 @@ pub use skill::{SKILL, SkillSummary};
 pub use spawn_agent::{
     OwnKind, SPAWN_AGENT, SpawnKind, SpawnRequest, SubAgentKindSummary, SubAgentModel, Thoroughness,
 };
+pub use spill::cut as cut_to_fit;
 pub use surroundings::Surroundings;
 pub use toolbox::{ToolSource, Toolbox};
 pub use trusted::Trusted;
