@@ -170,11 +170,11 @@ impl HeldDirectory {
     }
 
     /// An empty file in it, only there to be locked.
-    pub fn lock_file(&self, name: &str) -> Result<File, FileError> {
+    pub fn lock_file(&self, name: &str) -> Result<File, SmallFileError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         match rustix::fs::openat(&self.file, name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => Ok(File::from(file)),
-            Err(Errno::LOOP) => Err(FileError::Link),
+            Err(Errno::LOOP) => Err(SmallFileError::Link),
             Err(error) => Err(error.into()),
         }
     }
