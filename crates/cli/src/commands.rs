@@ -1,5 +1,5 @@
 //! What `dragoman` can do besides serving: show models, sign in and out, check the sandbox, keep
-//! house among checkpoints and grants, show the settings.
+//! house among checkpoints, grants, skills and trust, show the settings.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,9 @@ pub mod mcp;
 pub mod mcp_conformance;
 pub mod models;
 pub mod sandbox;
+pub mod skills;
 mod table;
+pub mod trust;
 
 /// The models of this machine's user, without a server.
 fn models_of(home: &Path) -> Models {

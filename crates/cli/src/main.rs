@@ -57,6 +57,8 @@ fn run(flags: ArgMatches) -> anyhow::Result<()> {
             Command::Grants(arguments) => commands::grants::run(arguments, &home).await,
             Command::McpConformance(arguments) => commands::mcp_conformance::run(arguments).await,
             Command::Mcp(arguments) => commands::mcp::run(arguments, &home).await,
+            Command::Skills(arguments) => commands::skills::run(arguments, &home).await,
+            Command::Trust(arguments) => commands::trust::run(arguments, &home).await,
             Command::Config(_) => Ok(()),
         }
     })

@@ -28,6 +28,7 @@ mod refuse;
 mod session;
 mod show;
 pub mod sign_in;
+mod skills;
 pub mod tell;
 pub mod v1;
 pub mod wire;

@@ -54,6 +54,7 @@ pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
+pub use trust::{ContentTrust, KeptTrust, TrustedWorkspace};
 pub use turn::checks::{CheckChoice, CheckSettings};
 pub use turn::{SessionGone, Turn, TurnEnd, TurnStart};
 

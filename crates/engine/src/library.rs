@@ -2,6 +2,7 @@
 
 mod births;
 pub(crate) mod checkpoints;
+pub(crate) mod commands;
 mod folders;
 pub(crate) mod joining;
 pub(crate) mod keeping;

@@ -11,8 +11,8 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, joining, keeping, mcp, offer, permissions, pictures, reading, sign_in,
-    skills,
+    self, checkpoints, commands, joining, keeping, mcp, offer, permissions, pictures, reading,
+    sign_in, skills,
 };
 use crate::session::{Mail, Outcome, Replied};
 
@@ -95,8 +95,8 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             skills::answer(shared, &card, call).await
         }
         Call::ListCommands { thread } => {
-            let card = library::owned(shared, caller, thread).await?;
-            skills::commands(shared, &card).await.map(Reply::Commands)
+            let thread = library::get(shared, caller, thread).await?.reply.thread()?;
+            commands::list(shared, &thread).await.map(Reply::Commands)
         }
         Call::RunCommand(run) => return run_command(shared, caller, run).await,
         Call::Checkpoints { thread, call } => {
@@ -162,13 +162,12 @@ async fn refuse_while_busy(
 
 /// Says what a command stands for.
 async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> Outcome {
-    let card = library::owned(shared, caller, run.thread).await?;
-    let text = skills::expand(shared, &card, &run).await?;
-    let display = format!("/{} {}", run.name, run.arguments.trim());
+    let thread = library::get(shared, caller, run.thread).await?;
+    let text = commands::expand(shared, &*thread.reply.thread()?, &run).await?;
     let start = StartTurn {
         thread: run.thread,
         text,
-        display: Some(display.trim_end().to_owned()),
+        display: Some(run.display()),
         cause: Cause::SlashCommand,
         client_message_id: run.client_message_id,
         client_turn_id: None,

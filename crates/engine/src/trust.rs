@@ -11,7 +11,10 @@ use crate::Shared;
 use crate::limits::{TRUST_BYTES_MAX, TRUST_FILES_MAX};
 use crate::session::storage;
 
+mod kept;
 pub mod servers;
+
+pub use kept::{ContentTrust, KeptTrust, TrustedWorkspace};
 
 /// What of it counts: the rest of these folders is data, or was written by us.
 const COUNTS: [&str; 6] = [
@@ -53,7 +56,8 @@ pub async fn look(shared: &Shared, card: &ThreadCard) -> Result<Trust, Refusal> 
         TrustScan::Unreadable => return Ok(Trust::Unreadable),
         TrustScan::Content(content) => content,
     };
-    let trusted = shared.store.setting(&card.tenant, &name(card)).await;
+    let name = kept::content_setting(&card.directory);
+    let trusted = shared.store.setting(&card.tenant, &name).await;
     Ok(match trusted.map_err(storage)? {
         Some(hash) if hash == content.hash => Trust::Trusted(content),
         Some(_) | None => Trust::Untrusted(content),
@@ -66,7 +70,7 @@ pub async fn keep(
     card: &ThreadCard,
     content: &TrustedContent,
 ) -> Result<(), Refusal> {
-    let name = name(card);
+    let name = kept::content_setting(&card.directory);
     let kept = shared.store.set_setting(&card.tenant, &name, &content.hash);
     kept.await.map_err(storage)
 }
@@ -102,10 +106,6 @@ fn same_but_servers(
         files
     };
     rest(before) == rest(after)
-}
-
-fn name(card: &ThreadCard) -> String {
-    format!("trust {}", card.directory.display())
 }
 
 impl TrustedContent {

@@ -315,7 +315,7 @@ fn policy(home: &Path) -> anyhow::Result<Policy> {
 }
 
 /// Where skills lie that do not come with a workspace, the strongest first.
-fn skills(home: &Path) -> Vec<PathBuf> {
+pub fn skill_folders(home: &Path) -> Vec<PathBuf> {
     let user =
         std::env::home_dir().map(|user| user.join(tools::folders::OTHER_AGENTS).join("skills"));
     [home.join("skills")].into_iter().chain(user).collect()
@@ -356,7 +356,7 @@ fn assemble(
     let config = engine::Config {
         private: private(settings),
         ports,
-        skills: skills(home),
+        skills: skill_folders(home),
         searxng_url: std::env::var("SEARXNG_URL").ok(),
         ask_timeout: policy.ask_timeout(),
         policy: Arc::new(policy),

@@ -26,4 +26,4 @@ pub mod table;
 mod ticket;
 pub mod token;
 
-pub use assembly::{ListeningServer, RunningServer, Settings, listen, start};
+pub use assembly::{ListeningServer, RunningServer, Settings, listen, skill_folders, start};

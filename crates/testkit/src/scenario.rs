@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use crate::tongue::Deed;
+use crate::tongue::{Deed, SkillDeed};
 use crate::until::{Until, Wanted};
 
 /// One `scenario.toml`.
@@ -32,6 +32,9 @@ pub struct Config {
     /// Files of the workspace, by name.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// Files of the server's data, by name.
+    #[serde(default)]
+    pub home: BTreeMap<String, String>,
     /// The server's settings file.
     pub settings: Option<String>,
 }
@@ -91,6 +94,16 @@ pub enum Act {
     FileHistory,
     /// Asks for one of them: `notes.txt 2`.
     FileVersion,
+    /// Asks which skills there are.
+    Skills,
+    ReadSkill,
+    EnableSkill,
+    DisableSkill,
+    DeleteSkill,
+    /// Asks which slash commands there are.
+    Commands,
+    /// Gives one with its arguments: `fix it now`.
+    Command,
     /// `kill -9` of the server.
     Kill,
     Restart,
@@ -136,6 +149,11 @@ impl Step {
                 | Act::DeleteCheckpoint
                 | Act::FileHistory
                 | Act::FileVersion
+                | Act::ReadSkill
+                | Act::EnableSkill
+                | Act::DisableSkill
+                | Act::DeleteSkill
+                | Act::Command
         );
         match (&self.text, needs_text) {
             (None, true) => bail!("needs a text"),
@@ -182,6 +200,13 @@ impl Step {
                 let (path, iteration) = self.version().ok()?;
                 Deed::FileVersion { path, iteration }
             }
+            Act::Skills => Deed::Skill(SkillDeed::List),
+            Act::ReadSkill => Deed::Skill(SkillDeed::Read(text())),
+            Act::EnableSkill => Deed::Skill(SkillDeed::Enable(text())),
+            Act::DisableSkill => Deed::Skill(SkillDeed::Disable(text())),
+            Act::DeleteSkill => Deed::Skill(SkillDeed::Delete(text())),
+            Act::Commands => Deed::Skill(SkillDeed::Commands),
+            Act::Command => Deed::Skill(SkillDeed::Run(text())),
             Act::Connect
             | Act::Resume
             | Act::Disconnect
@@ -198,9 +223,13 @@ impl Step {
         }
         Until::once(match self.act {
             Act::Connect | Act::Resume => Wanted::Connected,
-            Act::Say | Act::Approve | Act::Deny | Act::Answer | Act::Skip | Act::Cancel => {
-                Wanted::Rest
-            }
+            Act::Say
+            | Act::Command
+            | Act::Approve
+            | Act::Deny
+            | Act::Answer
+            | Act::Skip
+            | Act::Cancel => Wanted::Rest,
             Act::Blank => Wanted::Refused,
             Act::Reset
             | Act::Steer
@@ -214,7 +243,17 @@ impl Step {
             | Act::DeleteCheckpoint
             | Act::Checkpoints
             | Act::FileHistory
-            | Act::FileVersion => Wanted::Done,
+            | Act::FileVersion
+            | Act::Skills
+            | Act::ReadSkill
+            | Act::Commands => Wanted::Done,
+            // The skills, then the commands.
+            Act::EnableSkill | Act::DisableSkill | Act::DeleteSkill => {
+                return Until {
+                    count: 2,
+                    wanted: Wanted::Done,
+                };
+            }
             Act::Close | Act::Terminate => Wanted::Closed,
             Act::Disconnect | Act::Kill | Act::Restart | Act::Wait => Wanted::Nothing,
         })

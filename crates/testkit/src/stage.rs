@@ -28,6 +28,11 @@ pub async fn play(
     for (name, text) in &scenario.config.files {
         scratch.write(name, text)?;
     }
+    for (name, text) in &scenario.config.home {
+        let path = scratch.home().join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(scratch.home()))?;
+        std::fs::write(path, text)?;
+    }
     if let Some(settings) = &scenario.config.settings {
         let folder = scratch.home().join("config");
         std::fs::create_dir_all(&folder)?;
@@ -131,7 +136,14 @@ impl Stage {
             | Act::DeleteCheckpoint
             | Act::Checkpoints
             | Act::FileHistory
-            | Act::FileVersion => {
+            | Act::FileVersion
+            | Act::Skills
+            | Act::ReadSkill
+            | Act::EnableSkill
+            | Act::DisableSkill
+            | Act::DeleteSkill
+            | Act::Commands
+            | Act::Command => {
                 if self.say(step).await? == Said::NoWord {
                     let language = self.language.name;
                     self.transcript

@@ -40,6 +40,21 @@ pub enum Deed {
         path: String,
         iteration: u64,
     },
+    Skill(SkillDeed),
+}
+
+/// What a person wants of skills and slash commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SkillDeed {
+    List,
+    Read(String),
+    Enable(String),
+    Disable(String),
+    Delete(String),
+    /// Asks which slash commands there are.
+    Commands,
+    /// Gives one, with its arguments.
+    Run(String),
 }
 
 /// What a frame means for somebody who waits.

@@ -134,6 +134,7 @@ pub(crate) fn names(scope: &Scope) -> BTreeSet<String> {
 pub(crate) fn usable(scope: &Scope, trusted: &Trusted, name: &str) -> Result<UsableSkill, Failure> {
     let mut problem = None;
     for place in tiers::places(scope, name) {
+        let place = place.map_err(|closed| closed.why);
         let read = place.and_then(|place| Ok((place.text(name)?, place)));
         let (text, place) = match read {
             Ok(read) => read,

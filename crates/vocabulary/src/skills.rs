@@ -93,3 +93,11 @@ pub struct RunCommand {
     pub arguments: String,
     pub client_message_id: Option<String>,
 }
+
+impl RunCommand {
+    /// As its user wrote it.
+    pub fn display(&self) -> String {
+        let line = format!("/{} {}", self.name, self.arguments.trim());
+        line.trim_end().to_owned()
+    }
+}

@@ -17,6 +17,7 @@ mod protected;
 mod reading;
 mod scenarios;
 mod schemas;
+mod skills;
 mod soak;
 mod sockets;
 mod together;

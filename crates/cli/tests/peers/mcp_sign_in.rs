@@ -19,7 +19,7 @@ fn a_person_signs_in_to_a_server_and_uses_it() {
         let servers = servers(&scratch);
         let place = Place {
             tenant: TenantId::new("local"),
-            directory: scratch.path().to_owned(),
+            directory: scratch.workspace().to_owned(),
         };
         let server = configured(&peer);
         let before = servers.check(&place, &server).await;
@@ -61,9 +61,9 @@ fn a_person_signs_in_to_a_server_and_uses_it() {
 fn servers(scratch: &testkit::Scratch) -> Servers {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Servers::new(Options {
-        home: scratch.path().join("home"),
+        home: scratch.home().to_owned(),
         user: None,
-        system: scratch.path().join("none.json"),
+        system: scratch.workspace().join("none.json"),
         fenced: true,
     })
 }

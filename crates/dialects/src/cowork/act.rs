@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, McpCall, StartTurn, ThreadId,
-    ThreadQuery,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, McpCall, SkillCall, StartTurn,
+    ThreadId, ThreadQuery,
 };
 
 use super::asks::ask_frame;
@@ -148,14 +148,26 @@ impl CoworkSession {
                 self.mcp_set_api_key(out, calls, said);
             }
             ClientMessage::McpServersMigrateLegacy(said) => self.mcp_migrate(out, calls, &said),
-            ClientMessage::ListCommands(_)
-            | ClientMessage::ExecuteCommand(_)
-            | ClientMessage::ListSkills(_)
-            | ClientMessage::ReadSkill(_)
-            | ClientMessage::DisableSkill(_)
-            | ClientMessage::EnableSkill(_)
-            | ClientMessage::DeleteSkill(_)
-            | ClientMessage::UploadFile(_)
+            ClientMessage::ListCommands(_) => self.list_commands(out, calls),
+            ClientMessage::ExecuteCommand(said) => self.execute_command(out, calls, said),
+            ClientMessage::ListSkills(_) => self.skills(out, calls, SkillCall::List),
+            ClientMessage::ReadSkill(said) => {
+                let name = said.skill_name;
+                self.skills(out, calls, SkillCall::Read { name });
+            }
+            ClientMessage::DisableSkill(said) => {
+                let (name, enabled) = (said.skill_name, false);
+                self.skills(out, calls, SkillCall::SetEnabled { name, enabled });
+            }
+            ClientMessage::EnableSkill(said) => {
+                let (name, enabled) = (said.skill_name, true);
+                self.skills(out, calls, SkillCall::SetEnabled { name, enabled });
+            }
+            ClientMessage::DeleteSkill(said) => {
+                let name = said.skill_name;
+                self.skills(out, calls, SkillCall::Delete { name });
+            }
+            ClientMessage::UploadFile(_)
             | ClientMessage::HarnessContextGet(_)
             | ClientMessage::HarnessContextSet(_) => self.not_available(out, hearing.name),
         }

@@ -12,6 +12,7 @@ use super::refuse::refusal_frame;
 use super::session::{CoworkSession, send};
 use super::show;
 use super::sign_in::{self, Methods};
+use super::skills;
 use super::tell::turn::user_message;
 use crate::{Action, Frame, Reason};
 
@@ -60,6 +61,22 @@ impl CoworkSession {
                 send(out, frame);
             }
             CoworkPurpose::Tools => send(out, offer::tools(&self.id, &reply.tools()?)),
+            CoworkPurpose::Skills => {
+                send(out, skills::skills_list(&self.id, &reply.skills()?));
+            }
+            CoworkPurpose::ChangedSkills => {
+                send(out, skills::skills_list(&self.id, &reply.skills()?));
+                self.list_commands(out, calls);
+            }
+            CoworkPurpose::SkillContent => {
+                send(
+                    out,
+                    skills::skill_content(&self.id, &*reply.skill_content()?),
+                );
+            }
+            CoworkPurpose::Commands => {
+                send(out, skills::commands(&self.id, &reply.commands()?));
+            }
             CoworkPurpose::Sessions => {
                 send(out, show::sessions(&self.id, &reply.threads()?.threads))
             }
@@ -176,6 +193,10 @@ impl CoworkSession {
             }
             CoworkPurpose::Asked(_)
             | CoworkPurpose::Tools
+            | CoworkPurpose::Skills
+            | CoworkPurpose::ChangedSkills
+            | CoworkPurpose::SkillContent
+            | CoworkPurpose::Commands
             | CoworkPurpose::Sessions
             | CoworkPurpose::Messages
             | CoworkPurpose::Told

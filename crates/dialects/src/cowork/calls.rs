@@ -15,6 +15,11 @@ pub enum CoworkPurpose {
     /// Something the client asked to see.
     Asked(GreetingSlot),
     Tools,
+    Skills,
+    /// The list after one of them was switched or deleted; the commands follow.
+    ChangedSkills,
+    SkillContent,
+    Commands,
     Sessions,
     Messages,
     /// Events tell the outcome.

@@ -16,6 +16,7 @@ mod rejoining;
 pub(crate) mod samples;
 mod schemas;
 mod sign_in;
+mod skills;
 mod streams;
 mod stub;
 mod telling;

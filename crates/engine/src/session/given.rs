@@ -1,7 +1,9 @@
 //! What callers give a session: checked, and told from what they gave before.
 
 use store::Receipt;
-use vocabulary::{Changes, Image, Refusal, StartTurn, ThreadSettings, Title, TitleSource, TurnId};
+use vocabulary::{
+    Cause, Changes, Image, Refusal, StartTurn, ThreadSettings, Title, TitleSource, TurnId,
+};
 
 use crate::limits::{
     CLIENT_ID_CHARS_MAX, IMAGE_BYTES_MAX, IMAGES_MAX, INPUT_BYTES_MAX, STEPS_MAX, TITLE_CHARS_MAX,
@@ -63,7 +65,12 @@ pub(super) fn check_ids(ids: &[(&'static str, &Option<String>)]) -> Result<(), R
 
 /// What proves that this turn was started, for each id the client gave.
 pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
-    let hash = hash_of(&start.text, &start.images);
+    // What the client gave: a command that comes again may stand for another text by now.
+    let given = match (start.cause, &start.display) {
+        (Cause::SlashCommand, Some(line)) => line,
+        (Cause::SlashCommand | Cause::UserMessage, _) => &start.text,
+    };
+    let hash = hash_of(given, &start.images);
     let kinds = [
         ("message", &start.client_message_id),
         (TURN, &start.client_turn_id),

@@ -241,6 +241,7 @@ async fn who_plans_is_offered_nothing_that_changes_anything() {
             "grep",
             "look",
             "read",
+            "skill",
             "todoWrite",
             "webFetch"
         ]

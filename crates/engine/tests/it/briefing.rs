@@ -270,12 +270,12 @@ async fn only_tools_that_can_work_are_offered() {
     let (thread, mut ear) = house.heard_thread().await;
     turn(&house, thread, &mut ear).await;
     let names = offered(&puppet, 0);
-    for name in ["skill", "webSearch", "notebookEdit"] {
+    for name in ["webSearch", "notebookEdit"] {
         assert!(!names.contains(&name.to_owned()), "{name}: {names:?}");
     }
-    assert!(names.contains(&"ask".to_owned()), "{names:?}");
-    let skill = "---\nname: deploy\ndescription: Deploys\n---\nPush it.\n";
-    write(&house, ".agent/skills/deploy/SKILL.md", skill);
+    for name in ["ask", "skill"] {
+        assert!(names.contains(&name.to_owned()), "{name}: {names:?}");
+    }
     let changes = Changes {
         approvals: Some(Approvals::Never),
         ..Changes::default()
@@ -283,7 +283,6 @@ async fn only_tools_that_can_work_are_offered() {
     house.change(thread, changes).await;
     turn(&house, thread, &mut ear).await;
     let names = offered(&puppet, 1);
-    assert!(names.contains(&"skill".to_owned()), "{names:?}");
     assert!(!names.contains(&"ask".to_owned()), "{names:?}");
     // A thread in a directory with a notebook.
     let other = House::with(&puppet);

@@ -358,6 +358,7 @@ fn open(
     let config = Config {
         home: directory.join("home"),
         private: vec![directory.join("home")],
+        skills: vec![directory.join("home/skills")],
         ports: Vec::new(),
         directory,
         auto_approve: stage.auto_approve,
@@ -367,7 +368,6 @@ fn open(
         verbosity: stage.verbosity,
         ask_timeout: stage.ask_timeout,
         sandbox: engine::SandboxSetting::Nothing,
-        skills: Vec::new(),
         policy: Arc::clone(&stage.policy),
         web: Default::default(),
         searxng_url: None,

@@ -30,6 +30,7 @@ mod puppet;
 mod recall;
 mod requests;
 mod retiring;
+mod skills;
 mod steering;
 mod sub_agent_ends;
 mod sub_agent_kinds;

@@ -276,6 +276,7 @@ impl Tongue for Codex {
             | Deed::Restore(_)
             | Deed::DeleteCheckpoint(_)
             | Deed::Checkpoints
+            | Deed::Skill(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => return Ok(None),
         }))

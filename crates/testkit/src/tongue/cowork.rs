@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::{Deed, Signal, Tongue};
+use super::{Deed, Signal, SkillDeed, Tongue};
 
 pub mod backup;
 
@@ -68,6 +68,7 @@ impl Tongue for Cowork {
                 };
                 self.frame(kind, &fields)?
             }
+            Deed::Skill(deed) => self.skill(deed)?,
             Deed::Close => self.frame("session_close", &[])?,
         }))
     }
@@ -90,7 +91,8 @@ impl Tongue for Cowork {
             "session_busy" => self.ends.busy(&frame),
             "session_backup_state" => signals.extend(self.ends.backup(&frame)),
             "error" => signals.push(Signal::Refused),
-            "session_info" | "messages" | "sessions" | "reset_done" => signals.push(Signal::Done),
+            "session_info" | "messages" | "sessions" | "reset_done" | "skills_list"
+            | "skill_content" | "commands" => signals.push(Signal::Done),
             _ => {}
         }
         // A checkpoint that is told while the greeting is still on its way is not the greeting's.
@@ -123,6 +125,23 @@ impl Cowork {
             self.owed.insert("approval");
         }
         Ok(())
+    }
+
+    fn skill(&self, deed: &SkillDeed) -> anyhow::Result<String> {
+        let (kind, name) = match deed {
+            SkillDeed::List => return self.frame("list_skills", &[]),
+            SkillDeed::Commands => return self.frame("list_commands", &[]),
+            SkillDeed::Run(line) => {
+                let (name, arguments) = line.split_once(' ').unwrap_or((line, ""));
+                let fields = [("name", name.into()), ("arguments", arguments.into())];
+                return self.frame("execute_command", &fields);
+            }
+            SkillDeed::Read(name) => ("read_skill", name),
+            SkillDeed::Enable(name) => ("enable_skill", name),
+            SkillDeed::Disable(name) => ("disable_skill", name),
+            SkillDeed::Delete(name) => ("delete_skill", name),
+        };
+        self.frame(kind, &[("skillName", name.as_str().into())])
     }
 
     fn approval(&self, approved: bool) -> anyhow::Result<String> {

@@ -38,6 +38,7 @@ impl Tongue for Cowork1 {
             | Deed::Archive
             | Deed::Unarchive
             | Deed::Close
+            | Deed::Skill(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => Ok(None),
             Deed::Checkpoint | Deed::Restore(_) | Deed::DeleteCheckpoint(_) | Deed::Checkpoints => {

@@ -77,6 +77,7 @@ impl Tongue for Diminuendo {
             | Deed::Checkpoint
             | Deed::Restore(_)
             | Deed::DeleteCheckpoint(_)
+            | Deed::Skill(_)
             | Deed::Checkpoints => return Ok(None),
         }))
     }

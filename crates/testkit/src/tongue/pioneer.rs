@@ -100,6 +100,7 @@ impl Tongue for Pioneer {
             | Deed::Restore(_)
             | Deed::DeleteCheckpoint(_)
             | Deed::Checkpoints
+            | Deed::Skill(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => {
                 return Ok(None);

@@ -185,3 +185,21 @@ fn what_cannot_be_used_is_named_and_changes_nothing() {
     }
     assert_eq!(problems.len(), 9, "{problems:#?}");
 }
+
+#[test]
+fn a_workspace_that_is_the_home_directory_brings_nothing_that_is_not_the_users_own() {
+    let mut world = world();
+    world.scope.directory = world.home.path("");
+    world.scope.private = vec![world.home.path(".cowork")];
+    write(&world.home, ".cowork/commands/mine.md", "Mine.");
+    let skill = "---\nname: own\ndescription: d\n---\nOwn.";
+    write(&world.home, ".cowork/skills/own/SKILL.md", skill);
+    let catalog = commands(&world.scope, &Trusted::nothing("nobody said so"));
+    assert_eq!(catalog.problems, []);
+    assert_eq!(said(&catalog, "mine"), "Mine.\n\nx");
+    assert_eq!(said(&catalog, "own"), "Own.\n\nx");
+    let skills = crate::skill::catalog(&world.scope);
+    assert_eq!(skills.problems, []);
+    let own = skills.skills.iter().find(|skill| skill.name == "own");
+    assert_eq!(own.unwrap().tier, vocabulary::SkillTier::Global);
+}

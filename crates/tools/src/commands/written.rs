@@ -41,6 +41,10 @@ pub(super) struct WrittenCommands {
 pub(super) fn read(scope: &Scope, trusted: &Trusted) -> WrittenCommands {
     let mut all = WrittenCommands::default();
     for folder in GUARDED {
+        // Whose workspace is their home directory did not get these with it.
+        if is_users_own(scope, &scope.directory.join(folder)) {
+            continue;
+        }
         let commands = Path::new(folder).join(COMMANDS);
         let config = Path::new(folder).join(CONFIG_FILE);
         for file in [config]
@@ -66,6 +70,13 @@ pub(super) fn read(scope: &Scope, trusted: &Trusted) -> WrittenCommands {
         }
     }
     all
+}
+
+fn is_users_own(scope: &Scope, folder: &Path) -> bool {
+    let homes = scope.skills.iter().filter_map(|skills| skills.parent());
+    let mut homes = homes.filter_map(|home| std::fs::canonicalize(home).ok());
+    let folder = std::fs::canonicalize(folder);
+    folder.is_ok_and(|folder| homes.any(|home| home == folder))
 }
 
 /// The Markdown files of a directory by name, as paths from `root` on.

@@ -42,9 +42,9 @@ pub fn catalog(scope: &Scope) -> SkillCatalog {
             let outcome = match (place, &used) {
                 (Ok(place), Some(first)) => Err(hidden(&place, first)),
                 (Ok(place), None) => described(&place, &name, true, &mut icons),
-                (Err(problem), _) => Err(SkillProblem {
-                    path: scope.directory.join(&name),
-                    problem: words(problem),
+                (Err(closed), _) => Err(SkillProblem {
+                    path: closed.file,
+                    problem: words(closed.why),
                 }),
             };
             if let Ok(skill) = &outcome {

@@ -48,8 +48,14 @@ impl SkillPlace {
     }
 }
 
-/// Where skills of this name lie, the strongest first; of a place that may not be looked at, why not.
-pub(super) fn places(scope: &Scope, name: &str) -> Vec<Result<SkillPlace, Failure>> {
+/// A place that may not be looked at, and why not.
+pub(super) struct ClosedPlace {
+    pub file: PathBuf,
+    pub why: Failure,
+}
+
+/// Where skills of this name lie, the strongest first.
+pub(super) fn places(scope: &Scope, name: &str) -> Vec<Result<SkillPlace, ClosedPlace>> {
     let mut places = Vec::new();
     for folder in GUARDED {
         let path = format!("{folder}/{SKILLS}/{name}/{FILE}");
@@ -62,7 +68,10 @@ pub(super) fn places(scope: &Scope, name: &str) -> Vec<Result<SkillPlace, Failur
                 in_workspace: Some(path.into()),
             })),
             Ok(_) => {}
-            Err(problem) => places.push(Err(problem)),
+            Err(why) => places.push(Err(ClosedPlace {
+                file: scope.directory.join(path),
+                why,
+            })),
         }
     }
     let users = scope.skills.iter().zip(tiers_of_user());

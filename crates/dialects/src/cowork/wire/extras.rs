@@ -1,5 +1,6 @@
 //! Events about tools, commands, skills, uploads and the harness.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -34,7 +35,7 @@ pub struct CommandInfo<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'a str>,
     pub source: CommandSource,
-    pub hints: Vec<&'a str>,
+    pub hints: Vec<Cow<'a, str>>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -66,7 +67,7 @@ pub struct SkillContent<'a> {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SkillEntry<'a> {
     pub name: &'a str,
-    pub path: &'a str,
+    pub path: Cow<'a, str>,
     pub source: SkillSource,
     pub enabled: bool,
     pub triggers: Vec<&'a str>,
