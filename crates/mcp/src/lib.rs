@@ -224,7 +224,11 @@ impl Servers {
         previous_name: Option<&str>,
     ) -> Result<(), Refusal> {
         let scope = McpScope::Workspace;
-        editing::save(self, place, scope, server, previous_name).await
+        editing::save(self, place, scope, server, previous_name).await?;
+        if let Some(previous) = previous_name {
+            self.forget(place, previous);
+        }
+        Ok(())
     }
 
     /// As [`Servers::save`], into the user's own file.
@@ -234,7 +238,9 @@ impl Servers {
 
     /// Takes a server out of the workspace's own file, and what was saved for it.
     pub async fn delete(&self, place: &Place, name: &str) -> Result<(), Refusal> {
-        editing::delete(self, place, McpScope::Workspace, name).await
+        editing::delete(self, place, McpScope::Workspace, name).await?;
+        self.forget(place, name);
+        Ok(())
     }
 
     /// As [`Servers::delete`], out of the user's own file.
@@ -263,7 +269,9 @@ impl Servers {
         server: &ConfiguredServer,
         code: Option<Secret>,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        self.sign_ins.finish(place, server, code).await
+        let (result, mode) = self.sign_ins.finish(place, server, code).await?;
+        self.forget_refused(place, server, &result);
+        Ok((result, mode))
     }
 
     pub async fn set_key(
@@ -272,7 +280,16 @@ impl Servers {
         server: &ConfiguredServer,
         key: Secret,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        editing::set_key(self, place, server, key).await
+        let (result, mode) = editing::set_key(self, place, server, key).await?;
+        self.forget_refused(place, server, &result);
+        Ok((result, mode))
+    }
+
+    /// A connection that was made, or refused, before somebody signed in is of no use any more.
+    fn forget_refused(&self, place: &Place, server: &ConfiguredServer, result: &SignedIn) {
+        if result.ok {
+            self.forget(place, &server.server.name);
+        }
     }
 
     /// Takes what another agent's file has over into ours.
