@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use crate::run::{cargo, succeed, works};
 
 /// The programs in `fuzz/fuzz_targets`.
-const TARGETS: [&str; 13] = [
+const TARGETS: [&str; 14] = [
     "cowork",
     "cowork1",
     "diminuendo",
@@ -21,6 +21,7 @@ const TARGETS: [&str; 13] = [
     "front",
     "origin",
     "pictures",
+    "mcp_config",
 ];
 const SECONDS: u64 = 60;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{auth, checkpoints, grants, models, sandbox, skills, trust};
+use crate::commands::{auth, checkpoints, grants, mcp, models, sandbox, skills, trust};
 use crate::{commands, config};
 
 const EXAMPLES: &str = "\
@@ -19,6 +19,7 @@ Examples:
   dragoman --effort high            think long where a client does not say how hard
   dragoman checkpoints              what is kept of the files here; `restore` puts them back
   dragoman grants                   what was allowed for longer than once; `revoke` takes it back
+  dragoman mcp                      which MCP servers are configured; `add`, `login`, `check`
   dragoman skills                   which skills agents can load; `new` makes one
   dragoman trust                    which workspaces are trusted; `revoke` takes it back
   dragoman config                   every setting, its value, and where that came from
@@ -78,10 +79,15 @@ pub enum Command {
     Checkpoints(checkpoints::CheckpointsArguments),
     /// See what was allowed for longer than once, and take it back
     Grants(grants::GrantsArguments),
+    /// See which MCP servers are configured, add and remove them, sign in, try them
+    Mcp(mcp::McpArguments),
     /// See which skills there are, make one, switch one on and off
     Skills(skills::SkillsArguments),
     /// See which workspaces' own skills, commands and servers may be used, and take it back
     Trust(trust::TrustArguments),
     /// See every setting, its value, and where that came from
     Config(commands::config::ConfigArguments),
+    /// Play a scenario of the MCP conformance suite
+    #[command(hide = true)]
+    McpConformance(commands::mcp_conformance::ConformanceArguments),
 }

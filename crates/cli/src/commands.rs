@@ -14,6 +14,8 @@ pub mod auth;
 pub mod checkpoints;
 pub mod config;
 pub mod grants;
+pub mod mcp;
+pub mod mcp_conformance;
 pub mod models;
 pub mod sandbox;
 pub mod skills;

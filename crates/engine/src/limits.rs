@@ -155,7 +155,7 @@ pub const TITLE_TOKENS_MAX: u64 = 2_048;
 pub const STEPS_DEFAULT: u32 = 100;
 pub const STEPS_MAX: u32 = 1_000;
 /// How long a turn waits for MCP servers that are not connected yet, while it looks around anyway; and for
-/// one that it cannot do without.
+/// those of calls that it is to make.
 pub const MCP_WAIT: Duration = Duration::from_millis(40);
 pub const MCP_WAIT_NEEDED: Duration = Duration::from_secs(10);
 /// How long servers may take to end when the process stops.

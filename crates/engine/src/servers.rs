@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use mcp::{ConfiguredServer, Offer, Place};
 use vocabulary::{AgentMode, Thread, ThreadCard, ThreadSettings};
 
-use crate::Shared;
+use crate::sandbox_finder::SandboxFinder;
 use crate::trust::servers;
+use crate::{Config, Shared};
 
 /// Where turns get the tools of MCP servers from.
 #[async_trait]
@@ -44,6 +45,23 @@ pub fn place(card: &ThreadCard) -> Place {
     }
 }
 
+/// Has servers run behind what fences commands in.
+pub fn fence(shared: &Arc<Shared>) {
+    let weak = Arc::downgrade(shared);
+    shared.mcp.fence_with(move || {
+        let weak = weak.clone();
+        Box::pin(async move {
+            match weak.upgrade() {
+                Some(shared) => {
+                    mcp::Fence::new(shared.sandbox().await, shared.config.private.clone())
+                }
+                // Nobody is left who could use a server.
+                None => mcp::Fence::new(Arc::new(tools::Sandbox::detect()), Vec::new()),
+            }
+        })
+    });
+}
+
 /// Whether a thread with these settings uses servers at all.
 pub fn are_used(settings: &ThreadSettings) -> bool {
     let has_tools = match settings.mode {
@@ -68,5 +86,14 @@ pub fn warm(shared: &Arc<Shared>, thread: &Thread) {
         if !sorted.allowed.is_empty() {
             shared.mcp_tools.warm(&place, &sorted.allowed);
         }
+    });
+}
+
+/// Servers that are child processes run behind what fences commands in, too.
+pub fn fence_in(servers: &mcp::Servers, sandbox: &Arc<SandboxFinder>, config: &Config) {
+    let (sandbox, private) = (Arc::clone(sandbox), config.private.clone());
+    servers.fence_with(move || {
+        let (sandbox, private) = (Arc::clone(&sandbox), private.clone());
+        Box::pin(async move { mcp::Fence::new(sandbox.find(true).await, private) })
     });
 }

@@ -23,8 +23,9 @@ const COUNTS: [&str; 6] = [
     "commands",
     "config",
     "config.json",
-    "mcp-servers.json",
+    SERVERS_FILE,
 ];
+const SERVERS_FILE: &str = "mcp-servers.json";
 
 /// How it stands with what came with a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +73,39 @@ pub async fn keep(
     let name = kept::content_setting(&card.directory);
     let kept = shared.store.set_setting(&card.tenant, &name, &content.hash);
     kept.await.map_err(storage)
+}
+
+/// Keeps trust through a change that a person made of the file of MCP servers: they did not touch the
+/// rest. Only the servers' files may be others than before.
+pub async fn keep_through(
+    shared: &Shared,
+    card: &ThreadCard,
+    before: &Trust,
+) -> Result<(), Refusal> {
+    let before = match before {
+        Trust::Nothing => &BTreeMap::new(),
+        Trust::Trusted(content) => &content.files,
+        Trust::Untrusted(_) | Trust::Unreadable => return Ok(()),
+    };
+    match look(shared, card).await? {
+        Trust::Untrusted(after) if same_but_servers(before, &after.files) => {
+            keep(shared, card, &after).await
+        }
+        Trust::Untrusted(_) | Trust::Nothing | Trust::Trusted(_) | Trust::Unreadable => Ok(()),
+    }
+}
+
+fn same_but_servers(
+    before: &BTreeMap<PathBuf, blake3::Hash>,
+    after: &BTreeMap<PathBuf, blake3::Hash>,
+) -> bool {
+    let is_of_servers = |path: &Path| path.file_name().is_some_and(|name| name == SERVERS_FILE);
+    let rest = |files: &BTreeMap<PathBuf, blake3::Hash>| {
+        let mut files = files.clone();
+        files.retain(|path, _| !is_of_servers(path));
+        files
+    };
+    rest(before) == rest(after)
 }
 
 impl TrustedContent {

@@ -69,7 +69,7 @@ impl Options {
 
 /// What the five files say.
 #[derive(Debug, Default)]
-pub struct Configuration {
+pub struct McpConfiguration {
     /// Those that count, by name.
     pub servers: Arc<[ConfiguredServer]>,
     /// In the order of their layers.
@@ -77,7 +77,7 @@ pub struct Configuration {
     pub warnings: Vec<String>,
 }
 
-impl Configuration {
+impl McpConfiguration {
     /// Reads all files of a workspace; blocks.
     pub fn read(options: &Options, workspace: &Path) -> Self {
         let mut servers = BTreeMap::new();
@@ -149,7 +149,7 @@ pub struct ConfigurationCache {
 #[derive(Clone)]
 struct RememberedConfiguration {
     stamps: [Option<ConfigStamp>; 5],
-    configuration: Arc<Configuration>,
+    configuration: Arc<McpConfiguration>,
 }
 
 /// What makes us read a file again.
@@ -188,19 +188,23 @@ impl ConfigStamp {
 
 impl ConfigurationCache {
     /// What the files say at this moment. Does not block the runtime.
-    pub async fn get(self: &Arc<Self>, options: &Options, workspace: &Path) -> Arc<Configuration> {
+    pub async fn get(
+        self: &Arc<Self>,
+        options: &Options,
+        workspace: &Path,
+    ) -> Arc<McpConfiguration> {
         let (this, options, workspace) = (Arc::clone(self), options.clone(), workspace.to_owned());
         let reading = tokio::task::spawn_blocking(move || this.read(&options, &workspace));
         match tokio::time::timeout(READ_WAIT, reading).await {
             Ok(Ok(configuration)) => configuration,
-            Ok(Err(_)) | Err(_) => Arc::new(Configuration {
+            Ok(Err(_)) | Err(_) => Arc::new(McpConfiguration {
                 warnings: vec!["[MCP] The files could not be read; try again".to_owned()],
-                ..Configuration::default()
+                ..McpConfiguration::default()
             }),
         }
     }
 
-    fn read(&self, options: &Options, workspace: &Path) -> Arc<Configuration> {
+    fn read(&self, options: &Options, workspace: &Path) -> Arc<McpConfiguration> {
         // Looked at first: what changes while it is read is read again.
         let stamps = BY_STRENGTH.map(|layer| {
             let path = options.file(layer, workspace)?;
@@ -212,7 +216,7 @@ impl ConfigurationCache {
         {
             return remembered.configuration;
         }
-        let configuration = Arc::new(Configuration::read(options, workspace));
+        let configuration = Arc::new(McpConfiguration::read(options, workspace));
         for warning in &configuration.warnings {
             tracing::warn!("{warning}");
         }

@@ -1,19 +1,20 @@
 //! `auth/mcp-credentials.json`: what opens the doors of MCP servers. A workspace has a file of its own,
 //! and its servers never see what the user saved for theirs.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
-use tools::folders::OWN;
+use tools::folders::{AUTH, OWN};
 use vocabulary::{McpLayer, McpScope, Refusal, Why};
 
-use crate::files::{FileError, HeldDirectory};
+use crate::files::{HeldDirectory, SmallFileError};
 use crate::{ConfiguredServer, Place};
 
-const AUTH: &str = "auth";
 const FILE: &str = "mcp-credentials.json";
+const RENEWAL_LOCK: &str = ".mcp-renewal.lock";
 const VERSION: u64 = 1;
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -24,7 +25,10 @@ const IGNORE_ALL: &[u8] = b"*\n";
 #[derive(Debug, Error)]
 pub enum CredentialsError {
     #[error("the credentials file {} cannot be used: {error}", .path.display())]
-    File { path: PathBuf, error: FileError },
+    File {
+        path: PathBuf,
+        error: SmallFileError,
+    },
     #[error(
         "the credentials file {} is damaged, so nothing in it is used: mend or remove it",
         .0.display()
@@ -231,6 +235,17 @@ impl CredentialStore {
         .await
     }
 
+    /// A file beside the credentials whose lock says that a token of theirs is being renewed.
+    pub async fn renewal_file(
+        &self,
+        place: &Place,
+        server: &ConfiguredServer,
+    ) -> Result<File, CredentialsError> {
+        let file = self.file(place, scope_of(server.layer));
+        let opening = tokio::task::spawn_blocking(move || file.renewal_file());
+        opening.await.map_err(|_| CredentialsError::Interrupted)?
+    }
+
     pub async fn read_all(
         &self,
         place: &Place,
@@ -291,6 +306,12 @@ impl CredentialFile {
         )
     }
 
+    fn renewal_file(&self) -> Result<File, CredentialsError> {
+        HeldDirectory::create(&self.base, self.below, DIRECTORY_MODE)
+            .and_then(|directory| directory.lock_file(RENEWAL_LOCK))
+            .map_err(|error| self.failed(error))
+    }
+
     /// A damaged file is left as it is.
     fn change<T>(
         &self,
@@ -310,7 +331,7 @@ impl CredentialFile {
         saved.0.entry("version").or_insert(json!(VERSION));
         saved.0.insert("updatedAt".to_owned(), json!(now_iso()));
         let mut text = serde_json::to_vec_pretty(&saved.0)
-            .map_err(|error| failed(FileError::Io(error.into())))?;
+            .map_err(|error| failed(SmallFileError::Io(error.into())))?;
         text.push(b'\n');
         if directory.read(IGNORE_FILE).map_err(failed)?.is_none() {
             directory
@@ -326,7 +347,7 @@ impl CredentialFile {
         self.base.join(directory).join(FILE)
     }
 
-    fn failed(&self, error: FileError) -> CredentialsError {
+    fn failed(&self, error: SmallFileError) -> CredentialsError {
         let path = self.path();
         CredentialsError::File { path, error }
     }

@@ -17,7 +17,7 @@ const WRITER_WAIT: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Error)]
-pub enum FileError {
+pub enum SmallFileError {
     #[error("it is a link; only a file of its own is used there")]
     Link,
     #[error("a link, or no directory, is in its way at {}", .0.display())]
@@ -34,33 +34,33 @@ pub enum FileError {
     Io(#[from] io::Error),
 }
 
-impl From<Errno> for FileError {
+impl From<Errno> for SmallFileError {
     fn from(error: Errno) -> Self {
-        FileError::Io(error.into())
+        SmallFileError::Io(error.into())
     }
 }
 
 /// What a file says; none if there is none. Links are followed. A pipe in its place is not waited for.
-pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, SmallFileError> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     match rustix::fs::openat(CWD, path, flags, Mode::empty()) {
         Ok(file) => read_open(File::from(file)).map(Some),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-        Err(Errno::LOOP) => Err(FileError::Circle),
+        Err(Errno::LOOP) => Err(SmallFileError::Circle),
         // A socket cannot even be opened.
-        Err(Errno::NXIO) => Err(FileError::NotAFile),
+        Err(Errno::NXIO) => Err(SmallFileError::NotAFile),
         Err(error) => Err(error.into()),
     }
 }
 
-fn read_open(file: File) -> Result<Vec<u8>, FileError> {
+fn read_open(file: File) -> Result<Vec<u8>, SmallFileError> {
     if !file.metadata()?.is_file() {
-        return Err(FileError::NotAFile);
+        return Err(SmallFileError::NotAFile);
     }
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(FileError::TooLarge);
+        return Err(SmallFileError::TooLarge);
     }
     Ok(bytes)
 }
@@ -79,7 +79,7 @@ pub struct DirectoryLock {
 
 impl HeldDirectory {
     /// `below` lies in `base`, step by step; links are followed to `base` only. None if it is not there.
-    pub fn open(base: &Path, below: &[&str]) -> Result<Option<Self>, FileError> {
+    pub fn open(base: &Path, below: &[&str]) -> Result<Option<Self>, SmallFileError> {
         let Some(mut here) = Self::base(base)? else {
             return Ok(None);
         };
@@ -93,12 +93,12 @@ impl HeldDirectory {
     }
 
     /// As [`HeldDirectory::open`]; what is missing is made with these permissions.
-    pub fn create(base: &Path, below: &[&str], mode: u32) -> Result<Self, FileError> {
+    pub fn create(base: &Path, below: &[&str], mode: u32) -> Result<Self, SmallFileError> {
         let mut here = match Self::base(base)? {
             Some(here) => here,
             None => {
                 std::fs::create_dir_all(base)?;
-                Self::base(base)?.ok_or_else(|| FileError::NoDirectory(base.to_owned()))?
+                Self::base(base)?.ok_or_else(|| SmallFileError::NoDirectory(base.to_owned()))?
             }
         };
         for name in below {
@@ -108,24 +108,24 @@ impl HeldDirectory {
             }
             let path = here.path.join(name);
             let inner = here.inner(name)?;
-            here = inner.ok_or(FileError::NoDirectory(path))?;
+            here = inner.ok_or(SmallFileError::NoDirectory(path))?;
         }
         Ok(here)
     }
 
-    fn base(path: &Path) -> Result<Option<Self>, FileError> {
+    fn base(path: &Path) -> Result<Option<Self>, SmallFileError> {
         match rustix::fs::openat(CWD, path, directory_flags(), Mode::empty()) {
             Ok(file) => Ok(Some(Self {
                 file: file.into(),
                 path: path.to_owned(),
             })),
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::NOTDIR | Errno::LOOP) => Err(FileError::NoDirectory(path.to_owned())),
+            Err(Errno::NOTDIR | Errno::LOOP) => Err(SmallFileError::NoDirectory(path.to_owned())),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn inner(&self, name: &str) -> Result<Option<Self>, FileError> {
+    fn inner(&self, name: &str) -> Result<Option<Self>, SmallFileError> {
         let path = self.path.join(name);
         let flags = directory_flags() | OFlags::NOFOLLOW;
         match rustix::fs::openat(&self.file, name, flags, Mode::empty()) {
@@ -134,13 +134,13 @@ impl HeldDirectory {
                 path,
             })),
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::NOTDIR | Errno::LOOP) => Err(FileError::NoDirectory(path)),
+            Err(Errno::NOTDIR | Errno::LOOP) => Err(SmallFileError::NoDirectory(path)),
             Err(error) => Err(error.into()),
         }
     }
 
     /// Closes it to everyone else.
-    pub fn make_private(&self) -> Result<(), FileError> {
+    pub fn make_private(&self) -> Result<(), SmallFileError> {
         let mode = Mode::from_raw_mode(rustix::fs::fstat(&self.file)?.st_mode);
         if mode.intersects(Mode::RWXG | Mode::RWXO) {
             rustix::fs::fchmod(&self.file, Mode::RWXU)?;
@@ -149,7 +149,7 @@ impl HeldDirectory {
     }
 
     /// Waits for its lock, which the kernel frees when a process dies; blocks the thread.
-    pub fn lock(&self) -> Result<DirectoryLock, FileError> {
+    pub fn lock(&self) -> Result<DirectoryLock, SmallFileError> {
         // A lock belongs to one opening of the directory, so that threads exclude each other too.
         let file = rustix::fs::openat(&self.file, ".", directory_flags(), Mode::empty())?;
         let file = File::from(file);
@@ -159,21 +159,31 @@ impl HeldDirectory {
                 Ok(()) => return Ok(DirectoryLock { _file: file }),
                 Err(TryLockError::Error(error)) => return Err(error.into()),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                    return Err(FileError::Busy);
+                    return Err(SmallFileError::Busy);
                 }
                 Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK_AGAIN),
             }
         }
     }
 
+    /// An empty file in it, only there to be locked.
+    pub fn lock_file(&self, name: &str) -> Result<File, SmallFileError> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        match rustix::fs::openat(&self.file, name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(File::from(file)),
+            Err(Errno::LOOP) => Err(SmallFileError::Link),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// A file in it and its permissions; none if there is none.
-    pub fn read(&self, name: &str) -> Result<Option<(Vec<u8>, u32)>, FileError> {
+    pub fn read(&self, name: &str) -> Result<Option<(Vec<u8>, u32)>, SmallFileError> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = match rustix::fs::openat(&self.file, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP) => return Err(FileError::Link),
-            Err(Errno::NXIO) => return Err(FileError::NotAFile),
+            Err(Errno::LOOP) => return Err(SmallFileError::Link),
+            Err(Errno::NXIO) => return Err(SmallFileError::NotAFile),
             Err(error) => return Err(error.into()),
         };
         let mode = rustix::fs::fstat(&file)?.st_mode & 0o777;
@@ -181,13 +191,13 @@ impl HeldDirectory {
     }
 
     /// Puts a file there, whole or not at all. Whoever calls holds the lock.
-    pub fn write(&self, name: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+    pub fn write(&self, name: &str, bytes: &[u8], mode: u32) -> Result<(), SmallFileError> {
         match rustix::fs::statat(&self.file, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => match FileType::from_raw_mode(found.st_mode) {
                 FileType::RegularFile => {}
-                FileType::Symlink => return Err(FileError::Link),
+                FileType::Symlink => return Err(SmallFileError::Link),
                 // Nothing else is a file.
-                _ => return Err(FileError::NotAFile),
+                _ => return Err(SmallFileError::NotAFile),
             },
             Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
@@ -212,7 +222,7 @@ impl HeldDirectory {
     }
 
     /// Gives a file another name, unless something has it already. Whoever calls holds the lock.
-    pub fn rename(&self, name: &str, to: &str) -> Result<bool, FileError> {
+    pub fn rename(&self, name: &str, to: &str) -> Result<bool, SmallFileError> {
         match rustix::fs::statat(&self.file, to, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => return Ok(false),
             Err(Errno::NOENT) => {}
@@ -228,7 +238,7 @@ fn directory_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
 }
 
-fn remove(directory: impl AsFd, name: &str) -> Result<(), FileError> {
+fn remove(directory: impl AsFd, name: &str) -> Result<(), SmallFileError> {
     match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),

@@ -3,23 +3,42 @@
 //! This crate decides nothing about trust: who calls says which servers may be run.
 
 pub mod auth_state;
+mod cache;
+mod checking;
 pub mod config;
+pub mod conformance;
+mod connection;
 pub mod credentials;
 mod editing;
+mod fence;
 mod files;
+mod limits;
+pub mod oauth;
+mod pool;
+mod prompts;
 mod snapshot;
+mod tool;
+mod transport;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{Configuration, ConfigurationCache};
+use config::{ConfigurationCache, McpConfiguration};
 use credentials::CredentialStore;
+use futures_util::future::BoxFuture;
+use oauth::known_credentials::KnownCredentials;
+use oauth::sign_ins::McpSignIns;
 use tools::Tool;
 use vocabulary::{
     Challenge, McpAuthMode, McpCheck, McpLayer, McpReply, McpRunning, McpScope, McpServer,
     McpSnapshot, Refusal, Secret, SignedIn, TenantId, Why,
 };
+
+pub use fence::Fence;
+pub(crate) use fence::FenceSource;
+use pool::{ConnectionPool, PoolParts};
+pub use transport::{Authorizer, HttpCredential, HttpRefused};
 
 /// What the servers are kept with.
 #[derive(Clone, Debug)]
@@ -83,15 +102,54 @@ pub struct Servers {
     options: Options,
     configurations: Arc<ConfigurationCache>,
     credentials: CredentialStore,
+    sign_ins: Arc<McpSignIns>,
+    fence: FenceSource,
+    pool: ConnectionPool,
 }
 
 impl Servers {
     pub fn new(options: Options) -> Self {
+        let credentials = CredentialStore::new(options.home.clone());
+        let sign_ins = Arc::new(McpSignIns::new(credentials.clone()));
+        let authorizer = KnownCredentials {
+            credentials: credentials.clone(),
+            sign_ins: Arc::clone(&sign_ins),
+        };
+        Self::made(options, credentials, sign_ins, Arc::new(authorizer))
+    }
+
+    /// With somebody else who knows what to show to servers.
+    pub fn with_authorizer(options: Options, authorizer: Arc<dyn Authorizer>) -> Self {
+        let credentials = CredentialStore::new(options.home.clone());
+        let sign_ins = Arc::new(McpSignIns::new(credentials.clone()));
+        Self::made(options, credentials, sign_ins, authorizer)
+    }
+
+    fn made(
+        options: Options,
+        credentials: CredentialStore,
+        sign_ins: Arc<McpSignIns>,
+        authorizer: Arc<dyn Authorizer>,
+    ) -> Self {
+        let fence = FenceSource::new(options.home.clone());
+        let pool = ConnectionPool::new(PoolParts {
+            options: options.clone(),
+            authorizer,
+            fence: fence.clone(),
+        });
         Self {
             configurations: Arc::default(),
-            credentials: CredentialStore::new(options.home.clone()),
+            sign_ins,
+            credentials,
             options,
+            fence,
+            pool,
         }
+    }
+
+    /// Says what servers that are child processes run behind; otherwise it is found out here.
+    pub fn fence_with(&self, find: impl Fn() -> BoxFuture<'static, Fence> + Send + Sync + 'static) {
+        self.fence.set(Box::new(find));
     }
 
     /// The servers that count in a place, by name. Starts nothing.
@@ -99,7 +157,7 @@ impl Servers {
         Arc::clone(&self.configuration(place).await.servers)
     }
 
-    async fn configuration(&self, place: &Place) -> Arc<Configuration> {
+    async fn configuration(&self, place: &Place) -> Arc<McpConfiguration> {
         let (options, directory) = (&self.options, &place.directory);
         self.configurations.get(options, directory).await
     }
@@ -109,38 +167,52 @@ impl Servers {
         snapshot::take(self, place).await
     }
 
-    /// How a server runs. Starts nothing.
-    fn running(&self, _place: &Place, _server: &ConfiguredServer) -> McpRunning {
-        McpRunning::NotStarted
-    }
-
     /// Begins to connect to these, without waiting for any.
-    pub fn warm(&self, _place: &Place, _servers: &[ConfiguredServer]) {}
+    pub fn warm(&self, place: &Place, servers: &[ConfiguredServer]) {
+        self.pool.warm(place, servers);
+    }
 
     /// What these servers have now. Those that are not connected are connected; who has not answered
     /// after `wait` is left out, and told of.
     pub async fn offer(
         &self,
-        _place: &Place,
-        _servers: &[ConfiguredServer],
-        _wait: Duration,
+        place: &Place,
+        servers: &[ConfiguredServer],
+        wait: Duration,
     ) -> Offer {
-        Offer::default()
+        self.pool.offer(place, servers, wait).await
+    }
+
+    /// Ends the connection of a server; who needs it next makes a new one.
+    pub fn forget(&self, place: &Place, name: &str) {
+        self.pool.forget(place, name);
+    }
+
+    /// How a server runs. Starts nothing.
+    pub fn running(&self, place: &Place, server: &ConfiguredServer) -> McpRunning {
+        self.pool.running(place, server)
     }
 
     /// Of those that run. Starts nothing.
-    pub fn prompts(&self, _place: &Place) -> Vec<PromptInfo> {
-        Vec::new()
+    pub fn prompts(&self, place: &Place) -> Vec<PromptInfo> {
+        self.pool.prompts(place)
     }
 
     /// A prompt in words, ready to be said.
     pub async fn prompt(
         &self,
-        _place: &Place,
-        _prompt: &PromptInfo,
-        _arguments: Vec<(String, String)>,
+        place: &Place,
+        prompt: &PromptInfo,
+        arguments: Vec<(String, String)>,
     ) -> Result<String, Refusal> {
-        Err(not_yet())
+        let slot = self.pool.used(place, &prompt.server);
+        match slot.and_then(|slot| slot.ready()) {
+            Some(connection) => connection.prompt(&prompt.name, arguments).await,
+            None => Err(Refusal::new(
+                Why::NotAvailable,
+                format!("MCP server {} is not connected", prompt.server),
+            )),
+        }
     }
 
     /// Writes a server into the workspace's own file, in the place of `previous_name`. Who calls says
@@ -171,31 +243,27 @@ impl Servers {
     }
 
     /// Connects, lists the tools, and lets go of it again where nobody else uses it.
-    pub async fn check(&self, _place: &Place, _server: &ConfiguredServer) -> McpCheck {
-        McpCheck {
-            ok: false,
-            mode: McpAuthMode::None,
-            message: not_yet().message,
-            tool_count: None,
-            latency_ms: None,
-        }
+    pub async fn check(&self, place: &Place, server: &ConfiguredServer) -> McpCheck {
+        checking::check(&self.pool, place, server).await
     }
 
+    /// Begins a sign-in, which a person completes with a browser.
     pub async fn authorize(
         &self,
-        _place: &Place,
-        _server: &ConfiguredServer,
+        place: &Place,
+        server: &ConfiguredServer,
     ) -> Result<Challenge, Refusal> {
-        Err(not_yet())
+        self.sign_ins.authorize(place, server).await
     }
 
+    /// Waits for the browser, or completes it with what a person pasted.
     pub async fn finish_sign_in(
         &self,
-        _place: &Place,
-        _server: &ConfiguredServer,
-        _code: Option<Secret>,
+        place: &Place,
+        server: &ConfiguredServer,
+        code: Option<Secret>,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        Err(not_yet())
+        self.sign_ins.finish(place, server, code).await
     }
 
     pub async fn set_key(
@@ -213,9 +281,8 @@ impl Servers {
     }
 
     /// Lets go of all connections; every process ends.
-    pub async fn stop(&self) {}
-}
-
-fn not_yet() -> Refusal {
-    Refusal::new(Why::Internal, "not available in this build yet")
+    pub async fn stop(&self) {
+        self.sign_ins.stop();
+        self.pool.stop().await;
+    }
 }

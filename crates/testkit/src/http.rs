@@ -43,6 +43,26 @@ pub async fn json(
     serde_json::from_str(&answer).with_context(|| format!("{method} {path} got no JSON: {answer}"))
 }
 
+/// Where a page on this machine sends a browser.
+pub async fn location(url: &str) -> anyhow::Result<String> {
+    let (_, rest) = url.split_once("://").context("not a URL")?;
+    let (host, path) = rest.split_once('/').context("a URL without a path")?;
+    let (_, port) = host.split_once(':').context("a URL without a port")?;
+    let request = format!("GET /{path} HTTP/1.0\r\nhost: {host}\r\n\r\n");
+    let answer = async {
+        let mut stream = TcpStream::connect(("127.0.0.1", port.parse()?)).await?;
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        anyhow::Ok(answer)
+    };
+    let answer = tokio::time::timeout(LIMIT, answer).await??;
+    let location = header(&answer, "location");
+    location
+        .map(str::to_owned)
+        .with_context(|| format!("leads nowhere: {answer}"))
+}
+
 /// A request as a service gets it.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {

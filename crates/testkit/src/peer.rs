@@ -6,6 +6,7 @@
 mod aimock;
 mod llama;
 mod llmock;
+mod mcp;
 mod sdk_types;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use tokio::time::timeout;
 pub use aimock::Aimock;
 pub use llama::{Llama, LlamaBuild};
 pub use llmock::{Finding, Llmock, Verdict};
+pub use mcp::{McpOAuthServer, mcp_conformance_folder};
 pub use sdk_types::{SentBody, check_against_sdks};
 
 /// A Python server on a busy machine takes its time.
@@ -140,7 +142,12 @@ fn shown(log: &Mutex<Vec<String>>) -> String {
 /// The port of the address that follows `mark` in this line.
 fn port_after(line: &str, mark: &str) -> Option<u16> {
     let (_, address) = line.split_once(mark)?;
-    let (_, port) = address.trim_start().split_once("://127.0.0.1:")?;
+    let address = address.trim_start();
+    // Some say the port and nothing more.
+    let port = match address.split_once("://127.0.0.1:") {
+        Some((_, port)) => port,
+        None => address,
+    };
     let digits = port.find(|char: char| !char.is_ascii_digit());
     port[..digits.unwrap_or(port.len())].parse().ok()
 }
@@ -154,6 +161,9 @@ mod tests {
         let line = "INFO: Uvicorn running on http://127.0.0.1:37217 (Press CTRL+C to quit)";
         assert_eq!(port_after(line, "running on "), Some(37217));
         assert_eq!(port_after("on http://127.0.0.1:8", "listening on "), None);
+        let line = "Server listening on port 3000";
+        assert_eq!(port_after(line, "listening on port "), Some(3000));
+        assert_eq!(port_after(line, "listening on "), None);
     }
 
     #[tokio::test]

@@ -33,6 +33,7 @@ use command::{EndedBy, NoEnd, RunningCommand, Waited};
 use escalation::Escalation;
 use git_settings::GitPrograms;
 use group::Group;
+pub(crate) use group::wait_until_gone;
 use hold::Hold;
 use order::{BashOrder, COMMAND_CHARS_MAX, TIMEOUT_SECONDS_MAX};
 use report::CommandEnd;

@@ -5,5 +5,7 @@
 pub const OWN: &str = ".cowork";
 /// Of other agents: read where we have nothing of our own, never written.
 pub const OTHER_AGENTS: &str = ".agent";
+/// In our own folder: keys and tokens, which no tool reads.
+pub const AUTH: &str = "auth";
 /// What tells the server and its agents what to do: no file tool and no command changes it.
 pub const GUARDED: [&str; 2] = [OWN, OTHER_AGENTS];

@@ -66,6 +66,7 @@ pub use skill::{SKILL, SkillSummary};
 pub use spawn_agent::{
     OwnKind, SPAWN_AGENT, SpawnKind, SpawnRequest, SubAgentKindSummary, SubAgentModel, Thoroughness,
 };
+pub use spill::cut as cut_to_fit;
 pub use surroundings::Surroundings;
 pub use toolbox::{ToolSource, Toolbox};
 pub use trusted::Trusted;
@@ -129,6 +130,16 @@ pub struct Scope {
     /// Whether nothing in the workspace may be changed without a person's word.
     pub read_only: bool,
     pub outside: OutsideAccess,
+}
+
+impl Scope {
+    /// Where keys lie that were saved for an open directory.
+    pub(crate) fn saved_keys(&self) -> Vec<PathBuf> {
+        let roots = std::iter::once(&self.directory).chain(&self.extra);
+        roots
+            .map(|root| root.join(folders::OWN).join(folders::AUTH))
+            .collect()
+    }
 }
 
 /// What may be read outside of the workspace.

@@ -143,7 +143,7 @@ pub(crate) struct Private {
 impl Private {
     pub fn of(scope: &Scope) -> Private {
         Private {
-            private: both_ways(scope.private.iter()),
+            private: both_ways(scope.private.iter().chain(&scope.saved_keys())),
             secret: both_ways(outside::secret_places(scope).iter()),
             shelves: shelves(scope),
             roots: roots(scope),

@@ -31,6 +31,7 @@ mod limits;
 mod nested;
 mod network;
 mod options;
+mod piped;
 mod placeholder;
 mod places;
 pub mod probe;
@@ -47,6 +48,7 @@ pub(crate) use guard::accept as accept_change;
 pub use guard::recover;
 pub use limits::Limits;
 pub use network::SharedNetwork;
+pub use piped::{PipedProgram, ProgramInput, ProgramPipes};
 pub use protect::HeldPaths;
 use protect::Protection;
 

@@ -31,7 +31,7 @@ pub(crate) fn keep(scope: &Scope, name: &str, text: &str) -> Option<PathBuf> {
 }
 
 /// `text`, or so much of its beginning as fits `chars_max` and where to read the rest.
-pub(crate) fn cut(scope: &Scope, name: &str, text: String, chars_max: usize) -> String {
+pub fn cut(scope: &Scope, name: &str, text: String, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else {
         return text;
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::{Client, ClientBuilder, redirect};
 use secrecy::SecretString;
 
-use crate::web::resolver::{AddressCheck, Guarded, Lookup, SystemLookup};
+use crate::web::resolver::{AddressCheck, Guarded};
 
 pub(crate) mod address;
 pub(crate) mod body;
@@ -22,6 +22,8 @@ mod weight;
 #[cfg(test)]
 pub(crate) mod station;
 
+pub use address::forbidden as forbidden_address;
+pub use resolver::{Lookup, SystemLookup};
 pub use target::host_of;
 
 const USER_AGENT: &str = concat!(

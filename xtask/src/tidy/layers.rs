@@ -3,15 +3,23 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 12] = [
+const TABLE: [(&str, &[&str]); 13] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
         "engine",
-        &["vocabulary", "store", "providers", "tools", "snapshots"],
+        &[
+            "vocabulary",
+            "store",
+            "providers",
+            "tools",
+            "mcp",
+            "snapshots",
+        ],
     ),
     ("providers", &["vocabulary"]),
     ("tools", &["vocabulary"]),
+    ("mcp", &["vocabulary", "tools"]),
     ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
@@ -23,6 +31,7 @@ const TABLE: [(&str, &[&str]); 12] = [
             "engine",
             "providers",
             "tools",
+            "mcp",
             "store",
         ],
     ),
@@ -33,6 +42,7 @@ const TABLE: [(&str, &[&str]); 12] = [
             "engine",
             "providers",
             "tools",
+            "mcp",
             "checkpoints",
             "store",
             "server",

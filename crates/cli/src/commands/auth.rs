@@ -159,7 +159,7 @@ async fn browse(models: &Models, entry: &ProviderInfo, method: &str) -> anyhow::
 }
 
 /// What a person pastes, line by line. Not on the runtime, whose end would wait for the next line.
-fn pasted_lines() -> tokio::sync::mpsc::Receiver<String> {
+pub fn pasted_lines() -> tokio::sync::mpsc::Receiver<String> {
     let (lines, pasted) = tokio::sync::mpsc::channel(1);
     std::thread::spawn(move || {
         for line in std::io::stdin().lines().map_while(Result::ok) {
@@ -198,6 +198,14 @@ async fn enter_key(models: &Models, entry: &ProviderInfo, stdin: bool) -> anyhow
         AuthMethod::OAuth { .. } => None,
     });
     let method = method.with_context(|| format!("{} takes no API key", entry.name))?;
+    let key = SecretString::from(entered_key(&entry.name, stdin)?);
+    let signed_in = models.set_key(&entry.id, method, key).await?;
+    println!("{}", harmless(&signed_in.message));
+    Ok(())
+}
+
+/// A key from standard input, or from a person who types it unseen.
+pub fn entered_key(of: &str, stdin: bool) -> anyhow::Result<String> {
     let key = match stdin || !std::io::stdin().is_terminal() {
         true => {
             let mut key = String::new();
@@ -207,17 +215,14 @@ async fn enter_key(models: &Models, entry: &ProviderInfo, stdin: bool) -> anyhow
                 .context("cannot read the key from standard input")?;
             key
         }
-        false => rpassword::prompt_password(format!("API key of {} (not shown): ", entry.name))
+        false => rpassword::prompt_password(format!("API key of {of} (not shown): "))
             .context("cannot read the key")?,
     };
     let key = key.trim();
     if key.is_empty() {
         bail!("no key was given; nothing was changed");
     }
-    let key = SecretString::from(key.to_owned());
-    let signed_in = models.set_key(&entry.id, method, key).await?;
-    println!("{}", harmless(&signed_in.message));
-    Ok(())
+    Ok(key.to_owned())
 }
 
 /// Says whether the provider accepts what was saved. One that could not be asked has refused nothing.

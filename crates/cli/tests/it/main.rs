@@ -11,6 +11,7 @@ mod guard;
 mod harmless;
 mod jobs;
 mod late_join;
+mod mcp;
 mod people;
 mod protected;
 mod reading;

@@ -6,6 +6,8 @@ mod broken;
 mod golden;
 mod journey;
 mod judged;
+mod mcp_conformance;
+mod mcp_sign_in;
 mod small_model;
 mod turns;
 

@@ -139,6 +139,15 @@ impl CoworkSession {
             ClientMessage::ProviderAuthAuthorize(said) => self.authorize(out, calls, said),
             ClientMessage::ProviderAuthCallback(said) => self.callback(out, calls, said),
             ClientMessage::ProviderAuthSetApiKey(said) => self.set_api_key(out, calls, said),
+            ClientMessage::McpServerUpsert(said) => self.mcp_upsert(out, calls, said),
+            ClientMessage::McpServerDelete(said) => self.mcp_delete(out, calls, &said),
+            ClientMessage::McpServerValidate(said) => self.mcp_validate(out, calls, &said),
+            ClientMessage::McpServerAuthAuthorize(said) => self.mcp_authorize(out, calls, &said),
+            ClientMessage::McpServerAuthCallback(said) => self.mcp_callback(out, calls, said),
+            ClientMessage::McpServerAuthSetApiKey(said) => {
+                self.mcp_set_api_key(out, calls, said);
+            }
+            ClientMessage::McpServersMigrateLegacy(said) => self.mcp_migrate(out, calls, &said),
             ClientMessage::ListCommands(_) => self.list_commands(out, calls),
             ClientMessage::ExecuteCommand(said) => self.execute_command(out, calls, said),
             ClientMessage::ListSkills(_) => self.skills(out, calls, SkillCall::List),
@@ -158,14 +167,7 @@ impl CoworkSession {
                 let name = said.skill_name;
                 self.skills(out, calls, SkillCall::Delete { name });
             }
-            ClientMessage::McpServerUpsert(_)
-            | ClientMessage::McpServerDelete(_)
-            | ClientMessage::McpServerValidate(_)
-            | ClientMessage::McpServerAuthAuthorize(_)
-            | ClientMessage::McpServerAuthCallback(_)
-            | ClientMessage::McpServerAuthSetApiKey(_)
-            | ClientMessage::McpServersMigrateLegacy(_)
-            | ClientMessage::UploadFile(_)
+            ClientMessage::UploadFile(_)
             | ClientMessage::HarnessContextGet(_)
             | ClientMessage::HarnessContextSet(_) => self.not_available(out, hearing.name),
         }

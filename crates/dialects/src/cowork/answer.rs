@@ -6,7 +6,7 @@ use super::backup::{self, ComparedWith};
 use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::GreetingSlot;
 use super::history;
-use super::mcp;
+use super::mcp::{self, McpPurpose};
 use super::offer;
 use super::refuse::refusal_frame;
 use super::session::{CoworkSession, send};
@@ -26,6 +26,9 @@ impl CoworkSession {
     ) {
         if let CoworkPurpose::SignIn(sign_in) = &waiting {
             self.signing_in &= !sign_in.waits;
+        }
+        if let CoworkPurpose::Mcp(McpPurpose::SignIn { waits, .. }) = &waiting {
+            self.signing_in &= !waits;
         }
         let done = outcome.and_then(|reply| self.answer(out, calls, &waiting, reply));
         if let Err(refusal) = done {
@@ -96,6 +99,7 @@ impl CoworkSession {
             CoworkPurpose::SignIn(sign_in) => {
                 self.signed_in(out, calls, sign_in, &reply.signed_in()?)
             }
+            CoworkPurpose::Mcp(purpose) => self.mcp_answered(out, calls, purpose, reply)?,
             CoworkPurpose::Deletion { target } => {
                 reply.done()?;
                 send(out, self.session_deleted(target));
@@ -174,6 +178,7 @@ impl CoworkSession {
             CoworkPurpose::Backup(wanted) => {
                 send(out, backup::refusal_frame(&self.id, &wanted, refusal));
             }
+            CoworkPurpose::Mcp(purpose) => self.mcp_refused(out, &purpose, refusal),
             // No turn to cancel is no error.
             CoworkPurpose::Cancel if refusal.why == Why::NoRunningTurn => {}
             CoworkPurpose::Deletion { target } if refusal.why == Why::UnknownThread => {

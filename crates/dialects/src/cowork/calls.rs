@@ -2,6 +2,7 @@
 
 use super::backup::Backup;
 use super::connect::GreetingSlot;
+use super::mcp::McpPurpose;
 use super::sign_in::SignIn;
 use crate::pending::Pending;
 use crate::request_id::RequestId;
@@ -34,6 +35,7 @@ pub enum CoworkPurpose {
     Challenge(SignIn),
     SignIn(SignIn),
     Backup(Backup),
+    Mcp(McpPurpose),
     Deletion {
         target: String,
     },

@@ -11,6 +11,10 @@ use super::wire::ServerEvent;
 use super::wire::mcp as wire;
 use crate::Frame;
 
+mod requests;
+
+pub use requests::McpPurpose;
+
 /// The snapshot of a reply that has one.
 pub fn servers_frame(session: &str, reply: McpReply) -> Result<Frame, Refusal> {
     match reply {
@@ -18,10 +22,14 @@ pub fn servers_frame(session: &str, reply: McpReply) -> Result<Frame, Refusal> {
             Ok(snapshot_frame(session, &snapshot))
         }
         McpReply::Checked(_) | McpReply::Challenge(_) | McpReply::SignedIn { .. } => {
-            let message = "the server gave an answer that does not fit; try again";
-            Err(Refusal::new(Why::Internal, message))
+            Err(unexpected())
         }
     }
+}
+
+fn unexpected() -> Refusal {
+    let message = "the server gave an answer that does not fit; try again";
+    Refusal::new(Why::Internal, message)
 }
 
 fn snapshot_frame(session: &str, snapshot: &McpSnapshot) -> Frame {
@@ -155,6 +163,59 @@ fn config(server: &McpServer) -> wire::McpServerConfig {
         transport,
         required: server.required,
         retries: server.retries.map(f64::from),
+        auth,
+    }
+}
+
+/// A server as a client sent it, which was checked.
+fn server(config: wire::McpServerConfig) -> McpServer {
+    let transport = match config.transport {
+        wire::McpTransport::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        } => McpTransport::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        },
+        wire::McpTransport::Http { url, headers } => McpTransport::Http {
+            url: url.trim().to_owned(),
+            headers,
+        },
+        wire::McpTransport::Sse { url, headers } => McpTransport::Sse {
+            url: url.trim().to_owned(),
+            headers,
+        },
+    };
+    let auth = config.auth.map(|auth| match auth {
+        wire::McpAuth::None => McpAuth::None,
+        wire::McpAuth::ApiKey {
+            header_name,
+            prefix,
+            key_id,
+        } => McpAuth::ApiKey {
+            header: header_name,
+            prefix,
+            key_id,
+        },
+        wire::McpAuth::Oauth {
+            scope,
+            resource,
+            oauth_mode,
+        } => McpAuth::OAuth {
+            scope,
+            resource,
+            mode: oauth_mode,
+        },
+    });
+    McpServer {
+        name: config.name.trim().to_owned(),
+        transport,
+        required: config.required,
+        retries: config.retries.map(|retries| retries as u32),
         auth,
     }
 }

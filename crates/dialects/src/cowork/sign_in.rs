@@ -22,9 +22,9 @@ use crate::{Action, Frame};
 /// The one sign-in per connection that may wait for a person already does.
 pub const FLOW_RUNNING: &str = "Connection flow already running";
 
-type ToldAs = (ServerErrorCode, ServerErrorSource);
+pub type ToldAs = (ServerErrorCode, ServerErrorSource);
 const PROVIDER: ToldAs = (ServerErrorCode::ProviderError, ServerErrorSource::Provider);
-const BUSY: ToldAs = (ServerErrorCode::Busy, ServerErrorSource::Session);
+pub const BUSY: ToldAs = (ServerErrorCode::Busy, ServerErrorSource::Session);
 
 /// The methods of each provider, once the catalog told them.
 #[derive(Debug, Default)]

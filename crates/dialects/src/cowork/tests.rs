@@ -7,6 +7,7 @@ mod closing;
 mod commands;
 mod connecting;
 mod history;
+mod mcp;
 mod messages;
 mod prompts;
 mod recordings;

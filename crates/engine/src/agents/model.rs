@@ -97,6 +97,9 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
     if let Some(why) = opened? {
         return Ok(failed(TurnErrorKind::Internal, why));
     }
+    if turn.cancel.is_cancelled() {
+        return Ok(TurnEnd::Cancelled);
+    }
     tell_surroundings(turn, &surroundings).await?;
     tell_retirement(turn).await?;
     let mut talk = Talk {

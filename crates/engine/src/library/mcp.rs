@@ -8,6 +8,7 @@ use vocabulary::{
 
 use crate::Shared;
 use crate::servers::place;
+use crate::trust;
 use crate::trust::servers::{self as server_trust, TrustAnswer};
 
 pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result<Reply, Refusal> {
@@ -18,18 +19,22 @@ pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result
             server,
             previous_name,
         } => {
-            let saved = ConfiguredServer {
-                server: (*server).clone(),
-                layer: McpLayer::Workspace,
-            };
-            let previous = previous_name.as_deref();
+            let name = server.name.trim().to_owned();
+            let (previous, before) = (previous_name.as_deref(), trust::look(shared, card).await?);
             servers.save(&place, *server, previous).await?;
-            // Who writes it through us trusts it by that, and nothing else that lies beside it.
-            server_trust::keep(shared, card, &saved, TrustAnswer::Yes).await?;
+            // Who writes it through us trusts it by that, as it is read from now on, and nothing else
+            // that lies beside it.
+            let saved = find(shared, &place, &name).await?;
+            if saved.layer == McpLayer::Workspace {
+                server_trust::keep(shared, card, &saved, TrustAnswer::Yes).await?;
+            }
+            trust::keep_through(shared, card, &before).await?;
             McpReply::Servers(snapshot(shared, card).await)
         }
         McpCall::Delete { name } => {
+            let before = trust::look(shared, card).await?;
             servers.delete(&place, &name).await?;
+            trust::keep_through(shared, card, &before).await?;
             McpReply::Servers(snapshot(shared, card).await)
         }
         McpCall::Check { name } => {
@@ -57,7 +62,12 @@ pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result
             let (result, mode) = servers.set_key(&place, &server, key).await?;
             McpReply::SignedIn { result, mode }
         }
-        McpCall::Migrate { scope } => servers.migrate(&place, scope).await?,
+        McpCall::Migrate { scope } => {
+            let before = trust::look(shared, card).await?;
+            let migrated = servers.migrate(&place, scope).await?;
+            trust::keep_through(shared, card, &before).await?;
+            migrated
+        }
     };
     Ok(Reply::Mcp(Box::new(reply)))
 }

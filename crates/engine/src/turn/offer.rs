@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use providers::{ModelFamily, ToolSpec};
+use serde_json::Value;
 use tools::{SpawnKind, Tool, ToolFaces};
-use vocabulary::{ItemId, ModelRef, SubAgent, did_you_mean, nearest};
+use vocabulary::{ItemId, ModelRef, SubAgent, Subject, did_you_mean, nearest};
 
 use super::Turn;
 use crate::limits::SUB_AGENT_DEPTH_MAX;
@@ -14,8 +15,6 @@ use crate::limits::SUB_AGENT_DEPTH_MAX;
 const EXPLORE: &[&str] = &["read", "glob", "grep", "bash", "job"];
 const RESEARCH: &[&str] = &["read", "glob", "grep", "webSearch", "webFetch"];
 const NOT_GENERAL: &[&str] = &["ask", "todoWrite"];
-/// What the names of MCP servers' tools begin with.
-const SERVER_TOOLS: &str = "mcp__";
 
 /// The tool of this name, if it is offered: a model may call what it was not.
 pub fn find(turn: &Turn, agent: Option<&SubAgent>, name: &str) -> Option<Arc<dyn Tool>> {
@@ -88,7 +87,9 @@ pub fn restrict(turn: &Turn, parent: &ItemId, kind: &SpawnKind) {
 }
 
 fn may_use(turn: &Turn, agent: &SubAgent, tool: &dyn Tool) -> bool {
-    let (effects, tool) = (tool.effects(), tool.name());
+    let effects = tool.effects();
+    let is_server = matches!(tool.subject(&Value::Null), Subject::Mcp { .. });
+    let tool = tool.name();
     if let Some(own) = turn.sub_agent_tools.lock().get(&agent.parent) {
         let too_deep = tool == tools::SPAWN_AGENT && agent.depth >= SUB_AGENT_DEPTH_MAX;
         return own.iter().any(|each| each == tool) && !NOT_GENERAL.contains(&tool) && !too_deep;
@@ -96,7 +97,7 @@ fn may_use(turn: &Turn, agent: &SubAgent, tool: &dyn Tool) -> bool {
     if tool == tools::SPAWN_AGENT {
         return agent.kind == "general" && agent.depth < SUB_AGENT_DEPTH_MAX;
     }
-    let only_looks = tool.starts_with(SERVER_TOOLS) && !effects.writes && !effects.runs;
+    let only_looks = is_server && !effects.writes && !effects.runs;
     match agent.kind.as_str() {
         "explore" => EXPLORE.contains(&tool) || only_looks,
         "research" => RESEARCH.contains(&tool) || only_looks,

@@ -36,7 +36,7 @@ struct ToolsNow {
     line: Option<String>,
 }
 
-/// What people were told of a thread's servers last.
+/// What people were told of a thread's servers since its last turn began.
 pub type ToldServerNotes = Arc<Mutex<Vec<String>>>;
 
 impl TurnTools {
@@ -108,14 +108,13 @@ pub async fn open(turn: &Turn, start: &TurnStart) -> Result<Option<String>, Sess
         true => MCP_WAIT_NEEDED,
         false => MCP_WAIT,
     };
-    let mut offer = offered(turn, wait).await;
-    if !offer.missing.is_empty() {
-        offer = offered(turn, MCP_WAIT_NEEDED).await;
-    }
+    let offer = offered(turn, wait).await;
     turn.tools.add(&offer.tools);
     notes.extend(offer.notes);
     let line = line(&offer.tools, &notes);
     turn.tools.0.lock().line = Some(line);
+    // What is not so any more may be told again one day.
+    turn.told_servers.lock().retain(|told| notes.contains(told));
     tell(turn, notes).await?;
     let missing = offer.missing.into_iter().map(|(name, why)| {
         let name = tools::shown::line(&name).into_owned();
@@ -174,7 +173,7 @@ async fn offered(turn: &Turn, wait: Duration) -> Offer {
 /// Which servers there are, and what is to be known of them.
 fn line(tools: &[Arc<dyn Tool>], notes: &[String]) -> String {
     let server = |tool: &Arc<dyn Tool>| match tool.subject(&Value::Null) {
-        Subject::Mcp { server, .. } => Some(server),
+        Subject::Mcp { server, .. } => Some(server).filter(|server| !server.is_empty()),
         // tidy: wildcard, because a server's tool is about nothing else.
         _ => None,
     };
@@ -193,11 +192,14 @@ fn line(tools: &[Arc<dyn Tool>], notes: &[String]) -> String {
     }
 }
 
-/// Tells people what they were not told last time.
+/// Tells people what they were not told before.
 async fn tell(turn: &Turn, notes: Vec<String>) -> Result<(), SessionGone> {
-    let before = std::mem::replace(&mut *turn.told_servers.lock(), notes.clone());
-    for note in notes.iter().filter(|note| !before.contains(note)) {
-        let line = format!("[mcp] {}", tools::shown::line(note));
+    for note in notes {
+        if turn.told_servers.lock().contains(&note) {
+            continue;
+        }
+        let line = format!("[mcp] {}", tools::shown::line(&note));
+        turn.told_servers.lock().push(note);
         turn.tell(Fact::Note(NoteFact::Logged { line })).await?;
     }
     Ok(())

@@ -340,7 +340,7 @@ async fn what_a_person_approves_hides_nothing_and_runs_as_it_is() {
     assert_eq!(written.expect("it ran"), "a\u{1b}[2Kb\u{202e}c\r");
 }
 
-fn put_skill(directory: &Path, body: &str) {
+pub fn put_skill(directory: &Path, body: &str) {
     let skill = directory.join(".agent/skills/deploy");
     std::fs::create_dir_all(&skill).expect("made");
     let text = format!("---\nname: deploy\ndescription: Deploys\n---\n{body}\n");

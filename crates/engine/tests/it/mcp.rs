@@ -1,22 +1,25 @@
 //! MCP servers of a thread: which may run, what the model gets of them, and what people are told.
 
 mod scripted;
+mod trust;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::ListenFrom;
-use serde_json::json;
+use mcp::ConfiguredServer;
+use serde_json::{Value, json};
+use testkit::service::{ScriptedReply, ServedService, Vendor};
 use tokio::time::Instant;
 use vocabulary::{
     Answer, ApprovalAnswer, Approvals, Ask, AskFact, Call, Changes, Effects, Fact, FilesFact,
-    McpCall, McpLayer, McpReply, NoteFact, Reply, ThreadId, ToolEvent, ToolFact, TurnErrorKind,
-    TurnOutcome,
+    McpLayer, NoteFact, ThreadId, ToolEvent, ToolFact, TurnErrorKind, TurnOutcome,
 };
 
 use crate::grants::asked;
 use crate::house::{Ear, House, Stage};
 use crate::puppet::{Asked, Gate, Play, Puppet, calls, says};
+use crate::requests::{is_title, options, reference};
 use scripted::{Behaviour, ScriptedServers, ServerTool, server};
 
 /// A house with these servers, in paused time.
@@ -135,90 +138,6 @@ async fn where_no_server_is_configured_nothing_is_done_or_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_of_the_workspace_runs_once_a_person_trusts_exactly_it() {
-    let puppet = Puppet::new(["1", "2", "3", "4"].map(says));
-    let docs = server("docs", McpLayer::Workspace);
-    let servers = ScriptedServers::new([(docs.clone(), search("docs").ready())]);
-    let house = house(&puppet, &servers);
-    let (thread, mut ear) = house.heard_thread().await;
-    house.say(thread, "go").await.expect("a turn");
-    let (ask, approval) = asked(&mut ear).await;
-    let question = "trust MCP server docs of this workspace: docs-server --quiet with env TOKEN (";
-    assert!(approval.command.starts_with(question), "{approval:?}");
-    assert!(!approval.command.contains("hush"), "{approval:?}");
-    assert_eq!(servers.offers().len(), 0, "nothing runs before the answer");
-    answer(&house, thread, &ask, ApprovalAnswer::Once).await;
-    ear.completed().await;
-    turn(&house, thread, &mut ear).await;
-    assert_eq!(asks(&ear), 1, "a yes is kept");
-
-    let mut other = docs;
-    other.server.retries = Some(7);
-    servers.configure([(other, search("docs").ready())]);
-    house.say(thread, "go").await.expect("a turn");
-    let (ask, _) = asked(&mut ear).await;
-    answer(&house, thread, &ask, ApprovalAnswer::Deny).await;
-    ear.completed().await;
-    turn(&house, thread, &mut ear).await;
-    assert_eq!(asks(&ear), 2, "a no is kept, too");
-    let requests = puppet.requests();
-    let has: Vec<usize> = requests.iter().map(|each| tools_in(each).len()).collect();
-    assert_eq!(has, [1, 1, 0, 0]);
-    let note = "[mcp] docs came with the workspace and is not run: the user said no to it";
-    assert_eq!(told(&ear), [note], "told once");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_thread_that_asks_nobody_runs_no_server_of_the_workspace_and_one_that_allows_all_does() {
-    let puppet = Puppet::new(["1", "2"].map(says));
-    let docs = server("docs", McpLayer::WorkspaceLegacy);
-    let own = server("own", McpLayer::System);
-    let servers = [(docs, search("docs").ready()), (own, search("own").ready())];
-    let servers = ScriptedServers::new(servers);
-    let house = house(&puppet, &servers);
-    let (thread, mut ear) = house.heard_thread().await;
-    let changes = |approvals, auto_approve| Changes {
-        approvals: Some(approvals),
-        auto_approve: Some(auto_approve),
-        ..Changes::default()
-    };
-    house.change(thread, changes(Approvals::Never, false)).await;
-    turn(&house, thread, &mut ear).await;
-    let note = "[mcp] docs came with the workspace and is not run: nobody has trusted it yet";
-    assert_eq!(told(&ear), [note]);
-    house.change(thread, changes(Approvals::Ask, true)).await;
-    turn(&house, thread, &mut ear).await;
-    assert_eq!(asks(&ear), 0);
-    let requests = puppet.requests();
-    assert_eq!(tools_in(&requests[0]), ["mcp__own__search"]);
-    assert_eq!(
-        tools_in(&requests[1]),
-        ["mcp__docs__search", "mcp__own__search"]
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_ask_for_trust_outlives_the_process_and_the_turn_begins_as_if_nothing_had_happened() {
-    let puppet = Puppet::new([says("1")]);
-    let docs = (server("docs", McpLayer::Workspace), search("docs").ready());
-    let servers = ScriptedServers::new([docs]);
-    let house = house(&puppet, &servers);
-    let (thread, mut ear) = house.heard_thread().await;
-    house.say(thread, "go").await.expect("a turn");
-    let (ask, _) = asked(&mut ear).await;
-    drop(ear);
-    let house = house.crash();
-    let (view, mut ear) = house.listen(thread, ListenFrom::Head).await;
-    assert_eq!(view.asks.len(), 1);
-    answer(&house, thread, &ask, ApprovalAnswer::Once).await;
-    ear.completed().await;
-    assert_eq!(asks(&ear), 0, "the same ask is answered");
-    let requests = puppet.requests();
-    assert_eq!(tools_in(&requests[0]), ["mcp__docs__search"]);
-    assert_eq!(requests[0].context().len(), 1, "it is told where it works");
-}
-
-#[tokio::test(start_paused = true)]
 async fn servers_that_are_dead_or_slow_hold_a_turn_for_less_than_50_ms() {
     let gate = Gate::new();
     let first = Play::new().hold(&gate);
@@ -295,6 +214,10 @@ async fn what_a_server_gives_reaches_the_model_and_its_progress_those_who_listen
     let (ask, approval) = asked(&mut ear).await;
     assert_eq!(approval.command, "mcp docs.search {\"query\":\"x\"}");
     drop(ear);
+    // The turn that is picked up has the tool again, though its server takes a while.
+    let tool = Arc::new(search("docs").asking());
+    let slow = Behaviour::Slow(Duration::from_secs(5), vec![tool]);
+    servers.configure([(server("docs", McpLayer::User), slow)]);
     let house = house.crash();
     let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
     answer(&house, thread, &ask, ApprovalAnswer::ForSession).await;
@@ -333,29 +256,99 @@ async fn what_a_server_changes_in_the_workspace_is_seen_like_any_other_change() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn servers_are_up_before_the_first_words_but_only_those_that_may_run() {
-    let puppet = Puppet::new([]);
-    let servers = ScriptedServers::new([
-        (server("own", McpLayer::User), search("own").ready()),
-        (server("docs", McpLayer::Workspace), search("docs").ready()),
+async fn rules_name_a_server_s_tools_one_by_one_or_all() {
+    let rules = json!({ "rule": [
+        { "effect": "refuse", "tool": "mcp__docs__*" },
+        { "effect": "ask", "tool": "mcp__own__search" },
+    ] });
+    let input = json!({ "query": "x" });
+    let puppet = Puppet::new([
+        calls("c1", "mcp__docs__search", input.clone()),
+        calls("c2", "mcp__own__search", input),
+        says("done"),
     ]);
-    let house = house(&puppet, &servers);
-    let (thread, _ear) = house.heard_thread().await;
-    while servers.warmed().is_empty() {
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(servers.warmed(), ["own"]);
-    let name = "docs".to_owned();
-    let call = McpCall::Check { name };
-    let checked = house.call(Call::Mcp { thread, call }).await;
-    let Ok(Reply::Mcp(reply)) = checked else {
-        panic!("no reply: {checked:?}")
-    };
-    let McpReply::Checked(check) = *reply else {
-        panic!("no check: {reply:?}")
-    };
-    assert!(
-        !check.ok && check.message.contains("nobody has trusted it"),
-        "{check:?}"
+    let servers = ScriptedServers::new([
+        (server("docs", McpLayer::User), search("docs").ready()),
+        (server("own", McpLayer::User), search("own").ready()),
+    ]);
+    let mut stage = stage(&puppet, &servers);
+    stage.policy = Arc::new(serde_json::from_value(rules).expect("rules"));
+    let house = House::staged(stage);
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    let (ask, approval) = asked(&mut ear).await;
+    assert_eq!(approval.command, "mcp own.search {\"query\":\"x\"}");
+    answer(&house, thread, &ask, ApprovalAnswer::Once).await;
+    ear.completed().await;
+    let said = format!("{:?}", puppet.requests()[1].whole());
+    let refused = "refused by the policy: rule 1: refuse tool mcp__docs__*";
+    assert!(said.contains(refused), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn sub_agents_that_only_look_have_only_tools_that_only_look() {
+    let spawn = |kind: &str| json!({ "task": "look", "kind": kind });
+    let puppet = Puppet::new([
+        calls("c1", "spawnAgent", spawn("explore")),
+        says("explored"),
+        calls("c2", "spawnAgent", spawn("general")),
+        says("worked"),
+        says("done"),
+    ]);
+    let make = ServerTool::new("docs", "make", Effects::RUNS);
+    let both: Vec<Arc<dyn tools::Tool>> = vec![Arc::new(search("docs")), Arc::new(make)];
+    let docs = (server("docs", McpLayer::User), Behaviour::Ready(both));
+    let house = house(&puppet, &ScriptedServers::new([docs]));
+    let (thread, mut ear) = house.heard_thread().await;
+    turn(&house, thread, &mut ear).await;
+    let requests = puppet.requests();
+    let has: Vec<Vec<&str>> = requests.iter().map(tools_in).collect();
+    let (looks, all) = (
+        vec!["mcp__docs__search"],
+        vec!["mcp__docs__make", "mcp__docs__search"],
     );
+    assert_eq!(has, [all.clone(), looks, all.clone(), all.clone(), all]);
+}
+
+/// The tools of servers in the requests that a model service got, as it got them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_service_is_told_of_servers_tools_while_they_are_there() {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    for (vendor, model) in [
+        (Vendor::Anthropic, "claude-opus-5-5"),
+        (Vendor::OpenAi, "gpt-6.1-sol"),
+        (Vendor::Google, "gemini-4-argon"),
+    ] {
+        let replies = ["one", "two", "three"].map(ScriptedReply::says);
+        let service = ServedService::start_with(vendor, replies).await;
+        let service = service.expect("a service");
+        let home = tempfile::tempdir().expect("a home");
+        let options = options(home.path(), &service);
+        let docs = (server("docs", McpLayer::User), search("docs").ready());
+        let servers = ScriptedServers::new([docs.clone()]);
+        let mut stage = Stage::served(options, reference(vendor, model));
+        stage.mcp_tools = Some(Arc::clone(&servers) as _);
+        stage.approvals = Some(Approvals::Never);
+        let house = House::in_real_time(stage);
+        let (thread, mut ear) = house.heard_thread().await;
+        turn(&house, thread, &mut ear).await;
+        servers.configure([]);
+        turn(&house, thread, &mut ear).await;
+        let (docs, behaviour) = docs;
+        let layer = McpLayer::Workspace;
+        servers.configure([(ConfiguredServer { layer, ..docs }, behaviour)]);
+        turn(&house, thread, &mut ear).await;
+        let mut requests = service.requests();
+        requests.retain(|request| !is_title(request));
+        let has = |request: &Value| request["tools"].to_string().contains("mcp__docs__search");
+        let has: Vec<bool> = requests.iter().map(has).collect();
+        assert_eq!(
+            has,
+            [true, false, false],
+            "{model}: {:?}",
+            service.refusals()
+        );
+    }
 }

@@ -18,7 +18,8 @@ use vocabulary::{
 use crate::clocks::Counting;
 use crate::grants::asked;
 use crate::house::{Ear, House, Stage};
-use golden::{SentRequest, check_prefixes, is_title};
+pub use golden::is_title;
+use golden::{SentRequest, check_prefixes};
 
 /// The flagships and the small ones of the three large services, a codex model, one of the many
 /// that speak Chat Completions, and one on this machine.
@@ -216,7 +217,7 @@ fn change(vendor: Vendor) -> (&'static str, Value) {
     }
 }
 
-fn reference(vendor: Vendor, model: &str) -> ModelRef {
+pub fn reference(vendor: Vendor, model: &str) -> ModelRef {
     ModelRef {
         provider: vendor.id().to_owned(),
         model: model.to_owned(),
@@ -225,7 +226,7 @@ fn reference(vendor: Vendor, model: &str) -> ModelRef {
 
 /// Only the address of the service is another than in real life. What a model on this machine can
 /// hold is said there, too, as no list says it.
-fn options(home: &Path, service: &ServedService) -> ModelsOptions {
+pub fn options(home: &Path, service: &ServedService) -> ModelsOptions {
     let (id, url) = (service.vendor().id(), service.url());
     let mut catalog = format!("[[provider]]\nid = \"{id}\"\nbase_url = \"{url}\"\n");
     if service.vendor() == Vendor::LlamaCpp {
@@ -249,7 +250,7 @@ fn steps_max(steps: u32) -> Changes {
     }
 }
 
-async fn thread_in(house: &House, directory: &Path) -> ThreadId {
+pub async fn thread_in(house: &House, directory: &Path) -> ThreadId {
     let wish = NewThread {
         directory: Some(directory.to_owned()),
         ..NewThread::default()

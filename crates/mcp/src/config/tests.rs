@@ -40,8 +40,8 @@ impl Ground {
         std::fs::write(self.path(layer), text).expect("written");
     }
 
-    fn read(&self) -> Configuration {
-        Configuration::read(&self.options, &self.workspace)
+    fn read(&self) -> McpConfiguration {
+        McpConfiguration::read(&self.options, &self.workspace)
     }
 }
 
@@ -54,7 +54,7 @@ fn file(servers: &[(&str, &str)]) -> String {
     json!({ "servers": servers }).to_string()
 }
 
-fn commands(configuration: &Configuration) -> Vec<(String, McpLayer)> {
+fn commands(configuration: &McpConfiguration) -> Vec<(String, McpLayer)> {
     let servers = configuration.servers.iter();
     servers
         .map(|each| (each.server.name.clone(), each.layer))

@@ -8,7 +8,7 @@ use vocabulary::{McpScope, Refusal, Why};
 
 use super::invalid;
 use crate::config::{FILE, USER_DIRECTORY, spelling};
-use crate::files::{FILE_BYTES_MAX, FileError, HeldDirectory};
+use crate::files::{FILE_BYTES_MAX, HeldDirectory, SmallFileError};
 use crate::{Options, Place};
 
 /// Of a new file, and of one with what may be a key in it.
@@ -74,7 +74,7 @@ impl EditedFile {
         root.insert("servers".to_owned(), Value::Array(list));
         spelling::servers_of(&root).map_err(invalid)?;
         let text = serde_json::to_vec_pretty(&root);
-        let mut text = text.map_err(|error| failed(FileError::Io(error.into())))?;
+        let mut text = text.map_err(|error| failed(SmallFileError::Io(error.into())))?;
         text.push(b'\n');
         if text.len() as u64 > FILE_BYTES_MAX {
             return Err(invalid(format!("{FILE}: it would be too large")));
@@ -100,7 +100,7 @@ impl EditedFile {
         self.base.join(directory).join(FILE)
     }
 
-    fn failed(&self, error: &FileError) -> Refusal {
+    fn failed(&self, error: &SmallFileError) -> Refusal {
         let path = self.path();
         let message = format!("{} cannot be changed: {error}", path.display());
         Refusal::new(Why::Storage, message)

@@ -8,7 +8,7 @@ use vocabulary::{McpScope, Refusal, Why};
 use super::entries;
 use super::file::EditedFile;
 use crate::config::{FILE, spelling};
-use crate::files::{FileError, HeldDirectory};
+use crate::files::{HeldDirectory, SmallFileError};
 use crate::{Options, Place};
 
 /// Numbers that an older file is given when it is not the first.
@@ -36,7 +36,7 @@ pub fn migrate(base: Option<&Path>, target: &EditedFile) -> Result<Migrated, Ref
         return Ok(Migrated::default());
     };
     let path = base.join(OTHER_AGENTS).join(FILE);
-    let failed = |error: FileError| {
+    let failed = |error: SmallFileError| {
         let message = format!("{} cannot be taken over: {error}", path.display());
         Refusal::new(Why::Storage, message)
     };

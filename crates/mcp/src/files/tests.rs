@@ -17,18 +17,21 @@ fn what_is_no_small_file_is_told_apart() {
 
     symlink(at("b"), at("a")).expect("a link");
     symlink(at("a"), at("b")).expect("a link");
-    assert!(matches!(read(&at("a")), Err(FileError::Circle)));
+    assert!(matches!(read(&at("a")), Err(SmallFileError::Circle)));
 
     std::fs::create_dir(at("directory")).expect("a directory");
-    assert!(matches!(read(&at("directory")), Err(FileError::NotAFile)));
+    assert!(matches!(
+        read(&at("directory")),
+        Err(SmallFileError::NotAFile)
+    ));
 
     rustix::fs::mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
         .expect("a pipe");
-    assert!(matches!(read(&at("pipe")), Err(FileError::NotAFile)));
+    assert!(matches!(read(&at("pipe")), Err(SmallFileError::NotAFile)));
 
     let socket = std::os::unix::net::UnixListener::bind(at("socket"));
     let _socket = socket.expect("a socket");
-    assert!(matches!(read(&at("socket")), Err(FileError::NotAFile)));
+    assert!(matches!(read(&at("socket")), Err(SmallFileError::NotAFile)));
 
     let large = File::create(at("large")).expect("a file");
     large.set_len(FILE_BYTES_MAX).expect("its size");
@@ -37,7 +40,7 @@ fn what_is_no_small_file_is_told_apart() {
         Some(FILE_BYTES_MAX as usize)
     );
     large.set_len(10 * FILE_BYTES_MAX).expect("its size");
-    assert!(matches!(read(&at("large")), Err(FileError::TooLarge)));
+    assert!(matches!(read(&at("large")), Err(SmallFileError::TooLarge)));
 }
 
 #[test]
@@ -48,16 +51,16 @@ fn nothing_is_written_or_read_through_a_link() {
     std::fs::write(at("elsewhere/file"), "theirs").expect("a file");
     symlink(at("elsewhere"), at("linked")).expect("a link");
     let opened = HeldDirectory::open(scratch.path(), &["linked"]);
-    assert!(matches!(opened, Err(FileError::NoDirectory(path)) if path == at("linked")));
+    assert!(matches!(opened, Err(SmallFileError::NoDirectory(path)) if path == at("linked")));
     let made = HeldDirectory::create(scratch.path(), &["linked", "inner"], 0o700);
-    assert!(matches!(made, Err(FileError::NoDirectory(_))));
+    assert!(matches!(made, Err(SmallFileError::NoDirectory(_))));
 
     let own = HeldDirectory::create(scratch.path(), &["own"], 0o700).expect("a directory");
     symlink(at("elsewhere/file"), at("own/file")).expect("a link");
-    assert!(matches!(own.read("file"), Err(FileError::Link)));
+    assert!(matches!(own.read("file"), Err(SmallFileError::Link)));
     assert!(matches!(
         own.write("file", b"ours", 0o600),
-        Err(FileError::Link)
+        Err(SmallFileError::Link)
     ));
     let theirs = std::fs::read_to_string(at("elsewhere/file"));
     assert_eq!(theirs.expect("still there"), "theirs");

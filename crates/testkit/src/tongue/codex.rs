@@ -23,6 +23,8 @@ pub struct Codex {
     turn: Option<String>,
     /// The request that waits for us: its id, and the first question's where it is one.
     ask: Option<(Value, Option<String>)>,
+    /// It is about a tool of an MCP server, and answered with an action.
+    elicited: bool,
     /// The requests that wait for the server, by id.
     waiting: Vec<(u64, Expects)>,
     /// What is said next.
@@ -53,6 +55,7 @@ impl Codex {
             thread: None,
             turn: None,
             ask: None,
+            elicited: false,
             waiting: Vec::new(),
             next: VecDeque::new(),
             owed_ask: false,
@@ -90,7 +93,11 @@ impl Codex {
     }
 
     fn decide(&self, decision: &str) -> anyhow::Result<String> {
-        self.respond(&json!({ "decision": decision }))
+        // Its words are the same, and there is one less.
+        self.respond(&match self.elicited {
+            true => json!({ "action": decision, "content": null, "_meta": null }),
+            false => json!({ "decision": decision }),
+        })
     }
 
     fn answer(&self, answers: &[&str]) -> anyhow::Result<String> {
@@ -183,6 +190,7 @@ impl Codex {
 
     fn asked(&mut self, frame: &Value) -> Vec<Signal> {
         let question = frame["params"]["questions"][0]["id"].as_str();
+        self.elicited = frame["method"] == "mcpServer/elicitation/request";
         self.ask = Some((frame["id"].clone(), question.map(str::to_owned)));
         match std::mem::take(&mut self.owed_ask) {
             true => vec![Signal::Asked, Signal::Connected],

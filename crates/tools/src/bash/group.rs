@@ -243,7 +243,7 @@ impl Drop for Group {
     }
 }
 
-fn wait_until_gone(pid: u32) {
+pub(crate) fn wait_until_gone(pid: u32) {
     let begun = Instant::now();
     let is_there = || {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));

@@ -116,6 +116,30 @@ fn private_places_are_closed_and_shelves_in_them_can_be_read() {
 }
 
 #[test]
+fn keys_that_were_saved_for_the_workspace_are_closed() {
+    let scratch = Scratch::new();
+    let mut scope = scratch.scope();
+    scope.extra.push(scratch.path("extra"));
+    for name in [".cowork/auth", "extra/.cowork/auth", ".cowork/skills"] {
+        std::fs::create_dir_all(scratch.path(name)).unwrap();
+    }
+    std::os::unix::fs::symlink(scratch.path(".cowork/auth"), scratch.path("link")).unwrap();
+    for given in [
+        ".cowork/auth",
+        ".cowork/auth/mcp-credentials.json",
+        ".cowork/skills/../auth/mcp-credentials.json",
+        "link/mcp-credentials.json",
+        "extra/.cowork/auth/mcp-credentials.json",
+    ] {
+        let blocked = message(resolve("read", &scope, given));
+        assert!(blocked.contains("private to the server"), "{blocked}");
+        assert!(!Inside::of(&scope).has(given));
+    }
+    assert!(resolve("read", &scope, ".cowork/skills/x").is_ok());
+    assert!(resolve("read", &scope, ".cowork/mcp-servers.json").is_ok());
+}
+
+#[test]
 fn a_workspace_under_the_servers_data_is_open_and_nothing_else_of_it() {
     let scratch = Scratch::new();
     let mut scope = scratch.scope();

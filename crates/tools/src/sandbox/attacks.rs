@@ -221,6 +221,11 @@ pub const ALL: &[Attack] = &[
         "ln $PRIVATE/token t && cat t",
     ),
     outside("read it by another name", "cat ../ws/../private/./token"),
+    // It lies in an open directory, which cannot be opened but for it.
+    Attack {
+        beyond_landlock: true,
+        ..outside("read a saved key", "cat $EXTRA/$OWN/$AUTH/key")
+    },
     outside("write to the server's data", "echo x > $PRIVATE/token"),
     outside(
         "move the server's data",

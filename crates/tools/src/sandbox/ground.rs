@@ -67,6 +67,9 @@ impl Ground {
         let agents = at("ws").join(folders::OTHER_AGENTS);
         std::fs::create_dir(&agents)?;
         std::fs::write(agents.join("kept"), KEPT)?;
+        let keys = at("extra").join(folders::OWN).join(folders::AUTH);
+        std::fs::create_dir_all(&keys)?;
+        std::fs::write(keys.join("key"), SECRET)?;
         let mode = Mode::RUSR | Mode::WUSR;
         rustix::fs::mknodat(CWD, at("outside/pipe"), FileType::Fifo, mode, 0)?;
         let name = base.path().to_string_lossy().replace('/', "-");
@@ -127,6 +130,7 @@ impl Ground {
             ("PRIVATE", shown("private")),
             ("EXTRA", shown("extra")),
             ("OWN", folders::OWN.to_owned()),
+            ("AUTH", folders::AUTH.to_owned()),
             ("OTHER_AGENTS", folders::OTHER_AGENTS.to_owned()),
             ("SOCKET", shown("outside/socket")),
             ("AT_HOME", at_home.display().to_string()),

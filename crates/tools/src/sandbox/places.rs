@@ -22,6 +22,9 @@ pub struct Places {
     /// Those of them that may be written; none in a scope that is read-only.
     pub writable: Vec<PathBuf>,
     pub hidden: Vec<PathBuf>,
+    /// Hidden too where things can be covered. Where they can only be left out, a workspace with such a
+    /// place in it could be given no new files.
+    pub saved_keys: Vec<PathBuf>,
     /// The home directory, where it is hidden as a whole.
     pub home: Option<PathBuf>,
     /// What is readable at home: by the name it has there, which may be a link.
@@ -81,6 +84,7 @@ impl Places {
         // A workspace is what it is even where a secret place was named the same.
         hidden.retain(|path| !roots.contains(path));
         Ok(Self {
+            saved_keys: real(&scope.saved_keys()).collect(),
             directory,
             writable: match scope.read_only {
                 true => Vec::new(),
@@ -129,7 +133,8 @@ impl Places {
             Some(_) | None => true,
         };
         let home = self.home.iter().cloned();
-        home.chain(self.hidden.iter().filter(|path| is_seen(path)).cloned())
+        let hidden = self.hidden.iter().chain(&self.saved_keys);
+        home.chain(hidden.filter(|path| is_seen(path)).cloned())
             .collect()
     }
 
@@ -289,6 +294,31 @@ mod tests {
             inside,
             [&home.join(".cargo/credentials.toml"), &home.join(".ssh")]
         );
+    }
+
+    #[test]
+    fn keys_that_were_saved_for_an_open_directory_are_covered() {
+        let (_scratch, home) = home();
+        let scope = Scope {
+            extra: vec![home.join("tools")],
+            ..scope(&home.join("work"))
+        };
+        let keys = [
+            home.join("tools/.cowork/auth"),
+            home.join("work/.cowork/auth"),
+        ];
+        let covered = || {
+            let places = Places::at_home(&scope, None, &[]).unwrap();
+            keys.clone().map(|path| places.covered().contains(&path))
+        };
+        assert_eq!(covered(), [false, false]);
+        for path in &keys {
+            std::fs::create_dir_all(path).unwrap();
+        }
+        assert_eq!(covered(), [true, true]);
+        // New files can be made beside them, even where nothing can be covered.
+        let places = Places::at_home(&scope, None, &[]).unwrap();
+        assert!(places.writable_around_hidden().contains(&home.join("work")));
     }
 
     #[test]

@@ -15,12 +15,12 @@ pub(crate) type AddressCheck = fn(IpAddr) -> Option<&'static str>;
 
 /// A name service.
 #[async_trait]
-pub(crate) trait Lookup: Send + Sync {
+pub trait Lookup: Send + Sync {
     async fn addresses(&self, host: &str) -> std::io::Result<Vec<IpAddr>>;
 }
 
 /// The machine's own name service.
-pub(crate) struct SystemLookup;
+pub struct SystemLookup;
 
 #[async_trait]
 impl Lookup for SystemLookup {

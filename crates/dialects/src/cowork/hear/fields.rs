@@ -8,6 +8,9 @@ use crate::cowork::names::ProviderName;
 use crate::cowork::sign_in::Methods;
 use crate::cowork::wire::mcp::McpServerConfig;
 
+/// How often a server is tried again at most.
+const RETRIES_MAX: f64 = 100.0;
+
 pub type Object = Map<String, Value>;
 
 /// One thing to check of a message.
@@ -202,6 +205,16 @@ pub fn mcp_server(message: &str, object: &Object) -> Result<(), String> {
     }
     if !non_blank(name) {
         return wrong(".name: must not be empty");
+    }
+    let retries = server.and_then(|server| server.get("retries"));
+    let whole = |number: f64| number.fract() == 0.0 && (0.0..=RETRIES_MAX).contains(&number);
+    if retries
+        .and_then(Value::as_f64)
+        .is_some_and(|number| !whole(number))
+    {
+        return wrong(&format!(
+            ".retries: must be a whole number from 0 to {RETRIES_MAX}"
+        ));
     }
     match server.map(McpServerConfig::deserialize) {
         Some(Err(error)) => wrong(&format!(": {}", repeated(&error.to_string()))),

@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use tools::{Failure, Judgement, Risk, Scope, Tool, ToolCx};
 use vocabulary::{ContentBlock, Effects, McpLayer, McpServer, McpTransport, Subject, ToolOutput};
 
+/// How long a server that is required is waited for.
+const REQUIRED_WAIT: Duration = Duration::from_secs(10);
+
 /// How a server behaves.
 #[derive(Clone)]
 pub enum Behaviour {
@@ -79,6 +82,8 @@ impl McpTools for ScriptedServers {
         let mut waited = Duration::ZERO;
         for server in servers {
             let (name, missing) = (&server.server.name, server.server.required == Some(true));
+            // As it is with real ones.
+            let wait = if missing { REQUIRED_WAIT } else { wait };
             let why = match self.behaviour(server) {
                 Some(Behaviour::Ready(tools)) => {
                     offer.tools.extend(tools);
@@ -108,7 +113,7 @@ impl McpTools for ScriptedServers {
 /// A server that runs a program.
 pub fn server(name: &str, layer: McpLayer) -> ConfiguredServer {
     let transport = McpTransport::Stdio {
-        command: format!("{name}-server"),
+        command: format!("{}-server", name.trim()),
         args: vec!["--quiet".to_owned()],
         env: [("TOKEN".to_owned(), "hush".to_owned())].into(),
         cwd: None,

@@ -1,0 +1,319 @@
+//! A server that is a child process: a message is a line of its standard input or output.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rmcp::RoleClient;
+use rmcp::model::ServerNotification;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::task::JoinHandle;
+use tools::sandbox::{Fenced, PipedProgram, ProgramInput};
+use tools::{OutsideAccess, Scope};
+use vocabulary::McpTransport;
+
+use super::EndReason;
+use crate::limits::{ERROR_LINES_MAX, ERRORS_BYTES_MAX, MESSAGE_BYTES_MAX, UNREAD_MAX, WRITE_MAX};
+use crate::{ConfiguredServer, Fence, Place};
+
+/// What a server knows of our environment: no more than it takes to run. Nothing of it is a secret.
+const INHERITED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+];
+
+/// The end of what a server wrote to its standard error.
+#[derive(Clone, Default)]
+pub(crate) struct ErrorTail(Arc<Mutex<VecDeque<u8>>>);
+
+impl ErrorTail {
+    fn push(&self, bytes: &[u8]) {
+        let mut tail = self.0.lock();
+        tail.extend(bytes);
+        let excess = tail.len().saturating_sub(ERRORS_BYTES_MAX);
+        tail.drain(..excess);
+    }
+
+    /// Its last lines.
+    pub fn text(&self) -> String {
+        let bytes: Vec<u8> = self.0.lock().iter().copied().collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        lines[lines.len().saturating_sub(ERROR_LINES_MAX)..].join("\n")
+    }
+}
+
+pub(crate) struct StdioTransport {
+    output: BufReader<ChildStdout>,
+    /// A line that has not ended yet.
+    line: Vec<u8>,
+    /// Taken when the connection is closed.
+    input: Arc<tokio::sync::Mutex<Option<ProgramInput>>>,
+    unread: Arc<AtomicUsize>,
+    /// It cannot be written to any more.
+    is_deaf: Arc<AtomicBool>,
+    program: Option<PipedProgram>,
+    reading_errors: Option<JoinHandle<()>>,
+    end: EndReason,
+}
+
+impl StdioTransport {
+    /// Starts the server's process.
+    pub async fn start(
+        place: &Place,
+        server: &ConfiguredServer,
+        fence: Option<&Fence>,
+        end: EndReason,
+        errors: ErrorTail,
+    ) -> Result<Self, String> {
+        let McpTransport::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        } = &server.server.transport
+        else {
+            return Err("it is not a program".to_owned());
+        };
+        let directory = match cwd {
+            Some(cwd) => place.directory.join(cwd),
+            None => place.directory.clone(),
+        };
+        if !directory.is_dir() {
+            let shown = directory.display();
+            return Err(format!("its directory {shown} is not there; correct `cwd`"));
+        }
+        let command = program(&place.directory, command);
+        let words: Vec<&OsStr> = std::iter::once(command.as_os_str())
+            .chain(args.iter().map(OsStr::new))
+            .collect();
+        let fenced = fenced(place, server, fence, &directory, &words)?;
+        let (program, pipes) = PipedProgram::spawn(fenced, &directory, &environment(env))
+            .map_err(|error| format!("cannot start `{}`: {error}", command.to_string_lossy()))?;
+        let mut output = pipes.output;
+        let reading_errors = tokio::spawn(read_errors(pipes.errors, errors));
+        if !program.stands(&mut output).await {
+            return Err("the sandbox could not be set up for it".to_owned());
+        }
+        Ok(Self {
+            output: BufReader::new(output),
+            line: Vec::new(),
+            input: Arc::new(tokio::sync::Mutex::new(Some(pipes.input))),
+            unread: Arc::default(),
+            is_deaf: Arc::default(),
+            program: Some(program),
+            reading_errors: Some(reading_errors),
+            end,
+        })
+    }
+
+    /// A whole line. Safe to be left and called again: what was read so far is kept.
+    async fn read_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let available = self.output.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(None);
+            }
+            let newline = available.iter().position(|byte| *byte == b'\n');
+            let taken = newline.map_or(available.len(), |place| place + 1);
+            if self.line.len() + taken > MESSAGE_BYTES_MAX {
+                let megabytes = MESSAGE_BYTES_MAX / 1024 / 1024;
+                self.end
+                    .set(format!("it sent a message longer than {megabytes} MB"));
+                return Ok(None);
+            }
+            self.line.extend_from_slice(&available[..taken]);
+            self.output.consume(taken);
+            if newline.is_some() {
+                return Ok(Some(std::mem::take(&mut self.line)));
+            }
+        }
+    }
+
+    /// Finds out how the server ended, and what it said last.
+    async fn say_how_it_ended(&mut self) {
+        const EXIT_GRACE: Duration = Duration::from_millis(200);
+        if let Some(program) = &mut self.program
+            && let Some(status) = program.wait(EXIT_GRACE).await
+        {
+            self.end.set(match status.code() {
+                Some(code) => format!("it ended with exit code {code}"),
+                None => format!("it was ended ({status})"),
+            });
+        }
+        if let Some(reading) = self.reading_errors.take() {
+            // What it started may hold the pipe.
+            let _ = tokio::time::timeout(EXIT_GRACE, reading).await;
+        }
+    }
+}
+
+impl Transport<RoleClient> for StdioTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let (input, unread) = (Arc::clone(&self.input), Arc::clone(&self.unread));
+        let is_deaf = Arc::clone(&self.is_deaf);
+        let end = self.end.clone();
+        unread.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let write = async {
+                let mut line = serde_json::to_vec(&item)?;
+                line.push(b'\n');
+                match &mut *input.lock().await {
+                    Some(input) => input.write(&line).await,
+                    None => Err(io::ErrorKind::NotConnected.into()),
+                }
+            };
+            let written = tokio::time::timeout(WRITE_MAX, write).await;
+            unread.fetch_sub(1, Ordering::Relaxed);
+            match written {
+                // Why that is, who reads finds out.
+                Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    is_deaf.store(true, Ordering::Relaxed);
+                    Ok(())
+                }
+                Ok(written) => written,
+                // Half a line may have been written: nothing after it would be understood.
+                Err(_) => {
+                    end.set("it does not read what it is sent");
+                    Err(io::ErrorKind::TimedOut.into())
+                }
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            if self.unread.load(Ordering::Relaxed) > UNREAD_MAX {
+                self.end.set("it does not read what it is sent");
+            }
+            if self.is_deaf.load(Ordering::Relaxed) {
+                self.say_how_it_ended().await;
+                self.end.set("it does not read any more");
+            }
+            if self.end.get().is_some() {
+                return None;
+            }
+            let Ok(Some(line)) = self.read_line().await else {
+                self.say_how_it_ended().await;
+                return None;
+            };
+            // What is no message is passed over: many servers print there by mistake.
+            if let Ok(message) = serde_json::from_slice(line.trim_ascii())
+                && !is_log(&message)
+            {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        let input = self.input.lock().await.take();
+        if let (Some(program), Some(input)) = (self.program.take(), input) {
+            program.stop(input).await;
+        }
+        Ok(())
+    }
+}
+
+/// Log lines are for nobody here; there may be many.
+pub(super) fn is_log(message: &RxJsonRpcMessage<RoleClient>) -> bool {
+    match message {
+        RxJsonRpcMessage::<RoleClient>::Notification(sent) => matches!(
+            sent.notification,
+            ServerNotification::LoggingMessageNotification(_)
+        ),
+        _ => false,
+    }
+}
+
+/// A name is looked for in PATH, a path begins in the workspace.
+fn program(workspace: &Path, command: &str) -> OsString {
+    match command.contains('/') {
+        true => workspace.join(command).into_os_string(),
+        false => command.into(),
+    }
+}
+
+fn environment(own: &std::collections::BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
+    let inherited = INHERITED
+        .iter()
+        .filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    let own = own
+        .iter()
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    inherited.chain(own).collect()
+}
+
+/// A server of the workspace runs behind the fence; others are the user's own programs.
+fn fenced(
+    place: &Place,
+    server: &ConfiguredServer,
+    fence: Option<&Fence>,
+    directory: &Path,
+    words: &[&OsStr],
+) -> Result<Fenced, String> {
+    let Some(fence) = fence else {
+        return tools::Sandbox::nothing().open(words);
+    };
+    let sandbox = (*fence.sandbox).clone().with_input(true);
+    if !fence.holds || !server.layer.is_of_workspace() {
+        return sandbox.open(words);
+    }
+    let started_in = (directory != place.directory).then(|| directory.to_owned());
+    sandbox
+        .with_directory(started_in)
+        .fence(&scope(&place.directory, &fence.private), words)
+}
+
+fn scope(directory: &Path, private: &[PathBuf]) -> Scope {
+    Scope {
+        directory: directory.to_owned(),
+        extra: Vec::new(),
+        private: private.to_vec(),
+        spill: None,
+        skills: Vec::new(),
+        trusted: false,
+        read_only: false,
+        outside: OutsideAccess {
+            home: std::env::home_dir(),
+            asked: None,
+        },
+    }
+}
+
+async fn read_errors(mut errors: ChildStderr, tail: ErrorTail) {
+    let mut buffer = vec![0; 4 * 1024];
+    while let Ok(length @ 1..) = errors.read(&mut buffer).await {
+        tail.push(&buffer[..length]);
+    }
+}
