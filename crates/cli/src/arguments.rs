@@ -87,7 +87,4 @@ pub enum Command {
     Trust(trust::TrustArguments),
     /// See every setting, its value, and where that came from
     Config(commands::config::ConfigArguments),
-    /// Play a scenario of the MCP conformance suite
-    #[command(hide = true)]
-    McpConformance(commands::mcp_conformance::ConformanceArguments),
 }

@@ -55,7 +55,6 @@ fn run(flags: ArgMatches) -> anyhow::Result<()> {
             Command::Sandbox(arguments) => commands::sandbox::run(arguments).await,
             Command::Checkpoints(arguments) => commands::checkpoints::run(arguments, &home).await,
             Command::Grants(arguments) => commands::grants::run(arguments, &home).await,
-            Command::McpConformance(arguments) => commands::mcp_conformance::run(arguments).await,
             Command::Mcp(arguments) => commands::mcp::run(arguments, &home).await,
             Command::Skills(arguments) => commands::skills::run(arguments, &home).await,
             Command::Trust(arguments) => commands::trust::run(arguments, &home).await,

@@ -35,7 +35,6 @@ mod notices;
 mod prompts;
 mod registry;
 mod router;
-mod sandbox_finder;
 mod seen;
 mod servers;
 mod session;
@@ -62,7 +61,6 @@ use ask_numbers::AskNumbers;
 use library::Births;
 use notices::Notices;
 use registry::Registry;
-use sandbox_finder::SandboxFinder;
 use session::Mail;
 use snapshots::WorkspaceScanners;
 
@@ -175,7 +173,7 @@ pub struct Shared {
     pub(crate) agents: Agents,
     pub(crate) mcp: Arc<mcp::Servers>,
     pub(crate) mcp_tools: Arc<dyn McpTools>,
-    pub(crate) sandbox: Arc<SandboxFinder>,
+    sandbox: tokio::sync::OnceCell<Arc<tools::Sandbox>>,
     pub(crate) web: Arc<tools::Web>,
     pub(crate) config: Config,
     pub(crate) registry: Registry,
@@ -226,8 +224,6 @@ impl Engine {
             tools::web::SearchService::Searxng => searxng.clone().map(SecretString::from),
         };
         let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
-        let sandbox = Arc::new(SandboxFinder::new(&config));
-        servers::fence_in(&mcp, &sandbox, &config);
         let clock = Arc::clone(&config.clock);
         let scanners = WorkspaceScanners::new(snapshots::SnapshotSettings {
             home: config.home.clone(),
@@ -244,7 +240,7 @@ impl Engine {
             agents,
             mcp,
             mcp_tools,
-            sandbox,
+            sandbox: tokio::sync::OnceCell::new(),
             web,
             config,
             registry: Registry::default(),
@@ -336,7 +332,7 @@ impl Engine {
 
     /// What fences commands in; found out once, by trying. Whoever asks tells people of it.
     pub async fn sandbox(&self) -> Arc<tools::Sandbox> {
-        self.shared.sandbox.find(false).await
+        self.shared.find_sandbox(false).await
     }
 
     /// No new turns; running ones get `grace`, then end as failed. Waiting ones stay as they are.
@@ -356,7 +352,7 @@ impl Engine {
         // Whoever does not end by then ends with the process.
         let _ = tokio::time::timeout(limits::MCP_STOP_MAX, self.shared.mcp.stop()).await;
         self.shared.scanners.cancel();
-        if let Some(sandbox) = self.shared.sandbox.found() {
+        if let Some(sandbox) = self.shared.sandbox.get() {
             sandbox.remove_temporary();
         }
     }
@@ -373,6 +369,31 @@ impl Shared {
 
     /// What fences commands in; found out once, by trying, away from whoever serves others.
     pub(crate) async fn sandbox(&self) -> Arc<tools::Sandbox> {
-        self.sandbox.find(true).await
+        self.find_sandbox(true).await
+    }
+
+    async fn find_sandbox(&self, tell: bool) -> Arc<tools::Sandbox> {
+        let (fence, home) = (self.config.sandbox, self.config.home.clone());
+        let ports = self.config.ports.clone();
+        let find = || async move {
+            let detect = move || {
+                let (sandbox, network) = match fence {
+                    SandboxSetting::Nothing => return tools::Sandbox::nothing(),
+                    SandboxSetting::Best { network } => (tools::Sandbox::detect(), network),
+                    SandboxSetting::Only { mode, network } => (tools::Sandbox::only(mode), network),
+                };
+                sandbox
+                    .with_home(&home)
+                    .with_network(network)
+                    .with_ports(ports)
+            };
+            let found = tokio::task::spawn_blocking(detect).await;
+            let sandbox = found.unwrap_or_else(|_| tools::Sandbox::nothing());
+            for notice in sandbox.notices().into_iter().filter(|_| tell) {
+                tracing::warn!("{notice}");
+            }
+            Arc::new(sandbox)
+        };
+        Arc::clone(self.sandbox.get_or_init(find).await)
     }
 }

@@ -7,9 +7,8 @@ use async_trait::async_trait;
 use mcp::{ConfiguredServer, Offer, Place};
 use vocabulary::{AgentMode, Thread, ThreadCard, ThreadSettings};
 
-use crate::sandbox_finder::SandboxFinder;
+use crate::Shared;
 use crate::trust::servers;
-use crate::{Config, Shared};
 
 /// Where turns get the tools of MCP servers from.
 #[async_trait]
@@ -86,14 +85,5 @@ pub fn warm(shared: &Arc<Shared>, thread: &Thread) {
         if !sorted.allowed.is_empty() {
             shared.mcp_tools.warm(&place, &sorted.allowed);
         }
-    });
-}
-
-/// Servers that are child processes run behind what fences commands in, too.
-pub fn fence_in(servers: &mcp::Servers, sandbox: &Arc<SandboxFinder>, config: &Config) {
-    let (sandbox, private) = (Arc::clone(sandbox), config.private.clone());
-    servers.fence_with(move || {
-        let (sandbox, private) = (Arc::clone(&sandbox), private.clone());
-        Box::pin(async move { mcp::Fence::new(sandbox.find(true).await, private) })
     });
 }

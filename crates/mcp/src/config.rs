@@ -218,7 +218,8 @@ impl ConfigurationCache {
         }
         let configuration = Arc::new(McpConfiguration::read(options, workspace));
         for warning in &configuration.warnings {
-            tracing::warn!("{warning}");
+            // People are shown it with the servers.
+            tracing::info!("{warning}");
         }
         let mut read = self.read.lock();
         if read.len() >= REMEMBERED_MAX {

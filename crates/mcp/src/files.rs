@@ -3,6 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -97,7 +98,9 @@ impl HeldDirectory {
         let mut here = match Self::base(base)? {
             Some(here) => here,
             None => {
-                std::fs::create_dir_all(base)?;
+                // Our data, which is for its owner alone: a workspace is there already.
+                let mut builder = std::fs::DirBuilder::new();
+                builder.recursive(true).mode(0o700).create(base)?;
                 Self::base(base)?.ok_or_else(|| SmallFileError::NoDirectory(base.to_owned()))?
             }
         };

@@ -183,6 +183,11 @@ impl Servers {
         self.pool.offer(place, servers, wait).await
     }
 
+    /// Ends the connection of a server; who needs it next makes a new one.
+    pub fn forget(&self, place: &Place, name: &str) {
+        self.pool.forget(place, name);
+    }
+
     /// How a server runs. Starts nothing.
     pub fn running(&self, place: &Place, server: &ConfiguredServer) -> McpRunning {
         self.pool.running(place, server)
@@ -220,8 +225,8 @@ impl Servers {
     ) -> Result<(), Refusal> {
         let scope = McpScope::Workspace;
         editing::save(self, place, scope, server, previous_name).await?;
-        if let Some(previous_name) = previous_name {
-            self.pool.forget(place, previous_name);
+        if let Some(previous) = previous_name {
+            self.forget(place, previous);
         }
         Ok(())
     }
@@ -234,15 +239,13 @@ impl Servers {
     /// Takes a server out of the workspace's own file, and what was saved for it.
     pub async fn delete(&self, place: &Place, name: &str) -> Result<(), Refusal> {
         editing::delete(self, place, McpScope::Workspace, name).await?;
-        self.pool.forget(place, name);
+        self.forget(place, name);
         Ok(())
     }
 
     /// As [`Servers::delete`], out of the user's own file.
     pub async fn delete_of_user(&self, place: &Place, name: &str) -> Result<(), Refusal> {
-        editing::delete(self, place, McpScope::User, name).await?;
-        self.pool.forget(place, name);
-        Ok(())
+        editing::delete(self, place, McpScope::User, name).await
     }
 
     /// Connects, lists the tools, and lets go of it again where nobody else uses it.
@@ -266,9 +269,9 @@ impl Servers {
         server: &ConfiguredServer,
         code: Option<Secret>,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        let finished = self.sign_ins.finish(place, server, code).await?;
-        self.pool.forget_failure(place, &server.server.name);
-        Ok(finished)
+        let (result, mode) = self.sign_ins.finish(place, server, code).await?;
+        self.forget_refused(place, server, &result);
+        Ok((result, mode))
     }
 
     pub async fn set_key(
@@ -277,9 +280,16 @@ impl Servers {
         server: &ConfiguredServer,
         key: Secret,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
-        let set = editing::set_key(self, place, server, key).await?;
-        self.pool.forget_failure(place, &server.server.name);
-        Ok(set)
+        let (result, mode) = editing::set_key(self, place, server, key).await?;
+        self.forget_refused(place, server, &result);
+        Ok((result, mode))
+    }
+
+    /// A connection that was made, or refused, before somebody signed in is of no use any more.
+    fn forget_refused(&self, place: &Place, server: &ConfiguredServer, result: &SignedIn) {
+        if result.ok {
+            self.forget(place, &server.server.name);
+        }
     }
 
     /// Takes what another agent's file has over into ours.

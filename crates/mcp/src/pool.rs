@@ -77,14 +77,6 @@ impl ConnectionPool {
         }
     }
 
-    /// What failed before may go better now: it is tried as soon as somebody needs it.
-    pub fn forget_failure(&self, place: &Place, name: &str) {
-        let slot = self.found(place, name);
-        if slot.is_some_and(|slot| matches!(slot.state(), ServerState::Failed(_))) {
-            self.forget(place, name);
-        }
-    }
-
     pub fn warm(&self, place: &Place, servers: &[ConfiguredServer]) {
         for server in servers {
             self.slot(place, server).ensure_started();

@@ -1,10 +1,12 @@
 //! What people are shown: the files, what counts of them, and how each server stands and runs.
 
-use vocabulary::{McpScope, McpServerState, McpSnapshot};
+use vocabulary::{McpAuthMode, McpScope, McpServerState, McpSnapshot};
 
 use crate::auth_state::auth_state;
 use crate::credentials::scope_of;
 use crate::{Place, Servers};
+
+const SIGN_IN_WANTED: &str = "OAuth sign-in required.";
 
 pub async fn take(servers: &Servers, place: &Place) -> McpSnapshot {
     let configuration = servers.configuration(place).await;
@@ -16,10 +18,17 @@ pub async fn take(servers: &Servers, place: &Place) -> McpSnapshot {
             McpScope::Workspace => &of_workspace,
             McpScope::User => &of_user,
         };
+        let mut auth = auth_state(server, saved.as_ref());
+        let is_settled = matches!(auth.mode, McpAuthMode::None | McpAuthMode::OAuth);
+        if is_settled && servers.sign_ins.is_wanted(place, server) {
+            // Whatever is saved, the server said that it is not enough.
+            auth.mode = McpAuthMode::Missing;
+            auth.message = SIGN_IN_WANTED.to_owned();
+        }
         McpServerState {
             server: server.server.clone(),
             layer: server.layer,
-            auth: auth_state(server, saved.as_ref()),
+            auth,
             running: servers.running(place, server),
         }
     });

@@ -2,6 +2,7 @@
 
 mod add;
 mod check;
+mod conformance;
 mod list;
 mod login;
 
@@ -72,6 +73,12 @@ pub enum McpCommand {
         /// Only this one; without it, all but those that came with the workspace
         name: Option<String>,
     },
+    /// Play a scenario of the protocol's conformance suite
+    #[command(hide = true)]
+    Conformance {
+        /// The server that the suite started
+        url: String,
+    },
 }
 
 pub async fn run(arguments: McpArguments, home: &Path) -> anyhow::Result<()> {
@@ -94,6 +101,7 @@ pub async fn run(arguments: McpArguments, home: &Path) -> anyhow::Result<()> {
             login::run(&servers, &place, &server, key_stdin).await
         }
         McpCommand::Check { name } => check::run(&servers, &place, name.as_deref(), json).await,
+        McpCommand::Conformance { url } => conformance::run(&url).await,
     };
     servers.stop().await;
     done

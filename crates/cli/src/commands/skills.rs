@@ -19,9 +19,9 @@ Examples:
   dragoman skills new release          make a skill of your own; --project makes it in this directory
   dragoman skills disable release      agents neither see it nor load it; `enable` brings it back
 
-A skill is a directory with a SKILL.md in it. They lie in .cowork/skills and .agent/skills of a directory
-(project), skills in the data directory (global) and ~/.agent/skills (user); the first of a name counts.
-Those of a project are used once somebody trusts them (docs/skills.md).";
+A skill is a directory with a SKILL.md in it. They come with the directory you work in (project), are yours in
+the data directory (global) or where other agents read them too (user); the first of a name counts. Those of
+a project are used once somebody trusts them. docs/skills.md says where each of them lies.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

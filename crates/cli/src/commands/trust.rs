@@ -15,7 +15,7 @@ use super::table::aligned;
 const EXAMPLES: &str = "\
 Examples:
   dragoman trust                  which workspaces are trusted, and whether they still are what they were
-  dragoman trust add ~/project    trust what lies in its .cowork and .agent, as it is now
+  dragoman trust add ~/project    trust what came with it, as it is now: look at it first (docs/skills.md)
   dragoman trust revoke ~/project take that back, and what was said about its MCP servers
 
 Skills, slash commands, settings and MCP servers that came with a workspace do nothing until you trust them.

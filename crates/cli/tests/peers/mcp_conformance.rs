@@ -45,7 +45,7 @@ async fn suite(folder: &Path, scratch: &Scratch) -> anyhow::Result<String> {
             "60000",
             "--command",
         ])
-        .arg(format!("{DRAGOMAN} mcp-conformance"))
+        .arg(format!("{DRAGOMAN} mcp conformance"))
         .arg("--expected-failures")
         .arg(expected)
         .current_dir(scratch.workspace())

@@ -63,7 +63,7 @@ fn servers(scratch: &testkit::Scratch) -> Servers {
     Servers::new(Options {
         home: scratch.home().to_owned(),
         user: None,
-        system: scratch.workspace().join("none.json"),
+        system: scratch.user().join("none.json"),
         fenced: true,
     })
 }

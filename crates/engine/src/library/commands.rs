@@ -2,6 +2,7 @@
 
 use mcp::PromptInfo;
 use tools::commands::{self, FoundCommand, template};
+use tools::folders::GUARDED;
 use vocabulary::{
     CommandOrigin, Refusal, RunCommand, SlashCommand, Thread, ThreadCard, ThreadSettings, Why,
 };
@@ -117,10 +118,10 @@ fn is_same(name: &str, given: &str) -> bool {
 }
 
 fn untrusted(card: &ThreadCard, name: &str) -> Refusal {
+    let (folders, place) = (GUARDED.join(" and "), card.directory.display());
     let message = format!(
         "The command \"{name}\" came with this workspace, and nobody has trusted that yet. Look at \
-         what lies in .cowork and .agent, then run: dragoman trust add {}",
-        card.directory.display()
+         what lies in {folders}, then run: dragoman trust add {place}"
     );
     Refusal::new(Why::Forbidden, message)
 }

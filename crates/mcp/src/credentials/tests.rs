@@ -113,6 +113,7 @@ async fn only_its_owner_reads_it_and_no_repository_takes_it() {
     }
     assert_eq!(mode("ws/.cowork/auth"), 0o700);
     assert_eq!(mode("home/auth"), 0o700);
+    assert_eq!(mode("home"), 0o700);
     let ignored = std::fs::read_to_string(ground.at("ws/.cowork/auth/.gitignore"));
     assert_eq!(ignored.expect("a file"), "*\n");
 }

@@ -44,7 +44,7 @@ impl ServerSignIn {
             return Err(self.forbidden(&asked));
         }
         self.demand.lock().challenge = request.challenge.map(str::to_owned);
-        if request.sent.is_none() && !self.target.without_person {
+        if self.kept().await?.is_none() && !self.target.without_person {
             return Err(self.sign_in_needed("asks for a sign-in"));
         }
         self.renewed(request.sent.cloned()).await

@@ -47,9 +47,7 @@ impl McpSignIns {
     /// The sign-in to a server; none if it is configured to want something else, or nothing.
     pub fn of(&self, place: &Place, server: &ConfiguredServer) -> Option<Arc<ServerSignIn>> {
         let target = target(server)?;
-        let directory = server.layer.is_of_workspace();
-        let directory = directory.then(|| place.directory.clone());
-        let key = (directory, server.server.name.clone());
+        let key = key(place, server);
         let mut servers = self.servers.lock();
         // Whoever changes the configuration means another sign-in.
         if let Some((configured, sign_in)) = servers.get(&key)
@@ -63,8 +61,18 @@ impl McpSignIns {
             server: server.clone(),
         };
         let sign_in = ServerSignIn::new(target, Arc::new(store), Arc::clone(&self.lookup));
-        servers.insert(key, (server.clone(), Arc::clone(&sign_in)));
+        let before = servers.insert(key, (server.clone(), Arc::clone(&sign_in)));
+        if let Some((_, before)) = before {
+            before.give_up();
+        }
         Some(sign_in)
+    }
+
+    /// Whether a server said that it wants a person to sign in.
+    pub fn is_wanted(&self, place: &Place, server: &ConfiguredServer) -> bool {
+        let servers = self.servers.lock();
+        let known = servers.get(&key(place, server));
+        known.is_some_and(|(configured, sign_in)| configured == server && sign_in.is_wanted())
     }
 
     pub async fn authorize(
@@ -107,8 +115,17 @@ impl McpSignIns {
 
     /// Gives up what is under way.
     pub fn stop(&self) {
-        self.servers.lock().clear();
+        for (_, (_, sign_in)) in self.servers.lock().drain() {
+            // Whoever waits for it has it too.
+            sign_in.give_up();
+        }
     }
+}
+
+fn key(place: &Place, server: &ConfiguredServer) -> SignInKey {
+    let directory = server.layer.is_of_workspace();
+    let directory = directory.then(|| place.directory.clone());
+    (directory, server.server.name.clone())
 }
 
 fn no_sign_in(server: &ConfiguredServer) -> Refusal {

@@ -9,7 +9,7 @@ const ALL: &str = "ARGUMENTS";
 
 /// A template in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Piece<'a> {
+enum CommandPiece<'a> {
     Text(&'a str),
     /// From 1 on.
     Argument(usize),
@@ -21,7 +21,7 @@ pub fn hints(template: &str) -> Vec<String> {
     let pieces = pieces(template);
     let numbers = numbers(&pieces).into_iter();
     let mut hints: Vec<String> = numbers.map(|number| format!("${number}")).collect();
-    if pieces.contains(&Piece::AllArguments) {
+    if pieces.contains(&CommandPiece::AllArguments) {
         hints.push(format!("${ALL}"));
     }
     hints
@@ -36,13 +36,13 @@ pub fn expand(template: &str, arguments: &str, bytes_max: usize) -> Option<Strin
     let mut text = String::new();
     for piece in &pieces {
         match piece {
-            Piece::Text(plain) => text.push_str(plain),
-            Piece::AllArguments => text.push_str(arguments),
-            Piece::Argument(number) if *number == highest => {
+            CommandPiece::Text(plain) => text.push_str(plain),
+            CommandPiece::AllArguments => text.push_str(arguments),
+            CommandPiece::Argument(number) if *number == highest => {
                 let left = words.get(number - 1..).unwrap_or_default();
                 text.push_str(&left.join(" "));
             }
-            Piece::Argument(number) => {
+            CommandPiece::Argument(number) => {
                 text.push_str(words.get(number - 1).copied().unwrap_or_default());
             }
         }
@@ -51,7 +51,9 @@ pub fn expand(template: &str, arguments: &str, bytes_max: usize) -> Option<Strin
             return None;
         }
     }
-    let takes_none = pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
+    let takes_none = pieces
+        .iter()
+        .all(|piece| matches!(piece, CommandPiece::Text(_)));
     let text = match takes_none && !arguments.is_empty() {
         true => format!("{}\n\n{arguments}", text.trim_end()),
         false => text,
@@ -81,37 +83,37 @@ pub fn split(arguments: &str) -> Vec<&str> {
     words
 }
 
-fn numbers(pieces: &[Piece<'_>]) -> BTreeSet<usize> {
-    let number = |piece: &Piece<'_>| match piece {
-        Piece::Argument(number) => Some(*number),
-        Piece::Text(_) | Piece::AllArguments => None,
+fn numbers(pieces: &[CommandPiece<'_>]) -> BTreeSet<usize> {
+    let number = |piece: &CommandPiece<'_>| match piece {
+        CommandPiece::Argument(number) => Some(*number),
+        CommandPiece::Text(_) | CommandPiece::AllArguments => None,
     };
     pieces.iter().filter_map(number).collect()
 }
 
-fn pieces(template: &str) -> Vec<Piece<'_>> {
+fn pieces(template: &str) -> Vec<CommandPiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some(at) = rest.find('$') {
         let (before, from) = rest.split_at(at);
         let (placeholder, length) = placeholder(&from[1..]);
         let (dollar, after) = from.split_at(1 + length);
-        pieces.push(Piece::Text(before));
-        pieces.push(placeholder.unwrap_or(Piece::Text(dollar)));
+        pieces.push(CommandPiece::Text(before));
+        pieces.push(placeholder.unwrap_or(CommandPiece::Text(dollar)));
         rest = after;
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(CommandPiece::Text(rest));
     pieces
 }
 
 /// What begins behind a `$`, and how long it is.
-fn placeholder(text: &str) -> (Option<Piece<'_>>, usize) {
+fn placeholder(text: &str) -> (Option<CommandPiece<'_>>, usize) {
     if text.starts_with(ALL) {
-        return (Some(Piece::AllArguments), ALL.len());
+        return (Some(CommandPiece::AllArguments), ALL.len());
     }
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     match text[..digits].parse::<usize>() {
-        Ok(number) if number > 0 => (Some(Piece::Argument(number)), digits),
+        Ok(number) if number > 0 => (Some(CommandPiece::Argument(number)), digits),
         Ok(_) | Err(_) => (None, 0),
     }
 }

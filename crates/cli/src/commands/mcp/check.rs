@@ -38,10 +38,10 @@ pub async fn run(
         false => words::say(shown(&all))?,
     }
     let failed = checks.iter().filter(|check| !check.ok).count();
-    match failed {
-        0 => Ok(()),
-        1 => bail!("1 of {} servers does not work", checks.len()),
-        failed => bail!("{failed} of {} servers do not work", checks.len()),
+    match (failed, checks.len()) {
+        (0, _) => Ok(()),
+        (1, 1) => bail!("the server does not work"),
+        (failed, all) => bail!("{failed} of {all} servers do not work"),
     }
 }
 

@@ -88,6 +88,13 @@ async fn a_sign_in_is_kept_for_the_next_start() {
     let sign_in = servers.sign_ins.of(&home.place, &server).expect("OAuth");
     let token = sign_in.bearer().await.expect("no failure");
     assert_eq!(person.post(token.as_ref()).await.0, 200);
+
+    // What the server says goes before what is saved.
+    person.server.script.lock().required_scope = "write".to_owned();
+    let check = servers.check(&home.place, &server).await;
+    assert_eq!((check.ok, check.mode), (false, McpAuthMode::Missing));
+    assert!(check.message.contains("(write)"), "{check:?}");
+    assert_eq!(home.mode(&servers).await, McpAuthMode::Missing);
 }
 
 #[tokio::test]
@@ -120,4 +127,22 @@ async fn a_server_that_wants_a_key_is_not_signed_in_to() {
     let refused = servers.authorize(&home.place, &server).await;
     let words = refused.expect_err("no OAuth").message;
     assert!(words.contains("type oauth"), "{words}");
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_browser_when_all_is_stopped() {
+    let person = Person::at(script()).await;
+    let home = Home::new(&person.server);
+    let (servers, server) = home.open().await;
+    let begun = servers.authorize(&home.place, &server).await;
+    begun.expect("begun");
+    let waits = servers.finish_sign_in(&home.place, &server, None);
+    let stops = async {
+        tokio::task::yield_now().await;
+        servers.stop().await;
+    };
+    let (finished, ()) = tokio::join!(waits, stops);
+    let (result, mode) = finished.expect("an answer");
+    assert_eq!((result.ok, mode), (false, McpAuthMode::Error));
+    assert!(result.message.contains("given up"), "{}", result.message);
 }

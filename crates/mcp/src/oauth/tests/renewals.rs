@@ -62,6 +62,15 @@ async fn a_fault_of_the_sign_in_server_loses_nothing() {
         matches!(failure, AuthFailure::Unavailable(_)),
         "{failure:?}"
     );
+    // Nor is somebody told to sign in, when the request is made without a token.
+    let without = RefusedRequest {
+        status: 401,
+        challenge: None,
+        sent: None,
+    };
+    let failure = person.sign_in.refused(without).await;
+    assert!(matches!(failure, Err(AuthFailure::Unavailable(_))));
+    assert!(!person.sign_in.is_wanted());
     person.server.script.lock().broken = false;
     assert_eq!(person.request().await, Ok(200));
 }
