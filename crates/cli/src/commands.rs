@@ -15,7 +15,6 @@ pub mod checkpoints;
 pub mod config;
 pub mod grants;
 pub mod mcp;
-pub mod mcp_conformance;
 pub mod models;
 pub mod sandbox;
 pub mod skills;
