@@ -116,7 +116,7 @@ impl UsableSkill {
 
     /// Whether there are other files than the skill itself.
     pub fn has_files(&self) -> bool {
-        let entries = self.directory.iter().map(std::fs::read_dir).flatten();
+        let entries = self.directory.iter().flat_map(std::fs::read_dir);
         entries
             .flatten()
             .flatten()

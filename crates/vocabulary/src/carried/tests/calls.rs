@@ -220,7 +220,7 @@ fn every_call_comes_back() {
     let thread = thread_id();
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
-    all_come_back(&calls, 26, |call| match call {
+    all_come_back(&calls, 29, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,

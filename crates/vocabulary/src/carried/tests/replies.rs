@@ -371,7 +371,7 @@ fn every_reply_comes_back() {
     let checkpoints = of_checkpoints().into_iter().map(Box::new);
     replies.extend(checkpoints.map(Reply::Checkpoints));
     replies.extend(of_library().into_iter().map(Reply::from));
-    all_come_back(&replies, 19, |reply| match reply {
+    all_come_back(&replies, 22, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -388,9 +388,9 @@ fn every_reply_comes_back() {
         Reply::SignedIn(_) => 13,
         Reply::Tools(_) => 14,
         Reply::Mcp(_) => 15,
-        Reply::Skills(_) => 26,
-        Reply::SkillContent(_) => 27,
-        Reply::Commands(_) => 28,
+        Reply::Skills(_) => 19,
+        Reply::SkillContent(_) => 20,
+        Reply::Commands(_) => 21,
         Reply::Checkpoints(_) => 16,
         Reply::Library(_) => 17,
         Reply::Turns(_) => 18,
