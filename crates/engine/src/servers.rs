@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mcp::{ConfiguredServer, Offer, Place};
+use mcp::{ConfiguredServer, McpPlace, Offer};
 use vocabulary::{AgentMode, Thread, ThreadCard, ThreadSettings};
 
 use crate::Shared;
@@ -14,31 +14,31 @@ use crate::trust::servers;
 #[async_trait]
 pub trait McpTools: Send + Sync + 'static {
     /// The servers that count in a place. Starts nothing.
-    async fn configured(&self, place: &Place) -> Arc<[ConfiguredServer]>;
+    async fn configured(&self, place: &McpPlace) -> Arc<[ConfiguredServer]>;
     /// Begins to connect to these, without waiting for any.
-    fn warm(&self, place: &Place, servers: &[ConfiguredServer]);
+    fn warm(&self, place: &McpPlace, servers: &[ConfiguredServer]);
     /// What these servers have now, or after at most `wait`.
-    async fn offer(&self, place: &Place, servers: &[ConfiguredServer], wait: Duration) -> Offer;
+    async fn offer(&self, place: &McpPlace, servers: &[ConfiguredServer], wait: Duration) -> Offer;
 }
 
 #[async_trait]
 impl McpTools for mcp::Servers {
-    async fn configured(&self, place: &Place) -> Arc<[ConfiguredServer]> {
+    async fn configured(&self, place: &McpPlace) -> Arc<[ConfiguredServer]> {
         mcp::Servers::configured(self, place).await
     }
 
-    fn warm(&self, place: &Place, servers: &[ConfiguredServer]) {
+    fn warm(&self, place: &McpPlace, servers: &[ConfiguredServer]) {
         mcp::Servers::warm(self, place, servers);
     }
 
-    async fn offer(&self, place: &Place, servers: &[ConfiguredServer], wait: Duration) -> Offer {
+    async fn offer(&self, place: &McpPlace, servers: &[ConfiguredServer], wait: Duration) -> Offer {
         mcp::Servers::offer(self, place, servers, wait).await
     }
 }
 
 /// Whose servers a thread uses.
-pub fn place(card: &ThreadCard) -> Place {
-    Place {
+pub fn place(card: &ThreadCard) -> McpPlace {
+    McpPlace {
         tenant: card.tenant.clone(),
         directory: card.directory.clone(),
     }

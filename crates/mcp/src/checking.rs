@@ -6,11 +6,11 @@ use vocabulary::{McpAuth, McpAuthMode, McpCheck};
 use crate::connection::{ConnectFailure, McpConnection};
 use crate::limits::CHECK_MAX;
 use crate::pool::ConnectionPool;
-use crate::{ConfiguredServer, Place};
+use crate::{ConfiguredServer, McpPlace};
 
 pub(crate) async fn check(
     pool: &ConnectionPool,
-    place: &Place,
+    place: &McpPlace,
     server: &ConfiguredServer,
 ) -> McpCheck {
     let begun = Instant::now();
@@ -41,7 +41,7 @@ pub(crate) async fn check(
 
 async fn count_tools(
     pool: &ConnectionPool,
-    place: &Place,
+    place: &McpPlace,
     server: &ConfiguredServer,
 ) -> Result<usize, ConnectFailure> {
     let used = pool.used(place, &server.server.name);
@@ -59,7 +59,7 @@ async fn count_tools(
     Ok(lists.tools.len() + lists.tools_beyond)
 }
 
-async fn mode(pool: &ConnectionPool, place: &Place, server: &ConfiguredServer) -> McpAuthMode {
+async fn mode(pool: &ConnectionPool, place: &McpPlace, server: &ConfiguredServer) -> McpAuthMode {
     let there = match &server.server.auth {
         None | Some(McpAuth::None) => return McpAuthMode::None,
         Some(McpAuth::ApiKey { .. }) => McpAuthMode::ApiKey,

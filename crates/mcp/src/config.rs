@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tools::folders::{OTHER_AGENTS, OWN};
 use vocabulary::{McpFile, McpLayer, McpServer};
 
-use crate::{ConfiguredServer, Options, files};
+use crate::{ConfiguredServer, McpOptions, files};
 
 mod field;
 pub mod spelling;
@@ -41,7 +41,7 @@ const BY_STRENGTH: [McpLayer; 5] = [
     McpLayer::Workspace,
 ];
 
-impl Options {
+impl McpOptions {
     /// As the environment of this process has it.
     pub fn of_process(home: &Path) -> Self {
         let builtin = std::env::var_os(BUILTIN_DIRECTORY).filter(|name| !name.is_empty());
@@ -79,7 +79,7 @@ pub struct McpConfiguration {
 
 impl McpConfiguration {
     /// Reads all files of a workspace; blocks.
-    pub fn read(options: &Options, workspace: &Path) -> Self {
+    pub fn read(options: &McpOptions, workspace: &Path) -> Self {
         let mut servers = BTreeMap::new();
         let (mut files, mut warnings) = (Vec::new(), Vec::new());
         for layer in BY_STRENGTH {
@@ -190,7 +190,7 @@ impl ConfigurationCache {
     /// What the files say at this moment. Does not block the runtime.
     pub async fn get(
         self: &Arc<Self>,
-        options: &Options,
+        options: &McpOptions,
         workspace: &Path,
     ) -> Arc<McpConfiguration> {
         let (this, options, workspace) = (Arc::clone(self), options.clone(), workspace.to_owned());
@@ -204,7 +204,7 @@ impl ConfigurationCache {
         }
     }
 
-    fn read(&self, options: &Options, workspace: &Path) -> Arc<McpConfiguration> {
+    fn read(&self, options: &McpOptions, workspace: &Path) -> Arc<McpConfiguration> {
         // Looked at first: what changes while it is read is read again.
         let stamps = BY_STRENGTH.map(|layer| {
             let path = options.file(layer, workspace)?;

@@ -25,7 +25,7 @@ use crate::oauth::kept_sign_in::{KeptSignIn, OAuthIdentity, TokenStore};
 use crate::oauth::server_sign_in::{ServerSignIn, SignInTarget};
 use crate::transport::EndReason;
 use crate::transport::http::{self, HttpAccess};
-use crate::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, Place};
+use crate::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, McpPlace};
 
 /// A person would not try it more often either.
 const SIGN_INS_MAX: u32 = 3;
@@ -63,7 +63,7 @@ pub async fn play(url: &str, scenario: &str, context: &str) -> Result<(), String
         auth: None,
     };
     let player = Player {
-        place: Place {
+        place: McpPlace {
             tenant: TenantId::new("conformance"),
             directory: PathBuf::new(),
         },
@@ -81,7 +81,7 @@ pub async fn play(url: &str, scenario: &str, context: &str) -> Result<(), String
 }
 
 struct Player {
-    place: Place,
+    place: McpPlace,
     server: ConfiguredServer,
     url: Url,
     sign_in: Arc<ServerSignIn>,
@@ -147,14 +147,14 @@ struct PlayerAuthorizer(Arc<ServerSignIn>);
 
 #[async_trait]
 impl HttpAuthorizer for PlayerAuthorizer {
-    async fn credential(&self, _: &Place, _: &ConfiguredServer) -> Option<HttpCredential> {
+    async fn credential(&self, _: &McpPlace, _: &ConfiguredServer) -> Option<HttpCredential> {
         let token = self.0.bearer().await.ok().flatten();
         token.map(HttpCredential::Bearer)
     }
 
     async fn refused(
         &self,
-        _: &Place,
+        _: &McpPlace,
         _: &ConfiguredServer,
         refused: HttpRefused<'_>,
     ) -> Result<HttpCredential, String> {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::limits::{CLOSE_MAX, FAILURE_CHARS_MAX, PING_MAX, REQUEST_MAX};
 use crate::transport::stdio::ErrorTail;
 use crate::transport::{EndReason, HttpAuthorizer, secrets, with_causes, without_secrets};
-use crate::{ConfiguredServer, Fence, Place};
+use crate::{ConfiguredServer, Fence, McpPlace};
 pub(crate) use calls::CallFailure;
 use calls::InFlightCalls;
 pub(crate) use listing::{RemoteResource, RemoteTool, ServerLists};
@@ -27,7 +27,7 @@ mod listing;
 /// What it takes to connect to a server.
 #[derive(Clone)]
 pub(crate) struct ConnectOrder {
-    pub place: Place,
+    pub place: McpPlace,
     pub server: ConfiguredServer,
     /// What stdio servers are started with; without, they are started as they are.
     pub fence: Option<Fence>,

@@ -11,7 +11,7 @@ use tools::folders::{AUTH, OWN};
 use vocabulary::{McpLayer, McpScope, Refusal, Why};
 
 use crate::files::{HeldDirectory, SmallFileError};
-use crate::{ConfiguredServer, Place};
+use crate::{ConfiguredServer, McpPlace};
 
 const FILE: &str = "mcp-credentials.json";
 const RENEWAL_LOCK: &str = ".mcp-renewal.lock";
@@ -211,7 +211,7 @@ impl CredentialStore {
     /// What is saved for a server.
     pub async fn read(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
     ) -> Result<ServerCredentials, CredentialsError> {
         let saved = self.read_all(place, scope_of(server.layer)).await?;
@@ -221,7 +221,7 @@ impl CredentialStore {
     /// Changes what is saved for a server, under the lock of its file.
     pub async fn change<T: Send + 'static>(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
         change: impl FnOnce(&mut ServerCredentials) -> T + Send + 'static,
     ) -> Result<T, CredentialsError> {
@@ -238,7 +238,7 @@ impl CredentialStore {
     /// A file beside the credentials whose lock says that a token of theirs is being renewed.
     pub async fn renewal_file(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
     ) -> Result<File, CredentialsError> {
         let file = self.file(place, scope_of(server.layer));
@@ -248,7 +248,7 @@ impl CredentialStore {
 
     pub async fn read_all(
         &self,
-        place: &Place,
+        place: &McpPlace,
         scope: McpScope,
     ) -> Result<SavedCredentials, CredentialsError> {
         let file = self.file(place, scope);
@@ -258,7 +258,7 @@ impl CredentialStore {
 
     pub async fn change_all<T: Send + 'static>(
         &self,
-        place: &Place,
+        place: &McpPlace,
         scope: McpScope,
         change: impl FnOnce(&mut SavedCredentials) -> T + Send + 'static,
     ) -> Result<T, CredentialsError> {
@@ -267,7 +267,7 @@ impl CredentialStore {
         writing.await.map_err(|_| CredentialsError::Interrupted)?
     }
 
-    fn file(&self, place: &Place, scope: McpScope) -> CredentialFile {
+    fn file(&self, place: &McpPlace, scope: McpScope) -> CredentialFile {
         match scope {
             McpScope::Workspace => CredentialFile {
                 base: place.directory.clone(),

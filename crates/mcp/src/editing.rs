@@ -7,7 +7,7 @@ use vocabulary::{McpReply, McpScope, McpServer, Refusal, Why};
 use self::file::EditedFile;
 use crate::config::{source_name, spelling};
 use crate::credentials::SavedCredentials;
-use crate::{Place, Servers};
+use crate::{McpPlace, Servers};
 
 mod entries;
 mod file;
@@ -19,7 +19,7 @@ pub use keys::set_key;
 /// Writes a server into the file of this scope, in the place of `previous`.
 pub async fn save(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     scope: McpScope,
     server: McpServer,
     previous: Option<&str>,
@@ -50,7 +50,7 @@ pub async fn save(
 /// Takes a server out of the file of this scope, and what was saved for it.
 pub async fn delete(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     scope: McpScope,
     name: &str,
 ) -> Result<(), Refusal> {
@@ -71,7 +71,7 @@ pub async fn delete(
 /// Takes what another agent's file has over into ours.
 pub async fn migrate(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     scope: McpScope,
 ) -> Result<McpReply, Refusal> {
     let target = EditedFile::of(&servers.options, place, scope);
@@ -87,7 +87,7 @@ pub async fn migrate(
 
 async fn forget(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     scope: McpScope,
     name: String,
 ) -> Result<(), Refusal> {
@@ -98,7 +98,7 @@ async fn forget(
 /// Where nothing was ever saved, no file is made.
 async fn change_credentials(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     scope: McpScope,
     change: impl FnOnce(&mut SavedCredentials) + Send + 'static,
 ) -> Result<(), Refusal> {
@@ -110,7 +110,7 @@ async fn change_credentials(
 }
 
 /// Why a server that there is cannot be changed here.
-async fn elsewhere(servers: &Servers, place: &Place, name: &str) -> Option<Refusal> {
+async fn elsewhere(servers: &Servers, place: &McpPlace, name: &str) -> Option<Refusal> {
     let configuration = servers.configuration(place).await;
     let mut found = configuration.servers.iter();
     let server = found.find(|each| each.server.name == name)?;

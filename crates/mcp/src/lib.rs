@@ -42,7 +42,7 @@ pub use transport::{HttpAuthorizer, HttpCredential, HttpRefused};
 
 /// What the servers are kept with.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct McpOptions {
     /// The server's own data: the user's file and credentials lie there.
     pub home: PathBuf,
     /// The user's home directory, where other agents keep their file.
@@ -55,7 +55,7 @@ pub struct Options {
 
 /// Whose servers: connections are shared by all threads of one place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct McpPlace {
     pub tenant: TenantId,
     /// The workspace.
     pub directory: PathBuf,
@@ -99,7 +99,7 @@ pub struct PromptInfo {
 
 /// All MCP servers of this process.
 pub struct Servers {
-    options: Options,
+    options: McpOptions,
     configurations: Arc<ConfigurationCache>,
     credentials: CredentialStore,
     sign_ins: Arc<McpSignIns>,
@@ -108,7 +108,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: McpOptions) -> Self {
         let credentials = CredentialStore::new(options.home.clone());
         let sign_ins = Arc::new(McpSignIns::new(credentials.clone()));
         let authorizer = KnownCredentials {
@@ -119,14 +119,14 @@ impl Servers {
     }
 
     /// With somebody else who knows what to show to servers.
-    pub fn with_authorizer(options: Options, authorizer: Arc<dyn HttpAuthorizer>) -> Self {
+    pub fn with_authorizer(options: McpOptions, authorizer: Arc<dyn HttpAuthorizer>) -> Self {
         let credentials = CredentialStore::new(options.home.clone());
         let sign_ins = Arc::new(McpSignIns::new(credentials.clone()));
         Self::made(options, credentials, sign_ins, authorizer)
     }
 
     fn made(
-        options: Options,
+        options: McpOptions,
         credentials: CredentialStore,
         sign_ins: Arc<McpSignIns>,
         authorizer: Arc<dyn HttpAuthorizer>,
@@ -153,22 +153,22 @@ impl Servers {
     }
 
     /// The servers that count in a place, by name. Starts nothing.
-    pub async fn configured(&self, place: &Place) -> Arc<[ConfiguredServer]> {
+    pub async fn configured(&self, place: &McpPlace) -> Arc<[ConfiguredServer]> {
         Arc::clone(&self.configuration(place).await.servers)
     }
 
-    async fn configuration(&self, place: &Place) -> Arc<McpConfiguration> {
+    async fn configuration(&self, place: &McpPlace) -> Arc<McpConfiguration> {
         let (options, directory) = (&self.options, &place.directory);
         self.configurations.get(options, directory).await
     }
 
     /// The files, what counts of them, and how it runs. Starts nothing.
-    pub async fn snapshot(&self, place: &Place) -> McpSnapshot {
+    pub async fn snapshot(&self, place: &McpPlace) -> McpSnapshot {
         snapshot::take(self, place).await
     }
 
     /// Begins to connect to these, without waiting for any.
-    pub fn warm(&self, place: &Place, servers: &[ConfiguredServer]) {
+    pub fn warm(&self, place: &McpPlace, servers: &[ConfiguredServer]) {
         self.pool.warm(place, servers);
     }
 
@@ -176,7 +176,7 @@ impl Servers {
     /// after `wait` is left out, and told of.
     pub async fn offer(
         &self,
-        place: &Place,
+        place: &McpPlace,
         servers: &[ConfiguredServer],
         wait: Duration,
     ) -> Offer {
@@ -184,24 +184,24 @@ impl Servers {
     }
 
     /// Ends the connection of a server; who needs it next makes a new one.
-    pub fn forget(&self, place: &Place, name: &str) {
+    pub fn forget(&self, place: &McpPlace, name: &str) {
         self.pool.forget(place, name);
     }
 
     /// How a server runs. Starts nothing.
-    pub fn running(&self, place: &Place, server: &ConfiguredServer) -> McpRunning {
+    pub fn running(&self, place: &McpPlace, server: &ConfiguredServer) -> McpRunning {
         self.pool.running(place, server)
     }
 
     /// Of those that run. Starts nothing.
-    pub fn prompts(&self, place: &Place) -> Vec<PromptInfo> {
+    pub fn prompts(&self, place: &McpPlace) -> Vec<PromptInfo> {
         self.pool.prompts(place)
     }
 
     /// A prompt in words, ready to be said.
     pub async fn prompt(
         &self,
-        place: &Place,
+        place: &McpPlace,
         prompt: &PromptInfo,
         arguments: Vec<(String, String)>,
     ) -> Result<String, Refusal> {
@@ -219,7 +219,7 @@ impl Servers {
     /// whether it is trusted.
     pub async fn save(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: McpServer,
         previous_name: Option<&str>,
     ) -> Result<(), Refusal> {
@@ -232,31 +232,31 @@ impl Servers {
     }
 
     /// As [`Servers::save`], into the user's own file.
-    pub async fn save_for_user(&self, place: &Place, server: McpServer) -> Result<(), Refusal> {
+    pub async fn save_for_user(&self, place: &McpPlace, server: McpServer) -> Result<(), Refusal> {
         editing::save(self, place, McpScope::User, server, None).await
     }
 
     /// Takes a server out of the workspace's own file, and what was saved for it.
-    pub async fn delete(&self, place: &Place, name: &str) -> Result<(), Refusal> {
+    pub async fn delete(&self, place: &McpPlace, name: &str) -> Result<(), Refusal> {
         editing::delete(self, place, McpScope::Workspace, name).await?;
         self.forget(place, name);
         Ok(())
     }
 
     /// As [`Servers::delete`], out of the user's own file.
-    pub async fn delete_of_user(&self, place: &Place, name: &str) -> Result<(), Refusal> {
+    pub async fn delete_of_user(&self, place: &McpPlace, name: &str) -> Result<(), Refusal> {
         editing::delete(self, place, McpScope::User, name).await
     }
 
     /// Connects, lists the tools, and lets go of it again where nobody else uses it.
-    pub async fn check(&self, place: &Place, server: &ConfiguredServer) -> McpCheck {
+    pub async fn check(&self, place: &McpPlace, server: &ConfiguredServer) -> McpCheck {
         checking::check(&self.pool, place, server).await
     }
 
     /// Begins a sign-in, which a person completes with a browser.
     pub async fn authorize(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
     ) -> Result<Challenge, Refusal> {
         self.sign_ins.authorize(place, server).await
@@ -265,7 +265,7 @@ impl Servers {
     /// Waits for the browser, or completes it with what a person pasted.
     pub async fn finish_sign_in(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
         code: Option<Secret>,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
@@ -276,7 +276,7 @@ impl Servers {
 
     pub async fn set_key(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
         key: Secret,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
@@ -286,14 +286,14 @@ impl Servers {
     }
 
     /// A connection that was made, or refused, before somebody signed in is of no use any more.
-    fn forget_refused(&self, place: &Place, server: &ConfiguredServer, result: &SignedIn) {
+    fn forget_refused(&self, place: &McpPlace, server: &ConfiguredServer, result: &SignedIn) {
         if result.ok {
             self.forget(place, &server.server.name);
         }
     }
 
     /// Takes what another agent's file has over into ours.
-    pub async fn migrate(&self, place: &Place, scope: McpScope) -> Result<McpReply, Refusal> {
+    pub async fn migrate(&self, place: &McpPlace, scope: McpScope) -> Result<McpReply, Refusal> {
         editing::migrate(self, place, scope).await
     }
 

@@ -15,7 +15,7 @@ use crate::limits::{DEFINITIONS_BYTES_MAX, TOOLS_MAX};
 use crate::tool::resources::{ListResourcesTool, ReadResourceTool, ResourceServers};
 use crate::tool::{McpTool, names, selection};
 use crate::transport::HttpAuthorizer;
-use crate::{ConfiguredServer, FenceSource, Offer, Options, Place, PromptInfo};
+use crate::{ConfiguredServer, FenceSource, McpOptions, McpPlace, Offer, PromptInfo};
 pub(crate) use slot::ServerSlot;
 use slot::{ServerStanding, ServerState};
 
@@ -27,14 +27,14 @@ const SLOTS_MAX: usize = 512;
 
 /// What every connection is made with.
 pub(crate) struct PoolParts {
-    pub options: Options,
+    pub options: McpOptions,
     pub authorizer: Arc<dyn HttpAuthorizer>,
     pub fence: FenceSource,
 }
 
 pub(crate) struct ConnectionPool {
     parts: Arc<PoolParts>,
-    slots: Mutex<HashMap<(Place, String), Arc<ServerSlot>>>,
+    slots: Mutex<HashMap<(McpPlace, String), Arc<ServerSlot>>>,
 }
 
 impl ConnectionPool {
@@ -46,7 +46,7 @@ impl ConnectionPool {
     }
 
     /// The slot of a server. One that is configured otherwise now is let go.
-    fn slot(&self, place: &Place, server: &ConfiguredServer) -> Arc<ServerSlot> {
+    fn slot(&self, place: &McpPlace, server: &ConfiguredServer) -> Arc<ServerSlot> {
         let mut slots = self.slots.lock();
         let key = (place.clone(), server.server.name.clone());
         if let Some(slot) = slots.get(&key)
@@ -64,20 +64,20 @@ impl ConnectionPool {
         slot
     }
 
-    fn found(&self, place: &Place, name: &str) -> Option<Arc<ServerSlot>> {
+    fn found(&self, place: &McpPlace, name: &str) -> Option<Arc<ServerSlot>> {
         let key = (place.clone(), name.to_owned());
         self.slots.lock().get(&key).cloned()
     }
 
     /// Ends the connection of a server; whoever needs it next makes a new one.
-    pub fn forget(&self, place: &Place, name: &str) {
+    pub fn forget(&self, place: &McpPlace, name: &str) {
         let old = self.slots.lock().remove(&(place.clone(), name.to_owned()));
         if let Some(old) = old {
             tokio::spawn(async move { old.let_go().await });
         }
     }
 
-    pub fn warm(&self, place: &Place, servers: &[ConfiguredServer]) {
+    pub fn warm(&self, place: &McpPlace, servers: &[ConfiguredServer]) {
         for server in servers {
             self.slot(place, server).ensure_started();
         }
@@ -85,7 +85,7 @@ impl ConnectionPool {
 
     pub async fn offer(
         &self,
-        place: &Place,
+        place: &McpPlace,
         servers: &[ConfiguredServer],
         wait: Duration,
     ) -> Offer {
@@ -118,7 +118,7 @@ impl ConnectionPool {
         offer
     }
 
-    pub fn prompts(&self, place: &Place) -> Vec<PromptInfo> {
+    pub fn prompts(&self, place: &McpPlace) -> Vec<PromptInfo> {
         let slots = self.slots.lock();
         let here = slots.iter().filter(|((of, _), _)| of == place);
         let mut prompts: Vec<PromptInfo> = here
@@ -139,12 +139,12 @@ impl ConnectionPool {
     }
 
     /// The slot of a server that was used here.
-    pub fn used(&self, place: &Place, name: &str) -> Option<Arc<ServerSlot>> {
+    pub fn used(&self, place: &McpPlace, name: &str) -> Option<Arc<ServerSlot>> {
         self.found(place, name)
     }
 
     /// How a server runs. Starts nothing.
-    pub fn running(&self, place: &Place, server: &ConfiguredServer) -> McpRunning {
+    pub fn running(&self, place: &McpPlace, server: &ConfiguredServer) -> McpRunning {
         let slot = self.found(place, &server.server.name);
         let Some(slot) = slot.filter(|slot| slot.server() == server) else {
             return McpRunning::NotStarted;

@@ -4,11 +4,11 @@ use vocabulary::{McpAuthMode, McpScope, McpServerState, McpSnapshot};
 
 use crate::auth_state::auth_state;
 use crate::credentials::scope_of;
-use crate::{Place, Servers};
+use crate::{McpPlace, Servers};
 
 const SIGN_IN_WANTED: &str = "OAuth sign-in required.";
 
-pub async fn take(servers: &Servers, place: &Place) -> McpSnapshot {
+pub async fn take(servers: &Servers, place: &McpPlace) -> McpSnapshot {
     let configuration = servers.configuration(place).await;
     let credentials = &servers.credentials;
     let of_workspace = credentials.read_all(place, McpScope::Workspace).await;

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use secrecy::SecretString;
 
-use crate::{ConfiguredServer, Place};
+use crate::{ConfiguredServer, McpPlace};
 
 pub(crate) mod http;
 pub(crate) mod sse;
@@ -34,11 +34,15 @@ pub struct HttpRefused<'a> {
 #[async_trait]
 pub trait HttpAuthorizer: Send + Sync {
     /// What to show to this server now, renewed where that is due.
-    async fn credential(&self, place: &Place, server: &ConfiguredServer) -> Option<HttpCredential>;
+    async fn credential(
+        &self,
+        place: &McpPlace,
+        server: &ConfiguredServer,
+    ) -> Option<HttpCredential>;
     /// The server refused. Gives another to try once more with, or says why there is none.
     async fn refused(
         &self,
-        _place: &Place,
+        _place: &McpPlace,
         server: &ConfiguredServer,
         _refused: HttpRefused<'_>,
     ) -> Result<HttpCredential, String> {

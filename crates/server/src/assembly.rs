@@ -363,7 +363,7 @@ fn assemble(
         parts: dialects::cowork::tell::chunks::count,
         ..settings.engine.clone()
     };
-    let mcp = Arc::new(mcp::Servers::new(mcp::Options::of_process(home)));
+    let mcp = Arc::new(mcp::Servers::new(mcp::McpOptions::of_process(home)));
     let parts = engine::Parts {
         store,
         models: Arc::clone(&models),

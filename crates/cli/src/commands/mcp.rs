@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
-use mcp::{ConfiguredServer, Options, Place, Servers};
+use mcp::{ConfiguredServer, McpOptions, McpPlace, Servers};
 use vocabulary::{Caller, McpLayer, McpTransport, Refusal};
 
 use super::checkpoints::words;
@@ -87,11 +87,11 @@ pub async fn run(arguments: McpArguments, home: &Path) -> anyhow::Result<()> {
     let directory = directory
         .canonicalize()
         .with_context(|| format!("cannot use the directory {}", words::path(&directory)))?;
-    let place = Place {
+    let place = McpPlace {
         tenant: Caller::local().tenant,
         directory,
     };
-    let servers = Servers::new(Options::of_process(home));
+    let servers = Servers::new(McpOptions::of_process(home));
     let done = match what.unwrap_or(McpCommand::List) {
         McpCommand::List => list::run(&servers, &place, json).await,
         McpCommand::Add(arguments) => add::run(&servers, &place, arguments, json).await,
@@ -107,7 +107,7 @@ pub async fn run(arguments: McpArguments, home: &Path) -> anyhow::Result<()> {
     done
 }
 
-async fn remove(servers: &Servers, place: &Place, name: &str, user: bool) -> anyhow::Result<()> {
+async fn remove(servers: &Servers, place: &McpPlace, name: &str, user: bool) -> anyhow::Result<()> {
     let removed = match user {
         true => servers.delete_of_user(place, name).await,
         false => servers.delete(place, name).await,
@@ -126,7 +126,11 @@ async fn remove(servers: &Servers, place: &Place, name: &str, user: bool) -> any
 }
 
 /// The server of this name that counts.
-async fn named(servers: &Servers, place: &Place, name: &str) -> anyhow::Result<ConfiguredServer> {
+async fn named(
+    servers: &Servers,
+    place: &McpPlace,
+    name: &str,
+) -> anyhow::Result<ConfiguredServer> {
     let configured = servers.configured(place).await;
     let found = configured.iter().find(|each| each.server.name == name);
     found.cloned().with_context(|| {

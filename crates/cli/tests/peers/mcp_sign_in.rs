@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use mcp::{ConfiguredServer, Options, Place, Servers};
+use mcp::{ConfiguredServer, McpOptions, McpPlace, Servers};
 use testkit::http;
 use testkit::peer::McpOAuthServer;
 use vocabulary::{McpAuth, McpAuthMode, McpLayer, McpServer, McpTransport, TenantId};
@@ -17,7 +17,7 @@ fn a_person_signs_in_to_a_server_and_uses_it() {
         let peer = McpOAuthServer::start().await?;
         let scratch = testkit::Scratch::new()?;
         let servers = servers(&scratch);
-        let place = Place {
+        let place = McpPlace {
             tenant: TenantId::new("local"),
             directory: scratch.workspace().to_owned(),
         };
@@ -60,7 +60,7 @@ fn a_person_signs_in_to_a_server_and_uses_it() {
 
 fn servers(scratch: &testkit::Scratch) -> Servers {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Servers::new(Options {
+    Servers::new(McpOptions {
         home: scratch.home().to_owned(),
         user: None,
         system: scratch.user().join("none.json"),

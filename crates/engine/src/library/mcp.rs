@@ -1,6 +1,6 @@
 //! What clients want of MCP servers.
 
-use mcp::{ConfiguredServer, Place};
+use mcp::{ConfiguredServer, McpPlace};
 use vocabulary::{
     McpAuthMode, McpCall, McpCheck, McpLayer, McpReply, McpRunning, McpSnapshot, Refusal, Reply,
     ThreadCard, Why,
@@ -121,7 +121,7 @@ fn untrusted(name: &str) -> String {
     )
 }
 
-async fn find(shared: &Shared, place: &Place, name: &str) -> Result<ConfiguredServer, Refusal> {
+async fn find(shared: &Shared, place: &McpPlace, name: &str) -> Result<ConfiguredServer, Refusal> {
     let configured = shared.mcp_tools.configured(place).await;
     let mut servers = configured.iter();
     let server = servers.find(|each| each.server.name == name).cloned();

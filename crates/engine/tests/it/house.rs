@@ -40,8 +40,8 @@ pub struct House {
 }
 
 /// No file is there.
-pub fn no_mcp() -> mcp::Options {
-    mcp::Options {
+pub fn no_mcp() -> mcp::McpOptions {
+    mcp::McpOptions {
         home: "/nonexistent".into(),
         user: None,
         system: "/nonexistent/mcp-servers.json".into(),

@@ -26,7 +26,7 @@ fn host() {
     let runtime = tokio::runtime::Runtime::new();
     let Ok(runtime) = runtime else { return };
     runtime.block_on(async {
-        let options = mcp::Options {
+        let options = mcp::McpOptions {
             home: directory.join(".home"),
             user: None,
             system: directory.join("none.json"),
@@ -38,7 +38,7 @@ fn host() {
             let fence = mcp::Fence::new(Arc::clone(&sandbox), Vec::new());
             Box::pin(async move { fence })
         });
-        let place = mcp::Place {
+        let place = mcp::McpPlace {
             tenant: vocabulary::TenantId::new("local"),
             directory: directory.clone(),
         };

@@ -8,7 +8,7 @@ use super::*;
 
 struct Ground {
     scratch: tempfile::TempDir,
-    options: Options,
+    options: McpOptions,
     workspace: PathBuf,
 }
 
@@ -17,7 +17,7 @@ impl Ground {
         let scratch = tempfile::tempdir().expect("a directory");
         let at = |name: &str| scratch.path().join(name);
         Self {
-            options: Options {
+            options: McpOptions {
                 home: at("home"),
                 user: Some(at("user")),
                 system: at("system/mcp-servers.json"),

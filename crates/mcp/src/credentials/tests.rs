@@ -10,7 +10,7 @@ use super::*;
 struct Ground {
     scratch: tempfile::TempDir,
     store: CredentialStore,
-    place: Place,
+    place: McpPlace,
 }
 
 impl Ground {
@@ -20,7 +20,7 @@ impl Ground {
         std::fs::create_dir(&directory).expect("a workspace");
         Self {
             store: CredentialStore::new(scratch.path().join("home")),
-            place: Place {
+            place: McpPlace {
                 tenant: TenantId::new("local"),
                 directory,
             },

@@ -9,7 +9,7 @@ use vocabulary::{McpScope, Refusal, Why};
 use super::invalid;
 use crate::config::{FILE, USER_DIRECTORY, spelling};
 use crate::files::{FILE_BYTES_MAX, HeldDirectory, SmallFileError};
-use crate::{Options, Place};
+use crate::{McpOptions, McpPlace};
 
 /// Of a new file, and of one with what may be a key in it.
 const MODE: u32 = 0o644;
@@ -23,7 +23,7 @@ pub struct EditedFile {
 }
 
 impl EditedFile {
-    pub fn of(options: &Options, place: &Place, scope: McpScope) -> Self {
+    pub fn of(options: &McpOptions, place: &McpPlace, scope: McpScope) -> Self {
         match scope {
             McpScope::Workspace => Self {
                 base: place.directory.clone(),

@@ -5,12 +5,12 @@ use vocabulary::{AuthMode, McpAuth, McpAuthMode, Refusal, Secret, SignedIn};
 
 use crate::auth_state::auth_state;
 use crate::credentials::scope_of;
-use crate::{ConfiguredServer, Place, Servers};
+use crate::{ConfiguredServer, McpPlace, Servers};
 
 /// Saves a key. A server that wants none keeps none.
 pub async fn set_key(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     server: &ConfiguredServer,
     key: Secret,
 ) -> Result<(SignedIn, McpAuthMode), Refusal> {

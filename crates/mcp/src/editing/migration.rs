@@ -9,7 +9,7 @@ use super::entries;
 use super::file::EditedFile;
 use crate::config::{FILE, spelling};
 use crate::files::{HeldDirectory, SmallFileError};
-use crate::{Options, Place};
+use crate::{McpOptions, McpPlace};
 
 /// Numbers that an older file is given when it is not the first.
 const ARCHIVES_MAX: u32 = 100;
@@ -24,7 +24,7 @@ pub struct Migrated {
 }
 
 /// The directory that the other agents' folder lies in.
-pub fn source(options: &Options, place: &Place, scope: McpScope) -> Option<PathBuf> {
+pub fn source(options: &McpOptions, place: &McpPlace, scope: McpScope) -> Option<PathBuf> {
     match scope {
         McpScope::Workspace => Some(place.directory.clone()),
         McpScope::User => options.user.clone(),

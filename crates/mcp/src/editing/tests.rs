@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use vocabulary::{McpAuth, McpAuthMode, McpLayer, McpSnapshot, McpTransport, Secret, TenantId};
 
 use super::*;
-use crate::{ConfiguredServer, Options};
+use crate::{ConfiguredServer, McpOptions};
 
 const FILE: &str = "ws/.cowork/mcp-servers.json";
 const LEGACY: &str = "ws/.agent/mcp-servers.json";
@@ -16,7 +16,7 @@ const CREDENTIALS: &str = "ws/.cowork/auth/mcp-credentials.json";
 struct Ground {
     scratch: tempfile::TempDir,
     servers: Servers,
-    place: Place,
+    place: McpPlace,
 }
 
 impl Ground {
@@ -24,13 +24,13 @@ impl Ground {
         let scratch = tempfile::tempdir().expect("a directory");
         let at = |name: &str| scratch.path().join(name);
         std::fs::create_dir(at("ws")).expect("a workspace");
-        let servers = Servers::new(Options {
+        let servers = Servers::new(McpOptions {
             home: at("home"),
             user: Some(at("user")),
             system: at("system.json"),
             fenced: true,
         });
-        let place = Place {
+        let place = McpPlace {
             tenant: TenantId::new("local"),
             directory: at("ws"),
         };

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::kept_sign_in::{KeptSignIn, TokenStore};
 use crate::credentials::{CredentialStore, OAuthPart, ServerCredentials};
-use crate::{ConfiguredServer, Place};
+use crate::{ConfiguredServer, McpPlace};
 
 /// How long to wait for another process that renews a token.
 const RENEWAL_WAIT: Duration = Duration::from_secs(40);
@@ -20,7 +20,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// The sign-in to one server, in its file.
 pub struct CredentialFileStore {
     pub credentials: CredentialStore,
-    pub place: Place,
+    pub place: McpPlace,
     pub server: ConfiguredServer,
 }
 

@@ -9,7 +9,7 @@ use super::sign_ins::McpSignIns;
 use crate::auth_state::key_header;
 use crate::credentials::CredentialStore;
 use crate::transport::sign_in_advice;
-use crate::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, Place};
+use crate::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, McpPlace};
 
 pub struct KnownCredentials {
     pub credentials: CredentialStore,
@@ -18,7 +18,11 @@ pub struct KnownCredentials {
 
 #[async_trait]
 impl HttpAuthorizer for KnownCredentials {
-    async fn credential(&self, place: &Place, server: &ConfiguredServer) -> Option<HttpCredential> {
+    async fn credential(
+        &self,
+        place: &McpPlace,
+        server: &ConfiguredServer,
+    ) -> Option<HttpCredential> {
         let saved = self.credentials.read(place, server).await.ok()?;
         if let Some((name, value)) = key_header(&server.server, &saved) {
             return Some(HttpCredential::Header { name, value });
@@ -31,7 +35,7 @@ impl HttpAuthorizer for KnownCredentials {
 
     async fn refused(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
         refused: HttpRefused<'_>,
     ) -> Result<HttpCredential, String> {

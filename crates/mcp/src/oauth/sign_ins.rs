@@ -15,7 +15,7 @@ use super::credential_file::CredentialFileStore;
 use super::kept_sign_in::OAuthIdentity;
 use super::server_sign_in::{ServerSignIn, SignInTarget};
 use crate::credentials::CredentialStore;
-use crate::{ConfiguredServer, Place};
+use crate::{ConfiguredServer, McpPlace};
 
 /// Variables with which a person says as whom they registered us at a server; its name follows.
 const CLIENT_ID: &str = "MCP_CLIENT_ID_";
@@ -45,7 +45,7 @@ impl McpSignIns {
     }
 
     /// The sign-in to a server; none if it is configured to want something else, or nothing.
-    pub fn of(&self, place: &Place, server: &ConfiguredServer) -> Option<Arc<ServerSignIn>> {
+    pub fn of(&self, place: &McpPlace, server: &ConfiguredServer) -> Option<Arc<ServerSignIn>> {
         let target = target(server)?;
         let key = key(place, server);
         let mut servers = self.servers.lock();
@@ -69,7 +69,7 @@ impl McpSignIns {
     }
 
     /// Whether a server said that it wants a person to sign in.
-    pub fn is_wanted(&self, place: &Place, server: &ConfiguredServer) -> bool {
+    pub fn is_wanted(&self, place: &McpPlace, server: &ConfiguredServer) -> bool {
         let servers = self.servers.lock();
         let known = servers.get(&key(place, server));
         known.is_some_and(|(configured, sign_in)| configured == server && sign_in.is_wanted())
@@ -77,7 +77,7 @@ impl McpSignIns {
 
     pub async fn authorize(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
     ) -> Result<Challenge, Refusal> {
         let sign_in = self.of(place, server).ok_or_else(|| no_sign_in(server))?;
@@ -87,7 +87,7 @@ impl McpSignIns {
 
     pub async fn finish(
         &self,
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
         code: Option<Secret>,
     ) -> Result<(SignedIn, McpAuthMode), Refusal> {
@@ -122,7 +122,7 @@ impl McpSignIns {
     }
 }
 
-fn key(place: &Place, server: &ConfiguredServer) -> SignInKey {
+fn key(place: &McpPlace, server: &ConfiguredServer) -> SignInKey {
     let directory = server.layer.is_of_workspace();
     let directory = directory.then(|| place.directory.clone());
     (directory, server.server.name.clone())

@@ -13,7 +13,7 @@ use super::PoolParts;
 use super::starting::{back_off, start};
 use crate::connection::{CallFailure, McpConnection, ServerLists};
 use crate::limits::{CALL_CONNECT_MAX, LIVED, REQUIRED_WAIT, SILENT_AFTER};
-use crate::{ConfiguredServer, Place, cache};
+use crate::{ConfiguredServer, McpPlace, cache};
 
 #[derive(Clone)]
 pub(crate) enum ServerState {
@@ -42,7 +42,7 @@ pub(crate) enum ServerStanding {
 
 pub(crate) struct ServerSlot {
     pub(super) parts: Arc<PoolParts>,
-    pub(super) place: Place,
+    pub(super) place: McpPlace,
     server: ConfiguredServer,
     pub(super) state: watch::Sender<ServerState>,
     /// What it had when it was last connected.
@@ -58,7 +58,7 @@ pub(crate) struct ServerSlot {
 }
 
 impl ServerSlot {
-    pub fn new(parts: Arc<PoolParts>, place: Place, server: ConfiguredServer) -> Arc<Self> {
+    pub fn new(parts: Arc<PoolParts>, place: McpPlace, server: ConfiguredServer) -> Arc<Self> {
         Arc::new(Self {
             parts,
             place,

@@ -7,10 +7,10 @@ use super::PoolParts;
 use super::slot::{ServerSlot, ServerState};
 use crate::connection::{ConnectFailure, ConnectOrder, McpConnection};
 use crate::limits::{BACK_OFF, BACK_OFF_MAX, RETRIES, RETRIES_MAX, START_MAX};
-use crate::{ConfiguredServer, Place};
+use crate::{ConfiguredServer, McpPlace};
 
 impl PoolParts {
-    pub async fn order(&self, place: &Place, server: &ConfiguredServer) -> ConnectOrder {
+    pub async fn order(&self, place: &McpPlace, server: &ConfiguredServer) -> ConnectOrder {
         let fence = self.fence.find(server).await.map(|mut fence| {
             fence.holds &= self.options.fenced;
             fence

@@ -7,25 +7,25 @@ use serde_json::json;
 use vocabulary::{McpAuthMode, McpLayer, McpRunning, TenantId};
 
 use super::*;
-use crate::Options;
+use crate::McpOptions;
 
 struct Ground {
     scratch: tempfile::TempDir,
     servers: Servers,
-    place: Place,
+    place: McpPlace,
 }
 
 impl Ground {
     fn new() -> Self {
         let scratch = tempfile::tempdir().expect("a directory");
         let at = |name: &str| scratch.path().join(name);
-        let servers = Servers::new(Options {
+        let servers = Servers::new(McpOptions {
             home: at("home"),
             user: Some(at("user")),
             system: at("system.json"),
             fenced: true,
         });
-        let place = Place {
+        let place = McpPlace {
             tenant: TenantId::new("local"),
             directory: at("ws"),
         };

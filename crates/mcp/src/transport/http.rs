@@ -18,7 +18,7 @@ use secrecy::ExposeSecret as _;
 
 use super::{EndReason, HttpAuthorizer, HttpCredential, HttpRefused};
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::{ConfiguredServer, Place};
+use crate::{ConfiguredServer, McpPlace};
 
 const USER_AGENT: &str = concat!("dragoman/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -99,7 +99,7 @@ pub(crate) fn parse_headers(headers: &BTreeMap<String, String>) -> Result<HttpHe
 #[derive(Clone)]
 pub(crate) struct HttpAccess {
     pub client: Client,
-    pub place: Place,
+    pub place: McpPlace,
     pub server: ConfiguredServer,
     pub authorizer: Arc<dyn HttpAuthorizer>,
     /// Why the last request was refused.

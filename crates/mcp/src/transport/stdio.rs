@@ -22,7 +22,7 @@ use vocabulary::McpTransport;
 
 use super::EndReason;
 use crate::limits::{ERROR_LINES_MAX, ERRORS_BYTES_MAX, MESSAGE_BYTES_MAX, UNREAD_MAX, WRITE_MAX};
-use crate::{ConfiguredServer, Fence, Place};
+use crate::{ConfiguredServer, Fence, McpPlace};
 
 /// What a server knows of our environment: no more than it takes to run. Nothing of it is a secret.
 const INHERITED: &[&str] = &[
@@ -85,7 +85,7 @@ pub(crate) struct StdioTransport {
 impl StdioTransport {
     /// Starts the server's process.
     pub async fn start(
-        place: &Place,
+        place: &McpPlace,
         server: &ConfiguredServer,
         fence: Option<&Fence>,
         end: EndReason,
@@ -276,7 +276,7 @@ fn environment(own: &std::collections::BTreeMap<String, String>) -> Vec<(OsStrin
 
 /// A server of the workspace runs behind the fence; others are the user's own programs.
 fn fenced(
-    place: &Place,
+    place: &McpPlace,
     server: &ConfiguredServer,
     fence: Option<&Fence>,
     directory: &Path,

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::{get, post};
 use futures_util::StreamExt as _;
-use mcp::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, Place};
+use mcp::{ConfiguredServer, HttpAuthorizer, HttpCredential, HttpRefused, McpPlace};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -210,13 +210,13 @@ struct Renewing(&'static str);
 
 #[async_trait]
 impl HttpAuthorizer for Renewing {
-    async fn credential(&self, _: &Place, _: &ConfiguredServer) -> Option<HttpCredential> {
+    async fn credential(&self, _: &McpPlace, _: &ConfiguredServer) -> Option<HttpCredential> {
         Some(HttpCredential::Bearer("stale".into()))
     }
 
     async fn refused(
         &self,
-        _: &Place,
+        _: &McpPlace,
         _: &ConfiguredServer,
         refused: HttpRefused<'_>,
     ) -> Result<HttpCredential, String> {

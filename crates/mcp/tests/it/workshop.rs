@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mcp::{ConfiguredServer, Fence, HttpAuthorizer, Offer, Options, Place, Servers};
+use mcp::{ConfiguredServer, Fence, HttpAuthorizer, McpOptions, McpPlace, Offer, Servers};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -26,7 +26,7 @@ pub fn scripted() -> PathBuf {
 
 pub struct Workshop {
     pub servers: Servers,
-    pub place: Place,
+    pub place: McpPlace,
     pub directory: TempDir,
 }
 
@@ -44,17 +44,17 @@ impl Workshop {
         Self::with(make, Sandbox::nothing())
     }
 
-    fn with(make: impl FnOnce(Options) -> Servers, sandbox: Sandbox) -> Self {
+    fn with(make: impl FnOnce(McpOptions) -> Servers, sandbox: Sandbox) -> Self {
         // Who speaks HTTP needs one; another test may have been first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let directory = tempfile::tempdir().unwrap();
-        let servers = make(Options {
+        let servers = make(McpOptions {
             home: directory.path().join(".home"),
             user: None,
             system: directory.path().join("none.json"),
             fenced: true,
         });
-        let place = Place {
+        let place = McpPlace {
             tenant: TenantId::new("local"),
             directory: directory.path().canonicalize().unwrap(),
         };

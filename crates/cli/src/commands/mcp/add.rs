@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
-use mcp::{Place, Servers};
+use mcp::{McpPlace, Servers};
 use serde_json::json;
 use vocabulary::{McpAuth, McpLayer, McpServer, McpTransport};
 
@@ -54,7 +54,7 @@ pub enum AuthChoice {
 
 pub async fn run(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     arguments: AddArguments,
     as_json: bool,
 ) -> anyhow::Result<()> {

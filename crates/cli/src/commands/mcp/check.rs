@@ -3,7 +3,7 @@
 use anyhow::bail;
 use futures_util::future::join_all;
 use mcp::config::source_name;
-use mcp::{ConfiguredServer, Place, Servers};
+use mcp::{ConfiguredServer, McpPlace, Servers};
 use serde_json::json;
 use vocabulary::McpCheck;
 
@@ -15,7 +15,7 @@ use crate::screen::harmless;
 
 pub async fn run(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     name: Option<&str>,
     as_json: bool,
 ) -> anyhow::Result<()> {
@@ -34,7 +34,7 @@ pub async fn run(
     let checks = with_progress("Asking the servers", join_all(checks)).await;
     let all: Vec<_> = chosen.iter().zip(&checks).collect();
     match as_json {
-        true => words::say_json(&all.iter().map(|each| to_json(each)).collect())?,
+        true => words::say_json(&all.iter().map(to_json).collect())?,
         false => words::say(shown(&all))?,
     }
     let failed = checks.iter().filter(|check| !check.ok).count();
@@ -46,7 +46,7 @@ pub async fn run(
 }
 
 /// A command from a workspace is not run by looking around.
-async fn not_of_workspace(servers: &Servers, place: &Place) -> Vec<ConfiguredServer> {
+async fn not_of_workspace(servers: &Servers, place: &McpPlace) -> Vec<ConfiguredServer> {
     let configured = servers.configured(place).await;
     let of_workspace = |server: &&ConfiguredServer| server.layer.is_of_workspace();
     let (left_out, chosen): (Vec<_>, Vec<_>) = configured.iter().partition(of_workspace);

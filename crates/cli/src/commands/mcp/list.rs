@@ -1,7 +1,7 @@
 //! `dragoman mcp list`: what counts, where it stands, and what is wrong with the files.
 
 use mcp::config::source_name;
-use mcp::{Place, Servers};
+use mcp::{McpPlace, Servers};
 use serde_json::{Value, json};
 use vocabulary::{McpAuthMode, McpServerState, McpSnapshot, McpTransport};
 
@@ -13,7 +13,7 @@ use crate::screen::harmless;
 /// As much of a command line as a table shows.
 const REACHED_CHARS_MAX: usize = 60;
 
-pub async fn run(servers: &Servers, place: &Place, as_json: bool) -> anyhow::Result<()> {
+pub async fn run(servers: &Servers, place: &McpPlace, as_json: bool) -> anyhow::Result<()> {
     let snapshot = servers.snapshot(place).await;
     if as_json {
         return words::say_json(&to_json(&snapshot));

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use anyhow::bail;
-use mcp::{ConfiguredServer, Place, Servers};
+use mcp::{ConfiguredServer, McpPlace, Servers};
 use vocabulary::{McpAuth, McpTransport, Secret, SignedIn};
 
 use super::{told, with_progress};
@@ -13,7 +13,7 @@ use crate::screen::harmless;
 
 pub async fn run(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     server: &ConfiguredServer,
     key_stdin: bool,
 ) -> anyhow::Result<()> {
@@ -56,7 +56,7 @@ pub async fn run(
 /// Signs in in the browser; ends when the server says so, or with Ctrl-C.
 async fn browse(
     servers: &Servers,
-    place: &Place,
+    place: &McpPlace,
     server: &ConfiguredServer,
 ) -> anyhow::Result<SignedIn> {
     let begun = with_progress("Asking the server", servers.authorize(place, server)).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::McpTools;
-use mcp::{ConfiguredServer, Offer, Place};
+use mcp::{ConfiguredServer, McpPlace, Offer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tools::{Failure, Judgement, Risk, Scope, Tool, ToolCx};
@@ -64,18 +64,23 @@ impl ScriptedServers {
 
 #[async_trait]
 impl McpTools for ScriptedServers {
-    async fn configured(&self, _place: &Place) -> Arc<[ConfiguredServer]> {
+    async fn configured(&self, _place: &McpPlace) -> Arc<[ConfiguredServer]> {
         let script = self.0.lock();
         let servers = script.servers.iter();
         servers.map(|(server, _)| server.clone()).collect()
     }
 
-    fn warm(&self, _place: &Place, servers: &[ConfiguredServer]) {
+    fn warm(&self, _place: &McpPlace, servers: &[ConfiguredServer]) {
         let names = servers.iter().map(|each| each.server.name.clone());
         self.0.lock().warmed.extend(names);
     }
 
-    async fn offer(&self, _place: &Place, servers: &[ConfiguredServer], wait: Duration) -> Offer {
+    async fn offer(
+        &self,
+        _place: &McpPlace,
+        servers: &[ConfiguredServer],
+        wait: Duration,
+    ) -> Offer {
         let names = servers.iter().map(|each| each.server.name.clone());
         self.0.lock().offers.push(names.collect());
         let mut offer = Offer::default();

@@ -9,13 +9,13 @@ use vocabulary::{McpLayer, McpServer, TenantId};
 use super::*;
 use crate::limits::PING_MAX;
 use crate::transport::{HttpAuthorizer, HttpCredential};
-use crate::{ConfiguredServer, Place};
+use crate::{ConfiguredServer, McpPlace};
 
 struct Nobody;
 
 #[async_trait]
 impl HttpAuthorizer for Nobody {
-    async fn credential(&self, _: &Place, _: &ConfiguredServer) -> Option<HttpCredential> {
+    async fn credential(&self, _: &McpPlace, _: &ConfiguredServer) -> Option<HttpCredential> {
         None
     }
 }
@@ -28,7 +28,7 @@ fn order() -> ConnectOrder {
         cwd: None,
     };
     ConnectOrder {
-        place: Place {
+        place: McpPlace {
             tenant: TenantId::new("local"),
             directory: "/".into(),
         },

@@ -7,12 +7,12 @@ use tempfile::TempDir;
 use vocabulary::{McpAuthMode, Secret, TenantId};
 
 use super::*;
-use crate::{ConfiguredServer, Options, Place, Servers};
+use crate::{ConfiguredServer, McpOptions, McpPlace, Servers};
 
 /// A user's home with one server in it that is signed in to with OAuth.
 struct Home {
     folder: TempDir,
-    place: Place,
+    place: McpPlace,
 }
 
 impl Home {
@@ -29,7 +29,7 @@ impl Home {
         });
         let text = json!({ "servers": [entry] }).to_string();
         std::fs::write(config.join("mcp-servers.json"), text).expect("written");
-        let place = Place {
+        let place = McpPlace {
             tenant: TenantId::new("tenant"),
             directory: workspace,
         };
@@ -38,7 +38,7 @@ impl Home {
 
     /// As after a start of the program.
     async fn open(&self) -> (Servers, ConfiguredServer) {
-        let servers = Servers::new(Options {
+        let servers = Servers::new(McpOptions {
             home: self.folder.path().join("home"),
             user: None,
             system: self.folder.path().join("none.json"),
