@@ -19,6 +19,11 @@ pub fn auth_state(
     saved: Result<&SavedCredentials, &CredentialsError>,
 ) -> McpAuthState {
     let (mode, message) = match (wanted(&server.server), saved) {
+        // One that says nothing of it in its file may have asked for a sign-in all the same.
+        (McpAuth::None, Ok(saved)) if has_signed_in(&server.server, saved) => {
+            let (mode, message) = oauth_state(&saved.of(&server.server.name));
+            (mode, message.to_owned())
+        }
         (McpAuth::None, _) => (McpAuthMode::None, "No authentication required.".to_owned()),
         (McpAuth::ApiKey { .. } | McpAuth::OAuth { .. }, Err(error)) => {
             (McpAuthMode::Error, error.to_string())
@@ -46,6 +51,16 @@ fn wanted(server: &McpServer) -> &McpAuth {
         (McpTransport::Stdio { .. }, _) | (_, None) => &McpAuth::None,
         (McpTransport::Http { .. } | McpTransport::Sse { .. }, Some(auth)) => auth,
     }
+}
+
+fn has_signed_in(server: &McpServer, saved: &SavedCredentials) -> bool {
+    let is_remote = match &server.transport {
+        McpTransport::Http { .. } | McpTransport::Sse { .. } => true,
+        McpTransport::Stdio { .. } => false,
+    };
+    let saved = saved.of(&server.name);
+    // Whoever says that it needs none is believed.
+    is_remote && server.auth.is_none() && saved.oauth(OAuthPart::Tokens).is_some()
 }
 
 fn key_state(key_id: Option<&str>, saved: &ServerCredentials) -> (McpAuthMode, &'static str) {

@@ -71,6 +71,10 @@ fn script() -> Value {
             "match": { "userMessage": "everything", "hasToolResult": true },
             "response": { "content": "All of them work." },
         },
+        {
+            "match": { "userMessage": "What's weather in Lagos, Lagos State?" },
+            "response": { "content": "Warm." },
+        },
     ])
 }
 
@@ -133,5 +137,26 @@ async fn turn_with_servers() -> anyhow::Result<()> {
     ] {
         ensure!(asked.contains(said), "{said} is not in {asked}");
     }
+    prompt_as_command(&mut site).await
+}
+
+/// A prompt of a server is a slash command: listed, and said with its arguments.
+async fn prompt_as_command(site: &mut Site) -> anyhow::Result<()> {
+    site.visitor.send("list_commands", json!({})).await?;
+    let listed = site.visitor.client.until_type("commands").await?;
+    let commands = listed["commands"].as_array().context("no list")?;
+    let mut commands = commands.iter();
+    let prompt = commands.find(|each| each["name"] == "child:args-prompt");
+    let prompt = prompt.with_context(|| format!("no prompt in {listed}"))?;
+    assert_eq!(prompt["source"], "mcp");
+    assert_eq!(prompt["hints"], json!(["$1", "$2"]));
+
+    let from = site.visitor.client.heard().len();
+    let run = json!({ "name": "child:args-prompt", "arguments": "Lagos 'Lagos State'" });
+    site.visitor.send("execute_command", run).await?;
+    let said = site.visitor.client.until_type("user_message").await?;
+    assert_eq!(said["text"], "/child:args-prompt Lagos 'Lagos State'");
+    site.visitor.rest().await?;
+    assert_eq!(site.turn(from)?.answer()?, "Warm.");
     Ok(())
 }

@@ -273,6 +273,8 @@ async fn ask(
     let closing = turn.ask(turn.tag(step), &call(turn, server), kind).await?;
     Ok(match closing {
         Closing::Answered(Answer::Approval(ApprovalAnswer::DenyAndCancel)) => None,
+        // Nobody was there to answer: the next one who is may.
+        Closing::Answered(Answer::Dismissed) => None,
         Closing::Answered(Answer::Approval(answer)) if answer.is_yes() => Some(TrustAnswer::Yes),
         Closing::Answered(_) => Some(TrustAnswer::No),
         Closing::Cancelled | Closing::Lost { .. } => None,

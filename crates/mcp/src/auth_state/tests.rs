@@ -61,6 +61,14 @@ fn every_way_it_can_stand_has_its_words() {
     let required = McpAuthMode::Missing;
     let cases = [
         (None, &key, McpAuthMode::None, "No authentication required."),
+        // It was signed in to all the same.
+        (None, &tokens, McpAuthMode::OAuth, "OAuth token available."),
+        (
+            Some(McpAuth::None),
+            &tokens,
+            McpAuthMode::None,
+            "No authentication required.",
+        ),
         (
             Some(McpAuth::None),
             &key,
