@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use crate::together::{HOST, table};
 use crate::{Site, tell};
 
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(60);
 /// Deltas of the answer, 50 ms apart.
 const WORDS: usize = 80;
 /// How often each dialect is joined.

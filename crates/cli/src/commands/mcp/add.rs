@@ -20,13 +20,18 @@ pub struct AddArguments {
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub url: Option<String>,
     /// It speaks the older protocol of two connections (SSE)
-    #[arg(long, requires = "url")]
+    #[arg(long, requires = "url", conflicts_with = "command")]
     pub sse: bool,
     /// A header it is sent with every request; repeatable
-    #[arg(long, value_name = "NAME=VALUE", requires = "url")]
+    #[arg(
+        long,
+        value_name = "NAME=VALUE",
+        requires = "url",
+        conflicts_with = "command"
+    )]
     pub header: Vec<String>,
     /// How one signs in there
-    #[arg(long, value_name = "HOW", requires = "url")]
+    #[arg(long, value_name = "HOW", requires = "url", conflicts_with = "command")]
     pub auth: Option<AuthChoice>,
     /// A variable of its environment; without a value it is taken from yours; repeatable
     #[arg(long, value_name = "NAME[=VALUE]", conflicts_with = "url")]

@@ -38,7 +38,7 @@ pub fn item(value: &Value, completed: bool) -> Item {
         "agentMessage" => Some(Entry::Agent(words())),
         "commandExecution" => Some(call(value, "bash", &value["commandActions"][0])),
         "fileChange" => Some(call(value, "file", &Value::Null)),
-        "mcpToolCall" => Some(call(value, &text(&value["tool"]), &Value::Null)),
+        "mcpToolCall" | "dynamicToolCall" => Some(call(value, &text(&value["tool"]), &Value::Null)),
         _ => None,
     };
     Item {
