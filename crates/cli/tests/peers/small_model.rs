@@ -14,7 +14,7 @@ use crate::{CHAT, Site, Turn};
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Much more than it can write before a cancel comes.
 const ENDLESS_TOKENS: u64 = 4_000;
-const LONG_TOKENS: u64 = 160;
+const LONG_TOKENS: u64 = 260;
 const SHORT_TOKENS: u64 = 32;
 const CALL_TOKENS: u64 = 64;
 /// Stands before the name of a file that is to be read.
@@ -143,7 +143,7 @@ async fn calls_by_grammar(site: &mut Site) -> anyhow::Result<()> {
 
 /// More than it can read: a summary makes room for it, and it is answered.
 async fn is_told_too_much(site: &mut Site) -> anyhow::Result<()> {
-    let turn = converse(site, &"Much too much. ".repeat(500)).await?;
+    let turn = converse(site, &"Much too much. ".repeat(520)).await?;
     came_to_its_end(&turn)?;
     let logged = turn.of_type("log");
     let mut lines = logged.iter().filter_map(|frame| frame["line"].as_str());
