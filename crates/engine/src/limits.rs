@@ -156,7 +156,7 @@ pub const STEPS_DEFAULT: u32 = 100;
 pub const STEPS_MAX: u32 = 1_000;
 /// How long a turn waits for MCP servers that are not connected yet, while it looks around anyway; and for
 /// those of calls that it is to make.
-pub const MCP_WAIT: Duration = Duration::from_millis(40);
+pub const MCP_WAIT: Duration = Duration::from_millis(25);
 pub const MCP_WAIT_NEEDED: Duration = Duration::from_secs(10);
 /// How long servers may take to end when the process stops.
 pub const MCP_STOP_MAX: Duration = Duration::from_secs(5);

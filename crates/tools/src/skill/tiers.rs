@@ -59,6 +59,10 @@ pub(super) fn places(scope: &Scope, name: &str) -> Vec<Result<SkillPlace, Closed
     let mut places = Vec::new();
     for folder in GUARDED {
         let path = format!("{folder}/{SKILLS}/{name}/{FILE}");
+        // Looked at before the path guard is asked, which costs far more: every turn comes here.
+        if std::fs::symlink_metadata(scope.directory.join(&path)).is_err() {
+            continue;
+        }
         match path::resolve("skill", scope, &path) {
             // Whose workspace holds their home directory did not get these with it.
             Ok(file) if is_users_own(scope, &file) => {}
