@@ -17,6 +17,8 @@ use crate::{Site, tell};
 const LIMIT: Duration = Duration::from_secs(60);
 /// Deltas of the answer, 50 ms apart.
 const WORDS: usize = 80;
+/// All have joined by this word: whoever comes when the answer is over waits for its end for ever.
+const JOINED_BY: usize = 55;
 /// How often each dialect is joined.
 const JOINS: usize = 3;
 
@@ -150,9 +152,9 @@ fn whoever_joins_in_the_middle_of_an_answer_has_all_of_it() {
         for language in languages {
             let (base, thread) = (site.server.url().to_owned(), thread.clone());
             late.spawn(async move { (language, overhear(language, base, thread).await) });
-            word += chance.below(2 * WORDS / (JOINS * LANGUAGES.len()));
+            word += chance.below(2 * JOINED_BY / (JOINS * LANGUAGES.len()));
             // The first that joined after the host tells the time.
-            if word < WORDS {
+            if word < JOINED_BY {
                 guests[1].hear(&Signal::Text(format!("w{word} "))).await?;
                 word += 1;
             }
