@@ -8,6 +8,7 @@ mod llama;
 mod llmock;
 mod mcp;
 mod sdk_types;
+pub mod sign_in;
 
 use std::path::PathBuf;
 use std::process::Stdio;

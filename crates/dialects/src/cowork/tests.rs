@@ -15,6 +15,7 @@ mod refusals;
 mod rejoining;
 pub(crate) mod samples;
 mod schemas;
+mod shapes;
 mod sign_in;
 mod skills;
 mod streams;

@@ -109,6 +109,9 @@ impl Cowork1Session {
             ClientMessage::Reset {} => {
                 calls.make(out, Cowork1Purpose::Nothing, Call::ResetThread { thread });
             }
+            ClientMessage::ConnectProvider { .. } if self.busy => {
+                self.refuse(out, &Refusal::busy().message);
+            }
             ClientMessage::ConnectProvider { provider, api_key } => {
                 self.connect(out, calls, provider, api_key);
             }
