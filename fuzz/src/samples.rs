@@ -18,7 +18,7 @@ pub fn hello() -> Hello {
         query: Vec::new(),
         directory: "/workspace".into(),
         home: "/data".into(),
-        raw_parts: true,
+        raw_parts: dialects::RawParts::Full,
         providers: ["rehearsal".to_owned(), "openai".to_owned()].into(),
     }
 }

@@ -11,6 +11,7 @@ use vocabulary::{
 
 use self::calls::CoworkCalls;
 use self::session::CoworkSession;
+use self::tell::RawParts;
 use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, StartAt, Tag, Variant};
 
 mod act;
@@ -25,6 +26,7 @@ mod mcp;
 pub mod names;
 mod offer;
 mod refuse;
+pub mod sanitize;
 mod session;
 mod show;
 pub mod sign_in;
@@ -177,9 +179,11 @@ impl Dialect for Cowork {
     }
 
     fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
-        if hello.raw_parts {
-            self.variant = Variant::CoworkRaw;
-        }
+        self.variant = match hello.raw_parts {
+            RawParts::Leave => Variant::Cowork,
+            RawParts::Sanitized => Variant::CoworkRaw,
+            RawParts::Full => Variant::CoworkRawFull,
+        };
         self.providers = Arc::clone(&hello.providers);
         let resume = hello.query("resumeSessionId").map(str::trim);
         let Some(thread) = resume.and_then(ThreadId::parse) else {

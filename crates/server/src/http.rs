@@ -12,8 +12,8 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use dialects::Hello;
 use dialects::schemas::{self, DialectSchema};
+use dialects::{Hello, RawParts};
 use engine::Engine;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -283,7 +283,7 @@ async fn upgrade(
         query: without_secrets(query),
         directory: site.settings.engine.directory.clone(),
         home: site.settings.engine.home.clone(),
-        raw_parts: site.settings.raw_parts,
+        raw_parts: raw_parts(site.settings.raw_parts),
         providers: Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
     };
     let dialect = (tongue.make)(&hello);
@@ -318,4 +318,14 @@ async fn upgrade(
                 .instrument(span),
             )
         })
+}
+
+/// How much of `rawPart` is sent where it is (docs/protocols/cowork.md, Decision 8).
+fn raw_parts(included: bool) -> RawParts {
+    const MODE: &str = "COWORK_MODEL_STREAM_RAW_MODE";
+    match included {
+        false => RawParts::Leave,
+        true if std::env::var_os(MODE).is_some_and(|mode| mode == "full") => RawParts::Full,
+        true => RawParts::Sanitized,
+    }
 }

@@ -14,6 +14,7 @@ mod recordings;
 mod refusals;
 mod rejoining;
 pub(crate) mod samples;
+mod sanitizing;
 mod schemas;
 mod shapes;
 mod sign_in;

@@ -305,3 +305,19 @@ fn an_answer_of_the_wrong_kind_leaves_nobody_waiting() {
         (&json!("error"), &json!("internal_error"))
     );
 }
+
+#[test]
+fn the_tool_that_asks_is_listed_under_both_its_names() {
+    let mut stub = Stub::connected();
+    stub.say(json!({ "type": "list_tools", "sessionId": SESSION }));
+    let tool = |name: &str| (name.to_owned(), format!("What {name} does."));
+    stub.reply(Ok(Reply::Tools(vec![tool("bash"), tool("ask")])));
+    assert_eq!(
+        stub.take()[0]["tools"],
+        json!([
+            { "name": "bash", "description": "What bash does." },
+            { "name": "ask", "description": "What ask does." },
+            { "name": "AskUserQuestion", "description": "What ask does." },
+        ])
+    );
+}
