@@ -156,7 +156,6 @@ pub fn refusal(number: u8) -> Refusal {
         Why::AlreadyAnswered,
         Why::invalid("text"),
         Why::BlankAnswer,
-        Why::InUse,
         Why::NoRunningTurn,
         Why::Conflict,
         Why::Forbidden,

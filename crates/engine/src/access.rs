@@ -131,8 +131,8 @@ fn need_of_library(call: &LibraryCall) -> Need {
 #[cfg(test)]
 mod tests {
     use vocabulary::{
-        Answer, AskId, Audience, Cause, Changes, GrantScope, LibraryCall, Seq, SignInCall,
-        StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
+        Answer, AskId, Audience, Cause, Changes, GrantScope, Idempotency, LibraryCall, Seq,
+        SignInCall, StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
     };
 
     use super::*;
@@ -228,6 +228,7 @@ mod tests {
                 cause: Cause::UserMessage,
                 client_message_id: None,
                 client_turn_id: None,
+                idempotency: Idempotency::Lasting,
                 images: Vec::new(),
                 changes: Box::default(),
                 listen: None,
@@ -270,10 +271,7 @@ mod tests {
     fn every_call_has_its_roles() {
         let thread = ThreadId(uuid::Uuid::nil());
         let managed = vec![
-            Call::DeleteThread {
-                thread,
-                even_if_open: true,
-            },
+            Call::DeleteThread { thread },
             Call::SignIn(SignInCall::SignOut {
                 provider: "p".to_owned(),
             }),

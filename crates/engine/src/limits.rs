@@ -177,6 +177,8 @@ pub const CHECKPOINT_TOLD_BYTES: usize = 256;
 pub const DRAFT_EVERY: Duration = Duration::from_millis(700);
 /// A thread nobody listens to and that has nothing to do falls asleep after this.
 pub const SLEEP_AFTER: Duration = Duration::from_secs(300);
+/// How long after it was said a message may be sent again by a client that lost its connection.
+pub const RESENT_WITHIN: Duration = Duration::from_secs(600);
 /// A cancelled turn that has not wound up by then is ended by force.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
 /// A model that says nothing for this long has failed. Only the last resort: a provider times the

@@ -24,6 +24,7 @@ pub mod live;
 mod mail;
 pub mod outbox;
 mod recorder;
+mod resent;
 mod resting;
 mod shrinking;
 pub mod state;

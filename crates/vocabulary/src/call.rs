@@ -61,10 +61,9 @@ pub enum Call {
     GetThread {
         thread: ThreadId,
     },
-    /// Forgets a thread for good. One that somebody listens to is refused unless `even_if_open`.
+    /// Forgets a thread for good. A running turn is cancelled first; whoever listens is told of both.
     DeleteThread {
         thread: ThreadId,
-        even_if_open: bool,
     },
     ChangeThread {
         thread: ThreadId,
@@ -300,6 +299,8 @@ pub struct StartTurn {
     pub cause: Cause,
     /// Told back in the echo; the same id and text again are answered again, not run again.
     pub client_message_id: Option<String>,
+    /// When the same is the same.
+    pub idempotency: Idempotency,
     /// Becomes the turn's id.
     pub client_turn_id: Option<String>,
     pub images: Vec<Image>,
@@ -308,6 +309,17 @@ pub struct StartTurn {
     /// Who starts it listens to the thread from before its first event; a turn that is refused leaves no
     /// listener. The reply says how the thread stood.
     pub listen: Option<Audience>,
+}
+
+/// What a client's own id for a message proves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Idempotency {
+    /// Each message has its own, for ever; the same for another one is refused.
+    #[default]
+    Lasting,
+    /// Nothing by itself: clients use them again. Only the newest message, said again by a client that joined
+    /// the thread after it, at this position, is the same one.
+    Reconnect { joined_at: Seq },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -360,7 +372,7 @@ impl Call {
     pub fn thread(&self) -> Option<ThreadId> {
         match self {
             Call::GetThread { thread }
-            | Call::DeleteThread { thread, .. }
+            | Call::DeleteThread { thread }
             | Call::ChangeThread { thread, .. }
             | Call::StartTurn(StartTurn { thread, .. })
             | Call::SteerTurn(SteerTurn { thread, .. })

@@ -35,8 +35,8 @@ pub use ask::{
     QuestionOption, RiskCode,
 };
 pub use call::{
-    ArchivedThreads, Audience, Call, Caller, Changes, NewThread, Role, StartTurn, SteerTurn,
-    ThreadQuery,
+    ArchivedThreads, Audience, Call, Caller, Changes, Idempotency, NewThread, Role, StartTurn,
+    SteerTurn, ThreadQuery,
 };
 pub use carried::CarriedCall;
 pub use catalog::{

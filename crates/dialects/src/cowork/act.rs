@@ -195,6 +195,7 @@ impl CoworkSession {
             display: None,
             cause: Cause::UserMessage,
             client_message_id,
+            idempotency: self.idempotency(),
             client_turn_id: None,
         };
         calls.make(out, waiting, Call::StartTurn(turn));
@@ -314,10 +315,7 @@ impl CoworkSession {
             let message = "Cannot delete the active session";
             return send(out, error_frame(&self.id, message, told_as));
         }
-        let call = Call::DeleteThread {
-            thread,
-            even_if_open: false,
-        };
+        let call = Call::DeleteThread { thread };
         calls.make(out, CoworkPurpose::Deletion { target }, call);
     }
 

@@ -11,6 +11,7 @@ mod checks;
 mod clocks;
 mod commands;
 mod compactions;
+mod deleting;
 mod durability;
 mod efforts;
 mod endings;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, GrantScope, LibraryCall, LibraryReply, McpCall, NewThread, Reply,
-    RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection, Why,
-    WorkspaceDirectory, WorkspaceId,
+    DEFAULT_WORKSPACE, GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall, NewThread,
+    Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection,
+    Why, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -115,10 +115,7 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
     let upto = Seq(u64::MAX);
     vec![
         Call::GetThread { thread },
-        Call::DeleteThread {
-            thread,
-            even_if_open: true,
-        },
+        Call::DeleteThread { thread },
         Call::ChangeThread {
             thread,
             changes: Changes {
@@ -181,6 +178,7 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             name: "review".to_owned(),
             arguments: String::new(),
             client_message_id: None,
+            idempotency: Idempotency::Lasting,
         }),
         Call::ListTools { thread },
         Call::FindThread {
