@@ -21,4 +21,5 @@ mod streams;
 mod stub;
 mod telling;
 mod tools;
+mod uploads;
 mod validation;

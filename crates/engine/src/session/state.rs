@@ -7,9 +7,9 @@ pub use fold::{Folded, fold};
 use serde::{Deserialize, Serialize};
 use store::{EntryRow, LoadedThread};
 use vocabulary::{
-    AskFact, CallRef, EndedTurn, Event, Fact, Grant, IndexedTurn, ItemFact, ItemId, OpenAsk,
-    PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent,
-    ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
+    AskFact, CallRef, EndedTurn, Event, Fact, FilesFact, Grant, IndexedTurn, ItemFact, ItemId,
+    OpenAsk, PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp,
+    ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
 };
 
 use crate::limits::PREVIEW_CHARS_MAX;
@@ -299,7 +299,11 @@ impl ThreadState {
                     | StepFact::Informed { .. }
                     | StepFact::Delayed { discards: true, .. },
                 ..
-            } => return Some(self.next_entry(event.seq)),
+            }
+            // The model reads of it in its place, before what is said next.
+            | Fact::Files(FilesFact::Uploaded { .. }) => {
+                return Some(self.next_entry(event.seq));
+            }
             Fact::Item {
                 tag,
                 what: ItemFact::Finished { .. },

@@ -42,3 +42,4 @@ mod titling;
 mod toys;
 mod turn_index;
 mod turns;
+mod uploads;

@@ -4,9 +4,9 @@ use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changes,
-    CheckpointCall, CheckpointId, GrantScope, Image, LibraryCall, McpCall, NewThread, RunCommand,
-    SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery, TurnId,
-    TurnSelection, WorkspaceDirectory, WorkspaceId,
+    CheckpointCall, CheckpointId, FileUpload, GrantScope, Image, LibraryCall, McpCall, NewThread,
+    RunCommand, SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery,
+    TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -92,6 +92,11 @@ fn of_threads() -> Vec<Call> {
             name: "n".to_owned(),
             arguments: "a b".to_owned(),
             client_message_id: Some("m".to_owned()),
+        }),
+        Call::UploadFile(FileUpload {
+            thread,
+            name: "n".to_owned(),
+            base64: "aGk=".into(),
         }),
         Call::ListTools { thread },
         Call::FindThread {
@@ -220,7 +225,7 @@ fn every_call_comes_back() {
     let thread = thread_id();
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
-    all_come_back(&calls, 29, |call| match call {
+    all_come_back(&calls, 30, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -250,6 +255,7 @@ fn every_call_comes_back() {
         Call::ListCommands { .. } => 27,
         Call::RunCommand(_) => 28,
         Call::Checkpoints { .. } => 23,
+        Call::UploadFile(_) => 29,
     });
 }
 
