@@ -39,6 +39,7 @@ pub fn thread() -> Thread {
             directory: "/workspace".into(),
             client_id: None,
             created_at: Timestamp(0),
+            folders: None,
         },
         title: Title::default(),
         settings: ThreadSettings {

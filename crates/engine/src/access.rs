@@ -63,6 +63,7 @@ fn need(call: &Call) -> Need {
         | Call::ResetThread { .. }
         | Call::RevokeGrant { .. }
         | Call::RunCommand(_)
+        | Call::UploadFile(_)
         | Call::CloseThread { .. } => Need::Write,
         // Credentials are everyone's: only who may delete may change them.
         Call::DeleteThread { .. } | Call::SignIn(_) => Need::Delete,
@@ -131,7 +132,7 @@ fn need_of_library(call: &LibraryCall) -> Need {
 #[cfg(test)]
 mod tests {
     use vocabulary::{
-        Answer, AskId, Audience, Cause, Changes, GrantScope, Idempotency, LibraryCall, Seq,
+    Answer, AskId, Audience, Cause, Changes, GrantScope, Idempotency, LibraryCall, Seq, FileUpload,
         SignInCall, StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
     };
 
@@ -256,6 +257,11 @@ mod tests {
                 thread,
                 audience: Audience(0),
             },
+            Call::UploadFile(FileUpload {
+                thread,
+                name: "a".to_owned(),
+                base64: "".into(),
+            }),
             Call::Library(LibraryCall::SelectWorkspace {
                 id: WorkspaceId::new("w"),
                 make_current: true,

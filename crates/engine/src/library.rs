@@ -184,6 +184,7 @@ fn newborn(
             directory,
             client_id: new.client_id,
             created_at: at,
+            folders: None,
         },
         title: new.title.map_or_else(Title::default, |text| Title {
             text: tools::shown::title(&text),

@@ -27,6 +27,9 @@ pub const HIGH_WATER_AHEAD: u64 = 65_536;
 pub const HIGH_WATER_RENEW: u64 = 16_384;
 /// Durable events read back at once for a listener that lags or replays.
 pub const REPLAY_PAGE: u32 = 256;
+/// A file that a client uploads, as it comes, and how long the disk may take for it.
+pub const UPLOAD_BASE64_BYTES_MAX: usize = 10 << 20;
+pub const UPLOAD_WAIT: Duration = Duration::from_secs(30);
 /// The longest user message.
 pub const INPUT_BYTES_MAX: usize = 1 << 20;
 pub const TITLE_CHARS_MAX: usize = 200;

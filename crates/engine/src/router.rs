@@ -133,6 +133,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         call @ (Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
+        | Call::UploadFile(_)
         | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
     };
     reply.map(|reply| Replied::new(Seq::ZERO, reply))

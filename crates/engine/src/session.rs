@@ -31,6 +31,7 @@ pub mod state;
 mod titling;
 mod turn_index;
 mod turns;
+mod uploads;
 pub mod waking;
 mod writing;
 

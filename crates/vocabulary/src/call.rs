@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
-    Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand, SandboxMode, Seq, SignInCall,
-    SkillCall, SummaryDetail, TenantId, Thread, ThreadId, TurnId, TurnSelection, Verbosity,
-    WorkspaceId,
+    AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, FileUpload,
+    GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand, SandboxMode, Seq,
+    SignInCall, SkillCall, SummaryDetail, TenantId, Thread, ThreadId, TurnId, TurnSelection,
+    Verbosity, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -163,6 +163,8 @@ pub enum Call {
         thread: ThreadId,
     },
     RunCommand(RunCommand),
+    /// Puts a file where the thread's uploads lie; its model is told.
+    UploadFile(FileUpload),
     Checkpoints {
         thread: ThreadId,
         call: CheckpointCall,
@@ -237,6 +239,8 @@ pub struct NewThread {
     pub labels: BTreeMap<String, String>,
     /// How the client wants work done in it.
     pub instructions: Option<Box<str>>,
+    /// It has directories for results and uploads in any case, and they are there from the start.
+    pub usual_folders: bool,
     /// Keep it from now on, rather than from the first thing that happens in it.
     pub keep: bool,
 }
@@ -392,6 +396,7 @@ impl Call {
             | Call::Skills { thread, .. }
             | Call::ListCommands { thread }
             | Call::RunCommand(RunCommand { thread, .. })
+            | Call::UploadFile(FileUpload { thread, .. })
             | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)

@@ -28,6 +28,7 @@ mod status;
 mod thread;
 mod tool;
 mod turn;
+mod upload;
 
 pub use answer_style::{SummaryDetail, Verbosity};
 pub use ask::{
@@ -86,3 +87,4 @@ pub use turn::{
     Budgets, Cause, EndedTurn, Image, IndexedTurn, ModelRef, Purpose, StopReason, TurnError,
     TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };
+pub use upload::{FileUpload, UploadedFile, WorkFolders};

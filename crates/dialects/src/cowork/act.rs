@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, McpCall, SkillCall, StartTurn,
-    ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, FileUpload, McpCall, SkillCall,
+    StartTurn, ThreadId, ThreadQuery,
 };
 
 use super::asks::ask_frame;
@@ -167,9 +167,17 @@ impl CoworkSession {
                 let name = said.skill_name;
                 self.skills(out, calls, SkillCall::Delete { name });
             }
-            ClientMessage::UploadFile(_)
-            | ClientMessage::HarnessContextGet(_)
-            | ClientMessage::HarnessContextSet(_) => self.not_available(out, hearing.name),
+            ClientMessage::UploadFile(said) => make(
+                CoworkPurpose::Told,
+                Call::UploadFile(FileUpload {
+                    thread,
+                    name: said.filename,
+                    base64: said.content_base64.into(),
+                }),
+            ),
+            ClientMessage::HarnessContextGet(_) | ClientMessage::HarnessContextSet(_) => {
+                self.not_available(out, hearing.name)
+            }
         }
     }
 

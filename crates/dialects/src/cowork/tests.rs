@@ -23,4 +23,5 @@ mod streams;
 mod stub;
 mod telling;
 mod tools;
+mod uploads;
 mod validation;

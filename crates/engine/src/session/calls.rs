@@ -44,6 +44,7 @@ impl Session {
                 let answered = self.answer_and_grant(ask, answer, caller).await;
                 answered.map(|()| Reply::Done)
             }
+            Call::UploadFile(upload) => self.upload(upload).await,
             Call::CloseThread { audience, .. } => self.close(audience),
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
             Call::ListThreads(_)

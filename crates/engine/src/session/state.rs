@@ -7,9 +7,7 @@ pub use fold::{Folded, fold};
 use serde::{Deserialize, Serialize};
 use store::{EntryRow, LoadedThread};
 use vocabulary::{
-    AskFact, CallRef, Cause, EndedTurn, Event, Fact, Grant, IndexedTurn, ItemFact, ItemId, OpenAsk,
-    PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent,
-    ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
+    AskFact, CallRef, Cause, EndedTurn, Event, Fact, Grant, IndexedTurn, ItemFact, ItemId, OpenAsk, PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why, FilesFact,
 };
 
 use super::resent::LastMessage;
@@ -313,7 +311,11 @@ impl ThreadState {
                     | StepFact::Informed { .. }
                     | StepFact::Delayed { discards: true, .. },
                 ..
-            } => return Some(self.next_entry(event.seq)),
+            }
+            // The model reads of it in its place, before what is said next.
+            | Fact::Files(FilesFact::Uploaded { .. }) => {
+                return Some(self.next_entry(event.seq));
+            }
             Fact::Item {
                 tag,
                 what: ItemFact::Finished { .. },

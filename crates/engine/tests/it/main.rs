@@ -43,3 +43,4 @@ mod titling;
 mod toys;
 mod turn_index;
 mod turns;
+mod uploads;

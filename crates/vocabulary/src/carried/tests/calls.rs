@@ -4,7 +4,7 @@ use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changes,
-    CheckpointCall, CheckpointId, GrantScope, Idempotency, Image, LibraryCall, McpCall, NewThread,
+    CheckpointCall, CheckpointId, GrantScope, Idempotency, Image, LibraryCall, McpCall, NewThread, FileUpload,
     RunCommand, SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery,
     TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
 };
@@ -92,6 +92,11 @@ fn of_threads() -> Vec<Call> {
             idempotency: Idempotency::Reconnect {
                 joined_at: Seq::ZERO,
             },
+        }),
+        Call::UploadFile(FileUpload {
+            thread,
+            name: "n".to_owned(),
+            base64: "aGk=".into(),
         }),
         Call::ListTools { thread },
         Call::FindThread {
@@ -221,7 +226,7 @@ fn every_call_comes_back() {
     let thread = thread_id();
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
-    all_come_back(&calls, 29, |call| match call {
+    all_come_back(&calls, 30, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -251,6 +256,7 @@ fn every_call_comes_back() {
         Call::ListCommands { .. } => 27,
         Call::RunCommand(_) => 28,
         Call::Checkpoints { .. } => 23,
+        Call::UploadFile(_) => 29,
     });
 }
 
