@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use secrecy::SecretString;
 use vocabulary::TracingHealth;
 
 use crate::attributes::AttributeWords;
@@ -19,13 +18,13 @@ pub struct TraceExporter {
 }
 
 impl TraceExporter {
-    /// None: there is nowhere to send traces. `secrets`: what no span may contain.
-    pub fn new(settings: &TracingSettings, secrets: Vec<SecretString>) -> Option<Self> {
+    /// None: there is nowhere to send traces.
+    pub fn new(settings: &TracingSettings) -> Option<Self> {
         let langfuse = HttpTransport::langfuse(&settings.langfuse);
         let otlp = settings.otlp.as_ref().map(HttpTransport::otlp);
         let langfuse = langfuse.map(|transport| (transport, AttributeWords::Langfuse));
         let otlp = otlp.map(|transport| (transport, AttributeWords::All));
-        let secrets: Arc<[_]> = settings.secrets().into_iter().chain(secrets).collect();
+        let secrets: Arc<[_]> = settings.secrets().into();
         let instance = uuid::Uuid::new_v4().to_string();
         let outlet = |(transport, words): (HttpTransport, AttributeWords)| {
             let encoder = BatchEncoder::new(settings, words, &instance, Arc::clone(&secrets));

@@ -21,4 +21,7 @@ pub use settings::{LangfuseSettings, OtlpSettings, TracingSettings};
 pub use span::{
     Generation, ObservationKind, SpanId, SpanProblem, TraceId, TraceInfo, TraceSpan, cut,
 };
+#[cfg(test)]
+mod tests;
+
 pub use transport::{DeliveryError, HttpTransport, Transport};

@@ -19,6 +19,8 @@ pub struct TracingSettings {
     pub resource: Vec<(String, String)>,
     /// How long a span waits for others to go with it.
     pub batch_delay: Option<Duration>,
+    /// What else no span may contain.
+    pub known_secrets: Vec<SecretString>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -123,7 +125,18 @@ impl TracingSettings {
             .iter()
             .cloned()
             .chain(values)
+            .chain(self.known_secrets.iter().cloned())
             .collect()
+    }
+}
+
+impl OtlpSettings {
+    /// An endpoint for everything, without headers.
+    pub fn below(base: &str) -> Self {
+        Self {
+            traces_url: traces_below(base),
+            headers: Vec::new(),
+        }
     }
 }
 
@@ -146,7 +159,7 @@ impl LangfuseSettings {
 }
 
 /// Where an endpoint for everything takes traces.
-pub(crate) fn traces_below(base: &str) -> String {
+fn traces_below(base: &str) -> String {
     format!("{}/v1/traces", base.trim().trim_end_matches('/'))
 }
 

@@ -40,5 +40,6 @@ mod summaries;
 mod tenants;
 mod titling;
 mod toys;
+mod tracing;
 mod turn_index;
 mod turns;
