@@ -20,6 +20,7 @@ pub fn hello() -> Hello {
         home: "/data".into(),
         raw_parts: dialects::RawParts::Full,
         providers: ["rehearsal".to_owned(), "openai".to_owned()].into(),
+        tracing: Default::default(),
     }
 }
 

@@ -132,8 +132,8 @@ fn need_of_library(call: &LibraryCall) -> Need {
 #[cfg(test)]
 mod tests {
     use vocabulary::{
-    Answer, AskId, Audience, Cause, Changes, GrantScope, Idempotency, LibraryCall, Seq, FileUpload,
-        SignInCall, StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
+        Answer, AskId, Audience, Cause, Changes, FileUpload, GrantScope, Idempotency, LibraryCall,
+        Seq, SignInCall, StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
     };
 
     use super::*;

@@ -230,6 +230,10 @@ impl Connection {
                 }
                 Ok(())
             }
+            Action::WatchServer => {
+                self.watcher = Some(self.engine.watch_server());
+                Ok(())
+            }
             Action::Authenticate { tag, token } => {
                 self.submit(Job::new(tag, JobKind::Authenticate(token)));
                 Ok(())

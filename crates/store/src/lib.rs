@@ -258,6 +258,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether calls can be answered.
     async fn ready(&self) -> Result<()>;
+    /// How many writes wait for their turn, where they queue at all.
+    fn writes_waiting(&self) -> usize {
+        0
+    }
 }
 
 pub type SharedStore = Arc<dyn Store>;

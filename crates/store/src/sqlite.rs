@@ -340,4 +340,8 @@ impl Store for SqliteStore {
         self.writer.run(|_| Ok(())).await?;
         self.readers.run(queries::ready).await
     }
+
+    fn writes_waiting(&self) -> usize {
+        self.writer.waiting()
+    }
 }

@@ -59,6 +59,7 @@ mod web_fetch;
 mod web_search;
 mod write;
 
+pub use bash::environment::secret_variables;
 pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
 pub use jobs::Jobs;
 pub use sandbox::Sandbox;

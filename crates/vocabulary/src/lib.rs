@@ -20,6 +20,7 @@ mod mcp;
 mod named_model;
 mod nearest;
 mod notice;
+mod observability;
 mod permissions;
 mod refusal;
 mod reply;
@@ -66,6 +67,7 @@ pub use mcp::{
 pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
+pub use observability::{LangfuseTarget, TracingHealth, TracingState};
 pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{

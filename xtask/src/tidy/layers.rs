@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 13] = [
+const TABLE: [(&str, &[&str]); 14] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -15,6 +15,7 @@ const TABLE: [(&str, &[&str]); 13] = [
             "tools",
             "mcp",
             "snapshots",
+            "observability",
         ],
     ),
     ("providers", &["vocabulary"]),
@@ -23,6 +24,7 @@ const TABLE: [(&str, &[&str]); 13] = [
     ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
+    ("observability", &["vocabulary"]),
     (
         "server",
         &[
@@ -33,6 +35,7 @@ const TABLE: [(&str, &[&str]); 13] = [
             "tools",
             "mcp",
             "store",
+            "observability",
         ],
     ),
     (
@@ -46,6 +49,7 @@ const TABLE: [(&str, &[&str]); 13] = [
             "checkpoints",
             "store",
             "server",
+            "observability",
         ],
     ),
     ("terminal", &["dialects"]),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vocabulary::{
     Call, Changed, Event, Fact, Idempotency, Seq, ThreadCard, ThreadFact, ThreadId, ThreadSettings,
-    ThreadView, TurnFact,
+    ThreadView, TracingHealth, TracingState, TurnFact,
 };
 
 use super::asks::OpenAsks;
@@ -12,9 +12,10 @@ use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::{GreetingSlot, Slots};
 use super::hear;
 use super::refuse::error_frame;
+use super::show;
 use super::sign_in::Methods;
-use super::wire::session::ServerErrorSource;
-use crate::{Action, Frame};
+use super::wire::session::{ServerErrorCode, ServerErrorSource};
+use crate::{Action, Cx, Frame};
 
 pub struct CoworkSession {
     /// The thread's id as frames spell it.
@@ -84,10 +85,25 @@ impl CoworkSession {
         }
     }
 
-    pub fn told(&mut self, out: &mut Vec<Action>, calls: &mut CoworkCalls, event: &Event) {
+    pub fn told(
+        &mut self,
+        out: &mut Vec<Action>,
+        calls: &mut CoworkCalls,
+        tracing: &TracingState,
+        event: &Event,
+    ) {
         self.asks.follow(&event.fact);
         self.slots.follow(&event.fact);
         self.follow(&event.fact);
+        // It goes before the new configuration. How tracing fares is the server's, and no event has it.
+        if let Fact::Thread(ThreadFact::SettingsChanged {
+            changed, settings, ..
+        }) = &event.fact
+            && changed.contains(&Changed::Observability)
+        {
+            let status = show::observability_status(&self.id, settings, tracing, event.at);
+            send(out, status);
+        }
         out.push(Action::Shared);
         // The catalog shows the current selection, and only the engine has it.
         if let Fact::Thread(ThreadFact::SettingsChanged { changed, .. }) = &event.fact
@@ -95,6 +111,25 @@ impl CoworkSession {
         {
             let waiting = CoworkPurpose::Asked(GreetingSlot::ProviderCatalog);
             calls.make(out, waiting, Call::GetCatalog);
+        }
+    }
+
+    /// The server's tracing fares otherwise now. What was refused is lost, and so told as an error.
+    pub fn tracing_changed(&self, cx: &Cx<'_>, out: &mut Vec<Action>, tracing: &TracingState) {
+        let status = show::observability_status(&self.id, &self.settings, tracing, cx.now);
+        send(out, status);
+        if let TracingHealth::Failing {
+            refused: true,
+            message,
+            ..
+        } = &tracing.health
+            && self.settings.observability
+        {
+            let told_as = (
+                ServerErrorCode::ObservabilityError,
+                ServerErrorSource::Observability,
+            );
+            send(out, error_frame(&self.id, message, told_as));
         }
     }
 

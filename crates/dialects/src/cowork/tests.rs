@@ -9,6 +9,7 @@ mod connecting;
 mod history;
 mod mcp;
 mod messages;
+mod observability;
 mod prompts;
 mod recordings;
 mod refusals;

@@ -7,7 +7,9 @@ pub use fold::{Folded, fold};
 use serde::{Deserialize, Serialize};
 use store::{EntryRow, LoadedThread};
 use vocabulary::{
-    AskFact, CallRef, Cause, EndedTurn, Event, Fact, Grant, IndexedTurn, ItemFact, ItemId, OpenAsk, PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why, FilesFact,
+    AskFact, CallRef, Cause, EndedTurn, Event, Fact, FilesFact, Grant, IndexedTurn, ItemFact,
+    ItemId, OpenAsk, PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact,
+    Timestamp, ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
 };
 
 use super::resent::LastMessage;

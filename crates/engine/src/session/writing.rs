@@ -42,7 +42,13 @@ impl Session {
             && let Some(append) = self.recorder.next_append(&self.state)?
         {
             self.writing.list_row_sent = append.has_list_row();
-            self.writing.appending = Some(Box::pin(Append::run(append)));
+            let shared = Arc::clone(&self.shared);
+            self.writing.appending = Some(Box::pin(async move {
+                let since = Instant::now();
+                let result = Append::run(append).await;
+                shared.metrics.append_time.observe(since.elapsed());
+                result
+            }));
         }
         Ok(())
     }

@@ -73,6 +73,7 @@ pub struct Stage {
     pub policy: Arc<tools::policy::Policy>,
     pub checkpoints: CheckpointSetting,
     pub checks: CheckSettings,
+    pub tracing: observability::TracingSettings,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -98,6 +99,7 @@ impl Stage {
             policy: Arc::default(),
             checkpoints: CheckpointSetting::Off,
             checks: CheckSettings::default(),
+            tracing: Default::default(),
             clock: Arc::new(SystemClock),
         }
     }
@@ -374,6 +376,7 @@ fn open(
         budgets: stage.budgets,
         checkpoints: stage.checkpoints,
         checks: stage.checks.clone(),
+        tracing: stage.tracing.clone(),
         parts: |_| 1,
         clock: Arc::clone(&stage.clock),
     };

@@ -41,6 +41,7 @@ mod summaries;
 mod tenants;
 mod titling;
 mod toys;
+mod tracing;
 mod turn_index;
 mod turns;
 mod uploads;

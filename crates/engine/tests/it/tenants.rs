@@ -6,9 +6,9 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall, NewThread, FileUpload,
-    Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection,
-    Why, WorkspaceDirectory, WorkspaceId,
+    DEFAULT_WORKSPACE, FileUpload, GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall,
+    NewThread, Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery,
+    TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};

@@ -206,11 +206,14 @@ fn every_notice_comes_back() {
             workspace: WorkspaceId::new("w"),
         },
         Notice::Reload,
+        Notice::TracingChanged {
+            state: Default::default(),
+        },
         Notice::ShuttingDown {
             reason: Cow::Borrowed("restart"),
         },
     ];
-    all_come_back(&notices, 7, |notice| match notice {
+    all_come_back(&notices, 8, |notice| match notice {
         Notice::ThreadAdded { .. } => 0,
         Notice::ThreadChanged { .. } => 1,
         Notice::ThreadRemoved { .. } => 2,
@@ -218,5 +221,6 @@ fn every_notice_comes_back() {
         Notice::TreeChanged { .. } => 4,
         Notice::Reload => 5,
         Notice::ShuttingDown { .. } => 6,
+        Notice::TracingChanged { .. } => 7,
     });
 }

@@ -16,7 +16,8 @@ pub fn title_changed(told: EventContext<'_>, title: &Title, model: &ModelRef) ->
 }
 
 /// The answers to `set_model`, `set_enable_mcp` and `set_config`, told to all who listen. The
-/// catalog that follows a new model is each connection's own.
+/// catalog that follows a new model is each connection's own, and so is the status of observability
+/// that goes before.
 pub fn settings_changed(
     told: EventContext<'_>,
     settings: &ThreadSettings,
@@ -40,10 +41,6 @@ pub fn settings_changed(
         Changed::Observability,
     ]) {
         frames.push(show::session_config(told.session, settings));
-    }
-    if named(&[Changed::Observability]) {
-        let status = show::observability_status(told.session, settings, told.event.at);
-        frames.push(status);
     }
     frames
 }

@@ -4,9 +4,9 @@ use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changes,
-    CheckpointCall, CheckpointId, GrantScope, Idempotency, Image, LibraryCall, McpCall, NewThread, FileUpload,
-    RunCommand, SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery,
-    TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
+    CheckpointCall, CheckpointId, FileUpload, GrantScope, Idempotency, Image, LibraryCall, McpCall,
+    NewThread, RunCommand, SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn,
+    ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
