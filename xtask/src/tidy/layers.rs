@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 13] = [
+const TABLE: [(&str, &[&str]); 14] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -17,9 +17,10 @@ const TABLE: [(&str, &[&str]); 13] = [
             "snapshots",
         ],
     ),
-    ("providers", &["vocabulary"]),
+    ("callback", &[]),
+    ("providers", &["vocabulary", "callback"]),
     ("tools", &["vocabulary"]),
-    ("mcp", &["vocabulary", "tools"]),
+    ("mcp", &["vocabulary", "tools", "callback"]),
     ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
