@@ -12,8 +12,8 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use dialects::Hello;
 use dialects::schemas::{self, DialectSchema};
+use dialects::{Hello, RawParts};
 use engine::Engine;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,7 @@ use crate::limits::{
     FRAME_BYTES_MAX, FRAME_BYTES_UNIDENTIFIED_MAX, READ_BUFFER_BYTES, TICKET_LIFE,
     WRITE_BUFFER_BYTES,
 };
+use crate::metrics::{self, OpenConnections};
 use crate::table::{TONGUES, Tongue, ZANE};
 
 type Pairs = Query<Vec<(String, String)>>;
@@ -51,6 +52,8 @@ pub struct Site {
     pub connections: TaskTracker,
     /// How many clients there have been; the log tells them apart by it.
     pub connected: AtomicU64,
+    /// How many there are now, by dialect.
+    pub open: OpenConnections,
 }
 
 impl Site {
@@ -72,7 +75,10 @@ pub fn main_router(site: &Arc<Site>) -> Router {
     }
     let late = TONGUES.iter().filter(|tongue| tongue.authenticates);
     let late = late.flat_map(|tongue| tongue.main).copied().collect();
-    finish(site, dialects, pages().route("/", get(front)), late)
+    let pages = pages()
+        .route("/", get(front))
+        .route("/metrics", get(metrics::page));
+    finish(site, dialects, pages, late)
 }
 
 /// A port of one dialect: its clients find the paths they expect.
@@ -283,8 +289,9 @@ async fn upgrade(
         query: without_secrets(query),
         directory: site.settings.engine.directory.clone(),
         home: site.settings.engine.home.clone(),
-        raw_parts: site.settings.raw_parts,
+        raw_parts: raw_parts(site.settings.raw_parts),
         providers: Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
+        tracing: engine.tracing(),
     };
     let dialect = (tongue.make)(&hello);
     let frame_bytes_max = match &caller {
@@ -308,14 +315,26 @@ async fn upgrade(
             if let Some(caller) = caller {
                 door.enter(caller);
             }
+            let counted = OpenConnections::enter(&door.site, tongue);
             let number = door.site.connected.fetch_add(1, Ordering::Relaxed) + 1;
             let span = info_span!("connection", number, dialect = tongue.name);
             tracked.track_future(
                 async move {
                     tracing::info!(from = %peer.address, user = peer.user, "connected");
                     connection::serve(socket, dialect, hello, door, engine, stop).await;
+                    drop(counted);
                 }
                 .instrument(span),
             )
         })
+}
+
+/// How much of `rawPart` is sent where it is (docs/protocols/cowork.md, Decision 8).
+fn raw_parts(included: bool) -> RawParts {
+    const MODE: &str = "COWORK_MODEL_STREAM_RAW_MODE";
+    match included {
+        false => RawParts::Leave,
+        true if std::env::var_os(MODE).is_some_and(|mode| mode == "full") => RawParts::Full,
+        true => RawParts::Sanitized,
+    }
 }

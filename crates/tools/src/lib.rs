@@ -52,12 +52,14 @@ mod text;
 mod todo_write;
 mod toolbox;
 mod trusted;
+pub mod uploads;
 mod walk;
 pub mod web;
 mod web_fetch;
 mod web_search;
 mod write;
 
+pub use bash::environment::secret_variables;
 pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
 pub use jobs::Jobs;
 pub use sandbox::Sandbox;

@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 14] = [
+const TABLE: [(&str, &[&str]); 15] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -15,6 +15,7 @@ const TABLE: [(&str, &[&str]); 14] = [
             "tools",
             "mcp",
             "snapshots",
+            "observability",
         ],
     ),
     ("callback", &[]),
@@ -24,6 +25,7 @@ const TABLE: [(&str, &[&str]); 14] = [
     ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
+    ("observability", &["vocabulary"]),
     (
         "server",
         &[
@@ -34,6 +36,7 @@ const TABLE: [(&str, &[&str]); 14] = [
             "tools",
             "mcp",
             "store",
+            "observability",
         ],
     ),
     (
@@ -47,6 +50,7 @@ const TABLE: [(&str, &[&str]); 14] = [
             "checkpoints",
             "store",
             "server",
+            "observability",
         ],
     ),
     ("terminal", &["dialects"]),

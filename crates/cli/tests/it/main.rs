@@ -6,6 +6,7 @@ mod busy;
 mod checkpoints;
 mod checks;
 mod crashes;
+mod deleting;
 mod eval;
 mod grants;
 mod guard;
