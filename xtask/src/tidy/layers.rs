@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 14] = [
+const TABLE: [(&str, &[&str]); 15] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -18,9 +18,10 @@ const TABLE: [(&str, &[&str]); 14] = [
             "observability",
         ],
     ),
-    ("providers", &["vocabulary"]),
+    ("callback", &[]),
+    ("providers", &["vocabulary", "callback"]),
     ("tools", &["vocabulary"]),
-    ("mcp", &["vocabulary", "tools"]),
+    ("mcp", &["vocabulary", "tools", "callback"]),
     ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod benches;
+mod busy;
 mod checkpoints;
 mod checks;
 mod crashes;

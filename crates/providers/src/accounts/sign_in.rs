@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use callback::{Redirected, WaitingBrowser};
 use parking_lot::Mutex;
 use reqwest::Url;
 use secrecy::SecretString;
@@ -13,7 +14,6 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use vocabulary::{AuthMode, Challenge, Timestamp};
 
-use super::callback::{self, Browser, CallbackResult};
 use super::oauth::{self, OAuthError, Pkce};
 use super::tokens::Tokens;
 use super::{Accounts, connections, device, now_ms};
@@ -21,6 +21,8 @@ use crate::catalog::file::AuthMethodKind;
 use crate::catalog::merged::{CatalogEntry, OAuth};
 use crate::models::{SignInError, SignInResult};
 
+/// Where a browser is sent back to, as the Codex CLI has it.
+const CALLBACK_PATH: &str = "/auth/callback";
 /// How long a browser may take to come back.
 pub const BROWSER_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// A code or address that a person pastes.
@@ -244,7 +246,7 @@ async fn browser(
     let port = port
         .or_else(|| context.oauth.callback_ports.first().copied())
         .unwrap_or(0);
-    let redirect_uri = format!("http://localhost:{port}{}", callback::PATH);
+    let redirect_uri = format!("http://localhost:{port}{}", CALLBACK_PATH);
     let pkce = Pkce::new().map_err(|error| not_signed_in(&error))?;
     let state = oauth::random_text(32).map_err(|error| not_signed_in(&error))?;
     let url = oauth::authorize_url(&context.oauth, &redirect_uri, &pkce.challenge, &state);
@@ -283,20 +285,18 @@ fn ends_at(limit: Duration) -> Timestamp {
 }
 
 async fn come_back(listener: TcpListener, pasting: Arc<CodeExchange>) -> SignInOutcome {
-    let (back, browser) = callback::wait(&listener, &pasting.state).await;
+    let (back, browser) = callback::wait(&listener, CALLBACK_PATH, &pasting.state).await;
     // Nobody else is to come.
     drop(listener);
     let outcome = match back {
-        CallbackResult::Code(code) => pasting.exchange(code).await,
-        CallbackResult::Declined(words) => {
-            Err(failed(format!("The sign-in was declined: {words}.")))
-        }
+        Redirected::Code { code, .. } => pasting.exchange(code).await,
+        Redirected::Declined(words) => Err(failed(format!("The sign-in was declined: {words}."))),
     };
     show(browser, &outcome).await;
     outcome
 }
 
-async fn show(browser: Browser, outcome: &SignInOutcome) {
+async fn show(browser: WaitingBrowser, outcome: &SignInOutcome) {
     match outcome {
         Ok(_) => {
             browser
@@ -368,9 +368,9 @@ impl CodeExchange {
             None
         };
         if let Some(url) = query {
-            return match callback::read_query(&url, &self.state).map_err(failed)? {
-                CallbackResult::Code(code) => Ok(code),
-                CallbackResult::Declined(words) => {
+            return match callback::read(&url, &self.state).map_err(failed)? {
+                Redirected::Code { code, .. } => Ok(code),
+                Redirected::Declined(words) => {
                     Err(failed(format!("The sign-in was declined: {words}.")))
                 }
             };
