@@ -6,10 +6,10 @@ use vocabulary::{
 
 use super::EventContext;
 use crate::Frame;
-use crate::cowork::show;
 use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::{ResetDone, TodoItem, TodoStatus, Todos};
 use crate::cowork::wire::extras::FileUploaded;
+use crate::cowork::{harness, show};
 
 pub fn title_changed(told: EventContext<'_>, title: &Title, model: &ModelRef) -> Vec<Frame> {
     vec![session_info(told, title, model)]
@@ -44,6 +44,9 @@ pub fn settings_changed(
     if named(&[Changed::Observability]) {
         let status = show::observability_status(told.session, settings, told.event.at);
         frames.push(status);
+    }
+    if named(&[Changed::Assignment]) {
+        frames.push(harness::context(told.session, settings));
     }
     frames
 }
