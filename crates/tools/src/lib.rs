@@ -37,6 +37,7 @@ pub mod path;
 mod pdf;
 pub mod pictures;
 pub mod policy;
+pub mod project_defaults;
 mod protected;
 mod read;
 pub mod risk;
@@ -61,6 +62,7 @@ mod write;
 
 pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
 pub use jobs::Jobs;
+pub use project_defaults::ProjectDefaults;
 pub use sandbox::Sandbox;
 pub use seen::SeenFiles;
 pub use skill::{SKILL, SkillSummary};
