@@ -18,7 +18,7 @@ pub fn hello() -> Hello {
         query: Vec::new(),
         directory: "/workspace".into(),
         home: "/data".into(),
-        raw_parts: true,
+        raw_parts: dialects::RawParts::Full,
         providers: ["rehearsal".to_owned(), "openai".to_owned()].into(),
         tracing: Default::default(),
     }
@@ -40,6 +40,7 @@ pub fn thread() -> Thread {
             directory: "/workspace".into(),
             client_id: None,
             created_at: Timestamp(0),
+            folders: None,
         },
         title: Title::default(),
         settings: ThreadSettings {
@@ -157,7 +158,6 @@ pub fn refusal(number: u8) -> Refusal {
         Why::AlreadyAnswered,
         Why::invalid("text"),
         Why::BlankAnswer,
-        Why::InUse,
         Why::NoRunningTurn,
         Why::Conflict,
         Why::Forbidden,

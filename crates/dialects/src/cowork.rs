@@ -13,6 +13,7 @@ use vocabulary::{
 use self::calls::CoworkCalls;
 use self::connect::GreetingFacts;
 use self::session::CoworkSession;
+use self::tell::RawParts;
 use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, StartAt, Tag, Variant};
 
 mod act;
@@ -27,6 +28,7 @@ mod mcp;
 pub mod names;
 mod offer;
 mod refuse;
+pub mod sanitize;
 mod session;
 mod show;
 pub mod sign_in;
@@ -187,9 +189,11 @@ impl Dialect for Cowork {
     }
 
     fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
-        if hello.raw_parts {
-            self.variant = Variant::CoworkRaw;
-        }
+        self.variant = match hello.raw_parts {
+            RawParts::Leave => Variant::Cowork,
+            RawParts::Sanitized => Variant::CoworkRaw,
+            RawParts::Full => Variant::CoworkRawFull,
+        };
         self.providers = Arc::clone(&hello.providers);
         self.tracing = Arc::clone(&hello.tracing);
         out.push(Action::WatchServer);

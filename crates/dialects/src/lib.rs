@@ -25,6 +25,8 @@ pub mod schemas;
 mod secret;
 mod turn_input;
 
+pub use cowork::tell::RawParts;
+
 /// One WebSocket text message.
 pub type Frame = String;
 
@@ -85,7 +87,7 @@ pub struct Hello {
     /// Where the server keeps its data.
     pub home: PathBuf,
     /// What the server was configured to say, where a dialect has a choice.
-    pub raw_parts: bool,
+    pub raw_parts: RawParts,
     /// The ids of all providers of the catalog.
     pub providers: Arc<[String]>,
     /// How the tracing of turns fares.
@@ -233,6 +235,7 @@ pub enum Ending {
 pub enum Variant {
     Cowork,
     CoworkRaw,
+    CoworkRawFull,
     Cowork1,
     Diminuendo,
     DiminuendoDotted,
@@ -242,7 +245,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 
     pub fn index(self) -> usize {
         self as usize
@@ -251,7 +254,7 @@ impl Variant {
     /// Which family of clients this is: they come and go together.
     pub fn audience(self) -> Audience {
         match self {
-            Variant::Cowork | Variant::CoworkRaw => Audience(0),
+            Variant::Cowork | Variant::CoworkRaw | Variant::CoworkRawFull => Audience(0),
             Variant::Cowork1 => Audience(1),
             Variant::Diminuendo | Variant::DiminuendoDotted => Audience(2),
             Variant::Zane => Audience(3),
@@ -264,8 +267,9 @@ impl Variant {
 /// Spells one event. Stateless: the same event gives the same frames to everyone, at any time.
 pub fn tell(variant: Variant, card: &ThreadCard, event: &Event) -> Vec<Frame> {
     match variant {
-        Variant::Cowork => cowork::tell::tell(card, event, cowork::tell::RawParts::Leave),
-        Variant::CoworkRaw => cowork::tell::tell(card, event, cowork::tell::RawParts::Include),
+        Variant::Cowork => cowork::tell::tell(card, event, RawParts::Leave),
+        Variant::CoworkRaw => cowork::tell::tell(card, event, RawParts::Sanitized),
+        Variant::CoworkRawFull => cowork::tell::tell(card, event, RawParts::Full),
         Variant::Cowork1 => cowork::v1::tell(card, event),
         Variant::Diminuendo => diminuendo::tell(card, event, diminuendo::Form::Snake),
         Variant::DiminuendoDotted => diminuendo::tell(card, event, diminuendo::Form::Dotted),

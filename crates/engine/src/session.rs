@@ -24,12 +24,14 @@ pub mod live;
 mod mail;
 pub mod outbox;
 mod recorder;
+mod resent;
 mod resting;
 mod shrinking;
 pub mod state;
 mod titling;
 mod turn_index;
 mod turns;
+mod uploads;
 pub mod waking;
 mod writing;
 

@@ -9,6 +9,7 @@ mod llmock;
 mod mcp;
 mod otlp;
 mod sdk_types;
+pub mod sign_in;
 
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -52,6 +52,7 @@ mod text;
 mod todo_write;
 mod toolbox;
 mod trusted;
+pub mod uploads;
 mod walk;
 pub mod web;
 mod web_fetch;

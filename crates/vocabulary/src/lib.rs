@@ -29,6 +29,7 @@ mod status;
 mod thread;
 mod tool;
 mod turn;
+mod upload;
 
 pub use answer_style::{SummaryDetail, Verbosity};
 pub use ask::{
@@ -36,8 +37,8 @@ pub use ask::{
     QuestionOption, RiskCode,
 };
 pub use call::{
-    ArchivedThreads, Audience, Call, Caller, Changes, NewThread, Role, StartTurn, SteerTurn,
-    ThreadQuery,
+    ArchivedThreads, Audience, Call, Caller, Changes, Idempotency, NewThread, Role, StartTurn,
+    SteerTurn, ThreadQuery,
 };
 pub use carried::CarriedCall;
 pub use catalog::{
@@ -88,3 +89,4 @@ pub use turn::{
     Budgets, Cause, EndedTurn, Image, IndexedTurn, ModelRef, Purpose, StopReason, TurnError,
     TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };
+pub use upload::{FileUpload, UploadedFile, WorkFolders};

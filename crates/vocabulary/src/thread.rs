@@ -11,7 +11,7 @@ use crate::{
     Approvals, Ask, Budgets, CallRef, Effects, Entry, Event, Fact, Growth, ItemFact, ItemId,
     ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq,
     Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp, ToolCall, ToolFact,
-    TurnId, UserInput, Verbosity, WorkspaceId,
+    TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -26,6 +26,9 @@ pub struct ThreadCard {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     pub created_at: Timestamp,
+    /// Beside `directory`; nothing where nobody decided on any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folders: Option<Box<WorkFolders>>,
 }
 
 /// A thread as a list shows it.

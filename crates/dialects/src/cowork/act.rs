@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, McpCall, SkillCall, StartTurn,
-    ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, FileUpload, McpCall, SkillCall,
+    StartTurn, ThreadId, ThreadQuery,
 };
 
 use super::asks::ask_frame;
@@ -167,9 +167,17 @@ impl CoworkSession {
                 let name = said.skill_name;
                 self.skills(out, calls, SkillCall::Delete { name });
             }
-            ClientMessage::UploadFile(_)
-            | ClientMessage::HarnessContextGet(_)
-            | ClientMessage::HarnessContextSet(_) => self.not_available(out, hearing.name),
+            ClientMessage::UploadFile(said) => make(
+                CoworkPurpose::Told,
+                Call::UploadFile(FileUpload {
+                    thread,
+                    name: said.filename,
+                    base64: said.content_base64.into(),
+                }),
+            ),
+            ClientMessage::HarnessContextGet(_) | ClientMessage::HarnessContextSet(_) => {
+                self.not_available(out, hearing.name)
+            }
         }
     }
 
@@ -195,6 +203,7 @@ impl CoworkSession {
             display: None,
             cause: Cause::UserMessage,
             client_message_id,
+            idempotency: self.idempotency(),
             client_turn_id: None,
         };
         calls.make(out, waiting, Call::StartTurn(turn));
@@ -314,10 +323,7 @@ impl CoworkSession {
             let message = "Cannot delete the active session";
             return send(out, error_frame(&self.id, message, told_as));
         }
-        let call = Call::DeleteThread {
-            thread,
-            even_if_open: false,
-        };
+        let call = Call::DeleteThread { thread };
         calls.make(out, CoworkPurpose::Deletion { target }, call);
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use vocabulary::{
-    Call, Changed, Event, Fact, ThreadCard, ThreadFact, ThreadId, ThreadSettings, ThreadView,
-    TracingHealth, TracingState, TurnFact,
+    Call, Changed, Event, Fact, Idempotency, Seq, ThreadCard, ThreadFact, ThreadId, ThreadSettings,
+    ThreadView, TracingHealth, TracingState, TurnFact,
 };
 
 use super::asks::OpenAsks;
@@ -28,6 +28,8 @@ pub struct CoworkSession {
     pub methods: Methods,
     /// The ids of the catalog's providers.
     pub providers: Arc<[String]>,
+    /// Where the thread stood when this connection came.
+    joined_at: Seq,
     /// A turn is running.
     pub busy: bool,
     /// A sign-in waits for a person.
@@ -48,6 +50,7 @@ impl CoworkSession {
             slots: Slots::default(),
             methods: Methods::default(),
             providers,
+            joined_at: view.head,
             busy: view.turn.is_some(),
             signing_in: false,
             closing: false,
@@ -56,6 +59,13 @@ impl CoworkSession {
 
     pub fn thread(&self) -> ThreadId {
         self.card.id
+    }
+
+    /// Clients count their messages anew whenever they start.
+    pub fn idempotency(&self) -> Idempotency {
+        Idempotency::Reconnect {
+            joined_at: self.joined_at,
+        }
     }
 
     pub fn heard(&mut self, out: &mut Vec<Action>, calls: &mut CoworkCalls, frame: &str) {

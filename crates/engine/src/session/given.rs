@@ -2,7 +2,8 @@
 
 use store::Receipt;
 use vocabulary::{
-    Cause, Changes, Image, Refusal, StartTurn, ThreadSettings, Title, TitleSource, TurnId,
+    Cause, Changes, Idempotency, Image, Refusal, StartTurn, ThreadSettings, Title, TitleSource,
+    TurnId,
 };
 
 use crate::limits::{
@@ -65,18 +66,15 @@ pub(super) fn check_ids(ids: &[(&'static str, &Option<String>)]) -> Result<(), R
 
 /// What proves that this turn was started, for each id the client gave.
 pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
-    // What the client gave: a command that comes again may stand for another text by now.
-    let given = match (start.cause, &start.display) {
-        (Cause::SlashCommand, Some(line)) => line,
-        (Cause::SlashCommand | Cause::UserMessage, _) => &start.text,
-    };
+    let given = given_words(start.cause, &start.text, start.display.as_deref());
     let hash = hash_of(given, &start.images);
-    let kinds = [
-        ("message", &start.client_message_id),
-        (TURN, &start.client_turn_id),
-    ];
-    kinds
+    let message = match start.idempotency {
+        Idempotency::Lasting => Some(("message", &start.client_message_id)),
+        Idempotency::Reconnect { .. } => None,
+    };
+    message
         .into_iter()
+        .chain([(TURN, &start.client_turn_id)])
         .filter_map(|(kind, id)| {
             let (client_id, answer) = (id.clone()?, turn.to_string());
             Some(Receipt {
@@ -87,6 +85,14 @@ pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
             })
         })
         .collect()
+}
+
+/// What the client gave: a command that comes again may stand for another text by now.
+pub(super) fn given_words<'a>(cause: Cause, text: &'a str, display: Option<&'a str>) -> &'a str {
+    match (cause, display) {
+        (Cause::SlashCommand, Some(line)) => line,
+        (Cause::SlashCommand | Cause::UserMessage, _) => text,
+    }
 }
 
 /// Keeps the id that a turn was given here from being taken by a client for another one. It is the

@@ -71,6 +71,25 @@ impl Session {
         result.map_err(storage)
     }
 
+    /// Gets all that was recorded onto the disk and shows it, one append after the other.
+    pub(super) async fn write_out(&mut self) -> Result<(), Refusal> {
+        self.recorder.publish();
+        loop {
+            if let Some(drafting) = self.writing.drafting.take() {
+                let ended = drafting.await;
+                self.draft_ended(ended)?;
+            }
+            if let Some(appending) = self.writing.appending.take() {
+                let ended = appending.await;
+                self.append_ended(ended)?;
+            }
+            self.start_append()?;
+            if self.writing.appending.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
     /// When text that grows is to be saved next.
     pub(super) fn next_save(&self) -> Option<Instant> {
         match self.writing.is_idle() {

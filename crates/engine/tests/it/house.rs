@@ -17,9 +17,9 @@ use store::testing::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
 use tools::{ToolSource, Toolbox};
 use vocabulary::{
-    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, EventPage, Fact, ItemFact,
-    ModelRef, Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact,
-    TurnFact, TurnOutcome, TurnSelection, Verbosity,
+    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, EventPage, Fact,
+    Idempotency, ItemFact, ModelRef, Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId,
+    ThreadView, ToolEvent, ToolFact, TurnFact, TurnOutcome, TurnSelection, Verbosity,
 };
 
 use crate::puppet::{self, BIG, PUPPET, Puppet};
@@ -418,6 +418,7 @@ pub fn said(thread: ThreadId, text: &str) -> StartTurn {
         cause: Cause::UserMessage,
         client_message_id: None,
         client_turn_id: None,
+        idempotency: Idempotency::Lasting,
         images: Vec::new(),
     }
 }

@@ -234,9 +234,7 @@ async fn turns_tokens_and_requests_are_counted() {
         Play::new().say("done").end(11, 22),
     ]);
     let mut stage = Stage::of(&puppet);
-    stage
-        .tools
-        .add(Toys::new().tool("look", Effects::READS));
+    stage.tools.add(Toys::new().tool("look", Effects::READS));
     let house = House::staged(stage);
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "hi").await.expect("a turn");

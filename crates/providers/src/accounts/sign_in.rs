@@ -51,18 +51,22 @@ impl Drop for SignInFlow {
         if let Some(task) = &self.task {
             task.abort();
         }
-        // Whoever still waits for it must hear of its end.
-        self.outcome.send_if_modified(|outcome| {
-            let running = outcome.is_none();
-            if running {
-                *outcome = Some(Err(failed("the sign-in was given up")));
-            }
-            running
-        });
+        self.end("the sign-in was given up");
     }
 }
 
 impl SignInFlow {
+    /// Tells whoever still waits for it that it is over, unless it has ended before.
+    fn end(&self, words: &str) {
+        self.outcome.send_if_modified(|outcome| {
+            let running = outcome.is_none();
+            if running {
+                *outcome = Some(Err(failed(words)));
+            }
+            running
+        });
+    }
+
     fn running(&self) -> bool {
         self.outcome.borrow().is_none() && Instant::now() < self.ends
     }
@@ -103,7 +107,8 @@ impl SignIns {
             .is_some_and(SignInFlow::running)
     }
 
-    /// Starts one; the same one again starts over.
+    /// Starts one in place of what was under way: a person who begins again, perhaps in another way,
+    /// has given up the first.
     pub async fn begin(
         &self,
         entry: &CatalogEntry,
@@ -123,27 +128,24 @@ impl SignIns {
             name: entry.provider.name.clone(),
         };
         let _beginning = self.beginning.lock().await;
-        self.make_room(id, method)?;
         let (challenge, flow) = if kind == AuthMethodKind::Device {
-            with_device(context, method, self.second).await?
+            // It may fail to begin, and what is under way is better than nothing.
+            let begun = with_device(context, method, self.second).await?;
+            self.replace(id);
+            begun
         } else {
+            // The one before it must leave the port first.
+            self.replace(id);
             browser(context, method).await?
         };
         self.flows.lock().insert(id.clone(), flow);
         Ok(challenge)
     }
 
-    fn make_room(&self, provider: &str, method: &str) -> Result<(), SignInError> {
-        let mut flows = self.flows.lock();
-        let other = flows
-            .get(provider)
-            .is_some_and(|flow| flow.running() && flow.method != method);
-        if other {
-            return Err(SignInError::Busy);
+    fn replace(&self, provider: &str) {
+        if let Some(flow) = self.flows.lock().remove(provider) {
+            flow.end("another sign-in was begun instead of this one");
         }
-        // Its listener is gone with it, so that its port is free again.
-        flows.remove(provider);
-        Ok(())
     }
 
     /// Waits for its end, or ends it with what the person pasted.

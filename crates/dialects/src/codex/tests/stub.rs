@@ -168,6 +168,7 @@ pub fn card() -> ThreadCard {
         directory: "/home/user/project".into(),
         client_id: None,
         created_at: NOW,
+        folders: None,
     }
 }
 

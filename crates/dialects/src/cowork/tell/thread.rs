@@ -1,12 +1,15 @@
 //! The thread itself: title, settings, plan, reset.
 
-use vocabulary::{Changed, ModelRef, PlanStep, PlanStepStatus, ThreadSettings, Title};
+use vocabulary::{
+    Changed, ModelRef, PlanStep, PlanStepStatus, ThreadSettings, Title, UploadedFile,
+};
 
 use super::EventContext;
 use crate::Frame;
 use crate::cowork::show;
 use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::{ResetDone, TodoItem, TodoStatus, Todos};
+use crate::cowork::wire::extras::FileUploaded;
 
 pub fn title_changed(told: EventContext<'_>, title: &Title, model: &ModelRef) -> Vec<Frame> {
     vec![session_info(told, title, model)]
@@ -44,6 +47,15 @@ pub fn settings_changed(
 
 fn session_info(told: EventContext<'_>, title: &Title, model: &ModelRef) -> Frame {
     show::session_info(told.session, told.card, title, model, told.event.at)
+}
+
+pub fn uploaded(session: &str, file: &UploadedFile) -> Frame {
+    ServerEvent::FileUploaded(FileUploaded {
+        session_id: session,
+        filename: &file.name,
+        path: file.path.to_string_lossy(),
+    })
+    .frame()
 }
 
 pub fn reset(session: &str) -> Vec<Frame> {

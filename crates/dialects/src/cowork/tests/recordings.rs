@@ -186,7 +186,7 @@ fn a_text_turn_is_told_as_recorded() {
     let theirs = theirs[from..=from + to.expect("an end")].to_vec();
     let ours = hello_turn()
         .into_iter()
-        .flat_map(|fact| tell(&card(), &event(fact), RawParts::Include))
+        .flat_map(|fact| tell(&card(), &event(fact), RawParts::Sanitized))
         .map(|frame| json(&frame));
     assert_eq!(titles_apart(ours.collect()), titles_apart(theirs));
 }

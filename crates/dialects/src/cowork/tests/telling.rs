@@ -174,7 +174,7 @@ fn a_turn_that_gave_up_says_its_last_words_and_why() {
         |kind: &str, text: &str| frame("reasoning", json!({ "kind": kind, "text": text }));
     for (kind, code, source) in [
         (TurnErrorKind::StepLimit, "permission_denied", "session"),
-        (TurnErrorKind::Loop, "provider_error", "provider"),
+        (TurnErrorKind::Loop, "provider_error", "tool"),
         (TurnErrorKind::OutputLimit, "provider_error", "provider"),
         (TurnErrorKind::EmptyAnswer, "provider_error", "provider"),
     ] {

@@ -98,7 +98,7 @@ fn a_right_message_of_every_type_is_understood() {
 
 #[test]
 fn what_this_build_cannot_do_says_so() {
-    for kind in ["upload_file", "harness_context_get"] {
+    for kind in ["harness_context_get"] {
         let mut stub = Stub::connected();
         let message = right_messages().into_iter().find(|m| m["type"] == kind);
         stub.say(message.expect("in the table"));

@@ -31,6 +31,7 @@ pub fn thread() -> Thread {
             directory: "/home/user/project".into(),
             client_id: Some(THREAD.to_owned()),
             created_at: NOW,
+            folders: None,
         },
         title: Title::default(),
         settings: ThreadSettings {
