@@ -204,19 +204,26 @@ impl Delivery {
         self.lost.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// A failure that goes on is told once: its words change only with what is wrong.
+    /// A failure that goes on is told once: its words change only with what is wrong, and when the
+    /// first span is lost.
     fn set_health(&self, error: Option<&DeliveryError>) {
         let to = self.transport.destination();
+        let lost = match self.lost.load(Ordering::Relaxed) {
+            0 => "",
+            1.. => " Some were lost since the start.",
+        };
         let said = error.map(|error| match error {
-            DeliveryError::Unreachable(what) => {
-                let words =
-                    format!("Traces do not reach {to}: {what}. They wait and are sent again.");
-                (false, words)
+            DeliveryError::Unreachable(what) => (
+                false,
+                format!("Traces do not reach {to}: {what}. They wait and are sent again.{lost}"),
+            ),
+            DeliveryError::Refused(what) => {
+                (true, format!("Traces were refused by {to}: {what}.{lost}"))
             }
-            DeliveryError::Refused(what) => (true, format!("Traces were refused by {to}: {what}.")),
-            DeliveryError::Partly { message, .. } => {
-                (true, format!("Some traces were refused by {to}: {message}"))
-            }
+            DeliveryError::Partly { message, .. } => (
+                true,
+                format!("Some traces were refused by {to}: {message}.{lost}"),
+            ),
         });
         let mut health = self.health.lock();
         let now = match (&*health, said) {
