@@ -28,14 +28,14 @@ use crate::transport::{DeliveryError, Transport};
 pub type HealthListener = Arc<dyn Fn() + Send + Sync>;
 
 pub struct Outlet {
-    delivery: Arc<Delivery>,
+    delivery: Arc<SpanDelivery>,
     /// There from the first span on.
     queue: OnceLock<mpsc::Sender<Arc<TraceSpan>>>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the task shares with who hands spans over.
-struct Delivery {
+struct SpanDelivery {
     transport: Box<dyn Transport>,
     encoder: BatchEncoder,
     batch_delay: Duration,
@@ -53,7 +53,7 @@ impl Outlet {
         encoder: BatchEncoder,
         batch_delay: Duration,
     ) -> Self {
-        let delivery = Delivery {
+        let delivery = SpanDelivery {
             transport,
             encoder,
             batch_delay,
@@ -130,7 +130,7 @@ impl Drop for Outlet {
     }
 }
 
-impl Delivery {
+impl SpanDelivery {
     async fn run(self: Arc<Self>, mut waiting: mpsc::Receiver<Arc<TraceSpan>>) {
         loop {
             let first = tokio::select! {
