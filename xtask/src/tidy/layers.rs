@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 13] = [
+const TABLE: [(&str, &[&str]); 14] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -14,12 +14,14 @@ const TABLE: [(&str, &[&str]); 13] = [
             "providers",
             "tools",
             "mcp",
+            "acp",
             "snapshots",
         ],
     ),
     ("providers", &["vocabulary"]),
     ("tools", &["vocabulary"]),
     ("mcp", &["vocabulary", "tools"]),
+    ("acp", &["tools"]),
     ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
