@@ -18,7 +18,7 @@ use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Agent, AgentMemory};
 
 pub mod checks;
-mod gate;
+pub mod gate;
 pub mod meter;
 pub mod offer;
 pub mod servers;

@@ -14,6 +14,7 @@ mod compactions;
 mod durability;
 mod efforts;
 mod endings;
+mod external;
 mod faces;
 mod grants;
 mod house;
