@@ -35,7 +35,23 @@ pub struct McpResource<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<&'a str>,
+    pub text: Option<Cow<'a, str>>,
+}
+
+impl<'a> McpContent<'a> {
+    /// The same with other words. A picture has none.
+    pub fn map_text(self, change: impl Fn(Cow<'a, str>) -> Cow<'a, str>) -> Self {
+        match self {
+            McpContent::Text { text } => McpContent::Text { text: change(text) },
+            McpContent::Image { .. } => self,
+            McpContent::Resource { resource } => McpContent::Resource {
+                resource: McpResource {
+                    text: resource.text.map(change),
+                    ..resource
+                },
+            },
+        }
+    }
 }
 
 pub fn mcp_content(output: &ToolOutput) -> Vec<McpContent<'_>> {
@@ -84,7 +100,7 @@ fn block(block: &ContentBlock) -> McpContent<'_> {
             resource: McpResource {
                 uri,
                 mime_type: media_type.as_deref(),
-                text: text.as_deref(),
+                text: text.as_deref().map(Cow::Borrowed),
             },
         },
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use vocabulary::{
     Audience, Call, Caller, Event, Notice, Refusal, Reply, Secret, Seq, ThreadCard, ThreadId,
-    Timestamp,
+    Timestamp, TracingState,
 };
 
 pub mod codex;
@@ -24,6 +24,8 @@ mod request_id;
 pub mod schemas;
 mod secret;
 mod turn_input;
+
+pub use cowork::tell::RawParts;
 
 /// One WebSocket text message.
 pub type Frame = String;
@@ -85,9 +87,11 @@ pub struct Hello {
     /// Where the server keeps its data.
     pub home: PathBuf,
     /// What the server was configured to say, where a dialect has a choice.
-    pub raw_parts: bool,
+    pub raw_parts: RawParts,
     /// The ids of all providers of the catalog.
     pub providers: Arc<[String]>,
+    /// How the tracing of turns fares.
+    pub tracing: Arc<TracingState>,
 }
 
 impl Hello {
@@ -129,6 +133,9 @@ pub enum Action {
     },
     /// Hear notices of the caller's tenant.
     Watch,
+    /// Hear only what concerns every client of the server: how tracing fares. The newest state comes
+    /// at once.
+    WatchServer,
     WakeAt(Timestamp),
     Close(Reason),
 }
@@ -228,6 +235,7 @@ pub enum Ending {
 pub enum Variant {
     Cowork,
     CoworkRaw,
+    CoworkRawFull,
     Cowork1,
     Diminuendo,
     DiminuendoDotted,
@@ -237,7 +245,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 
     pub fn index(self) -> usize {
         self as usize
@@ -246,7 +254,7 @@ impl Variant {
     /// Which family of clients this is: they come and go together.
     pub fn audience(self) -> Audience {
         match self {
-            Variant::Cowork | Variant::CoworkRaw => Audience(0),
+            Variant::Cowork | Variant::CoworkRaw | Variant::CoworkRawFull => Audience(0),
             Variant::Cowork1 => Audience(1),
             Variant::Diminuendo | Variant::DiminuendoDotted => Audience(2),
             Variant::Zane => Audience(3),
@@ -259,8 +267,9 @@ impl Variant {
 /// Spells one event. Stateless: the same event gives the same frames to everyone, at any time.
 pub fn tell(variant: Variant, card: &ThreadCard, event: &Event) -> Vec<Frame> {
     match variant {
-        Variant::Cowork => cowork::tell::tell(card, event, cowork::tell::RawParts::Leave),
-        Variant::CoworkRaw => cowork::tell::tell(card, event, cowork::tell::RawParts::Include),
+        Variant::Cowork => cowork::tell::tell(card, event, RawParts::Leave),
+        Variant::CoworkRaw => cowork::tell::tell(card, event, RawParts::Sanitized),
+        Variant::CoworkRawFull => cowork::tell::tell(card, event, RawParts::Full),
         Variant::Cowork1 => cowork::v1::tell(card, event),
         Variant::Diminuendo => diminuendo::tell(card, event, diminuendo::Form::Snake),
         Variant::DiminuendoDotted => diminuendo::tell(card, event, diminuendo::Form::Dotted),

@@ -80,23 +80,47 @@ impl Tool for AskTool {
     }
 
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
-        let questions = parse(&input)?;
+        let AskInput { form, questions } = parse(&input)?;
         let answers = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => None,
             answers = cx.host.ask(questions.clone()) => answers,
         };
         match answers {
+            Some(answers) if form == AskForm::One => {
+                let answer = answers.first().map_or(&[][..], Vec::as_slice);
+                Ok(ToolOutput::Text(told_answer(answer)))
+            }
             Some(answers) => Ok(ToolOutput::Json(tell(&questions, Some(&answers)))),
             None => Err(Failure::Cancelled(ToolOutput::Json(tell(&questions, None)))),
         }
     }
 }
 
-fn parse(input: &Value) -> Result<Vec<Question>, Failure> {
+struct AskInput {
+    form: AskForm,
+    questions: Vec<Question>,
+}
+
+/// In which of its two forms the tool was called, and so what it gives back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AskForm {
+    /// `question`: the answer is the result.
+    One,
+    /// `questions`: all of them with their answers.
+    Several,
+}
+
+fn parse(input: &Value) -> Result<AskInput, Failure> {
     let fields = Fields::of("ask", input)?;
     if fields.get("questions").is_none() {
-        return Ok(vec![parse_question(&fields, 0)?]);
+        return Ok(AskInput {
+            form: AskForm::One,
+            questions: vec![parse_question(&fields, 0)?],
+        });
+    }
+    if fields.get("question").is_some() {
+        return Err(fields.refuse("question", "left out where there are \"questions\""));
     }
     let mut questions: Vec<Question> = Vec::new();
     for (index, value) in fields
@@ -115,7 +139,10 @@ fn parse(input: &Value) -> Result<Vec<Question>, Failure> {
         }
         questions.push(question);
     }
-    Ok(questions)
+    Ok(AskInput {
+        form: AskForm::Several,
+        questions,
+    })
 }
 
 fn parse_question(fields: &Fields<'_>, place: usize) -> Result<Question, Failure> {
@@ -167,20 +194,25 @@ fn tell(questions: &[Question], answers: Option<&[QuestionAnswer]>) -> Value {
     if let Some(answers) = answers {
         for (index, question) in questions.iter().enumerate() {
             let chosen = answers.get(index).map_or(&[][..], Vec::as_slice);
-            let chosen: Vec<&str> = chosen
-                .iter()
-                .map(String::as_str)
-                .filter(|answer| !answer.trim().is_empty())
-                .collect();
-            let answer = match chosen.is_empty() {
-                true => SKIPPED.to_owned(),
-                false => chosen.join(", "),
-            };
+            let answer = told_answer(chosen);
             by_question.insert(question.question.clone(), Value::String(answer));
         }
     }
     let questions: Vec<Value> = questions.iter().map(tell_question).collect();
     json!({"questions": questions, "answers": by_question})
+}
+
+/// One question's answer as a text: as it was said, or that it was passed over.
+fn told_answer(chosen: &[String]) -> String {
+    let chosen: Vec<&str> = chosen
+        .iter()
+        .map(String::as_str)
+        .filter(|answer| !answer.trim().is_empty())
+        .collect();
+    match chosen.is_empty() {
+        true => SKIPPED.to_owned(),
+        false => chosen.join(", "),
+    }
 }
 
 fn tell_question(question: &Question) -> Value {
@@ -222,16 +254,10 @@ mod tests {
 
     #[tokio::test]
     async fn one_question_is_asked_and_answered() {
-        let (scratch, host) = (Scratch::new(), host(&[&["Blue"]]));
+        let (scratch, host) = (Scratch::new(), host(&[&[" Blue "]]));
         let input = json!({"question": "Which?", "options": ["Blue", {"label": "Red", "description": "warm"}]});
         let output = AskTool.run(&scratch.cx(&host), input).await.unwrap();
-        assert_eq!(
-            output,
-            ToolOutput::Json(json!({
-                "questions": [{"question": "Which?", "options": [{"label": "Blue"}, {"label": "Red", "description": "warm"}]}],
-                "answers": {"Which?": "Blue"},
-            }))
-        );
+        assert_eq!(output, ToolOutput::Text(" Blue ".to_owned()));
         let asked = host.asked.lock().unwrap();
         assert_eq!(
             asked[0].options[1],
@@ -240,6 +266,14 @@ mod tests {
                 description: Some("warm".to_owned()),
             }
         );
+    }
+
+    #[tokio::test]
+    async fn a_single_question_that_is_passed_over_says_so() {
+        let (scratch, host) = (Scratch::new(), host(&[&[]]));
+        let cx = scratch.cx(&host);
+        let output = AskTool.run(&cx, json!({"question": "Which?"})).await;
+        assert_eq!(output.unwrap(), ToolOutput::Text("[skipped]".to_owned()));
     }
 
     #[tokio::test]
@@ -291,6 +325,10 @@ mod tests {
             (
                 json!({"question": "x", "options": [7]}),
                 "ask: \"options[0]\" must be an object, got 7",
+            ),
+            (
+                json!({"question": "x", "questions": [{"question": "y"}]}),
+                "ask: \"question\" must be left out where there are \"questions\"",
             ),
             (
                 json!({"questions": []}),

@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 14] = [
+const TABLE: [(&str, &[&str]); 16] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -16,15 +16,18 @@ const TABLE: [(&str, &[&str]); 14] = [
             "mcp",
             "acp",
             "snapshots",
+            "observability",
         ],
     ),
-    ("providers", &["vocabulary"]),
+    ("callback", &[]),
+    ("providers", &["vocabulary", "callback"]),
     ("tools", &["vocabulary"]),
-    ("mcp", &["vocabulary", "tools"]),
+    ("mcp", &["vocabulary", "tools", "callback"]),
     ("acp", &["tools"]),
     ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
+    ("observability", &["vocabulary"]),
     (
         "server",
         &[
@@ -35,6 +38,7 @@ const TABLE: [(&str, &[&str]); 14] = [
             "tools",
             "mcp",
             "store",
+            "observability",
         ],
     ),
     (
@@ -48,6 +52,7 @@ const TABLE: [(&str, &[&str]); 14] = [
             "checkpoints",
             "store",
             "server",
+            "observability",
         ],
     ),
     ("terminal", &["dialects"]),

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use vocabulary::{
-    Entry, Fact, Item, ItemFact, MessagePage, ToolCall, ToolEvent, ToolFact, ToolOutcome,
-    ToolOutput, TurnFact,
+    Entry, Fact, Image, Item, ItemFact, MessagePage, ToolCall, ToolEvent, ToolFact, ToolOutcome,
+    ToolOutput, TurnFact, UserInput,
 };
 
 use super::tell::tools::output;
 use super::wire::ServerEvent;
 use super::wire::session::{
-    AssistantContent, Messages, ModelMessage, ToolContent, ToolResultOutput,
+    AssistantContent, Messages, ModelMessage, ToolContent, ToolResultOutput, UserContent, UserPiece,
 };
 use crate::Frame;
 use crate::content::mcp_content;
@@ -29,7 +29,7 @@ pub fn messages(session: &str, page: &MessagePage) -> Frame {
 
 /// What an entry is within its message.
 enum MessagePiece<'a> {
-    User(&'a str),
+    User(&'a UserInput),
     Assistant(AssistantContent<'a>),
     Tool(ToolContent<'a>),
 }
@@ -38,7 +38,7 @@ enum MessagePiece<'a> {
 fn message(entries: &[Entry]) -> Option<ModelMessage<'_>> {
     let mut pieces = entries.iter().filter_map(|entry| piece(&entry.event.fact));
     match pieces.next()? {
-        MessagePiece::User(text) => Some(ModelMessage::User(text)),
+        MessagePiece::User(input) => Some(ModelMessage::User(user_content(input))),
         MessagePiece::Assistant(first) => {
             let rest = pieces.filter_map(|piece| match piece {
                 MessagePiece::Assistant(content) => Some(content),
@@ -58,10 +58,31 @@ fn message(entries: &[Entry]) -> Option<ModelMessage<'_>> {
     }
 }
 
+/// With the pictures that came along, if any did.
+fn user_content(input: &UserInput) -> UserContent<'_> {
+    if input.images.is_empty() {
+        return UserContent::Text(&input.text);
+    }
+    let pictures = input.images.iter().filter_map(|image| match image {
+        Image::Data { media_type, base64 } => Some(UserPiece::Image {
+            image: base64,
+            media_type: Some(media_type),
+        }),
+        Image::Url(url) => Some(UserPiece::Image {
+            image: url,
+            media_type: None,
+        }),
+        // Read before it is accepted; a log has none.
+        Image::Path(_) => None,
+    });
+    let text = UserPiece::Text { text: &input.text };
+    UserContent::Pieces(std::iter::once(text).chain(pictures).collect())
+}
+
 fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
     match fact {
         Fact::Turn(TurnFact::Started { input, .. } | TurnFact::Steered { input, .. }) => {
-            Some(MessagePiece::User(&input.text))
+            Some(MessagePiece::User(input))
         }
         Fact::Item {
             what: ItemFact::Finished { body, .. },

@@ -44,6 +44,20 @@ impl ProviderName {
     }
 }
 
+/// Who says a part of a stream: a provider, or somebody whose agent does not say which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ChunkProvider {
+    Known(ProviderName),
+    Unknown(UnknownProvider),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownProvider {
+    Unknown,
+}
+
 /// A model as a frame names it; written without making a string first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelName<'a> {
@@ -66,10 +80,25 @@ pub fn spell(model: &ModelRef) -> (ProviderName, ModelName<'_>) {
 }
 
 /// The model that speaks, where its agent says which it is.
-pub fn spell_speaker(model: Option<&ModelRef>) -> (ProviderName, ModelName<'_>) {
+pub fn spell_speaker(model: Option<&ModelRef>) -> (ChunkProvider, ModelName<'_>) {
     match model {
-        Some(model) => spell(model),
-        None => (ProviderName::Openai, ModelName::Plain("unknown")),
+        Some(model) => {
+            let (provider, model) = spell(model);
+            (ChunkProvider::Known(provider), model)
+        }
+        None => (
+            ChunkProvider::Unknown(UnknownProvider::Unknown),
+            ModelName::Plain("unknown"),
+        ),
+    }
+}
+
+/// Whether a provider's thoughts are known to this protocol's clients as summaries.
+pub fn summarises(model: Option<&ModelRef>) -> bool {
+    match spell_speaker(model).0 {
+        ChunkProvider::Known(ProviderName::Openai | ProviderName::CodexCli) => true,
+        ChunkProvider::Known(ProviderName::Google | ProviderName::Anthropic)
+        | ChunkProvider::Unknown(_) => false,
     }
 }
 

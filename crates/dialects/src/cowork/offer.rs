@@ -140,9 +140,18 @@ fn status(status: &ProviderStatus) -> Option<WireStatus<'_>> {
     })
 }
 
+/// The tool that asks people, and the other name under which this protocol's clients list it: a model may
+/// call it by either.
+const ASK: &str = "ask";
+const ASK_AGAIN: &str = "AskUserQuestion";
+
 pub fn tools(session: &str, tools: &[(String, String)]) -> Frame {
+    let other_name = tools.iter().find(|(name, _)| name == ASK);
+    let other_name = other_name.map(|(_, description)| (ASK_AGAIN, description.as_str()));
     let tools = tools
         .iter()
+        .map(|(name, description)| (name.as_str(), description.as_str()))
+        .chain(other_name)
         .map(|(name, description)| ToolInfo { name, description });
     ServerEvent::Tools(Tools {
         session_id: session,

@@ -17,7 +17,6 @@ pub fn code(why: &Why) -> (ServerErrorCode, ServerErrorSource) {
         | Why::AlreadyAnswered
         | Why::Invalid { .. }
         | Why::BlankAnswer
-        | Why::InUse
         | Why::NoRunningTurn
         | Why::Conflict => (
             ServerErrorCode::ValidationFailed,
@@ -40,8 +39,9 @@ pub fn refusal_frame(session: &str, refusal: &Refusal) -> Frame {
 
 pub fn turn_error_frame(session: &str, error: &TurnError) -> Frame {
     let told_as = match error.kind {
+        // The model did nothing wrong but make the same calls again and again.
+        TurnErrorKind::Loop => (ServerErrorCode::ProviderError, ServerErrorSource::Tool),
         TurnErrorKind::Provider
-        | TurnErrorKind::Loop
         | TurnErrorKind::OutputLimit
         | TurnErrorKind::EmptyAnswer
         | TurnErrorKind::ContextFull => {

@@ -10,6 +10,7 @@ use super::backup::{self, ComparedWith};
 use crate::Frame;
 
 pub mod chunks;
+pub mod log_lines;
 pub mod notes;
 pub mod prompts;
 mod stream;
@@ -17,11 +18,13 @@ pub(super) mod thread;
 pub mod tools;
 pub mod turn;
 
-/// Whether stream chunks carry their `rawPart`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether stream chunks carry their `rawPart`, and how much of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RawParts {
+    #[default]
     Leave,
-    Include,
+    Sanitized,
+    Full,
 }
 
 /// Whose event it is, and when it happened.
@@ -63,6 +66,7 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: RawParts) -> Vec<Frame> {
             let compared = ComparedWith::Previous;
             vec![backup::changed(session, card, (*news, now), compared)]
         }
+        Fact::Files(FilesFact::Uploaded { file }) => vec![thread::uploaded(session, file)],
         Fact::Note(NoteFact::Logged { line }) => vec![tools::log(session, line)],
         Fact::Note(NoteFact::Instructed {
             files,
@@ -71,8 +75,8 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: RawParts) -> Vec<Frame> {
         }) => {
             vec![tools::instructed(session, files, *skills, *trusted)]
         }
-        Fact::Files(FilesFact::Changed { .. } | FilesFact::TurnDiffed { .. })
-        | Fact::Note(NoteFact::Unknown) => Vec::new(),
+        Fact::Note(NoteFact::Unknown) => vec![chunks::unknown(session)],
+        Fact::Files(FilesFact::Changed { .. } | FilesFact::TurnDiffed { .. }) => Vec::new(),
     }
 }
 
@@ -112,12 +116,13 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             text,
             reasoning,
             usage,
-            ..
+            model,
         } => {
             let said = turn::TurnResult {
                 text,
                 reasoning,
                 usage: *usage,
+                model: model.as_deref(),
             };
             turn::finished(session, turn, outcome, said)
         }
@@ -141,8 +146,14 @@ fn step(chunks: Chunks<'_>, what: &StepFact) -> Vec<Frame> {
             attempt,
             delay_ms,
             error,
-            ..
-        } => vec![notes::delayed(session, *attempt, *delay_ms, error)],
+            discards,
+        } => {
+            let mut frames = vec![notes::delayed(session, *attempt, *delay_ms, error)];
+            if *discards {
+                frames.extend(stream::step_restarted(chunks));
+            }
+            frames
+        }
     }
 }
 
@@ -151,10 +162,12 @@ fn tool(chunks: Chunks<'_>, call: &ToolCall, what: &ToolFact) -> Vec<Frame> {
     let is_part = call.agent.is_none();
     match what {
         ToolFact::Planned { .. } if is_part => tools::planned(chunks, call),
-        ToolFact::Reached => vec![tools::reached(chunks.session, call)],
+        ToolFact::Reached => log_lines::reached(chunks.session, call)
+            .into_iter()
+            .collect(),
         ToolFact::Finished { outcome } if is_part => tools::finished(chunks, call, outcome),
         ToolFact::Finished { outcome } => {
-            let log = tools::finished_log(chunks.session, call, outcome);
+            let log = log_lines::finished(chunks.session, call, outcome);
             log.into_iter().collect()
         }
         // A command's output is told when the call is over.

@@ -300,7 +300,7 @@ fn content_item(content: McpContent<'_>) -> DynamicToolCallOutputContentItem<'_>
             image_url: format!("data:{mime_type};base64,{data}"),
         },
         McpContent::Resource { resource } => {
-            let text = Cow::Borrowed(resource.text.unwrap_or(resource.uri));
+            let text = resource.text.unwrap_or(Cow::Borrowed(resource.uri));
             DynamicToolCallOutputContentItem::InputText { text }
         }
     }

@@ -1,5 +1,8 @@
 //! `model_stream_chunk` frames of one fact.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
 use vocabulary::{
     Ask, AskFact, AskKind, Closing, Fact, StepFact, StreamTag, ToolEvent, ToolFact, ToolOutcome,
 };
@@ -7,9 +10,10 @@ use vocabulary::{
 use super::RawParts;
 use crate::Frame;
 use crate::cowork::names::spell_speaker;
+use crate::cowork::sanitize::{PartLimits, sanitized};
 use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::ModelStreamChunk;
-use crate::cowork::wire::part::{Part, RawPart};
+use crate::cowork::wire::part::{Part, PartType, RawPart};
 use crate::frame::{AsText, frame};
 
 /// What the chunks of a fact have in common.
@@ -35,11 +39,16 @@ impl<'a> Chunks<'a> {
         self.numbered(self.tag.part.saturating_add(1), part, 0)
     }
 
+    /// The third of a fact that makes three.
+    pub fn third(self, part: Part<'_>) -> Frame {
+        self.numbered(self.tag.part.saturating_add(2), part, 0)
+    }
+
     /// A part with a text of some size: written into memory taken once.
     pub fn delta(self, part: Part<'_>, text_bytes: usize) -> Frame {
         let payload_bytes = match self.raw {
             RawParts::Leave => text_bytes,
-            RawParts::Include => 2 * text_bytes,
+            RawParts::Sanitized | RawParts::Full => 2 * text_bytes,
         };
         self.numbered(self.tag.part, part, payload_bytes)
     }
@@ -47,25 +56,49 @@ impl<'a> Chunks<'a> {
     fn numbered(self, index: u32, part: Part<'_>, payload_bytes: usize) -> Frame {
         let (provider, model) = spell_speaker(self.tag.model.as_deref());
         let part_type = part.part_type();
-        let raw_part = match self.raw {
-            RawParts::Leave => None,
-            RawParts::Include => Some(RawPart {
-                part_type,
-                part: part.clone(),
-            }),
-        };
+        let raw_part = self.raw.limits().map(|limits| RawPart {
+            part_type,
+            part: sanitized(part.clone(), limits),
+        });
         let event = ServerEvent::ModelStreamChunk(ModelStreamChunk {
             session_id: self.session,
             turn_id: self.tag.turn.as_str(),
-            index,
+            index: index.into(),
             provider,
             model: AsText(model),
             part_type,
-            part,
+            part: sanitized(part, PartLimits::USUAL),
             raw_part,
         });
         frame(&event, payload_bytes)
     }
+}
+
+impl RawParts {
+    fn limits(self) -> Option<PartLimits> {
+        match self {
+            RawParts::Leave => None,
+            RawParts::Sanitized => Some(PartLimits::USUAL),
+            RawParts::Full => Some(PartLimits::FULL),
+        }
+    }
+}
+
+/// Something that this version does not know: neither whose it is nor what.
+pub fn unknown(session: &str) -> Frame {
+    let (provider, model) = spell_speaker(None);
+    let value = Cow::Owned(Value::Null);
+    let event = ServerEvent::ModelStreamChunk(ModelStreamChunk {
+        session_id: session,
+        turn_id: "unknown-turn",
+        index: -1,
+        provider,
+        model: AsText(model),
+        part_type: PartType::Unknown,
+        part: Part::Unknown { value },
+        raw_part: None,
+    });
+    frame(&event, 0)
 }
 
 /// How many chunks a fact makes, so that they can be counted within their turn by whoever is there
@@ -75,6 +108,7 @@ pub fn count(fact: &Fact) -> u32 {
         Fact::Step { what, .. } => match what {
             StepFact::Started | StepFact::Finished { .. } | StepFact::Failed { .. } => 2,
             StepFact::RawReceived { .. } => 1,
+            StepFact::Delayed { discards: true, .. } => 3,
             StepFact::Delayed { .. }
             | StepFact::Compacted { .. }
             | StepFact::Pruned { .. }

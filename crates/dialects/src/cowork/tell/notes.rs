@@ -1,7 +1,11 @@
 //! Log lines about what the agent goes through, for people who watch.
 
-use super::tools::{log, shortened};
+use std::borrow::Cow;
+
+use super::log_lines::LOGGED_CHARS_MAX;
+use super::tools::log;
 use crate::Frame;
+use crate::cowork::sanitize::shortened;
 
 /// The history stays whole; only the model reads less of it.
 pub fn compacted(session: &str, tokens_before: u64) -> Frame {
@@ -14,7 +18,7 @@ pub fn compacted(session: &str, tokens_before: u64) -> Frame {
 
 /// A provider failed, and is asked again.
 pub fn delayed(session: &str, failed_attempt: u32, delay_ms: u64, error: &str) -> Frame {
-    let error = shortened(error.trim_end_matches('.').to_owned());
+    let error = shortened(Cow::Borrowed(error.trim_end_matches('.')), LOGGED_CHARS_MAX);
     let (delay, next) = (seconds(delay_ms), failed_attempt.saturating_add(1));
     let line = format!("[retry] {error}; trying again in {delay} s (attempt {next})");
     log(session, &line)

@@ -1,11 +1,14 @@
 //! Asks: the agent waits for a person.
 
+use std::borrow::Cow;
+
+use serde_json::json;
 use vocabulary::{Ask, AskId, AskKind, Closing, Question};
 
 use super::chunks::Chunks;
 use crate::Frame;
 use crate::cowork::asks::{approval_frame, ask_frame};
-use crate::cowork::wire::part::Part;
+use crate::cowork::wire::part::{Part, ToolCallPart};
 use crate::frame::AsText;
 use crate::request_id::RequestId;
 
@@ -16,9 +19,15 @@ pub fn opened(chunks: Chunks<'_>, ask: &Ask) -> Vec<Frame> {
         AskKind::Approval(_) if ask.call.agent.is_some() => {
             approval_frame(chunks.session, ask).into_iter().collect()
         }
-        AskKind::Approval(_) => {
+        AskKind::Approval(approval) => {
             let request = chunks.first(Part::ToolApprovalRequest {
                 approval_id: AsText(id),
+                tool_call: ToolCallPart {
+                    tool_call_id: &ask.call.call_id,
+                    tool_name: &ask.call.name,
+                    // The whole input was told with the call; this is what a person is asked about.
+                    input: Cow::Owned(json!({ "command": approval.command })),
+                },
                 tool_call_id: &ask.call.call_id,
                 tool_name: &ask.call.name,
             });

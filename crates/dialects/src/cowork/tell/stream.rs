@@ -1,11 +1,13 @@
 //! What a model writes: steps, blocks, deltas.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
-use vocabulary::{Growth, Item, Opening, ReasoningKind, StopReason, Usage};
+use vocabulary::{Growth, Item, ModelRef, Opening, ReasoningKind, StopReason, Usage};
 
 use super::chunks::Chunks;
 use crate::Frame;
-use crate::cowork::names::spell_speaker;
+use crate::cowork::names::{spell_speaker, summarises};
 use crate::cowork::wire::conversation::ReasoningMode;
 use crate::cowork::wire::part::{
     ContentId, FinishReason, Part, Request, Response, Usage as WireUsage,
@@ -13,15 +15,31 @@ use crate::cowork::wire::part::{
 use crate::frame::AsText;
 
 pub fn step_started(chunks: Chunks<'_>) -> Vec<Frame> {
+    vec![
+        chunks.first(start_step(chunks)),
+        chunks.second(Part::Start {}),
+    ]
+}
+
+/// What came of an answer that broke off counts no more: clients throw it away where a new one starts.
+pub fn step_restarted(chunks: Chunks<'_>) -> Vec<Frame> {
+    let ended = finish_step(chunks, FinishReason::Error, Usage::default());
+    vec![
+        chunks.first(ended),
+        chunks.second(start_step(chunks)),
+        chunks.third(Part::Start {}),
+    ]
+}
+
+fn start_step(chunks: Chunks<'_>) -> Part<'_> {
     let (provider, model) = spell_speaker(chunks.tag.model.as_deref());
-    let start_step = Part::StartStep {
+    Part::StartStep {
         step_number: chunks.tag.step,
         request: Request {
             model: AsText(model),
             provider,
         },
-    };
-    vec![chunks.first(start_step), chunks.second(Part::Start {})]
+    }
 }
 
 pub fn step_finished(chunks: Chunks<'_>, reason: StopReason, usage: Usage) -> Vec<Frame> {
@@ -43,6 +61,7 @@ pub fn step_failed(chunks: Chunks<'_>, reason: StopReason, error: &str) -> Vec<F
             (Part::Abort { reason }, FinishReason::Aborted)
         }
         StopReason::Error | StopReason::Stop | StopReason::ToolUse | StopReason::Length => {
+            let error = Cow::Borrowed(error);
             (Part::Error { error }, FinishReason::Error)
         }
     };
@@ -65,11 +84,12 @@ fn finish_step<'a>(chunks: Chunks<'_>, reason: FinishReason, usage: Usage) -> Pa
 
 pub fn started(chunks: Chunks<'_>, content: u32, opening: &Opening) -> Vec<Frame> {
     let id = AsText(ContentId(content));
+    let model = chunks.tag.model.as_deref();
     vec![chunks.first(match opening {
         Opening::Text => Part::TextStart { id },
         Opening::Reasoning(kind) => Part::ReasoningStart {
             id,
-            mode: reasoning_mode(*kind),
+            mode: reasoning_mode(*kind, model),
         },
         Opening::ToolInput { call_id, name } => Part::ToolInputStart {
             id: call_id,
@@ -85,7 +105,7 @@ pub fn grew(chunks: Chunks<'_>, content: u32, growth: &Growth, delta: &str) -> V
         Growth::Text => Part::TextDelta { id, text: delta },
         Growth::Reasoning(kind) => Part::ReasoningDelta {
             id,
-            mode: reasoning_mode(*kind),
+            mode: reasoning_mode(*kind, chunks.tag.model.as_deref()),
             text: delta,
         },
         Growth::ToolInput { call_id } => Part::ToolInputDelta { id: call_id, delta },
@@ -99,19 +119,26 @@ pub fn finished(chunks: Chunks<'_>, content: u32, body: &Item) -> Vec<Frame> {
         Item::AgentMessage { .. } => Part::TextEnd { id },
         Item::Reasoning { kind, .. } => Part::ReasoningEnd {
             id,
-            mode: reasoning_mode(*kind),
+            mode: reasoning_mode(*kind, chunks.tag.model.as_deref()),
         },
     })]
 }
 
+/// An event of the provider without a meaning of its own; one that is no object is unknown altogether.
 pub fn raw(chunks: Chunks<'_>, value: &Value) -> Vec<Frame> {
-    vec![chunks.first(Part::Raw { raw: value })]
+    let is_object = value.is_object();
+    let value = Cow::Borrowed(value);
+    vec![chunks.first(match is_object {
+        true => Part::Raw { raw: value },
+        false => Part::Unknown { value },
+    })]
 }
 
-pub fn reasoning_mode(kind: ReasoningKind) -> ReasoningMode {
+/// Clients know summaries from OpenAI alone; what others tell of their thoughts is reasoning to them.
+pub fn reasoning_mode(kind: ReasoningKind, model: Option<&ModelRef>) -> ReasoningMode {
     match kind {
-        ReasoningKind::Reasoning => ReasoningMode::Reasoning,
-        ReasoningKind::Summary => ReasoningMode::Summary,
+        ReasoningKind::Summary if summarises(model) => ReasoningMode::Summary,
+        ReasoningKind::Summary | ReasoningKind::Reasoning => ReasoningMode::Reasoning,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A turn's two ends.
 
-use vocabulary::{Cause, ReasoningKind, TurnId, TurnOutcome, Usage, UserInput};
+use vocabulary::{Cause, ModelRef, ReasoningKind, TurnId, TurnOutcome, Usage, UserInput};
 
 use super::stream::{reasoning_mode, wire_usage};
 use crate::Frame;
@@ -14,6 +14,7 @@ pub struct TurnResult<'a> {
     pub text: &'a str,
     pub reasoning: &'a [(ReasoningKind, String)],
     pub usage: Option<Usage>,
+    pub model: Option<&'a ModelRef>,
 }
 
 pub fn started(session: &str, turn: &TurnId, cause: Cause, input: &UserInput) -> Vec<Frame> {
@@ -82,7 +83,7 @@ pub fn completed(session: &str, turn: &TurnId, said: TurnResult<'_>) -> Vec<Fram
     let reasoning = reasoning.map(|(kind, text)| {
         ServerEvent::Reasoning(Reasoning {
             session_id: session,
-            kind: reasoning_mode(*kind),
+            kind: reasoning_mode(*kind, said.model),
             text,
         })
     });

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Cause, Changed, Changes, Fact, McpCall, McpReply, MessagePage, ModelRef, Reply,
-    StartTurn, StartedTurn, ThreadFact, ThreadPage, ThreadQuery, Title, TurnId,
+    Call, Cause, Changed, Changes, Fact, Idempotency, McpCall, McpReply, MessagePage, ModelRef,
+    Reply, Seq, StartTurn, StartedTurn, ThreadFact, ThreadPage, ThreadQuery, Title, TurnId,
 };
 
 use super::samples::{
@@ -45,6 +45,9 @@ fn a_user_message_starts_a_turn() {
             cause: Cause::UserMessage,
             client_message_id: Some("m1".to_owned()),
             client_turn_id: None,
+            idempotency: Idempotency::Reconnect {
+                joined_at: Seq::ZERO
+            },
         })
     );
     let turn = TurnId::new("t1");
@@ -303,5 +306,21 @@ fn an_answer_of_the_wrong_kind_leaves_nobody_waiting() {
     assert_eq!(
         (&sent[0]["type"], &sent[0]["code"]),
         (&json!("error"), &json!("internal_error"))
+    );
+}
+
+#[test]
+fn the_tool_that_asks_is_listed_under_both_its_names() {
+    let mut stub = Stub::connected();
+    stub.say(json!({ "type": "list_tools", "sessionId": SESSION }));
+    let tool = |name: &str| (name.to_owned(), format!("What {name} does."));
+    stub.reply(Ok(Reply::Tools(vec![tool("bash"), tool("ask")])));
+    assert_eq!(
+        stub.take()[0]["tools"],
+        json!([
+            { "name": "bash", "description": "What bash does." },
+            { "name": "ask", "description": "What ask does." },
+            { "name": "AskUserQuestion", "description": "What ask does." },
+        ])
     );
 }

@@ -2,12 +2,54 @@
 
 use serde_json::json;
 use vocabulary::{
-    Cause, Entry, Fact, Item, ItemFact, ItemId, MessagePage, Reply, ToolEvent, ToolFact,
+    Cause, Entry, Fact, Image, Item, ItemFact, ItemId, MessagePage, Reply, ToolEvent, ToolFact,
     ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput,
 };
 
 use super::commands::said;
 use super::samples::{SESSION, bash, event, tag};
+
+#[test]
+fn pictures_that_came_with_a_message_are_pieces_of_it() {
+    let input = UserInput {
+        images: vec![
+            Image::Data {
+                media_type: "image/png".to_owned(),
+                base64: "iVBORw0=".into(),
+            },
+            Image::Url("https://example.com/a.png".to_owned()),
+        ],
+        item: ItemId::new("i1"),
+        text: "What is this?".to_owned(),
+        display: None,
+        client_id: None,
+    };
+    let started = Fact::Turn(TurnFact::Started {
+        turn: TurnId::new("t1"),
+        cause: Cause::UserMessage,
+        input,
+        model: None,
+    });
+    let mut stub = said(json!({ "type": "get_messages" }));
+    stub.reply(Ok(Reply::Messages(MessagePage {
+        entries: vec![Entry {
+            ordinal: 0,
+            message: 0,
+            event: event(started),
+        }],
+        total: 1,
+        offset: 0,
+        limit: 100,
+    })));
+    assert_eq!(
+        stub.take()[0]["messages"],
+        json!([{ "role": "user", "content": [
+            { "type": "text", "text": "What is this?" },
+            { "type": "image", "image": "iVBORw0=", "mediaType": "image/png" },
+            { "type": "image", "image": "https://example.com/a.png" },
+        ]}])
+    );
+}
 
 #[test]
 fn history_is_told_message_by_message() {

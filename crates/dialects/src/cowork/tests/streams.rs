@@ -201,7 +201,7 @@ fn a_raw_part_repeats_the_part_with_its_hyphenated_type() {
             usage: usage(),
         },
     };
-    for frame in told(fact(), RawParts::Include) {
+    for frame in told(fact(), RawParts::Sanitized) {
         let part_type = frame["partType"].as_str().expect("a type");
         let mut expected = frame["part"].clone();
         expected["type"] = json!(part_type.replace('_', "-"));
@@ -215,7 +215,7 @@ fn a_raw_part_repeats_the_part_with_its_hyphenated_type() {
         tag: tag(2),
         what: StepFact::RawReceived { value },
     };
-    let frames = told(fact, RawParts::Include);
+    let frames = told(fact, RawParts::Sanitized);
     let raw = json!({ "type": "response.in_progress" });
     assert_eq!(frames[0]["part"], json!({ "raw": raw }));
     assert_eq!(frames[0]["rawPart"], json!({ "type": "raw", "raw": raw }));
@@ -241,4 +241,100 @@ fn a_model_of_another_provider_is_spelled_with_it() {
     assert_eq!(frames[0]["provider"], "openai");
     assert_eq!(frames[0]["model"], "rehearsal/echo");
     assert_eq!(frames[0]["part"]["request"]["model"], "rehearsal/echo");
+}
+
+#[test]
+fn an_answer_that_is_asked_for_again_begins_its_step_anew() {
+    let none = json!({ "promptTokens": 0, "completionTokens": 0, "totalTokens": 0 });
+    let delayed = |discards| Fact::Step {
+        tag: tag(6),
+        what: StepFact::Delayed {
+            attempt: 1,
+            delay_ms: 500,
+            error: "cut off".to_owned(),
+            discards,
+        },
+    };
+    let line = "[retry] cut off; trying again in 0.5 s (attempt 2)";
+    let log = super::telling::frame("log", json!({ "line": line }));
+    let request = json!({ "model": "gpt-5.2", "provider": "openai" });
+    let begun = json!({ "stepNumber": 1, "request": request });
+    check(
+        delayed(true),
+        &[
+            log.clone(),
+            chunk(6, "finish_step", finish_step("error", none)),
+            chunk(7, "start_step", begun),
+            chunk(8, "start", json!({})),
+        ],
+    );
+    assert_eq!(crate::cowork::tell::chunks::count(&delayed(true)), 3);
+    // Nothing had come: nothing is to be thrown away.
+    check(delayed(false), &[log]);
+    assert_eq!(crate::cowork::tell::chunks::count(&delayed(false)), 0);
+}
+
+#[test]
+fn only_openai_is_known_to_summarise_its_thoughts() {
+    for (provider, mode) in [
+        ("openai", "summary"),
+        ("codex-cli", "summary"),
+        ("google", "reasoning"),
+        ("anthropic", "reasoning"),
+    ] {
+        let model = ModelRef {
+            provider: provider.to_owned(),
+            model: "m".to_owned(),
+        };
+        let started = Fact::Item {
+            tag: StreamTag {
+                model: Some(Arc::new(model.clone())),
+                ..tag(0)
+            },
+            item: ItemId::new("i1"),
+            content: 0,
+            what: ItemFact::Started {
+                opening: Opening::Reasoning(ReasoningKind::Summary),
+            },
+        };
+        assert_eq!(told(started, RawParts::Leave)[0]["part"]["mode"], mode);
+        let finished = Fact::Turn(vocabulary::TurnFact::Finished {
+            turn: tag(0).turn,
+            outcome: vocabulary::TurnOutcome::Completed,
+            text: String::new(),
+            reasoning: vec![(ReasoningKind::Summary, "hm".to_owned())],
+            usage: None,
+            model: Some(Arc::new(model)),
+        });
+        assert_eq!(told(finished, RawParts::Leave)[0]["kind"], mode);
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_told_with_the_fallbacks() {
+    let speechless = StreamTag {
+        model: None,
+        ..tag(2)
+    };
+    let received = |value| Fact::Step {
+        tag: speechless.clone(),
+        what: StepFact::RawReceived { value },
+    };
+    let frames = told(received(json!([1])), RawParts::Leave);
+    assert_eq!(frames[0]["partType"], "unknown");
+    assert_eq!(frames[0]["part"], json!({ "value": [1] }));
+    let names = (&frames[0]["provider"], &frames[0]["model"]);
+    assert_eq!(names, (&json!("unknown"), &json!("unknown")));
+    let frames = told(Fact::Note(vocabulary::NoteFact::Unknown), RawParts::Leave);
+    let whole = json!({
+        "type": "model_stream_chunk",
+        "sessionId": super::samples::SESSION,
+        "turnId": "unknown-turn",
+        "index": -1,
+        "provider": "unknown",
+        "model": "unknown",
+        "partType": "unknown",
+        "part": { "value": null },
+    });
+    assert_eq!(frames, [whole]);
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Answer, ApprovalAnswer, AskFact, AskId, AskKind, Closing, Fact, FileChange, FileChangeKind,
-    ToolEvent, ToolFact, ToolOutcome, ToolOutput,
+    Answer, ApprovalAnswer, AskFact, AskId, AskKind, Closing, Effects, Fact, FileChange,
+    FileChangeKind, Subject, ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput,
 };
 
 use super::samples::{approval, bash, questions, tag, told};
@@ -72,10 +72,7 @@ fn a_call_is_planned_reached_and_finished() {
     };
     check(
         finished(failed),
-        &[
-            log("tool< bash {\"error\":\"blocked\"}"),
-            chunk(9, "tool_error", with("error", json!("blocked"))),
-        ],
+        &[chunk(9, "tool_error", with("error", json!("blocked")))],
     );
     let not_run = ToolOutcome::NotRun {
         why: "cancelled".to_owned(),
@@ -94,10 +91,18 @@ fn each_output_has_its_shape() {
         summary: "Edit applied.".to_owned(),
         changes: vec![change],
     };
-    for (output, expected) in [
-        (ToolOutput::Text("1\tline".to_owned()), json!("1\tline")),
-        (files, json!("Edit applied.")),
-        (ToolOutput::Json(json!({ "a": [1] })), json!({ "a": [1] })),
+    for (output, expected, logged) in [
+        (
+            ToolOutput::Text("1\tline".to_owned()),
+            json!("1\tline"),
+            r#"{"chars":6}"#,
+        ),
+        (files, json!("Edit applied."), r#"{"ok":true}"#),
+        (
+            ToolOutput::Json(json!({ "a": [1] })),
+            json!({ "a": [1] }),
+            r#"{"a":[1]}"#,
+        ),
     ] {
         let fact = Fact::Tool(ToolEvent {
             tag: tag(0),
@@ -107,9 +112,56 @@ fn each_output_has_its_shape() {
             },
         });
         let frames = told(fact, RawParts::Leave);
-        assert_eq!(frames[0]["line"], format!("tool< bash {expected}"));
+        assert_eq!(frames[0]["line"], format!("tool< bash {logged}"));
         assert_eq!(frames[1]["part"]["output"], expected);
     }
+}
+
+#[test]
+fn the_line_of_a_change_says_how_long_the_text_is_and_not_what_it_says() {
+    let call = |name: &str, input: Value, subject| ToolCall {
+        name: name.to_owned(),
+        subject,
+        effects: Effects::WRITES,
+        ..bash(input)
+    };
+    let line = |call: ToolCall, what| {
+        let event = ToolEvent {
+            tag: tag(0),
+            call: call.into(),
+            what,
+        };
+        let frames = told(Fact::Tool(event), RawParts::Leave);
+        frames.first().map(|frame| frame["line"].clone())
+    };
+    let input = json!({ "filePath": "a.txt", "content": "one\ntwo\n", "force": true });
+    let write = || call("write", input.clone(), Subject::file("a.txt"));
+    assert_eq!(
+        line(write(), ToolFact::Reached).expect("a line"),
+        r#"tool> write {"filePath":"a.txt","content":{"chars":8},"force":true}"#
+    );
+    let todos = || ToolCall {
+        effects: Effects::NONE,
+        ..call("todoWrite", json!({ "todos": [1, 2, 3] }), Subject::Plan)
+    };
+    let given = |output| ToolFact::Finished {
+        outcome: ToolOutcome::Succeeded(output),
+    };
+    let text = |text: &str| given(ToolOutput::Text(text.to_owned()));
+    assert_eq!(
+        line(todos(), text("kept")).expect("a line"),
+        r#"tool< todoWrite {"count":3}"#
+    );
+    let ask = call("ask", json!({ "question": "Which?" }), Subject::Question);
+    assert_eq!(
+        line(ask, text(" a.ts ")).expect("a line"),
+        r#"tool< ask {"answer":" a.ts "}"#
+    );
+    let unknown = ToolCall {
+        effects: Effects::NONE,
+        ..call("nothing", json!({}), Subject::Other)
+    };
+    assert_eq!(line(unknown, ToolFact::Reached), None);
 }
 
 #[test]
@@ -133,6 +185,9 @@ fn an_approval_is_asked_for_and_only_a_no_is_told() {
     let ids = json!({ "toolCallId": "call_1", "toolName": "bash" });
     let mut request = ids.clone();
     request["approvalId"] = json!("req-3");
+    let mut tool_call = ids.clone();
+    tool_call["input"] = json!({ "command": "rm -rf build" });
+    request["toolCall"] = tool_call;
     check(
         opened,
         &[

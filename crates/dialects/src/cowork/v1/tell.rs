@@ -8,7 +8,7 @@ use vocabulary::{
 use super::super::asks::ask_frame;
 use super::super::backup::{self, ComparedWith};
 use super::super::tell::turn::{self, TurnResult, completed};
-use super::super::tell::{notes, prompts, thread, tools};
+use super::super::tell::{log_lines, notes, prompts, thread, tools};
 use super::wire::{ServerEvent, approval, busy, config, error};
 use crate::Frame;
 use crate::request_id::RequestId;
@@ -59,9 +59,9 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             vec![tools::instructed(session, files, *skills, *trusted)]
         }
         Fact::Tool(ToolEvent { call, what, .. }) => match what {
-            ToolFact::Reached => vec![tools::reached(session, call)],
+            ToolFact::Reached => log_lines::reached(session, call).into_iter().collect(),
             ToolFact::Finished { outcome } => {
-                let log = tools::finished_log(session, call, outcome);
+                let log = log_lines::finished(session, call, outcome);
                 log.into_iter().collect()
             }
             ToolFact::Planned { .. }
@@ -86,12 +86,14 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             outcome,
             text,
             reasoning,
+            model,
             ..
         } => {
             let said = TurnResult {
                 text,
                 reasoning,
                 usage: None,
+                model: model.as_deref(),
             };
             let mut frames = match outcome {
                 TurnOutcome::Completed => completed(session, turn, said),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::part::{Part, PartType, RawPart, Usage};
-use crate::cowork::names::{ModelName, ProviderName};
+use crate::cowork::names::{ChunkProvider, ModelName};
 use crate::frame::AsText;
 use crate::request_id::RequestId;
 
@@ -26,8 +26,9 @@ pub struct UserMessage<'a> {
 pub struct ModelStreamChunk<'a> {
     pub session_id: &'a str,
     pub turn_id: &'a str,
-    pub index: u32,
-    pub provider: ProviderName,
+    /// -1 where nobody counted it.
+    pub index: i64,
+    pub provider: ChunkProvider,
     pub model: AsText<ModelName<'a>>,
     pub part_type: PartType,
     pub part: Part<'a>,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::conversation::ReasoningMode;
 use crate::content::McpContent;
-use crate::cowork::names::{ModelName, ProviderName};
+use crate::cowork::names::{ChunkProvider, ModelName};
 use crate::frame::AsText;
 use crate::request_id::RequestId;
 
@@ -95,7 +95,7 @@ impl fmt::Display for ContentId {
     }
 }
 
-/// What stands in `part`, by `partType`. (`source`, `file` and `unknown` have no fact yet.)
+/// What stands in `part`, by `partType`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum Part<'a> {
@@ -118,7 +118,7 @@ pub enum Part<'a> {
         reason: &'a str,
     },
     Error {
-        error: &'a str,
+        error: Cow<'a, str>,
     },
     TextStart {
         id: AsText<ContentId>,
@@ -154,11 +154,7 @@ pub enum Part<'a> {
     ToolInputEnd {
         id: &'a str,
     },
-    ToolCall {
-        tool_call_id: &'a str,
-        tool_name: &'a str,
-        input: &'a Value,
-    },
+    ToolCall(ToolCallPart<'a>),
     ToolResult {
         tool_call_id: &'a str,
         tool_name: &'a str,
@@ -167,7 +163,7 @@ pub enum Part<'a> {
     ToolError {
         tool_call_id: &'a str,
         tool_name: &'a str,
-        error: &'a str,
+        error: Cow<'a, str>,
     },
     ToolOutputDenied {
         tool_call_id: &'a str,
@@ -175,12 +171,18 @@ pub enum Part<'a> {
     },
     ToolApprovalRequest {
         approval_id: AsText<RequestId>,
+        tool_call: ToolCallPart<'a>,
+        /// Again beside it: an addition of ours.
         tool_call_id: &'a str,
         tool_name: &'a str,
     },
     /// Under a key of its own, so that a `type` inside cannot be taken for the part's.
     Raw {
-        raw: &'a Value,
+        raw: Cow<'a, Value>,
+    },
+    /// Something that is not even an object.
+    Unknown {
+        value: Cow<'a, Value>,
     },
 }
 
@@ -202,20 +204,30 @@ impl Part<'_> {
             Part::ToolInputStart { .. } => PartType::ToolInputStart,
             Part::ToolInputDelta { .. } => PartType::ToolInputDelta,
             Part::ToolInputEnd { .. } => PartType::ToolInputEnd,
-            Part::ToolCall { .. } => PartType::ToolCall,
+            Part::ToolCall(_) => PartType::ToolCall,
             Part::ToolResult { .. } => PartType::ToolResult,
             Part::ToolError { .. } => PartType::ToolError,
             Part::ToolOutputDenied { .. } => PartType::ToolOutputDenied,
             Part::ToolApprovalRequest { .. } => PartType::ToolApprovalRequest,
             Part::Raw { .. } => PartType::Raw,
+            Part::Unknown { .. } => PartType::Unknown,
         }
     }
+}
+
+/// A call, as `tool_call` is and `tool_approval_request` has it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallPart<'a> {
+    pub tool_call_id: &'a str,
+    pub tool_name: &'a str,
+    pub input: Cow<'a, Value>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Request<'a> {
     pub model: AsText<ModelName<'a>>,
-    pub provider: ProviderName,
+    pub provider: ChunkProvider,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -242,21 +254,18 @@ pub struct Usage {
     pub total_tokens: u64,
 }
 
-/// What a tool gave back, as `tool_result.output` and the log line show it.
+/// What a tool gave back, as `tool_result.output` shows it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum Output<'a> {
     Text(Cow<'a, str>),
     Command {
-        stdout: &'a str,
-        stderr: &'a str,
+        stdout: Cow<'a, str>,
+        stderr: Cow<'a, str>,
         exit_code: i32,
     },
-    Json(&'a Value),
+    Json(Cow<'a, Value>),
     Content(Vec<McpContent<'a>>),
-    Failure {
-        error: &'a str,
-    },
 }
 
 impl<'a> Output<'a> {
@@ -264,10 +273,9 @@ impl<'a> Output<'a> {
     pub fn as_text(self) -> Cow<'a, str> {
         match self {
             Output::Text(text) => text,
-            Output::Command { .. }
-            | Output::Json(_)
-            | Output::Content(_)
-            | Output::Failure { .. } => Cow::Owned(crate::frame::frame(&self, 0)),
+            Output::Command { .. } | Output::Json(_) | Output::Content(_) => {
+                Cow::Owned(crate::frame::frame(&self, 0))
+            }
         }
     }
 }

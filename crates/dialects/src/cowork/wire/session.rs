@@ -150,9 +150,35 @@ pub struct Messages<'a> {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "role", content = "content", rename_all = "snake_case")]
 pub enum ModelMessage<'a> {
-    User(&'a str),
+    User(UserContent<'a>),
     Assistant(Vec<AssistantContent<'a>>),
     Tool(Vec<ToolContent<'a>>),
+}
+
+/// What a user said: a text, or, where pictures came with it, a list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum UserContent<'a> {
+    Text(&'a str),
+    Pieces(Vec<UserPiece<'a>>),
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+pub enum UserPiece<'a> {
+    Text {
+        text: &'a str,
+    },
+    /// `image` is base64, or an address.
+    Image {
+        image: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        media_type: Option<&'a str>,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
