@@ -18,11 +18,12 @@ use tokio::task::JoinHandle;
 use tools::Sandbox;
 use tools::sandbox::spoken::{self, OutputLine, OutputLines};
 
-use crate::incoming::{self, AUTH_REQUIRED, Line};
+use crate::incoming::{self, AUTH_REQUIRED, AgentLine};
 use crate::limits::{HANDSHAKE_MAX, MESSAGE_BYTES_MAX, SESSION_MAX, UNREAD_MAX, WRITE_MAX};
 use crate::program::{AgentInput, AgentProcess};
 use crate::{
-    AcpError, AcpErrorKind, AgentProgram, AgentReply, AgentStreams, Incoming, RpcError, RpcId,
+    AcpError, AcpErrorKind, AgentMessage, AgentProgram, AgentReply, AgentRpcError, AgentStreams,
+    RpcId,
 };
 
 /// An agent that runs and has said what it can do. Its process ends when this is dropped, politely
@@ -111,7 +112,7 @@ impl AgentConnection {
     }
 
     /// What the agent says next. Safe to be left and called again.
-    pub async fn next(&mut self) -> Result<Incoming, AcpError> {
+    pub async fn next(&mut self) -> Result<AgentMessage, AcpError> {
         loop {
             let line = match self.next_line().await {
                 Ok(OutputLine::Whole(line)) => line,
@@ -124,9 +125,9 @@ impl AgentConnection {
                 Err(error) => return Err(self.ended(&error.to_string()).await),
             };
             match incoming::read(&line) {
-                Line::Heard(heard) => return Ok(heard),
-                Line::Refused { id, error } => self.reply(id, AgentReply::Refused(error))?,
-                Line::Nothing => {}
+                AgentLine::Message(heard) => return Ok(heard),
+                AgentLine::Refused { id, error } => self.reply(id, AgentReply::Refused(error))?,
+                AgentLine::Nothing => {}
             }
         }
     }
@@ -181,12 +182,12 @@ impl AgentConnection {
         let answer = tokio::time::timeout(time_max, async {
             loop {
                 match self.next().await? {
-                    Incoming::Response { id, result } if id == wanted => return Ok(result),
-                    Incoming::Request { id, .. } => {
-                        let error = RpcError::refused("nothing is asked for at this moment");
+                    AgentMessage::Response { id, result } if id == wanted => return Ok(result),
+                    AgentMessage::Request { id, .. } => {
+                        let error = AgentRpcError::refused("nothing is asked for at this moment");
                         self.reply(id, AgentReply::Refused(error))?;
                     }
-                    Incoming::Response { .. } | Incoming::Update(_) => {}
+                    AgentMessage::Response { .. } | AgentMessage::Update(_) => {}
                 }
             }
         });
@@ -226,7 +227,7 @@ impl AgentConnection {
     }
 
     /// In words what the agent refused.
-    pub fn refused(&self, method: &str, error: &RpcError) -> AcpError {
+    pub fn refused(&self, method: &str, error: &AgentRpcError) -> AcpError {
         if error.code != AUTH_REQUIRED {
             let words = error.words();
             return self.error(AcpErrorKind::Refused, &format!("{method} failed: {words}"));

@@ -14,7 +14,7 @@ pub struct RpcId(pub(crate) Value);
 
 /// Something that the agent said.
 #[derive(Debug)]
-pub enum Incoming {
+pub enum AgentMessage {
     Update(Box<SessionNotification>),
     Request {
         id: RpcId,
@@ -23,7 +23,7 @@ pub enum Incoming {
     /// The answer to the request of ours with this number.
     Response {
         id: u64,
-        result: Result<Value, RpcError>,
+        result: Result<Value, AgentRpcError>,
     },
 }
 
@@ -41,11 +41,11 @@ pub enum AgentReply {
     Permission(RequestPermissionResponse),
     ReadFile(ReadTextFileResponse),
     WriteFile(WriteTextFileResponse),
-    Refused(RpcError),
+    Refused(AgentRpcError),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RpcError {
+pub struct AgentRpcError {
     pub code: i64,
     #[serde(default)]
     pub message: String,
@@ -58,7 +58,7 @@ const INVALID_PARAMS: i64 = -32602;
 const INTERNAL_ERROR: i64 = -32603;
 pub(crate) const AUTH_REQUIRED: i64 = -32000;
 
-impl RpcError {
+impl AgentRpcError {
     fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -90,12 +90,12 @@ impl RpcError {
 }
 
 /// One line, as far as it means anything.
-pub(crate) enum Line {
-    Heard(Incoming),
+pub(crate) enum AgentLine {
+    Message(AgentMessage),
     /// A request that is refused without a further look.
     Refused {
         id: RpcId,
-        error: RpcError,
+        error: AgentRpcError,
     },
     /// No message, or one that says nothing to us: programs print there by mistake, and protocols
     /// grow.
@@ -103,62 +103,62 @@ pub(crate) enum Line {
 }
 
 #[derive(Deserialize)]
-struct Envelope {
+struct RpcEnvelope {
     id: Option<Value>,
     method: Option<String>,
     #[serde(default)]
     params: Value,
     #[serde(default)]
     result: Value,
-    error: Option<RpcError>,
+    error: Option<AgentRpcError>,
 }
 
-pub(crate) fn read(line: &[u8]) -> Line {
-    let Ok(envelope) = serde_json::from_slice::<Envelope>(line.trim_ascii()) else {
-        return Line::Nothing;
+pub(crate) fn read(line: &[u8]) -> AgentLine {
+    let Ok(envelope) = serde_json::from_slice::<RpcEnvelope>(line.trim_ascii()) else {
+        return AgentLine::Nothing;
     };
     let id = envelope.id.filter(|id| !id.is_null());
     match (envelope.method.as_deref(), id) {
         (Some("session/update"), None) => match serde_json::from_value(envelope.params) {
-            Ok(update) => Line::Heard(Incoming::Update(Box::new(update))),
-            Err(_) => Line::Nothing,
+            Ok(update) => AgentLine::Message(AgentMessage::Update(Box::new(update))),
+            Err(_) => AgentLine::Nothing,
         },
-        (Some(_), None) => Line::Nothing,
+        (Some(_), None) => AgentLine::Nothing,
         (Some(method), Some(id)) => request(method, RpcId(id), envelope.params),
         (None, Some(id)) => match (id.as_u64(), envelope.error) {
-            (Some(id), Some(error)) => Line::Heard(Incoming::Response {
+            (Some(id), Some(error)) => AgentLine::Message(AgentMessage::Response {
                 id,
                 result: Err(error),
             }),
-            (Some(id), None) => Line::Heard(Incoming::Response {
+            (Some(id), None) => AgentLine::Message(AgentMessage::Response {
                 id,
                 result: Ok(envelope.result),
             }),
-            (None, _) => Line::Nothing,
+            (None, _) => AgentLine::Nothing,
         },
-        (None, None) => Line::Nothing,
+        (None, None) => AgentLine::Nothing,
     }
 }
 
-fn request(method: &str, id: RpcId, params: Value) -> Line {
+fn request(method: &str, id: RpcId, params: Value) -> AgentLine {
     let request = match method {
         "session/request_permission" => of(params).map(Box::new).map(AgentRequest::Permission),
         "fs/read_text_file" => of(params).map(AgentRequest::ReadFile),
         "fs/write_text_file" => of(params).map(AgentRequest::WriteFile),
-        method => Err(RpcError::new(
+        method => Err(AgentRpcError::new(
             METHOD_NOT_FOUND,
             format!("this client has no {method}"),
         )),
     };
     match request {
-        Ok(request) => Line::Heard(Incoming::Request { id, request }),
-        Err(error) => Line::Refused { id, error },
+        Ok(request) => AgentLine::Message(AgentMessage::Request { id, request }),
+        Err(error) => AgentLine::Refused { id, error },
     }
 }
 
-fn of<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
+fn of<T: DeserializeOwned>(params: Value) -> Result<T, AgentRpcError> {
     serde_json::from_value(params)
-        .map_err(|error| RpcError::new(INVALID_PARAMS, format!("invalid params: {error}")))
+        .map_err(|error| AgentRpcError::new(INVALID_PARAMS, format!("invalid params: {error}")))
 }
 
 impl AgentReply {
@@ -172,12 +172,12 @@ impl AgentReply {
         };
         match result {
             Ok(result) => line(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
-            Err(error) => refusal(id, &RpcError::refused(error.to_string())),
+            Err(error) => refusal(id, &AgentRpcError::refused(error.to_string())),
         }
     }
 }
 
-fn refusal(id: Value, error: &RpcError) -> Vec<u8> {
+fn refusal(id: Value, error: &AgentRpcError) -> Vec<u8> {
     line(&json!({"jsonrpc": "2.0", "id": id, "error": error}))
 }
 
@@ -204,15 +204,18 @@ mod tests {
             r#"{"id": "not ours", "result": {}}"#,
             r#"{"id": null, "result": {}}"#,
         ] {
-            assert!(matches!(read(text.as_bytes()), Line::Nothing), "{text}");
+            assert!(
+                matches!(read(text.as_bytes()), AgentLine::Nothing),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_request_that_nobody_knows_or_that_is_malformed_is_refused() {
         let code = |text: &str| match read(text.as_bytes()) {
-            Line::Refused { error, .. } => error.code,
-            Line::Heard(_) | Line::Nothing => 0,
+            AgentLine::Refused { error, .. } => error.code,
+            AgentLine::Message(_) | AgentLine::Nothing => 0,
         };
         let unknown = r#"{"id": 3, "method": "terminal/create", "params": {}}"#;
         assert_eq!(code(unknown), METHOD_NOT_FOUND);
@@ -223,10 +226,10 @@ mod tests {
     #[test]
     fn an_error_says_the_details_that_came_along() {
         let words = |text: &str| match read(text.as_bytes()) {
-            Line::Heard(Incoming::Response {
+            AgentLine::Message(AgentMessage::Response {
                 result: Err(error), ..
             }) => error.words(),
-            Line::Heard(_) | Line::Refused { .. } | Line::Nothing => String::new(),
+            AgentLine::Message(_) | AgentLine::Refused { .. } | AgentLine::Nothing => String::new(),
         };
         assert_eq!(
             words(

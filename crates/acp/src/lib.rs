@@ -15,6 +15,6 @@ pub use agent_client_protocol_schema::v1 as schema;
 
 pub use connection::AgentConnection;
 pub use error::{AcpError, AcpErrorKind};
-pub use incoming::{AgentReply, AgentRequest, Incoming, RpcError, RpcId};
+pub use incoming::{AgentMessage, AgentReply, AgentRequest, AgentRpcError, RpcId};
 pub use program::{AgentProgram, AgentStreams};
-pub use session::{AgentModelChoice, AgentSession, Remembered};
+pub use session::{AgentModelChoice, AgentSession, SessionMemory};

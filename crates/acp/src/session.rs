@@ -37,7 +37,7 @@ pub struct AgentModelChoice {
 
 /// What an agent knows of a conversation that it had before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remembered {
+pub enum SessionMemory {
     Everything,
     Nothing,
 }
@@ -158,20 +158,22 @@ impl AgentConnection {
         &mut self,
         id: &str,
         directory: &Path,
-    ) -> Result<(AgentSession, Remembered), AcpError> {
+    ) -> Result<(AgentSession, SessionMemory), AcpError> {
         let taken_up = match (
             self.can().session_capabilities.resume.is_some(),
             self.can().load_session,
         ) {
             (true, _) => self.resume_session(id, directory).await,
             (false, true) => self.load_session(id, directory).await,
-            (false, false) => return Ok((self.new_session(directory).await?, Remembered::Nothing)),
+            (false, false) => {
+                return Ok((self.new_session(directory).await?, SessionMemory::Nothing));
+            }
         };
         match taken_up {
-            Ok(session) => Ok((session, Remembered::Everything)),
+            Ok(session) => Ok((session, SessionMemory::Everything)),
             Err(error) if error.kind == AcpErrorKind::Refused => {
                 tracing::debug!(%error, "an agent's session is gone");
-                Ok((self.new_session(directory).await?, Remembered::Nothing))
+                Ok((self.new_session(directory).await?, SessionMemory::Nothing))
             }
             Err(error) => Err(error),
         }

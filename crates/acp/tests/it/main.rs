@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use acp::schema::{ContentBlock, SessionUpdate};
-use acp::{AcpError, AcpErrorKind, AgentConnection, AgentProgram, Incoming, Remembered};
+use acp::{AcpError, AcpErrorKind, AgentConnection, AgentMessage, AgentProgram, SessionMemory};
 use tempfile::TempDir;
 use tools::Sandbox;
 
@@ -41,8 +41,8 @@ async fn failure(script: &str) -> AcpError {
         .expect("sent");
     loop {
         match agent.next().await {
-            Ok(Incoming::Response { .. }) => panic!("nothing went wrong"),
-            Ok(Incoming::Update(_) | Incoming::Request { .. }) => {}
+            Ok(AgentMessage::Response { .. }) => panic!("nothing went wrong"),
+            Ok(AgentMessage::Update(_) | AgentMessage::Request { .. }) => {}
             Err(error) => return error,
         }
     }
@@ -74,14 +74,14 @@ async fn an_agent_is_asked_and_answers() {
     let prompt = agent
         .prompt(&session.id, vec!["hello".into()])
         .expect("sent");
-    let Incoming::Update(told) = agent.next().await.expect("an update") else {
+    let AgentMessage::Update(told) = agent.next().await.expect("an update") else {
         panic!("no update")
     };
     let SessionUpdate::AgentMessageChunk(chunk) = told.update else {
         panic!("no message")
     };
     assert_eq!(chunk.content, ContentBlock::from("hello"));
-    let Incoming::Response { id, result } = agent.next().await.expect("an answer") else {
+    let AgentMessage::Response { id, result } = agent.next().await.expect("an answer") else {
         panic!("no answer")
     };
     assert_eq!(id, prompt);
@@ -98,16 +98,16 @@ async fn a_session_is_taken_up_where_the_agent_can_and_still_has_it() {
         .expect("loaded");
     assert_eq!(
         (&*loaded.0.id.0, loaded.1),
-        ("known", Remembered::Everything)
+        ("known", SessionMemory::Everything)
     );
     let anew = agent
         .old_session("gone", place.path())
         .await
         .expect("made anew");
-    assert_eq!(anew.1, Remembered::Nothing);
+    assert_eq!(anew.1, SessionMemory::Nothing);
     let mut forgetful = start(&program("well"), &place).await.expect("it runs");
     let anew = forgetful.old_session("known", place.path()).await;
-    assert_eq!(anew.expect("made anew").1, Remembered::Nothing);
+    assert_eq!(anew.expect("made anew").1, SessionMemory::Nothing);
 }
 
 #[tokio::test]

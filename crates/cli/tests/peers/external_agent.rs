@@ -76,7 +76,7 @@ async fn seven(server: &Process, scratch: &Scratch) -> anyhow::Result<()> {
     let mut visitor = Visitor::arrive(server).await?;
     visitor.client.set_limit(Duration::from_secs(60));
     visitor.choose("openai", "codex-acp/default").await?;
-    let mut watcher = Watcher::open(server, &visitor.session).await?;
+    let mut watcher = CodexWatcher::open(server, &visitor.session).await?;
     let from = visitor.client.heard().len();
     visitor.say("Make a file.").await?;
     let ask = visitor.client.until_type("approval").await?;
@@ -128,11 +128,11 @@ async fn one(server: &Process, scratch: &Scratch) -> anyhow::Result<()> {
 }
 
 /// A codex client that only looks on.
-struct Watcher {
+struct CodexWatcher {
     client: Client,
 }
 
-impl Watcher {
+impl CodexWatcher {
     async fn open(server: &Process, thread: &str) -> anyhow::Result<Self> {
         let url = format!("ws://127.0.0.1:{}/codex", server.port());
         let mut client = Client::connect(&url).await?;

@@ -6,25 +6,22 @@ use std::sync::Arc;
 use engine::{ExternalAgent, ListenFrom};
 use serde_json::{Value, json};
 use vocabulary::{
-    AgentMode, Answer, ApprovalAnswer, Ask, Call, Changes, Fact, FilesFact, Item, ItemFact,
-    ModelRef, NoteFact, PlanStepStatus, Reply, SandboxMode, StepFact, ThreadId, ToolFact,
-    ToolOutcome, ToolOutput, TurnErrorKind, TurnFact, TurnOutcome,
+    Answer, ApprovalAnswer, Ask, Call, Changes, Fact, FilesFact, Item, ItemFact, ModelRef,
+    NoteFact, PlanStepStatus, SandboxMode, StepFact, ThreadId, ToolFact, ToolOutcome, TurnFact,
 };
 
+mod hostile;
+mod memory;
 mod stub;
 
-use stub::{Heard, SESSION, StubAbilities, StubAgent, StubScript, methods, params, permission};
+use stub::{HeardMethods, SESSION, StubAbilities, StubAgent, StubScript, params};
 
 use crate::grants::asked;
 use crate::house::{Ear, House, Stage};
 use crate::puppet::{Puppet, says};
 
-fn house(script: StubScript) -> (House, Heard) {
-    house_that(StubAbilities::default(), script)
-}
-
-fn house_that(can: StubAbilities, script: StubScript) -> (House, Heard) {
-    let (agent, heard) = stub::agent(can, script);
+fn house(script: StubScript) -> (House, HeardMethods) {
+    let (agent, heard) = stub::agent(StubAbilities::default(), script);
     (House::staged(stage(&agent)), heard)
 }
 
@@ -94,6 +91,7 @@ fn words(ear: &Ear) -> Vec<String> {
             vocabulary::AskFact::Opened { .. } => Some("asks".to_owned()),
             _ => None,
         },
+        // tidy: wildcard, because only what an agent does is looked at.
         _ => None,
     };
     ear.facts().iter().filter_map(word).collect()
@@ -187,12 +185,14 @@ async fn what_an_agent_says_does_and_asks_is_told_as_ours() {
     );
     let plan = ear.facts().into_iter().find_map(|fact| match fact {
         Fact::Turn(TurnFact::PlanChanged { steps, .. }) => Some(steps.clone()),
+        // tidy: wildcard, because only the plan is looked at.
         _ => None,
     });
     let plan = plan.expect("a plan");
     assert_eq!(plan[1].status, PlanStepStatus::InProgress);
     let end = ear.facts().into_iter().find_map(|fact| match fact {
         Fact::Turn(TurnFact::Finished { usage, model, .. }) => Some((*usage, model.clone())),
+        // tidy: wildcard, because only the end is looked at.
         _ => None,
     });
     let (usage, model) = end.expect("an end");
@@ -343,292 +343,9 @@ async fn files_are_served_through_the_guard_of_the_thread() {
     assert!(said.starts_with("write blocked, text"), "{said}");
 }
 
-fn waits(mut stub: StubAgent, prompt: Value) -> futures_util::future::BoxFuture<'static, ()> {
-    Box::pin(async move {
-        stub.text("working").await;
-        let first = stub
-            .request("session/request_permission", permission("c1", "make"))
-            .await;
-        // Its permission is answered with cancelled, and so is one that it asks for afterwards.
-        let outcome = stub.answer_to(first).await;
-        assert_eq!(outcome["result"]["outcome"]["outcome"], "cancelled");
-        let late = stub.ask_to_run("c2", "make install").await;
-        assert_eq!(late, json!({"outcome": "cancelled"}));
-        stub.answer(&prompt["id"], json!({"stopReason": "cancelled"}))
-            .await;
-        let _ = stub.hear().await;
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cancel_reaches_the_agent_and_whatever_it_asks() {
-    let (house, heard) = house(waits);
-    let (thread, mut ear) = chosen(&house).await;
-    house.say(thread, "go").await.expect("a turn");
-    asked(&mut ear).await;
-    let cancel = Call::CancelTurn { thread, turn: None };
-    house.call(cancel).await.expect("cancelled");
-    assert_eq!(
-        ear.ended().await,
-        (TurnOutcome::Cancelled, "working".to_owned())
-    );
-    assert_eq!(
-        params(&heard, "session/cancel"),
-        [json!({"sessionId": SESSION})]
-    );
-    let words = words(&ear);
-    assert!(words.contains(&"not run".to_owned()), "{words:?}");
-    let asks = words.iter().filter(|word| *word == "asks").count();
-    assert_eq!(asks, 1, "nobody is asked after a cancel");
-    house.kept(thread).await;
-}
-
-fn hangs(mut stub: StubAgent, _prompt: Value) -> futures_util::future::BoxFuture<'static, ()> {
-    Box::pin(async move {
-        stub.text("thinking").await;
-        while stub.hear().await.is_some() {}
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_that_does_not_stop_is_let_go() {
-    let (house, heard) = house(hangs);
-    let (thread, mut ear) = chosen(&house).await;
-    house.say(thread, "go").await.expect("a turn");
-    ear.word("thinking").await;
-    let cancel = Call::CancelTurn { thread, turn: None };
-    house.call(cancel).await.expect("cancelled");
-    assert_eq!(
-        ear.ended().await,
-        (TurnOutcome::Cancelled, "thinking".to_owned())
-    );
-    house.say(thread, "again").await.expect("a turn");
-    ear.word("thinking").await;
-    let started = methods(&heard)
-        .iter()
-        .filter(|method| *method == "initialize")
-        .count();
-    assert_eq!(started, 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_that_says_nothing_more_has_failed() {
-    let (house, _) = house(hangs);
-    let (thread, mut ear) = chosen(&house).await;
-    ear.patience = std::time::Duration::from_secs(20 * 60);
-    house.say(thread, "go").await.expect("a turn");
-    let error = ear.failed().await;
-    assert_eq!(error.kind, TurnErrorKind::Provider);
-    assert_eq!(error.message, "stub: it said nothing for 10 minutes");
-    assert!(words(&ear).contains(&"says \"thinking\" true".to_owned()));
-}
-
-fn dies(mut stub: StubAgent, _prompt: Value) -> futures_util::future::BoxFuture<'static, ()> {
-    Box::pin(async move {
-        stub.text("so far").await;
-        stub.update(
-            json!({"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "make",
-                           "kind": "execute", "status": "in_progress"}),
-        )
-        .await;
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_death_of_an_agent_ends_its_turn_in_words() {
-    let (house, _) = house(dies);
-    let (thread, mut ear) = chosen(&house).await;
-    house.say(thread, "go").await.expect("a turn");
-    assert_eq!(ear.failed().await.message, "stub: it closed its output");
-    let words = words(&ear);
-    assert!(words.contains(&"interrupted".to_owned()), "{words:?}");
-    let log = house.log(thread).await;
-    let kept = log.iter().any(|fact| {
-        matches!(fact, Fact::Tool(tool) if matches!(
-            &tool.what,
-            ToolFact::Finished { outcome: ToolOutcome::Interrupted(ToolOutput::Command { .. }) }
-        ))
-    });
-    assert!(kept);
-    house.kept(thread).await;
-}
-
-fn floods(mut stub: StubAgent, _prompt: Value) -> futures_util::future::BoxFuture<'static, ()> {
-    Box::pin(async move {
-        let piece = "x".repeat(1 << 20);
-        for _ in 0..20 {
-            stub.text(&piece).await;
-        }
-        while stub.hear().await.is_some() {}
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_message_without_end_ends_the_turn() {
-    let (house, _) = house(floods);
-    let (thread, mut ear) = chosen(&house).await;
-    house.say(thread, "go").await.expect("a turn");
-    let message = ear.failed().await.message;
-    assert_eq!(message, "stub: its message is past 16777216 bytes");
-}
-
-/// Says what it was told, turn after turn.
-fn parrot(mut stub: StubAgent, prompt: Value) -> futures_util::future::BoxFuture<'static, ()> {
-    Box::pin(async move {
-        let mut prompt = prompt;
-        loop {
-            let blocks = prompt["params"]["prompt"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
-            let said = blocks.last().and_then(|block| block["text"].as_str());
-            stub.text(&format!("{}: {}", blocks.len(), said.unwrap_or_default()))
-                .await;
-            stub.end(&prompt).await;
-            match stub.hear_method("session/prompt").await {
-                Some(next) => prompt = next,
-                None => return,
-            }
-        }
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_stays_between_turns_and_is_found_again_after_a_restart() {
-    let resumes = StubAbilities {
-        resumes: true,
-        ..StubAbilities::default()
-    };
-    let (agent, heard) = stub::agent(resumes, parrot);
-    let house = House::staged(stage(&agent));
-    let (thread, mut ear) = chosen(&house).await;
-    for text in ["one", "two"] {
-        house.say(thread, text).await.expect("a turn");
-        assert_eq!(ear.completed().await, format!("1: {text}"));
-    }
-    assert_eq!(
-        methods(&heard),
-        [
-            "initialize",
-            "session/new",
-            "session/prompt",
-            "session/prompt"
-        ]
-    );
-    let house = house.crash_into(stage(&agent));
-    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
-    house.say(thread, "three").await.expect("a turn");
-    assert_eq!(ear.completed().await, "1: three");
-    assert_eq!(params(&heard, "session/resume")[0]["sessionId"], SESSION);
-    assert_eq!(params(&heard, "session/new").len(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_that_forgets_is_told_what_was_said() {
-    let (agent, heard) = stub::agent(StubAbilities::default(), parrot);
-    let house = House::staged(stage(&agent));
-    let (thread, mut ear) = chosen(&house).await;
-    house.say(thread, "one").await.expect("a turn");
-    assert_eq!(ear.completed().await, "1: one");
-    let house = house.crash_into(stage(&agent));
-    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
-    house.say(thread, "two").await.expect("a turn");
-    assert_eq!(ear.completed().await, "2: two");
-    let told = params(&heard, "session/prompt")[1]["prompt"][0]["text"].clone();
-    let told = told.as_str().unwrap_or_default();
-    assert!(told.contains("User: one\n\nAssistant: 1: one"), "{told}");
-    let noted = ear.facts().iter().any(|fact| {
-        matches!(fact, Fact::Note(NoteFact::Logged { line }) if line.starts_with("[stub] it does not remember"))
-    });
-    assert!(noted);
-    // After a reset there is nothing to remember.
-    house
-        .call(Call::ResetThread { thread })
-        .await
-        .expect("reset");
-    house.say(thread, "three").await.expect("a turn");
-    assert_eq!(ear.completed().await, "1: three");
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_others_said_meanwhile_is_told_to_the_agent_and_its_words_to_them() {
-    let resumes = StubAbilities {
-        resumes: true,
-        ..StubAbilities::default()
-    };
-    let (agent, heard) = stub::agent(resumes, parrot);
-    let house = House::staged(stage(&agent));
-    let (thread, mut ear) = chosen(&house).await;
-    let own = house.call(Call::GetCatalog).await;
-    let Ok(Reply::Catalog(catalog)) = own else {
-        panic!("no catalog")
-    };
-    house.say(thread, "one").await.expect("a turn");
-    ear.completed().await;
-    let puppet = Changes {
-        model: Some(catalog.default.clone()),
-        ..Changes::default()
-    };
-    house.change(thread, puppet).await;
-    house.say(thread, "two").await.expect("a turn");
-    assert_eq!(ear.completed().await, "the model");
-    house.change(thread, model("default")).await;
-    house.say(thread, "three").await.expect("a turn");
-    assert_eq!(ear.completed().await, "2: three");
-    let told = params(&heard, "session/prompt")[1]["prompt"][0]["text"].clone();
-    let told = told.as_str().unwrap_or_default();
-    assert!(told.contains("User: two\n\nAssistant: the model"), "{told}");
-    assert!(!told.contains("User: one"), "{told}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn models_and_modes_are_those_of_the_agent() {
-    let (house, heard) = house(parrot);
-    let (thread, mut ear) = chosen(&house).await;
-    house.change(thread, model("large")).await;
-    house.say(thread, "one").await.expect("a turn");
-    ear.completed().await;
-    let set = json!({"sessionId": SESSION, "configId": "model", "value": "large"});
-    assert_eq!(params(&heard, "session/set_config_option"), [set]);
-    let Ok(Reply::Catalog(catalog)) = house.call(Call::GetCatalog).await else {
-        panic!("no catalog")
-    };
-    let entry = catalog.providers.iter().find(|each| each.id == "stub");
-    let models: Vec<&str> = entry
-        .expect("listed")
-        .models
-        .iter()
-        .map(|each| &each.id[..])
-        .collect();
-    assert_eq!(models, ["default", "small", "large"]);
-    house.change(thread, model("huge")).await;
-    house.say(thread, "two").await.expect("a turn");
-    assert_eq!(
-        ear.failed().await.message,
-        "the agent has no model \"huge\": it has `default`, small, large"
-    );
-    house.change(thread, model("default")).await;
-    let mode = |mode| Changes {
-        mode: Some(mode),
-        ..Changes::default()
-    };
-    house.change(thread, mode(AgentMode::Plan)).await;
-    house.say(thread, "three").await.expect("a turn");
-    ear.completed().await;
-    let set = json!({"sessionId": SESSION, "modeId": "plan"});
-    assert_eq!(params(&heard, "session/set_mode"), [set]);
-    house.change(thread, mode(AgentMode::Chat)).await;
-    house.say(thread, "four").await.expect("a turn");
-    let message = ear.failed().await.message;
-    assert!(
-        message.starts_with("stub always has its tools"),
-        "{message}"
-    );
-}
-
 #[tokio::test(start_paused = true)]
 async fn nothing_is_claimed_to_hold_an_agent() {
-    let (house, _) = house(parrot);
+    let (house, _) = house(memory::parrot);
     let (thread, _ear) = chosen(&house).await;
     let (view, _) = house.listen(thread, ListenFrom::Head).await;
     assert!(!view.sandbox.holds && view.sandbox.network);

@@ -9,7 +9,8 @@ use acp::schema::{
     ToolCallId,
 };
 use acp::{
-    AcpError, AgentConnection, AgentReply, AgentRequest, AgentSession, Incoming, RpcError, RpcId,
+    AcpError, AgentConnection, AgentMessage, AgentReply, AgentRequest, AgentRpcError, AgentSession,
+    RpcId,
 };
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
@@ -17,7 +18,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 use vocabulary::{Growth, StopReason, Usage};
 
-use super::opening::{self, Opened};
+use super::opening::{self, OpenedAgent};
 use super::permission::{no, permission, selected, yes};
 use super::telling::{AgentTeller, THOUGHT, TellError};
 use super::{failed, files, tool_calls};
@@ -26,9 +27,10 @@ use crate::turn::gate::external::{self, ExternalVerdict};
 use crate::turn::{SessionGone, Turn, TurnEnd, writes};
 
 /// A permission that somebody is asked for.
-type Asking = BoxFuture<'static, (Asked, Result<ExternalVerdict, SessionGone>)>;
+type PendingPermission =
+    BoxFuture<'static, (PermissionQuery, Result<ExternalVerdict, SessionGone>)>;
 
-struct Asked {
+struct PermissionQuery {
     id: RpcId,
     call: ToolCallId,
     options: Vec<schema::PermissionOption>,
@@ -42,22 +44,22 @@ pub struct Conversation<'a> {
     session: AgentSession,
     prompt: u64,
     teller: AgentTeller,
-    asking: FuturesUnordered<Asking>,
+    asking: FuturesUnordered<PendingPermission>,
     heard_at: Instant,
     /// When it was told to stop.
     cancelled_at: Option<Instant>,
 }
 
-enum Heard {
-    Said(Result<Incoming, AcpError>),
-    Decided(Asked, Result<ExternalVerdict, SessionGone>),
+enum ConversationEvent {
+    Said(Result<AgentMessage, AcpError>),
+    Decided(PermissionQuery, Result<ExternalVerdict, SessionGone>),
     Cancelled,
     /// Nothing came in time.
     Silence,
 }
 
 /// How a turn comes to its end.
-enum Ending {
+enum PromptEnding {
     Answered(PromptResponse),
     Stopped,
     Lost(String),
@@ -65,7 +67,11 @@ enum Ending {
 
 impl<'a> Conversation<'a> {
     /// Gives the agent what the user said.
-    pub fn begin(turn: &'a Arc<Turn>, agent: &'a str, opened: Opened) -> Result<Self, AcpError> {
+    pub fn begin(
+        turn: &'a Arc<Turn>,
+        agent: &'a str,
+        opened: OpenedAgent,
+    ) -> Result<Self, AcpError> {
         let (mut connection, id) = (opened.connection, &opened.session.id);
         let prompt = connection.prompt(id, opened.words)?;
         let session = id.to_string();
@@ -90,14 +96,14 @@ impl<'a> Conversation<'a> {
                 Ok(Some(ending)) => break ending,
                 Err(TellError::Gone) => return Err(SessionGone),
                 Err(TellError::TooMuch(why)) => {
-                    break Ending::Lost(format!("{}: {why}", self.agent));
+                    break PromptEnding::Lost(format!("{}: {why}", self.agent));
                 }
             }
         };
         self.finish(ending).await
     }
 
-    async fn listen(&mut self) -> Heard {
+    async fn listen(&mut self) -> ConversationEvent {
         let until = match self.cancelled_at {
             Some(at) => at + AGENT_CANCEL_MAX,
             None => self.heard_at + self.patience(),
@@ -105,10 +111,10 @@ impl<'a> Conversation<'a> {
         let is_cancelled = self.cancelled_at.is_some();
         tokio::select! {
             biased;
-            () = self.turn.cancel.cancelled(), if !is_cancelled => Heard::Cancelled,
-            Some((asked, verdict)) = self.asking.next() => Heard::Decided(asked, verdict),
-            said = self.connection.next() => Heard::Said(said),
-            () = tokio::time::sleep_until(until) => Heard::Silence,
+            () = self.turn.cancel.cancelled(), if !is_cancelled => ConversationEvent::Cancelled,
+            Some((asked, verdict)) = self.asking.next() => ConversationEvent::Decided(asked, verdict),
+            said = self.connection.next() => ConversationEvent::Said(said),
+            () = tokio::time::sleep_until(until) => ConversationEvent::Silence,
         }
     }
 
@@ -122,54 +128,62 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    async fn take(&mut self, heard: Heard) -> Result<Option<Ending>, TellError> {
+    async fn take(&mut self, heard: ConversationEvent) -> Result<Option<PromptEnding>, TellError> {
         self.heard_at = match heard {
-            Heard::Silence => self.heard_at,
-            Heard::Said(_) | Heard::Decided(..) | Heard::Cancelled => Instant::now(),
+            ConversationEvent::Silence => self.heard_at,
+            ConversationEvent::Said(_)
+            | ConversationEvent::Decided(..)
+            | ConversationEvent::Cancelled => Instant::now(),
         };
         match heard {
-            Heard::Cancelled => Ok(self.cancel()),
-            Heard::Silence if self.cancelled_at.is_some() => {
+            ConversationEvent::Cancelled => Ok(self.cancel()),
+            ConversationEvent::Silence if self.cancelled_at.is_some() => {
                 let words = format!("{}: it did not stop when it was told to", self.agent);
-                Ok(Some(Ending::Lost(words)))
+                Ok(Some(PromptEnding::Lost(words)))
             }
-            Heard::Silence => {
+            ConversationEvent::Silence => {
                 let minutes = self.patience().as_secs() / 60;
                 let words = format!("{}: it said nothing for {minutes} minutes", self.agent);
-                Ok(Some(Ending::Lost(words)))
+                Ok(Some(PromptEnding::Lost(words)))
             }
-            Heard::Decided(asked, verdict) => self.answer(asked, verdict?).await,
-            Heard::Said(Err(error)) => Ok(Some(Ending::Lost(error.message))),
-            Heard::Said(Ok(Incoming::Update(update))) if update.session_id != self.session.id => {
+            ConversationEvent::Decided(asked, verdict) => self.answer(asked, verdict?).await,
+            ConversationEvent::Said(Err(error)) => Ok(Some(PromptEnding::Lost(error.message))),
+            ConversationEvent::Said(Ok(AgentMessage::Update(update)))
+                if update.session_id != self.session.id =>
+            {
                 Ok(None)
             }
-            Heard::Said(Ok(Incoming::Update(update))) => {
+            ConversationEvent::Said(Ok(AgentMessage::Update(update))) => {
                 self.tell(update.update).await.map(|()| None)
             }
-            Heard::Said(Ok(Incoming::Request { id, request })) => self.serve(id, request).await,
-            Heard::Said(Ok(Incoming::Response { id, result })) if id == self.prompt => {
+            ConversationEvent::Said(Ok(AgentMessage::Request { id, request })) => {
+                self.serve(id, request).await
+            }
+            ConversationEvent::Said(Ok(AgentMessage::Response { id, result }))
+                if id == self.prompt =>
+            {
                 Ok(Some(self.answered(result)))
             }
-            Heard::Said(Ok(Incoming::Response { .. })) => Ok(None),
+            ConversationEvent::Said(Ok(AgentMessage::Response { .. })) => Ok(None),
         }
     }
 
-    fn cancel(&mut self) -> Option<Ending> {
+    fn cancel(&mut self) -> Option<PromptEnding> {
         self.cancelled_at = Some(Instant::now());
         let told = self.connection.cancel(&self.session.id);
-        told.err().map(|error| Ending::Lost(error.message))
+        told.err().map(|error| PromptEnding::Lost(error.message))
     }
 
-    fn answered(&self, result: Result<serde_json::Value, RpcError>) -> Ending {
+    fn answered(&self, result: Result<serde_json::Value, AgentRpcError>) -> PromptEnding {
         const PROMPT: &str = "session/prompt";
         let parsed = match result {
             Ok(value) => self.connection.parsed(PROMPT, value),
-            Err(_) if self.cancelled_at.is_some() => return Ending::Stopped,
+            Err(_) if self.cancelled_at.is_some() => return PromptEnding::Stopped,
             Err(error) => Err(self.connection.refused(PROMPT, &error)),
         };
         match parsed {
-            Ok(answer) => Ending::Answered(answer),
-            Err(error) => Ending::Lost(error.message),
+            Ok(answer) => PromptEnding::Answered(answer),
+            Err(error) => PromptEnding::Lost(error.message),
         }
     }
 
@@ -200,7 +214,7 @@ impl<'a> Conversation<'a> {
         &mut self,
         id: RpcId,
         request: AgentRequest,
-    ) -> Result<Option<Ending>, TellError> {
+    ) -> Result<Option<PromptEnding>, TellError> {
         let reply = match request {
             AgentRequest::Permission(request) => return self.ask(id, *request).await,
             AgentRequest::ReadFile(request) => files::read(self.turn, request).await,
@@ -209,9 +223,9 @@ impl<'a> Conversation<'a> {
         Ok(self.reply(id, reply))
     }
 
-    fn reply(&self, id: RpcId, reply: AgentReply) -> Option<Ending> {
+    fn reply(&self, id: RpcId, reply: AgentReply) -> Option<PromptEnding> {
         let sent = self.connection.reply(id, reply);
-        sent.err().map(|error| Ending::Lost(error.message))
+        sent.err().map(|error| PromptEnding::Lost(error.message))
     }
 
     /// Puts a permission request before whoever decides; others may come meanwhile.
@@ -219,11 +233,11 @@ impl<'a> Conversation<'a> {
         &mut self,
         id: RpcId,
         request: RequestPermissionRequest,
-    ) -> Result<Option<Ending>, TellError> {
+    ) -> Result<Option<PromptEnding>, TellError> {
         if self.cancelled_at.is_some() {
             return Ok(self.reply(id, permission(RequestPermissionOutcome::Cancelled)));
         }
-        let asked = Asked {
+        let asked = PermissionQuery {
             id,
             call: request.tool_call.tool_call_id.clone(),
             options: request.options,
@@ -233,7 +247,7 @@ impl<'a> Conversation<'a> {
             return Ok(self.reply(asked.id, permission(RequestPermissionOutcome::Cancelled)));
         };
         let (turn, agent) = (Arc::clone(self.turn), self.agent.to_owned());
-        let asking: Asking = Box::pin(async move {
+        let asking: PendingPermission = Box::pin(async move {
             let key = tool_calls::grant_key(&agent, &call);
             let verdict = external::permit(&turn, &tag, &call, &agent, key).await;
             (asked, verdict)
@@ -244,9 +258,9 @@ impl<'a> Conversation<'a> {
 
     async fn answer(
         &mut self,
-        asked: Asked,
+        asked: PermissionQuery,
         verdict: ExternalVerdict,
-    ) -> Result<Option<Ending>, TellError> {
+    ) -> Result<Option<PromptEnding>, TellError> {
         let outcome = match verdict {
             ExternalVerdict::Allow => match yes(&asked.options) {
                 Some(option) => {
@@ -273,26 +287,26 @@ impl<'a> Conversation<'a> {
     }
 
     /// Tells the end, and keeps the agent for the next turn where it still is of use.
-    async fn finish(mut self, ending: Ending) -> Result<TurnEnd, SessionGone> {
+    async fn finish(mut self, ending: PromptEnding) -> Result<TurnEnd, SessionGone> {
         let cancelled = self.cancelled_at.is_some();
         let (reason, usage, end, is_lost) = match ending {
-            Ending::Lost(_) if cancelled => (
+            PromptEnding::Lost(_) if cancelled => (
                 StopReason::Aborted,
                 Usage::default(),
                 TurnEnd::Cancelled,
                 true,
             ),
-            Ending::Lost(message) => {
+            PromptEnding::Lost(message) => {
                 let end = failed(message);
                 (StopReason::Error, Usage::default(), end, true)
             }
-            Ending::Stopped => (
+            PromptEnding::Stopped => (
                 StopReason::Aborted,
                 Usage::default(),
                 TurnEnd::Cancelled,
                 false,
             ),
-            Ending::Answered(answer) => {
+            PromptEnding::Answered(answer) => {
                 let usage = answer.usage.as_ref().map(spent).unwrap_or_default();
                 let (reason, end) = self.how_it_ended(answer.stop_reason, cancelled);
                 (reason, usage, end, false)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use acp::schema::{
     ReadTextFileRequest, ReadTextFileResponse, WriteTextFileRequest, WriteTextFileResponse,
 };
-use acp::{AgentReply, RpcError};
+use acp::{AgentReply, AgentRpcError};
 use tools::agent_files;
 
 use crate::turn::{Turn, tooling};
@@ -20,8 +20,8 @@ pub async fn read(turn: &Turn, request: ReadTextFileRequest) -> AgentReply {
     });
     match reading.await {
         Ok(Ok(content)) => AgentReply::ReadFile(ReadTextFileResponse::new(content)),
-        Ok(Err(why)) => AgentReply::Refused(RpcError::refused(why)),
-        Err(_) => AgentReply::Refused(RpcError::refused(CUT_OFF)),
+        Ok(Err(why)) => AgentReply::Refused(AgentRpcError::refused(why)),
+        Err(_) => AgentReply::Refused(AgentRpcError::refused(CUT_OFF)),
     }
 }
 
@@ -33,7 +33,7 @@ pub async fn write(turn: &Turn, request: WriteTextFileRequest) -> AgentReply {
     });
     match writing.await {
         Ok(Ok(())) => AgentReply::WriteFile(WriteTextFileResponse::new()),
-        Ok(Err(why)) => AgentReply::Refused(RpcError::refused(why)),
-        Err(_) => AgentReply::Refused(RpcError::refused(CUT_OFF)),
+        Ok(Err(why)) => AgentReply::Refused(AgentRpcError::refused(why)),
+        Err(_) => AgentReply::Refused(AgentRpcError::refused(CUT_OFF)),
     }
 }

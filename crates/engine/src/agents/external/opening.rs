@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use acp::schema::{ContentBlock, ImageContent};
-use acp::{AcpError, AgentConnection, AgentSession, Remembered};
+use acp::{AcpError, AgentConnection, AgentSession, SessionMemory};
 use providers::{Message, MessageImage};
 use vocabulary::{AgentMode, Fact, NoteFact, Refusal, TurnError, TurnErrorKind};
 
@@ -13,7 +13,7 @@ use super::{DEFAULT_MODEL, ExternalAgent, failed, preface};
 use crate::turn::{SessionGone, Turn, TurnEnd};
 
 /// An agent that is ready, and what it is to be told.
-pub struct Opened {
+pub struct OpenedAgent {
     pub connection: AgentConnection,
     pub session: AgentSession,
     pub words: Vec<ContentBlock>,
@@ -58,7 +58,7 @@ pub fn is_kept_agent(memory: &(dyn std::any::Any + Send)) -> bool {
 pub async fn open(
     agent: &ExternalAgent,
     turn: &Arc<Turn>,
-) -> Result<Result<Opened, TurnEnd>, SessionGone> {
+) -> Result<Result<OpenedAgent, TurnEnd>, SessionGone> {
     turn.sync().await?;
     let opening = opened(agent, turn);
     let opened = tokio::select! {
@@ -96,7 +96,7 @@ fn end_of(why: NotOpened) -> TurnEnd {
 async fn opened(
     agent: &ExternalAgent,
     turn: &Arc<Turn>,
-) -> Result<(Opened, Vec<String>), NotOpened> {
+) -> Result<(OpenedAgent, Vec<String>), NotOpened> {
     if let Some(why) = model::exhausted(turn, &turn.model) {
         return Err(NotOpened::Budget(why));
     }
@@ -130,7 +130,7 @@ async fn opened(
         false if images.is_empty() => {}
         false => notes.push(format!("[{}] it cannot be shown pictures", agent.name())),
     }
-    let opened = Opened {
+    let opened = OpenedAgent {
         connection,
         session,
         words,
@@ -158,8 +158,8 @@ async fn started(
         Some(last) => {
             let old = connection.old_session(&last.id, directory).await?;
             match old {
-                (session, Remembered::Everything) => (session, &before[last.known..]),
-                (session, Remembered::Nothing) => (session, before),
+                (session, SessionMemory::Everything) => (session, &before[last.known..]),
+                (session, SessionMemory::Nothing) => (session, before),
             }
         }
     };

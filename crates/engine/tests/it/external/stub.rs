@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
 /// What the agent heard, method by method, over all its lives.
-pub type Heard = Arc<Mutex<Vec<(String, Value)>>>;
+pub type HeardMethods = Arc<Mutex<Vec<(String, Value)>>>;
 
 pub struct StubAgent {
     lines: BufReader<ReadHalf<DuplexStream>>,
     out: WriteHalf<DuplexStream>,
-    heard: Heard,
+    heard: HeardMethods,
     next_id: u64,
 }
 
@@ -31,8 +31,8 @@ pub struct StubAbilities {
 pub const SESSION: &str = "s-1";
 
 /// An agent that plays this script each time it is started.
-pub fn agent(can: StubAbilities, script: StubScript) -> (Arc<ExternalAgent>, Heard) {
-    let heard = Heard::default();
+pub fn agent(can: StubAbilities, script: StubScript) -> (Arc<ExternalAgent>, HeardMethods) {
+    let heard = HeardMethods::default();
     let known = Arc::clone(&heard);
     let streams = move || {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
@@ -59,13 +59,13 @@ pub fn agent(can: StubAbilities, script: StubScript) -> (Arc<ExternalAgent>, Hea
 }
 
 /// The methods that were heard.
-pub fn methods(heard: &Heard) -> Vec<String> {
+pub fn methods(heard: &HeardMethods) -> Vec<String> {
     let heard = heard.lock();
     heard.iter().map(|(method, _)| method.clone()).collect()
 }
 
 /// All that was heard under this method.
-pub fn params(heard: &Heard, method: &str) -> Vec<Value> {
+pub fn params(heard: &HeardMethods, method: &str) -> Vec<Value> {
     let heard = heard.lock();
     let of_method = heard.iter().filter(|(heard, _)| heard == method);
     of_method.map(|(_, params)| params.clone()).collect()
