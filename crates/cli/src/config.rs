@@ -1,6 +1,7 @@
 //! One configuration: flags over the environment over the file over defaults, laid over each other
 //! here and nowhere else.
 
+mod agents;
 mod choices;
 pub mod file;
 mod setting;
@@ -188,6 +189,7 @@ impl<'a> Layers<'a> {
             said.push(given);
         }
         all.settings.engine.checks.rules = self.file.rules.clone();
+        all.settings.agents = self.file.agents.clone();
         Ok((all, said))
     }
 }

@@ -47,6 +47,8 @@ mod traces;
 mod trust;
 mod turn;
 
+pub use acp::{AgentProgram, AgentStreams};
+pub use agents::external::{AgentSettings, ExternalAgent, known_agents};
 pub use agents::{Abilities, Agent, AgentMemory, Agents};
 pub use clock::{Clock, SystemClock};
 pub use grants::Grants;
@@ -342,11 +344,10 @@ impl Engine {
     /// The ids of all providers that the catalog knows.
     pub fn provider_ids(&self) -> Arc<[String]> {
         let catalog = self.shared.models.catalog();
-        catalog
-            .providers
-            .iter()
-            .map(|each| each.id.clone())
-            .collect()
+        let providers = catalog.providers.iter().map(|each| each.id.as_str());
+        let external = self.shared.agents.external().iter();
+        let external = external.map(|agent| agent.name());
+        providers.chain(external).map(str::to_owned).collect()
     }
 
     /// Whether calls are answered.

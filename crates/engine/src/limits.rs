@@ -189,3 +189,20 @@ pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
 /// A model that says nothing for this long has failed. Only the last resort: a provider times the
 /// silence of its service itself, byte by byte, and only it knows that a thinking model lives.
 pub const MODEL_SILENCE_MAX: Duration = Duration::from_secs(3 * 3_600);
+
+/// An external agent that says nothing for this long while none of its calls run has failed.
+pub const AGENT_SILENCE_MAX: Duration = Duration::from_secs(10 * 60);
+/// The same while one of its calls runs.
+pub const AGENT_CALL_SILENCE_MAX: Duration = Duration::from_secs(60 * 60);
+/// How long it may take to stop when it is told to. Less than `CANCEL_GRACE`.
+pub const AGENT_CANCEL_MAX: Duration = Duration::from_secs(3);
+/// Calls of an external agent in one turn.
+pub const AGENT_CALLS_MAX: usize = 4_096;
+/// What an external agent may write in one turn.
+pub const AGENT_TURN_BYTES_MAX: usize = 64 << 20;
+/// What a call of an external agent was called with, as it is kept.
+pub const AGENT_INPUT_BYTES_MAX: usize = 256 << 10;
+/// What came of it, likewise.
+pub const AGENT_OUTPUT_CHARS_MAX: usize = 100_000;
+/// What an external agent is told of a conversation that it does not remember.
+pub const AGENT_PREFACE_CHARS_MAX: usize = 24_000;

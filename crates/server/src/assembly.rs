@@ -1,5 +1,6 @@
 //! Puts the parts together: store, models, tools, engine, listeners; and takes them apart again.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -52,6 +53,8 @@ pub struct Settings {
     pub rehearsal: Option<PathBuf>,
     /// How patient requests to model services are.
     pub limits: RequestLimits,
+    /// What the user says of external agents, by their names.
+    pub agents: BTreeMap<String, engine::AgentSettings>,
     /// What is found out only at the start (ports, rules, where skills lie) is added then.
     pub engine: engine::Config,
 }
@@ -71,6 +74,7 @@ impl Settings {
             raw_parts: false,
             rehearsal: None,
             limits: RequestLimits::default(),
+            agents: BTreeMap::new(),
             engine: engine::Config::new(directory, home),
         }
     }
@@ -392,12 +396,16 @@ fn assemble(
         parts: dialects::cowork::tell::chunks::count,
         ..settings.engine.clone()
     };
+    let mut agents = engine::Agents::default();
+    for agent in engine::known_agents(&settings.agents) {
+        agents.add_external(agent);
+    }
     let mcp = Arc::new(mcp::Servers::new(mcp::McpOptions::of_process(home)));
     let parts = engine::Parts {
         store,
         models: Arc::clone(&models),
         tools: vec![Arc::new(Toolbox::builtin())],
-        agents: engine::Agents::default(),
+        agents,
         mcp_tools: Arc::clone(&mcp) as _,
         mcp,
     };

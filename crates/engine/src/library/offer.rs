@@ -23,8 +23,15 @@ pub async fn catalog(shared: &Shared) -> Catalog {
         auth_methods: entry.auth.clone(),
         connected: shared.models.connected(&entry.id),
     };
+    let external = shared.agents.external().iter();
+    let external = external.map(|agent| agent.catalog_entry());
     Catalog {
-        providers: known.providers.iter().map(provider).collect(),
+        providers: known
+            .providers
+            .iter()
+            .map(provider)
+            .chain(external)
+            .collect(),
         default: default_model(shared).await,
     }
 }
@@ -60,6 +67,10 @@ pub async fn settle_model(
     let Some(model) = model.filter(|model| Some(*model) != in_use) else {
         return Ok(());
     };
+    // Which models a program of the user's has, only it knows, and only when it runs.
+    if shared.agents.external_named(&model.provider).is_some() {
+        return Ok(());
+    }
     match shared.models.misnamed(&model.provider, &model.model).await {
         Some(words) => Err(Refusal::invalid("model", words)),
         None => Ok(()),
@@ -68,6 +79,9 @@ pub async fn settle_model(
 
 /// What keeps a model from being used, now or soon, for people. One of an unknown provider is refused.
 pub async fn obstacle(shared: &Shared, model: &ModelRef) -> Result<Option<String>, Refusal> {
+    if let Some(agent) = shared.agents.external_named(&model.provider) {
+        return Ok(agent.obstacle());
+    }
     match shared.models.obstacle(&model.provider).await {
         Some(Obstacle::Unknown(words)) => Err(Refusal::invalid("model", words)),
         Some(Obstacle::NotConnected(words)) => Ok(Some(words)),

@@ -316,6 +316,7 @@ impl Session {
         self.keep().await?;
         // The model knows nothing of them any more.
         self.supplies.jobs.end_soon(WITH_CONVERSATION);
+        *self.supplies.memory.lock() = None;
         self.record(Fact::Thread(ThreadFact::Reset))?;
         Ok(Reply::Done)
     }

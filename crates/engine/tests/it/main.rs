@@ -16,6 +16,7 @@ mod deleting;
 mod durability;
 mod efforts;
 mod endings;
+mod external;
 mod faces;
 mod grants;
 mod house;
