@@ -148,6 +148,7 @@ impl Session {
         }
         self.permit();
         self.run_turn(turn.clone(), TurnStart::Fresh);
+        self.think_of_title();
         let (again, joined) = (false, None);
         Ok(StartedTurn {
             turn,
