@@ -236,6 +236,7 @@ impl ThreadState {
             StepFact::Started
             | StepFact::Delayed { .. }
             | StepFact::Informed { .. }
+            | StepFact::Cited { .. }
             | StepFact::RawReceived { .. } => {}
         }
     }
