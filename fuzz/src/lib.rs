@@ -121,6 +121,7 @@ impl<D: Dialect> Connection<D> {
                 | Action::Unlisten(_)
                 | Action::Authenticate { .. }
                 | Action::Watch
+                | Action::WatchServer
                 | Action::WakeAt(_)
                 | Action::Close(_) => {}
             }

@@ -20,6 +20,7 @@ pub fn hello() -> Hello {
         home: "/data".into(),
         raw_parts: dialects::RawParts::Full,
         providers: ["rehearsal".to_owned(), "openai".to_owned()].into(),
+        tracing: Default::default(),
     }
 }
 
@@ -39,6 +40,7 @@ pub fn thread() -> Thread {
             directory: "/workspace".into(),
             client_id: None,
             created_at: Timestamp(0),
+            folders: None,
         },
         title: Title::default(),
         settings: ThreadSettings {
@@ -56,6 +58,7 @@ pub fn thread() -> Thread {
             verbosity: None,
             summary: None,
             budgets: Box::default(),
+            assignment: None,
             instructions: None,
         },
         status: Status::Ready,
@@ -156,7 +159,6 @@ pub fn refusal(number: u8) -> Refusal {
         Why::AlreadyAnswered,
         Why::invalid("text"),
         Why::BlankAnswer,
-        Why::InUse,
         Why::NoRunningTurn,
         Why::Conflict,
         Why::Forbidden,

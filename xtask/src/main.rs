@@ -2,6 +2,7 @@
 
 mod bench;
 mod catalog;
+mod coverage;
 mod escape;
 mod eval;
 mod fuzz;
@@ -28,6 +29,7 @@ cargo xtask <command>
   transcripts                run every scenario and compare its transcripts
   transcripts busy reset     only these scenarios
   transcripts --update       rewrite the transcripts; read the diff before you commit
+  coverage [--update]        which story and test shows each message of the cowork protocols
   schemas [--update]         compare, or rewrite, the checked-in schemas of the wire protocols
   prompt                     the first request of every family of models, with its tokens
   prompt --update            rewrite the golden requests of the agent; read the diff before you commit
@@ -70,6 +72,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         "catalog" => catalog::run(rest),
         "tidy" => tidy::run(rest),
         "transcripts" => transcripts::run(rest),
+        "coverage" => coverage::run(rest),
         "schemas" => schemas::run(rest),
         "prompt" => prompt::run(rest),
         "eval" => eval::run(rest),
@@ -82,7 +85,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         }
         unknown => anyhow::bail!(
             "there is no command `{unknown}`; there are test, peers, catalog, tidy, transcripts, \
-             schemas, prompt, eval, soak, fuzz, bench, help"
+             coverage, schemas, prompt, eval, soak, fuzz, bench, help"
         ),
     }
 }
@@ -95,7 +98,7 @@ mod tests {
     fn an_unknown_command_says_what_exists() {
         let error = dispatch(&["tset".to_owned()]).expect_err("no such command");
         assert!(error.to_string().contains(
-            "test, peers, catalog, tidy, transcripts, schemas, prompt, eval, soak, fuzz, bench"
+            "test, peers, catalog, tidy, transcripts, coverage, schemas, prompt, eval, soak, fuzz, bench"
         ));
     }
 }

@@ -6,7 +6,7 @@ mod layers;
 mod names;
 mod openings;
 mod paths;
-mod protocols;
+pub mod protocols;
 mod purity;
 mod sizes;
 mod source;
@@ -19,6 +19,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
+use crate::coverage::CoverageSources;
 use crate::run::root;
 use source::Source;
 
@@ -38,7 +39,7 @@ pub enum Severity {
 }
 
 impl Finding {
-    fn error(path: &str, line: usize, what: impl Into<String>) -> Self {
+    pub fn error(path: &str, line: usize, what: impl Into<String>) -> Self {
         Self {
             path: path.to_owned(),
             line,
@@ -86,6 +87,7 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
     let mut manifests = Vec::new();
     let mut documents = protocols::Documents::default();
     let mut names = names::Names::default();
+    let mut coverage = CoverageSources::default();
     for path in files()? {
         // What is not text has no rule.
         let Ok(text) = fs::read_to_string(root().join(&path)) else {
@@ -93,6 +95,7 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
         };
         findings.extend(paths::check(&path, &text));
         documents.take(&path, &text);
+        coverage.take(&path, &text);
         if path.ends_with(".rs") {
             let source = Source::read(&path, &text);
             findings.extend(openings::check(&path, &text));
@@ -108,6 +111,8 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
     }
     findings.extend(layers::check(&manifests));
     findings.extend(documents.check());
+    findings.extend(documents.check_listed());
+    findings.extend(coverage.check());
     findings.extend(names.check());
     findings.extend(catalog::check()?);
     Ok(findings)
@@ -121,7 +126,7 @@ pub fn rust_files() -> anyhow::Result<Vec<String>> {
 }
 
 /// What git tracks or would track; without git, what lies there.
-fn files() -> anyhow::Result<Vec<String>> {
+pub fn files() -> anyhow::Result<Vec<String>> {
     let listed = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(root())

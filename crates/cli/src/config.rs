@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ArgMatches;
+use observability::TracingSettings;
 use server::Settings;
-use server::token::Token;
+use server::token::{self, Token};
 
 use crate::logging::LogSettings;
 use file::ConfigFile;
@@ -39,6 +40,11 @@ impl Configuration {
             settings: Settings::new(PathBuf::new(), home),
             log: LogSettings::default(),
         }
+    }
+
+    /// Where traces go.
+    fn tracing(&mut self) -> &mut TracingSettings {
+        &mut self.settings.engine.tracing
     }
 
     /// To try values out on.
@@ -214,6 +220,12 @@ pub fn complete(mut all: Configuration, said: &[Given]) -> anyhow::Result<Config
     let by_file = source(table::TOKEN_FILE) >= source(table::TOKEN);
     if let Some(path) = all.settings.token_file.as_deref().filter(|_| by_file) {
         all.settings.token = Some(Token::read(path)?);
+    }
+    if let Some(path) = &all.settings.langfuse_key_file {
+        let key = token::read_private(path)
+            .with_context(|| format!("cannot use the key file {}", path.display()))?;
+        let key = key.trim().to_owned();
+        all.settings.engine.tracing.langfuse.secret_key = Some(key.into());
     }
     Ok(all)
 }

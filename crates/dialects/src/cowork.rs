@@ -6,10 +6,12 @@
 use std::sync::Arc;
 
 use vocabulary::{
-    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView, Why,
+    Approvals, Call, Fact, NewThread, Notice, Refusal, Reply, ThreadFact, ThreadId, ThreadView,
+    TracingState, Why,
 };
 
 use self::calls::CoworkCalls;
+use self::connect::GreetingFacts;
 use self::session::CoworkSession;
 use self::tell::RawParts;
 use crate::{Action, Cx, Delivery, Dialect, Heard, Hello, Reason, StartAt, Tag, Variant};
@@ -20,6 +22,7 @@ pub mod asks;
 mod backup;
 mod calls;
 mod connect;
+mod harness;
 pub mod hear;
 pub mod history;
 mod mcp;
@@ -46,6 +49,8 @@ const EARLY_BYTES_MAX: usize = 32 * 1024 * 1024;
 pub struct Cowork {
     variant: Variant,
     providers: Arc<[String]>,
+    /// How the tracing of turns fares, as it was told last.
+    tracing: Arc<TracingState>,
     calls: CoworkCalls,
     step: OpeningStep,
     stage: CoworkStage,
@@ -96,6 +101,7 @@ impl Cowork {
         Self {
             variant: Variant::Cowork,
             providers: Arc::default(),
+            tracing: Arc::default(),
             calls: CoworkCalls::default(),
             step: OpeningStep::Create,
             stage: CoworkStage::Opening {
@@ -150,7 +156,12 @@ impl Cowork {
 
     fn open(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, view: ThreadView, resumed: bool) {
         let mut session = CoworkSession::new(&view, Arc::clone(&self.providers));
-        session.greet(cx, out, &mut self.calls, &view, resumed);
+        let facts = GreetingFacts {
+            view: &view,
+            tracing: &self.tracing,
+            resumed,
+        };
+        session.greet(cx, out, &mut self.calls, &facts);
         session.retell(out, &view, self.variant);
         let opening = std::mem::replace(&mut self.stage, CoworkStage::Open(Box::new(session)));
         if let CoworkStage::Opening { early, .. } = opening {
@@ -185,6 +196,8 @@ impl Dialect for Cowork {
             RawParts::Full => Variant::CoworkRawFull,
         };
         self.providers = Arc::clone(&hello.providers);
+        self.tracing = Arc::clone(&hello.tracing);
+        out.push(Action::WatchServer);
         let resume = hello.query("resumeSessionId").map(str::trim);
         let Some(thread) = resume.and_then(ThreadId::parse) else {
             return self.create(out);
@@ -237,7 +250,7 @@ impl Dialect for Cowork {
             Heard::Live(event) if event.fact == Fact::Thread(ThreadFact::Closed) => {
                 self.close(out, Reason::new(Reason::NORMAL, "session closed"));
             }
-            Heard::Live(event) => session.told(out, &mut self.calls, event),
+            Heard::Live(event) => session.told(out, &mut self.calls, &self.tracing, event),
             // A client of this protocol cannot be told of a hole; it can resume.
             Heard::Gap { .. } => self.close(out, Reason::too_slow()),
             Heard::Ended(ending) => self.close(out, Reason::ended(ending)),
@@ -246,8 +259,15 @@ impl Dialect for Cowork {
         }
     }
 
-    fn noticed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
+    fn noticed(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
         match notice {
+            Notice::TracingChanged { state } if *state == self.tracing => {}
+            Notice::TracingChanged { state } => {
+                self.tracing = Arc::clone(state);
+                if let CoworkStage::Open(session) = &self.stage {
+                    session.tracing_changed(cx, out, state);
+                }
+            }
             Notice::ShuttingDown { reason } => {
                 self.close(out, Reason::new(Reason::GOING_AWAY, reason.as_ref()));
             }

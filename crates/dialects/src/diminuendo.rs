@@ -244,6 +244,7 @@ impl Dialect for Diminuendo {
             // A thread that is kept tells of itself as changed as soon as it is.
             Notice::ThreadAdded { .. }
             | Notice::WorkspaceChanged { .. }
+            | Notice::TracingChanged { .. }
             | Notice::TreeChanged { .. } => {}
             Notice::ThreadChanged { thread, .. } => self.session_updated(out, thread),
             Notice::ThreadRemoved { thread, .. } => self.session_deleted(out, *thread),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use vocabulary::{
     Audience, Call, Caller, Event, Notice, Refusal, Reply, Secret, Seq, ThreadCard, ThreadId,
-    Timestamp,
+    Timestamp, TracingState,
 };
 
 pub mod codex;
@@ -90,6 +90,8 @@ pub struct Hello {
     pub raw_parts: RawParts,
     /// The ids of all providers of the catalog.
     pub providers: Arc<[String]>,
+    /// How the tracing of turns fares.
+    pub tracing: Arc<TracingState>,
 }
 
 impl Hello {
@@ -131,6 +133,9 @@ pub enum Action {
     },
     /// Hear notices of the caller's tenant.
     Watch,
+    /// Hear only what concerns every client of the server: how tracing fares. The newest state comes
+    /// at once.
+    WatchServer,
     WakeAt(Timestamp),
     Close(Reason),
 }

@@ -288,6 +288,7 @@ impl Dialect for Pioneer {
                     self.notify(out, tree_changed(&bound));
                 }
             }
+            Notice::TracingChanged { .. } => {}
             Notice::ShuttingDown { reason } => {
                 self.close(out, Reason::new(Reason::GOING_AWAY, reason.as_ref()));
             }

@@ -63,6 +63,7 @@ fn need(call: &Call) -> Need {
         | Call::ResetThread { .. }
         | Call::RevokeGrant { .. }
         | Call::RunCommand(_)
+        | Call::UploadFile(_)
         | Call::CloseThread { .. } => Need::Write,
         // Credentials are everyone's: only who may delete may change them.
         Call::DeleteThread { .. } | Call::SignIn(_) => Need::Delete,
@@ -131,8 +132,8 @@ fn need_of_library(call: &LibraryCall) -> Need {
 #[cfg(test)]
 mod tests {
     use vocabulary::{
-        Answer, AskId, Audience, Cause, Changes, GrantScope, LibraryCall, Seq, SignInCall,
-        StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
+        Answer, AskId, Audience, Cause, Changes, FileUpload, GrantScope, Idempotency, LibraryCall,
+        Seq, SignInCall, StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, WorkspaceId,
     };
 
     use super::*;
@@ -228,6 +229,7 @@ mod tests {
                 cause: Cause::UserMessage,
                 client_message_id: None,
                 client_turn_id: None,
+                idempotency: Idempotency::Lasting,
                 images: Vec::new(),
                 changes: Box::default(),
                 listen: None,
@@ -255,6 +257,11 @@ mod tests {
                 thread,
                 audience: Audience(0),
             },
+            Call::UploadFile(FileUpload {
+                thread,
+                name: "a".to_owned(),
+                base64: "".into(),
+            }),
             Call::Library(LibraryCall::SelectWorkspace {
                 id: WorkspaceId::new("w"),
                 make_current: true,
@@ -270,10 +277,7 @@ mod tests {
     fn every_call_has_its_roles() {
         let thread = ThreadId(uuid::Uuid::nil());
         let managed = vec![
-            Call::DeleteThread {
-                thread,
-                even_if_open: true,
-            },
+            Call::DeleteThread { thread },
             Call::SignIn(SignInCall::SignOut {
                 provider: "p".to_owned(),
             }),

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use observability::metrics::MetricsText;
+use observability::{Metrics, TracingSettings};
 use providers::Models;
 use secrecy::SecretString;
 use store::SharedStore;
@@ -17,7 +19,7 @@ use tools::ToolSource;
 use tools::policy::Policy;
 use vocabulary::{
     Approvals, Audience, Budgets, Call, Caller, ModelRef, Refusal, ThreadId, ThreadView, Timestamp,
-    Verbosity,
+    TracingState, Verbosity,
 };
 
 mod access;
@@ -25,6 +27,7 @@ mod agents;
 mod ask_numbers;
 mod clock;
 mod codec;
+mod counts;
 mod efforts;
 mod elsewhere;
 mod grants;
@@ -40,6 +43,7 @@ mod servers;
 mod session;
 mod telemetry;
 mod titles;
+mod traces;
 mod trust;
 mod turn;
 
@@ -63,6 +67,7 @@ use notices::Notices;
 use registry::Registry;
 use session::Mail;
 use snapshots::WorkspaceScanners;
+use traces::Traces;
 
 /// What an engine is started with.
 #[derive(Clone, Debug)]
@@ -104,6 +109,8 @@ pub struct Config {
     pub checkpoints: CheckpointSetting,
     /// What runs after edits.
     pub checks: CheckSettings,
+    /// Where traces of turns go.
+    pub tracing: TracingSettings,
     /// How many numbered parts a fact makes for clients that count them within a turn.
     pub parts: fn(&vocabulary::Fact) -> u32,
     /// Where time and new ids come from.
@@ -132,6 +139,7 @@ impl Config {
             budgets: Budgets::default(),
             checkpoints: CheckpointSetting::default(),
             checks: CheckSettings::default(),
+            tracing: TracingSettings::default(),
             parts: |_| 0,
             clock: Arc::new(SystemClock),
         }
@@ -185,6 +193,8 @@ pub struct Shared {
     pub(crate) tool_specs: turn::specs::ToolSpecCache,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
     notices: Notices,
+    pub(crate) traces: Traces,
+    pub(crate) metrics: Metrics,
     /// Tells here what other processes change.
     follower: OnceLock<AbortOnDropHandle<()>>,
     /// One change of the library at a time, so that notices come in the order of the changes.
@@ -234,6 +244,8 @@ impl Engine {
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
             grants: Grants::new(Arc::clone(&store)),
+            traces: Traces::new(&config.tracing),
+            metrics: Metrics::default(),
             store,
             models,
             tools,
@@ -291,6 +303,21 @@ impl Engine {
             AbortOnDropHandle::new(tokio::spawn(elsewhere::follow(store, engine)))
         });
         Ok(self.shared.notices.watch(&caller.tenant))
+    }
+
+    /// Hears of changes that concern every client of this server, the newest state first.
+    pub fn watch_server(&self) -> Watcher {
+        Watcher::of_server(self.shared.traces.watch())
+    }
+
+    /// How the tracing of turns fares.
+    pub fn tracing(&self) -> Arc<TracingState> {
+        self.shared.traces.state()
+    }
+
+    /// Everything that is counted, as it is now.
+    pub fn write_metrics(&self, out: &mut MetricsText) {
+        counts::write(&self.shared, out);
     }
 
     /// Closes the turns that a dead process left running, and picks up those that wait.
@@ -351,6 +378,9 @@ impl Engine {
         }
         // Whoever does not end by then ends with the process.
         let _ = tokio::time::timeout(limits::MCP_STOP_MAX, self.shared.mcp.stop()).await;
+        if let Some(exporter) = self.shared.traces.exporter() {
+            exporter.close().await;
+        }
         self.shared.scanners.cancel();
         if let Some(sandbox) = self.shared.sandbox.get() {
             sandbox.remove_temporary();

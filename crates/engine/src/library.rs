@@ -184,6 +184,7 @@ fn newborn(
             directory,
             client_id: new.client_id,
             created_at: at,
+            folders: None,
         },
         title: new.title.map_or_else(Title::default, |text| Title {
             text: tools::shown::title(&text),
@@ -209,6 +210,9 @@ fn newborn(
             verbosity: changes.verbosity,
             summary: changes.summary,
             budgets: changes.budgets.unwrap_or_default(),
+            assignment: changes
+                .assignment
+                .map(|assignment| Box::new(assignment.set_at(at))),
             instructions: new.instructions,
         },
         status: Status::Inactive,
@@ -221,23 +225,10 @@ fn newborn(
     }
 }
 
-pub(crate) async fn delete(
-    shared: &Arc<Shared>,
-    caller: &Caller,
-    thread: ThreadId,
-    even_if_open: bool,
-) -> Outcome {
+pub(crate) async fn delete(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
     let card = owned(shared, caller, thread).await?;
     if shared.registry.get(thread).is_some() {
-        return router::to_session(
-            shared,
-            caller,
-            Call::DeleteThread {
-                thread,
-                even_if_open,
-            },
-        )
-        .await;
+        return router::to_session(shared, caller, Call::DeleteThread { thread }).await;
     }
     let lease = shared.store.acquire(thread).await.map_err(storage)?;
     if !shared.store.delete(lease).await.map_err(storage)? {

@@ -27,6 +27,11 @@ pub const HIGH_WATER_AHEAD: u64 = 65_536;
 pub const HIGH_WATER_RENEW: u64 = 16_384;
 /// Durable events read back at once for a listener that lags or replays.
 pub const REPLAY_PAGE: u32 = 256;
+/// A file that a client uploads, as it comes, and how long the disk may take for it.
+pub const UPLOAD_BASE64_BYTES_MAX: usize = 10 << 20;
+pub const UPLOAD_WAIT: Duration = Duration::from_secs(30);
+/// All texts of an assignment together.
+pub const ASSIGNMENT_BYTES_MAX: usize = 32 << 10;
 /// The longest user message.
 pub const INPUT_BYTES_MAX: usize = 1 << 20;
 pub const TITLE_CHARS_MAX: usize = 200;
@@ -177,6 +182,8 @@ pub const CHECKPOINT_TOLD_BYTES: usize = 256;
 pub const DRAFT_EVERY: Duration = Duration::from_millis(700);
 /// A thread nobody listens to and that has nothing to do falls asleep after this.
 pub const SLEEP_AFTER: Duration = Duration::from_secs(300);
+/// How long after it was said a message may be sent again by a client that lost its connection.
+pub const RESENT_WITHIN: Duration = Duration::from_secs(600);
 /// A cancelled turn that has not wound up by then is ended by force.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
 /// A model that says nothing for this long has failed. Only the last resort: a provider times the

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use tokio::sync::broadcast;
-use vocabulary::{Notice, TenantId, Thread, ThreadCard, Workspace, WorkspaceChange, WorkspaceId};
+use tokio::sync::{broadcast, watch};
+use vocabulary::{
+    Notice, TenantId, Thread, ThreadCard, TracingState, Workspace, WorkspaceChange, WorkspaceId,
+};
 
 use crate::Shared;
 use crate::limits::NOTICES_MAX;
@@ -22,10 +24,10 @@ impl Default for Notices {
 
 impl Notices {
     pub(crate) fn watch(&self, tenant: &TenantId) -> Watcher {
-        Watcher {
+        Watcher(WatchedNotices::Lists {
             tenant: tenant.clone(),
             notices: self.0.subscribe(),
-        }
+        })
     }
 
     fn send(&self, to: Option<TenantId>, notice: Notice) {
@@ -34,20 +36,37 @@ impl Notices {
     }
 }
 
-/// Hears the notices of one tenant.
-pub struct Watcher {
-    tenant: TenantId,
-    notices: broadcast::Receiver<Arc<Addressed>>,
+/// Hears the notices of one tenant, or only those of the server itself.
+pub struct Watcher(WatchedNotices);
+
+enum WatchedNotices {
+    Lists {
+        tenant: TenantId,
+        notices: broadcast::Receiver<Arc<Addressed>>,
+    },
+    Server(watch::Receiver<Arc<TracingState>>),
 }
 
 impl Watcher {
-    /// The next notice of this tenant. Missed ones become one `Reload`.
+    pub(crate) fn of_server(changes: watch::Receiver<Arc<TracingState>>) -> Self {
+        Self(WatchedNotices::Server(changes))
+    }
+
+    /// The next notice. Missed ones of lists become one `Reload`.
     pub async fn next(&mut self) -> Option<Notice> {
+        let (tenant, notices) = match &mut self.0 {
+            WatchedNotices::Lists { tenant, notices } => (tenant, notices),
+            WatchedNotices::Server(changes) => {
+                changes.changed().await.ok()?;
+                let state = Arc::clone(&changes.borrow_and_update());
+                return Some(Notice::TracingChanged { state });
+            }
+        };
         loop {
-            match self.notices.recv().await {
+            match notices.recv().await {
                 Ok(told) => {
                     let (to, notice) = &*told;
-                    if to.as_ref().is_none_or(|tenant| *tenant == self.tenant) {
+                    if to.as_ref().is_none_or(|to| to == tenant) {
                         return Some(notice.clone());
                     }
                 }

@@ -28,12 +28,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         }
         Call::FindThread { name } => keeping::find(shared, caller, &name).await,
         Call::GetThread { thread } => return library::get(shared, caller, thread).await,
-        Call::DeleteThread {
-            thread,
-            even_if_open,
-        } => {
-            return library::delete(shared, caller, thread, even_if_open).await;
-        }
+        Call::DeleteThread { thread } => return library::delete(shared, caller, thread).await,
         Call::ReadMessages {
             thread,
             offset,
@@ -138,6 +133,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         call @ (Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
+        | Call::UploadFile(_)
         | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
     };
     reply.map(|reply| Replied::new(Seq::ZERO, reply))
@@ -171,6 +167,7 @@ async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> 
         cause: Cause::SlashCommand,
         client_message_id: run.client_message_id,
         client_turn_id: None,
+        idempotency: run.idempotency,
         images: Vec::new(),
         changes: Box::default(),
         listen: None,

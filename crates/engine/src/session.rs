@@ -6,8 +6,8 @@ use store::{SharedStore, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use vocabulary::{
-    Fact, ItemFact, Person, Refusal, Seq, Status, StatusReason, ThreadCard, ThreadFact, TurnError,
-    TurnErrorKind, TurnOutcome, Why,
+    Fact, ItemFact, Person, Refusal, Seq, Status, StatusReason, StepFact, ThreadCard, ThreadFact,
+    Timestamp, TurnError, TurnErrorKind, TurnFact, TurnOutcome, Why,
 };
 
 use crate::limits::TURN_FACTS_PER_ROUND;
@@ -24,12 +24,14 @@ pub mod live;
 mod mail;
 pub mod outbox;
 mod recorder;
+mod resent;
 mod resting;
 mod shrinking;
 pub mod state;
 mod titling;
 mod turn_index;
 mod turns;
+mod uploads;
 pub mod waking;
 mod writing;
 
@@ -228,6 +230,8 @@ impl Session {
             };
             return self.end_turn_here(TurnOutcome::Failed(error), "the agent stopped");
         }
+        let deltas = told.iter().filter(|each| each.is_delta()).count();
+        self.shared.metrics.deltas.add(deltas as u64);
         for each in told {
             match each {
                 FromTurn::Tell(fact) => {
@@ -286,13 +290,14 @@ impl Session {
             }
         }
         self.live.follow(&fact);
+        let at = self.shared.now();
+        self.count(at, &fact);
         if let Some(turn) = &mut self.state.turn {
             turn.parts = self.live.next_part;
         }
         let before = self.state.thread.status;
-        let seq = self
-            .recorder
-            .record(&mut self.state, self.shared.now(), by, fact)?;
+        let seq = self.recorder.record(&mut self.state, at, by, fact)?;
+        self.asking.open.set(self.state.asks.len());
         if begins {
             self.live.began_at(seq);
         }
@@ -301,6 +306,32 @@ impl Session {
             self.status.send_replace(self.state.thread.status);
         }
         Ok(seq)
+    }
+
+    /// For metrics and traces. Deltas, which are most facts, are passed over here.
+    fn count(&self, at: Timestamp, fact: &Fact) {
+        match fact {
+            Fact::Tool(tool) => {
+                let turn = self.turn.as_ref();
+                if let Some(trace) = turn.and_then(|turn| turn.trace.as_ref()) {
+                    trace.follow(at, tool);
+                }
+            }
+            Fact::Step { tag, what } => {
+                if let (Some(model), StepFact::Finished { usage, .. }) = (&tag.model, what) {
+                    self.shared.metrics.spent(model, *usage);
+                }
+            }
+            Fact::Turn(TurnFact::UsageAdded { model, usage, .. }) => {
+                self.shared.metrics.spent(model, *usage);
+            }
+            Fact::Turn(_)
+            | Fact::Item { .. }
+            | Fact::Thread(_)
+            | Fact::Ask { .. }
+            | Fact::Files(_)
+            | Fact::Note(_) => {}
+        }
     }
 
     /// Tells the states passed through from `from`, after or before the fact that led there.

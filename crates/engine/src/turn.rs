@@ -9,13 +9,14 @@ use snapshots::TurnWrites;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use vocabulary::{
-    Ask, AskId, AskKind, Closing, Fact, ItemId, ModelRef, PlanStep, StreamTag, ThreadCard,
-    ThreadSettings, ToolCall, TurnError, TurnId, UserInput,
+    Ask, AskId, AskKind, Closing, Fact, ItemFact, ItemId, ModelRef, PlanStep, StreamTag,
+    ThreadCard, ThreadSettings, ToolCall, ToolFact, TurnError, TurnId, UserInput,
 };
 
 use crate::Shared;
 use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Agent, AgentMemory};
+use crate::traces::TurnTrace;
 
 pub mod checks;
 mod gate;
@@ -47,6 +48,29 @@ pub enum FromTurn {
         reply: oneshot::Sender<Closing>,
     },
     Ended(TurnEnd),
+}
+
+impl FromTurn {
+    /// Whether it is a piece by which something grew.
+    pub fn is_delta(&self) -> bool {
+        match self {
+            FromTurn::Tell(fact) => match fact {
+                Fact::Item { what, .. } => matches!(what, ItemFact::Grew { .. }),
+                Fact::Tool(tool) => matches!(tool.what, ToolFact::Wrote { .. }),
+                Fact::Thread(_)
+                | Fact::Turn(_)
+                | Fact::Step { .. }
+                | Fact::Ask { .. }
+                | Fact::Files(_)
+                | Fact::Note(_) => false,
+            },
+            FromTurn::Commit(..)
+            | FromTurn::Heard(_)
+            | FromTurn::Sync(_)
+            | FromTurn::Ask { .. }
+            | FromTurn::Ended(_) => false,
+        }
+    }
 }
 
 /// How a turn came to rest, as its agent sees it.
@@ -189,6 +213,8 @@ pub struct Turn {
     /// asks, and an answer for longer than once may make the next one needless.
     pub asks_in_turn: tokio::sync::Mutex<()>,
     pub cancel: CancellationToken,
+    /// Where the operator wants traces, and the thread, too.
+    pub trace: Option<Arc<TurnTrace>>,
     pub to_session: mpsc::Sender<FromTurn>,
 }
 

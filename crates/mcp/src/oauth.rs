@@ -2,7 +2,6 @@
 
 mod address_rule;
 mod begin;
-mod callback;
 mod credential_file;
 mod guarded_http;
 pub mod kept_sign_in;

@@ -1,7 +1,6 @@
 //! Credentials: what was saved, what the environment gives, and signing in.
 
 pub(crate) mod aws_keys;
-pub(crate) mod callback;
 pub(crate) mod codex_home;
 pub(crate) mod connections;
 pub(crate) mod device;
@@ -161,7 +160,8 @@ pub(crate) fn mask(key: &SecretString) -> String {
     let characters: Vec<char> = key.expose_secret().chars().collect();
     let count = characters.len();
     if count <= 8 {
-        return "*".repeat(count);
+        // Never fewer than four, so that nobody reads a tiny key off its mask.
+        return "*".repeat(count.max(4));
     }
     let first: String = characters[..4].iter().collect();
     let last: String = characters[count - 4..].iter().collect();
@@ -197,6 +197,7 @@ mod tests {
         assert_eq!(masked("sk-proj-abcdefgh1234"), "sk-p...1234");
         assert_eq!(masked("123456789"), "1234...6789");
         assert_eq!(masked("12345678"), "********");
+        assert_eq!(masked("abc"), "****");
         assert_eq!(masked(""), "");
         assert_eq!(masked("äöü-schlüssel"), "äöü-...ssel");
     }

@@ -77,8 +77,6 @@ pub enum SignInError {
     UnknownMethod(String),
     #[error("Auth method {0:?} does not support authorization.")]
     NotSupported(String),
-    #[error("Connection flow already running")]
-    Busy,
     /// For people: what went wrong and what to do. Never a key.
     #[error("{0}")]
     Failed(String),

@@ -8,10 +8,12 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use engine::Engine;
+use observability::TracingSettings;
 use providers::Models;
 use providers::models::ModelsOptions;
 use providers::rehearsal::{Rehearsal, RehearsalScript};
 use providers::remote::RequestLimits;
+use secrecy::SecretString;
 use store::SharedStore;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -41,6 +43,8 @@ pub struct Settings {
     pub token: Option<Token>,
     /// Where it was read from; no tool may read it there.
     pub token_file: Option<PathBuf>,
+    /// Where the secret key of Langfuse was read from, likewise.
+    pub langfuse_key_file: Option<PathBuf>,
     pub allow_hosts: Vec<String>,
     pub allow_origins: Vec<String>,
     pub raw_parts: bool,
@@ -61,6 +65,7 @@ impl Settings {
             listen: Vec::new(),
             token: None,
             token_file: None,
+            langfuse_key_file: None,
             allow_hosts: Vec::new(),
             allow_origins: Vec::new(),
             raw_parts: false,
@@ -123,6 +128,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
         stop: CancellationToken::new(),
         connections: TaskTracker::new(),
         connected: Default::default(),
+        open: Default::default(),
     });
     let acceptor = Arc::new(Acceptor::new(descriptors::raise()));
     let mut serving = JoinSet::new();
@@ -321,11 +327,15 @@ pub fn skill_folders(home: &Path) -> Vec<PathBuf> {
     [home.join("skills")].into_iter().chain(user).collect()
 }
 
-/// What is the server's own: its data, and its token wherever that lies.
+/// What is the server's own: its data, and its secrets wherever they lie.
 fn private(settings: &Settings) -> Vec<PathBuf> {
-    let token_file = settings.token_file.iter().map(std::path::absolute);
+    let files = settings
+        .token_file
+        .iter()
+        .chain(&settings.langfuse_key_file);
+    let files = files.map(std::path::absolute);
     std::iter::once(settings.engine.home.clone())
-        .chain(token_file.flatten())
+        .chain(files.flatten())
         .collect()
 }
 
@@ -333,6 +343,23 @@ fn script(path: &Path) -> anyhow::Result<RehearsalScript> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the rehearsal script {}", path.display()))?;
     RehearsalScript::parse(&text).context("the rehearsal script cannot be used")
+}
+
+/// Where traces go, by what is configured or by the variables that all such programs read. No trace
+/// has what the environment keeps secret.
+fn tracing_settings(settings: &Settings) -> TracingSettings {
+    let configured = settings.engine.tracing.clone();
+    let mut tracing = configured.or_environment(&|name| std::env::var(name).ok());
+    if tracing.is_configured() {
+        let secrets = tools::secret_variables().map(SecretString::from);
+        tracing.known_secrets.extend(secrets);
+        tracing::info!(
+            langfuse = tracing.langfuse.target().is_configured(),
+            otlp = tracing.otlp.is_some(),
+            "turns are traced"
+        );
+    }
+    tracing
 }
 
 fn assemble(
@@ -353,7 +380,9 @@ fn assemble(
     options.scripted.push(Arc::new(Rehearsal::new(script)));
     let models = Arc::new(Models::open(options));
     let policy = policy(home)?;
+    let tracing = tracing_settings(settings);
     let config = engine::Config {
+        tracing,
         private: private(settings),
         ports,
         skills: skill_folders(home),

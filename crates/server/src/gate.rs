@@ -18,7 +18,7 @@ use crate::log_limiter::LogLimiter;
 use crate::origin::{Authority, Origin};
 
 /// Pages that tell nothing but whether we live; whoever watches over a process needs no secret.
-const OPEN_PAGES: [&str; 2] = ["/healthz", "/readyz"];
+const OPEN_PAGES: [&str; 3] = ["/health", "/healthz", "/readyz"];
 
 /// What is said in the log of those who are not let in, each in its own pace.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -30,6 +30,7 @@ use crate::limits::{
     FRAME_BYTES_MAX, FRAME_BYTES_UNIDENTIFIED_MAX, READ_BUFFER_BYTES, TICKET_LIFE,
     WRITE_BUFFER_BYTES,
 };
+use crate::metrics::{self, OpenConnections};
 use crate::table::{TONGUES, Tongue, ZANE};
 
 type Pairs = Query<Vec<(String, String)>>;
@@ -51,6 +52,8 @@ pub struct Site {
     pub connections: TaskTracker,
     /// How many clients there have been; the log tells them apart by it.
     pub connected: AtomicU64,
+    /// How many there are now, by dialect.
+    pub open: OpenConnections,
 }
 
 impl Site {
@@ -72,17 +75,22 @@ pub fn main_router(site: &Arc<Site>) -> Router {
     }
     let late = TONGUES.iter().filter(|tongue| tongue.authenticates);
     let late = late.flat_map(|tongue| tongue.main).copied().collect();
-    finish(site, dialects, pages().route("/", get(front)), late)
+    let pages = pages()
+        .route("/", get(front))
+        .route("/metrics", get(metrics::page));
+    finish(site, dialects, pages, late)
 }
 
 /// A port of one dialect: its clients find the paths they expect.
 pub fn own_router(site: &Arc<Site>, tongue: &'static Tongue, port: u16) -> Router {
     let dialects = with_dialect(Router::new(), tongue, tongue.own);
-    let mut pages = pages();
-    if tongue.name == ZANE {
-        let health = get(move |site| health(site, port)).options(gate::preflight);
-        pages = pages.route("/health", health);
-    }
+    let pages = match tongue.name {
+        ZANE => {
+            let health = get(move |site| zane_health(site, port)).options(gate::preflight);
+            other_pages().route("/health", health)
+        }
+        _ => pages(),
+    };
     let late = match tongue.authenticates {
         true => tongue.own.into(),
         false => Arc::default(),
@@ -94,8 +102,8 @@ type Routes = Router<Arc<Site>>;
 
 fn with_dialect(mut routes: Routes, tongue: &'static Tongue, paths: &[&str]) -> Routes {
     for path in paths {
-        let enter = get(move |site, arrival, caller, query, socket| {
-            upgrade(tongue, site, arrival, caller, query, socket)
+        let enter = get(move |site, arrival, caller, query, headers, socket| {
+            upgrade(tongue, site, arrival, caller, query, headers, socket)
         });
         routes = routes.route(path, enter);
     }
@@ -103,6 +111,11 @@ fn with_dialect(mut routes: Routes, tongue: &'static Tongue, paths: &[&str]) -> 
 }
 
 fn pages() -> Routes {
+    other_pages().route("/health", get(health))
+}
+
+/// Without `/health`, which one dialect has its own words for.
+fn other_pages() -> Routes {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
@@ -140,8 +153,17 @@ async fn ready(State(site): State<Arc<Site>>) -> Response {
     }
 }
 
+/// That we live, as text or, for who asks so, as JSON.
+async fn health(headers: HeaderMap) -> Response {
+    let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    match accepted.is_some_and(|accepted| accepted.contains("application/json")) {
+        true => spelled(&json!({ "status": "ok" })),
+        false => "OK".into_response(),
+    }
+}
+
 /// What Zane's clients look at before they connect.
-async fn health(State(site): State<Arc<Site>>, port: u16) -> Response {
+async fn zane_health(State(site): State<Arc<Site>>, port: u16) -> Response {
     let open = site.open().is_ok();
     spelled(&json!({
         "status": "ok",
@@ -220,12 +242,23 @@ async fn front(headers: HeaderMap) -> String {
     )
 }
 
+/// The first subprotocol that a client offers. None of the dialects has one, but a browser that offered some
+/// and is answered with none fails the handshake.
+fn first_subprotocol(headers: &HeaderMap) -> Option<HeaderValue> {
+    let offered = headers.get(header::SEC_WEBSOCKET_PROTOCOL)?.to_str().ok()?;
+    let first = offered.split(',').next()?.trim();
+    HeaderValue::from_str(first)
+        .ok()
+        .filter(|first| !first.is_empty())
+}
+
 async fn upgrade(
     tongue: &'static Tongue,
     State(site): State<Arc<Site>>,
     Extension(arrival): Extension<Arrival>,
     Extension(gate::Sender(caller)): Extension<gate::Sender>,
     Query(query): Pairs,
+    headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let engine = match site.open() {
@@ -243,11 +276,14 @@ async fn upgrade(
     if caller.is_none() && !tongue.authenticates {
         return gate::no_token();
     }
-    let Ok(upgrade) = upgrade else {
+    let Ok(mut upgrade) = upgrade else {
         let (status, why) = (StatusCode::BAD_REQUEST, "WebSocket upgrade failed");
         gate::log_refusal(&site, &arrival, status, why);
         return (status, why).into_response();
     };
+    if let Some(offered) = first_subprotocol(&headers) {
+        upgrade.set_selected_protocol(offered);
+    }
     let hello = Hello {
         connection: uuid::Uuid::now_v7().to_string(),
         query: without_secrets(query),
@@ -255,6 +291,7 @@ async fn upgrade(
         home: site.settings.engine.home.clone(),
         raw_parts: raw_parts(site.settings.raw_parts),
         providers: Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
+        tracing: engine.tracing(),
     };
     let dialect = (tongue.make)(&hello);
     let frame_bytes_max = match &caller {
@@ -278,12 +315,14 @@ async fn upgrade(
             if let Some(caller) = caller {
                 door.enter(caller);
             }
+            let counted = OpenConnections::enter(&door.site, tongue);
             let number = door.site.connected.fetch_add(1, Ordering::Relaxed) + 1;
             let span = info_span!("connection", number, dialect = tongue.name);
             tracked.track_future(
                 async move {
                     tracing::info!(from = %peer.address, user = peer.user, "connected");
                     connection::serve(socket, dialect, hello, door, engine, stop).await;
+                    drop(counted);
                 }
                 .instrument(span),
             )

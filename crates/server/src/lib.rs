@@ -17,6 +17,7 @@ mod http;
 mod identity;
 pub mod limits;
 mod log_limiter;
+mod metrics;
 pub mod origin;
 mod pace;
 mod peer;

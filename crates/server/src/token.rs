@@ -43,7 +43,7 @@ impl Token {
 }
 
 /// A file that only we can read: who else reads the token is us to the server.
-fn read_private(path: &Path) -> anyhow::Result<String> {
+pub fn read_private(path: &Path) -> anyhow::Result<String> {
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     let mode = metadata.mode() & 0o777;

@@ -23,6 +23,8 @@ pub enum ListEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangesElsewhere {
     pub changes: Vec<ListChange>,
+    /// Threads that others would like to have.
+    pub requested: Vec<ThreadId>,
     /// There was more, and it is not known any more.
     pub missed: bool,
 }

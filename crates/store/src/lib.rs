@@ -160,6 +160,9 @@ pub trait Store: Send + Sync + 'static {
     /// Takes a thread for this process. Taking what this process already has gives a new fence.
     /// A thread that is not in the store yet can be leased too.
     async fn acquire(&self, thread: ThreadId) -> Result<Lease>;
+    /// Asks the process that has a thread to give it back; it hears of it as a change elsewhere. Nothing
+    /// more is known then: acquire it again.
+    async fn request(&self, thread: ThreadId) -> Result<()>;
     /// Gives a thread back. A lease that was lost already is no error.
     async fn release(&self, lease: Lease) -> Result<()>;
 
@@ -167,8 +170,11 @@ pub trait Store: Send + Sync + 'static {
     async fn append(&self, lease: Lease, expected: Seq, batch: Batch) -> Result<()>;
     /// Adds text to an item's draft; durable when it returns. Pieces join in the order given.
     async fn draft(&self, lease: Lease, draft: Draft) -> Result<()>;
-    /// Forgets a thread and everything of it but the lease. `false`: there was none.
+    /// Forgets a thread and everything of it but the lease, and remembers that it was deleted.
+    /// `false`: there was none.
     async fn delete(&self, lease: Lease) -> Result<bool>;
+    /// Whether a thread of this id was deleted.
+    async fn is_deleted(&self, thread: ThreadId) -> Result<bool>;
 
     async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>>;
     /// Durable events with `after < seq`, oldest first, at most `limit`.
@@ -252,6 +258,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether calls can be answered.
     async fn ready(&self) -> Result<()>;
+    /// How many writes wait for their turn, where they queue at all.
+    fn writes_waiting(&self) -> usize {
+        0
+    }
 }
 
 pub type SharedStore = Arc<dyn Store>;

@@ -126,6 +126,13 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn request(&self, thread: ThreadId) -> Result<()> {
+        let owner = self.owner.clone();
+        self.writer
+            .run(move |db| changes::request(db, &owner, thread))
+            .await
+    }
+
     async fn release(&self, lease: Lease) -> Result<()> {
         self.writer.run(move |db| leases::release(db, lease)).await
     }
@@ -148,6 +155,12 @@ impl Store for SqliteStore {
         let owner = self.owner.clone();
         self.writer
             .run(move |db| append::delete(db, &owner, lease))
+            .await
+    }
+
+    async fn is_deleted(&self, thread: ThreadId) -> Result<bool> {
+        self.readers
+            .run(move |db| queries::is_deleted(db, thread))
             .await
     }
 
@@ -326,5 +339,9 @@ impl Store for SqliteStore {
     async fn ready(&self) -> Result<()> {
         self.writer.run(|_| Ok(())).await?;
         self.readers.run(queries::ready).await
+    }
+
+    fn writes_waiting(&self) -> usize {
+        self.writer.waiting()
     }
 }

@@ -10,6 +10,7 @@ pub mod http;
 pub mod peer;
 pub mod process;
 pub mod proxy;
+pub mod receiver;
 pub mod scenario;
 pub mod scratch;
 pub mod service;

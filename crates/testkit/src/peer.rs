@@ -7,7 +7,9 @@ mod aimock;
 mod llama;
 mod llmock;
 mod mcp;
+mod otlp;
 mod sdk_types;
+pub mod sign_in;
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -24,6 +26,7 @@ pub use aimock::Aimock;
 pub use llama::{Llama, LlamaBuild};
 pub use llmock::{Finding, Llmock, Verdict};
 pub use mcp::{McpOAuthServer, mcp_conformance_folder};
+pub use otlp::OtlpReceiver;
 pub use sdk_types::{SentBody, check_against_sdks};
 
 /// A Python server on a busy machine takes its time.

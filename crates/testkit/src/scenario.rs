@@ -17,6 +17,9 @@ use crate::until::{Until, Wanted};
 pub struct Scenario {
     /// One sentence: what the story shows.
     pub about: String,
+    /// The dialects it is told in; all, where none is named.
+    #[serde(default)]
+    pub only: Vec<String>,
     /// The rehearsal script; without one the model is interactive.
     pub script: Option<String>,
     #[serde(default)]
@@ -37,6 +40,9 @@ pub struct Config {
     pub home: BTreeMap<String, String>,
     /// The server's settings file.
     pub settings: Option<String>,
+    /// Whether there is a server that people sign in to; files call it `SIGN_IN_SERVER`.
+    #[serde(default)]
+    pub sign_in_server: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -104,6 +110,8 @@ pub enum Act {
     Commands,
     /// Gives one with its arguments: `fix it now`.
     Command,
+    /// Sends a frame of the dialect's own as it is; `THREAD_a` stands for the thread of the client a.
+    Send,
     /// `kill -9` of the server.
     Kill,
     Restart,
@@ -154,6 +162,7 @@ impl Step {
                 | Act::DisableSkill
                 | Act::DeleteSkill
                 | Act::Command
+                | Act::Send
         );
         match (&self.text, needs_text) {
             (None, true) => bail!("needs a text"),
@@ -168,6 +177,9 @@ impl Step {
         }
         if self.act == Act::Wait {
             self.pause()?;
+        }
+        if self.act == Act::Send && self.until.is_none() {
+            bail!("must say what it waits for");
         }
         Ok(())
     }
@@ -210,6 +222,7 @@ impl Step {
             Act::Connect
             | Act::Resume
             | Act::Disconnect
+            | Act::Send
             | Act::Kill
             | Act::Restart
             | Act::Terminate
@@ -255,7 +268,7 @@ impl Step {
                 };
             }
             Act::Close | Act::Terminate => Wanted::Closed,
-            Act::Disconnect | Act::Kill | Act::Restart | Act::Wait => Wanted::Nothing,
+            Act::Disconnect | Act::Send | Act::Kill | Act::Restart | Act::Wait => Wanted::Nothing,
         })
     }
 
@@ -286,7 +299,8 @@ impl fmt::Display for Step {
             Act::Kill | Act::Restart | Act::Terminate | Act::Wait => write!(out, "{word}")?,
             _ => write!(out, "{}: {word}", self.client)?,
         }
-        if let Some(text) = &self.text {
+        // What is sent stands right below.
+        if let Some(text) = self.text.as_ref().filter(|_| self.act != Act::Send) {
             write!(out, " {text:?}")?;
         }
         if let Some(thread) = &self.thread {
@@ -390,6 +404,7 @@ text = 'a b.txt 2'
                 "only `resume`",
             ),
             ("[[step]]\ndo = 'wait'\ntext = 'long'\n", "not a time"),
+            ("[[step]]\ndo = 'send'\ntext = '{}'\n", "what it waits for"),
             (
                 "[[step]]\ndo = 'file_version'\ntext = 'a.txt'\n",
                 "not a version",

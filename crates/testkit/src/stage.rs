@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 
 use crate::client::LIMIT;
+use crate::peer::sign_in::SignInServer;
 use crate::process::{Launch, Process};
 use crate::scenario::{Act, Scenario, Step};
 use crate::tongue::{Language, Signal, Tongue};
@@ -25,13 +26,18 @@ pub async fn play(
 ) -> anyhow::Result<()> {
     let scenario = Scenario::load(&folder.join("scenario.toml"))?;
     let scratch = Scratch::new()?;
+    let issuer = match scenario.config.sign_in_server {
+        true => Some(SignInServer::start().await?),
+        false => None,
+    };
+    let address = issuer.as_ref().map_or("", SignInServer::url);
     for (name, text) in &scenario.config.files {
-        scratch.write(name, text)?;
+        scratch.write(name, &text.replace("SIGN_IN_SERVER", address))?;
     }
     for (name, text) in &scenario.config.home {
         let path = scratch.home().join(name);
         std::fs::create_dir_all(path.parent().unwrap_or(scratch.home()))?;
-        std::fs::write(path, text)?;
+        std::fs::write(path, text.replace("SIGN_IN_SERVER", address))?;
     }
     if let Some(settings) = &scenario.config.settings {
         let folder = scratch.home().join("config");
@@ -77,6 +83,8 @@ struct Actor {
     client: Option<Client>,
     /// What the frames of this step meant.
     signals: Vec<Signal>,
+    /// Their types, where the dialect's frames begin with one.
+    kinds: Vec<String>,
     closed: bool,
 }
 
@@ -91,6 +99,7 @@ impl Stage {
         self.transcript.step(step.to_string());
         for actor in self.actors.values_mut() {
             actor.signals.clear();
+            actor.kinds.clear();
         }
         match step.act {
             Act::Connect => self.connect(&step.client, None).await?,
@@ -116,6 +125,10 @@ impl Stage {
             }
             Act::Terminate => return self.terminate().await,
             Act::Wait => tokio::time::sleep(step.pause()?).await,
+            Act::Send => {
+                let frame = self.own_frame(step);
+                self.send(&step.client, vec![frame]).await?;
+            }
             Act::Say
             | Act::Approve
             | Act::Deny
@@ -169,6 +182,7 @@ impl Stage {
             client: Some(Client::connect(&url).await?),
             tongue,
             signals: Vec::new(),
+            kinds: Vec::new(),
             closed: false,
         };
         self.actors.insert(name.to_owned(), actor);
@@ -192,6 +206,17 @@ impl Stage {
             None => return Ok(Said::NoWord),
         }
         Ok(Said::Yes)
+    }
+
+    /// What a step sends as it is, with the names of threads in it.
+    fn own_frame(&self, step: &Step) -> String {
+        let mut frame = step.text.clone().unwrap_or_default();
+        for (name, actor) in &self.actors {
+            if let Some(thread) = actor.tongue.thread() {
+                frame = frame.replace(&format!("THREAD_{name}"), thread);
+            }
+        }
+        frame
     }
 
     /// Frames that a dead server had still sent are nobody's: which of them arrive is chance.
@@ -253,6 +278,7 @@ impl Stage {
                 Heard::Frame(frame) => {
                     let signals = actor.tongue.hear(frame)?;
                     actor.signals.extend(signals);
+                    actor.kinds.extend(kind(frame));
                     let follow_up = actor.tongue.follow_up();
                     if !actor.tongue.aside(frame) {
                         self.transcript.heard(name, frame);
@@ -296,11 +322,18 @@ fn told_to_all(act: Act, wanted: &Wanted) -> bool {
             Act::Title | Act::Reset | Act::Checkpoint | Act::Restore | Act::DeleteCheckpoint
         ),
         Wanted::Connected
+        | Wanted::Frame(_)
         | Wanted::Refused
         | Wanted::Closed
         | Wanted::File(_)
         | Wanted::Nothing => false,
     }
+}
+
+/// The type that a frame begins with.
+fn kind(frame: &str) -> Option<String> {
+    let rest = frame.strip_prefix(r#"{"type":""#)?;
+    rest.split('"').next().map(str::to_owned)
 }
 
 impl Actor {
@@ -312,6 +345,9 @@ impl Actor {
             Wanted::Connected => seen(|signal| *signal == Signal::Connected),
             Wanted::Streaming => seen(|signal| matches!(signal, Signal::Text(_))),
             Wanted::Text(words) => self.text().contains(words.as_str()),
+            Wanted::Frame(kind) => {
+                self.kinds.iter().filter(|each| *each == kind).count() >= until.count
+            }
             Wanted::Asked => seen(|signal| *signal == Signal::Asked),
             Wanted::Rest => seen(|signal| *signal == Signal::Rest),
             Wanted::Refused => seen(|signal| *signal == Signal::Refused),

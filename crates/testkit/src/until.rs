@@ -26,6 +26,8 @@ pub enum Wanted {
     Asked,
     /// The turn is over.
     Rest,
+    /// A frame of this type was heard.
+    Frame(String),
     /// The server said no.
     Refused,
     /// What was wanted has been done or told.
@@ -60,7 +62,8 @@ impl FromStr for Until {
         let wanted = match words.split_once(' ') {
             Some(("text", text)) => Wanted::Text(text.to_owned()),
             Some(("file", name)) => Wanted::File(name.to_owned()),
-            Some(_) => bail!("unknown wait `{words}`; with words there are text and file"),
+            Some(("frame", kind)) => Wanted::Frame(kind.to_owned()),
+            Some(_) => bail!("unknown wait `{words}`; with words there are text, file and frame"),
             None => lone(words)?,
         };
         Ok(Self { count, wanted })
@@ -79,7 +82,7 @@ fn lone(word: &str) -> anyhow::Result<Wanted> {
         "nothing" => Wanted::Nothing,
         _ => bail!(
             "unknown wait `{word}`; there are connected, streaming, text WORDS, asked, rest, \
-             refused, done, closed, file NAME, nothing"
+             refused, done, closed, file NAME, frame TYPE, nothing"
         ),
     })
 }
@@ -101,6 +104,7 @@ impl fmt::Display for Until {
             Wanted::Connected => write!(out, "connected"),
             Wanted::Streaming => write!(out, "streaming"),
             Wanted::Text(text) => write!(out, "text {text}"),
+            Wanted::Frame(kind) => write!(out, "frame {kind}"),
             Wanted::Asked => write!(out, "asked"),
             Wanted::Rest => write!(out, "rest"),
             Wanted::Refused => write!(out, "refused"),
@@ -123,6 +127,7 @@ mod tests {
             "2 asked",
             "text brown fox",
             "file started",
+            "2 frame pong",
             "nothing",
         ] {
             let until: Until = text.parse().expect(text);

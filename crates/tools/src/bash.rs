@@ -4,7 +4,7 @@
 mod blocked;
 mod capture;
 pub(crate) mod command;
-mod environment;
+pub(crate) mod environment;
 mod escalation;
 mod git_settings;
 mod group;

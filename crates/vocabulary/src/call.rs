@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, GrantScope,
-    Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand, SandboxMode, Seq, SignInCall,
-    SkillCall, SummaryDetail, TenantId, Thread, ThreadId, TurnId, TurnSelection, Verbosity,
-    WorkspaceId,
+    AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
+    FileUpload, GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand,
+    SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, TenantId, Thread, ThreadId, TurnId,
+    TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -61,10 +61,9 @@ pub enum Call {
     GetThread {
         thread: ThreadId,
     },
-    /// Forgets a thread for good. One that somebody listens to is refused unless `even_if_open`.
+    /// Forgets a thread for good. A running turn is cancelled first; whoever listens is told of both.
     DeleteThread {
         thread: ThreadId,
-        even_if_open: bool,
     },
     ChangeThread {
         thread: ThreadId,
@@ -164,6 +163,8 @@ pub enum Call {
         thread: ThreadId,
     },
     RunCommand(RunCommand),
+    /// Puts a file where the thread's uploads lie; its model is told.
+    UploadFile(FileUpload),
     Checkpoints {
         thread: ThreadId,
         call: CheckpointCall,
@@ -238,6 +239,8 @@ pub struct NewThread {
     pub labels: BTreeMap<String, String>,
     /// How the client wants work done in it.
     pub instructions: Option<Box<str>>,
+    /// It has directories for results and uploads in any case, and they are there from the start.
+    pub usual_folders: bool,
     /// Keep it from now on, rather than from the first thing that happens in it.
     pub keep: bool,
 }
@@ -265,6 +268,7 @@ pub struct Changes {
     pub verbosity: Option<Verbosity>,
     pub summary: Option<SummaryDetail>,
     pub budgets: Option<Box<Budgets>>,
+    pub assignment: Option<Box<Assignment>>,
 }
 
 impl Changes {
@@ -285,6 +289,7 @@ impl Changes {
             (self.verbosity.is_some(), Changed::Verbosity),
             (self.summary.is_some(), Changed::Summary),
             (self.budgets.is_some(), Changed::Budgets),
+            (self.assignment.is_some(), Changed::Assignment),
         ]
         .into_iter()
         .filter_map(|(named, setting)| named.then_some(setting))
@@ -300,6 +305,8 @@ pub struct StartTurn {
     pub cause: Cause,
     /// Told back in the echo; the same id and text again are answered again, not run again.
     pub client_message_id: Option<String>,
+    /// When the same is the same.
+    pub idempotency: Idempotency,
     /// Becomes the turn's id.
     pub client_turn_id: Option<String>,
     pub images: Vec<Image>,
@@ -308,6 +315,17 @@ pub struct StartTurn {
     /// Who starts it listens to the thread from before its first event; a turn that is refused leaves no
     /// listener. The reply says how the thread stood.
     pub listen: Option<Audience>,
+}
+
+/// What a client's own id for a message proves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Idempotency {
+    /// Each message has its own, for ever; the same for another one is refused.
+    #[default]
+    Lasting,
+    /// Nothing by itself: clients use them again. Only the newest message, said again by a client that joined
+    /// the thread after it, at this position, is the same one.
+    Reconnect { joined_at: Seq },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -360,7 +378,7 @@ impl Call {
     pub fn thread(&self) -> Option<ThreadId> {
         match self {
             Call::GetThread { thread }
-            | Call::DeleteThread { thread, .. }
+            | Call::DeleteThread { thread }
             | Call::ChangeThread { thread, .. }
             | Call::StartTurn(StartTurn { thread, .. })
             | Call::SteerTurn(SteerTurn { thread, .. })
@@ -380,6 +398,7 @@ impl Call {
             | Call::Skills { thread, .. }
             | Call::ListCommands { thread }
             | Call::RunCommand(RunCommand { thread, .. })
+            | Call::UploadFile(FileUpload { thread, .. })
             | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)

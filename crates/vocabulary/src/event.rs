@@ -116,7 +116,8 @@ impl Fact {
             Fact::Item { what, .. } => what.durable(),
             Fact::Tool(event) => event.what.durable(),
             Fact::Ask { .. } => true,
-            Fact::Files(_) | Fact::Note(_) => false,
+            Fact::Files(what) => what.durable(),
+            Fact::Note(_) => false,
         }
     }
 

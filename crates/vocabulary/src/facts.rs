@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::{
     Ask, AskId, Cause, Changed, CheckpointNews, Checkpoints, Closing, FileVersion, Item, ItemId,
     ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, Seq, Status, StatusReason,
-    StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome, Usage, UserInput,
+    StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome, UploadedFile,
+    Usage, UserInput,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -330,6 +331,19 @@ pub enum FilesFact {
         /// Unified diffs of all files one after the other.
         diff: String,
     },
+    /// A client put a file where uploads lie; the model reads of it before the next words of the user.
+    Uploaded { file: UploadedFile },
+}
+
+impl FilesFact {
+    pub(crate) fn durable(&self) -> bool {
+        match self {
+            FilesFact::Uploaded { .. } => true,
+            FilesFact::CheckpointsChanged { .. }
+            | FilesFact::Changed { .. }
+            | FilesFact::TurnDiffed { .. } => false,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@
 
 mod answer_style;
 mod ask;
+mod assignment;
 mod call;
 mod carried;
 mod catalog;
@@ -20,6 +21,7 @@ mod mcp;
 mod named_model;
 mod nearest;
 mod notice;
+mod observability;
 mod permissions;
 mod refusal;
 mod reply;
@@ -28,15 +30,17 @@ mod status;
 mod thread;
 mod tool;
 mod turn;
+mod upload;
 
 pub use answer_style::{SummaryDetail, Verbosity};
 pub use ask::{
     Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Grant, GrantScope, Person, Question,
     QuestionOption, RiskCode,
 };
+pub use assignment::Assignment;
 pub use call::{
-    ArchivedThreads, Audience, Call, Caller, Changes, NewThread, Role, StartTurn, SteerTurn,
-    ThreadQuery,
+    ArchivedThreads, Audience, Call, Caller, Changes, Idempotency, NewThread, Role, StartTurn,
+    SteerTurn, ThreadQuery,
 };
 pub use carried::CarriedCall;
 pub use catalog::{
@@ -65,6 +69,7 @@ pub use mcp::{
 pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
+pub use observability::{LangfuseTarget, TracingHealth, TracingState};
 pub use permissions::{Approvals, SandboxInForce, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{
@@ -86,3 +91,4 @@ pub use turn::{
     Budgets, Cause, EndedTurn, Image, IndexedTurn, ModelRef, Purpose, StopReason, TurnError,
     TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };
+pub use upload::{FileUpload, UploadedFile, WorkFolders};

@@ -1,10 +1,11 @@
 //! Notices: unnumbered hints that a list changed.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Thread, ThreadId, Workspace, WorkspaceChange, WorkspaceId};
+use crate::{Thread, ThreadId, TracingState, Workspace, WorkspaceChange, WorkspaceId};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Notice {
@@ -27,6 +28,10 @@ pub enum Notice {
     },
     /// Some notices were missed: read the list again.
     Reload,
+    /// How the tracing of turns fares; only to who watches the server itself.
+    TracingChanged {
+        state: Arc<TracingState>,
+    },
     /// The server is about to go; the last thing a connection hears.
     ShuttingDown {
         reason: Cow<'static, str>,

@@ -31,8 +31,6 @@ pub enum Why {
     },
     /// The answer was empty; the ask stays open.
     BlankAnswer,
-    /// Somebody listens to what should be deleted.
-    InUse,
     NoRunningTurn,
     /// The same client id with another body.
     Conflict,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Catalog, Challenge, CheckpointReply, Event, Grant, IndexedTurn, ItemId, LibraryReply, McpReply,
     ProviderStatus, Refusal, SignedIn, Skill, SkillText, SlashCommand, Thread, ThreadCard,
-    ThreadView, TurnId, Why,
+    ThreadView, TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -34,6 +34,7 @@ pub enum Reply {
     Skills(Vec<Skill>),
     SkillContent(Box<SkillText>),
     Commands(Vec<SlashCommand>),
+    Uploaded(Box<UploadedFile>),
     Checkpoints(Box<CheckpointReply>),
     Library(Box<LibraryReply>),
 }
@@ -135,6 +136,7 @@ kinds! {
     skills: Skills, Vec<Skill>;
     skill_content: SkillContent, Box<SkillText>;
     commands: Commands, Vec<SlashCommand>;
+    uploaded: Uploaded, Box<UploadedFile>;
     checkpoints: Checkpoints, Box<CheckpointReply>;
     library: Library, Box<LibraryReply>;
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ThreadId;
+use crate::{Idempotency, ThreadId};
 
 /// One skill, whether it is in use or not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +92,7 @@ pub struct RunCommand {
     pub name: String,
     pub arguments: String,
     pub client_message_id: Option<String>,
+    pub idempotency: Idempotency,
 }
 
 impl RunCommand {

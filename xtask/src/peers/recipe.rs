@@ -37,10 +37,10 @@ pub enum Source {
 
 /// A scripted model in four wire formats; one that injects faults and judges its client; a real one,
 /// small enough to come inside of a package, served by llama.cpp of two dates; and the SDKs of the
-/// services, for their request types. For MCP: servers that everyone knows, and the protocol's
+/// services, for their request types; the types of traces. For MCP: servers that everyone knows, and the protocol's
 /// conformance suite with the Node.js that it needs, and its SDK, which has a server that one must sign
 /// in to.
-pub const ALL: [Recipe; 7] = [
+pub const ALL: [Recipe; 8] = [
     Recipe {
         name: "aimock",
         version: "1.43.0",
@@ -86,6 +86,15 @@ pub const ALL: [Recipe; 7] = [
         source: Source::Pip {
             pins: include_str!("sdk_types.txt"),
             modules: "openai anthropic google.genai mistralai openrouter",
+        },
+    },
+    Recipe {
+        name: "opentelemetry-proto",
+        version: "1.45.2",
+        variable: "DRAGOMAN_PEER_OTLP",
+        source: Source::Pip {
+            pins: include_str!("opentelemetry_proto.txt"),
+            modules: "opentelemetry.proto google.protobuf",
         },
     },
     Recipe {

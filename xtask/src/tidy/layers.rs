@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 13] = [
+const TABLE: [(&str, &[&str]); 15] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -15,14 +15,17 @@ const TABLE: [(&str, &[&str]); 13] = [
             "tools",
             "mcp",
             "snapshots",
+            "observability",
         ],
     ),
-    ("providers", &["vocabulary"]),
+    ("callback", &[]),
+    ("providers", &["vocabulary", "callback"]),
     ("tools", &["vocabulary"]),
-    ("mcp", &["vocabulary", "tools"]),
+    ("mcp", &["vocabulary", "tools", "callback"]),
     ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
+    ("observability", &["vocabulary"]),
     (
         "server",
         &[
@@ -33,6 +36,7 @@ const TABLE: [(&str, &[&str]); 13] = [
             "tools",
             "mcp",
             "store",
+            "observability",
         ],
     ),
     (
@@ -46,6 +50,7 @@ const TABLE: [(&str, &[&str]); 13] = [
             "checkpoints",
             "store",
             "server",
+            "observability",
         ],
     ),
     ("terminal", &["dialects"]),

@@ -10,8 +10,9 @@
 //! ```
 
 mod citations;
+mod listed;
 mod page;
-mod schema;
+pub mod schema;
 
 use std::collections::BTreeMap;
 
@@ -84,12 +85,20 @@ impl Documents {
         }
     }
 
-    pub fn check(&self) -> Vec<Finding> {
-        let pages: BTreeMap<&str, Page<'_>> = self
-            .pages
-            .iter()
+    fn read_pages(&self) -> BTreeMap<&str, Page<'_>> {
+        let pages = self.pages.iter();
+        pages
             .map(|(name, text)| (name.as_str(), Page::read(text)))
-            .collect();
+            .collect()
+    }
+
+    /// What the specifications list is there, and nothing else.
+    pub fn check_listed(&self) -> Vec<Finding> {
+        listed::check(&self.read_pages(), &self.schemas)
+    }
+
+    pub fn check(&self) -> Vec<Finding> {
+        let pages = self.read_pages();
         let mut findings = Vec::new();
         for part in &PARTS {
             match pages.get(part.page) {

@@ -1,5 +1,7 @@
 //! Every setting of the server, once: its name, its words, its default, and where its value goes.
 
+mod traces;
+
 use server::origin;
 use server::token::Token;
 
@@ -426,6 +428,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: Text(|all, text| count(text).map(|count| all.log.old_files_max = count)),
         ..USUAL
     },
+    traces::LANGFUSE_URL,
+    traces::LANGFUSE_PUBLIC_KEY,
+    traces::LANGFUSE_SECRET_KEY_FILE,
+    traces::LANGFUSE_ENVIRONMENT,
+    traces::LANGFUSE_RELEASE,
+    traces::OTLP_ENDPOINT,
     Setting {
         name: "rehearsal",
         value: "FILE",

@@ -205,3 +205,33 @@ fn the_token_is_that_of_the_stronger_place() {
     assert!(token(&[], &in_file).is(of_variable));
     assert!(token(&[], "").is(of_variable));
 }
+
+#[test]
+fn traces_are_configured_and_their_secret_key_is_read_from_a_private_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("key");
+    std::fs::write(&path, "sk-planted\n").expect("written");
+    let text = format!(
+        "langfuse-url = 'https://langfuse.example'\nlangfuse-public-key = 'pk'\n\
+         langfuse-secret-key-file = {path:?}\notlp-endpoint = 'http://collector:4318'\n"
+    );
+    let completed = |mode| {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        let (all, said) = resolved(&[], &[], &text).expect("resolved");
+        complete(all, &said)
+    };
+    let refused = format!("{:#}", completed(0o644).expect_err("anybody may read it"));
+    assert!(
+        refused.contains("key file") && refused.contains("chmod 600"),
+        "{refused}"
+    );
+    let settings = completed(0o600).expect("complete").settings;
+    let tracing = &settings.engine.tracing;
+    let target = tracing.langfuse.target();
+    assert!(target.is_configured());
+    assert_eq!(target.base_url, "https://langfuse.example");
+    let otlp = tracing.otlp.as_ref().expect("an endpoint");
+    assert_eq!(otlp.traces_url, "http://collector:4318/v1/traces");
+    assert!(!format!("{settings:?}").contains("planted"));
+}

@@ -44,6 +44,30 @@ pub fn attempts(text: &str) -> anyhow::Result<u32> {
     }
 }
 
+/// Where something is asked by HTTP.
+pub fn web_address(text: &str) -> anyhow::Result<String> {
+    let text = text.trim();
+    let host = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
+    match host {
+        Some(host) if !host.is_empty() && !text.contains(char::is_whitespace) => {
+            Ok(text.to_owned())
+        }
+        Some(_) | None => {
+            bail!("`{text}` is not an address; write it like https://host or http://host:4318")
+        }
+    }
+}
+
+/// A word or a few.
+pub fn label(text: &str) -> anyhow::Result<String> {
+    match text.trim() {
+        "" => bail!("it is empty; leave it away instead"),
+        text => Ok(text.to_owned()),
+    }
+}
+
 /// A wait that a service asks for.
 pub fn wait(text: &str) -> anyhow::Result<Duration> {
     duration(text, WAIT_LIMIT)

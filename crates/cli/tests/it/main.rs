@@ -2,9 +2,11 @@
 
 mod approvals;
 mod benches;
+mod busy;
 mod checkpoints;
 mod checks;
 mod crashes;
+mod deleting;
 mod eval;
 mod grants;
 mod guard;

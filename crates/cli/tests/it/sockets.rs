@@ -107,9 +107,13 @@ fn many_clients_come_and_go() {
 fn health_pages_answer() {
     tell(LIMIT, async {
         let site = Site::open().await?;
-        for path in ["/healthz", "/readyz"] {
-            let (status, _) = http::get(site.server.port(), path).await?;
-            assert_eq!(status, 200, "{path}");
+        for (path, expected) in [
+            ("/health", "OK"),
+            ("/healthz", "ok\n"),
+            ("/readyz", "ready\n"),
+        ] {
+            let (status, text) = http::get(site.server.port(), path).await?;
+            assert_eq!((status, text.as_str()), (200, expected), "{path}");
         }
         Ok(())
     });

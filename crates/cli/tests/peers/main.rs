@@ -10,6 +10,7 @@ mod mcp_conformance;
 mod mcp_servers;
 mod mcp_sign_in;
 mod small_model;
+mod traces;
 mod turns;
 
 use std::time::Duration;
@@ -76,8 +77,20 @@ struct Site {
 
 impl Site {
     async fn open(service: &Service, url: &str) -> anyhow::Result<Self> {
+        Self::open_with(service, url, &[]).await
+    }
+
+    /// With these variables beside.
+    async fn open_with(
+        service: &Service,
+        url: &str,
+        variables: &[(&str, &str)],
+    ) -> anyhow::Result<Self> {
         let scratch = Scratch::new()?;
         let mut launch = Launch::new(DRAGOMAN, &scratch).variable(service.base_url, url);
+        for (name, value) in variables {
+            launch = launch.variable(name, value);
+        }
         if let Some(key) = service.key {
             launch = launch.variable(key, KEY);
         }

@@ -69,7 +69,6 @@ impl From<&Refusal> for CodexError {
             | Why::UnknownFile
             | Why::AlreadyAnswered
             | Why::BlankAnswer
-            | Why::InUse
             | Why::Conflict
             | Why::Forbidden
             | Why::Unauthenticated

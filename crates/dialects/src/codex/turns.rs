@@ -1,7 +1,8 @@
 //! Turns that a client starts, and what it says while they run.
 
 use vocabulary::{
-    Call, Catalog, Cause, Changes, NamedModel, StartTurn, SteerTurn, ThreadId, ThreadView, TurnId,
+    Call, Catalog, Cause, Changes, Idempotency, NamedModel, StartTurn, SteerTurn, ThreadId,
+    ThreadView, TurnId,
 };
 
 use super::act::parse;
@@ -103,6 +104,7 @@ impl Codex {
             cause: Cause::UserMessage,
             client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
             client_turn_id: None,
+            idempotency: Idempotency::Lasting,
         })
     }
 

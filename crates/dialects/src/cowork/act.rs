@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, McpCall, SkillCall, StartTurn,
-    ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, FileUpload, McpCall, SkillCall,
+    StartTurn, ThreadId, ThreadQuery,
 };
 
 use super::asks::ask_frame;
 use super::backup::Backup;
 use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::GreetingSlot;
+use super::harness;
 use super::hear::{CheckedMessage, repeated};
 use super::names::{parse, spell};
 use super::refuse::error_frame;
@@ -167,16 +168,21 @@ impl CoworkSession {
                 let name = said.skill_name;
                 self.skills(out, calls, SkillCall::Delete { name });
             }
-            ClientMessage::UploadFile(_)
-            | ClientMessage::HarnessContextGet(_)
-            | ClientMessage::HarnessContextSet(_) => self.not_available(out, hearing.name),
+            ClientMessage::UploadFile(said) => make(
+                CoworkPurpose::Told,
+                Call::UploadFile(FileUpload {
+                    thread,
+                    name: said.filename,
+                    base64: said.content_base64.into(),
+                }),
+            ),
+            ClientMessage::HarnessContextGet(_) => {
+                send(out, harness::context(&self.id, &self.settings));
+            }
+            ClientMessage::HarnessContextSet(said) => {
+                self.change(out, calls, harness::changes(said.context));
+            }
         }
-    }
-
-    fn not_available(&self, out: &mut Vec<Action>, name: &str) {
-        let message = format!("{name} is not available in this build yet");
-        let told_as = (ServerErrorCode::InternalError, ServerErrorSource::Session);
-        send(out, error_frame(&self.id, &message, told_as));
     }
 
     fn user_message(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, said: UserMessage) {
@@ -195,6 +201,7 @@ impl CoworkSession {
             display: None,
             cause: Cause::UserMessage,
             client_message_id,
+            idempotency: self.idempotency(),
             client_turn_id: None,
         };
         calls.make(out, waiting, Call::StartTurn(turn));
@@ -314,10 +321,7 @@ impl CoworkSession {
             let message = "Cannot delete the active session";
             return send(out, error_frame(&self.id, message, told_as));
         }
-        let call = Call::DeleteThread {
-            thread,
-            even_if_open: false,
-        };
+        let call = Call::DeleteThread { thread };
         calls.make(out, CoworkPurpose::Deletion { target }, call);
     }
 

@@ -183,7 +183,6 @@ pub fn refusal_frame(session: &str, backup: &Backup, refusal: &Refusal) -> Frame
         | Why::AlreadyAnswered
         | Why::Invalid { .. }
         | Why::BlankAnswer
-        | Why::InUse
         | Why::NoRunningTurn
         | Why::Conflict
         | Why::NotAvailable

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use vocabulary::{
     AskFact, AskId, AskKind, Call, CheckpointCall, Event, Fact, McpCall, RunningTurn, ThreadFact,
-    ThreadView, TurnFact,
+    ThreadView, TracingState, TurnFact,
 };
 
 use super::calls::{CoworkCalls, CoworkPurpose};
@@ -99,6 +99,14 @@ impl Slots {
     }
 }
 
+/// What a greeting is made from.
+pub struct GreetingFacts<'a> {
+    pub view: &'a ThreadView,
+    pub tracing: &'a TracingState,
+    /// Whether the session was asked for, and is not new.
+    pub resumed: bool,
+}
+
 impl CoworkSession {
     /// The first five events, and the calls for the rest.
     pub fn greet(
@@ -106,9 +114,9 @@ impl CoworkSession {
         cx: &Cx<'_>,
         out: &mut Vec<Action>,
         calls: &mut CoworkCalls,
-        view: &ThreadView,
-        resumed: bool,
+        facts: &GreetingFacts<'_>,
     ) {
+        let (view, resumed) = (facts.view, facts.resumed);
         let thread = &view.thread;
         let (id, card, settings) = (&self.id, &thread.card, &thread.settings);
         let (title, updated) = (&thread.title, thread.updated_at);
@@ -117,7 +125,7 @@ impl CoworkSession {
             show::session_settings(id, settings),
             show::session_config(id, settings),
             show::session_info(id, card, title, &settings.model, updated),
-            show::observability_status(id, settings, cx.now),
+            show::observability_status(id, settings, facts.tracing, cx.now),
         ];
         out.extend(five.map(Action::Send));
         let thread = card.id;

@@ -17,7 +17,6 @@ pub fn code(why: &Why) -> (ServerErrorCode, ServerErrorSource) {
         | Why::AlreadyAnswered
         | Why::Invalid { .. }
         | Why::BlankAnswer
-        | Why::InUse
         | Why::NoRunningTurn
         | Why::Conflict => (
             ServerErrorCode::ValidationFailed,

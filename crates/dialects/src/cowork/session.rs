@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use vocabulary::{
-    Call, Changed, Event, Fact, ThreadCard, ThreadFact, ThreadId, ThreadSettings, ThreadView,
-    TurnFact,
+    Call, Changed, Event, Fact, Idempotency, Seq, ThreadCard, ThreadFact, ThreadId, ThreadSettings,
+    ThreadView, TracingHealth, TracingState, TurnFact,
 };
 
 use super::asks::OpenAsks;
@@ -12,9 +12,10 @@ use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::{GreetingSlot, Slots};
 use super::hear;
 use super::refuse::error_frame;
+use super::show;
 use super::sign_in::Methods;
-use super::wire::session::ServerErrorSource;
-use crate::{Action, Frame};
+use super::wire::session::{ServerErrorCode, ServerErrorSource};
+use crate::{Action, Cx, Frame};
 
 pub struct CoworkSession {
     /// The thread's id as frames spell it.
@@ -27,6 +28,8 @@ pub struct CoworkSession {
     pub methods: Methods,
     /// The ids of the catalog's providers.
     pub providers: Arc<[String]>,
+    /// Where the thread stood when this connection came.
+    joined_at: Seq,
     /// A turn is running.
     pub busy: bool,
     /// A sign-in waits for a person.
@@ -47,6 +50,7 @@ impl CoworkSession {
             slots: Slots::default(),
             methods: Methods::default(),
             providers,
+            joined_at: view.head,
             busy: view.turn.is_some(),
             signing_in: false,
             closing: false,
@@ -55,6 +59,13 @@ impl CoworkSession {
 
     pub fn thread(&self) -> ThreadId {
         self.card.id
+    }
+
+    /// Clients count their messages anew whenever they start.
+    pub fn idempotency(&self) -> Idempotency {
+        Idempotency::Reconnect {
+            joined_at: self.joined_at,
+        }
     }
 
     pub fn heard(&mut self, out: &mut Vec<Action>, calls: &mut CoworkCalls, frame: &str) {
@@ -74,10 +85,25 @@ impl CoworkSession {
         }
     }
 
-    pub fn told(&mut self, out: &mut Vec<Action>, calls: &mut CoworkCalls, event: &Event) {
+    pub fn told(
+        &mut self,
+        out: &mut Vec<Action>,
+        calls: &mut CoworkCalls,
+        tracing: &TracingState,
+        event: &Event,
+    ) {
         self.asks.follow(&event.fact);
         self.slots.follow(&event.fact);
         self.follow(&event.fact);
+        // It goes before the new configuration. How tracing fares is the server's, and no event has it.
+        if let Fact::Thread(ThreadFact::SettingsChanged {
+            changed, settings, ..
+        }) = &event.fact
+            && changed.contains(&Changed::Observability)
+        {
+            let status = show::observability_status(&self.id, settings, tracing, event.at);
+            send(out, status);
+        }
         out.push(Action::Shared);
         // The catalog shows the current selection, and only the engine has it.
         if let Fact::Thread(ThreadFact::SettingsChanged { changed, .. }) = &event.fact
@@ -85,6 +111,25 @@ impl CoworkSession {
         {
             let waiting = CoworkPurpose::Asked(GreetingSlot::ProviderCatalog);
             calls.make(out, waiting, Call::GetCatalog);
+        }
+    }
+
+    /// The server's tracing fares otherwise now. What was refused is lost, and so told as an error.
+    pub fn tracing_changed(&self, cx: &Cx<'_>, out: &mut Vec<Action>, tracing: &TracingState) {
+        let status = show::observability_status(&self.id, &self.settings, tracing, cx.now);
+        send(out, status);
+        if let TracingHealth::Failing {
+            refused: true,
+            message,
+            ..
+        } = &tracing.health
+            && self.settings.observability
+        {
+            let told_as = (
+                ServerErrorCode::ObservabilityError,
+                ServerErrorSource::Observability,
+            );
+            send(out, error_frame(&self.id, message, told_as));
         }
     }
 

@@ -1,10 +1,15 @@
 //! A session's own frames: settings, info, config, observability.
 
-use vocabulary::{ModelRef, Thread, ThreadCard, ThreadSettings, Timestamp, Title, TitleSource};
+use vocabulary::{
+    ModelRef, Thread, ThreadCard, ThreadSettings, Timestamp, Title, TitleSource, TracingHealth,
+    TracingState,
+};
 
 use super::names::{ModelName, spell};
 use super::wire::ServerEvent;
-use super::wire::backup::{HealthStatus, ObservabilityHealth, ObservabilityStatus};
+use super::wire::backup::{
+    HealthStatus, ObservabilityConfig, ObservabilityHealth, ObservabilityStatus,
+};
 use super::wire::session::{
     ConfigUpdated, PersistedSessionSummary, PublicConfig, RuntimeConfig, SessionConfig,
     SessionInfo, SessionSettings, Sessions, TitleSource as WireTitleSource,
@@ -94,14 +99,46 @@ fn title_source(source: TitleSource) -> WireTitleSource {
     }
 }
 
-/// Langfuse is never configured in this build, and the event says so.
-pub fn observability_status(session: &str, settings: &ThreadSettings, now: Timestamp) -> Frame {
+const OBSERVABILITY_DISABLED: &str = "Langfuse observability is disabled.";
+const MISSING_CREDENTIALS: &str = "Observability is on, but Langfuse is not configured: start the \
+     server with LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY.";
+
+/// `now`: since when it is so, where nothing has changed yet.
+pub fn observability_status(
+    session: &str,
+    settings: &ThreadSettings,
+    tracing: &TracingState,
+    now: Timestamp,
+) -> Frame {
     let enabled = settings.observability;
-    let (status, reason, message) = if enabled {
-        let message = "Observability is on, but Langfuse is not configured.";
-        (HealthStatus::Degraded, "missing_credentials", Some(message))
-    } else {
-        (HealthStatus::Disabled, "disabled", None)
+    let langfuse = &tracing.langfuse;
+    let (status, reason, message, since) = match &tracing.health {
+        _ if !enabled => {
+            let message = Some(OBSERVABILITY_DISABLED);
+            let reason = "observability_disabled";
+            (HealthStatus::Disabled, reason, message, now)
+        }
+        TracingHealth::Unconfigured => {
+            let message = Some(MISSING_CREDENTIALS);
+            (HealthStatus::Degraded, "missing_credentials", message, now)
+        }
+        TracingHealth::Ready { since } => {
+            let since = since.unwrap_or(now);
+            (HealthStatus::Ready, "runtime_ready", None, since)
+        }
+        TracingHealth::Failing {
+            refused,
+            message,
+            since,
+        } => {
+            let reason = if *refused {
+                "export_refused"
+            } else {
+                "export_failed"
+            };
+            let message = Some(message.as_str());
+            (HealthStatus::Degraded, reason, message, *since)
+        }
     };
     ServerEvent::ObservabilityStatus(ObservabilityStatus {
         session_id: session,
@@ -110,9 +147,18 @@ pub fn observability_status(session: &str, settings: &ThreadSettings, now: Times
             status,
             reason,
             message,
-            updated_at: now.iso(),
+            updated_at: since.iso(),
         },
-        config: None,
+        config: Some(ObservabilityConfig {
+            provider: "langfuse",
+            base_url: &langfuse.base_url,
+            otel_endpoint: &langfuse.traces_url,
+            tracing_environment: langfuse.environment.as_deref(),
+            release: langfuse.release.as_deref(),
+            has_public_key: langfuse.has_public_key,
+            has_secret_key: langfuse.has_secret_key,
+            configured: langfuse.is_configured(),
+        }),
     })
     .frame()
 }

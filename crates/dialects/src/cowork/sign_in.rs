@@ -79,7 +79,8 @@ impl CoworkSession {
     ) {
         let (provider, method) = (said.provider, said.method_id);
         if self.methods.kind(provider, &method) == Some(MethodKind::Key) {
-            return self.unsupported(out, &method, "authorization");
+            let message = format!("Auth method \"{method}\" does not support authorization.");
+            return send(out, error_frame(&self.id, &message, PROVIDER));
         }
         let call = SignInCall::Begin {
             provider: provider.as_str().to_owned(),
@@ -97,7 +98,7 @@ impl CoworkSession {
     ) {
         let (provider, method) = (said.provider, said.method_id);
         if self.methods.kind(provider, &method) == Some(MethodKind::Key) {
-            return self.unsupported(out, &method, "authorization");
+            return self.wrong_kind(out, SignIn::new(provider, method), "an OAuth");
         }
         let code = said.code.map(|code| code.0.trim().to_owned());
         let code = code.filter(|code| !code.is_empty()).map(Secret::new);
@@ -119,7 +120,7 @@ impl CoworkSession {
     ) {
         let (provider, method) = (said.provider, said.method_id);
         if self.methods.kind(provider, &method) == Some(MethodKind::Oauth) {
-            return self.unsupported(out, &method, "API keys");
+            return self.wrong_kind(out, SignIn::new(provider, method), "an API key");
         }
         let call = SignInCall::SetKey {
             provider: provider.as_str().to_owned(),
@@ -129,9 +130,15 @@ impl CoworkSession {
         self.sign_in(out, calls, SignIn::new(provider, method), call);
     }
 
-    fn unsupported(&self, out: &mut Vec<Action>, method: &str, what: &str) {
-        let message = format!("Auth method \"{method}\" does not support {what}.");
-        send(out, error_frame(&self.id, &message, PROVIDER));
+    /// A sign-in that cannot succeed has failed, and that is a result like any other.
+    fn wrong_kind(&self, out: &mut Vec<Action>, sign_in: SignIn, kind: &str) {
+        let message = format!("Method \"{}\" is not {kind} method.", sign_in.method);
+        let end = SignedIn {
+            ok: false,
+            mode: None,
+            message,
+        };
+        send(out, result_frame(&self.id, &sign_in, &end));
     }
 
     /// Nobody signs in while a turn runs.
@@ -153,7 +160,9 @@ impl CoworkSession {
         calls.make(out, CoworkPurpose::SignIn(sign_in), Call::SignIn(call));
     }
 
-    pub fn challenged(&self, out: &mut Vec<Action>, sign_in: &SignIn, challenge: &Challenge) {
+    pub fn challenged(&mut self, out: &mut Vec<Action>, sign_in: &SignIn, challenge: &Challenge) {
+        // It took the place of the one that waited, whose end may be told after this.
+        self.signing_in = false;
         send(out, challenge_frame(&self.id, sign_in, challenge));
     }
 

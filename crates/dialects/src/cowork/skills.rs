@@ -47,6 +47,7 @@ impl CoworkSession {
             name: said.name.trim().to_owned(),
             arguments: said.arguments.unwrap_or_default(),
             client_message_id: client_message_id.clone(),
+            idempotency: self.idempotency(),
         };
         let purpose = CoworkPurpose::Turn {
             text: run.display(),

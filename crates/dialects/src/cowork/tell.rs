@@ -66,6 +66,7 @@ pub fn tell(card: &ThreadCard, event: &Event, raw: RawParts) -> Vec<Frame> {
             let compared = ComparedWith::Previous;
             vec![backup::changed(session, card, (*news, now), compared)]
         }
+        Fact::Files(FilesFact::Uploaded { file }) => vec![thread::uploaded(session, file)],
         Fact::Note(NoteFact::Logged { line }) => vec![tools::log(session, line)],
         Fact::Note(NoteFact::Instructed {
             files,

@@ -175,6 +175,7 @@ impl Dialect for Cowork1 {
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
             | Notice::ThreadRemoved { .. }
+            | Notice::TracingChanged { .. }
             | Notice::Reload
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. } => {}

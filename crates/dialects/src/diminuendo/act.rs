@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Number;
 use vocabulary::{
-    Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, NewThread, Seq,
-    StartTurn, SteerTurn, ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, Idempotency,
+    NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
 };
 
 use super::calls::{DiminuendoPurpose, Join};
@@ -130,10 +130,7 @@ impl Diminuendo {
             }
             ClientMessage::DeleteSession { session_id } => {
                 let thread = thread(&session_id)?;
-                let call = Call::DeleteThread {
-                    thread,
-                    even_if_open: true,
-                };
+                let call = Call::DeleteThread { thread };
                 (DiminuendoPurpose::Delete(thread), call)
             }
             ClientMessage::RunTurn {
@@ -151,6 +148,7 @@ impl Diminuendo {
                     cause: Cause::UserMessage,
                     client_message_id: None,
                     client_turn_id,
+                    idempotency: Idempotency::Lasting,
                 };
                 (DiminuendoPurpose::Told, Call::StartTurn(turn))
             }

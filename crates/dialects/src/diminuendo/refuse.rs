@@ -14,7 +14,7 @@ pub const NO_SUCH_FILE: &str = "there is no such file, or no such version of it"
 /// The one place where a refusal's reason becomes a code, and how long to wait where that helps.
 fn code(why: &Why) -> (ErrorCode, Option<i64>) {
     match why {
-        Why::Busy | Why::InUse => (ErrorCode::SessionBusy, None),
+        Why::Busy => (ErrorCode::SessionBusy, None),
         Why::UnknownThread => (ErrorCode::SessionNotFound, None),
         Why::UnknownAsk | Why::AlreadyAnswered => (ErrorCode::RequestAlreadyResolved, None),
         Why::UnknownFile => (ErrorCode::FileNotFound, None),
@@ -45,7 +45,6 @@ pub fn refusal(refusal: &Refusal) -> ServerEvent<'_> {
         Why::UnknownFile => NO_SUCH_FILE,
         Why::BlankAnswer => "an answer must not be empty; dismiss the request to skip it",
         Why::Busy
-        | Why::InUse
         | Why::UnknownCheckpoint
         | Why::Invalid { .. }
         | Why::NoRunningTurn

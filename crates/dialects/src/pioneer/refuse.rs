@@ -21,7 +21,6 @@ pub fn wrong(method: &str, thread: Option<&str>, refusal: &Refusal) -> PioneerEr
         | Why::UnknownCheckpoint
         | Why::UnknownFile
         | Why::AlreadyAnswered
-        | Why::InUse
         | Why::NoRunningTurn
         | Why::Conflict
         | Why::Forbidden

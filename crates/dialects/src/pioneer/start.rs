@@ -171,6 +171,7 @@ impl Pioneer {
         // Full access asks nobody, unless this client wants to be asked.
         changes.auto_approve = Some(!self.permissions);
         NewThread {
+            usual_folders: false,
             instructions: None,
             client_id: Some(params.thread_id.clone()),
             workspace: Some(WorkspaceId::new(params.workspace_id.as_str())),

@@ -1,6 +1,6 @@
 //! `turn/start`: the turn, and the overrides that stick.
 
-use vocabulary::{Call, Cause, Changes, StartTurn, Thread};
+use vocabulary::{Call, Cause, Changes, Idempotency, StartTurn, Thread};
 
 use super::hear::PioneerError;
 use super::steps::{RequestStep, RunningRequest};
@@ -47,6 +47,7 @@ impl Pioneer {
             display: None,
             cause: Cause::UserMessage,
             client_message_id: None,
+            idempotency: Idempotency::Lasting,
             client_turn_id: Some(params.turn_id).filter(|id| !id.is_empty()),
         };
         let workspace = card.workspace.clone();

@@ -69,7 +69,6 @@ fn refusal(error: SignInError) -> Refusal {
     let why = match error {
         SignInError::UnknownProvider(_) => Why::invalid("provider"),
         SignInError::UnknownMethod(_) => Why::invalid("methodId"),
-        SignInError::Busy => Why::Busy,
         SignInError::NotSupported(_) | SignInError::Failed(_) => Why::Provider,
     };
     Refusal::new(why, error.to_string())

@@ -36,7 +36,7 @@ fn work(scope: &Scope, call: SkillCall) -> Result<Reply, Refusal> {
 pub fn scope(shared: &Shared, card: &ThreadCard) -> Scope {
     Scope {
         directory: card.directory.clone(),
-        extra: Vec::new(),
+        extra: card.folders_outside(),
         skills: shared.config.skills.clone(),
         trusted: false,
         read_only: true,

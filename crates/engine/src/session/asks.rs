@@ -1,6 +1,7 @@
 //! Asks: opened by a turn, answered by anyone, closed once.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -10,6 +11,9 @@ use vocabulary::{
 };
 
 use super::Session;
+use super::state::ThreadState;
+use crate::Shared;
+use crate::counts::OpenAskCount;
 use crate::telemetry;
 
 /// Closed asks remembered, to tell "too late" from "never heard of".
@@ -24,6 +28,8 @@ pub struct Asking {
     closed: VecDeque<AskId>,
     /// Whether something may have been allowed for this turn only.
     pub turn_grants: bool,
+    /// How many are open, for the metrics of the whole server.
+    pub open: OpenAskCount,
     /// When the last ask was opened.
     asked_at: Instant,
     /// Since when nobody has been there to answer.
@@ -31,9 +37,11 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// `turn_grants`: a turn that goes on may have some from before.
-    pub fn new(turn_grants: bool) -> Self {
+    /// A turn that goes on may have grants from before.
+    pub fn new(shared: &Arc<Shared>, state: &ThreadState) -> Self {
+        let turn_grants = state.turn.is_some();
         Self {
+            open: OpenAskCount::new(shared, state.asks.len()),
             waiters: HashMap::new(),
             early: HashMap::new(),
             closed: VecDeque::new(),

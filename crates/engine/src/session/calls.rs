@@ -5,9 +5,9 @@ use std::sync::Arc;
 use store::Receipt;
 use tokio::sync::oneshot;
 use vocabulary::{
-    Audience, Call, Caller, Changes, Fact, NoteFact, PlannedCall, Refusal, Reply, RunningTurn, Seq,
-    StartTurn, StartedTurn, Status, StatusReason, SteerTurn, SteeredTurn, ThreadFact, ThreadView,
-    Title, TitleSource, TurnFact, TurnId, UserInput, Why,
+    Audience, Call, Caller, Changes, Fact, Idempotency, NoteFact, PlannedCall, Refusal, Reply,
+    RunningTurn, Seq, StartTurn, StartedTurn, Status, StatusReason, SteerTurn, SteeredTurn,
+    ThreadFact, ThreadView, Title, TitleSource, TurnFact, TurnId, TurnOutcome, UserInput, Why,
 };
 
 use super::given::{
@@ -33,9 +33,7 @@ impl Session {
     ) -> Result<Option<RoundOutcome>, Refusal> {
         let as_of = self.recorder.last();
         let outcome = match call {
-            Call::DeleteThread { even_if_open, .. } => {
-                return self.delete(even_if_open, reply).await;
-            }
+            Call::DeleteThread { .. } => return self.delete(reply).await,
             Call::Checkpoints { call, .. } => return self.open_checkpoint_call(call, reply).await,
             Call::StartTurn(start) => self.start_turn(start).await.map(Reply::Turn),
             Call::SteerTurn(steer) => self.steer(steer).await,
@@ -46,6 +44,7 @@ impl Session {
                 let answered = self.answer_and_grant(ask, answer, caller).await;
                 answered.map(|()| Reply::Done)
             }
+            Call::UploadFile(upload) => self.upload(upload).await,
             Call::CloseThread { audience, .. } => self.close(audience),
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
             Call::ListThreads(_)
@@ -227,17 +226,23 @@ impl Session {
 
     /// The answer a client had for the same ids, if it has asked before.
     async fn answered_before(&mut self, start: &StartTurn) -> Result<Option<StartedTurn>, Refusal> {
+        let again = |turn| StartedTurn {
+            turn,
+            again: true,
+            joined: None,
+        };
+        if let Idempotency::Reconnect { joined_at } = start.idempotency {
+            let last = self.state.last_message.as_ref();
+            let turn = last.and_then(|last| last.again(start, joined_at, self.shared.now()));
+            if turn.is_some() {
+                return Ok(turn.map(again));
+            }
+        }
         for receipt in receipts(start, &TurnId::new("")) {
             let known = self.receipt_for(receipt.kind, &receipt.client_id).await?;
             match known {
                 Some(known) if known.hash == receipt.hash => {
-                    let turn = TurnId::new(known.answer.as_str());
-                    let (again, joined) = (true, None);
-                    return Ok(Some(StartedTurn {
-                        turn,
-                        again,
-                        joined,
-                    }));
+                    return Ok(Some(again(TurnId::new(known.answer.as_str()))));
                 }
                 Some(_) => return Err(used_for_another(&receipt.client_id)),
                 None => {}
@@ -259,7 +264,10 @@ impl Session {
         kept.map_err(storage)
     }
 
-    async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
+    async fn change(&mut self, mut changes: Changes) -> Result<Reply, Refusal> {
+        if let Some(assignment) = changes.assignment.take() {
+            changes.assignment = Some(Box::new(assignment.set_at(self.shared.now())));
+        }
         // A running turn keeps the agent, the model and the tools it started with.
         let fixed = changes.model.is_some() || changes.mcp.is_some() || changes.agent.is_some();
         if self.state.turn.is_some() && fixed {
@@ -343,22 +351,18 @@ impl Session {
 
     async fn delete(
         &mut self,
-        even_if_open: bool,
         reply: oneshot::Sender<Outcome>,
     ) -> Result<Option<RoundOutcome>, Refusal> {
-        if !even_if_open && self.recorder.outbox.listeners() > 0 {
-            let refusal = Refusal::new(Why::InUse, "somebody is connected to this session");
-            let _ = reply.send(Err(refusal));
-            return Ok(None);
-        }
         self.asking.waiters.clear();
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
+            self.end_turn_here(TurnOutcome::Cancelled, "the thread was deleted")?;
         }
         self.supplies.jobs.end(WITH_THREAD).await;
-        // An append under way must land before the thread goes, or it would come after.
-        if let Some(appending) = self.writing.appending.take() {
-            appending.await.map_err(storage)?;
+        // Whoever listens hears how the turn ended before they hear that the thread is gone. A disk that
+        // has no room for that is no reason to keep the thread.
+        if let Err(refusal) = self.write_out().await {
+            tracing::warn!(thread = %self.card.id, error = %refusal, "deleted without its last events");
         }
         if let (Some(lease), true) = (self.recorder.lease(), self.recorder.kept) {
             self.store.delete(lease).await.map_err(storage)?;

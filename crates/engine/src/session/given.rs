@@ -2,11 +2,13 @@
 
 use store::Receipt;
 use vocabulary::{
-    Cause, Changes, Image, Refusal, StartTurn, ThreadSettings, Title, TitleSource, TurnId,
+    Assignment, Cause, Changes, Idempotency, Image, Refusal, StartTurn, ThreadSettings, Title,
+    TitleSource, TurnId,
 };
 
 use crate::limits::{
-    CLIENT_ID_CHARS_MAX, IMAGE_BYTES_MAX, IMAGES_MAX, INPUT_BYTES_MAX, STEPS_MAX, TITLE_CHARS_MAX,
+    ASSIGNMENT_BYTES_MAX, CLIENT_ID_CHARS_MAX, IMAGE_BYTES_MAX, IMAGES_MAX, INPUT_BYTES_MAX,
+    STEPS_MAX, TITLE_CHARS_MAX,
 };
 
 pub(super) fn check_input(text: &str, images: &[Image]) -> Result<(), Refusal> {
@@ -65,18 +67,15 @@ pub(super) fn check_ids(ids: &[(&'static str, &Option<String>)]) -> Result<(), R
 
 /// What proves that this turn was started, for each id the client gave.
 pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
-    // What the client gave: a command that comes again may stand for another text by now.
-    let given = match (start.cause, &start.display) {
-        (Cause::SlashCommand, Some(line)) => line,
-        (Cause::SlashCommand | Cause::UserMessage, _) => &start.text,
-    };
+    let given = given_words(start.cause, &start.text, start.display.as_deref());
     let hash = hash_of(given, &start.images);
-    let kinds = [
-        ("message", &start.client_message_id),
-        (TURN, &start.client_turn_id),
-    ];
-    kinds
+    let message = match start.idempotency {
+        Idempotency::Lasting => Some(("message", &start.client_message_id)),
+        Idempotency::Reconnect { .. } => None,
+    };
+    message
         .into_iter()
+        .chain([(TURN, &start.client_turn_id)])
         .filter_map(|(kind, id)| {
             let (client_id, answer) = (id.clone()?, turn.to_string());
             Some(Receipt {
@@ -87,6 +86,14 @@ pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
             })
         })
         .collect()
+}
+
+/// What the client gave: a command that comes again may stand for another text by now.
+pub(super) fn given_words<'a>(cause: Cause, text: &'a str, display: Option<&'a str>) -> &'a str {
+    match (cause, display) {
+        (Cause::SlashCommand, Some(line)) => line,
+        (Cause::SlashCommand | Cause::UserMessage, _) => text,
+    }
 }
 
 /// Keeps the id that a turn was given here from being taken by a client for another one. It is the
@@ -136,6 +143,21 @@ pub(super) fn title_of(text: &str) -> Result<Title, Refusal> {
     })
 }
 
+/// It stands in the state row, which is written with every append, and in the model's context.
+fn check_assignment(assignment: &Assignment) -> Result<(), Refusal> {
+    if assignment.bytes() > ASSIGNMENT_BYTES_MAX {
+        let message = format!("a context may have at most {ASSIGNMENT_BYTES_MAX} bytes of text");
+        return Err(Refusal::invalid("context", message));
+    }
+    match assignment.run.is_empty() || assignment.objective.is_empty() {
+        true => Err(Refusal::invalid(
+            "context",
+            "a context must have a runId and an objective",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// The settings after a change; `None` when it names none of them.
 pub(super) fn changed_settings(
     settings: &ThreadSettings,
@@ -150,6 +172,9 @@ pub(super) fn changed_settings(
     {
         let message = format!("maxSteps must be from 1 to {STEPS_MAX}");
         return Err(Refusal::invalid("maxSteps", message));
+    }
+    if let Some(assignment) = &changes.assignment {
+        check_assignment(assignment)?;
     }
     let was = settings.clone();
     Ok(Some(ThreadSettings {
@@ -177,5 +202,6 @@ pub(super) fn changed_settings(
         summary: changes.summary.or(was.summary),
         budgets: changes.budgets.clone().unwrap_or(was.budgets),
         instructions: was.instructions,
+        assignment: changes.assignment.clone().or(was.assignment),
     }))
 }

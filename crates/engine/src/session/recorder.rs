@@ -363,7 +363,8 @@ fn passing_bytes(fact: &Fact) -> usize {
         Fact::Files(FilesFact::CheckpointsChanged { now, .. }) => {
             now.list.len() * CHECKPOINT_TOLD_BYTES
         }
-        Fact::Thread(_)
+        Fact::Files(FilesFact::Uploaded { .. })
+        | Fact::Thread(_)
         | Fact::Turn(_)
         | Fact::Step { .. }
         | Fact::Item { .. }

@@ -7,11 +7,12 @@ pub use fold::{Folded, fold};
 use serde::{Deserialize, Serialize};
 use store::{EntryRow, LoadedThread};
 use vocabulary::{
-    AskFact, CallRef, EndedTurn, Event, Fact, Grant, IndexedTurn, ItemFact, ItemId, OpenAsk,
-    PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact, Timestamp, ToolEvent,
-    ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
+    AskFact, CallRef, Cause, EndedTurn, Event, Fact, FilesFact, Grant, IndexedTurn, ItemFact,
+    ItemId, OpenAsk, PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact,
+    Timestamp, ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
 };
 
+use super::resent::LastMessage;
 use crate::limits::PREVIEW_CHARS_MAX;
 
 /// The state row. Its size does not grow with the conversation.
@@ -47,6 +48,9 @@ pub struct ThreadState {
     /// Where the model's context starts to be read: at the turn that was summarised last.
     #[serde(default)]
     pub compacted: Option<u64>,
+    /// What was said last, for a client that says it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_message: Option<Box<LastMessage>>,
     /// The message that the next entry may still belong to.
     open_message: Option<(MessageRole, TurnId, u32)>,
 }
@@ -130,6 +134,7 @@ impl ThreadState {
             usage: Usage::default(),
             context_tokens: 0,
             compacted: None,
+            last_message: None,
             open_message: None,
         }
     }
@@ -204,9 +209,18 @@ impl ThreadState {
     fn apply_turn(&mut self, seq: Seq, at: Timestamp, what: &TurnFact) {
         match what {
             TurnFact::Started {
-                turn, input, model, ..
-            } => self.start_turn(seq, at, turn, input, model),
-            TurnFact::Steered { .. } => self.thread.updated_at = at,
+                turn,
+                cause,
+                input,
+                model,
+            } => {
+                self.last_message = LastMessage::of((seq, at), turn, *cause, input);
+                self.start_turn(seq, at, turn, input, model);
+            }
+            TurnFact::Steered { turn, input, .. } => {
+                self.last_message = LastMessage::of((seq, at), turn, Cause::UserMessage, input);
+                self.thread.updated_at = at;
+            }
             TurnFact::Finished { outcome, .. } => self.finish_turn(at, outcome),
             TurnFact::PlanChanged { turn, steps } => {
                 self.plan = steps.clone();
@@ -300,7 +314,11 @@ impl ThreadState {
                     | StepFact::Informed { .. }
                     | StepFact::Delayed { discards: true, .. },
                 ..
-            } => return Some(self.next_entry(event.seq)),
+            }
+            // The model reads of it in its place, before what is said next.
+            | Fact::Files(FilesFact::Uploaded { .. }) => {
+                return Some(self.next_entry(event.seq));
+            }
             Fact::Item {
                 tag,
                 what: ItemFact::Finished { .. },
@@ -446,6 +464,7 @@ impl ThreadState {
     fn reset(&mut self, seq: Seq, at: Timestamp) {
         self.plan.clear();
         self.plan_turn = None;
+        self.last_message = None;
         self.history_from = self.next_ordinal;
         self.reset_at = seq;
         self.compacted = None;

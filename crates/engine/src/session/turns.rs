@@ -21,6 +21,7 @@ use crate::agents::model::sub::KeptSubAgents;
 use crate::agents::{Abilities, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
+use crate::traces::TurnTrace;
 use crate::turn::checks::{StepEdits, ThreadChecks};
 use crate::turn::meter::Meter;
 use crate::turn::servers::{ToldServerNotes, TurnTools};
@@ -44,6 +45,7 @@ pub struct TurnHandle {
     pub abilities: Abilities,
     pub meter: Arc<Meter>,
     pub writes: Arc<TurnWrites>,
+    pub trace: Option<Arc<TurnTrace>>,
 }
 
 /// What a session has for its turns, one after the other.
@@ -114,6 +116,8 @@ impl Session {
             Some(turn) => Arc::clone(&turn.writes),
             None => self.checkpoints.writes(),
         };
+        let trace = self.trace();
+        let running = self.state.turn.as_ref();
         let turn = Arc::new(Turn {
             shared: Arc::clone(&self.shared),
             card: Arc::clone(&self.card),
@@ -148,6 +152,7 @@ impl Session {
             permits: self.supplies.permits.subscribe(),
             asks_in_turn: tokio::sync::Mutex::new(()),
             cancel: cancel.clone(),
+            trace: trace.clone(),
             to_session: to_session.clone(),
         });
         let span = telemetry::turn_span(self.card.id, &turn.id);
@@ -176,7 +181,18 @@ impl Session {
             abilities,
             meter,
             writes,
+            trace,
         });
+    }
+
+    /// The trace of the turn that the state names, if there is one.
+    fn trace(&self) -> Option<Arc<TurnTrace>> {
+        if let Some(turn) = &self.turn {
+            return turn.trace.clone();
+        }
+        let running = self.state.turn.as_ref()?;
+        let by = self.acting.as_deref();
+        self.shared.traces.of_turn(&self.state.thread, running, by)
     }
 
     /// Whether something was said to the turn after it had last listened.
@@ -213,12 +229,17 @@ impl Session {
         let Some(running) = &self.state.turn else {
             return Ok(());
         };
-        telemetry::turn_ended(self.card.id, running, &outcome, self.shared.now());
+        let (now, text) = (self.shared.now(), self.live.text());
+        telemetry::turn_ended(self.card.id, running, &outcome, now);
+        self.shared.metrics.turn_ended(&outcome);
+        if let Some(trace) = self.trace() {
+            trace.ended(now, running, &text, &outcome);
+        }
         let turn = running.turn.clone();
         let fact = Fact::Turn(TurnFact::Finished {
             turn: turn.clone(),
             outcome: outcome.clone(),
-            text: self.live.text(),
+            text,
             reasoning: self.live.reasoning(),
             usage: running.usage,
             model: running.model.clone(),

@@ -88,7 +88,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: LogStanding) -> (Sess
     let store = Arc::clone(&shared.store);
     let tools = Toolbox::of(&shared.tools, &card);
     let session = Session {
-        asking: Asking::new(state.turn.is_some()),
+        asking: Asking::new(shared, &state),
         supplies: TurnSupplies::new(
             state.thread.settings.clone(),
             tools,

@@ -42,7 +42,13 @@ impl Session {
             && let Some(append) = self.recorder.next_append(&self.state)?
         {
             self.writing.list_row_sent = append.has_list_row();
-            self.writing.appending = Some(Box::pin(Append::run(append)));
+            let shared = Arc::clone(&self.shared);
+            self.writing.appending = Some(Box::pin(async move {
+                let since = Instant::now();
+                let result = Append::run(append).await;
+                shared.metrics.append_time.observe(since.elapsed());
+                result
+            }));
         }
         Ok(())
     }
@@ -63,6 +69,25 @@ impl Session {
     pub(super) fn draft_ended(&mut self, result: Result<(), StoreError>) -> Result<(), Refusal> {
         self.writing.drafting = None;
         result.map_err(storage)
+    }
+
+    /// Gets all that was recorded onto the disk and shows it, one append after the other.
+    pub(super) async fn write_out(&mut self) -> Result<(), Refusal> {
+        self.recorder.publish();
+        loop {
+            if let Some(drafting) = self.writing.drafting.take() {
+                let ended = drafting.await;
+                self.draft_ended(ended)?;
+            }
+            if let Some(appending) = self.writing.appending.take() {
+                let ended = appending.await;
+                self.append_ended(ended)?;
+            }
+            self.start_append()?;
+            if self.writing.appending.is_none() {
+                return Ok(());
+            }
+        }
     }
 
     /// When text that grows is to be saved next.

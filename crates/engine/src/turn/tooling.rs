@@ -144,7 +144,7 @@ pub async fn context(turn: &Arc<Turn>, tag: &StreamTag, call: &Arc<ToolCall>) ->
 pub fn scope(turn: &Turn) -> Scope {
     Scope {
         directory: turn.card.directory.clone(),
-        extra: Vec::new(),
+        extra: turn.card.folders_outside(),
         skills: turn.shared.config.skills.clone(),
         trusted: false,
         read_only: turn.permits.borrow().settings.sandbox == SandboxMode::ReadOnly,

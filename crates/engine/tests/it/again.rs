@@ -1,11 +1,13 @@
 //! The same thing wanted twice, or by several at once: it happens once, and everyone is answered.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use engine::ListenFrom;
 use futures_util::future::join_all;
 use vocabulary::{
-    Answer, AskFact, Call, Fact, NewThread, Refusal, Reply, StartedTurn, SteerTurn, ThreadId,
-    TurnFact, TurnOutcome, Why,
+    Answer, AskFact, Call, Fact, Idempotency, NewThread, Refusal, Reply, Seq, StartTurn,
+    StartedTurn, SteerTurn, ThreadId, Timestamp, TurnFact, TurnOutcome, Why,
 };
 
 use crate::house::{House, Stage, said, steered};
@@ -203,4 +205,94 @@ async fn one_new_id_asked_for_by_many_names_one_thread() {
     threads.dedup();
     assert_eq!(threads.len(), 1);
     house.listen(threads[0], engine::ListenFrom::Head).await;
+}
+
+/// A clock whose time a test moves.
+#[derive(Debug, Default)]
+struct Moved(std::sync::atomic::AtomicI64);
+
+impl engine::Clock for Moved {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(std::sync::atomic::Ordering::Relaxed))
+    }
+
+    fn new_id(&self) -> uuid::Uuid {
+        uuid::Uuid::now_v7()
+    }
+}
+
+/// As a client sends a message that came to the thread when it stood there.
+fn sent(thread: ThreadId, text: &str, id: &str, joined_at: Seq) -> StartTurn {
+    StartTurn {
+        client_message_id: Some(id.to_owned()),
+        idempotency: Idempotency::Reconnect { joined_at },
+        ..said(thread, text)
+    }
+}
+
+/// Whether it was taken for one that was said before. If not, it is heard out.
+async fn is_again(house: &House, start: StartTurn) -> bool {
+    let (_, mut ear) = house.listen(start.thread, ListenFrom::Head).await;
+    let answer = house.call(Call::StartTurn(start)).await;
+    let Ok(Reply::Turn(StartedTurn { again, .. })) = answer else {
+        panic!("no turn: {answer:?}")
+    };
+    if !again {
+        ear.rest().await;
+    }
+    again
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_ids_come_again_only_a_newer_client_repeats_the_newest_message_soon() {
+    let minutes = |count: i64| count * 60_000;
+    let clock = Arc::new(Moved::default());
+    let mut stage = Stage::of(&Puppet::new((0..9).map(|_| says("done"))));
+    stage.clock = Arc::clone(&clock) as Arc<dyn engine::Clock>;
+    let house = House::staged(stage);
+    let thread = house.thread().await;
+    let newest = Seq(u64::MAX);
+
+    assert!(!is_again(&house, sent(thread, "a", "1", Seq::ZERO)).await);
+    assert!(
+        !is_again(&house, sent(thread, "a", "1", Seq::ZERO)).await,
+        "the same client"
+    );
+    clock
+        .0
+        .store(minutes(10), std::sync::atomic::Ordering::Relaxed);
+    assert!(
+        is_again(&house, sent(thread, "a", "1", newest)).await,
+        "a newer one"
+    );
+    assert!(
+        !is_again(&house, sent(thread, "b", "1", newest)).await,
+        "other words"
+    );
+    assert!(
+        !is_again(&house, sent(thread, "a", "1", newest)).await,
+        "one was between"
+    );
+    assert!(!is_again(&house, said(thread, "nameless")).await);
+    assert!(
+        !is_again(&house, sent(thread, "a", "1", newest)).await,
+        "one was between"
+    );
+    clock
+        .0
+        .store(minutes(21), std::sync::atomic::Ordering::Relaxed);
+    assert!(
+        !is_again(&house, sent(thread, "a", "1", newest)).await,
+        "late"
+    );
+
+    // Another process knows it, too; after a reset nobody does.
+    let house = house.crash();
+    assert!(is_again(&house, sent(thread, "a", "1", newest)).await);
+    house
+        .call(Call::ResetThread { thread })
+        .await
+        .expect("a reset");
+    assert!(!is_again(&house, sent(thread, "a", "1", newest)).await);
+    house.kept(thread).await;
 }

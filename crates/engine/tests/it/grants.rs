@@ -239,11 +239,7 @@ async fn what_was_for_a_turn_or_a_thread_is_not_listed_for_ever() {
     let scopes = listed(&house, thread).await.into_iter();
     let scopes: Vec<_> = scopes.map(|grant| grant.scope).collect();
     assert_eq!(scopes, [GrantScope::Session]);
-    let even_if_open = true;
-    let delete = Call::DeleteThread {
-        thread,
-        even_if_open,
-    };
+    let delete = Call::DeleteThread { thread };
     house.call(delete).await.expect("deleted");
     assert_eq!(elsewhere.all(&tenant).await, Ok(vec![]));
 }

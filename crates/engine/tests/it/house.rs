@@ -17,9 +17,9 @@ use store::testing::memory::{MemoryStore, MemoryWorld};
 use store::{SharedStore, Store};
 use tools::{ToolSource, Toolbox};
 use vocabulary::{
-    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, EventPage, Fact, ItemFact,
-    ModelRef, Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId, ThreadView, ToolEvent, ToolFact,
-    TurnFact, TurnOutcome, TurnSelection, Verbosity,
+    Approvals, Audience, Budgets, Call, Caller, Cause, Changes, Event, EventPage, Fact,
+    Idempotency, ItemFact, ModelRef, Refusal, Reply, Seq, StartTurn, SteerTurn, ThreadId,
+    ThreadView, ToolEvent, ToolFact, TurnFact, TurnOutcome, TurnSelection, Verbosity,
 };
 
 use crate::puppet::{self, BIG, PUPPET, Puppet};
@@ -73,6 +73,7 @@ pub struct Stage {
     pub policy: Arc<tools::policy::Policy>,
     pub checkpoints: CheckpointSetting,
     pub checks: CheckSettings,
+    pub tracing: observability::TracingSettings,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -98,6 +99,7 @@ impl Stage {
             policy: Arc::default(),
             checkpoints: CheckpointSetting::Off,
             checks: CheckSettings::default(),
+            tracing: Default::default(),
             clock: Arc::new(SystemClock),
         }
     }
@@ -374,6 +376,7 @@ fn open(
         budgets: stage.budgets,
         checkpoints: stage.checkpoints,
         checks: stage.checks.clone(),
+        tracing: stage.tracing.clone(),
         parts: |_| 1,
         clock: Arc::clone(&stage.clock),
     };
@@ -415,6 +418,7 @@ pub fn said(thread: ThreadId, text: &str) -> StartTurn {
         cause: Cause::UserMessage,
         client_message_id: None,
         client_turn_id: None,
+        idempotency: Idempotency::Lasting,
         images: Vec::new(),
     }
 }

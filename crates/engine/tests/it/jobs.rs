@@ -215,11 +215,7 @@ async fn a_reset_or_deleted_thread_has_no_jobs() {
         ear.completed().await;
         assert!(is_alive(&pid));
         if delete {
-            let even_if_open = true;
-            let delete = Call::DeleteThread {
-                thread,
-                even_if_open,
-            };
+            let delete = Call::DeleteThread { thread };
             house.call(delete).await.expect("deleted");
             assert!(!is_alive(&pid), "gone before the answer");
         } else {

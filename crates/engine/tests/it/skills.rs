@@ -3,8 +3,8 @@
 use engine::{ContentTrust, KeptTrust, ListenFrom};
 use serde_json::json;
 use vocabulary::{
-    Call, Caller, Changes, CommandOrigin, Fact, Refusal, Reply, RunCommand, Skill, SkillCall,
-    SkillTier, SlashCommand, ThreadId, TurnFact, Why,
+    Call, Caller, Changes, CommandOrigin, Fact, Idempotency, Refusal, Reply, RunCommand, Skill,
+    SkillCall, SkillTier, SlashCommand, ThreadId, TurnFact, Why,
 };
 
 use crate::house::{Ear, House};
@@ -48,6 +48,7 @@ async fn run(house: &House, thread: ThreadId, line: &str) -> Result<Reply, Refus
         name: name.to_owned(),
         arguments: arguments.to_owned(),
         client_message_id: None,
+        idempotency: Idempotency::Lasting,
     };
     house.call(Call::RunCommand(run)).await
 }
@@ -226,6 +227,7 @@ async fn a_command_that_comes_again_is_the_same_whatever_it_stands_for_by_now() 
         name: "fix".to_owned(),
         arguments: String::new(),
         client_message_id: Some("m1".to_owned()),
+        idempotency: Idempotency::Lasting,
     });
     let first = house.call(run.clone()).await.and_then(Reply::turn);
     assert!(!first.expect("a turn").again);

@@ -6,9 +6,9 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, GrantScope, LibraryCall, LibraryReply, McpCall, NewThread, Reply,
-    RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection, Why,
-    WorkspaceDirectory, WorkspaceId,
+    DEFAULT_WORKSPACE, FileUpload, GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall,
+    NewThread, Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery,
+    TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -31,7 +31,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 42;
+const CALLS: usize = 43;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -62,6 +62,7 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::Skills { .. } => (26, Shows::NoThread),
         Call::ListCommands { .. } => (27, Shows::NoThread),
         Call::RunCommand(_) => (28, Shows::NoThread),
+        Call::UploadFile(_) => (42, Shows::NoThread),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -115,10 +116,7 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
     let upto = Seq(u64::MAX);
     vec![
         Call::GetThread { thread },
-        Call::DeleteThread {
-            thread,
-            even_if_open: true,
-        },
+        Call::DeleteThread { thread },
         Call::ChangeThread {
             thread,
             changes: Changes {
@@ -181,6 +179,12 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             name: "review".to_owned(),
             arguments: String::new(),
             client_message_id: None,
+            idempotency: Idempotency::Lasting,
+        }),
+        Call::UploadFile(FileUpload {
+            thread,
+            name: "a.txt".to_owned(),
+            base64: "aGk=".into(),
         }),
         Call::ListTools { thread },
         Call::FindThread {

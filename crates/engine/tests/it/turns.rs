@@ -120,6 +120,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Files(FilesFact::CheckpointsChanged { .. }) => "checkpoints",
         Fact::Files(FilesFact::Changed { .. }) => "files",
         Fact::Files(FilesFact::TurnDiffed { .. }) => "diff",
+        Fact::Files(FilesFact::Uploaded { .. }) => "uploaded",
         Fact::Note(NoteFact::Logged { .. }) => "logged",
         Fact::Note(NoteFact::Instructed { .. }) => "instructed",
         Fact::Step {

@@ -8,10 +8,9 @@ use rmcp::transport::auth::{AuthorizationMetadataSource, OAuthClientConfig};
 use secrecy::{ExposeSecret, SecretString};
 use vocabulary::{Challenge, Timestamp};
 
-use super::callback;
 use super::guarded_http::name_resource;
 use super::kept_sign_in::{OAuthIdentity, now_secs};
-use super::pending::{CodeRedeemer, PendingSignIn, SIGN_IN_LIMIT};
+use super::pending::{CALLBACK_PATH, CodeRedeemer, PendingSignIn, SIGN_IN_LIMIT};
 use super::server_sign_in::{FoundSignIn, ServerSignIn};
 use super::words::reason;
 
@@ -81,9 +80,10 @@ impl ServerSignIn {
         if found.source == AuthorizationMetadataSource::LegacyEndpointFallback && !asked {
             return Err(format!("{name} does not ask for a sign-in"));
         }
-        let (listener, redirect_uri) = callback::listen()
-            .await
-            .map_err(|error| format!("no port to listen on for the browser: {error}"))?;
+        let no_port = |error| format!("no port to listen on for the browser: {error}");
+        let listener = callback::bind(&[0]).await.map_err(no_port)?;
+        let address = listener.local_addr().map_err(no_port)?;
+        let redirect_uri = format!("http://{address}{CALLBACK_PATH}");
         let scopes = self.scopes(&found).await?;
         let client = self.identify(&mut found, &redirect_uri, &scopes).await?;
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();

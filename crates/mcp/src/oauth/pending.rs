@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use callback::Redirected;
 use parking_lot::Mutex;
 use reqwest::Url;
 use rmcp::transport::auth::AuthorizationManager;
@@ -12,11 +13,12 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::callback::{self, Redirected};
 use super::kept_sign_in::{KeptSignIn, OAuthIdentity, TokenStore};
 use super::server_sign_in::Demand;
 use super::words::reason;
 
+/// Where a browser is sent back to.
+pub const CALLBACK_PATH: &str = "/oauth/callback";
 /// How long a person may take.
 pub const SIGN_IN_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// A code or address that a person pastes.
@@ -109,7 +111,7 @@ fn set(end: &watch::Sender<Option<SignInEnd>>, outcome: SignInEnd) {
 }
 
 async fn come_back(listener: TcpListener, redeemer: &CodeRedeemer) -> SignInEnd {
-    let (back, browser) = callback::wait(&listener, &redeemer.state).await;
+    let (back, browser) = callback::wait(&listener, CALLBACK_PATH, &redeemer.state).await;
     // Nobody else is to come.
     drop(listener);
     let outcome = redeemer.redeem(back).await;

@@ -1,18 +1,7 @@
 //! What is said to people about sign-ins that fail.
 
+use callback::said;
 use rmcp::transport::auth::AuthError;
-
-/// The most characters of someone else's words that are repeated.
-const SAID_CHARS_MAX: usize = 300;
-
-/// Someone else's words, in one line and not too many.
-pub fn said(words: &str) -> String {
-    let clean = words
-        .chars()
-        .map(|each| if each.is_control() { ' ' } else { each });
-    let line: String = clean.take(SAID_CHARS_MAX).collect();
-    line.trim().to_owned()
-}
 
 /// Why a step of a sign-in failed.
 pub fn reason(error: &AuthError) -> String {

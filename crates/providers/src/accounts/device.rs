@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use callback::said;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::http::{HttpResponse, said};
+use super::http::HttpResponse;
 use super::now_ms;
 use super::oauth::{self, OAuthError};
 use super::tokens::Tokens;

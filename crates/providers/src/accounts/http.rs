@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use callback::said;
 use reqwest::{RequestBuilder, Url};
 use serde_json::Value;
 
 /// The most bytes of an answer that are read.
 const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// The most characters of someone else's words that are repeated.
-const SAID_CHARS_MAX: usize = 300;
 
 pub struct HttpResponse {
     pub status: u16,
@@ -55,18 +54,6 @@ fn reason(error: reqwest::Error) -> String {
         cause = inner;
     }
     said(&cause.to_string())
-}
-
-/// Someone else's words, in one line and not too many.
-pub fn said(words: &str) -> String {
-    let clean = words
-        .chars()
-        .map(|each| if each.is_control() { ' ' } else { each });
-    clean
-        .take(SAID_CHARS_MAX)
-        .collect::<String>()
-        .trim()
-        .to_owned()
 }
 
 /// `name=value&…`, as a form is sent.

@@ -207,7 +207,7 @@ fn refusal_words(answer: &HttpResponse, secrets: &[&SecretString]) -> String {
     }
     let mut words = format!("the authorisation server refused (HTTP {})", answer.status);
     if !said.is_empty() {
-        words = format!("{words}: {}", http::said(&said));
+        words = format!("{words}: {}", callback::said(&said));
     }
     words
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use callback::{Redirected, WaitingBrowser};
 use parking_lot::Mutex;
 use reqwest::Url;
 use secrecy::SecretString;
@@ -13,7 +14,6 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use vocabulary::{AuthMode, Challenge, Timestamp};
 
-use super::callback::{self, Browser, CallbackResult};
 use super::oauth::{self, OAuthError, Pkce};
 use super::tokens::Tokens;
 use super::{Accounts, connections, device, now_ms};
@@ -21,6 +21,8 @@ use crate::catalog::file::AuthMethodKind;
 use crate::catalog::merged::{CatalogEntry, OAuth};
 use crate::models::{SignInError, SignInResult};
 
+/// Where a browser is sent back to, as the Codex CLI has it.
+const CALLBACK_PATH: &str = "/auth/callback";
 /// How long a browser may take to come back.
 pub const BROWSER_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// A code or address that a person pastes.
@@ -51,18 +53,22 @@ impl Drop for SignInFlow {
         if let Some(task) = &self.task {
             task.abort();
         }
-        // Whoever still waits for it must hear of its end.
-        self.outcome.send_if_modified(|outcome| {
-            let running = outcome.is_none();
-            if running {
-                *outcome = Some(Err(failed("the sign-in was given up")));
-            }
-            running
-        });
+        self.end("the sign-in was given up");
     }
 }
 
 impl SignInFlow {
+    /// Tells whoever still waits for it that it is over, unless it has ended before.
+    fn end(&self, words: &str) {
+        self.outcome.send_if_modified(|outcome| {
+            let running = outcome.is_none();
+            if running {
+                *outcome = Some(Err(failed(words)));
+            }
+            running
+        });
+    }
+
     fn running(&self) -> bool {
         self.outcome.borrow().is_none() && Instant::now() < self.ends
     }
@@ -103,7 +109,8 @@ impl SignIns {
             .is_some_and(SignInFlow::running)
     }
 
-    /// Starts one; the same one again starts over.
+    /// Starts one in place of what was under way: a person who begins again, perhaps in another way,
+    /// has given up the first.
     pub async fn begin(
         &self,
         entry: &CatalogEntry,
@@ -123,27 +130,24 @@ impl SignIns {
             name: entry.provider.name.clone(),
         };
         let _beginning = self.beginning.lock().await;
-        self.make_room(id, method)?;
         let (challenge, flow) = if kind == AuthMethodKind::Device {
-            with_device(context, method, self.second).await?
+            // It may fail to begin, and what is under way is better than nothing.
+            let begun = with_device(context, method, self.second).await?;
+            self.replace(id);
+            begun
         } else {
+            // The one before it must leave the port first.
+            self.replace(id);
             browser(context, method).await?
         };
         self.flows.lock().insert(id.clone(), flow);
         Ok(challenge)
     }
 
-    fn make_room(&self, provider: &str, method: &str) -> Result<(), SignInError> {
-        let mut flows = self.flows.lock();
-        let other = flows
-            .get(provider)
-            .is_some_and(|flow| flow.running() && flow.method != method);
-        if other {
-            return Err(SignInError::Busy);
+    fn replace(&self, provider: &str) {
+        if let Some(flow) = self.flows.lock().remove(provider) {
+            flow.end("another sign-in was begun instead of this one");
         }
-        // Its listener is gone with it, so that its port is free again.
-        flows.remove(provider);
-        Ok(())
     }
 
     /// Waits for its end, or ends it with what the person pasted.
@@ -242,7 +246,7 @@ async fn browser(
     let port = port
         .or_else(|| context.oauth.callback_ports.first().copied())
         .unwrap_or(0);
-    let redirect_uri = format!("http://localhost:{port}{}", callback::PATH);
+    let redirect_uri = format!("http://localhost:{port}{}", CALLBACK_PATH);
     let pkce = Pkce::new().map_err(|error| not_signed_in(&error))?;
     let state = oauth::random_text(32).map_err(|error| not_signed_in(&error))?;
     let url = oauth::authorize_url(&context.oauth, &redirect_uri, &pkce.challenge, &state);
@@ -281,20 +285,18 @@ fn ends_at(limit: Duration) -> Timestamp {
 }
 
 async fn come_back(listener: TcpListener, pasting: Arc<CodeExchange>) -> SignInOutcome {
-    let (back, browser) = callback::wait(&listener, &pasting.state).await;
+    let (back, browser) = callback::wait(&listener, CALLBACK_PATH, &pasting.state).await;
     // Nobody else is to come.
     drop(listener);
     let outcome = match back {
-        CallbackResult::Code(code) => pasting.exchange(code).await,
-        CallbackResult::Declined(words) => {
-            Err(failed(format!("The sign-in was declined: {words}.")))
-        }
+        Redirected::Code { code, .. } => pasting.exchange(code).await,
+        Redirected::Declined(words) => Err(failed(format!("The sign-in was declined: {words}."))),
     };
     show(browser, &outcome).await;
     outcome
 }
 
-async fn show(browser: Browser, outcome: &SignInOutcome) {
+async fn show(browser: WaitingBrowser, outcome: &SignInOutcome) {
     match outcome {
         Ok(_) => {
             browser
@@ -366,9 +368,9 @@ impl CodeExchange {
             None
         };
         if let Some(url) = query {
-            return match callback::read_query(&url, &self.state).map_err(failed)? {
-                CallbackResult::Code(code) => Ok(code),
-                CallbackResult::Declined(words) => {
+            return match callback::read(&url, &self.state).map_err(failed)? {
+                Redirected::Code { code, .. } => Ok(code),
+                Redirected::Declined(words) => {
                     Err(failed(format!("The sign-in was declined: {words}.")))
                 }
             };

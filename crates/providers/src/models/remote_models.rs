@@ -305,7 +305,8 @@ impl RemoteModels {
         match entry.method(method).map(|each| each.kind) {
             None => Err(SignInError::UnknownMethod(method.to_owned())),
             Some(AuthMethodKind::Key | AuthMethodKind::ToolKey) => {
-                Err(SignInError::NotSupported(method.to_owned()))
+                let words = format!("Method {method:?} is not an OAuth method.");
+                Err(SignInError::Failed(words))
             }
             Some(AuthMethodKind::Browser | AuthMethodKind::Device) => {
                 let signed_in = self.sign_ins.finish(provider, method, code).await?;
@@ -339,7 +340,7 @@ impl RemoteModels {
             }
             (AuthMethodKind::ToolKey, None)
             | (AuthMethodKind::Browser | AuthMethodKind::Device, _) => {
-                let words = format!("Auth method {method:?} does not take a key.");
+                let words = format!("Method {method:?} is not an API key method.");
                 return Err(SignInError::Failed(words));
             }
         };

@@ -202,6 +202,8 @@ pub(super) fn draft(db: &Connection, owner: &Owner, lease: Lease, draft: &Draft)
 /// Everything that points to the thread's number goes with it. The lease stays until released.
 pub(super) fn delete(db: &Connection, owner: &Owner, lease: Lease) -> Result<bool> {
     check_fence(db, owner, lease)?;
+    db.prepare_cached("INSERT OR IGNORE INTO deleted (id) VALUES (?1)")?
+        .execute([lease.thread.to_string()])?;
     let mut delete = db.prepare_cached("DELETE FROM threads WHERE id = ?1 RETURNING tenant")?;
     let tenant = delete.query_row([lease.thread.to_string()], |row| row.get::<_, String>(0));
     let Some(tenant) = tenant.optional()? else {

@@ -21,6 +21,8 @@ use crate::{ChangesElsewhere, ListChange, ListEntry, RecordKind, Result};
 /// How many changes are kept for others to read.
 pub(super) const CHANGES_KEPT: i64 = 1024;
 const THREAD: &str = "thread";
+/// A thread that its writer would like to have.
+const REQUEST: &str = "request";
 const EVENTS_BYTES: usize = 4096;
 
 /// Whether there may be somebody to read changes. One that died counts until the next one comes.
@@ -36,15 +38,30 @@ pub(super) fn note(db: &Connection, owner: &Owner, change: &ListChange) -> Resul
         ListEntry::Record(kind, id) => (kind.name(), id.clone()),
     };
     let tenant = change.tenant.as_str();
+    write(db, owner, (tenant, kind, &id), change.is_new)
+}
+
+fn write(
+    db: &Connection,
+    owner: &Owner,
+    (tenant, kind, id): (&str, &str, &str),
+    is_new: bool,
+) -> Result<()> {
     let number = db
         .prepare_cached(
             "INSERT INTO changes (owner, tenant, kind, id, is_new) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
-        .insert(params![owner.id(), tenant, kind, id, change.is_new])?;
+        .insert(params![owner.id(), tenant, kind, id, is_new])?;
     db.prepare_cached("DELETE FROM changes WHERE number <= ?1")?
         .execute([number - CHANGES_KEPT])?;
     owner.has_noted();
     Ok(())
+}
+
+/// Notes that this process would like to have a thread. Versions that do not know of this take it for a change
+/// of the thread.
+pub(super) fn request(db: &Connection, owner: &Owner, thread: ThreadId) -> Result<()> {
+    write(db, owner, ("", REQUEST, &thread.to_string()), false)
 }
 
 /// The number of the newest change.
@@ -73,6 +90,10 @@ pub(super) fn after(db: &Connection, owner: &str, last: i64) -> Result<(ChangesE
             continue;
         }
         let (kind, id): (String, String) = (row.get(3)?, row.get(4)?);
+        if kind == REQUEST {
+            found.requested.extend(ThreadId::parse(&id));
+            continue;
+        }
         let entry = match RecordKind::named(&kind) {
             Some(kind) => Some(ListEntry::Record(kind, id)),
             None => ThreadId::parse(&id).map(ListEntry::Thread),

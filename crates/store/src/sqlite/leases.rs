@@ -98,8 +98,7 @@ impl Owner {
             .query_map([], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
         for dead in known.iter().filter(|id| !self.is_alive(id)) {
-            db.execute("DELETE FROM leases WHERE owner = ?1", [dead])?;
-            db.execute("DELETE FROM owners WHERE id = ?1", [dead])?;
+            clear(db, dead)?;
         }
         Ok(())
     }
@@ -146,6 +145,13 @@ pub(super) fn lock_file(path: &Path) -> io::Result<File> {
     options.mode(LOCK_MODE).open(path)
 }
 
+/// Nothing is left of a dead owner, so that nobody waits for it or writes for it to read.
+fn clear(db: &Connection, dead: &str) -> Result<()> {
+    db.execute("DELETE FROM leases WHERE owner = ?1", [dead])?;
+    db.execute("DELETE FROM owners WHERE id = ?1", [dead])?;
+    Ok(())
+}
+
 pub(super) fn acquire(db: &Connection, owner: &Owner, thread: ThreadId) -> Result<Lease> {
     let mut holder = db.prepare_cached(
         "SELECT leases.owner, owners.label FROM leases
@@ -156,11 +162,13 @@ pub(super) fn acquire(db: &Connection, owner: &Owner, thread: ThreadId) -> Resul
         .optional()?;
     if let Some((id, label)) = holder
         && id != owner.id
-        && owner.is_alive(&id)
     {
-        return Err(StoreError::Held {
-            owner: label.unwrap_or_else(|| "unknown".to_owned()),
-        });
+        if owner.is_alive(&id) {
+            return Err(StoreError::Held {
+                owner: label.unwrap_or_else(|| "unknown".to_owned()),
+            });
+        }
+        clear(db, &id)?;
     }
     let fence = count_up(db, FENCE_COUNTER, 1)?;
     let mut lease = db.prepare_cached(

@@ -7,11 +7,12 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::{Result, StoreError};
 
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     include_str!("../../migrations/sqlite/1_first.sql"),
     include_str!("../../migrations/sqlite/2_records.sql"),
     include_str!("../../migrations/sqlite/3_turns.sql"),
     include_str!("../../migrations/sqlite/4_changes.sql"),
+    include_str!("../../migrations/sqlite/5_deleted.sql"),
 ];
 
 /// Takes the steps that are missing: all of them, or none.

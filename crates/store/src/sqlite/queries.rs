@@ -225,6 +225,11 @@ pub(super) fn settings_of(
     Ok(rows.collect::<std::result::Result<_, _>>()?)
 }
 
+pub(super) fn is_deleted(db: &Connection, thread: ThreadId) -> Result<bool> {
+    let mut deleted = db.prepare_cached("SELECT 1 FROM deleted WHERE id = ?1")?;
+    Ok(deleted.exists([thread.to_string()])?)
+}
+
 pub(super) fn ready(db: &Connection) -> Result<()> {
     db.prepare_cached("SELECT count(*) FROM owners")?
         .query_row([], |_| Ok(()))?;

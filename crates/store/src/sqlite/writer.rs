@@ -59,6 +59,14 @@ impl Writer {
     }
 }
 
+impl Writer {
+    /// How many jobs wait.
+    pub(super) fn waiting(&self) -> usize {
+        let jobs = self.jobs.as_ref();
+        jobs.map_or(0, |jobs| jobs.max_capacity() - jobs.capacity())
+    }
+}
+
 impl Drop for Writer {
     /// Waits for the thread, so that the leases of a dropped store are free.
     fn drop(&mut self) {

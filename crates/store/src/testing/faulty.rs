@@ -99,6 +99,11 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.acquire(thread).await
     }
 
+    async fn request(&self, thread: ThreadId) -> Result<()> {
+        self.check()?;
+        self.inner.request(thread).await
+    }
+
     async fn release(&self, lease: Lease) -> Result<()> {
         self.check()?;
         self.inner.release(lease).await
@@ -127,6 +132,10 @@ impl<S: Store> Store for Faulty<S> {
     async fn delete(&self, lease: Lease) -> Result<bool> {
         self.check()?;
         self.inner.delete(lease).await
+    }
+
+    async fn is_deleted(&self, thread: ThreadId) -> Result<bool> {
+        self.inner.is_deleted(thread).await
     }
 
     async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>> {

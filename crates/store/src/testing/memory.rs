@@ -43,7 +43,7 @@ impl MemoryWorld {
         MemoryStore {
             owner: world.owners.len() - 1,
             changed: self.1.clone(),
-            heard: Mutex::new(world.changes.len()),
+            heard: Mutex::new((world.changes.len(), world.requests.len())),
             world: self.0.clone(),
             _alive: alive,
         }
@@ -55,8 +55,8 @@ pub struct MemoryStore {
     world: Arc<Mutex<World>>,
     owner: usize,
     changed: Arc<Notify>,
-    /// How many changes of lists were looked at.
-    heard: Mutex<usize>,
+    /// How many changes of lists, and how many requests, were looked at.
+    heard: Mutex<(usize, usize)>,
     _alive: Arc<()>,
 }
 
@@ -77,6 +77,12 @@ impl Default for MemoryStore {
 impl Store for MemoryStore {
     async fn acquire(&self, thread: ThreadId) -> Result<Lease> {
         self.world.lock().acquire(self.owner, thread)
+    }
+
+    async fn request(&self, thread: ThreadId) -> Result<()> {
+        self.world.lock().requests.push((self.owner, thread));
+        self.changed.notify_waiters();
+        Ok(())
     }
 
     async fn release(&self, lease: Lease) -> Result<()> {
@@ -108,6 +114,7 @@ impl Store for MemoryStore {
     async fn delete(&self, lease: Lease) -> Result<bool> {
         let mut world = self.world.lock();
         world.check_fence(self.owner, lease)?;
+        world.deleted.insert(lease.thread);
         let Some(removed) = world.threads.remove(&lease.thread) else {
             return Ok(false);
         };
@@ -119,6 +126,10 @@ impl Store for MemoryStore {
         world.changes.push((self.owner, change));
         self.changed.notify_waiters();
         Ok(true)
+    }
+
+    async fn is_deleted(&self, thread: ThreadId) -> Result<bool> {
+        Ok(self.world.lock().deleted.contains(&thread))
     }
 
     async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>> {
@@ -316,12 +327,15 @@ impl Store for MemoryStore {
             let mut found = ChangesElsewhere::default();
             {
                 let (world, mut heard) = (self.world.lock(), self.heard.lock());
-                let news = &world.changes[*heard..];
+                let news = &world.changes[heard.0..];
                 let others = news.iter().filter(|(by, _)| *by != self.owner);
                 others.for_each(|(_, change)| found.add(change.clone()));
-                *heard = world.changes.len();
+                let requests = &world.requests[heard.1..];
+                let others = requests.iter().filter(|(by, _)| *by != self.owner);
+                found.requested.extend(others.map(|(_, thread)| *thread));
+                *heard = (world.changes.len(), world.requests.len());
             }
-            if !found.changes.is_empty() {
+            if found != ChangesElsewhere::default() {
                 return Ok(found);
             }
             waiting.await;

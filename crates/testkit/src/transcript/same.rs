@@ -30,6 +30,11 @@ const STORED: &str = "\"patchBytes\":";
 const STORED_SHOWN: &str = "1000";
 /// A path behind this key may be named by hashes of what differs from run to run.
 const KEPT: &str = "\"backupDirectory\":\"";
+/// Behind these, in an address that a person signs in at, stands what is drawn anew each time.
+const DRAWN: [&str; 3] = ["?state=", "&state=", "code_challenge="];
+const DRAWN_SHOWN: &str = "random";
+/// A port of this machine within the query of an address, and that of a page for a browser.
+const ENCODED_HOSTS: [&str; 3] = ["127.0.0.1%3A", "localhost%3A", "http://localhost:"];
 const HASH_CHARS_MIN: usize = 8;
 const HASH_SHOWN: &str = "hash";
 
@@ -83,6 +88,7 @@ impl Same {
             .or_else(|| duration(&out, rest))
             .or_else(|| stored(&out, rest))
             .or_else(|| hashed(&out, rest))
+            .or_else(|| drawn(&out, rest))
             .or_else(|| self.counted(&out, rest))
             .unwrap_or_else(|| (first.to_string(), first.len_utf8()));
             out.push_str(&shown);
@@ -145,6 +151,18 @@ fn stored(before: &str, text: &str) -> Option<(String, usize)> {
     (is_some && before.ends_with(STORED)).then(|| (STORED_SHOWN.to_owned(), digits))
 }
 
+/// What a sign-in tells itself by, and the port it comes back to.
+fn drawn(before: &str, text: &str) -> Option<(String, usize)> {
+    if ENCODED_HOSTS.iter().any(|host| before.ends_with(host)) {
+        let digits = count_digits(text);
+        return (digits > 0).then(|| ("7337".to_owned(), digits));
+    }
+    let is_drawn = DRAWN.iter().any(|key| before.ends_with(key));
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || "-_~.".contains(letter);
+    let length = text.find(|each| !letter(each)).unwrap_or(text.len());
+    (is_drawn && length > 0).then(|| (DRAWN_SHOWN.to_owned(), length))
+}
+
 /// What a component of a path ends with, where that is a hash.
 fn hashed(before: &str, text: &str) -> Option<(String, usize)> {
     let (_, path) = before.rsplit_once(KEPT)?;
@@ -189,6 +207,15 @@ mod tests {
              \"c\":\"00000000-0000-4000-8000-000000000001\"}"
         );
         assert!(same.line(first).ends_with("2"));
+    }
+
+    #[test]
+    fn what_a_sign_in_draws_is_fixed() {
+        let line = "https://a.example/?redirect_uri=http%3A%2F%2F127.0.0.1%3A41234%2Fcb&state=x-1_y&code_challenge=Ab9&scope=read";
+        assert_eq!(
+            Same::default().line(line),
+            "https://a.example/?redirect_uri=http%3A%2F%2F127.0.0.1%3A7337%2Fcb&state=random&code_challenge=random&scope=read"
+        );
     }
 
     #[test]

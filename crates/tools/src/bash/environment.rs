@@ -74,6 +74,13 @@ pub(super) fn prepare(
         .envs(settings.copied());
 }
 
+/// The values of this process's own variables that no command inherits.
+pub fn secret_variables() -> impl Iterator<Item = String> {
+    let secret =
+        std::env::vars_os().filter(|(name, value)| is_secret(name) || tells_a_secret(value));
+    secret.filter_map(|(_, value)| value.into_string().ok())
+}
+
 fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
     if NO_SECRETS.contains(&name.as_str()) || GIT_FILES.contains(&name.as_str()) {

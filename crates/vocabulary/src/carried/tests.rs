@@ -143,7 +143,6 @@ fn every_refusal_comes_back() {
         Why::AlreadyAnswered,
         Why::invalid("field"),
         Why::BlankAnswer,
-        Why::InUse,
         Why::NoRunningTurn,
         Why::Conflict,
         Why::Forbidden,
@@ -156,7 +155,7 @@ fn every_refusal_comes_back() {
         Why::Internal,
     ];
     let refusals: Vec<_> = all.map(|why| Refusal::new(why, "no")).into();
-    all_come_back(&refusals, 19, |refusal| match refusal.why {
+    all_come_back(&refusals, 18, |refusal| match refusal.why {
         Why::Busy => 0,
         Why::UnknownThread => 1,
         Why::UnknownAsk => 2,
@@ -165,17 +164,16 @@ fn every_refusal_comes_back() {
         Why::AlreadyAnswered => 5,
         Why::Invalid { .. } => 6,
         Why::BlankAnswer => 7,
-        Why::InUse => 8,
-        Why::NoRunningTurn => 9,
-        Why::Conflict => 10,
-        Why::Forbidden => 11,
-        Why::Unauthenticated => 12,
-        Why::OwnedElsewhere => 13,
-        Why::NotAvailable => 14,
-        Why::Provider => 15,
-        Why::ShuttingDown => 16,
-        Why::Storage => 17,
-        Why::Internal => 18,
+        Why::NoRunningTurn => 8,
+        Why::Conflict => 9,
+        Why::Forbidden => 10,
+        Why::Unauthenticated => 11,
+        Why::OwnedElsewhere => 12,
+        Why::NotAvailable => 13,
+        Why::Provider => 14,
+        Why::ShuttingDown => 15,
+        Why::Storage => 16,
+        Why::Internal => 17,
     });
 }
 
@@ -208,11 +206,14 @@ fn every_notice_comes_back() {
             workspace: WorkspaceId::new("w"),
         },
         Notice::Reload,
+        Notice::TracingChanged {
+            state: Default::default(),
+        },
         Notice::ShuttingDown {
             reason: Cow::Borrowed("restart"),
         },
     ];
-    all_come_back(&notices, 7, |notice| match notice {
+    all_come_back(&notices, 8, |notice| match notice {
         Notice::ThreadAdded { .. } => 0,
         Notice::ThreadChanged { .. } => 1,
         Notice::ThreadRemoved { .. } => 2,
@@ -220,5 +221,6 @@ fn every_notice_comes_back() {
         Notice::TreeChanged { .. } => 4,
         Notice::Reload => 5,
         Notice::ShuttingDown { .. } => 6,
+        Notice::TracingChanged { .. } => 7,
     });
 }

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use anyhow::{Context, ensure};
 use testkit::process::Launch;
 use testkit::{Client, Process, Scratch};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use super::{Door, LIMIT, SECRET, raw, settings, token};
 use crate::{DRAGOMAN, tell};
@@ -52,6 +53,41 @@ fn each_dialect_is_found_where_its_clients_look() {
         );
         let mut client = Client::connect(&format!("ws://{}/ws", port_of(&door, "cowork")?)).await?;
         client.until_type("server_hello").await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn the_first_subprotocol_of_an_offer_is_taken_in_every_dialect() {
+    tell(LIMIT, async {
+        let door = Door::open(|_| {}).await?;
+        let main = server::table::TONGUES.iter().flat_map(|tongue| tongue.main);
+        for path in main {
+            let url = format!("ws://{}{path}", door.main());
+            let mut request = url.clone().into_client_request()?;
+            let headers = request.headers_mut();
+            headers.insert("sec-websocket-protocol", "zeta, alpha".parse()?);
+            let (_, response) = tokio_tungstenite::connect_async(request).await?;
+            assert_eq!(response.headers()["sec-websocket-protocol"], "zeta");
+            let (_, response) = tokio_tungstenite::connect_async(url).await?;
+            let echoed = response.headers().get("sec-websocket-protocol");
+            assert_eq!(echoed, None, "{path}: nothing was offered");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn health_is_a_word_or_json_as_one_asks() {
+    tell(LIMIT, async {
+        let door = with_every_dialect().await?;
+        for address in [door.main(), port_of(&door, "cowork")?] {
+            let (_, text) = raw::ask(address, "GET /health", &[]).await?;
+            ensure!(text.ends_with("\r\n\r\nOK"), "{text}");
+            let json = ["accept: application/json"];
+            let (_, text) = raw::ask(address, "GET /health", &json).await?;
+            ensure!(text.ends_with("\r\n\r\n{\"status\":\"ok\"}"), "{text}");
+        }
         Ok(())
     });
 }

@@ -42,6 +42,7 @@ fn a_page_is_our_own_a_desktop_shells_or_named_in_every_dialect() {
                     "http://localhost:5173",
                     "http://127.0.0.1:5173",
                     "http://localhost:80@evil.example",
+                    "http://localhost:1420.evil.com",
                 ] {
                     let origin = format!("origin: {origin}");
                     assert_eq!(

@@ -14,7 +14,7 @@ use crate::{DRAGOMAN, tell};
 fn without_the_token_nothing_but_health_answers() {
     tell(LIMIT, async {
         let door = Door::open(|settings| settings.token = token()).await?;
-        for path in ["/healthz", "/readyz"] {
+        for path in ["/health", "/healthz", "/readyz"] {
             let (status, _) = raw::ask(door.main(), &format!("GET {path}"), &[]).await?;
             assert_eq!(status, 200, "{path}");
         }

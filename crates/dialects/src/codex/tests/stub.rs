@@ -79,7 +79,7 @@ impl Stub {
             match action {
                 Action::Send(frame) => self.sent.push(json_of(&frame)),
                 Action::Shared => self.shared += 1,
-                Action::WakeAt(_) | Action::Authenticate { .. } => {}
+                Action::WakeAt(_) | Action::Authenticate { .. } | Action::WatchServer => {}
                 Action::Call { tag, call } => self.calls.push((tag, Some(call))),
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::Unlisten(thread) => self.unlistened.push(thread),
@@ -168,6 +168,7 @@ pub fn card() -> ThreadCard {
         directory: "/home/user/project".into(),
         client_id: None,
         created_at: NOW,
+        folders: None,
     }
 }
 
@@ -184,6 +185,7 @@ pub fn thread() -> Thread {
         title: Title::default(),
         settings: ThreadSettings {
             budgets: Default::default(),
+            assignment: None,
             instructions: None,
             effort: None,
             verbosity: None,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::repeated;
 use crate::cowork::names::ProviderName;
 use crate::cowork::sign_in::Methods;
-use crate::cowork::wire::mcp::McpServerConfig;
+use crate::cowork::wire::mcp::{McpServerConfig, McpTransport};
 
 /// How often a server is tried again at most.
 const RETRIES_MAX: f64 = 100.0;
@@ -218,8 +218,21 @@ pub fn mcp_server(message: &str, object: &Object) -> Result<(), String> {
     }
     match server.map(McpServerConfig::deserialize) {
         Some(Err(error)) => wrong(&format!(": {}", repeated(&error.to_string()))),
-        Some(Ok(_)) | None => Ok(()),
+        Some(Ok(server)) => match blank_place(&server.transport) {
+            Some(field) => wrong(&format!(".transport.{field}: must not be empty")),
+            None => Ok(()),
+        },
+        None => Ok(()),
     }
+}
+
+/// The field that says where a server is, if it says nothing.
+fn blank_place(transport: &McpTransport) -> Option<&'static str> {
+    let (field, value) = match transport {
+        McpTransport::Stdio { command, .. } => ("command", command),
+        McpTransport::Http { url, .. } | McpTransport::Sse { url, .. } => ("url", url),
+    };
+    value.trim().is_empty().then_some(field)
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -1,19 +1,23 @@
 //! The thread itself: title, settings, plan, reset.
 
-use vocabulary::{Changed, ModelRef, PlanStep, PlanStepStatus, ThreadSettings, Title};
+use vocabulary::{
+    Changed, ModelRef, PlanStep, PlanStepStatus, ThreadSettings, Title, UploadedFile,
+};
 
 use super::EventContext;
 use crate::Frame;
-use crate::cowork::show;
 use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::{ResetDone, TodoItem, TodoStatus, Todos};
+use crate::cowork::wire::extras::FileUploaded;
+use crate::cowork::{harness, show};
 
 pub fn title_changed(told: EventContext<'_>, title: &Title, model: &ModelRef) -> Vec<Frame> {
     vec![session_info(told, title, model)]
 }
 
 /// The answers to `set_model`, `set_enable_mcp` and `set_config`, told to all who listen. The
-/// catalog that follows a new model is each connection's own.
+/// catalog that follows a new model is each connection's own, and so is the status of observability
+/// that goes before.
 pub fn settings_changed(
     told: EventContext<'_>,
     settings: &ThreadSettings,
@@ -38,15 +42,23 @@ pub fn settings_changed(
     ]) {
         frames.push(show::session_config(told.session, settings));
     }
-    if named(&[Changed::Observability]) {
-        let status = show::observability_status(told.session, settings, told.event.at);
-        frames.push(status);
+    if named(&[Changed::Assignment]) {
+        frames.push(harness::context(told.session, settings));
     }
     frames
 }
 
 fn session_info(told: EventContext<'_>, title: &Title, model: &ModelRef) -> Frame {
     show::session_info(told.session, told.card, title, model, told.event.at)
+}
+
+pub fn uploaded(session: &str, file: &UploadedFile) -> Frame {
+    ServerEvent::FileUploaded(FileUploaded {
+        session_id: session,
+        filename: &file.name,
+        path: file.path.to_string_lossy(),
+    })
+    .frame()
 }
 
 pub fn reset(session: &str) -> Vec<Frame> {

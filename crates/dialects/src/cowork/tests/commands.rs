@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, Cause, Changed, Changes, Fact, McpCall, McpReply, MessagePage, ModelRef, Reply,
-    StartTurn, StartedTurn, ThreadFact, ThreadPage, ThreadQuery, Title, TurnId,
+    Call, Cause, Changed, Changes, Fact, Idempotency, McpCall, McpReply, MessagePage, ModelRef,
+    Reply, Seq, StartTurn, StartedTurn, ThreadFact, ThreadPage, ThreadQuery, Title, TurnId,
 };
 
 use super::samples::{
@@ -45,6 +45,9 @@ fn a_user_message_starts_a_turn() {
             cause: Cause::UserMessage,
             client_message_id: Some("m1".to_owned()),
             client_turn_id: None,
+            idempotency: Idempotency::Reconnect {
+                joined_at: Seq::ZERO
+            },
         })
     );
     let turn = TurnId::new("t1");

@@ -91,10 +91,18 @@ fn a_fresh_connection_is_told_the_first_five_at_once() {
                 "health": {
                     "status": "degraded",
                     "reason": "missing_credentials",
-                    "message": "Observability is on, but Langfuse is not configured.",
+                    "message": "Observability is on, but Langfuse is not configured: start \
+                        the server with LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY.",
                     "updatedAt": "2026-02-19T18:00:00.000Z",
                 },
-                "config": null,
+                "config": {
+                    "provider": "langfuse",
+                    "baseUrl": "https://cloud.langfuse.com",
+                    "otelEndpoint": "https://cloud.langfuse.com/api/public/otel/v1/traces",
+                    "hasPublicKey": false,
+                    "hasSecretKey": false,
+                    "configured": false,
+                },
             }),
         ]
     );

@@ -285,6 +285,26 @@ fn a_number_of_retries_is_a_whole_one() {
 }
 
 #[test]
+fn a_server_is_somewhere() {
+    for (transport, field) in [
+        (json!({ "type": "http", "url": "" }), "url"),
+        (json!({ "type": "sse", "url": " " }), "url"),
+        (json!({ "type": "stdio", "command": "" }), "command"),
+    ] {
+        let config = json!({ "name": "x", "transport": transport });
+        let mut stub = Stub::connected();
+        stub.say(of_session("mcp_server_upsert", json!({ "server": config })));
+        let message = format!(
+            "mcp_server_upsert invalid server: Error: mcp-servers.json: servers.0.transport.{field}: \
+             must not be empty"
+        );
+        let refused = error(&message, "validation_failed", "protocol");
+        assert_eq!(stub.take(), [refused]);
+        assert!(stub.calls.is_empty());
+    }
+}
+
+#[test]
 fn nothing_that_was_not_asked_for_is_told_as_an_error() {
     let mut stub = Stub::connected();
     let fields = json!({ "server": grep_config() });

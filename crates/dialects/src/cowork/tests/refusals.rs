@@ -18,7 +18,6 @@ fn each_refusal_has_a_code_and_a_source() {
         (Why::AlreadyAnswered, "validation_failed", "session"),
         (Why::invalid("x"), "validation_failed", "session"),
         (Why::BlankAnswer, "validation_failed", "session"),
-        (Why::InUse, "validation_failed", "session"),
         (Why::NoRunningTurn, "validation_failed", "session"),
         (Why::Conflict, "validation_failed", "session"),
         (Why::Forbidden, "permission_denied", "permissions"),

@@ -38,12 +38,14 @@ pub fn card() -> ThreadCard {
         directory: "/home/user/project".into(),
         client_id: None,
         created_at: NOW,
+        folders: None,
     }
 }
 
 pub fn settings() -> ThreadSettings {
     ThreadSettings {
         budgets: Default::default(),
+        assignment: None,
         instructions: None,
         effort: None,
         verbosity: None,

@@ -229,25 +229,74 @@ fn nobody_signs_in_while_a_turn_runs() {
 }
 
 #[test]
+fn another_way_to_sign_in_takes_the_place_of_the_one_that_waits() {
+    let mut grown = catalog();
+    let device = vocabulary::AuthMethod::OAuth {
+        id: "oauth_device".to_owned(),
+        label: "Code".to_owned(),
+    };
+    grown.providers[3].auth_methods.push(device);
+    let mut stub = Stub::connected();
+    stub.say(of_session("provider_catalog_get", json!({})));
+    stub.reply(Ok(Reply::Catalog(Box::new(grown))));
+    stub.take();
+
+    stub.say(callback(None));
+    stub.say(authorize("codex-cli", "oauth_device"));
+    stub.reply_to(
+        1,
+        Ok(Reply::Challenge(Box::new(Challenge {
+            needs_code: false,
+            instructions: "Enter AB-CD.".to_owned(),
+            url: None,
+            expires_at: None,
+        }))),
+    );
+    let device = json!({ "provider": "codex-cli", "methodId": "oauth_device" });
+    stub.say(of_session("provider_auth_callback", device));
+    assert_eq!(stub.take_types(), ["provider_auth_challenge"]);
+    assert_eq!(stub.calls.len(), 2, "both ends are waited for");
+
+    stub.reply(Ok(Reply::SignedIn(SignedIn {
+        ok: false,
+        mode: None,
+        message: "Welcome.".to_owned(),
+    })));
+    stub.reply(Ok(signed_in(AuthMode::OAuth)));
+    let mode = json!({ "mode": "oauth" });
+    assert_eq!(
+        stub.take(),
+        [
+            result("codex-cli", "oauth_cli", false, json!({})),
+            result("codex-cli", "oauth_device", true, mode),
+        ]
+    );
+}
+
+#[test]
 fn a_method_is_used_for_what_it_is() {
-    for (message, what) in [
-        (authorize("openai", "api_key"), "authorization"),
+    let mut stub = Stub::connected();
+    stub.say(authorize("openai", "api_key"));
+    let text = "Auth method \"api_key\" does not support authorization.";
+    assert_eq!(stub.take(), [error(text, "provider_error", "provider")]);
+    let with_key = json!({ "provider": "codex-cli", "methodId": "api_key" });
+    for (message, method, text) in [
         (
-            of_session(
-                "provider_auth_callback",
-                json!({ "provider": "codex-cli", "methodId": "api_key" }),
-            ),
-            "authorization",
+            of_session("provider_auth_callback", with_key),
+            "api_key",
+            "Method \"api_key\" is not an OAuth method.",
         ),
-        (set_key("codex-cli", "oauth_cli"), "API keys"),
+        (
+            set_key("codex-cli", "oauth_cli"),
+            "oauth_cli",
+            "Method \"oauth_cli\" is not an API key method.",
+        ),
     ] {
-        let mut stub = Stub::connected();
-        let method = message["methodId"].as_str().expect("a method").to_owned();
         stub.say(message);
-        let text = format!("Auth method \"{method}\" does not support {what}.");
-        assert_eq!(stub.take(), [error(&text, "provider_error", "provider")]);
-        assert!(stub.calls.is_empty());
+        let text = json!({ "message": text });
+        assert_eq!(stub.take(), [result("codex-cli", method, false, text)]);
     }
+    assert!(stub.calls.is_empty());
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vocabulary::{
-    Call, CommandOrigin, Refusal, Reply, RunCommand, Skill, SkillCall, SkillLook, SkillText,
-    SkillTier, SlashCommand, StartedTurn, TurnId, Why,
+    Call, CommandOrigin, Idempotency, Refusal, Reply, RunCommand, Seq, Skill, SkillCall, SkillLook,
+    SkillText, SkillTier, SlashCommand, StartedTurn, TurnId, Why,
 };
 
 use super::commands::said;
@@ -157,6 +157,9 @@ fn a_command_is_run_as_it_was_written() {
         name: "review".to_owned(),
         arguments: " src/main.ts \n".to_owned(),
         client_message_id: Some("m1".to_owned()),
+        idempotency: Idempotency::Reconnect {
+            joined_at: Seq::ZERO,
+        },
     };
     assert_eq!(stub.call(), &Call::RunCommand(run));
     let started = |again| {

@@ -19,6 +19,9 @@ pub struct Stub {
     /// CoworkCalls and wishes to listen that wait for their answer; a wish has no call.
     pub calls: Vec<(Tag, Option<Call>)>,
     pub shared: usize,
+    /// Own frames and shared ones of the last step, in their order.
+    pub order: Vec<String>,
+    pub watches: bool,
     pub wake_at: Option<Timestamp>,
     pub closed: Option<Reason>,
 }
@@ -38,6 +41,8 @@ impl Stub {
             sent: Vec::new(),
             calls: Vec::new(),
             shared: 0,
+            order: Vec::new(),
+            watches: false,
             wake_at: None,
             closed: None,
         };
@@ -82,14 +87,24 @@ impl Stub {
             caller: Some(&self.caller),
         };
         act(&mut self.dialect, &cx, &mut out);
+        self.order.clear();
         for action in out {
             match action {
-                Action::Send(frame) => self.sent.push(json(&frame)),
-                Action::Shared => self.shared += 1,
+                Action::Send(frame) => {
+                    let frame = json(&frame);
+                    let kind = frame["type"].as_str().unwrap_or_default();
+                    self.order.push(kind.to_owned());
+                    self.sent.push(frame);
+                }
+                Action::Shared => {
+                    self.order.push("shared".to_owned());
+                    self.shared += 1;
+                }
                 Action::Call { tag, call } => self.calls.push((tag, Some(call))),
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::WakeAt(at) => self.wake_at = Some(at),
                 Action::Close(reason) => self.closed = Some(reason),
+                Action::WatchServer => self.watches = true,
                 Action::Unlisten(_) | Action::Watch | Action::Authenticate { .. } => {
                     panic!("cowork does none of these")
                 }

@@ -20,11 +20,8 @@ pub enum Cowork1Purpose {
     BackupState,
     /// A change of them: events tell the outcome.
     Backup(Backup),
-    /// A message that was said before is told again to who said it.
-    Turn {
-        text: String,
-        client_message_id: Option<String>,
-    },
+    /// A message.
+    Turn,
 }
 
 pub type Cowork1Calls = Pending<Cowork1Purpose>;

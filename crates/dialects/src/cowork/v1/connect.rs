@@ -52,6 +52,9 @@ impl Cowork1Session {
         catalog: &Catalog,
     ) {
         if let Some(mut connecting) = self.connecting.take() {
+            if connecting.lacks_key(catalog) {
+                return self.connect_pending(out, &connecting.provider);
+            }
             let next = connecting.choose(catalog);
             self.connect_goes_on(out, calls, connecting, next);
         }
@@ -121,6 +124,15 @@ impl Cowork1Session {
         self.refuse(out, &format!("connect failed: {why}"));
     }
 
+    /// Not an error: the person was asked for a key and gave none yet.
+    fn connect_pending(&self, out: &mut Vec<Action>, provider: &str) {
+        let text = format!(
+            "### Connection pending: {provider}\n\nNo API key provided. The connection stays pending \
+             until one is: connect {provider} again with an API key."
+        );
+        self.tell_person(out, &text);
+    }
+
     fn tell_person(&self, out: &mut Vec<Action>, text: &str) {
         let message = wire::ServerEvent::AssistantMessage(AssistantMessage {
             session_id: &self.id,
@@ -144,6 +156,17 @@ enum Tell {
 }
 
 impl Connecting {
+    /// Whether the provider takes a key and nothing else, and none was given.
+    fn lacks_key(&self, catalog: &Catalog) -> bool {
+        let mut providers = catalog.providers.iter();
+        let entry = providers.find(|each| each.id == self.provider);
+        let key_only = entry.is_some_and(|entry| {
+            let is_key = |method: &AuthMethod| matches!(method, AuthMethod::ApiKey { .. });
+            !entry.auth_methods.is_empty() && entry.auth_methods.iter().all(is_key)
+        });
+        key_only && self.key.is_none()
+    }
+
     /// With a key the provider's first method that takes one, else the first without.
     fn choose(&mut self, catalog: &Catalog) -> Result<ConnectStep, String> {
         let provider = self.provider.clone();

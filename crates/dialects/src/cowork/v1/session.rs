@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, Fact, ModelRef, Refusal, Reply,
-    StartTurn, ThreadCard, ThreadFact, ThreadView, TurnFact, Why,
+    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, Fact, Idempotency, ModelRef,
+    Refusal, Reply, Seq, StartTurn, ThreadCard, ThreadFact, ThreadView, TurnFact, Why,
 };
 
 use super::super::act::SKIPPED;
 use super::super::asks::OpenAsks;
 use super::super::backup::{self, Backup, ComparedWith};
 use super::super::names::{ProviderName, parse, spell};
-use super::super::tell::turn::user_message;
+
 use super::calls::{Cowork1Calls, Cowork1Purpose};
 use super::connect::Connecting;
 use super::hear;
@@ -109,6 +109,9 @@ impl Cowork1Session {
             ClientMessage::Reset {} => {
                 calls.make(out, Cowork1Purpose::Nothing, Call::ResetThread { thread });
             }
+            ClientMessage::ConnectProvider { .. } if self.busy => {
+                self.refuse(out, &Refusal::busy().message);
+            }
             ClientMessage::ConnectProvider { provider, api_key } => {
                 self.connect(out, calls, provider, api_key);
             }
@@ -147,10 +150,6 @@ impl Cowork1Session {
     ) {
         // An empty id names no message, and would make the next one look like this one again.
         let client_message_id = client_message_id.filter(|id| !id.is_empty());
-        let wanted = Cowork1Purpose::Turn {
-            text: text.clone(),
-            client_message_id: client_message_id.clone(),
-        };
         let turn = StartTurn {
             changes: Box::default(),
             listen: None,
@@ -160,9 +159,13 @@ impl Cowork1Session {
             display: None,
             cause: Cause::UserMessage,
             client_message_id,
+            // A session is never joined again, so nothing is ever said again.
+            idempotency: Idempotency::Reconnect {
+                joined_at: Seq::ZERO,
+            },
             client_turn_id: None,
         };
-        calls.make(out, wanted, Call::StartTurn(turn));
+        calls.make(out, Cowork1Purpose::Turn, Call::StartTurn(turn));
     }
 
     /// A blank answer is an answer here; the engine takes none, so it counts as skipped.
@@ -266,15 +269,8 @@ impl Cowork1Session {
                 let event = ServerEvent::Tools { session_id, tools };
                 out.push(Action::Send(event.frame()));
             }
-            Cowork1Purpose::Turn {
-                text,
-                client_message_id,
-            } => {
-                if reply.turn()?.again {
-                    let echo = user_message(&self.id, text, client_message_id.as_deref());
-                    out.push(Action::Send(echo));
-                }
-            }
+            // It tells itself.
+            Cowork1Purpose::Turn => {}
             Cowork1Purpose::BackupState => {
                 let now = reply.checkpoints()?.state()?;
                 let compared = ComparedWith::Original;
@@ -307,7 +303,7 @@ impl Cowork1Session {
             | Cowork1Purpose::Tools
             | Cowork1Purpose::Prompt
             | Cowork1Purpose::Backup(_)
-            | Cowork1Purpose::Turn { .. } => self.refuse(out, &refusal.message),
+            | Cowork1Purpose::Turn => self.refuse(out, &refusal.message),
         }
     }
 }

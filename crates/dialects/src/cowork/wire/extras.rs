@@ -108,7 +108,7 @@ pub struct SkillInterface<'a> {
 pub struct FileUploaded<'a> {
     pub session_id: &'a str,
     pub filename: &'a str,
-    pub path: &'a str,
+    pub path: Cow<'a, str>,
 }
 
 /// Server -> Client Events: harness_context.

@@ -103,6 +103,7 @@ impl Stub {
                 Action::Unlisten(thread) => self.unlistened.push(thread),
                 Action::Authenticate { tag, token } => self.shown.push((tag, token)),
                 Action::Watch => self.watches = true,
+                Action::WatchServer => panic!("it shows nothing of that"),
                 Action::WakeAt(at) => self.wake_at = Some(at),
                 Action::Close(reason) => self.closed = Some(reason),
             }

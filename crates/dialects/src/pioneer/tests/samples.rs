@@ -31,10 +31,12 @@ pub fn thread() -> Thread {
             directory: "/home/user/project".into(),
             client_id: Some(THREAD.to_owned()),
             created_at: NOW,
+            folders: None,
         },
         title: Title::default(),
         settings: ThreadSettings {
             budgets: Default::default(),
+            assignment: None,
             instructions: None,
             effort: None,
             verbosity: None,

@@ -64,6 +64,7 @@ impl Stub {
                 | Action::Unlisten(_)
                 | Action::Authenticate { .. }
                 | Action::Watch
+                | Action::WatchServer
                 | Action::WakeAt(_) => {}
             }
         }

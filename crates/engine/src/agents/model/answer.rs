@@ -16,6 +16,7 @@ use crate::limits::{
     ANSWER_ATTEMPTS, ANSWER_BYTES_MAX, ANSWER_CALLS_MAX, ANSWER_DELAY_MAX, ANSWER_DELAYS_MAX,
     ANSWER_RESTART_AFTER, MODEL_SILENCE_MAX,
 };
+use crate::traces::requests::{RequestEnd, WatchedRequest};
 use crate::turn::{DueCall, SessionGone, Turn, offer};
 
 mod blocks;
@@ -36,6 +37,19 @@ pub enum Speaker {
         words: Arc<Mutex<String>>,
     },
 }
+
+impl Speaker {
+    /// The call that it works for.
+    fn call(&self) -> Option<&ToolCall> {
+        match self {
+            Speaker::Agent => None,
+            Speaker::Sub { call, .. } => Some(call),
+        }
+    }
+}
+
+/// Why an answer that came to its end did, and what it took; or what it did not come to its end for.
+type StreamOutcome = Result<(StopReason, providers::ModelUsage), Broken>;
 
 /// A whole answer.
 pub struct Answered {
@@ -74,7 +88,10 @@ pub async fn ask(
             words.lock().clear();
         }
         let mut answer = ModelAnswer::new(turn, tag.clone(), speaker.clone(), faces);
-        let broken = match answer.stream(provider, request).await {
+        let mut watched = WatchedRequest::begin(turn, &model, &request, speaker.call());
+        let streamed = answer.stream(provider, request, &mut watched).await;
+        watched.ended(&answer.end_of_request(&streamed));
+        let broken = match streamed {
             Ok((reason, usage)) => return Ok(answer.answered(reason, usage)),
             Err(broken) => broken,
         };
@@ -199,7 +216,8 @@ impl<'a> ModelAnswer<'a> {
         &mut self,
         provider: &dyn Provider,
         request: ModelRequest,
-    ) -> Result<(StopReason, providers::ModelUsage), Broken> {
+        watched: &mut WatchedRequest<'_>,
+    ) -> StreamOutcome {
         let starting = provider.stream(request);
         let mut parts = self.awaited(MODEL_SILENCE_MAX, starting).await??;
         let mut patience = MODEL_SILENCE_MAX;
@@ -227,15 +245,28 @@ impl<'a> ModelAnswer<'a> {
                     why,
                 } => {
                     delays += 1;
+                    watched.retried();
                     patience += delay.min(ANSWER_DELAY_MAX);
                     self.delayed(attempt, delay, why).await?;
                 }
                 part => {
-                    self.touched = true;
+                    if !std::mem::replace(&mut self.touched, true) {
+                        watched.first_part();
+                    }
                     self.check_size(&part)?;
                     self.take(part).await?;
                 }
             }
+        }
+    }
+
+    /// How it ended, for who watches requests.
+    fn end_of_request<'b>(&'b self, streamed: &'b StreamOutcome) -> RequestEnd<'b> {
+        let blocks = &self.blocks;
+        match streamed {
+            Ok((_, usage)) => RequestEnd::Answered(blocks, *usage),
+            Err(Broken::Provider(error)) => RequestEnd::Failed(blocks, &error.message),
+            Err(Broken::Cancelled | Broken::Gone) => RequestEnd::Cancelled(blocks),
         }
     }
 

@@ -9,13 +9,16 @@ mod words;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use providers::{ErrorKind, Message, ModelRequest, Part, Provider, ProviderError, RequestPurpose};
+use providers::{
+    Block, ErrorKind, Message, ModelRequest, Part, Provider, ProviderError, RequestPurpose,
+};
 use tokio::time::timeout;
 use vocabulary::{Fact, ModelRef, PlanStep, Purpose, Refusal, StepFact, StreamTag, TurnFact, Why};
 
 use super::{SessionGone, Turn, context, meter};
 use crate::limits::{MODEL_SILENCE_MAX, SUMMARY_BYTES_MAX, SUMMARY_TOKENS_MAX, SUMMARY_WAIT_MAX};
 use crate::session::state::ThreadState;
+use crate::traces::requests::{RequestEnd, WatchedRequest};
 
 use fill::BYTES_PER_TOKEN;
 pub use fill::{ContextFill, compact_at, estimate, estimate_result};
@@ -99,13 +102,25 @@ async fn ask(
     model: &ModelRef,
     request: ModelRequest,
 ) -> Result<Summarised, SessionGone> {
+    let watched = WatchedRequest::begin(turn, model, &request, None);
     let answered = tokio::select! {
         biased;
-        () = turn.cancel.cancelled() => return Ok(Summarised::Cancelled),
+        () = turn.cancel.cancelled() => {
+            watched.ended(&RequestEnd::Cancelled(&[]));
+            return Ok(Summarised::Cancelled);
+        }
         answered = timeout(SUMMARY_WAIT_MAX, text_of(provider, request)) => {
             answered.unwrap_or_else(|_| Err(silent()))
         }
     };
+    match &answered {
+        Ok((summary, usage)) => {
+            let text = summary.clone();
+            let block = Block::Text { text, native: None };
+            watched.ended(&RequestEnd::Answered(&[block], *usage));
+        }
+        Err(error) => watched.ended(&RequestEnd::Failed(&[], &error.message)),
+    }
     let (summary, usage) = match answered {
         Ok(answered) => answered,
         Err(error) => return Ok(Summarised::Failed(error)),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use providers::{Block, Message, ToolResult, UserMessage};
 use tools::ToolFaces;
 use vocabulary::{
-    Event, Fact, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact, StreamTag, ToolCall,
-    ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome, Why,
+    Event, Fact, FilesFact, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact, StreamTag,
+    ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome, Why,
 };
 
 use super::endings;
@@ -187,6 +187,9 @@ impl Reading {
                 if tool.call.agent.is_none() {
                     self.add_call(entry, tool);
                 }
+            }
+            Fact::Files(FilesFact::Uploaded { file }) => {
+                self.read.push(entry, Message::note(shown::uploaded(&file)));
             }
             Fact::Thread(_)
             | Fact::Item { .. }

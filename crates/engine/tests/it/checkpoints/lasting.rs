@@ -80,10 +80,7 @@ async fn a_deleted_thread_is_forgotten() {
         known
     };
     assert_eq!(known(), names(&[awake, asleep]));
-    let delete = |thread| Call::DeleteThread {
-        thread,
-        even_if_open: true,
-    };
+    let delete = |thread| Call::DeleteThread { thread };
     house.call(delete(awake)).await.expect("a deletion");
     eventually("forgotten", || known() == names(&[asleep])).await;
     house.engine.stop(PATIENCE).await;

@@ -11,7 +11,7 @@ use super::server::{Asked, Server};
 use super::signing_in::{CODEX, DEVICE, failure, tokens};
 
 /// Answers the polls of a device flow with these, one after the other.
-async fn device_issuer(polls: Vec<(u16, &'static str)>) -> (Server, Arc<AtomicUsize>) {
+pub async fn device_issuer(polls: Vec<(u16, &'static str)>) -> (Server, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let polled = Arc::clone(&count);
     let server = Server::start(move |asked: &Asked| {

@@ -7,6 +7,7 @@ use reqwest::Url;
 use serde_json::json;
 use vocabulary::{AuthMode, Challenge};
 
+use super::devices::device_issuer;
 use super::server::{Asked, Server, visit};
 use super::{Home, id_token, remote_provider};
 use crate::accounts::oauth::challenge as hashed;
@@ -16,6 +17,7 @@ use crate::remote::Authorizer;
 pub const CODEX: &str = "codex-cli";
 const BROWSER: &str = "oauth_cli";
 pub const DEVICE: &str = "oauth_device";
+const REPLACED: &str = "another sign-in was begun instead of this one";
 
 /// What a browser was sent out with.
 struct Sent {
@@ -322,19 +324,15 @@ async fn a_code_alone_is_refused_before_anyone_sees_it() {
 }
 
 #[tokio::test]
-async fn one_sign_in_at_a_time_and_the_same_starts_over() {
+async fn the_same_sign_in_again_starts_over() {
     let (server, challenge) = issuer().await;
     let home = Home::with_issuer(&server);
     let models = Arc::new(home.open());
     let first = begin(&models, &challenge).await;
-    assert_eq!(models.begin(CODEX, DEVICE).await, Err(SignInError::Busy));
     let waiting = models.finish(CODEX, BROWSER, None);
     let again = begin(&models, &challenge);
     let (waited, second) = tokio::join!(waiting, again);
-    assert_eq!(
-        failure(waited.expect_err("over")),
-        "the sign-in was given up"
-    );
+    assert_eq!(failure(waited.expect_err("over")), REPLACED);
     assert_ne!(first.state, second.state);
     assert!(
         visit(&first.redirect_uri).await.is_err(),
@@ -345,6 +343,36 @@ async fn one_sign_in_at_a_time_and_the_same_starts_over() {
         .finish(CODEX, BROWSER, Some(&pasted))
         .await
         .expect("signed in");
+}
+
+#[tokio::test]
+async fn one_way_to_sign_in_takes_the_place_of_the_other() {
+    let (browsers, challenge) = issuer().await;
+    let home = Home::with_issuer(&browsers);
+    let models = home.open();
+    let first = begin(&models, &challenge).await;
+    // This server gives no device codes: what is under way goes on.
+    let refused = models.begin(CODEX, DEVICE).await;
+    failure(refused.expect_err("no device codes here"));
+    let page = visit(&first.back("code=good&state=other")).await;
+    assert!(page.is_ok(), "it still listens");
+
+    let (devices, _) = device_issuer(vec![(403, ""); 3]).await;
+    let home = Home::with_issuer(&devices);
+    let models = home.open();
+    let first = models.begin(CODEX, BROWSER).await.expect("begun");
+    let waiting = models.finish(CODEX, BROWSER, None);
+    let (waited, second) = tokio::join!(waiting, models.begin(CODEX, DEVICE));
+    assert_eq!(failure(waited.expect_err("over")), REPLACED);
+    assert!(second.expect("begun").instructions.contains("AB-CD"));
+    let gone = visit(&sent(&first).redirect_uri).await;
+    assert!(gone.is_err(), "nobody listens for the browser any more");
+
+    let waiting = models.finish(CODEX, DEVICE, None);
+    let (waited, third) = tokio::join!(waiting, models.begin(CODEX, BROWSER));
+    assert_eq!(failure(waited.expect_err("over")), REPLACED);
+    let listens = visit(&sent(&third.expect("begun")).redirect_uri).await;
+    assert!(listens.is_ok(), "and back again");
 }
 
 #[tokio::test]

@@ -25,6 +25,9 @@ pub(super) struct World {
     pub(super) libraries: HashMap<TenantId, Library>,
     /// What changed in lists, and by whom.
     pub(super) changes: Vec<(usize, ListChange)>,
+    /// Which threads were asked for, and by whom.
+    pub(super) requests: Vec<(usize, ThreadId)>,
+    pub(super) deleted: std::collections::HashSet<ThreadId>,
     pub(super) settings: HashMap<(TenantId, String), String>,
 }
 

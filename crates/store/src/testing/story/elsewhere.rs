@@ -35,8 +35,17 @@ pub(super) async fn what_changes_in_one_process_is_told_in_the_others(
 
     let quiet = desk.append(lease, Seq(2), a_batch(&[3])).await;
     quiet.expect("nothing that a list shows");
+    let id = thread.card.id;
+    assert!(!sofa.is_deleted(id).await.expect("reads"));
     assert!(desk.delete(lease).await.expect("deleted"));
     assert_eq!(told(&sofa).await, [(entry, false)], "one that is gone");
+    assert!(sofa.is_deleted(id).await.expect("reads"));
+    assert!(!desk.delete(lease).await.expect("nothing left"));
+
+    sofa.request(before.card.id).await.expect("asked for");
+    let asked = desk.changed_elsewhere().await.expect("a request");
+    assert_eq!(asked.requested, [before.card.id]);
+    assert_eq!(asked.changes, []);
 
     let tenant = TenantId::new("elsewhere");
     let change = RecordChange {

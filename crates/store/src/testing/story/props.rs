@@ -22,6 +22,7 @@ pub fn a_thread(number: u64) -> Thread {
             directory: "/somewhere".into(),
             client_id: None,
             created_at: at,
+            folders: None,
         },
         title: Title::default(),
         settings: ThreadSettings {
@@ -42,6 +43,7 @@ pub fn a_thread(number: u64) -> Thread {
             verbosity: None,
             summary: None,
             budgets: Default::default(),
+            assignment: None,
             instructions: None,
         },
         status: Status::Ready,

@@ -4,9 +4,9 @@ use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changes,
-    CheckpointCall, CheckpointId, GrantScope, Image, LibraryCall, McpCall, NewThread, RunCommand,
-    SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery, TurnId,
-    TurnSelection, WorkspaceDirectory, WorkspaceId,
+    CheckpointCall, CheckpointId, FileUpload, GrantScope, Idempotency, Image, LibraryCall, McpCall,
+    NewThread, RunCommand, SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn,
+    ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -37,10 +37,7 @@ fn of_threads() -> Vec<Call> {
             ..NewThread::default()
         })),
         Call::GetThread { thread },
-        Call::DeleteThread {
-            thread,
-            even_if_open: true,
-        },
+        Call::DeleteThread { thread },
         Call::ChangeThread {
             thread,
             changes: changes(),
@@ -92,6 +89,14 @@ fn of_threads() -> Vec<Call> {
             name: "n".to_owned(),
             arguments: "a b".to_owned(),
             client_message_id: Some("m".to_owned()),
+            idempotency: Idempotency::Reconnect {
+                joined_at: Seq::ZERO,
+            },
+        }),
+        Call::UploadFile(FileUpload {
+            thread,
+            name: "n".to_owned(),
+            base64: "aGk=".into(),
         }),
         Call::ListTools { thread },
         Call::FindThread {
@@ -110,6 +115,7 @@ fn of_turns() -> Vec<Call> {
             cause: Cause::SlashCommand,
             client_message_id: Some("m".to_owned()),
             client_turn_id: None,
+            idempotency: Idempotency::Reconnect { joined_at: Seq(3) },
             images: vec![Image::Path("/a".into()), Image::Url("u".to_owned())],
             changes: Box::new(changes()),
             listen: Some(Audience(1)),
@@ -220,7 +226,7 @@ fn every_call_comes_back() {
     let thread = thread_id();
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
-    all_come_back(&calls, 29, |call| match call {
+    all_come_back(&calls, 30, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -250,6 +256,7 @@ fn every_call_comes_back() {
         Call::ListCommands { .. } => 27,
         Call::RunCommand(_) => 28,
         Call::Checkpoints { .. } => 23,
+        Call::UploadFile(_) => 29,
     });
 }
 

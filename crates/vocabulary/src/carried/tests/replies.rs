@@ -10,8 +10,8 @@ use crate::{
     Reply, RestoreAction, RiskCode, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill,
     SkillLook, SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn,
     SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp,
-    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UserInput, Verbosity,
-    WorkspaceId,
+    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput,
+    Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -33,6 +33,7 @@ pub fn thread() -> Thread {
             verbosity: Some(Verbosity::Low),
             summary: Some(SummaryDetail::None),
             budgets: Box::default(),
+            assignment: None,
             instructions: Some("Be brief.".into()),
         },
         status: Status::Waiting,
@@ -53,6 +54,7 @@ fn card() -> ThreadCard {
         directory: "/a".into(),
         client_id: Some("c".to_owned()),
         created_at: Timestamp(1),
+        folders: None,
     }
 }
 
@@ -285,6 +287,11 @@ fn of_server() -> Vec<Reply> {
             origin: CommandOrigin::Skill,
             hints: vec!["$1".to_owned()],
         }]),
+        Reply::Uploaded(Box::new(UploadedFile {
+            name: "n".to_owned(),
+            path: "/p/n".into(),
+            bytes: 2,
+        })),
     ]
 }
 
@@ -371,7 +378,7 @@ fn every_reply_comes_back() {
     let checkpoints = of_checkpoints().into_iter().map(Box::new);
     replies.extend(checkpoints.map(Reply::Checkpoints));
     replies.extend(of_library().into_iter().map(Reply::from));
-    all_come_back(&replies, 22, |reply| match reply {
+    all_come_back(&replies, 23, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -394,5 +401,6 @@ fn every_reply_comes_back() {
         Reply::Checkpoints(_) => 16,
         Reply::Library(_) => 17,
         Reply::Turns(_) => 18,
+        Reply::Uploaded(_) => 22,
     });
 }

@@ -124,6 +124,27 @@ fn without_a_key_a_person_signs_in() {
 }
 
 #[test]
+fn without_the_key_that_a_provider_needs_the_connection_is_pending() {
+    let mut stub = connecting("openai", None);
+    let text = "### Connection pending: openai\n\nNo API key provided. The connection stays pending \
+                until one is: connect openai again with an API key.";
+    assert_eq!(stub.take(), [message(text)]);
+    assert!(stub.calls.is_empty());
+    stub.say(connect("openai", Some("sk-secret")));
+    assert_eq!(stub.call(), &Call::GetCatalog, "nothing waits");
+}
+
+#[test]
+fn nobody_connects_while_a_turn_runs() {
+    let mut stub = Stub::connected();
+    stub.tell(facts::turn_started());
+    stub.take();
+    stub.say(connect("openai", Some("sk-secret")));
+    assert_eq!(stub.take(), [error("Agent is busy")]);
+    assert!(stub.calls.is_empty());
+}
+
+#[test]
 fn each_failure_says_why_and_ends_the_flow() {
     let failed = |mut stub: Stub, why: &str| {
         let sent = stub.take();
@@ -132,7 +153,6 @@ fn each_failure_says_why_and_ends_the_flow() {
         stub.say(connect("openai", Some("sk-secret")));
         assert_eq!(stub.call(), &Call::GetCatalog);
     };
-    failed(connecting("openai", None), "openai needs an API key");
     let unknown = "this server has no provider gemini-cli";
     failed(connecting("gemini-cli", None), unknown);
 

@@ -64,6 +64,7 @@ impl Stub {
                 Action::Close(reason) => self.closed = Some(reason),
                 Action::Unlisten(_)
                 | Action::Watch
+                | Action::WatchServer
                 | Action::WakeAt(_)
                 | Action::Authenticate { .. } => {
                     panic!("protocol 1 does none of these")

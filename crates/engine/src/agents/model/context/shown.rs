@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use providers::{ResultBlock, UserMessage};
-use vocabulary::{ContentBlock, Image, ToolOutcome, ToolOutput, UserInput};
+use vocabulary::{ContentBlock, Image, ToolOutcome, ToolOutput, UploadedFile, UserInput};
 
 use crate::limits::CONTEXT_RESULT_BYTES_MAX;
 
@@ -33,6 +33,17 @@ fn image(image: Image) -> Option<providers::MessageImage> {
         // Read before it is accepted; a log has none.
         Image::Path(_) => None,
     }
+}
+
+/// What the model is told of a file that a client gave it.
+pub fn uploaded(file: &UploadedFile) -> String {
+    let path = file.path.to_string_lossy();
+    format!(
+        "[From the server: the user uploaded a file, {} ({} bytes). Read it where it matters for what \
+         they say.]",
+        tools::shown::line(&path),
+        file.bytes
+    )
 }
 
 pub fn is_error(outcome: &ToolOutcome) -> bool {

@@ -1,0 +1,102 @@
+//! A batch of spans as one request body.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use prost::Message as _;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::attributes::{self, AttributeWords, DeploymentLabels};
+use crate::otlp::{
+    ExportTraceServiceRequest, InstrumentationScope, KeyValue, OtlpResource, ResourceSpans,
+    ScopeSpans,
+};
+use crate::settings::TracingSettings;
+use crate::span::TraceSpan;
+
+/// Shorter ones are words that anybody may say.
+const SECRET_BYTES_MIN: usize = 8;
+const LEFT_OUT: &str = "[secret left out]";
+
+/// Makes requests for one endpoint.
+pub struct BatchEncoder {
+    words: AttributeWords,
+    labels: DeploymentLabels,
+    resource: Vec<KeyValue>,
+    secrets: Arc<[SecretString]>,
+}
+
+impl BatchEncoder {
+    pub fn new(
+        settings: &TracingSettings,
+        words: AttributeWords,
+        instance: &str,
+        secrets: Arc<[SecretString]>,
+    ) -> Self {
+        let labels = DeploymentLabels {
+            environment: settings.langfuse.environment.clone(),
+            release: settings.langfuse.release.clone(),
+        };
+        let mut resource = vec![
+            KeyValue::new("telemetry.sdk.language", "rust"),
+            KeyValue::new("telemetry.sdk.name", env!("CARGO_PKG_NAME")),
+            KeyValue::new("telemetry.sdk.version", env!("CARGO_PKG_VERSION")),
+            KeyValue::new("service.instance.id", instance),
+            KeyValue::new("service.name", settings.service_name()),
+        ];
+        resource.extend(labels.attributes());
+        // What is said of itself stands once, by the name that was chosen for it.
+        let named = settings.resource.iter();
+        let further = named.filter(|(name, _)| resource.iter().all(|known| known.key != *name));
+        let further: Vec<_> = further
+            .map(|(name, value)| KeyValue::new(name.as_str(), value.as_str()))
+            .collect();
+        resource.extend(further);
+        Self {
+            words,
+            labels,
+            resource,
+            secrets,
+        }
+    }
+
+    /// The body of a request, compressed.
+    pub fn encode(&self, spans: &[Arc<TraceSpan>]) -> std::io::Result<Vec<u8>> {
+        let clean = |text: &str| self.without_secrets(text);
+        let told = |span: &Arc<TraceSpan>| attributes::told(span, &self.labels, self.words, &clean);
+        let request = ExportTraceServiceRequest {
+            resource_spans: vec![ResourceSpans {
+                resource: Some(OtlpResource {
+                    attributes: self.resource.clone(),
+                }),
+                scope_spans: vec![ScopeSpans {
+                    scope: Some(InstrumentationScope {
+                        name: "dragoman".to_owned(),
+                        version: env!("CARGO_PKG_VERSION").to_owned(),
+                    }),
+                    spans: spans.iter().map(told).collect(),
+                }],
+            }],
+        };
+        let mut body = GzEncoder::new(Vec::new(), Compression::fast());
+        body.write_all(&request.encode_to_vec())?;
+        body.finish()
+    }
+
+    fn without_secrets(&self, text: &str) -> String {
+        let secrets = self.secrets.iter().map(|secret| secret.expose_secret());
+        let mut secrets = secrets.filter(|secret| secret.len() >= SECRET_BYTES_MIN);
+        match secrets.any(|secret| text.contains(secret)) {
+            false => text.to_owned(),
+            true => self.secrets.iter().fold(text.to_owned(), |text, secret| {
+                let secret = secret.expose_secret();
+                match secret.len() >= SECRET_BYTES_MIN {
+                    true => text.replace(secret, LEFT_OUT),
+                    false => text,
+                }
+            }),
+        }
+    }
+}

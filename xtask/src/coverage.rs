@@ -1,0 +1,282 @@
+//! `cargo xtask coverage`: which message of the cowork protocols is shown by which story and tested where.
+//!
+//! Nothing of it is written by hand: the messages are those of the published schemas, the stories those whose
+//! transcripts have them, the tests those that name them. A message that no story shows is a finding.
+
+mod page;
+mod tests_naming;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use anyhow::Context;
+use serde_json::Value;
+
+use crate::run::root;
+use crate::tidy::Finding;
+use crate::tidy::protocols::schema;
+use tests_naming::TestsNaming;
+
+pub const PAGE: &str = "docs/protocols/cowork-coverage.md";
+const UPDATE: &str = "`cargo xtask coverage --update`";
+
+/// What no story shows, and why. It is a finding when one does.
+const NO_STORY: [(&str, &str, &str); 5] = [
+    ("cowork", "upload_file", "uploads are not built"),
+    ("cowork", "file_uploaded", "uploads are not built"),
+    (
+        "cowork",
+        "harness_context_get",
+        "the harness context is not built",
+    ),
+    (
+        "cowork",
+        "harness_context_set",
+        "the harness context is not built",
+    ),
+    (
+        "cowork",
+        "harness_context",
+        "the harness context is not built",
+    ),
+];
+
+/// A protocol, the headline of its part, and whose tests are about it.
+struct Covered {
+    schema: &'static str,
+    title: &'static str,
+    tests: &'static str,
+}
+
+const PROTOCOLS: [Covered; 2] = [
+    Covered {
+        schema: "cowork",
+        title: "Protocol 7",
+        tests: "crates/dialects/src/cowork/tests/",
+    },
+    Covered {
+        schema: "cowork1",
+        title: "Protocol 1",
+        tests: "crates/dialects/src/cowork/v1/tests/",
+    },
+];
+
+/// Which side sends it, as the schemas call it, as a transcript marks it, and for people.
+const SIDES: [(&str, char, &str); 2] = [
+    ("client", '>', "Client -> Server"),
+    ("server", '<', "Server -> Client"),
+];
+
+/// What of the tree this reads.
+#[derive(Default)]
+pub struct CoverageSources {
+    schemas: BTreeMap<String, String>,
+    /// By protocol, side and message: the stories that have it.
+    stories: BTreeMap<(String, char, String), BTreeSet<String>>,
+    /// By protocol: what a story shows to be missing.
+    unavailable: BTreeSet<(String, String)>,
+    tests: TestsNaming,
+    page: String,
+}
+
+/// One message of one side.
+struct MessageRow {
+    message: String,
+    available: bool,
+    stories: Vec<String>,
+    tests: Vec<String>,
+}
+
+impl CoverageSources {
+    pub fn take(&mut self, path: &str, text: &str) {
+        let parts: Vec<&str> = path.split('/').collect();
+        match parts.as_slice() {
+            ["schemas", file] => {
+                let name = file.trim_end_matches(".json");
+                self.schemas.insert(name.to_owned(), text.to_owned());
+            }
+            ["scenarios", story, file] => {
+                if let Some(tongue) = file.strip_suffix(".transcript") {
+                    self.read_transcript(story, tongue, text);
+                }
+            }
+            _ if path == PAGE => self.page = text.to_owned(),
+            _ if path.ends_with(".rs") => self.tests.take(path, text),
+            _ => {}
+        }
+    }
+
+    fn read_transcript(&mut self, story: &str, tongue: &str, text: &str) {
+        for line in text.lines() {
+            let Some((mark, frame)) = line.split_once(' ') else {
+                continue;
+            };
+            let Some(side) = mark.chars().last().filter(|mark| "<>".contains(*mark)) else {
+                continue;
+            };
+            let frame: Value = serde_json::from_str(frame).unwrap_or_default();
+            if let Some(kind) = frame["type"].as_str() {
+                let key = (tongue.to_owned(), side, kind.to_owned());
+                self.stories
+                    .entry(key)
+                    .or_default()
+                    .insert(story.to_owned());
+            }
+            let words = frame["message"].as_str().unwrap_or_default();
+            if let Some((message, _)) = words.split_once(" is not available in this build") {
+                let missing = (tongue.to_owned(), message.to_owned());
+                self.unavailable.insert(missing);
+            }
+        }
+    }
+
+    fn rows(&self, covered: &Covered, side: (&str, char)) -> anyhow::Result<Vec<MessageRow>> {
+        let name = covered.schema;
+        let text = self.schemas.get(name);
+        let text = text.with_context(|| format!("schemas/{name}.json is missing"))?;
+        let messages = schema::messages(text, side.0)?;
+        let row = |message: String| {
+            let key = (name.to_owned(), side.1, message.clone());
+            let stories = self.stories.get(&key).cloned().unwrap_or_default();
+            let missing = (name.to_owned(), message.clone());
+            MessageRow {
+                available: !self.unavailable.contains(&missing),
+                stories: stories.into_iter().collect(),
+                tests: self.tests.naming(covered.tests, &message),
+                message,
+            }
+        };
+        Ok(messages.into_keys().map(row).collect())
+    }
+
+    pub fn render(&self) -> anyhow::Result<String> {
+        let mut text = page::OPENING.to_owned();
+        for covered in &PROTOCOLS {
+            for (side, mark, title) in SIDES {
+                let rows = self.rows(covered, (side, mark))?;
+                page::table(&mut text, &format!("{}: {title}", covered.title), &rows);
+            }
+        }
+        Ok(text)
+    }
+
+    pub fn check(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for covered in &PROTOCOLS {
+            for (side, mark, _) in SIDES {
+                let rows = self.rows(covered, (side, mark)).unwrap_or_default();
+                findings.extend(rows.iter().filter_map(|row| shown(covered.schema, row)));
+            }
+        }
+        match self.render() {
+            Ok(text) if text == self.page => {}
+            Ok(_) => findings.push(Finding::error(
+                PAGE,
+                1,
+                format!("is not what the code says: run {UPDATE}"),
+            )),
+            Err(error) => findings.push(Finding::error(PAGE, 1, format!("{error:#}"))),
+        }
+        findings
+    }
+}
+
+/// Whether a message has a story, or is known to have none.
+fn shown(schema: &str, row: &MessageRow) -> Option<Finding> {
+    let message = &row.message;
+    let excused = NO_STORY
+        .iter()
+        .any(|(of, name, _)| (*of, *name) == (schema, message.as_str()));
+    let what = match (row.stories.is_empty(), excused) {
+        (true, false) => format!(
+            "no story shows `{message}` of {schema}: add one in scenarios/, whose transcript has it"
+        ),
+        (false, true) if row.available => {
+            format!("`{message}` of {schema} has a story now: take it out of NO_STORY")
+        }
+        (true, true) | (false, _) => return None,
+    };
+    Some(Finding::error("xtask/src/coverage.rs", 1, what))
+}
+
+pub fn run(arguments: &[String]) -> anyhow::Result<()> {
+    let update = match arguments {
+        [] => false,
+        [flag] if flag == "--update" => true,
+        _ => anyhow::bail!("`coverage` knows --update and nothing else"),
+    };
+    let mut sources = CoverageSources::default();
+    for path in crate::tidy::files()? {
+        if let Ok(text) = fs::read_to_string(root().join(&path)) {
+            sources.take(&path, &text);
+        }
+    }
+    if update {
+        fs::write(root().join(PAGE), sources.render()?)
+            .with_context(|| format!("cannot write {PAGE}"))?;
+        println!("{PAGE} rewritten");
+        return Ok(());
+    }
+    print!("{}", sources.render()?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: &str = r#"{"client": {"oneOf": [
+        {"properties": {"type": {"const": "say"}}},
+        {"properties": {"type": {"const": "upload_file"}}},
+        {"properties": {"type": {"const": "sing"}}}
+    ]}, "server": {"oneOf": []}}"#;
+
+    fn sources() -> CoverageSources {
+        let mut sources = CoverageSources::default();
+        for (path, text) in [
+            ("schemas/cowork.json", SCHEMA),
+            ("schemas/cowork1.json", r#"{"client": {}, "server": {}}"#),
+            (
+                "scenarios/hello/cowork.transcript",
+                "# a story\n\n# a: say\na> {\"type\":\"say\"}\na< {\"type\":\"said\"}\n",
+            ),
+            (
+                "crates/dialects/src/cowork/tests/a.rs",
+                "#[test]\nfn words_are_heard() {\n    hear(\"say\");\n}\n",
+            ),
+        ] {
+            sources.take(path, text);
+        }
+        sources
+    }
+
+    #[test]
+    fn a_message_without_a_story_is_a_finding() {
+        let mut sources = sources();
+        sources.page = sources.render().expect("a page");
+        let told: Vec<String> = sources.check().into_iter().map(|each| each.what).collect();
+        assert_eq!(
+            told,
+            ["no story shows `sing` of cowork: add one in scenarios/, whose transcript has it"]
+        );
+        let shown = "> {\"type\":\"sing\"}\n> {\"type\":\"upload_file\"}\n";
+        sources.take("scenarios/song/cowork.transcript", shown);
+        sources.page = sources.render().expect("a page");
+        let told: Vec<String> = sources.check().into_iter().map(|each| each.what).collect();
+        assert_eq!(
+            told,
+            ["`upload_file` of cowork has a story now: take it out of NO_STORY"]
+        );
+    }
+
+    #[test]
+    fn the_page_is_what_the_code_says() {
+        let mut sources = sources();
+        let text = sources.render().expect("a page");
+        let row = "| `say` | works | [hello](../../scenarios/hello) | `words_are_heard` |";
+        assert!(text.contains(row), "{text}");
+        sources.page = text.replace("words_are_heard", "words_are_lost");
+        let last = sources.check().pop().expect("a finding");
+        assert!(last.what.contains("is not what the code says"), "{last}");
+    }
+}

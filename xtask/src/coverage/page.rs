@@ -1,0 +1,40 @@
+//! The page: one table for each side of each protocol.
+
+use std::fmt::Write as _;
+
+use super::MessageRow;
+
+pub const OPENING: &str = "\
+# The cowork protocols, message by message
+
+Made by `cargo xtask coverage --update` from the schemas, the transcripts of the [scenarios](../../scenarios) and the tests; `cargo xtask tidy`
+says when it is out of date, and when no story shows a message. What each one means is on [its page](cowork.md). A few stories and tests
+stand for all that have it; a story is a test, too (`scenarios::cowork::…`, `scenarios::cowork1::…`).
+";
+
+/// Enough to find the rest.
+const NAMES_SHOWN_MAX: usize = 3;
+
+pub fn table(text: &mut String, title: &str, rows: &[MessageRow]) {
+    let _ = write!(
+        text,
+        "\n## {title}\n\n| message | status | stories | tests |\n|---|---|---|---|\n"
+    );
+    for row in rows {
+        let status = match (row.available, row.stories.is_empty()) {
+            (true, false) => "works",
+            (true, true) | (false, _) => "not available",
+        };
+        let story = |name: &String| format!("[{name}](../../scenarios/{name})");
+        let stories = row.stories.iter().take(NAMES_SHOWN_MAX).map(story);
+        let tests = row.tests.iter().take(NAMES_SHOWN_MAX);
+        let tests = tests.map(|name| format!("`{name}`"));
+        let _ = writeln!(
+            text,
+            "| `{}` | {status} | {} | {} |",
+            row.message,
+            stories.collect::<Vec<_>>().join(", "),
+            tests.collect::<Vec<_>>().join(", ")
+        );
+    }
+}
