@@ -147,6 +147,7 @@ impl Session {
         }
         self.permit();
         self.run_turn(turn.clone(), TurnStart::Fresh);
+        self.think_of_title();
         let (again, joined) = (false, None);
         Ok(StartedTurn {
             turn,

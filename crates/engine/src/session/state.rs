@@ -250,6 +250,7 @@ impl ThreadState {
             StepFact::Started
             | StepFact::Delayed { .. }
             | StepFact::Informed { .. }
+            | StepFact::Cited { .. }
             | StepFact::RawReceived { .. } => {}
         }
     }

@@ -199,6 +199,11 @@ pub enum AssistantContent<'a> {
         tool_name: &'a str,
         input: &'a Value,
     },
+    /// A file that the model made; `data` is base64.
+    File {
+        data: &'a str,
+        media_type: &'a str,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
