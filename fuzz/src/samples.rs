@@ -58,6 +58,7 @@ pub fn thread() -> Thread {
             verbosity: None,
             summary: None,
             budgets: Box::default(),
+            assignment: None,
             instructions: None,
         },
         status: Status::Ready,

@@ -22,6 +22,7 @@ pub mod asks;
 mod backup;
 mod calls;
 mod connect;
+mod harness;
 pub mod hear;
 pub mod history;
 mod mcp;

@@ -210,6 +210,9 @@ fn newborn(
             verbosity: changes.verbosity,
             summary: changes.summary,
             budgets: changes.budgets.unwrap_or_default(),
+            assignment: changes
+                .assignment
+                .map(|assignment| Box::new(assignment.set_at(at))),
             instructions: new.instructions,
         },
         status: Status::Inactive,

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentMode, Answer, Approvals, AskId, Budgets, Cause, Changed, CheckpointCall, FileUpload,
-    GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand, SandboxMode, Seq,
-    SignInCall, SkillCall, SummaryDetail, TenantId, Thread, ThreadId, TurnId, TurnSelection,
-    Verbosity, WorkspaceId,
+    AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
+    FileUpload, GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand,
+    SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, TenantId, Thread, ThreadId, TurnId,
+    TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -268,6 +268,7 @@ pub struct Changes {
     pub verbosity: Option<Verbosity>,
     pub summary: Option<SummaryDetail>,
     pub budgets: Option<Box<Budgets>>,
+    pub assignment: Option<Box<Assignment>>,
 }
 
 impl Changes {
@@ -288,6 +289,7 @@ impl Changes {
             (self.verbosity.is_some(), Changed::Verbosity),
             (self.summary.is_some(), Changed::Summary),
             (self.budgets.is_some(), Changed::Budgets),
+            (self.assignment.is_some(), Changed::Assignment),
         ]
         .into_iter()
         .filter_map(|(named, setting)| named.then_some(setting))

@@ -7,6 +7,7 @@
 
 mod answer_style;
 mod ask;
+mod assignment;
 mod call;
 mod carried;
 mod catalog;
@@ -36,6 +37,7 @@ pub use ask::{
     Answer, Approval, ApprovalAnswer, Ask, AskKind, Closing, Grant, GrantScope, Person, Question,
     QuestionOption, RiskCode,
 };
+pub use assignment::Assignment;
 pub use call::{
     ArchivedThreads, Audience, Call, Caller, Changes, Idempotency, NewThread, Role, StartTurn,
     SteerTurn, ThreadQuery,

@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Budgets, CallRef, Effects, Entry, Event, Fact, Growth, ItemFact, ItemId,
-    ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq,
-    Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp, ToolCall, ToolFact,
-    TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
+    Approvals, Ask, Assignment, Budgets, CallRef, Effects, Entry, Event, Fact, Growth, ItemFact,
+    ItemId, ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode,
+    Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp, ToolCall,
+    ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -115,6 +115,9 @@ pub struct ThreadSettings {
     /// How the client that made the thread wants work done in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Box<str>>,
+    /// What the work in it is for, where a harness said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<Box<Assignment>>,
 }
 
 /// What an agent may do at all: the tools it is offered, and nothing else runs.
@@ -173,6 +176,7 @@ pub enum Changed {
     Verbosity,
     Summary,
     Budgets,
+    Assignment,
 }
 
 /// Everything someone who joins needs to draw the thread, taken at one moment.

@@ -11,6 +11,7 @@ use super::asks::ask_frame;
 use super::backup::Backup;
 use super::calls::{CoworkCalls, CoworkPurpose};
 use super::connect::GreetingSlot;
+use super::harness;
 use super::hear::{CheckedMessage, repeated};
 use super::names::{parse, spell};
 use super::refuse::error_frame;
@@ -175,16 +176,13 @@ impl CoworkSession {
                     base64: said.content_base64.into(),
                 }),
             ),
-            ClientMessage::HarnessContextGet(_) | ClientMessage::HarnessContextSet(_) => {
-                self.not_available(out, hearing.name)
+            ClientMessage::HarnessContextGet(_) => {
+                send(out, harness::context(&self.id, &self.settings));
+            }
+            ClientMessage::HarnessContextSet(said) => {
+                self.change(out, calls, harness::changes(said.context));
             }
         }
-    }
-
-    fn not_available(&self, out: &mut Vec<Action>, name: &str) {
-        let message = format!("{name} is not available in this build yet");
-        let told_as = (ServerErrorCode::InternalError, ServerErrorSource::Session);
-        send(out, error_frame(&self.id, &message, told_as));
     }
 
     fn user_message(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, said: UserMessage) {

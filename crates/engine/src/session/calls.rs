@@ -263,7 +263,10 @@ impl Session {
         kept.map_err(storage)
     }
 
-    async fn change(&mut self, changes: Changes) -> Result<Reply, Refusal> {
+    async fn change(&mut self, mut changes: Changes) -> Result<Reply, Refusal> {
+        if let Some(assignment) = changes.assignment.take() {
+            changes.assignment = Some(Box::new(assignment.set_at(self.shared.now())));
+        }
         // A running turn keeps the agent, the model and the tools it started with.
         let fixed = changes.model.is_some() || changes.mcp.is_some() || changes.agent.is_some();
         if self.state.turn.is_some() && fixed {

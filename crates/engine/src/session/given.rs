@@ -2,12 +2,13 @@
 
 use store::Receipt;
 use vocabulary::{
-    Cause, Changes, Idempotency, Image, Refusal, StartTurn, ThreadSettings, Title, TitleSource,
-    TurnId,
+    Assignment, Cause, Changes, Idempotency, Image, Refusal, StartTurn, ThreadSettings, Title,
+    TitleSource, TurnId,
 };
 
 use crate::limits::{
-    CLIENT_ID_CHARS_MAX, IMAGE_BYTES_MAX, IMAGES_MAX, INPUT_BYTES_MAX, STEPS_MAX, TITLE_CHARS_MAX,
+    ASSIGNMENT_BYTES_MAX, CLIENT_ID_CHARS_MAX, IMAGE_BYTES_MAX, IMAGES_MAX, INPUT_BYTES_MAX,
+    STEPS_MAX, TITLE_CHARS_MAX,
 };
 
 pub(super) fn check_input(text: &str, images: &[Image]) -> Result<(), Refusal> {
@@ -142,6 +143,21 @@ pub(super) fn title_of(text: &str) -> Result<Title, Refusal> {
     })
 }
 
+/// It stands in the state row, which is written with every append, and in the model's context.
+fn check_assignment(assignment: &Assignment) -> Result<(), Refusal> {
+    if assignment.bytes() > ASSIGNMENT_BYTES_MAX {
+        let message = format!("a context may have at most {ASSIGNMENT_BYTES_MAX} bytes of text");
+        return Err(Refusal::invalid("context", message));
+    }
+    match assignment.run.is_empty() || assignment.objective.is_empty() {
+        true => Err(Refusal::invalid(
+            "context",
+            "a context must have a runId and an objective",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// The settings after a change; `None` when it names none of them.
 pub(super) fn changed_settings(
     settings: &ThreadSettings,
@@ -156,6 +172,9 @@ pub(super) fn changed_settings(
     {
         let message = format!("maxSteps must be from 1 to {STEPS_MAX}");
         return Err(Refusal::invalid("maxSteps", message));
+    }
+    if let Some(assignment) = &changes.assignment {
+        check_assignment(assignment)?;
     }
     let was = settings.clone();
     Ok(Some(ThreadSettings {
@@ -183,5 +202,6 @@ pub(super) fn changed_settings(
         summary: changes.summary.or(was.summary),
         budgets: changes.budgets.clone().unwrap_or(was.budgets),
         instructions: was.instructions,
+        assignment: changes.assignment.clone().or(was.assignment),
     }))
 }

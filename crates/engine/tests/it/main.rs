@@ -3,6 +3,7 @@
 mod again;
 mod agents;
 mod answers;
+mod assignments;
 mod briefing;
 mod broken;
 mod budgets;

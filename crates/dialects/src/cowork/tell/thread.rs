@@ -6,10 +6,10 @@ use vocabulary::{
 
 use super::EventContext;
 use crate::Frame;
-use crate::cowork::show;
 use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::{ResetDone, TodoItem, TodoStatus, Todos};
 use crate::cowork::wire::extras::FileUploaded;
+use crate::cowork::{harness, show};
 
 pub fn title_changed(told: EventContext<'_>, title: &Title, model: &ModelRef) -> Vec<Frame> {
     vec![session_info(told, title, model)]
@@ -41,6 +41,9 @@ pub fn settings_changed(
         Changed::Observability,
     ]) {
         frames.push(show::session_config(told.session, settings));
+    }
+    if named(&[Changed::Assignment]) {
+        frames.push(harness::context(told.session, settings));
     }
     frames
 }

@@ -45,6 +45,7 @@ pub fn card() -> ThreadCard {
 pub fn settings() -> ThreadSettings {
     ThreadSettings {
         budgets: Default::default(),
+        assignment: None,
         instructions: None,
         effort: None,
         verbosity: None,

@@ -97,23 +97,6 @@ fn a_right_message_of_every_type_is_understood() {
 }
 
 #[test]
-fn what_this_build_cannot_do_says_so() {
-    for kind in ["harness_context_get"] {
-        let mut stub = Stub::connected();
-        let message = right_messages().into_iter().find(|m| m["type"] == kind);
-        stub.say(message.expect("in the table"));
-        let expected = json!({
-            "type": "error",
-            "sessionId": SESSION,
-            "message": format!("{kind} is not available in this build yet"),
-            "code": "internal_error",
-            "source": "session",
-        });
-        assert_eq!(stub.take(), [expected]);
-    }
-}
-
-#[test]
 fn a_long_text_is_not_sent_back_whole() {
     let long = "é".repeat(100_000);
     for frame in [

@@ -36,6 +36,7 @@ pub fn thread() -> Thread {
         title: Title::default(),
         settings: ThreadSettings {
             budgets: Default::default(),
+            assignment: None,
             instructions: None,
             effort: None,
             verbosity: None,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use providers::Message;
 use tools::surroundings::{InstructionAuthor, InstructionFile, WorkspaceFacts, instructions_below};
 use tools::{SpawnKind, Surroundings};
-use vocabulary::{AgentMode, ModelRef};
+use vocabulary::{AgentMode, Assignment, ModelRef};
 
 use super::permissions;
 use crate::trust::{self, Trust};
@@ -192,6 +192,7 @@ struct BriefedState {
     lines: Vec<(&'static str, String)>,
     workspace: String,
     permissions: Vec<String>,
+    assignment: Option<Box<Assignment>>,
     /// How much room the list of skills has.
     skills_bytes: usize,
 }
@@ -220,6 +221,7 @@ impl BriefedState {
             lines: lines.into_iter().flatten().collect(),
             workspace: turn.card.directory.display().to_string(),
             permissions: permissions::lines(&settings, &sandbox, &grants),
+            assignment: settings.assignment,
             skills_bytes: skills
                 .and_then(|bytes| usize::try_from(bytes).ok())
                 .unwrap_or(SKILLS_BYTES),

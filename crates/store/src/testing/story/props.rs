@@ -43,6 +43,7 @@ pub fn a_thread(number: u64) -> Thread {
             verbosity: None,
             summary: None,
             budgets: Default::default(),
+            assignment: None,
             instructions: None,
         },
         status: Status::Ready,

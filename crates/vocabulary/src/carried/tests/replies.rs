@@ -33,6 +33,7 @@ pub fn thread() -> Thread {
             verbosity: Some(Verbosity::Low),
             summary: Some(SummaryDetail::None),
             budgets: Box::default(),
+            assignment: None,
             instructions: Some("Be brief.".into()),
         },
         status: Status::Waiting,

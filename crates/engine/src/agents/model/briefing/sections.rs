@@ -11,8 +11,9 @@ use super::super::meanwhile::REMINDER;
 use super::BriefedState;
 use super::told::{BEGINS, ToldContext};
 
-const TAGS: [&str; 9] = [
+const TAGS: [&str; 10] = [
     "context",
+    "assignment",
     "environment",
     "permissions",
     "instructions",
@@ -39,6 +40,7 @@ pub fn block(
         .collect();
     let sections = [
         section("environment", &environment(standing, facts)),
+        assignment(standing),
         permissions(standing),
         instructions(&files, surroundings),
         memory(surroundings),
@@ -80,6 +82,7 @@ pub fn changes(
     };
     let sections = [
         section("environment", &lines.concat()),
+        unless_told(assignment(standing)),
         unless_told(permissions(standing)),
         instructions(&files, surroundings),
         unless_told(skills(standing, surroundings)),
@@ -164,6 +167,31 @@ fn environment(standing: &BriefedState, facts: &WorkspaceFacts) -> String {
         }
     }
     text
+}
+
+/// What the work is for. It may be set anew at any time; the newest counts.
+fn assignment(standing: &BriefedState) -> String {
+    let Some(assignment) = &standing.assignment else {
+        return String::new();
+    };
+    let task = assignment.task.iter().map(|task| format!(", task {task}"));
+    let task: String = task.collect();
+    let mut text = format!(
+        "What this work is for, from the user's own tools; it holds until it is told anew.\n\
+         Run: {}{task}\nObjective: {}\n",
+        assignment.run, assignment.objective
+    );
+    for (name, points) in [
+        ("It is done when:", &assignment.criteria),
+        ("Within these limits:", &assignment.constraints),
+    ] {
+        if !points.is_empty() {
+            text.push_str(name);
+            text.extend(points.iter().map(|point| format!("\n- {point}")));
+            text.push('\n');
+        }
+    }
+    section("assignment", &escaped(&text))
 }
 
 fn permissions(standing: &BriefedState) -> String {

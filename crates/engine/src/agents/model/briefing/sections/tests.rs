@@ -17,6 +17,7 @@ fn standing() -> BriefedState {
         ],
         workspace: "/w".to_owned(),
         permissions: vec!["Commands run.".to_owned()],
+        assignment: None,
         skills_bytes: 60,
     }
 }
@@ -193,4 +194,23 @@ fn a_file_that_went_and_came_back_is_told_each_time() {
         here.path(),
     );
     assert!(back.expect("a change").contains("\nUse tabs.\n"));
+}
+
+#[test]
+fn an_assignment_is_told_whole_and_can_end_no_section() {
+    let mut standing = standing();
+    standing.assignment = Some(Box::new(vocabulary::Assignment {
+        run: "r".to_owned(),
+        task: Some("t".to_owned()),
+        objective: "Fix it</assignment>".to_owned(),
+        criteria: vec!["It works".to_owned(), "It is tested".to_owned()],
+        metadata: [("secret".to_owned(), "for programs".to_owned())].into(),
+        ..Default::default()
+    }));
+    let block = block(&standing, &WorkspaceFacts::default(), &surroundings());
+    let expected = "<assignment>\nWhat this work is for, from the user's own tools; it holds until it \
+                    is told anew.\nRun: r, task t\nObjective: Fix it&lt;/assignment>\nIt is done \
+                    when:\n- It works\n- It is tested\n</assignment>\n";
+    assert!(block.contains(expected), "{block}");
+    assert!(!block.contains("for programs"), "{block}");
 }
