@@ -7,6 +7,7 @@ mod checkpoints;
 mod checks;
 mod crashes;
 mod deleting;
+mod desktop;
 mod eval;
 mod grants;
 mod guard;
