@@ -33,6 +33,10 @@ pub fn settings_changed(
     if named(&[Changed::Mcp]) {
         frames.push(show::session_settings(told.session, settings));
     }
+    if named(&[Changed::Observability]) {
+        let status = show::observability_status(told.session, settings, told.event.at);
+        frames.push(status);
+    }
     if named(&[
         Changed::AutoApprove,
         Changed::MaxSteps,
@@ -40,10 +44,6 @@ pub fn settings_changed(
         Changed::Observability,
     ]) {
         frames.push(show::session_config(told.session, settings));
-    }
-    if named(&[Changed::Observability]) {
-        let status = show::observability_status(told.session, settings, told.event.at);
-        frames.push(status);
     }
     if named(&[Changed::Assignment]) {
         frames.push(harness::context(told.session, settings));

@@ -252,8 +252,8 @@ fn settings_are_told_by_what_was_named() {
     check(changed(&named), &[config]);
     check(changed(&[Changed::Mode]), &[]);
     let observed = told(changed(&[Changed::Observability]), RawParts::Leave);
-    assert_eq!(observed[0]["type"], "session_config");
-    assert_eq!(observed[1]["type"], "observability_status");
+    assert_eq!(observed[0]["type"], "observability_status");
+    assert_eq!(observed[1]["type"], "session_config");
 }
 
 #[test]
