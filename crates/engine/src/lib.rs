@@ -88,6 +88,10 @@ pub struct Config {
     pub approvals: Option<Approvals>,
     /// What new threads use; what the models themselves offer first when absent.
     pub default_model: Option<ModelRef>,
+    /// What new threads use where neither their project nor `default_model` says.
+    pub fallback_model: Option<ModelRef>,
+    /// Stronger than what the files of projects say.
+    pub defaults: tools::ProjectDefaults,
     /// How hard the models of threads think that say nothing themselves; as each model does by
     /// itself when absent.
     pub effort: Option<String>,
@@ -130,6 +134,8 @@ impl Config {
             auto_approve: false,
             approvals: None,
             default_model: None,
+            fallback_model: None,
+            defaults: tools::ProjectDefaults::default(),
             effort: None,
             verbosity: None,
             sandbox: SandboxSetting::Best { network: false },

@@ -3,6 +3,7 @@
 mod births;
 pub(crate) mod checkpoints;
 pub(crate) mod commands;
+pub(crate) mod defaults;
 mod folders;
 pub(crate) mod joining;
 pub(crate) mod keeping;
@@ -142,19 +143,29 @@ async fn by_client_id(
         .ok_or_else(|| Refusal::new(Why::UnknownThread, "this thread was just deleted"))
 }
 
-async fn bear(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<Reply, Refusal> {
+async fn bear(shared: &Arc<Shared>, caller: &Caller, mut new: NewThread) -> Result<Reply, Refusal> {
     let keep = new.keep;
     let of_workspace = workspaces::directory(shared, caller, new.workspace.as_ref()).await?;
     let directory = new.directory.clone().unwrap_or(of_workspace);
     shared.agents.check(new.changes.agent.as_deref())?;
+    let defaults = defaults::read(shared, &directory).await;
     let model = match &new.changes.model {
         Some(model) => {
             offer::obstacle(shared, model).await?;
             model.clone()
         }
-        None => offer::default_model(shared).await,
+        None => defaults::model(shared, &defaults).await,
     };
-    let thread = newborn(shared, caller, directory, model, new);
+    new.changes.sub_agent_model = new
+        .changes
+        .sub_agent_model
+        .or(defaults.sub_agent_model.clone());
+    new.changes.mcp = new.changes.mcp.or(defaults.mcp);
+    new.changes.observability = new.changes.observability.or(defaults.observability);
+    let usual = new.usual_folders;
+    let folders = defaults::folders(shared, &directory, &defaults, usual).await;
+    let mut thread = newborn(shared, caller, directory, model, new);
+    thread.card.folders = folders;
     let handle = waking::born(shared, thread.clone(), keep).await?;
     let id = thread.card.id;
     shared.registry.insert(handle);

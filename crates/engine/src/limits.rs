@@ -30,6 +30,8 @@ pub const REPLAY_PAGE: u32 = 256;
 /// A file that a client uploads, as it comes, and how long the disk may take for it.
 pub const UPLOAD_BASE64_BYTES_MAX: usize = 10 << 20;
 pub const UPLOAD_WAIT: Duration = Duration::from_secs(30);
+/// How long the disk may take for a project's defaults.
+pub const DEFAULTS_WAIT: Duration = Duration::from_secs(5);
 /// All texts of an assignment together.
 pub const ASSIGNMENT_BYTES_MAX: usize = 32 << 10;
 /// The longest user message.

@@ -163,6 +163,11 @@ pub enum Call {
         thread: ThreadId,
     },
     RunCommand(RunCommand),
+    /// What these settings are in a thread now is what new threads of its directory begin with.
+    KeepDefaults {
+        thread: ThreadId,
+        settings: Vec<Changed>,
+    },
     /// Puts a file where the thread's uploads lie; its model is told.
     UploadFile(FileUpload),
     Checkpoints {
@@ -399,6 +404,7 @@ impl Call {
             | Call::ListCommands { thread }
             | Call::RunCommand(RunCommand { thread, .. })
             | Call::UploadFile(FileUpload { thread, .. })
+            | Call::KeepDefaults { thread, .. }
             | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)

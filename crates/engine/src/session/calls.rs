@@ -65,6 +65,7 @@ impl Session {
             | Call::Mcp { .. }
             | Call::Skills { .. }
             | Call::ListCommands { .. }
+            | Call::KeepDefaults { .. }
             | Call::RunCommand(_) => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",
