@@ -28,7 +28,7 @@ use crate::identity::LoneUser;
 use crate::limits::{GOODBYE_MAX, STOP_GRACE, STOP_SLACK};
 use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
-use crate::{database, home};
+use crate::{database, home, id_key};
 
 /// What a server is started with. What the engine decides by lies in its own part, so that each
 /// setting has one field.
@@ -158,7 +158,8 @@ impl ListeningServer {
             let (engine, models) = assemble(&settings, ports, store)?;
             anyhow::Ok((engine, models, notice))
         });
-        let (engine, models, home_notice) = assembling.await.context("the start was cut off")??;
+        let (engine, models, home_notice) =
+            assembling.await.context("the start was cut off")??;
         let engine = self.site.engine.get_or_init(|| engine).clone();
         let (recovering, catalog) = (engine.clone(), Arc::clone(&models));
         tokio::spawn(async move {
@@ -354,6 +355,7 @@ fn assemble(
     let models = Arc::new(Models::open(options));
     let policy = policy(home)?;
     let config = engine::Config {
+        thread_id_key: id_key::find(home),
         private: private(settings),
         ports,
         skills: skill_folders(home),

@@ -14,6 +14,7 @@ mod gate;
 mod guesses;
 pub mod home;
 mod http;
+mod id_key;
 mod identity;
 pub mod limits;
 mod log_limiter;

@@ -7,6 +7,7 @@ mod checks;
 mod crashes;
 mod deleting;
 mod eval;
+mod fresh_sessions;
 mod grants;
 mod guard;
 mod harmless;

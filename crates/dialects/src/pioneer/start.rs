@@ -180,6 +180,7 @@ impl Pioneer {
             changes,
             approvals_expected: None,
             keep: true,
+            resumed: None,
         }
     }
 
