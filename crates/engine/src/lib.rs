@@ -28,6 +28,7 @@ mod codec;
 mod efforts;
 mod elsewhere;
 mod grants;
+pub mod import;
 mod library;
 pub mod limits;
 mod listener;

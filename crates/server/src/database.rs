@@ -57,7 +57,8 @@ fn place(home: &Path) -> anyhow::Result<PathBuf> {
             }
             let (usual, name) = (usual.display(), BESIDE);
             tracing::warn!(
-                "{usual} belongs to another program (it is {what}); using {name} instead"
+                "{usual} belongs to another program (it is {what}) and stays as it is; using {name} instead. \
+                 `dragoman sessions import --from {usual}` takes its sessions over"
             );
             Ok(beside)
         }

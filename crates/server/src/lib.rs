@@ -16,6 +16,7 @@ pub mod home;
 mod http;
 mod id_key;
 mod identity;
+pub mod import;
 pub mod limits;
 mod log_limiter;
 pub mod origin;

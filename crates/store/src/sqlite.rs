@@ -5,6 +5,7 @@
 
 mod append;
 mod changes;
+mod foreign;
 mod leases;
 mod listing;
 mod migrations;
@@ -32,6 +33,7 @@ use crate::{
     RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
 use changes::Follower;
+pub use foreign::foreign_sessions;
 use leases::Owner;
 pub use open::APPLICATION_ID;
 pub use presence::{DatabasePresence, GONE, OVERWRITTEN, OWNERS, find};

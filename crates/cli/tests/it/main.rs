@@ -11,6 +11,7 @@ mod fresh_sessions;
 mod grants;
 mod guard;
 mod harmless;
+mod imports;
 mod jobs;
 mod late_join;
 mod mcp;
