@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    auth, checkpoints, grants, mcp, models, sandbox, sessions, skills, trust,
+    auth, checkpoints, doctor, grants, mcp, models, sandbox, sessions, skills, trust,
 };
 use crate::{commands, config};
 
@@ -25,6 +25,7 @@ Examples:
   dragoman sessions                 which sessions are kept; `import` takes over another program's
   dragoman skills                   which skills agents can load; `new` makes one
   dragoman trust                    which workspaces are trusted; `revoke` takes it back
+  dragoman doctor                   whether anything is wrong; `--repair` mends a damaged database
   dragoman config                   every setting, its value, and where that came from
 
 For a team, behind a proxy with TLS (docs/security.md):
@@ -90,6 +91,8 @@ pub enum Command {
     Skills(skills::SkillsArguments),
     /// See which workspaces' own skills, commands and servers may be used, and take it back
     Trust(trust::TrustArguments),
+    /// See whether anything is wrong, and save what can be read of a damaged database
+    Doctor(doctor::DoctorArguments),
     /// See every setting, its value, and where that came from
     Config(commands::config::ConfigArguments),
 }

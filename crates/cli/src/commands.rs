@@ -13,6 +13,7 @@ use crate::screen::harmless;
 pub mod auth;
 pub mod checkpoints;
 pub mod config;
+pub mod doctor;
 pub mod grants;
 pub mod mcp;
 pub mod models;

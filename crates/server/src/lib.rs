@@ -22,6 +22,7 @@ mod log_limiter;
 pub mod origin;
 mod pace;
 mod peer;
+pub mod repair;
 mod seats;
 mod socket;
 pub mod table;

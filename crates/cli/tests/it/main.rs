@@ -6,6 +6,7 @@ mod checkpoints;
 mod checks;
 mod crashes;
 mod deleting;
+mod doctor;
 mod eval;
 mod fresh_sessions;
 mod grants;
