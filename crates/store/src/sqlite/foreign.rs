@@ -32,7 +32,7 @@ pub fn foreign_sessions(path: &Path) -> Result<Vec<Map<String, Value>>> {
     let all = "SELECT sessions.*, session_state.* FROM sessions
                LEFT JOIN session_state USING (session_id) ORDER BY sessions.rowid";
     let mut read = db.prepare(all)?;
-    let names: Vec<String> = read.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = read.column_names().map(str::to_owned).collect();
     let mut rows = read.query(())?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
