@@ -184,6 +184,12 @@ pub const CHECKPOINT_TOLD_BYTES: usize = 256;
 pub const DRAFT_EVERY: Duration = Duration::from_millis(700);
 /// A thread nobody listens to and that has nothing to do falls asleep after this.
 pub const SLEEP_AFTER: Duration = Duration::from_secs(300);
+/// How long a process waits for a thread that another one has awake.
+pub const HAND_OVER_WAIT: Duration = Duration::from_secs(2);
+/// How often it looks meanwhile.
+pub const HAND_OVER_LOOK: Duration = Duration::from_millis(10);
+/// How long a thread that was taken over stays with those who listen to it.
+pub const HAND_OVER_REST: Duration = Duration::from_secs(30);
 /// How long after it was said a message may be sent again by a client that lost its connection.
 pub const RESENT_WITHIN: Duration = Duration::from_secs(600);
 /// A cancelled turn that has not wound up by then is ended by force.

@@ -248,6 +248,9 @@ pub struct NewThread {
     pub usual_folders: bool,
     /// Keep it from now on, rather than from the first thing that happens in it.
     pub keep: bool,
+    /// The id that a client still has of a thread that is not there. The new one gets it, if we gave it out and
+    /// nobody deleted that thread.
+    pub resumed: Option<ThreadId>,
 }
 
 /// A patch of what an owner may set: absent fields stay as they are.

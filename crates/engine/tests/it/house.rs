@@ -384,6 +384,7 @@ fn open(
         tracing: stage.tracing.clone(),
         parts: |_| 1,
         clock: Arc::clone(&stage.clock),
+        thread_id_key: None,
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());
