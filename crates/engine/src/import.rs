@@ -164,6 +164,7 @@ fn thread(tenant: &TenantId, id: ThreadId, foreign: &ForeignThread) -> Thread {
             directory: foreign.directory.clone(),
             client_id: is_named.then(|| foreign.id.clone()),
             created_at: foreign.created_at,
+            folders: None,
         },
         title: Title {
             text: tools::shown::title(&foreign.title.text),
@@ -185,6 +186,7 @@ fn thread(tenant: &TenantId, id: ThreadId, foreign: &ForeignThread) -> Thread {
             summary: None,
             budgets: Default::default(),
             instructions: None,
+            assignment: None,
         },
         status: Status::Inactive,
         archived: false,

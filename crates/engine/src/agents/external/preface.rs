@@ -24,9 +24,10 @@ pub fn last_session(messages: &[Arc<Message>], agent: &str) -> Option<LastSessio
                 native: Some(native),
                 ..
             } => session_of(native, &origin),
-            Block::Text { native: None, .. } | Block::Reasoning { .. } | Block::ToolCall { .. } => {
-                None
-            }
+            Block::Text { native: None, .. }
+            | Block::Reasoning { .. }
+            | Block::ToolCall { .. }
+            | Block::File { .. } => None,
         }),
         Message::User(_) | Message::ToolResults(_) => None,
     };
@@ -69,6 +70,7 @@ fn words(message: &Message) -> Option<String> {
                     let about = input["description"].as_str().unwrap_or_default();
                     Some(format!("[called {name}] {about}").trim().to_owned())
                 }
+                Block::File { media_type, .. } => Some(format!("[made a file: {media_type}]")),
                 Block::Text { .. } | Block::Reasoning { .. } => None,
             };
             let said: Vec<String> = blocks.iter().filter_map(block).collect();
