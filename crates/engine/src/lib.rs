@@ -358,6 +358,12 @@ impl Engine {
         providers.chain(external).map(str::to_owned).collect()
     }
 
+    /// What stands in the way of an external agent, for people; nothing if none has this name.
+    pub fn external_obstacle(&self, name: &str) -> Option<Option<String>> {
+        let agent = self.shared.agents.external_named(name)?;
+        Some(agent.obstacle())
+    }
+
     /// Whether calls are answered.
     pub async fn ready(&self) -> Result<(), Refusal> {
         if self.shared.stopping.load(Ordering::Relaxed) {

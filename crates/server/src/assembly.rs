@@ -212,6 +212,9 @@ impl RunningServer {
     pub async fn default_model(&self) -> (String, Option<String>) {
         if let Some(model) = &self.site.settings.engine.default_model {
             let name = format!("{}/{}", model.provider, model.model);
+            if let Some(obstacle) = self.engine.external_obstacle(&model.provider) {
+                return (name, obstacle);
+            }
             let obstacle = self.models.obstacle(&model.provider).await;
             let obstacle = obstacle.map(|obstacle| obstacle.words().to_owned());
             let obstacle = match obstacle {

@@ -22,7 +22,8 @@ fn binary() -> anyhow::Result<PathBuf> {
     Ok(PathBuf::from(folder).join(BINARY))
 }
 
-/// A server whose `codex-acp` is the real one, with a home of its own, on a model by script.
+/// A server whose `codex-acp` is the real one, with a home of its own, on a model by script. It has no
+/// sandbox of its own: it would need helpers that it makes in no temporary directory.
 async fn server(scratch: &Scratch, model: &ServedService) -> anyhow::Result<Process> {
     let codex = scratch.home().join("of-codex");
     std::fs::create_dir_all(&codex)?;
@@ -31,7 +32,7 @@ async fn server(scratch: &Scratch, model: &ServedService) -> anyhow::Result<Proc
         codex.join("config.toml"),
         format!(
             "model = \"gpt-5.4\"\nmodel_provider = \"scripted\"\napproval_policy = \"untrusted\"\n\
-             sandbox_mode = \"workspace-write\"\n\n[model_providers.scripted]\nname = \"Scripted\"\n\
+             sandbox_mode = \"danger-full-access\"\n\n[model_providers.scripted]\nname = \"Scripted\"\n\
              base_url = \"{url}\"\nwire_api = \"responses\"\n"
         ),
     )?;
@@ -167,11 +168,8 @@ impl CodexWatcher {
         };
         let ran = self.client.until(ran).await?;
         let item = &ran["params"]["item"];
-        assert_eq!(
-            (&item["command"], &item["exitCode"]),
-            (&json!(command), &json!(0)),
-            "{ran}"
-        );
+        let told = (&item["commandActions"][0]["command"], &item["exitCode"]);
+        assert_eq!(told, (&json!(command), &json!(0)), "{ran}");
         let told = |frame: &Value| frame["params"]["item"]["text"] == said;
         self.client.until(told).await?;
         let over = |frame: &Value| frame["method"] == "turn/completed";
