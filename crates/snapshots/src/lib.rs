@@ -10,6 +10,7 @@ use std::sync::Arc;
 use checkpoints::{RetentionPolicy, SnapshotLimits};
 use vocabulary::Timestamp;
 
+mod backup_record;
 mod error;
 pub mod limits;
 mod reads;

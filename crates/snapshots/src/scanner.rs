@@ -13,6 +13,7 @@ use tokio::sync::{Notify, OnceCell, Semaphore, mpsc};
 use tokio::time::Instant;
 use vocabulary::{FileVersion, ThreadId, Timestamp};
 
+use crate::backup_record;
 use crate::limits::{
     PROGRESS_AFTER, PROGRESS_EVERY, PRUNE_EVERY, VAULT_READS_MAX, WORKSPACE_EVENTS_MAX,
 };
@@ -47,7 +48,7 @@ pub struct ScanResult {
 
 pub struct WorkspaceScanner {
     pub(crate) workspace: PathBuf,
-    place: VaultPlace,
+    pub(crate) place: VaultPlace,
     policy: RetentionPolicy,
     vault: OnceCell<Arc<Vault>>,
     /// A vault has one connection: without this, a hundred sessions would wait for it in a hundred
@@ -283,7 +284,13 @@ impl WorkspaceScanner {
         tokio::spawn(async move {
             first.await;
             let place = scanner.place.clone();
-            let is_there = move || Ok(place.is_taken());
+            let is_there = move || {
+                let record = place.record(&thread.to_string());
+                if let Err(error) = backup_record::remove(&record) {
+                    tracing::warn!(%thread, %error, "the backup directory of a deleted thread is left");
+                }
+                Ok(place.is_taken())
+            };
             let forgotten = match blocking(is_there).await {
                 // Where nothing was ever kept nothing is made to forget it.
                 Ok(false) => Ok(()),

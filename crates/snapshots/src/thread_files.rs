@@ -8,6 +8,7 @@ use checkpoints::{Moment, Vault};
 use tokio::sync::watch;
 use vocabulary::{CheckpointId, Refusal, ThreadId, Timestamp, Why};
 
+use crate::backup_record::BackupRecord;
 use crate::limits::ORIGINAL_WAIT_MAX;
 use crate::{
     PendingScan, ScanPriority, ScanResult, SnapshotDetail, SnapshotError, ThreadSnapshots,
@@ -80,8 +81,34 @@ impl ThreadFiles {
 
     async fn snapshots(&self, detail: SnapshotDetail) -> Result<ThreadSnapshots, SnapshotError> {
         let thread = self.thread.to_string();
-        let read = move |vault: &Vault| ThreadSnapshots::read(vault, &thread, detail);
+        let place = self.scanner.place.record(&thread);
+        let read = move |vault: &Vault| ThreadSnapshots::read(vault, &thread, place, detail);
         self.scanner.read(read).await
+    }
+
+    /// Writes down what is kept, for whoever looks for it without asking.
+    async fn write_record(&self) {
+        let (thread, workspace) = (self.thread.to_string(), self.scanner.workspace.clone());
+        let place = self.scanner.place.record(&thread);
+        let write = move |vault: &Vault| {
+            let Some(kept) = vault.kept(&thread)? else {
+                return Ok(());
+            };
+            let record = BackupRecord {
+                thread: &thread,
+                workspace: &workspace,
+                vault: vault.directory(),
+                kept: &kept,
+            };
+            if let Err(error) = record.write(&place) {
+                let place = place.display();
+                tracing::warn!(%error, "what is kept is not written down in {place}");
+            }
+            Ok(())
+        };
+        if let Err(error) = self.scanner.read(write).await {
+            tracing::debug!(thread = %self.thread, %error, "what is kept cannot be read");
+        }
     }
 
     /// What the files were before this turn: the original if it is still being taken, or as they are now.

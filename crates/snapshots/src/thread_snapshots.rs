@@ -54,7 +54,13 @@ impl CheckpointSummary {
 }
 
 impl ThreadSnapshots {
-    pub fn read(vault: &Vault, thread: &str, detail: SnapshotDetail) -> checkpoints::Result<Self> {
+    /// `directory` is where clients are told that it is.
+    pub fn read(
+        vault: &Vault,
+        thread: &str,
+        directory: PathBuf,
+        detail: SnapshotDetail,
+    ) -> checkpoints::Result<Self> {
         let (kept, list) = match detail {
             SnapshotDetail::Outline => (vault.outline(thread)?, None),
             SnapshotDetail::List => match vault.kept(thread)? {
@@ -63,7 +69,7 @@ impl ThreadSnapshots {
             },
         };
         Ok(Self {
-            directory: vault.directory().to_owned(),
+            directory,
             kept,
             list,
             original: None,

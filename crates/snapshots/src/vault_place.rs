@@ -3,11 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::backup_record;
 use checkpoints::{Error, Result, SnapshotLimits, Vault, VaultOptions};
 
 #[derive(Clone, Debug)]
 pub struct VaultPlace {
     root: PathBuf,
+    home: PathBuf,
     options: VaultOptions,
     workspace_data: PathBuf,
 }
@@ -23,6 +25,7 @@ impl VaultPlace {
     ) -> Self {
         Self {
             root: Self::root(home),
+            home: home.to_owned(),
             options: VaultOptions {
                 workspace: directory.to_owned(),
                 apart: vec![home.to_owned()],
@@ -40,6 +43,11 @@ impl VaultPlace {
     /// Where this one lies, or would lie.
     pub fn directory(&self) -> PathBuf {
         Vault::place(&self.root, &self.options.workspace)
+    }
+
+    /// Where it is written down what is kept of a thread.
+    pub fn record(&self, thread: &str) -> PathBuf {
+        backup_record::directory(&self.home, thread)
     }
 
     /// Whether anything was ever kept of the workspace.

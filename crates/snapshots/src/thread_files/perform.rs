@@ -90,6 +90,7 @@ impl ThreadFiles {
         }) = &snapshots
         {
             self.scanner.prune_when_due(kept.count);
+            self.write_record().await;
         }
         TaskResult {
             outcome,

@@ -45,9 +45,7 @@ fn a_user_message_starts_a_turn() {
             cause: Cause::UserMessage,
             client_message_id: Some("m1".to_owned()),
             client_turn_id: None,
-            idempotency: Idempotency::Reconnect {
-                joined_at: Seq::ZERO
-            },
+            idempotency: Idempotency::Reconnect { joined_at: Seq(9) },
         })
     );
     let turn = TurnId::new("t1");

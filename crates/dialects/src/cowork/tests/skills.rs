@@ -157,9 +157,7 @@ fn a_command_is_run_as_it_was_written() {
         name: "review".to_owned(),
         arguments: " src/main.ts \n".to_owned(),
         client_message_id: Some("m1".to_owned()),
-        idempotency: Idempotency::Reconnect {
-            joined_at: Seq::ZERO,
-        },
+        idempotency: Idempotency::Reconnect { joined_at: Seq(9) },
     };
     assert_eq!(stub.call(), &Call::RunCommand(run));
     let started = |again| {
