@@ -87,7 +87,7 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
     let mut manifests = Vec::new();
     let mut documents = protocols::Documents::default();
     let mut names = names::Names::default();
-    let mut coverage = CoverageSources::default();
+    let mut coverage = CoverageSources::new();
     for path in files()? {
         // What is not text has no rule.
         let Ok(text) = fs::read_to_string(root().join(&path)) else {

@@ -28,7 +28,7 @@ enum WhileBusy {
 use WhileBusy::{Answered, Ends, Refused, Silent};
 
 /// Not built yet, busy or not.
-const NOT_BUILT: [&str; 3] = ["upload_file", "harness_context_get", "harness_context_set"];
+const NOT_BUILT: [&str; 2] = ["harness_context_get", "harness_context_set"];
 
 fn table() -> Vec<(&'static str, WhileBusy, Value)> {
     let key = || json!({ "provider": "openai", "methodId": "api_key", "apiKey": "sk-0123456789" });
@@ -111,6 +111,11 @@ fn table() -> Vec<(&'static str, WhileBusy, Value)> {
             "set_config",
             Answered("session_config"),
             json!({ "config": { "maxSteps": 9 } }),
+        ),
+        (
+            "upload_file",
+            Refused,
+            json!({ "filename": "a.txt", "contentBase64": "aGk=" }),
         ),
         (
             "session_backup_get",
