@@ -72,8 +72,8 @@ fn assistant(blocks: &[Block]) -> Value {
         match block {
             Block::Text { text: words, .. } => text.push_str(words),
             Block::Reasoning { text: words, .. } => thoughts.push_str(words),
-            // Its bytes are no words.
-            Block::File { media_type, .. } => text.push_str(&format!("[file: {media_type}]")),
+            // What it is, not what is in it.
+            Block::File { media_type, .. } => text.push_str(&format!("[{media_type}]")),
             Block::ToolCall {
                 call_id,
                 name,

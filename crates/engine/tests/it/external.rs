@@ -73,6 +73,7 @@ fn words(ear: &Ear) -> Vec<String> {
         } => Some(match body {
             Item::AgentMessage { text, partial, .. } => format!("says {text:?} {partial}"),
             Item::Reasoning { text, .. } => format!("thinks {text:?}"),
+            Item::File { .. } => "makes a file".to_owned(),
         }),
         Fact::Tool(tool) => match &tool.what {
             ToolFact::Planned { .. } => Some(format!("plans {}", tool.call.name)),

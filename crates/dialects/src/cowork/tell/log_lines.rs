@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use vocabulary::{Effects, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput};
 
 use super::tools::{log, output};
@@ -59,23 +59,34 @@ fn said(call: &ToolCall, given: &ToolOutput) -> Value {
     }
 }
 
-/// The call of a file's change: which file it is, and of each other text how long it is.
+/// The call of a file's change: which files they are, and of each other text how long it is.
 fn without_contents(call: &ToolCall) -> Value {
     let files = call.subject.files();
     let is_path = |text: &str| files.iter().any(|file| file.path == text);
     let Value::Object(fields) = &call.input else {
         return json!({});
     };
-    let fields = fields.iter().map(|(name, value)| {
-        let shown = match value {
-            Value::String(text) if !is_path(text) => json!({ "chars": text.chars().count() }),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    let mut shown = Map::new();
+    let mut names_file = false;
+    for (name, value) in fields {
+        let value = match value {
+            Value::String(text) if is_path(text) => {
+                names_file = true;
+                value.clone()
+            }
+            Value::String(text) => json!({ "chars": text.chars().count() }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
             Value::Array(items) => json!({ "count": items.len() }),
             Value::Object(fields) => json!({ "count": fields.len() }),
         };
-        (name.clone(), shown)
-    });
-    Value::Object(fields.collect())
+        shown.insert(name.clone(), value);
+    }
+    // A patch has its paths within its text.
+    if !names_file {
+        let paths = files.iter().map(|file| Value::from(file.path.as_str()));
+        shown.insert("files".to_owned(), paths.collect());
+    }
+    Value::Object(shown)
 }
 
 /// One of a sub-agent says whose it is.

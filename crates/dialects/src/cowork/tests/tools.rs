@@ -140,6 +140,15 @@ fn the_line_of_a_change_says_how_long_the_text_is_and_not_what_it_says() {
         line(write(), ToolFact::Reached).expect("a line"),
         r#"tool> write {"filePath":"a.txt","content":{"chars":8},"force":true}"#
     );
+    let patch = call(
+        "applyPatch",
+        json!({ "input": "*** Begin Patch" }),
+        Subject::file("b.txt"),
+    );
+    assert_eq!(
+        line(patch, ToolFact::Reached).expect("a line"),
+        r#"tool> applyPatch {"input":{"chars":15},"files":["b.txt"]}"#
+    );
     let todos = || ToolCall {
         effects: Effects::NONE,
         ..call("todoWrite", json!({ "todos": [1, 2, 3] }), Subject::Plan)
