@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{auth, checkpoints, grants, mcp, models, sandbox, skills, trust};
+use crate::commands::{
+    auth, checkpoints, doctor, grants, mcp, models, sandbox, sessions, skills, trust,
+};
 use crate::{commands, config};
 
 const EXAMPLES: &str = "\
@@ -20,8 +22,10 @@ Examples:
   dragoman checkpoints              what is kept of the files here; `restore` puts them back
   dragoman grants                   what was allowed for longer than once; `revoke` takes it back
   dragoman mcp                      which MCP servers are configured; `add`, `login`, `check`
+  dragoman sessions                 which sessions are kept; `import` takes over another program's
   dragoman skills                   which skills agents can load; `new` makes one
   dragoman trust                    which workspaces are trusted; `revoke` takes it back
+  dragoman doctor                   whether anything is wrong; `--repair` mends a damaged database
   dragoman config                   every setting, its value, and where that came from
 
 For a team, behind a proxy with TLS (docs/security.md):
@@ -81,10 +85,14 @@ pub enum Command {
     Grants(grants::GrantsArguments),
     /// See which MCP servers are configured, add and remove them, sign in, try them
     Mcp(mcp::McpArguments),
+    /// See which sessions are kept, and take over those of another program
+    Sessions(sessions::SessionsArguments),
     /// See which skills there are, make one, switch one on and off
     Skills(skills::SkillsArguments),
     /// See which workspaces' own skills, commands and servers may be used, and take it back
     Trust(trust::TrustArguments),
+    /// See whether anything is wrong, and save what can be read of a damaged database
+    Doctor(doctor::DoctorArguments),
     /// See every setting, its value, and where that came from
     Config(commands::config::ConfigArguments),
 }

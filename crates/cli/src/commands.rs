@@ -1,5 +1,5 @@
 //! What `dragoman` can do besides serving: show models, sign in and out, check the sandbox, keep
-//! house among checkpoints, grants, skills and trust, show the settings.
+//! house among sessions, checkpoints, grants, skills and trust, show the settings.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,12 @@ use crate::screen::harmless;
 pub mod auth;
 pub mod checkpoints;
 pub mod config;
+pub mod doctor;
 pub mod grants;
 pub mod mcp;
 pub mod models;
 pub mod sandbox;
+pub mod sessions;
 pub mod skills;
 mod table;
 pub mod trust;

@@ -1,6 +1,8 @@
 //! One configuration: flags over the environment over the file over defaults, laid over each other
 //! here and nowhere else.
 
+mod agent_variables;
+mod agents;
 mod choices;
 pub mod file;
 mod setting;
@@ -59,6 +61,8 @@ pub enum Source {
     Default,
     /// A line of the file.
     File(usize),
+    /// One of another agent's.
+    AgentVariable(&'static str),
     Variable,
     Flag,
 }
@@ -77,6 +81,7 @@ impl Given {
         match self.source {
             Source::Default => "default".to_owned(),
             Source::File(line) => format!("config.toml, line {line}"),
+            Source::AgentVariable(name) => name.to_owned(),
             Source::Variable => self.setting.variable(),
             Source::Flag => format!("--{}", self.setting.name),
         }
@@ -146,6 +151,7 @@ impl<'a> Layers<'a> {
         let (source, values) = self
             .by_flag(setting)
             .or_else(|| self.by_variable(setting))
+            .or_else(|| self.by_agent_variable(setting))
             .or_else(|| self.by_file(setting))
             .unwrap_or_else(|| (Source::Default, by_default(setting)));
         Given {
@@ -170,6 +176,11 @@ impl<'a> Layers<'a> {
         Some((Source::Variable, values))
     }
 
+    fn by_agent_variable(&self, setting: &Setting) -> Option<(Source, Vec<OsString>)> {
+        let (name, value) = agent_variables::of_setting(setting.name, self.variable)?;
+        Some((Source::AgentVariable(name), vec![value]))
+    }
+
     fn by_file(&self, setting: &Setting) -> Option<(Source, Vec<OsString>)> {
         let entry = self.file.entry(setting)?;
         Some((Source::File(entry.line), entry.values.clone()))
@@ -188,6 +199,16 @@ impl<'a> Layers<'a> {
             said.push(given);
         }
         all.settings.engine.checks.rules = self.file.rules.clone();
+        all.settings.agents = self.file.agents.clone();
+        all.settings.engine.defaults = agent_variables::defaults(self.variable)?;
+        let by_file = |given: &Given| {
+            given.setting.name == table::MODEL && matches!(given.source, Source::File(_))
+        };
+        if said.iter().any(by_file) {
+            // What the user's file says is weaker than what a project says.
+            let engine = &mut all.settings.engine;
+            engine.fallback_model = engine.default_model.take();
+        }
         Ok((all, said))
     }
 }

@@ -56,8 +56,10 @@ fn run(flags: ArgMatches) -> anyhow::Result<()> {
             Command::Checkpoints(arguments) => commands::checkpoints::run(arguments, &home).await,
             Command::Grants(arguments) => commands::grants::run(arguments, &home).await,
             Command::Mcp(arguments) => commands::mcp::run(arguments, &home).await,
+            Command::Sessions(arguments) => commands::sessions::run(arguments, &home).await,
             Command::Skills(arguments) => commands::skills::run(arguments, &home).await,
             Command::Trust(arguments) => commands::trust::run(arguments, &home).await,
+            Command::Doctor(arguments) => commands::doctor::run(arguments, &home).await,
             Command::Config(_) => Ok(()),
         }
     })

@@ -103,7 +103,7 @@ impl Codex {
     fn thread_ended(&mut self, out: &mut Vec<Action>, thread: ThreadId, ending: Ending) {
         let heard = self.listening.end(thread);
         // A deletion is told to everyone, and a server that stops says so.
-        if heard && ending == Ending::Failed {
+        if heard && matches!(ending, Ending::Failed | Ending::HandedOver) {
             let thread_id = &thread.to_string();
             let status = show::thread_status(self.endpoint, Status::Inactive);
             let unloaded = ThreadStatusChanged { thread_id, status };

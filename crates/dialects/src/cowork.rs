@@ -111,10 +111,11 @@ impl Cowork {
         }
     }
 
-    fn create(&mut self, out: &mut Vec<Action>) {
+    fn create(&mut self, out: &mut Vec<Action>, resumed: Option<ThreadId>) {
         // The protocol says what asks.
         let call = Call::CreateThread(Box::new(NewThread {
             approvals_expected: Some(Approvals::Ask),
+            resumed,
             ..NewThread::default()
         }));
         self.step = OpeningStep::Create;
@@ -138,7 +139,12 @@ impl Cowork {
             match step {
                 OpeningStep::Create => {
                     let thread = reply.thread()?.card.id;
-                    self.listen(out, OpeningStep::Listen, thread);
+                    // It has the id that was asked for if we once gave that out.
+                    let step = match self.asked() == Some(thread) {
+                        true => OpeningStep::Resume,
+                        false => OpeningStep::Listen,
+                    };
+                    self.listen(out, step, thread);
                 }
                 OpeningStep::Listen => self.open(cx, out, *reply.view()?, false),
                 OpeningStep::Resume => self.open(cx, out, *reply.view()?, true),
@@ -148,9 +154,17 @@ impl Cowork {
         match done {
             Ok(()) => {}
             Err(refusal) if step == OpeningStep::Resume && refusal.why == Why::UnknownThread => {
-                self.create(out);
+                self.create(out, self.asked());
             }
             Err(refusal) => self.refuse(out, &refusal),
+        }
+    }
+
+    /// The session that the client asked for.
+    fn asked(&self) -> Option<ThreadId> {
+        match &self.stage {
+            CoworkStage::Opening { asked, .. } => *asked,
+            CoworkStage::Open(_) | CoworkStage::Closed => None,
         }
     }
 
@@ -173,10 +187,7 @@ impl Cowork {
 
     /// There is no session to speak with.
     fn refuse(&mut self, out: &mut Vec<Action>, refusal: &Refusal) {
-        let asked = match &self.stage {
-            CoworkStage::Opening { asked, .. } => asked.map(|thread| thread.to_string()),
-            CoworkStage::Open(_) | CoworkStage::Closed => None,
-        };
+        let asked = self.asked().map(|thread| thread.to_string());
         let session = asked.unwrap_or_default();
         out.push(Action::Send(refuse::refusal_frame(&session, refusal)));
         let message = refusal.message.clone();
@@ -200,7 +211,7 @@ impl Dialect for Cowork {
         out.push(Action::WatchServer);
         let resume = hello.query("resumeSessionId").map(str::trim);
         let Some(thread) = resume.and_then(ThreadId::parse) else {
-            return self.create(out);
+            return self.create(out, None);
         };
         if let CoworkStage::Opening { asked, .. } = &mut self.stage {
             *asked = Some(thread);

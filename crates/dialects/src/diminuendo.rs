@@ -123,7 +123,7 @@ impl Diminuendo {
     fn session_ended(&mut self, out: &mut Vec<Action>, thread: ThreadId, ending: Ending) {
         let joined = self.joined.remove(&thread).is_some();
         // A deletion is told to everyone of the tenant, and a server that stops says so.
-        if joined && ending == Ending::Failed {
+        if joined && matches!(ending, Ending::Failed | Ending::HandedOver) {
             let lost = ServerEvent::SessionState {
                 session_id: &thread.to_string(),
                 state: SessionStatus::Inactive,

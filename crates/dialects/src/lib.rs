@@ -181,6 +181,10 @@ impl Reason {
         match ending {
             Ending::Asleep => Self::new(Self::GOING_AWAY, "the session ended; connect again"),
             Ending::Deleted => Self::new(Self::NORMAL, "the session was deleted"),
+            Ending::HandedOver => Self::new(
+                Self::TRY_AGAIN_LATER,
+                "the session was opened in another process",
+            ),
             Ending::Failed => Self::new(
                 Self::TRY_AGAIN_LATER,
                 "the store failed; connect again to resume",
@@ -226,6 +230,8 @@ pub enum Heard<'a> {
 pub enum Ending {
     Asleep,
     Deleted,
+    /// Another process has the thread now.
+    HandedOver,
     /// The store failed; what was not committed did not happen.
     Failed,
 }

@@ -64,6 +64,7 @@ fn need(call: &Call) -> Need {
         | Call::RevokeGrant { .. }
         | Call::RunCommand(_)
         | Call::UploadFile(_)
+        | Call::KeepDefaults { .. }
         | Call::CloseThread { .. } => Need::Write,
         // Credentials are everyone's: only who may delete may change them.
         Call::DeleteThread { .. } | Call::SignIn(_) => Need::Delete,
@@ -256,6 +257,10 @@ mod tests {
             Call::CloseThread {
                 thread,
                 audience: Audience(0),
+            },
+            Call::KeepDefaults {
+                thread,
+                settings: Vec::new(),
             },
             Call::UploadFile(FileUpload {
                 thread,

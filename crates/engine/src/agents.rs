@@ -12,7 +12,10 @@ use vocabulary::{Refusal, StreamTag, ThreadSettings, ToolCall, TurnError, TurnEr
 
 use crate::turn::{Turn, TurnEnd, TurnStart};
 
+pub mod external;
 pub mod model;
+
+use external::ExternalAgent;
 
 /// Drives one turn to its end. Everything that happens is told through the turn.
 #[async_trait]
@@ -48,11 +51,20 @@ pub struct Abilities {
 /// What an agent keeps of a thread between its turns; let go of when the thread is at rest.
 pub type AgentMemory = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
+/// Lets go of what can be read again. A program that runs for the thread stays as long as the thread is
+/// awake: what it knows may be nowhere else.
+pub(crate) fn shrink(memory: &AgentMemory) {
+    let is_running = |kept: &mut Box<dyn Any + Send>| !external::is_kept(kept.as_ref());
+    drop(memory.lock().take_if(is_running));
+}
+
 /// The agents that threads can choose from.
 #[derive(Clone)]
 pub struct Agents {
     built_in: Arc<dyn Agent>,
     named: BTreeMap<String, Arc<dyn Agent>>,
+    /// Programs of the user's, which are chosen like a provider of models, too.
+    external: Vec<Arc<ExternalAgent>>,
 }
 
 impl Default for Agents {
@@ -61,6 +73,7 @@ impl Default for Agents {
         Self {
             built_in: Arc::new(model::ModelAgent),
             named: BTreeMap::new(),
+            external: Vec::new(),
         }
     }
 }
@@ -71,11 +84,39 @@ impl Agents {
         self.named.insert(name.into(), agent);
     }
 
+    /// Adds a program of the user's: for threads that choose it by its name, and for those that choose
+    /// a model of it.
+    pub fn add_external(&mut self, agent: Arc<ExternalAgent>) {
+        self.add(agent.name(), Arc::new(agent.by_name()));
+        self.external.retain(|other| other.name() != agent.name());
+        self.external.push(agent);
+    }
+
+    pub(crate) fn external(&self) -> &[Arc<ExternalAgent>] {
+        &self.external
+    }
+
+    /// The program that goes by the name of this provider.
+    pub(crate) fn external_named(&self, provider: &str) -> Option<&Arc<ExternalAgent>> {
+        self.external.iter().find(|agent| agent.name() == provider)
+    }
+
+    /// Whether turns with these settings are driven by a program of the user's, which our sandbox does
+    /// not hold.
+    pub(crate) fn is_external(&self, settings: &ThreadSettings) -> bool {
+        let name = settings.agent.as_deref();
+        let name = name.unwrap_or(&settings.model.provider);
+        self.external_named(name).is_some()
+    }
+
     /// The agent of a thread with these settings. One that is not here any more fails its turns, in
     /// words.
     pub(crate) fn of(&self, settings: &ThreadSettings) -> Arc<dyn Agent> {
         let Some(name) = &settings.agent else {
-            return Arc::clone(&self.built_in);
+            return match self.external_named(&settings.model.provider) {
+                Some(agent) => Arc::clone(agent) as _,
+                None => Arc::clone(&self.built_in),
+            };
         };
         match self.named.get(name) {
             Some(agent) => Arc::clone(agent),

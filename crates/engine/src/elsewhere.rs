@@ -10,6 +10,7 @@ use vocabulary::{
 };
 
 use crate::limits::FOLLOW_AGAIN_AFTER;
+use crate::session::Mail;
 use crate::{Shared, library};
 
 /// Goes on until the engine is gone.
@@ -24,6 +25,7 @@ pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
                 if found.missed {
                     shared.notify_all_to_reload();
                 }
+                hand_over(&shared, &found.requested);
                 tell(&shared, found.changes).await
             }
             Err(error) => Err(error),
@@ -35,6 +37,15 @@ pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
             if let Some(shared) = engine.upgrade() {
                 shared.notify_all_to_reload();
             }
+        }
+    }
+}
+
+/// Asks sessions to let go of what another process wants. One whose mailbox is full is busy.
+fn hand_over(shared: &Shared, requested: &[ThreadId]) {
+    for thread in requested {
+        if let Some(handle) = shared.registry.get(*thread) {
+            let _ = handle.mail.try_send(Mail::HandOver);
         }
     }
 }

@@ -31,6 +31,7 @@ mod counts;
 mod efforts;
 mod elsewhere;
 mod grants;
+pub mod import;
 mod library;
 pub mod limits;
 mod listener;
@@ -42,11 +43,14 @@ mod seen;
 mod servers;
 mod session;
 mod telemetry;
+mod thread_ids;
 mod titles;
 mod traces;
 mod trust;
 mod turn;
 
+pub use acp::{AgentProgram, AgentStreams};
+pub use agents::external::{AgentSettings, ExternalAgent, known_agents};
 pub use agents::{Abilities, Agent, AgentMemory, Agents};
 pub use clock::{Clock, SystemClock};
 pub use grants::Grants;
@@ -57,6 +61,7 @@ pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
+pub use thread_ids::ThreadIdKey;
 pub use trust::{ContentTrust, KeptTrust, TrustedWorkspace};
 pub use turn::checks::{CheckChoice, CheckSettings};
 pub use turn::{SessionGone, Turn, TurnEnd, TurnStart};
@@ -86,6 +91,10 @@ pub struct Config {
     pub approvals: Option<Approvals>,
     /// What new threads use; what the models themselves offer first when absent.
     pub default_model: Option<ModelRef>,
+    /// What new threads use where neither their project nor `default_model` says.
+    pub fallback_model: Option<ModelRef>,
+    /// Stronger than what the files of projects say.
+    pub defaults: tools::ProjectDefaults,
     /// How hard the models of threads think that say nothing themselves; as each model does by
     /// itself when absent.
     pub effort: Option<String>,
@@ -115,6 +124,8 @@ pub struct Config {
     pub parts: fn(&vocabulary::Fact) -> u32,
     /// Where time and new ids come from.
     pub clock: Arc<dyn Clock>,
+    /// The key by which ids of threads are known again. Without one they are not.
+    pub thread_id_key: Option<ThreadIdKey>,
 }
 
 impl Config {
@@ -128,6 +139,8 @@ impl Config {
             auto_approve: false,
             approvals: None,
             default_model: None,
+            fallback_model: None,
+            defaults: tools::ProjectDefaults::default(),
             effort: None,
             verbosity: None,
             sandbox: SandboxSetting::Best { network: false },
@@ -142,6 +155,7 @@ impl Config {
             tracing: TracingSettings::default(),
             parts: |_| 0,
             clock: Arc::new(SystemClock),
+            thread_id_key: None,
         }
     }
 }
@@ -297,11 +311,7 @@ impl Engine {
     /// Hears the notices of the caller's tenant.
     pub fn watch(&self, caller: &Caller) -> Result<Watcher, Refusal> {
         access::check_hearing(caller)?;
-        // What other processes change is followed from the first who wants to know.
-        self.shared.follower.get_or_init(|| {
-            let (store, engine) = (Arc::clone(&self.shared.store), Arc::downgrade(&self.shared));
-            AbortOnDropHandle::new(tokio::spawn(elsewhere::follow(store, engine)))
-        });
+        self.shared.follow_others();
         Ok(self.shared.notices.watch(&caller.tenant))
     }
 
@@ -342,11 +352,10 @@ impl Engine {
     /// The ids of all providers that the catalog knows.
     pub fn provider_ids(&self) -> Arc<[String]> {
         let catalog = self.shared.models.catalog();
-        catalog
-            .providers
-            .iter()
-            .map(|each| each.id.clone())
-            .collect()
+        let providers = catalog.providers.iter().map(|each| each.id.as_str());
+        let external = self.shared.agents.external().iter();
+        let external = external.map(|agent| agent.name());
+        providers.chain(external).map(str::to_owned).collect()
     }
 
     /// Whether calls are answered.
@@ -393,8 +402,28 @@ impl Shared {
         self.config.clock.now()
     }
 
+    /// Hears from now on what other processes change and want: as soon as somebody here wants to know, or has
+    /// what another may want.
+    pub(crate) fn follow_others(self: &Arc<Self>) {
+        self.follower.get_or_init(|| {
+            let (store, engine) = (Arc::clone(&self.store), Arc::downgrade(self));
+            AbortOnDropHandle::new(tokio::spawn(elsewhere::follow(store, engine)))
+        });
+    }
+
     pub(crate) fn new_id(&self) -> uuid::Uuid {
         self.config.clock.new_id()
+    }
+
+    pub(crate) fn new_thread_id(&self) -> ThreadId {
+        let (id, key) = (self.new_id(), self.config.thread_id_key.as_ref());
+        key.map_or(ThreadId(id), |key| key.seal(id))
+    }
+
+    /// Whether an id was given to a thread on this home.
+    pub(crate) fn gave_out(&self, id: ThreadId) -> bool {
+        let key = self.config.thread_id_key.as_ref();
+        key.is_some_and(|key| key.has_sealed(id))
     }
 
     /// What fences commands in; found out once, by trying, away from whoever serves others.

@@ -3,6 +3,7 @@
 mod births;
 pub(crate) mod checkpoints;
 pub(crate) mod commands;
+pub(crate) mod defaults;
 mod folders;
 pub(crate) mod joining;
 pub(crate) mod keeping;
@@ -29,7 +30,7 @@ pub use births::Births;
 
 use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
 use crate::session::{Outcome, Replied, storage, waking};
-use crate::{Shared, router};
+use crate::{Shared, registry, router};
 
 /// A thread of this caller's tenant; anybody else's does not exist for them.
 pub(crate) async fn owned(
@@ -104,8 +105,12 @@ pub(crate) async fn create(
     caller: &Caller,
     new: NewThread,
 ) -> Result<Reply, Refusal> {
+    if let Some(id) = new.resumed {
+        return resume(shared, caller, id, new).await;
+    }
     let Some(client_id) = new.client_id.clone() else {
-        return bear(shared, caller, new).await;
+        let id = shared.new_thread_id();
+        return bear(shared, caller, id, new).await;
     };
     if client_id.is_empty() || client_id.chars().count() > CLIENT_ID_CHARS_MAX {
         let message = format!("an id has 1 to {CLIENT_ID_CHARS_MAX} characters");
@@ -115,13 +120,39 @@ pub(crate) async fn create(
     if let Some(known) = by_client_id(shared, caller, &client_id).await? {
         return Ok(known);
     }
-    match bear(shared, caller, new).await {
+    let id = shared.new_thread_id();
+    match bear(shared, caller, id, new).await {
         Ok(born) => Ok(born),
         // Another process may have been quicker.
         Err(refusal) => by_client_id(shared, caller, &client_id)
             .await?
             .ok_or(refusal),
     }
+}
+
+/// A thread of which a client has the id, and we nothing. Of several who come at once all get the same one.
+async fn resume(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    id: ThreadId,
+    new: NewThread,
+) -> Result<Reply, Refusal> {
+    let _alone = shared.births.begin(&caller.tenant, &id.to_string()).await;
+    match get(shared, caller, id).await {
+        Ok(known) => return Ok(known.reply),
+        Err(refusal) if refusal.why == Why::UnknownThread => {}
+        Err(refusal) => return Err(refusal),
+    }
+    let is_somebodys = shared.registry.get(id).is_some()
+        || shared.store.thread(id).await.map_err(storage)?.is_some();
+    let is_free = !is_somebodys
+        && shared.gave_out(id)
+        && !shared.store.is_deleted(id).await.map_err(storage)?;
+    let id = match is_free {
+        true => id,
+        false => shared.new_thread_id(),
+    };
+    bear(shared, caller, id, new).await
 }
 
 async fn by_client_id(
@@ -142,21 +173,35 @@ async fn by_client_id(
         .ok_or_else(|| Refusal::new(Why::UnknownThread, "this thread was just deleted"))
 }
 
-async fn bear(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<Reply, Refusal> {
+async fn bear(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    id: ThreadId,
+    mut new: NewThread,
+) -> Result<Reply, Refusal> {
     let keep = new.keep;
     let of_workspace = workspaces::directory(shared, caller, new.workspace.as_ref()).await?;
     let directory = new.directory.clone().unwrap_or(of_workspace);
     shared.agents.check(new.changes.agent.as_deref())?;
+    let defaults = defaults::read(shared, &directory).await;
     let model = match &new.changes.model {
         Some(model) => {
             offer::obstacle(shared, model).await?;
             model.clone()
         }
-        None => offer::default_model(shared).await,
+        None => defaults::model(shared, &defaults).await,
     };
-    let thread = newborn(shared, caller, directory, model, new);
+    new.changes.sub_agent_model = new
+        .changes
+        .sub_agent_model
+        .or(defaults.sub_agent_model.clone());
+    new.changes.mcp = new.changes.mcp.or(defaults.mcp);
+    new.changes.observability = new.changes.observability.or(defaults.observability);
+    let usual = new.usual_folders;
+    let folders = defaults::folders(shared, &directory, &defaults, usual).await;
+    let mut thread = newborn(shared, caller, id, (directory, model), new);
+    thread.card.folders = folders;
     let handle = waking::born(shared, thread.clone(), keep).await?;
-    let id = thread.card.id;
     shared.registry.insert(handle);
     if keep {
         // Acknowledged means on disk.
@@ -168,15 +213,15 @@ async fn bear(shared: &Arc<Shared>, caller: &Caller, new: NewThread) -> Result<R
 fn newborn(
     shared: &Shared,
     caller: &Caller,
-    directory: PathBuf,
-    model: ModelRef,
+    id: ThreadId,
+    (directory, model): (PathBuf, ModelRef),
     new: NewThread,
 ) -> Thread {
     let config = &shared.config;
     let (at, changes) = (shared.now(), new.changes);
     Thread {
         card: ThreadCard {
-            id: ThreadId(shared.new_id()),
+            id,
             tenant: caller.tenant.clone(),
             workspace: new
                 .workspace
@@ -226,11 +271,19 @@ fn newborn(
 }
 
 pub(crate) async fn delete(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
-    let card = owned(shared, caller, thread).await?;
+    let card = match owned(shared, caller, thread).await {
+        Err(refusal) if refusal.why == Why::UnknownThread && shared.gave_out(thread) => {
+            // Nothing was kept of it, but somebody may still have its id.
+            let lease = registry::acquire(shared, thread).await?;
+            shared.store.delete(lease).await.map_err(storage)?;
+            return Err(refusal);
+        }
+        owned => owned?,
+    };
     if shared.registry.get(thread).is_some() {
         return router::to_session(shared, caller, Call::DeleteThread { thread }).await;
     }
-    let lease = shared.store.acquire(thread).await.map_err(storage)?;
+    let lease = registry::acquire(shared, thread).await?;
     if !shared.store.delete(lease).await.map_err(storage)? {
         return Err(Refusal::unknown_thread(thread));
     }

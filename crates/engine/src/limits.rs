@@ -30,6 +30,8 @@ pub const REPLAY_PAGE: u32 = 256;
 /// A file that a client uploads, as it comes, and how long the disk may take for it.
 pub const UPLOAD_BASE64_BYTES_MAX: usize = 10 << 20;
 pub const UPLOAD_WAIT: Duration = Duration::from_secs(30);
+/// How long the disk may take for a project's defaults.
+pub const DEFAULTS_WAIT: Duration = Duration::from_secs(5);
 /// All texts of an assignment together.
 pub const ASSIGNMENT_BYTES_MAX: usize = 32 << 10;
 /// The longest user message.
@@ -182,6 +184,12 @@ pub const CHECKPOINT_TOLD_BYTES: usize = 256;
 pub const DRAFT_EVERY: Duration = Duration::from_millis(700);
 /// A thread nobody listens to and that has nothing to do falls asleep after this.
 pub const SLEEP_AFTER: Duration = Duration::from_secs(300);
+/// How long a process waits for a thread that another one has awake.
+pub const HAND_OVER_WAIT: Duration = Duration::from_secs(2);
+/// How often it looks meanwhile.
+pub const HAND_OVER_LOOK: Duration = Duration::from_millis(10);
+/// How long a thread that was taken over stays with those who listen to it.
+pub const HAND_OVER_REST: Duration = Duration::from_secs(30);
 /// How long after it was said a message may be sent again by a client that lost its connection.
 pub const RESENT_WITHIN: Duration = Duration::from_secs(600);
 /// A cancelled turn that has not wound up by then is ended by force.
@@ -189,3 +197,20 @@ pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
 /// A model that says nothing for this long has failed. Only the last resort: a provider times the
 /// silence of its service itself, byte by byte, and only it knows that a thinking model lives.
 pub const MODEL_SILENCE_MAX: Duration = Duration::from_secs(3 * 3_600);
+
+/// An external agent that says nothing for this long while none of its calls run has failed.
+pub const AGENT_SILENCE_MAX: Duration = Duration::from_secs(10 * 60);
+/// The same while one of its calls runs.
+pub const AGENT_CALL_SILENCE_MAX: Duration = Duration::from_secs(60 * 60);
+/// How long it may take to stop when it is told to. Less than `CANCEL_GRACE`.
+pub const AGENT_CANCEL_MAX: Duration = Duration::from_secs(3);
+/// Calls of an external agent in one turn.
+pub const AGENT_CALLS_MAX: usize = 4_096;
+/// What an external agent may write in one turn.
+pub const AGENT_TURN_BYTES_MAX: usize = 64 << 20;
+/// What a call of an external agent was called with, as it is kept.
+pub const AGENT_INPUT_BYTES_MAX: usize = 256 << 10;
+/// What came of it, likewise.
+pub const AGENT_OUTPUT_CHARS_MAX: usize = 100_000;
+/// What an external agent is told of a conversation that it does not remember.
+pub const AGENT_PREFACE_CHARS_MAX: usize = 24_000;

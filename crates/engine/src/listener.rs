@@ -23,6 +23,8 @@ pub enum Delivered {
 pub enum Ended {
     Asleep,
     Deleted,
+    /// Another process has the thread now.
+    HandedOver,
     /// The store failed; what was not committed did not happen.
     Failed,
 }

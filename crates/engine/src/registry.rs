@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use store::{Lease, StoreError};
 use tokio::sync::OnceCell;
-use vocabulary::{Refusal, ThreadId, Why};
+use vocabulary::{Refusal, Status, ThreadId, Why};
 
 use crate::Shared;
+use crate::limits::{HAND_OVER_LOOK, HAND_OVER_WAIT};
 use crate::session::outbox::Outbox;
 use crate::session::{Handle, storage, waking};
 
@@ -110,10 +112,43 @@ async fn wake(shared: &Arc<Shared>, thread: ThreadId) -> Result<Handle, Refusal>
     {
         return Err(Refusal::unknown_thread(thread));
     }
-    let lease = shared.store.acquire(thread).await.map_err(storage)?;
+    let (lease, taken_over) = take(shared, thread).await?;
     let loaded = match shared.store.load(thread).await.map_err(storage)? {
         Some(loaded) => loaded,
         None => return Err(Refusal::unknown_thread(thread)),
     };
-    waking::woken(shared, lease, loaded).await
+    waking::woken(shared, lease, loaded, taken_over).await
+}
+
+/// A thread for this process, from whoever has it.
+pub async fn acquire(shared: &Arc<Shared>, thread: ThreadId) -> Result<Lease, Refusal> {
+    Ok(take(shared, thread).await?.0)
+}
+
+/// The same, and whether another process had it. One where nothing runs is handed over at once; then it
+/// takes as long as the other needs to hear of it.
+async fn take(shared: &Arc<Shared>, thread: ThreadId) -> Result<(Lease, bool), Refusal> {
+    shared.follow_others();
+    let owner = match shared.store.acquire(thread).await {
+        Ok(lease) => return Ok((lease, false)),
+        Err(StoreError::Held { owner }) => owner,
+        Err(error) => return Err(storage(error)),
+    };
+    let known = shared.store.thread(thread).await.map_err(storage)?;
+    if known.is_some_and(|known| known.status == Status::Running) {
+        let message = format!(
+            "a turn of this thread is running in another process ({owner}); connect there, or wait for its end"
+        );
+        return Err(Refusal::new(Why::OwnedElsewhere, message));
+    }
+    shared.store.request(thread).await.map_err(storage)?;
+    let given_up = tokio::time::Instant::now() + HAND_OVER_WAIT;
+    loop {
+        tokio::time::sleep(HAND_OVER_LOOK).await;
+        match shared.store.acquire(thread).await {
+            Ok(lease) => return Ok((lease, true)),
+            Err(StoreError::Held { .. }) if tokio::time::Instant::now() < given_up => {}
+            Err(error) => return Err(storage(error)),
+        }
+    }
 }

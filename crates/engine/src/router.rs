@@ -11,8 +11,8 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, joining, keeping, mcp, offer, permissions, pictures, reading,
-    sign_in, skills,
+    self, checkpoints, commands, defaults, joining, keeping, mcp, offer, permissions, pictures,
+    reading, sign_in, skills,
 };
 use crate::session::{Mail, Outcome, Replied};
 
@@ -22,6 +22,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::ListThreads(query) => library::list(shared, caller, &query).await,
         Call::CreateThread(mut new) => {
             permissions::settle(shared, &mut new.changes).await?;
+            offer::settle_sub_agent_model(shared, &mut new.changes, "").await?;
             offer::settle_model(shared, &mut new.changes, None).await?;
             efforts::check(shared, &new.changes, None).await?;
             library::create(shared, caller, *new).await
@@ -92,6 +93,9 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::ListCommands { thread } => {
             let thread = library::get(shared, caller, thread).await?.reply.thread()?;
             commands::list(shared, &thread).await.map(Reply::Commands)
+        }
+        Call::KeepDefaults { thread, settings } => {
+            defaults::keep(shared, caller, thread, &settings).await
         }
         Call::RunCommand(run) => return run_command(shared, caller, run).await,
         Call::Checkpoints { thread, call } => {
@@ -183,6 +187,11 @@ async fn settle_changes(
     changes: &mut Changes,
 ) -> Result<(), Refusal> {
     permissions::settle(shared, changes).await?;
+    if changes.sub_agent_model.is_some() {
+        let found = library::get(shared, caller, thread).await?.reply.thread()?;
+        let own = &found.settings.model.provider;
+        offer::settle_sub_agent_model(shared, changes, own).await?;
+    }
     let names_model = changes.named_model.is_some() || changes.model.is_some();
     if !names_model && efforts::unusual(changes).is_none() {
         return Ok(());

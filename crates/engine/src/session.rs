@@ -10,7 +10,7 @@ use vocabulary::{
     Timestamp, TurnError, TurnErrorKind, TurnFact, TurnOutcome, Why,
 };
 
-use crate::limits::TURN_FACTS_PER_ROUND;
+use crate::limits::{HAND_OVER_WAIT, TURN_FACTS_PER_ROUND};
 use crate::turn::{FromTurn, TurnEnd};
 use crate::{Ended, Shared};
 
@@ -169,6 +169,8 @@ impl Session {
         self.start_append()?;
         Ok(if self.may_stop() || self.may_sleep() {
             RoundOutcome::End(Ended::Asleep)
+        } else if self.may_hand_over() {
+            RoundOutcome::End(Ended::HandedOver)
         } else {
             RoundOutcome::On
         })
@@ -216,6 +218,7 @@ impl Session {
             }
             Mail::Titled(titled) => self.titled(titled)?,
             Mail::Stop { grace, done } => self.stop(grace, done),
+            Mail::HandOver => self.resting.hand_over_until = Some(Instant::now() + HAND_OVER_WAIT),
         }
         Ok(None)
     }
@@ -352,7 +355,7 @@ impl Session {
         // A turn that waits for an answer must see that none will come.
         self.asking.waiters.clear();
         let refusal = match ended {
-            Ended::Asleep => Refusal::shutting_down(),
+            Ended::Asleep | Ended::HandedOver => Refusal::shutting_down(),
             Ended::Deleted => Refusal::unknown_thread(self.card.id),
             Ended::Failed => Refusal::new(Why::Internal, "the session ended; try again"),
         };

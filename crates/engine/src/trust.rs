@@ -95,6 +95,38 @@ pub async fn keep_through(
     }
 }
 
+/// A file of ours that a client changed through us.
+pub struct OwnChange<'a> {
+    /// From the workspace on.
+    pub file: &'a Path,
+    /// What was in it, and what is.
+    pub before: Option<blake3::Hash>,
+    pub after: blake3::Hash,
+}
+
+/// Keeps trust through such a change: exactly what was trusted was changed, and nothing beside it.
+pub async fn keep_through_own(
+    shared: &Shared,
+    card: &ThreadCard,
+    before: &Trust,
+    change: OwnChange<'_>,
+) -> Result<(), Refusal> {
+    let before = match before {
+        Trust::Nothing => &BTreeMap::new(),
+        Trust::Trusted(content) => &content.files,
+        Trust::Untrusted(_) | Trust::Unreadable => return Ok(()),
+    };
+    if before.get(change.file) != change.before.as_ref() {
+        return Ok(());
+    }
+    let mut expected = before.clone();
+    expected.insert(change.file.to_owned(), change.after);
+    match look(shared, card).await? {
+        Trust::Untrusted(after) if after.files == expected => keep(shared, card, &after).await,
+        Trust::Untrusted(_) | Trust::Nothing | Trust::Trusted(_) | Trust::Unreadable => Ok(()),
+    }
+}
+
 fn same_but_servers(
     before: &BTreeMap<PathBuf, blake3::Hash>,
     after: &BTreeMap<PathBuf, blake3::Hash>,

@@ -19,7 +19,7 @@ use crate::agents::{Agent, AgentMemory};
 use crate::traces::TurnTrace;
 
 pub mod checks;
-mod gate;
+pub mod gate;
 pub mod meter;
 pub mod offer;
 pub mod servers;

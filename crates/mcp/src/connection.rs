@@ -9,9 +9,9 @@ use rmcp::model::{ClientRequest, PingRequest, ServerResult};
 use rmcp::service::{PeerRequestOptions, RoleClient, ServiceError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tools::sandbox::spoken::ErrorTail;
 
 use crate::limits::{CLOSE_MAX, FAILURE_CHARS_MAX, PING_MAX, REQUEST_MAX};
-use crate::transport::stdio::ErrorTail;
 use crate::transport::{EndReason, HttpAuthorizer, secrets, with_causes, without_secrets};
 use crate::{ConfiguredServer, Fence, McpPlace};
 pub(crate) use calls::CallFailure;

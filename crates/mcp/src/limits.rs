@@ -65,10 +65,6 @@ pub(crate) const BLOCKS_MAX: usize = 100;
 pub(crate) const PICTURES_BYTES_MAX: usize = 12 * 1024 * 1024;
 /// What is told of progress at once.
 pub(crate) const PROGRESS_CHARS_MAX: usize = 500;
-/// What is kept of a server's standard error.
-pub(crate) const ERRORS_BYTES_MAX: usize = 4 * 1024;
-/// What of it is told when the server fails.
-pub(crate) const ERROR_LINES_MAX: usize = 8;
 pub(crate) const FAILURE_CHARS_MAX: usize = 1_000;
 /// The input of a call as a person is shown it.
 pub(crate) const INPUT_SHOWN_CHARS_MAX: usize = 300;

@@ -12,16 +12,16 @@ use std::time::Duration;
 use vocabulary::{ModelRef, TurnErrorKind, TurnOutcome, Usage};
 
 use labels::LabelledBy;
-pub use primitives::{Counter, Gauge, Histogram};
+pub use primitives::{Gauge, Histogram, MetricCounter};
 pub use text::MetricsText;
 
 /// What the engine counts.
 #[derive(Default)]
 pub struct Metrics {
-    completed: Counter,
-    cancelled: Counter,
-    failed: [Counter; FAILURES.len()],
-    pub deltas: Counter,
+    completed: MetricCounter,
+    cancelled: MetricCounter,
+    failed: [MetricCounter; FAILURES.len()],
+    pub deltas: MetricCounter,
     pub asks_open: Gauge,
     /// From the hand-over of a batch to its being on disk.
     pub append_time: Histogram,
@@ -31,19 +31,19 @@ pub struct Metrics {
 
 #[derive(Default)]
 struct ModelCounts {
-    input: Counter,
-    cached: Counter,
-    output: Counter,
-    reasoning: Counter,
-    micro_dollars: Counter,
+    input: MetricCounter,
+    cached: MetricCounter,
+    output: MetricCounter,
+    reasoning: MetricCounter,
+    micro_dollars: MetricCounter,
 }
 
 #[derive(Default)]
 struct ProviderCounts {
     first_part: Histogram,
     whole: Histogram,
-    failed: Counter,
-    retried: Counter,
+    failed: MetricCounter,
+    retried: MetricCounter,
 }
 
 /// The kinds of failure, each with its word.
@@ -185,7 +185,7 @@ impl Metrics {
                 out.buckets(name, &[("provider", provider)], pick(counts));
             });
         }
-        let counters: [(&str, &str, Pick<Counter>); 2] = [
+        let counters: [(&str, &str, Pick<MetricCounter>); 2] = [
             (
                 "dragoman_provider_failures_total",
                 "Requests whose answer did not come to its end.",

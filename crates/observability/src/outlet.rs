@@ -28,14 +28,14 @@ use crate::transport::{DeliveryError, Transport};
 pub type HealthListener = Arc<dyn Fn() + Send + Sync>;
 
 pub struct Outlet {
-    delivery: Arc<Delivery>,
+    delivery: Arc<SpanDelivery>,
     /// There from the first span on.
     queue: OnceLock<mpsc::Sender<Arc<TraceSpan>>>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the task shares with who hands spans over.
-struct Delivery {
+struct SpanDelivery {
     transport: Box<dyn Transport>,
     encoder: BatchEncoder,
     batch_delay: Duration,
@@ -53,7 +53,7 @@ impl Outlet {
         encoder: BatchEncoder,
         batch_delay: Duration,
     ) -> Self {
-        let delivery = Delivery {
+        let delivery = SpanDelivery {
             transport,
             encoder,
             batch_delay,
@@ -130,7 +130,7 @@ impl Drop for Outlet {
     }
 }
 
-impl Delivery {
+impl SpanDelivery {
     async fn run(self: Arc<Self>, mut waiting: mpsc::Receiver<Arc<TraceSpan>>) {
         loop {
             let first = tokio::select! {
@@ -204,19 +204,26 @@ impl Delivery {
         self.lost.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// A failure that goes on is told once: its words change only with what is wrong.
+    /// A failure that goes on is told once: its words change only with what is wrong, and when the
+    /// first span is lost.
     fn set_health(&self, error: Option<&DeliveryError>) {
         let to = self.transport.destination();
+        let lost = match self.lost.load(Ordering::Relaxed) {
+            0 => "",
+            1.. => " Some were lost since the start.",
+        };
         let said = error.map(|error| match error {
-            DeliveryError::Unreachable(what) => {
-                let words =
-                    format!("Traces do not reach {to}: {what}. They wait and are sent again.");
-                (false, words)
+            DeliveryError::Unreachable(what) => (
+                false,
+                format!("Traces do not reach {to}: {what}. They wait and are sent again.{lost}"),
+            ),
+            DeliveryError::Refused(what) => {
+                (true, format!("Traces were refused by {to}: {what}.{lost}"))
             }
-            DeliveryError::Refused(what) => (true, format!("Traces were refused by {to}: {what}.")),
-            DeliveryError::Partly { message, .. } => {
-                (true, format!("Some traces were refused by {to}: {message}"))
-            }
+            DeliveryError::Partly { message, .. } => (
+                true,
+                format!("Some traces were refused by {to}: {message}.{lost}"),
+            ),
         });
         let mut health = self.health.lock();
         let now = match (&*health, said) {

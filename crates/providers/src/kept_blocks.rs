@@ -30,7 +30,18 @@ pub fn kept_blocks(parts: impl IntoIterator<Item = Part>) -> Vec<Block> {
                 input,
                 native,
             }),
+            Part::File {
+                media_type,
+                base64,
+                native,
+                ..
+            } => blocks.push(Block::File {
+                media_type,
+                base64,
+                native,
+            }),
             Part::Retrying { .. }
+            | Part::Source { .. }
             | Part::TextStart { .. }
             | Part::ReasoningStart { .. }
             | Part::ToolInputStart { .. }

@@ -153,6 +153,12 @@ pub enum Block {
         input: Value,
         native: Option<Box<Native>>,
     },
+    /// A file that the model made. Who cannot take it back reads that there was one.
+    File {
+        media_type: String,
+        base64: Arc<str>,
+        native: Option<Box<Native>>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -263,6 +269,18 @@ pub enum Part {
         /// What is wrong with the arguments the model wrote, for the model to read; the call must
         /// not run. `input` is then `{"arguments": "<as written>"}`.
         problem: Option<String>,
+    },
+    /// What the model names as the source of what it says. Each address once in an answer.
+    Source {
+        url: String,
+        title: Option<String>,
+    },
+    /// A whole file that the model made: a picture, mostly.
+    File {
+        block: u32,
+        media_type: String,
+        base64: Arc<str>,
+        native: Option<Box<Native>>,
     },
     /// Something without a meaning for us, kept for those who want it raw.
     Raw(Value),

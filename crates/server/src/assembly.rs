@@ -1,5 +1,6 @@
 //! Puts the parts together: store, models, tools, engine, listeners; and takes them apart again.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ use crate::identity::LoneUser;
 use crate::limits::{GOODBYE_MAX, STOP_GRACE, STOP_SLACK};
 use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
-use crate::{database, home};
+use crate::{database, home, id_key, import};
 
 /// What a server is started with. What the engine decides by lies in its own part, so that each
 /// setting has one field.
@@ -52,6 +53,8 @@ pub struct Settings {
     pub rehearsal: Option<PathBuf>,
     /// How patient requests to model services are.
     pub limits: RequestLimits,
+    /// What the user says of external agents, by their names.
+    pub agents: BTreeMap<String, engine::AgentSettings>,
     /// What is found out only at the start (ports, rules, where skills lie) is added then.
     pub engine: engine::Config,
 }
@@ -71,6 +74,7 @@ impl Settings {
             raw_parts: false,
             rehearsal: None,
             limits: RequestLimits::default(),
+            agents: BTreeMap::new(),
             engine: engine::Config::new(directory, home),
         }
     }
@@ -161,12 +165,14 @@ impl ListeningServer {
             let store = database::open(home, &label)?;
             // Before any program can be run by what a killed server's command has left.
             tools::sandbox::recover(home);
-            let (engine, models) = assemble(&settings, ports, store)?;
-            anyhow::Ok((engine, models, notice))
+            let (engine, models) = assemble(&settings, ports, Arc::clone(&store))?;
+            anyhow::Ok((engine, models, store, notice))
         });
-        let (engine, models, home_notice) = assembling.await.context("the start was cut off")??;
+        let (engine, models, store, home_notice) =
+            assembling.await.context("the start was cut off")??;
         let engine = self.site.engine.get_or_init(|| engine).clone();
         let (recovering, catalog) = (engine.clone(), Arc::clone(&models));
+        let home = self.site.settings.engine.home.clone();
         tokio::spawn(async move {
             for warning in catalog.warnings() {
                 tracing::warn!("{warning}");
@@ -176,6 +182,7 @@ impl ListeningServer {
                 Ok(count) => tracing::info!(count, "looked after turns that were cut off"),
                 Err(refusal) => tracing::warn!(error = %refusal, "recovery failed"),
             }
+            import::at_start(store, home).await;
         });
         let home = &self.site.settings.engine.home;
         tracing::info!(
@@ -383,6 +390,7 @@ fn assemble(
     let tracing = tracing_settings(settings);
     let config = engine::Config {
         tracing,
+        thread_id_key: id_key::find(home),
         private: private(settings),
         ports,
         skills: skill_folders(home),
@@ -392,12 +400,16 @@ fn assemble(
         parts: dialects::cowork::tell::chunks::count,
         ..settings.engine.clone()
     };
+    let mut agents = engine::Agents::default();
+    for agent in engine::known_agents(&settings.agents) {
+        agents.add_external(agent);
+    }
     let mcp = Arc::new(mcp::Servers::new(mcp::McpOptions::of_process(home)));
     let parts = engine::Parts {
         store,
         models: Arc::clone(&models),
         tools: vec![Arc::new(Toolbox::builtin())],
-        agents: engine::Agents::default(),
+        agents,
         mcp_tools: Arc::clone(&mcp) as _,
         mcp,
     };

@@ -37,6 +37,22 @@ pub fn existing(home: &Path) -> Option<PathBuf> {
         .find(is_ours)
 }
 
+/// The file that is, or was, the database of a data directory, whatever became of it.
+pub fn damaged_place(home: &Path) -> Option<PathBuf> {
+    let was_ours = |path: &PathBuf| {
+        let found = sqlite::find(path);
+        let is_ours = matches!(
+            found,
+            Ok(DatabasePresence::Ours | DatabasePresence::Lost(_))
+        );
+        is_ours && path.exists()
+    };
+    [USUAL, BESIDE]
+        .map(|name| home.join(name))
+        .into_iter()
+        .find(was_ours)
+}
+
 /// Which of the two files is ours, or will be.
 fn place(home: &Path) -> anyhow::Result<PathBuf> {
     let (usual, beside) = (home.join(USUAL), home.join(BESIDE));
@@ -57,7 +73,8 @@ fn place(home: &Path) -> anyhow::Result<PathBuf> {
             }
             let (usual, name) = (usual.display(), BESIDE);
             tracing::warn!(
-                "{usual} belongs to another program (it is {what}); using {name} instead"
+                "{usual} belongs to another program (it is {what}) and stays as it is; using {name} instead. \
+                 `dragoman sessions import --from {usual}` takes its sessions over"
             );
             Ok(beside)
         }
@@ -88,10 +105,9 @@ fn has_traces(home: &Path, found: &DatabasePresence) -> bool {
 fn damaged(path: &Path, what: &str) -> anyhow::Error {
     let home = path.parent().unwrap_or(path).display();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let recover = match path.exists() && what != sqlite::OVERWRITTEN {
-        true => format!(
-            "\n     Without one, `sqlite3 {name} .recover | sqlite3 new.db` may save a part of it."
-        ),
+    let recover = match path.exists() {
+        true => "\n     Without one, `dragoman doctor --repair` saves what can be read of it."
+            .to_owned(),
         false => String::new(),
     };
     anyhow!(

@@ -5,6 +5,8 @@
 
 mod append;
 mod changes;
+mod foreign;
+mod inspect;
 mod leases;
 mod listing;
 mod migrations;
@@ -13,6 +15,7 @@ mod presence;
 mod queries;
 mod reader;
 mod records;
+mod salvage;
 mod turns;
 mod writer;
 
@@ -32,10 +35,13 @@ use crate::{
     RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
 };
 use changes::Follower;
+pub use foreign::foreign_sessions;
+pub use inspect::{DatabaseReport, inspect, is_in_use, lock_out};
 use leases::Owner;
 pub use open::APPLICATION_ID;
 pub use presence::{DatabasePresence, GONE, OVERWRITTEN, OWNERS, find};
 use reader::Readers;
+pub use salvage::{Salvage, SalvagedTable, SalvagedThread, salvage, write_salvaged};
 use writer::Writer;
 
 /// One process's hold on a database file.

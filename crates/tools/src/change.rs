@@ -258,7 +258,12 @@ fn line_ends(bytes: &[u8]) -> u64 {
 }
 
 /// The change from `old` (`None`: there was no file) to `new`.
-fn describe(scope: &Scope, target: &std::path::Path, old: Option<&str>, new: &str) -> FileChange {
+pub(crate) fn describe(
+    scope: &Scope,
+    target: &std::path::Path,
+    old: Option<&str>,
+    new: &str,
+) -> FileChange {
     let path = path::display(scope, target);
     match old {
         None => FileChange {

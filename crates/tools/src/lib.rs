@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolOutput};
 
+pub mod agent_files;
 mod ask;
 mod bash;
 mod change;

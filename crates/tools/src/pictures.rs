@@ -3,12 +3,15 @@
 use std::io::Cursor;
 use std::sync::{Mutex, PoisonError};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, RgbImage};
 use thiserror::Error;
+use vocabulary::{ContentBlock, ToolOutput};
 
+use crate::kind;
 pub use crate::kind::picture as media_type;
 
 /// Pixels of the longer side. Some services refuse larger ones as soon as there are many, and all
@@ -44,6 +47,29 @@ pub enum PictureError {
          GIF or WebP picture"
     )]
     NotScalable,
+}
+
+/// A picture as the result of a tool, scaled down where models would not take it; `given` is what the call
+/// names it by. Blocks.
+pub(crate) fn shown(bytes: &[u8], media_type: &str, given: &str) -> Result<ToolOutput, String> {
+    let is = format!("{given} is {}", kind::describe(bytes));
+    let scaled = scaled(bytes, BASE64_BYTES_MAX)
+        .map_err(|why| format!("{is} and cannot be shown: {why}"))?;
+    let (words, media_type, shown) = match &scaled {
+        None => (format!("{is}:"), media_type, bytes),
+        Some(scaled) => {
+            let (width, height) = (scaled.width, scaled.height);
+            let words = format!("{is}, shown scaled to {width} x {height} pixels:");
+            (words, scaled.media_type, scaled.bytes.as_slice())
+        }
+    };
+    Ok(ToolOutput::Content(vec![
+        ContentBlock::Text(words),
+        ContentBlock::Image {
+            media_type: media_type.to_owned(),
+            base64: BASE64_STANDARD.encode(shown).into(),
+        },
+    ]))
 }
 
 /// Makes a picture small enough for every service, and for so many bytes of base64. Nothing where it

@@ -13,12 +13,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use base64::Engine as _;
 use encoding_rs_io::DecodeReaderBytes;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use vocabulary::{ContentBlock, Effects, Subject, ToolOutput};
+use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::change::FILE_BYTES_MAX;
 use crate::held::{NodeKind, Place};
@@ -147,7 +146,8 @@ fn read(
         let mut file = file.take(FILE_BYTES_MAX);
         file.read_to_end(&mut bytes).map_err(failed)?;
         if let Some(media_type) = kind::picture(&bytes) {
-            return picture(&bytes, media_type, given).map(FileContent::Shown);
+            let shown = pictures::shown(&bytes, media_type, given);
+            return shown.map(FileContent::Shown).map_err(error);
         }
         if kind::is_pdf(&bytes) {
             return Ok(FileContent::Pdf(bytes));
@@ -171,28 +171,6 @@ fn fields(input: &Value) -> Result<(&str, Option<i64>, Option<u64>), Failure> {
         fields.optional_integer("offset", -COUNT_MAX..=COUNT_MAX)?,
         fields.optional_whole("limit", 1..=COUNT_MAX.unsigned_abs())?,
     ))
-}
-
-/// Shows a picture as one, scaled down where models would not take it.
-fn picture(bytes: &[u8], media_type: &str, given: &str) -> Result<ToolOutput, Failure> {
-    let is = format!("{given} is {}", kind::describe(bytes));
-    let scaled = pictures::scaled(bytes, pictures::BASE64_BYTES_MAX)
-        .map_err(|why| error(format!("{is} and cannot be shown: {why}")))?;
-    let (words, media_type, shown) = match &scaled {
-        None => (format!("{is}:"), media_type, bytes),
-        Some(scaled) => {
-            let (width, height) = (scaled.width, scaled.height);
-            let words = format!("{is}, shown scaled to {width} x {height} pixels:");
-            (words, scaled.media_type, scaled.bytes.as_slice())
-        }
-    };
-    Ok(ToolOutput::Content(vec![
-        ContentBlock::Text(words),
-        ContentBlock::Image {
-            media_type: media_type.to_owned(),
-            base64: base64::prelude::BASE64_STANDARD.encode(shown).into(),
-        },
-    ]))
 }
 
 /// Shows a file that is held whole.

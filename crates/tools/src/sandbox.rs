@@ -38,6 +38,7 @@ pub mod probe;
 mod protect;
 mod record;
 mod rules;
+pub mod spoken;
 mod syscalls;
 mod taken;
 mod temp;

@@ -163,6 +163,11 @@ pub enum Call {
         thread: ThreadId,
     },
     RunCommand(RunCommand),
+    /// What these settings are in a thread now is what new threads of its directory begin with.
+    KeepDefaults {
+        thread: ThreadId,
+        settings: Vec<Changed>,
+    },
     /// Puts a file where the thread's uploads lie; its model is told.
     UploadFile(FileUpload),
     Checkpoints {
@@ -243,6 +248,9 @@ pub struct NewThread {
     pub usual_folders: bool,
     /// Keep it from now on, rather than from the first thing that happens in it.
     pub keep: bool,
+    /// The id that a client still has of a thread that is not there. The new one gets it, if we gave it out and
+    /// nobody deleted that thread.
+    pub resumed: Option<ThreadId>,
 }
 
 /// A patch of what an owner may set: absent fields stay as they are.
@@ -399,6 +407,7 @@ impl Call {
             | Call::ListCommands { thread }
             | Call::RunCommand(RunCommand { thread, .. })
             | Call::UploadFile(FileUpload { thread, .. })
+            | Call::KeepDefaults { thread, .. }
             | Call::Checkpoints { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)

@@ -150,6 +150,12 @@ pub enum StepFact {
     Informed {
         text: String,
     },
+    /// The model named a page as the source of what it says.
+    Cited {
+        url: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
     /// Something the provider sent that has no meaning for us.
     RawReceived {
         value: Value,
@@ -164,7 +170,7 @@ impl StepFact {
             | StepFact::Compacted { .. }
             | StepFact::Pruned { .. }
             | StepFact::Informed { .. } => true,
-            StepFact::Started | StepFact::RawReceived { .. } => false,
+            StepFact::Started | StepFact::Cited { .. } | StepFact::RawReceived { .. } => false,
             StepFact::Delayed { discards, .. } => *discards,
         }
     }

@@ -1,5 +1,7 @@
 //! Items: the entries of a transcript that the model writes, and its plan.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,6 +30,13 @@ pub enum Item {
         text: String,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native: Option<Box<Native>>,
+    },
+    /// A file that the model made: a picture, mostly.
+    File {
+        media_type: String,
+        base64: Arc<str>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native: Option<Box<Native>>,
     },

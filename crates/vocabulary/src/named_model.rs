@@ -41,7 +41,8 @@ impl Catalog {
     pub fn offers(&self) -> Vec<ModelOffer<'_>> {
         let mut providers: Vec<_> = self.providers.iter().collect();
         providers.sort_by_key(|each| (!each.connected, each.id != self.default.provider));
-        let mut taken = HashSet::new();
+        // What is only somebody's default says nothing without whose.
+        let mut taken = HashSet::from(["default"]);
         let mut offers = Vec::new();
         for provider in providers {
             for model in &provider.models {

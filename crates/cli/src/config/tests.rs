@@ -235,3 +235,40 @@ fn traces_are_configured_and_their_secret_key_is_read_from_a_private_file() {
     assert_eq!(otlp.traces_url, "http://collector:4318/v1/traces");
     assert!(!format!("{settings:?}").contains("planted"));
 }
+
+#[test]
+fn variables_of_other_agents_are_weaker_than_ours_and_stronger_than_files() {
+    let agent = [
+        ("AGENT_WORKING_DIR", "/a"),
+        ("AGENT_MODEL_MAX_RETRIES", "2"),
+        ("AGENT_PROVIDER", "google"),
+        ("AGENT_ENABLE_MCP", "false"),
+        ("AGENT_OUTPUT_DIR", "out"),
+    ];
+    let text = "dir = \"/b\"\nservice-attempts = 7\nmodel = \"openai/gpt-5.2\"\n";
+    let (all, said) = resolved(&[], &agent, text).expect("resolved");
+    assert_eq!(all.settings.engine.directory, Path::new("/a"));
+    assert_eq!(place(&said, "dir"), "AGENT_WORKING_DIR");
+    assert_eq!(all.settings.limits.attempts, Some(3));
+    let engine = &all.settings.engine;
+    let defaults = &engine.defaults;
+    assert_eq!(defaults.provider.as_deref(), Some("google"));
+    assert_eq!((defaults.mcp, defaults.observability), (Some(false), None));
+    assert_eq!(defaults.output.as_deref(), Some(Path::new("out")));
+    // A project's own model is stronger than the user's file, a flag than both.
+    assert_eq!(
+        (&engine.default_model, engine.fallback_model.is_some()),
+        (&None, true)
+    );
+    let flags = ["--dir", "/c", "--model", "openai/gpt-5.1"];
+    let (all, said) = resolved(&flags, &agent, text).expect("resolved");
+    assert_eq!(place(&said, "dir"), "--dir");
+    assert!(all.settings.engine.default_model.is_some());
+    for (name, wrong) in [
+        ("AGENT_ENABLE_MCP", "maybe"),
+        ("AGENT_MODEL_MAX_RETRIES", "x"),
+    ] {
+        let error = resolved(&[], &[(name, wrong)], "").expect_err("wrong");
+        assert!(format!("{error:#}").contains(name), "{error:#}");
+    }
+}

@@ -23,7 +23,7 @@ macro_rules! tongue {
                 busy provider_error reset archived
                 resume_warm resume_cold two_sockets joined_while_streaming
                 killed_while_streaming killed_while_asking
-                steered retried broken_off compacted sub_agent
+                steered retried broken_off sources compacted sub_agent
                 backups backups_kept file_history patched checked_edit skills skill_loaded mcp_server
             }
         }
@@ -69,7 +69,7 @@ mod cowork1 {
         provider_error reset archived
         resume_warm resume_cold two_sockets
         killed_while_asking
-        steered retried broken_off compacted sub_agent
+        steered retried broken_off sources compacted sub_agent
         backups file_history patched checked_edit skill_loaded mcp_server
         first_protocol
     }

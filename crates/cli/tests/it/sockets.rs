@@ -120,6 +120,46 @@ fn health_pages_answer() {
 }
 
 #[test]
+fn metrics_count_clients_and_turns() {
+    tell(LIMIT, async {
+        let site = Site::open().await?;
+        let mut visitor = Visitor::arrive(&site.server).await?;
+        visitor.converse("echo one two").await?;
+        visitor.say("show me an approval").await?;
+        visitor.client.until_type("approval").await?;
+        let (status, text) = http::get(site.server.port(), "/metrics").await?;
+        assert_eq!(status, 200);
+        for line in [
+            r#"dragoman_connections{dialect="cowork"} 1"#,
+            r#"dragoman_connections{dialect="codex"} 0"#,
+            "dragoman_connections_total 1",
+            r#"dragoman_turns_total{outcome="completed",reason=""} 1"#,
+            r#"dragoman_provider_request_seconds_count{provider="rehearsal"} 2"#,
+            "dragoman_asks_open 1",
+            "dragoman_sessions_awake 1",
+        ] {
+            ensure!(
+                text.lines().any(|each| each == line),
+                "no {line} in\n{text}"
+            );
+        }
+        // What is counted is more than nothing, where how much is the machine's matter.
+        for name in [
+            "dragoman_deltas_total",
+            "dragoman_store_append_seconds_count",
+            "process_resident_memory_bytes",
+            "dragoman_outbox_events",
+        ] {
+            let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+            let found = lines.find(|(each, _)| *each == name);
+            let (_, value) = found.with_context(|| format!("no {name} in\n{text}"))?;
+            ensure!(value.parse::<f64>()? > 0.0, "{name} {value}");
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn sigterm_ends_it_with_0_and_a_goodbye() {
     tell(LIMIT, async {
         let mut site = Site::open().await?;

@@ -54,18 +54,65 @@ fn each_serves_its_own_threads_and_lists_all() {
 }
 
 #[test]
-fn a_thread_awake_elsewhere_is_refused_with_its_owner() {
+fn a_thread_that_is_idle_elsewhere_is_handed_over_at_once() {
+    tell(LIMIT, async {
+        let pair = Pair::open().await?;
+        let mut left = Visitor::arrive(&pair.left).await?;
+        left.converse("echo first").await?;
+        let session = left.session.clone();
+        // The line breaks, and the client comes to the other server; and back again.
+        drop(left);
+        for (server, words) in [(&pair.right, "second"), (&pair.left, "third")] {
+            let started = Instant::now();
+            let mut visitor = Visitor::resume(server, &session).await?;
+            ensure!(started.elapsed() < LEASE_LIMIT, "not at once");
+            assert_eq!(visitor.hello["isResume"], true);
+            assert_eq!(visitor.converse(&format!("echo {words}")).await?, words);
+        }
+        let visitor = Visitor::resume(&pair.right, &session).await?;
+        assert_eq!(visitor.hello["messageCount"], 6, "{}", visitor.hello);
+        Ok(())
+    });
+}
+
+#[test]
+fn those_who_had_it_open_are_told_and_it_stays_with_those_who_have_it_now() {
     tell(LIMIT, async {
         let pair = Pair::open().await?;
         let mut left = Visitor::arrive(&pair.left).await?;
         left.converse("echo mine").await?;
+        let mut right = Visitor::resume(&pair.right, &left.session).await?;
+        let closed = left.client.until_closed().await?;
+        assert_eq!(closed.code, 1013, "{closed}");
+        ensure!(closed.reason.contains("another process"), "{closed}");
+        // Two who both come back do not take it from each other for ever.
+        let refused = resume(&pair.left, &left.session).await?;
+        ensure!(matches!(refused, Outcome::Refused(_)), "taken back");
+        assert_eq!(right.converse("echo ours").await?, "ours");
+        drop(right);
+        resumed_in_time(&pair.left, &left.session).await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn a_thread_that_runs_elsewhere_is_refused_with_its_owner() {
+    tell(LIMIT, async {
+        let pair = Pair::open().await?;
+        let mut left = Visitor::arrive(&pair.left).await?;
+        left.converse("echo mine").await?;
+        left.say("slow 100000").await?;
+        left.client.until_type("model_stream_chunk").await?;
         let refusal = match resume(&pair.right, &left.session).await? {
             Outcome::Refused(refusal) => refusal,
             Outcome::Resumed(hello) => bail!("resumed a thread of the other process: {hello}"),
         };
         let owner = pair.left.id().context("the left server runs")?.to_string();
         ensure!(refusal.contains(&owner), "does not name {owner}: {refusal}");
+        ensure!(refusal.contains("running"), "does not say why: {refusal}");
         // The owner noticed nothing.
+        left.send("cancel", json!({})).await?;
+        left.rest().await?;
         assert_eq!(left.converse("echo still mine").await?, "still mine");
         Ok(())
     });

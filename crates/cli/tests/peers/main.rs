@@ -3,6 +3,7 @@
 //! They come from the package registries; `cargo xtask test` installs them and says where they are.
 
 mod broken;
+mod external_agent;
 mod golden;
 mod journey;
 mod judged;

@@ -144,7 +144,7 @@ impl<'a> Story<'a> {
         let finished = self.pieces.iter().filter_map(|(_, piece)| match piece {
             Piece::Said(input) => Some(items::said(input)),
             Piece::Written(_, body) if items::is_silent(body) => None,
-            Piece::Written(item, body) => Some(items::written(item, body)),
+            Piece::Written(item, body) => items::written(item, body),
             Piece::Called(call) => items::called(endpoint, card, call, shown(results, live, call)),
             Piece::Compacted(item) => Some(items::compacted(item)),
             Piece::Growing(live) => growing(live),

@@ -99,6 +99,7 @@ fn step(told: EventForClient<'_>, tag: &StreamTag, what: &StepFact) -> Vec<Frame
         | StepFact::Pruned { .. }
         | StepFact::Started
         | StepFact::Failed { .. }
+        | StepFact::Cited { .. }
         | StepFact::RawReceived { .. } => Vec::new(),
     }
 }

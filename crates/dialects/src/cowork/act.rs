@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, FileUpload, McpCall, SkillCall,
-    StartTurn, ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, Call, Cause, Changed, Changes, CheckpointCall, FileUpload, McpCall,
+    SkillCall, StartTurn, ThreadId, ThreadQuery,
 };
 
 use super::asks::ask_frame;
@@ -31,6 +31,13 @@ use crate::{Action, Variant};
 pub const SKIPPED: &str = "[skipped]";
 const BLANK_ANSWER: &str = "Ask response cannot be empty. Reply with text or [skipped] to skip.";
 const MESSAGES_DEFAULT: f64 = 100.0;
+/// What a project keeps for its next sessions.
+const DEFAULTS: [Changed; 4] = [
+    Changed::Model,
+    Changed::Mcp,
+    Changed::SubAgentModel,
+    Changed::Observability,
+];
 
 impl CoworkSession {
     pub fn act(&mut self, out: &mut Vec<Action>, calls: &mut CoworkCalls, hearing: CheckedMessage) {
@@ -49,7 +56,7 @@ impl CoworkSession {
             }
             ClientMessage::Reset(_) => make(CoworkPurpose::Told, Call::ResetThread { thread }),
             ClientMessage::SetModel(set) => self.set_model(out, calls, &set),
-            ClientMessage::SetEnableMcp(set) => self.change(
+            ClientMessage::SetEnableMcp(set) => self.change_with_defaults(
                 out,
                 calls,
                 Changes {
@@ -276,17 +283,17 @@ impl CoworkSession {
     fn set_model(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, set: &SetModel) {
         let provider = set.provider.unwrap_or(spell(&self.settings.model).0);
         let changes = Changes {
-            model: Some(parse(provider, &set.model, &self.providers)),
+            model: Some(parse(provider, set.model.trim(), &self.providers)),
             ..Changes::default()
         };
-        self.change(out, calls, changes);
+        self.change_with_defaults(out, calls, changes);
     }
 
     fn set_config(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, patch: ConfigPatch) {
         let changes = Changes {
             auto_approve: patch.yolo,
             observability: patch.observability_enabled,
-            sub_agent_model: patch.sub_agent_model,
+            sub_agent_model: patch.sub_agent_model.map(|model| model.trim().to_owned()),
             max_steps: patch.max_steps.map(|steps| steps.floor() as u32),
             ..Changes::default()
         };
@@ -294,7 +301,25 @@ impl CoworkSession {
             // Nothing to change is no event, but still a question.
             return send(out, show::session_config(&self.id, &self.settings));
         }
-        self.change(out, calls, changes);
+        self.change_with_defaults(out, calls, changes);
+    }
+
+    /// A change that the next session of the project shall begin with, as far as it is of that kind
+    /// (Decision 13). The change counts whether or not that can be written.
+    fn change_with_defaults(
+        &self,
+        out: &mut Vec<Action>,
+        calls: &mut CoworkCalls,
+        changes: Changes,
+    ) {
+        let mut settings = changes.settings_named();
+        settings.retain(|setting| DEFAULTS.contains(setting));
+        let purpose = match settings.is_empty() {
+            true => CoworkPurpose::Told,
+            false => CoworkPurpose::Defaults(settings),
+        };
+        let thread = self.thread();
+        calls.make(out, purpose, Call::ChangeThread { thread, changes });
     }
 
     fn change(&self, out: &mut Vec<Action>, calls: &mut CoworkCalls, changes: Changes) {

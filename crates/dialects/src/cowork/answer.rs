@@ -1,6 +1,6 @@
 //! Replies and refusals as frames of the connection that asked.
 
-use vocabulary::{Catalog, Refusal, Reply, Why};
+use vocabulary::{Call, Catalog, Refusal, Reply, Why};
 
 use super::backup::{self, ComparedWith};
 use super::calls::{CoworkCalls, CoworkPurpose};
@@ -105,6 +105,11 @@ impl CoworkSession {
                 send(out, self.session_deleted(target));
             }
             CoworkPurpose::Close => out.push(Action::Close(closed())),
+            CoworkPurpose::Defaults(settings) => {
+                let (thread, settings) = (self.thread(), settings.clone());
+                let call = Call::KeepDefaults { thread, settings };
+                calls.make(out, CoworkPurpose::Told, call);
+            }
             // Events tell what these did.
             CoworkPurpose::Told
             | CoworkPurpose::Cancel
@@ -200,6 +205,7 @@ impl CoworkSession {
             | CoworkPurpose::Sessions
             | CoworkPurpose::Messages
             | CoworkPurpose::Told
+            | CoworkPurpose::Defaults(_)
             | CoworkPurpose::Cancel
             | CoworkPurpose::Turn { .. }
             | CoworkPurpose::AskResponse(_)

@@ -1,5 +1,7 @@
 //! CoworkCalls that wait for their answer, and what to do with it.
 
+use vocabulary::Changed;
+
 use super::backup::Backup;
 use super::connect::GreetingSlot;
 use super::mcp::McpPurpose;
@@ -24,6 +26,8 @@ pub enum CoworkPurpose {
     Messages,
     /// Events tell the outcome.
     Told,
+    /// So do they here; then these settings become the defaults of the project.
+    Defaults(Vec<Changed>),
     Cancel,
     Turn {
         text: String,

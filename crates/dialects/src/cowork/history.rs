@@ -92,6 +92,12 @@ fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
                 Some(MessagePiece::Assistant(AssistantContent::Text { text }))
             }
             // A provider may keep its thoughts to itself, and still want them back.
+            Item::File {
+                media_type, base64, ..
+            } => Some(MessagePiece::Assistant(AssistantContent::File {
+                data: base64,
+                media_type,
+            })),
             Item::Reasoning { text, .. } if text.trim().is_empty() => None,
             Item::Reasoning { text, .. } => {
                 Some(MessagePiece::Assistant(AssistantContent::Reasoning {

@@ -153,9 +153,11 @@ pub fn tools(session: &str, tools: &[(String, String)]) -> Frame {
         .map(|(name, description)| (name.as_str(), description.as_str()))
         .chain(other_name)
         .map(|(name, description)| ToolInfo { name, description });
+    let mut tools: Vec<_> = tools.collect();
+    tools.sort_by_key(|tool| tool.name);
     ServerEvent::Tools(Tools {
         session_id: session,
-        tools: tools.collect(),
+        tools,
     })
     .frame()
 }

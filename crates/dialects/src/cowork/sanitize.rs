@@ -87,7 +87,7 @@ pub fn sanitized(part: Part<'_>, limits: PartLimits) -> Part<'_> {
         Part::Unknown { value } => Part::Unknown {
             value: within(value, inside),
         },
-        // A delta is whole, and the others are short. (A picture that is cut is none.)
+        // A delta is whole, a file that is cut is none, and the others are short.
         Part::Start {}
         | Part::StartStep { .. }
         | Part::Finish { .. }
@@ -102,7 +102,9 @@ pub fn sanitized(part: Part<'_>, limits: PartLimits) -> Part<'_> {
         | Part::ToolInputStart { .. }
         | Part::ToolInputDelta { .. }
         | Part::ToolInputEnd { .. }
-        | Part::ToolOutputDenied { .. } => part,
+        | Part::ToolOutputDenied { .. }
+        | Part::Source { .. }
+        | Part::File { .. } => part,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A session's own frames: settings, info, config, observability.
 
+use std::path::Path;
+
 use vocabulary::{
     ModelRef, Thread, ThreadCard, ThreadSettings, Timestamp, Title, TitleSource, TracingHealth,
     TracingState,
@@ -33,6 +35,7 @@ pub fn public_config<'a>(card: &'a ThreadCard, model: &'a ModelRef) -> PublicCon
         provider,
         model: AsText(model),
         working_directory: card.directory.to_string_lossy(),
+        output_directory: card.output_folder().map(Path::to_string_lossy),
     }
 }
 

@@ -137,6 +137,7 @@ fn step(chunks: Chunks<'_>, what: &StepFact) -> Vec<Frame> {
         StepFact::Started => stream::step_started(chunks),
         StepFact::Finished { reason, usage, .. } => stream::step_finished(chunks, *reason, *usage),
         StepFact::Failed { reason, error } => stream::step_failed(chunks, *reason, error),
+        StepFact::Cited { url, title } => stream::cited(chunks, url, title.as_deref()),
         StepFact::RawReceived { value } => stream::raw(chunks, value),
         StepFact::Compacted { tokens_before, .. } => {
             vec![notes::compacted(session, *tokens_before)]

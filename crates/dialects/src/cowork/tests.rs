@@ -6,6 +6,7 @@ pub(crate) mod backup;
 mod closing;
 mod commands;
 mod connecting;
+mod defaults;
 mod harness;
 mod history;
 mod mcp;

@@ -108,6 +108,7 @@ impl Dialect for Cowork1 {
         // The protocol says what asks.
         let call = Call::CreateThread(Box::new(NewThread {
             approvals_expected: Some(Approvals::AskUnlessRead),
+            usual_folders: true,
             ..NewThread::default()
         }));
         out.push(Action::Call { tag: OPENING, call });

@@ -267,9 +267,9 @@ fn payloads<'a>(
             ..
         } if !is_silent(body) => {
             let of = of(&tag.turn);
-            let (written, text, stream) = items::written(item, body);
+            let (written, text, stream) = items::written(item, body)?;
             let payloads = vec![
-                of.started(items::unwritten(item, body)),
+                of.started(items::unwritten(item, body)?),
                 of.delta(item, text, stream),
                 of.completed(written),
             ];

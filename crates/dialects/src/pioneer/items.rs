@@ -103,27 +103,33 @@ pub fn reasoning<'a>(item: &'a ItemId, kind: ReasoningKind, text: Option<&'a str
     }
 }
 
-/// A finished item, its text, and the stream that text belongs to.
-pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> (TurnItem<'a>, &'a str, ItemDeltaStream) {
+/// A finished item, its text, and the stream that text belongs to. A file that the model made has no
+/// place in this protocol.
+pub fn written<'a>(
+    item: &'a ItemId,
+    body: &'a Item,
+) -> Option<(TurnItem<'a>, &'a str, ItemDeltaStream)> {
     match body {
-        Item::AgentMessage { text, .. } => (
+        Item::AgentMessage { text, .. } => Some((
             agent_message(item, text),
             text,
             ItemDeltaStream::AgentMessage,
-        ),
-        Item::Reasoning { kind, text, .. } => (
+        )),
+        Item::Reasoning { kind, text, .. } => Some((
             reasoning(item, *kind, Some(text)),
             text,
             ItemDeltaStream::Generic,
-        ),
+        )),
+        Item::File { .. } => None,
     }
 }
 
 /// The same item before anything was written.
-pub fn unwritten<'a>(item: &'a ItemId, body: &'a Item) -> TurnItem<'a> {
+pub fn unwritten<'a>(item: &'a ItemId, body: &'a Item) -> Option<TurnItem<'a>> {
     match body {
-        Item::AgentMessage { .. } => agent_message(item, ""),
-        Item::Reasoning { kind, .. } => reasoning(item, *kind, None),
+        Item::AgentMessage { .. } => Some(agent_message(item, "")),
+        Item::Reasoning { kind, .. } => Some(reasoning(item, *kind, None)),
+        Item::File { .. } => None,
     }
 }
 

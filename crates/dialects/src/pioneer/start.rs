@@ -181,6 +181,7 @@ impl Pioneer {
             changes,
             approvals_expected: None,
             keep: true,
+            resumed: None,
         }
     }
 

@@ -69,8 +69,9 @@ impl Teller<'_> {
                 vec![self.item("item/started", turn, started)]
             }
             ItemFact::Finished { body, .. } => {
-                let (written, _, _) = items::written(item, body);
-                vec![self.item("item/completed", turn, written)]
+                let written = items::written(item, body);
+                let frame = written.map(|(item, ..)| self.item("item/completed", turn, item));
+                frame.into_iter().collect()
             }
             ItemFact::Grew {
                 growth: Growth::Reasoning(_) | Growth::ToolInput { .. },
@@ -130,6 +131,7 @@ impl Teller<'_> {
             | StepFact::Informed { .. }
             | StepFact::Finished { .. }
             | StepFact::Failed { .. }
+            | StepFact::Cited { .. }
             | StepFact::RawReceived { .. } => Vec::new(),
         }
     }

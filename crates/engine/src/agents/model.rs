@@ -23,7 +23,7 @@ pub mod briefing;
 pub mod calls;
 pub mod compaction;
 mod concurrency;
-mod context;
+pub mod context;
 mod endings;
 mod meanwhile;
 mod permissions;

@@ -289,6 +289,11 @@ fn facts() -> Vec<Fact> {
             partial: false,
             native: None,
         },
+        Item::File {
+            media_type: "image/png".to_owned(),
+            base64: "aGk=".into(),
+            native: None,
+        },
     ];
     let opening = Opening::Reasoning(ReasoningKind::Reasoning);
     let finished = items.map(|body| ItemFact::Finished {

@@ -23,8 +23,15 @@ pub async fn catalog(shared: &Shared) -> Catalog {
         auth_methods: entry.auth.clone(),
         connected: shared.models.connected(&entry.id),
     };
+    let external = shared.agents.external().iter();
+    let external = external.map(|agent| agent.catalog_entry());
     Catalog {
-        providers: known.providers.iter().map(provider).collect(),
+        providers: known
+            .providers
+            .iter()
+            .map(provider)
+            .chain(external)
+            .collect(),
         default: default_model(shared).await,
     }
 }
@@ -37,13 +44,39 @@ fn offered(entry: &catalog::ProviderInfo) -> impl Iterator<Item = &catalog::Mode
 
 /// What a thread uses that names nothing else.
 pub async fn default_model(shared: &Shared) -> ModelRef {
-    if let Some(model) = &shared.config.default_model {
+    let config = &shared.config;
+    if let Some(model) = config
+        .default_model
+        .as_ref()
+        .or(config.fallback_model.as_ref())
+    {
         return model.clone();
     }
     let choice = shared.models.default_model().await;
     ModelRef {
         provider: choice.provider,
         model: choice.model,
+    }
+}
+
+/// The model that a text means: one of this provider, or, as `provider/model`, one of another. A name of
+/// the provider's own may have a slash in it, too.
+pub fn model_named(shared: &Shared, provider: &str, text: &str) -> ModelRef {
+    let of = |provider: &str, model: &str| ModelRef {
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+    };
+    let catalog = shared.models.catalog();
+    let is_own = shared.models.model(provider, text).is_some();
+    match text.split_once('/') {
+        Some((other, model)) if !is_own && !model.is_empty() => {
+            let mut known = catalog.providers.iter();
+            match known.any(|each| each.id == other) {
+                true => of(other, model),
+                false => of(provider, text),
+            }
+        }
+        Some(_) | None => of(provider, text),
     }
 }
 
@@ -60,14 +93,41 @@ pub async fn settle_model(
     let Some(model) = model.filter(|model| Some(*model) != in_use) else {
         return Ok(());
     };
+    // Which models a program of the user's has, only it knows, and only when it runs.
+    if shared.agents.external_named(&model.provider).is_some() {
+        return Ok(());
+    }
     match shared.models.misnamed(&model.provider, &model.model).await {
         Some(words) => Err(Refusal::invalid("model", words)),
         None => Ok(()),
     }
 }
 
+/// Trims the name of a sub-agents' model. One that names its provider must be one of that one's models.
+pub async fn settle_sub_agent_model(
+    shared: &Shared,
+    changes: &mut Changes,
+    own: &str,
+) -> Result<(), Refusal> {
+    let Some(text) = &mut changes.sub_agent_model else {
+        return Ok(());
+    };
+    *text = text.trim().to_owned();
+    let named = model_named(shared, own, text);
+    if named.model == *text {
+        return Ok(());
+    }
+    match shared.models.misnamed(&named.provider, &named.model).await {
+        Some(words) => Err(Refusal::invalid("subAgentModel", words)),
+        None => Ok(()),
+    }
+}
+
 /// What keeps a model from being used, now or soon, for people. One of an unknown provider is refused.
 pub async fn obstacle(shared: &Shared, model: &ModelRef) -> Result<Option<String>, Refusal> {
+    if let Some(agent) = shared.agents.external_named(&model.provider) {
+        return Ok(agent.obstacle());
+    }
     match shared.models.obstacle(&model.provider).await {
         Some(Obstacle::Unknown(words)) => Err(Refusal::invalid("model", words)),
         Some(Obstacle::NotConnected(words)) => Ok(Some(words)),

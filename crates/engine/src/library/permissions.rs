@@ -1,11 +1,23 @@
 //! What a caller may set of a thread's permissions: nothing is promised that does not hold.
 
-use vocabulary::{Changes, Refusal, SandboxInForce, SandboxMode};
+use vocabulary::{Changes, Refusal, SandboxInForce, SandboxMode, ThreadSettings};
 
 use crate::Shared;
 
+/// What really holds the commands of a thread with these settings: those of a program of the user's are
+/// its own.
+pub async fn in_force_for(shared: &Shared, settings: &ThreadSettings) -> SandboxInForce {
+    match shared.agents.is_external(settings) {
+        true => SandboxInForce {
+            holds: false,
+            network: true,
+        },
+        false => in_force(shared).await,
+    }
+}
+
 /// What really holds commands here.
-pub async fn in_force(shared: &Shared) -> SandboxInForce {
+async fn in_force(shared: &Shared) -> SandboxInForce {
     let sandbox = shared.sandbox().await;
     let holds = sandbox.mode() != tools::sandbox::Mode::Nothing;
     SandboxInForce {

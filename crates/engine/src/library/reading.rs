@@ -86,7 +86,7 @@ pub async fn complete(
     recent: u32,
 ) -> Result<ThreadView, Refusal> {
     let mut view = ThreadView {
-        sandbox: permissions::in_force(shared).await,
+        sandbox: permissions::in_force_for(shared, &seen.view.thread.settings).await,
         effort: shared.effort_in_force(&seen.view.thread.settings),
         ..seen.view
     };

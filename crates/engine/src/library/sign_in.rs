@@ -2,11 +2,14 @@
 
 use providers::models::{self, SignInError};
 use secrecy::SecretString;
-use vocabulary::{AuthMode, Refusal, Reply, SignInCall, SignedIn, Why};
+use vocabulary::{AuthMode, Challenge, Refusal, Reply, SignInCall, SignedIn, Why};
 
-use crate::Shared;
+use crate::{ExternalAgent, Shared};
 
 pub async fn answer(shared: &Shared, call: SignInCall) -> Result<Reply, Refusal> {
+    if let Some(agent) = shared.agents.external_named(provider_of(&call)) {
+        return external(agent, &call);
+    }
     let models = &shared.models;
     match call {
         SignInCall::Begin { provider, method } => {
@@ -43,6 +46,48 @@ pub async fn answer(shared: &Shared, call: SignInCall) -> Result<Reply, Refusal>
                 mode: Some(AuthMode::Missing),
                 message: message.to_owned(),
             }))
+        }
+    }
+}
+
+fn provider_of(call: &SignInCall) -> &str {
+    match call {
+        SignInCall::Begin { provider, .. }
+        | SignInCall::Finish { provider, .. }
+        | SignInCall::SetKey { provider, .. }
+        | SignInCall::SignOut { provider } => provider,
+    }
+}
+
+/// A program of the user's signs in by itself: all that can be said is whether it is there, and how.
+fn external(agent: &ExternalAgent, call: &SignInCall) -> Result<Reply, Refusal> {
+    let standing = agent.standing();
+    match call {
+        SignInCall::Begin { .. } => match standing {
+            Ok(instructions) => Ok(Reply::Challenge(Box::new(Challenge {
+                needs_code: false,
+                instructions,
+                url: None,
+                expires_at: None,
+            }))),
+            Err(why) => Err(Refusal::new(Why::Provider, why)),
+        },
+        SignInCall::Finish { .. } => Ok(Reply::SignedIn(match standing {
+            Ok(message) => SignedIn {
+                ok: true,
+                mode: Some(AuthMode::OAuth),
+                message,
+            },
+            Err(message) => SignedIn {
+                ok: false,
+                mode: None,
+                message,
+            },
+        })),
+        SignInCall::SetKey { .. } | SignInCall::SignOut { .. } => {
+            let how = standing.unwrap_or_else(|why| why);
+            let message = format!("no key of it is kept here. {how}");
+            Err(Refusal::new(Why::Provider, message))
         }
     }
 }

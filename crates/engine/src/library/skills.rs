@@ -1,5 +1,7 @@
 //! What clients want of skills.
 
+use std::path::{Path, PathBuf};
+
 use tools::skill::{self, SkillChangeError};
 use tools::{OutsideAccess, Scope};
 use vocabulary::{Refusal, Reply, SkillCall, ThreadCard, Why};
@@ -34,9 +36,14 @@ fn work(scope: &Scope, call: SkillCall) -> Result<Reply, Refusal> {
 
 /// Where skills and commands are looked for. Nothing of the workspace is trusted yet.
 pub fn scope(shared: &Shared, card: &ThreadCard) -> Scope {
+    scope_of(shared, &card.directory, card.folders_outside())
+}
+
+/// The same of a directory, with others that are open as well.
+pub fn scope_of(shared: &Shared, directory: &Path, extra: Vec<PathBuf>) -> Scope {
     Scope {
-        directory: card.directory.clone(),
-        extra: card.folders_outside(),
+        directory: directory.to_owned(),
+        extra,
         skills: shared.config.skills.clone(),
         trusted: false,
         read_only: true,

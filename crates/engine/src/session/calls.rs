@@ -65,6 +65,7 @@ impl Session {
             | Call::Mcp { .. }
             | Call::Skills { .. }
             | Call::ListCommands { .. }
+            | Call::KeepDefaults { .. }
             | Call::RunCommand(_) => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",
@@ -87,6 +88,7 @@ impl Session {
             return Ok(());
         }
         let lease = self.store.acquire(self.card.id).await.map_err(storage)?;
+        self.shared.follow_others();
         self.recorder.set_lease(lease);
         self.recorder.kept = true;
         Ok(())
@@ -147,6 +149,7 @@ impl Session {
         }
         self.permit();
         self.run_turn(turn.clone(), TurnStart::Fresh);
+        self.think_of_title();
         let (again, joined) = (false, None);
         Ok(StartedTurn {
             turn,
@@ -316,6 +319,7 @@ impl Session {
         self.keep().await?;
         // The model knows nothing of them any more.
         self.supplies.jobs.end_soon(WITH_CONVERSATION);
+        *self.supplies.memory.lock() = None;
         self.record(Fact::Thread(ThreadFact::Reset))?;
         Ok(Reply::Done)
     }
@@ -363,9 +367,12 @@ impl Session {
         if let Err(refusal) = self.write_out().await {
             tracing::warn!(thread = %self.card.id, error = %refusal, "deleted without its last events");
         }
-        if let (Some(lease), true) = (self.recorder.lease(), self.recorder.kept) {
-            self.store.delete(lease).await.map_err(storage)?;
-        }
+        // One that was never kept is forgotten, too: its client may come back with its id.
+        let lease = match self.recorder.lease() {
+            Some(lease) => lease,
+            None => self.store.acquire(self.card.id).await.map_err(storage)?,
+        };
+        self.store.delete(lease).await.map_err(storage)?;
         self.checkpoints.forget();
         let grants = &self.shared.grants;
         grants.thread_deleted(&self.card.tenant, self.card.id).await;

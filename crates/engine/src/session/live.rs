@@ -116,6 +116,7 @@ impl Live {
                 | StepFact::Compacted { .. }
                 | StepFact::Pruned { .. }
                 | StepFact::Informed { .. }
+                | StepFact::Cited { .. }
                 | StepFact::RawReceived { .. } => {}
             },
             Fact::Thread(_) | Fact::Turn(_) | Fact::Ask { .. } | Fact::Files(_) | Fact::Note(_) => {
@@ -153,6 +154,7 @@ impl Live {
         }
         match body {
             Item::AgentMessage { text, .. } => self.texts.push((tag.step, text.clone())),
+            Item::File { .. } => {}
             Item::Reasoning { text, .. } if text.is_empty() => {}
             Item::Reasoning { kind, text, .. } => {
                 self.reasoning.push((tag.step, *kind, text.clone()));

@@ -32,6 +32,8 @@ pub enum Mail {
     Locate { reply: oneshot::Sender<Transcript> },
     /// A model thought of a title.
     Titled(super::titling::Titled),
+    /// Another process wants the thread.
+    HandOver,
     /// Come to rest: the server is stopping.
     Stop {
         grace: std::time::Duration,

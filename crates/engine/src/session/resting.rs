@@ -6,13 +6,17 @@ use vocabulary::{Seq, Status};
 
 use super::Session;
 use super::shrinking::Shrinking;
-use crate::limits::SLEEP_AFTER;
+use crate::limits::{HAND_OVER_REST, SLEEP_AFTER};
 
 pub struct Resting {
     pub idle_since: Instant,
     pub close_when_idle: bool,
     pub shrinking: Shrinking,
     pub stopping: Option<Stopping>,
+    /// Another process waits until then for the thread.
+    pub hand_over_until: Option<Instant>,
+    /// Whether it came from a process that still lives, and when.
+    pub taken_over_at: Option<Instant>,
 }
 
 impl Resting {
@@ -23,6 +27,8 @@ impl Resting {
             close_when_idle: false,
             shrinking: Shrinking::new(head),
             stopping: None,
+            hand_over_until: None,
+            taken_over_at: None,
         }
     }
 }
@@ -100,6 +106,35 @@ impl Session {
                 && (self.checkpoints.at_rest() && self.supplies.jobs.at_rest()
                     || Instant::now() >= stopping.deadline)
         })
+    }
+
+    /// Whether another process may have the thread now. Nothing may run here: what only waits for a person
+    /// goes on there. Those who listen here are told; lest two who both come back take it from each
+    /// other for ever, it stays a while with those to whom it went.
+    pub(super) fn may_hand_over(&self) -> bool {
+        let now = Instant::now();
+        if self
+            .resting
+            .hand_over_until
+            .is_none_or(|until| now >= until)
+        {
+            return false;
+        }
+        let alone = self.recorder.outbox.listeners() == 0;
+        let taken_over = self.resting.taken_over_at;
+        let stays = taken_over.is_some_and(|at| now < at + HAND_OVER_REST);
+        let waits = || {
+            let agent = self.shared.agents.of(&self.state.thread.settings);
+            alone && self.state.thread.status == Status::Waiting && agent.abilities().picks_up
+        };
+        (alone || !stays)
+            && (self.turn.is_none() || waits())
+            && self.recorder.kept
+            && self.recorder.is_clean()
+            && self.mail.is_empty()
+            && self.writing.is_idle()
+            && self.supplies.jobs.at_rest()
+            && self.checkpoints.at_rest()
     }
 
     pub(super) fn stop(&mut self, grace: std::time::Duration, done: oneshot::Sender<()>) {

@@ -5,6 +5,7 @@ use vocabulary::Seq;
 
 use super::Session;
 use super::outbox::RingSize;
+use crate::agents;
 use crate::limits::{
     RING_BYTES_AT_REST, RING_BYTES_BETWEEN_TURNS, RING_EVENTS_AT_REST, RING_EVENTS_BETWEEN_TURNS,
     SHRINK_AFTER,
@@ -63,7 +64,7 @@ impl Session {
         if let Some(upto) = self.resting.shrinking.take_due(now) {
             self.recorder.outbox.shrink(upto, AT_REST);
             self.recorder.shrink();
-            *self.supplies.memory.lock() = None;
+            agents::shrink(&self.supplies.memory);
             self.supplies.jobs.shrink();
         }
     }

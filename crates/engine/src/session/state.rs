@@ -250,6 +250,7 @@ impl ThreadState {
             StepFact::Started
             | StepFact::Delayed { .. }
             | StepFact::Informed { .. }
+            | StepFact::Cited { .. }
             | StepFact::RawReceived { .. } => {}
         }
     }
@@ -429,8 +430,10 @@ impl ThreadState {
     /// Counts what was spent, for a turn or beside it.
     fn spend(&mut self, whose: Option<&TurnId>, usage: Usage) {
         self.usage.add(usage);
+        // A step of which nobody says what it used has not used nothing.
         if let Some(turn) = &mut self.turn
             && whose == Some(&turn.turn)
+            && usage != Usage::default()
         {
             turn.usage.get_or_insert_default().add(usage);
         }

@@ -1,5 +1,5 @@
-//! A better title: once a thread's first turn is over, a small model is asked for one. A title that
-//! a person gave always wins.
+//! A better title: while a thread's first turn runs, a small model is asked for one; where that fails, the
+//! thread's own model, once. A title that a person gave always wins.
 
 use std::sync::Arc;
 
@@ -34,17 +34,20 @@ impl Session {
             return;
         }
         let own = &settings.model;
-        let Some(model) = self.shared.models.small_model(&own.provider, &own.model) else {
+        let Some(small) = self.shared.models.small_model(&own.provider, &own.model) else {
             return;
         };
-        let model = ModelRef {
-            provider: own.provider.clone(),
-            model,
+        let models = TitleModels {
+            small: ModelRef {
+                provider: own.provider.clone(),
+                model: small,
+            },
+            own: own.clone(),
         };
         let said = self.state.thread.preview.clone();
         let (shared, mail) = (Arc::clone(&self.shared), self.own_mail.clone());
         tokio::spawn(async move {
-            let asked = ask(&shared, model, said);
+            let asked = ask(&shared, models, said);
             // Too late, or a session that sleeps by now: the heuristic title stays.
             if let Ok(Some(titled)) = tokio::time::timeout(TITLE_WAIT_MAX, asked).await
                 && let Some(mail) = mail.upgrade()
@@ -77,14 +80,30 @@ impl Session {
     }
 }
 
-async fn ask(shared: &Shared, model: ModelRef, said: String) -> Option<Titled> {
+/// Who is asked for a title, one after the other.
+struct TitleModels {
+    small: ModelRef,
+    own: ModelRef,
+}
+
+async fn ask(shared: &Shared, models: TitleModels, said: String) -> Option<Titled> {
+    let TitleModels { small, own } = models;
+    let is_same = small == own;
+    match ask_one(shared, small, &said).await {
+        None if !is_same => ask_one(shared, own, &said).await,
+        titled => titled,
+    }
+}
+
+async fn ask_one(shared: &Shared, model: ModelRef, said: &str) -> Option<Titled> {
     let provider = shared.models.provider(&model.provider)?;
     let request = ModelRequest {
         model: model.model.clone(),
         system: prompts::TITLE.to_owned(),
-        messages: vec![Arc::new(Message::user(prompts::to_be_titled(&said)))],
+        messages: vec![Arc::new(Message::user(prompts::to_be_titled(said)))],
         purpose: RequestPurpose::Title,
         max_output_tokens: Some(TITLE_TOKENS_MAX),
+        attempts_max: Some(1),
         ..ModelRequest::default()
     };
     match compaction::text_of(provider.as_ref(), request).await {

@@ -265,9 +265,6 @@ impl Session {
         self.live = Default::default();
         self.asking.early.clear();
         self.resting.idle_since = Instant::now();
-        if outcome == TurnOutcome::Completed {
-            self.think_of_title();
-        }
         self.checkpoints.turn_over(writes);
         Ok(())
     }

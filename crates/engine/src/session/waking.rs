@@ -5,6 +5,7 @@ use std::sync::Arc;
 use snapshots::CheckpointTasks;
 use store::{Lease, LoadedThread};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tools::Toolbox;
 use vocabulary::{
     Event, Fact, Refusal, Seq, Thread, ThreadFact, ToolCall, ToolEvent, ToolFact, TurnError,
@@ -28,7 +29,10 @@ use crate::{Shared, codec};
 pub async fn born(shared: &Arc<Shared>, thread: Thread, keep: bool) -> Result<Handle, Refusal> {
     let id = thread.card.id;
     let lease = match keep {
-        true => Some(shared.store.acquire(id).await.map_err(storage)?),
+        true => {
+            shared.follow_others();
+            Some(shared.store.acquire(id).await.map_err(storage)?)
+        }
         false => None,
     };
     let state = ThreadState::new(thread.clone());
@@ -52,6 +56,7 @@ pub async fn woken(
     shared: &Arc<Shared>,
     lease: Lease,
     loaded: LoadedThread,
+    taken_over: bool,
 ) -> Result<Handle, Refusal> {
     let mut state = ThreadState::read(&loaded)?;
     turn_index::complete(&shared.store, lease, &loaded, &mut state).await?;
@@ -63,6 +68,7 @@ pub async fn woken(
     };
     let (mut session, handle) = lay(shared, state, standing);
     session.woken = true;
+    session.resting.taken_over_at = taken_over.then(Instant::now);
     session.announced = true;
     session.recover(&loaded).await?;
     session.settle()?;

@@ -16,6 +16,8 @@ use super::tooling::{self, CANCELLED};
 use super::{SessionGone, Turn};
 use crate::grants;
 
+pub mod external;
+
 /// What is put before a person.
 struct ApprovalRequest {
     command: String,
@@ -55,7 +57,7 @@ pub async fn refused(
     if covered(turn, &key, &others).await {
         return Ok(None);
     }
-    let kind = approval(call, tool, wish, key);
+    let kind = approval(call, Some(tool), wish, key);
     let closing = turn.ask(tag.clone(), call, kind).await?;
     if closing.approved() {
         return Ok(None);
@@ -390,7 +392,12 @@ fn denied(call: &ToolCall) -> ToolOutput {
     }
 }
 
-fn approval(call: &ToolCall, tool: &dyn Tool, wish: ApprovalRequest, key: String) -> AskKind {
+fn approval(
+    call: &ToolCall,
+    tool: Option<&dyn Tool>,
+    wish: ApprovalRequest,
+    key: String,
+) -> AskKind {
     // A command may have lines, anything else is one.
     let shown = match call.is_command() {
         true => tools::shown::script,
@@ -404,7 +411,9 @@ fn approval(call: &ToolCall, tool: &dyn Tool, wish: ApprovalRequest, key: String
         leaves_sandbox: wish.risk == Risk::BeyondSandbox,
         key: Some(key),
         // A host is asked for once in a thread.
-        remembered: tool.is_asked_once().then_some(GrantScope::Session),
+        remembered: tool
+            .is_some_and(|tool| tool.is_asked_once())
+            .then_some(GrantScope::Session),
     })
 }
 

@@ -18,6 +18,25 @@ pub async fn before(turn: &Turn, call: &ToolCall) -> Result<(), SessionGone> {
     Ok(())
 }
 
+/// The same for an agent that may change anything at any time.
+pub async fn before_anything(turn: &Turn) -> Result<(), SessionGone> {
+    let lines = turn.writes.before(WriteScope::Anything, &turn.cancel);
+    for line in lines.await {
+        turn.tell(Fact::Note(NoteFact::Logged { line })).await?;
+    }
+    Ok(())
+}
+
+/// Keeps whatever such an agent has changed by now.
+pub async fn after_anything(turn: &Turn) -> Result<(), SessionGone> {
+    if !turn.writes.has_begun() {
+        return Ok(());
+    }
+    turn.heard().await?;
+    follow(turn, WriteScope::Anything).await;
+    Ok(())
+}
+
 /// Keeps what a call changed and has it told; what takes long goes on without the turn.
 pub async fn after(turn: &Turn, call: &ToolCall, outcome: &ToolOutcome) -> Result<(), SessionGone> {
     let ran = match outcome {
@@ -34,9 +53,13 @@ pub async fn after(turn: &Turn, call: &ToolCall, outcome: &ToolOutcome) -> Resul
     };
     // What the call did is told after its end.
     turn.heard().await?;
-    if write == WriteScope::Paths(Vec::new()) {
-        return Ok(());
+    if write != WriteScope::Paths(Vec::new()) {
+        follow(turn, write).await;
     }
+    Ok(())
+}
+
+async fn follow(turn: &Turn, write: WriteScope) {
     let (id, to_session) = (turn.id.clone(), turn.to_session.downgrade());
     let diffed = async move |diff| {
         if let Some(to_session) = to_session.upgrade() {
@@ -46,7 +69,6 @@ pub async fn after(turn: &Turn, call: &ToolCall, outcome: &ToolOutcome) -> Resul
         }
     };
     turn.writes.after(write, &turn.cancel, diffed).await;
-    Ok(())
 }
 
 /// What a call may change; none where it changes nothing.

@@ -1,10 +1,10 @@
 //! Answers of a model: what it gets back, and the calls it makes.
 
 use engine::ListenFrom;
-use providers::{Block, Message, ToolResult};
+use providers::{Block, Message, Part, ToolResult};
 use serde_json::json;
 use vocabulary::Effects;
-use vocabulary::{AgentMode, Call, Changes, Fact, ToolEvent, ToolFact, TurnOutcome};
+use vocabulary::{AgentMode, Call, Changes, Fact, StepFact, ToolEvent, ToolFact, TurnOutcome};
 
 use crate::house::{House, Stage};
 use crate::puppet::{Gate, Play, Puppet, calls, native, says};
@@ -339,4 +339,52 @@ async fn a_held_stream_holds_nobody_else_up() {
     assert_eq!(quick_ear.completed().await, "quick");
     gate.open();
     assert_eq!(slow_ear.completed().await, "slow");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_the_model_made_is_kept_and_shown_to_it_again_and_a_source_is_told() {
+    let file = || Part::File {
+        block: 1,
+        media_type: "image/png".to_owned(),
+        base64: "aGk=".into(),
+        native: native("picture"),
+    };
+    let source = Part::Source {
+        url: "https://a.example/".to_owned(),
+        title: None,
+    };
+    let puppet = Puppet::new([
+        // A picture alone is an answer.
+        Play::new().part(source).part(file()).end(10, 2),
+        says("larger"),
+        says("later"),
+    ]);
+    let house = House::with(&puppet);
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "draw").await.expect("a turn");
+    let cited = |fact: &Fact| matches!(fact, Fact::Step { what: StepFact::Cited { url, .. }, .. } if url == "https://a.example/");
+    ear.fact(cited).await;
+    assert_eq!(ear.completed().await, "");
+    assert_eq!(puppet.requests().len(), 1, "it was not asked again");
+    let mut talk = vec![
+        Message::user("draw"),
+        Message::Assistant(vec![Block::File {
+            media_type: "image/png".to_owned(),
+            base64: "aGk=".into(),
+            native: native("picture"),
+        }]),
+        Message::user("more"),
+    ];
+    house.say(thread, "more").await.expect("a turn");
+    ear.completed().await;
+    assert_eq!(puppet.requests()[1].messages, talk);
+    let house = house.crash();
+    let (_, mut ear) = house.listen(thread, ListenFrom::Head).await;
+    house.say(thread, "and").await.expect("a turn");
+    ear.completed().await;
+    talk.extend([answer("larger"), Message::user("and")]);
+    assert_eq!(puppet.requests()[2].messages, talk);
+    let log = house.log(thread).await;
+    assert!(!log.iter().any(cited));
+    house.kept(thread).await;
 }

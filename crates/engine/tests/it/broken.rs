@@ -103,6 +103,30 @@ async fn an_answer_that_breaks_off_is_asked_for_again_and_does_not_count() {
         fact,
         Fact::Tool(ToolEvent { what: ToolFact::Finished { outcome: ToolOutcome::NotRun { why }, .. }, .. }) if why.contains("broke off")
     )));
+    let read = Call::ReadMessages {
+        thread,
+        offset: 0,
+        limit: 100,
+    };
+    let page = house.call(read).await.and_then(vocabulary::Reply::messages);
+    let entries = page.expect("messages").entries;
+    let said = entries.iter().filter_map(|entry| match &entry.event.fact {
+        Fact::Item {
+            what:
+                ItemFact::Finished {
+                    body: Item::AgentMessage { text, .. },
+                    ..
+                },
+            ..
+        } => Some(text.as_str()),
+        // tidy: wildcard, because only texts are looked at.
+        _ => None,
+    });
+    assert_eq!(
+        said.collect::<Vec<_>>(),
+        ["whole"],
+        "what broke off is over"
+    );
     let mut talk = vec![Message::user("go"), answer("whole"), Message::user("more")];
     house.say(thread, "more").await.expect("a turn");
     ear.completed().await;

@@ -36,7 +36,7 @@ fn shown(request: &Asked) -> Vec<(String, Value)> {
     });
     let calls = blocks.filter_map(|block| match block {
         Block::ToolCall { name, input, .. } => Some((name.clone(), input.clone())),
-        Block::Text { .. } | Block::Reasoning { .. } => None,
+        Block::Text { .. } | Block::Reasoning { .. } | Block::File { .. } => None,
     });
     calls.collect()
 }

@@ -64,6 +64,8 @@ pub struct Stage {
     pub mcp: Arc<mcp::Servers>,
     /// Servers by script, in the place of those.
     pub mcp_tools: Option<Arc<dyn engine::McpTools>>,
+    /// As the environment would have it.
+    pub defaults: tools::ProjectDefaults,
     pub budgets: Budgets,
     pub auto_approve: bool,
     pub approvals: Option<Approvals>,
@@ -89,6 +91,7 @@ impl Stage {
             agents: Agents::default(),
             mcp: Arc::new(mcp::Servers::new(no_mcp())),
             mcp_tools: None,
+            defaults: Default::default(),
             budgets: Budgets::default(),
             auto_approve: false,
             // Stories that ask are told as cowork's are.
@@ -365,7 +368,9 @@ fn open(
         directory,
         auto_approve: stage.auto_approve,
         approvals: stage.approvals,
-        default_model: stage.default_model(),
+        default_model: None,
+        fallback_model: stage.default_model(),
+        defaults: stage.defaults.clone(),
         effort: stage.effort.clone(),
         verbosity: stage.verbosity,
         ask_timeout: stage.ask_timeout,
@@ -379,6 +384,7 @@ fn open(
         tracing: stage.tracing.clone(),
         parts: |_| 1,
         clock: Arc::clone(&stage.clock),
+        thread_id_key: None,
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());

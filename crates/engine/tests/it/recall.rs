@@ -255,7 +255,9 @@ fn check_results(messages: &[Message]) {
             .iter()
             .filter_map(|block| match block {
                 providers::Block::ToolCall { call_id, .. } => Some(call_id),
-                providers::Block::Text { .. } | providers::Block::Reasoning { .. } => None,
+                providers::Block::Text { .. }
+                | providers::Block::Reasoning { .. }
+                | providers::Block::File { .. } => None,
             })
             .collect();
         let results: Vec<&String> = match messages.get(n + 1) {

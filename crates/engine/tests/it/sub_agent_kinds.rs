@@ -27,7 +27,7 @@ async fn asked_of(input: Value) -> ModelRequest {
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
     assert_eq!(ear.completed().await, "well");
-    (*puppet.requests()[1]).clone()
+    (*puppet.requests_for(providers::RequestPurpose::Answer)[1]).clone()
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,7 +105,8 @@ async fn a_kind_of_the_workspace_is_used_once_a_person_trusts_it() {
     };
     house.call(answer).await.expect("an answer");
     assert_eq!(ear.completed().await, "refused");
-    let told = last_result(&puppet.requests()[1]).text().into_owned();
+    let requests = puppet.requests_for(providers::RequestPurpose::Answer);
+    let told = last_result(&requests[1]).text().into_owned();
     assert!(told.contains("the user does not trust it"), "{told}");
 
     house.say(thread, "go on").await.expect("a turn");

@@ -13,7 +13,7 @@ use vocabulary::{
 
 use crate::answers::{answer, result, tool_call};
 use crate::house::{Ear, House, Stage};
-use crate::puppet::{Play, Puppet, SMALL, calls, says};
+use crate::puppet::{PUPPET, Play, Puppet, SMALL, calls, says};
 use crate::toys::Toys;
 use crate::turns::{approve, opened_ask};
 
@@ -95,7 +95,8 @@ async fn a_sub_agent_works_for_a_call_and_leaves_only_its_result() {
     let house = House::staged(stage(&puppet, &toys));
     let (thread, mut ear) = house.heard_thread().await;
     let changes = Changes {
-        sub_agent_model: Some(SMALL.to_owned()),
+        // As the server itself would tell it.
+        sub_agent_model: Some(format!("{PUPPET}/{SMALL}")),
         ..Changes::default()
     };
     house.change(thread, changes).await;

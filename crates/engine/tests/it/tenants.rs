@@ -31,7 +31,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 43;
+const CALLS: usize = 44;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -63,6 +63,7 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::ListCommands { .. } => (27, Shows::NoThread),
         Call::RunCommand(_) => (28, Shows::NoThread),
         Call::UploadFile(_) => (42, Shows::NoThread),
+        Call::KeepDefaults { .. } => (43, Shows::NoThread),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -181,6 +182,10 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             client_message_id: None,
             idempotency: Idempotency::Lasting,
         }),
+        Call::KeepDefaults {
+            thread,
+            settings: vec![vocabulary::Changed::Model],
+        },
         Call::UploadFile(FileUpload {
             thread,
             name: "a.txt".to_owned(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use providers::{ErrorKind, Message, RequestPurpose};
-use vocabulary::{Changes, Fact, StepFact, ThreadFact, Title, TitleSource, TurnFact};
+use vocabulary::{Call, Changes, Fact, StepFact, ThreadFact, Title, TitleSource, TurnFact};
 
 use crate::house::{Ear, House, Stage};
 use crate::puppet::{Gate, Play, Puppet, SMALL, says, with_small_model};
@@ -47,8 +47,10 @@ async fn spent_on_title(ear: &mut Ear) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_small_model_gives_the_title_after_the_first_turn() {
-    let puppet = Puppet::new([says("one"), says("two")]);
+async fn a_small_model_gives_the_title_while_the_first_turn_runs() {
+    let gate = Gate::new();
+    let first = Play::new().begin("one").hold(&gate).end(10, 2);
+    let puppet = Puppet::new([first, says("two")]);
     puppet.then(
         RequestPurpose::Title,
         [Play::new().say("\"Lost keys.\"\n").end(30, 3)],
@@ -60,13 +62,14 @@ async fn a_small_model_gives_the_title_after_the_first_turn() {
         .await
         .expect("a turn");
     assert_eq!(titled(&mut ear).await, heuristic("where are my keys"));
-    ear.completed().await;
     let by_model = Title {
         text: "Lost keys".to_owned(),
         source: TitleSource::Model,
         model: Some(SMALL.to_owned()),
     };
     assert_eq!(titled(&mut ear).await, by_model);
+    gate.open();
+    ear.completed().await;
     let [asked] = &puppet.requests_for(RequestPurpose::Title)[..] else {
         panic!("not asked once")
     };
@@ -188,11 +191,11 @@ async fn a_thread_that_may_spend_no_more_gets_no_title() {
     let puppet = Puppet::new([says("one")]);
     let mut stage = Stage::of(&puppet);
     stage.catalog = with_small_model(stage.catalog);
-    stage.budgets.thread_tokens = Some(12);
+    stage.budgets.thread_tokens = Some(0);
     let house = House::staged(stage);
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
-    ear.completed().await;
+    ear.failed().await;
     house.engine.stop(std::time::Duration::from_secs(1)).await;
     assert_eq!(puppet.requests_for(RequestPurpose::Title), []);
 }
@@ -209,15 +212,38 @@ async fn a_scripted_model_is_not_asked_for_titles() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_did_not_complete_gives_no_title() {
-    let puppet = Puppet::new([Play::new().fail(ErrorKind::Auth, "no key"), says("one")]);
-    puppet.then(RequestPurpose::Title, [says("Now")]);
+async fn a_first_turn_that_fails_or_is_cancelled_has_a_title_all_the_same() {
+    let gate = Gate::new();
+    for first in [
+        Play::new().fail(ErrorKind::Auth, "no key"),
+        Play::new().begin("never").hold(&gate).end(1, 1),
+    ] {
+        let puppet = Puppet::new([first]);
+        puppet.then(RequestPurpose::Title, [says("Now")]);
+        let house = house(&puppet);
+        let (thread, mut ear) = house.heard_thread().await;
+        house.say(thread, "go").await.expect("a turn");
+        assert_eq!(titled(&mut ear).await, heuristic("go"));
+        let cancel = Call::CancelTurn { thread, turn: None };
+        // One that has failed already has nothing to cancel.
+        let _ = house.call(cancel).await;
+        assert_eq!(titled(&mut ear).await.text, "Now");
+        assert_eq!(puppet.requests_for(RequestPurpose::Title).len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_the_small_model_fails_the_threads_own_is_asked_once() {
+    let puppet = Puppet::new([says("one")]);
+    let busy = Play::new().fail(ErrorKind::Overloaded, "busy");
+    puppet.then(RequestPurpose::Title, [busy, says("By the large one")]);
     let house = house(&puppet);
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "go").await.expect("a turn");
-    ear.failed().await;
-    house.say(thread, "again").await.expect("a turn");
-    assert_eq!(ear.completed().await, "one");
-    spent_on_title(&mut ear).await;
-    assert_eq!(puppet.requests_for(RequestPurpose::Title).len(), 1);
+    assert_eq!(titled(&mut ear).await, heuristic("go"));
+    let title = titled(&mut ear).await;
+    assert_eq!(title.text, "By the large one");
+    let asked = puppet.requests_for(RequestPurpose::Title);
+    assert_eq!((asked.len(), asked[0].model.as_str()), (2, SMALL));
+    assert_eq!(title.model.as_deref(), Some(asked[1].model.as_str()));
 }

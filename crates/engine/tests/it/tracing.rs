@@ -162,6 +162,36 @@ async fn a_turn_is_a_trace_with_its_requests_and_calls() {
 }
 
 #[tokio::test]
+async fn what_a_sub_agent_does_is_below_the_call_that_it_works_for() {
+    let receiver = TraceReceiver::start().await.expect("a receiver");
+    let task = json!({"task": "find it", "kind": "general"});
+    let puppet = Puppet::new([
+        calls("p1", "spawnAgent", task),
+        calls("s1", "look", json!({"id": "a"})),
+        says("found"),
+        says("done"),
+    ]);
+    let house = traced(&receiver, &puppet, &Toys::new());
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "hi").await.expect("a turn");
+    ear.rest().await;
+    let spans = spans(&receiver.until(has_root).await.expect("traces"));
+    let named = |name: &'static str| spans.iter().filter(move |span| span.name == name);
+    let root = named("agent.turn").next().expect("a root");
+    let spawn = named("spawnAgent").next().expect("a call");
+    assert_eq!(spawn.parent_span_id, root.span_id);
+    let look = named("look").next().expect("the sub-agent's call");
+    assert_eq!(look.parent_span_id, spawn.span_id);
+    let below = |parent: &[u8]| {
+        named("llm")
+            .filter(|span| span.parent_span_id == parent)
+            .count()
+    };
+    assert_eq!(below(&root.span_id), 2);
+    assert_eq!(below(&spawn.span_id), 2);
+}
+
+#[tokio::test]
 async fn a_thread_that_does_not_want_it_is_not_traced() {
     let receiver = TraceReceiver::start().await.expect("a receiver");
     let puppet = Puppet::new([says("one"), says("two")]);

@@ -124,6 +124,10 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Note(NoteFact::Logged { .. }) => "logged",
         Fact::Note(NoteFact::Instructed { .. }) => "instructed",
         Fact::Step {
+            what: StepFact::Cited { .. },
+            ..
+        } => "cited",
+        Fact::Step {
             what: StepFact::RawReceived { .. },
             ..
         } => "raw",

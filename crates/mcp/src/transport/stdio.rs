@@ -1,77 +1,29 @@
 //! A server that is a child process: a message is a line of its standard input or output.
 
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
-use parking_lot::Mutex;
 use rmcp::RoleClient;
 use rmcp::model::ServerNotification;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{ChildStderr, ChildStdout};
+use tokio::io::BufReader;
+use tokio::process::ChildStdout;
 use tokio::task::JoinHandle;
+use tools::sandbox::spoken::{self, ErrorTail, OutputLine, OutputLines, environment};
 use tools::sandbox::{Fenced, PipedProgram, ProgramInput};
 use tools::{OutsideAccess, Scope};
 use vocabulary::McpTransport;
 
 use super::EndReason;
-use crate::limits::{ERROR_LINES_MAX, ERRORS_BYTES_MAX, MESSAGE_BYTES_MAX, UNREAD_MAX, WRITE_MAX};
+use crate::limits::{MESSAGE_BYTES_MAX, UNREAD_MAX, WRITE_MAX};
 use crate::{ConfiguredServer, Fence, McpPlace};
 
-/// What a server knows of our environment: no more than it takes to run. Nothing of it is a secret.
-const INHERITED: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "TMPDIR",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-];
-
-/// The end of what a server wrote to its standard error.
-#[derive(Clone, Default)]
-pub(crate) struct ErrorTail(Arc<Mutex<VecDeque<u8>>>);
-
-impl ErrorTail {
-    fn push(&self, bytes: &[u8]) {
-        let mut tail = self.0.lock();
-        tail.extend(bytes);
-        let excess = tail.len().saturating_sub(ERRORS_BYTES_MAX);
-        tail.drain(..excess);
-    }
-
-    /// Its last lines.
-    pub fn text(&self) -> String {
-        let bytes: Vec<u8> = self.0.lock().iter().copied().collect();
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        lines[lines.len().saturating_sub(ERROR_LINES_MAX)..].join("\n")
-    }
-}
-
 pub(crate) struct StdioTransport {
-    output: BufReader<ChildStdout>,
-    /// A line that has not ended yet.
-    line: Vec<u8>,
+    output: OutputLines<BufReader<ChildStdout>>,
     /// Taken when the connection is closed.
     input: Arc<tokio::sync::Mutex<Option<ProgramInput>>>,
     unread: Arc<AtomicUsize>,
@@ -113,16 +65,15 @@ impl StdioTransport {
             .chain(args.iter().map(OsStr::new))
             .collect();
         let fenced = fenced(place, server, fence, &directory, &words)?;
-        let (program, pipes) = PipedProgram::spawn(fenced, &directory, &environment(env))
+        let (program, pipes) = PipedProgram::spawn(fenced, &directory, &environment(&[], env))
             .map_err(|error| format!("cannot start `{}`: {error}", command.to_string_lossy()))?;
         let mut output = pipes.output;
-        let reading_errors = tokio::spawn(read_errors(pipes.errors, errors));
+        let reading_errors = errors.follow(pipes.errors);
         if !program.stands(&mut output).await {
             return Err("the sandbox could not be set up for it".to_owned());
         }
         Ok(Self {
-            output: BufReader::new(output),
-            line: Vec::new(),
+            output: OutputLines::new(BufReader::new(output), MESSAGE_BYTES_MAX),
             input: Arc::new(tokio::sync::Mutex::new(Some(pipes.input))),
             unread: Arc::default(),
             is_deaf: Arc::default(),
@@ -132,43 +83,25 @@ impl StdioTransport {
         })
     }
 
-    /// A whole line. Safe to be left and called again: what was read so far is kept.
+    /// A whole line. Safe to be left and called again.
     async fn read_line(&mut self) -> io::Result<Option<Vec<u8>>> {
-        loop {
-            let available = self.output.fill_buf().await?;
-            if available.is_empty() {
-                return Ok(None);
-            }
-            let newline = available.iter().position(|byte| *byte == b'\n');
-            let taken = newline.map_or(available.len(), |place| place + 1);
-            if self.line.len() + taken > MESSAGE_BYTES_MAX {
+        match self.output.next().await? {
+            OutputLine::Whole(line) => Ok(Some(line)),
+            OutputLine::End => Ok(None),
+            OutputLine::TooLong => {
                 let megabytes = MESSAGE_BYTES_MAX / 1024 / 1024;
                 self.end
                     .set(format!("it sent a message longer than {megabytes} MB"));
-                return Ok(None);
-            }
-            self.line.extend_from_slice(&available[..taken]);
-            self.output.consume(taken);
-            if newline.is_some() {
-                return Ok(Some(std::mem::take(&mut self.line)));
+                Ok(None)
             }
         }
     }
 
     /// Finds out how the server ended, and what it said last.
     async fn say_how_it_ended(&mut self) {
-        const EXIT_GRACE: Duration = Duration::from_millis(200);
-        if let Some(program) = &mut self.program
-            && let Some(status) = program.wait(EXIT_GRACE).await
-        {
-            self.end.set(match status.code() {
-                Some(code) => format!("it ended with exit code {code}"),
-                None => format!("it was ended ({status})"),
-            });
-        }
-        if let Some(reading) = self.reading_errors.take() {
-            // What it started may hold the pipe.
-            let _ = tokio::time::timeout(EXIT_GRACE, reading).await;
+        let reading = self.reading_errors.take();
+        if let Some(how) = spoken::ending(self.program.as_mut(), reading).await {
+            self.end.set(how);
         }
     }
 }
@@ -264,16 +197,6 @@ fn program(workspace: &Path, command: &str) -> OsString {
     }
 }
 
-fn environment(own: &std::collections::BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
-    let inherited = INHERITED
-        .iter()
-        .filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
-    let own = own
-        .iter()
-        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    inherited.chain(own).collect()
-}
-
 /// A server of the workspace runs behind the fence; others are the user's own programs.
 fn fenced(
     place: &McpPlace,
@@ -308,12 +231,5 @@ fn scope(directory: &Path, private: &[PathBuf]) -> Scope {
             home: std::env::home_dir(),
             asked: None,
         },
-    }
-}
-
-async fn read_errors(mut errors: ChildStderr, tail: ErrorTail) {
-    let mut buffer = vec![0; 4 * 1024];
-    while let Ok(length @ 1..) = errors.read(&mut buffer).await {
-        tail.push(&buffer[..length]);
     }
 }

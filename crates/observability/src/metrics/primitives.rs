@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 #[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
+pub struct MetricCounter(AtomicU64);
 
-impl Counter {
+impl MetricCounter {
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
@@ -50,9 +50,9 @@ pub(super) const BUCKET_ENDS_US: [u64; 14] = [
 /// How long something took, from half a millisecond to five minutes.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    buckets: [Counter; BUCKET_ENDS_US.len()],
-    count: Counter,
-    sum_us: Counter,
+    buckets: [MetricCounter; BUCKET_ENDS_US.len()],
+    count: MetricCounter,
+    sum_us: MetricCounter,
 }
 
 impl Histogram {

@@ -1,3 +1,5 @@
+//! What is written out, line by line.
+
 use vocabulary::TurnError;
 
 use super::*;

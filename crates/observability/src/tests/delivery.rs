@@ -158,6 +158,14 @@ async fn what_does_not_fit_is_counted_and_the_rest_is_kept() {
     story.until_health_changed(1).await;
     story.offer(QUEUE_SPANS_MAX + 10);
     assert_eq!(story.outlet.lost(), 10);
+    story.until_health_changed(2).await;
+    let TracingHealth::Failing { message, .. } = story.outlet.health() else {
+        panic!("{:?}", story.outlet.health())
+    };
+    assert!(
+        message.ends_with("Some were lost since the start."),
+        "{message}"
+    );
     *story.outcome.lock() = Ok(());
     story
         .until_taken(1 + QUEUE_SPANS_MAX / BATCH_SPANS_MAX)

@@ -2,6 +2,7 @@
 //! first is told as it grows, the others are held until it has ended.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use serde_json::Value;
 use vocabulary::Native;
@@ -47,6 +48,8 @@ pub(super) struct Blocks {
     lanes_made: u64,
     blocks_told: u32,
     bytes: usize,
+    /// The addresses that were told as sources.
+    cited: Vec<String>,
     called: bool,
     finished: bool,
 }
@@ -61,7 +64,17 @@ struct BlockLane {
 #[derive(Debug)]
 enum LaneContent {
     Block(BlockState),
+    File(MadeFile),
+    Source { url: String, title: Option<String> },
     Raw(Value),
+}
+
+/// A file that the model made.
+#[derive(Debug)]
+pub(super) struct MadeFile {
+    pub media_type: String,
+    pub base64: Arc<str>,
+    pub native: Option<Box<Native>>,
 }
 
 #[derive(Debug)]
@@ -142,6 +155,36 @@ impl Blocks {
         self.tell(out);
     }
 
+    /// What the answer rests on, told after the block that is being written; an address once, and
+    /// only one that people can follow.
+    pub fn cite(
+        &mut self,
+        url: &str,
+        title: Option<&str>,
+        out: &mut Vec<Part>,
+    ) -> Result<(), ProviderError> {
+        let is_link = url.starts_with("https://") || url.starts_with("http://");
+        if !is_link || self.cited.iter().any(|known| known == url) {
+            return Ok(());
+        }
+        let title = title.map(str::trim).filter(|title| !title.is_empty());
+        self.count(url.len() + title.map_or(0, str::len))?;
+        self.cited.push(url.to_owned());
+        let source = LaneContent::Source {
+            url: url.to_owned(),
+            title: title.map(str::to_owned),
+        };
+        self.enqueue(source, out)?;
+        Ok(())
+    }
+
+    /// A file as a whole, told between blocks.
+    pub fn file(&mut self, file: MadeFile, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        self.count(file.base64.len())?;
+        self.enqueue(LaneContent::File(file), out)?;
+        Ok(())
+    }
+
     /// Something without a meaning for us: told between blocks, never within one.
     pub fn raw(&mut self, value: Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         self.count(value.to_string().len())?;
@@ -154,7 +197,10 @@ impl Blocks {
         let lane = self.lanes.iter().find(|lane| lane.key == key)?;
         match &lane.content {
             LaneContent::Block(block) if !lane.ended => Some(&block.text),
-            LaneContent::Block(_) | LaneContent::Raw(_) => None,
+            LaneContent::Block(_)
+            | LaneContent::File(_)
+            | LaneContent::Source { .. }
+            | LaneContent::Raw(_) => None,
         }
     }
 
@@ -211,7 +257,7 @@ impl Blocks {
         self.lanes_made += 1;
         self.lanes.push_back(BlockLane {
             key,
-            ended: matches!(content, LaneContent::Raw(_)),
+            ended: !matches!(content, LaneContent::Block(_)),
             content,
         });
         self.tell(out);
@@ -227,7 +273,7 @@ impl Blocks {
     fn open(&mut self, key: BlockKey) -> Option<&mut BlockState> {
         match &mut self.lane(key)?.content {
             LaneContent::Block(block) => Some(block),
-            LaneContent::Raw(_) => None,
+            LaneContent::File(_) | LaneContent::Source { .. } | LaneContent::Raw(_) => None,
         }
     }
 
@@ -243,6 +289,17 @@ impl Blocks {
             }
             match lane.content {
                 LaneContent::Block(block) => block.tell_end(out),
+                LaneContent::File(file) => {
+                    let block = self.blocks_told;
+                    self.blocks_told += 1;
+                    out.push(Part::File {
+                        block,
+                        media_type: file.media_type,
+                        base64: file.base64,
+                        native: file.native,
+                    });
+                }
+                LaneContent::Source { url, title } => out.push(Part::Source { url, title }),
                 LaneContent::Raw(value) => out.push(Part::Raw(value)),
             }
         }

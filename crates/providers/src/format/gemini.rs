@@ -171,6 +171,14 @@ fn model_parts(said: &[AssistantPart<'_>], signed: bool) -> Vec<Value> {
             AssistantPart::Reasoning { text, native } => {
                 with_native(json!({ "text": text }), Some(native))
             }
+            AssistantPart::File {
+                media_type,
+                base64,
+                native,
+            } => {
+                let data = json!({ "mimeType": media_type, "data": base64 });
+                with_native(json!({ "inlineData": data }), *native)
+            }
             AssistantPart::Call(each) => {
                 let mut part = call(each);
                 if std::mem::take(&mut unsigned) && part["thoughtSignature"].is_null() {

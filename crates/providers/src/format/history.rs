@@ -24,6 +24,8 @@ const NO_OUTPUT: &str = "(no output)";
 const PICTURES: &str = "(pictures)";
 /// Said in the place of a picture that the service refused.
 pub(super) const PICTURE_OMITTED: &str = "(picture left out: the service did not take it)";
+/// Said in the place of a file that the model made, where a format has none for it.
+pub(super) const FILE_MADE: &str = "(a file that you made is here)";
 /// Said where pictures of a result stand behind it.
 pub(super) const PICTURES_OF: &str = "What the call showed:";
 
@@ -54,6 +56,12 @@ pub(super) enum AssistantPart<'a> {
         native: &'a Value,
     },
     Call(HistoryCall<'a>),
+    /// A file that the model made.
+    File {
+        media_type: &'a str,
+        base64: &'a str,
+        native: Option<&'a Value>,
+    },
 }
 
 pub(super) struct HistoryCall<'a> {
@@ -240,6 +248,21 @@ impl<'a> HistoryBuilder<'a> {
                 input,
                 native: self.ours(native),
             }),
+            Block::File {
+                media_type,
+                base64,
+                native,
+            } => match self.pictures {
+                Pictures::Shown => AssistantPart::File {
+                    media_type,
+                    base64,
+                    native: self.ours(native),
+                },
+                Pictures::Omitted => AssistantPart::Text {
+                    text: FILE_MADE,
+                    native: None,
+                },
+            },
         })
     }
 

@@ -6,7 +6,7 @@ mod thinking;
 
 use serde_json::{Value, json};
 
-use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
+use super::history::{AssistantPart, FILE_MADE, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, RequestTarget, Wire, arguments};
 use crate::{MessageImage, ModelRequest};
 
@@ -152,6 +152,7 @@ fn piece(piece: &UserPart<'_>) -> Value {
 fn block(said: &AssistantPart<'_>) -> Value {
     match said {
         AssistantPart::Text { text, .. } => json!({ "type": "text", "text": text }),
+        AssistantPart::File { .. } => json!({ "type": "text", "text": FILE_MADE }),
         AssistantPart::Reasoning { native, .. } => (*native).clone(),
         AssistantPart::Call(call) => json!({
             "type": "tool_use",

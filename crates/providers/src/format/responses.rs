@@ -9,7 +9,7 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 use vocabulary::{SummaryDetail, Verbosity};
 
-use super::history::{AssistantPart, HistoryResult, HistoryTurn, UserPart, turns};
+use super::history::{AssistantPart, FILE_MADE, HistoryResult, HistoryTurn, UserPart, turns};
 use super::{Outgoing, RequestTarget, Wire, family};
 use crate::{FREE_TEXT_FIELD, MessageImage, ModelRequest, ToolSpec};
 
@@ -202,6 +202,9 @@ fn item(said: &AssistantPart<'_>, custom: CustomTools<'_>) -> Option<Value> {
                 item["phase"] = phase.clone();
             }
             item
+        }
+        AssistantPart::File { .. } => {
+            json!({ "type": "message", "role": "assistant", "content": FILE_MADE })
         }
         AssistantPart::Reasoning { native, .. } => {
             // Without its content the provider would look for it among what it has kept.

@@ -20,6 +20,7 @@ mod pictures;
 mod properties;
 mod responses;
 mod services;
+mod sources;
 mod stops;
 mod think_tags;
 mod thinking;

@@ -1,5 +1,6 @@
 //! What the rehearsal model can do within one answer; scripts and demonstrations are made of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -20,6 +21,16 @@ pub(super) enum Act {
         input: Value,
     },
     Raw(Value),
+    /// Names a page as the source of what it says.
+    Cite {
+        url: String,
+        title: Option<String>,
+    },
+    /// Makes a file.
+    File {
+        media_type: String,
+        base64: Arc<str>,
+    },
     Pause(Duration),
     /// Keeps the stream open until it is dropped.
     Hold,

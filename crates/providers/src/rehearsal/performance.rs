@@ -132,6 +132,16 @@ impl Performance {
             }
             Some(Act::Call { name, input }) => self.begin_call(name, input),
             Some(Act::Raw(value)) => Cue::Part(Part::Raw(value)),
+            Some(Act::Cite { url, title }) => Cue::Part(Part::Source { url, title }),
+            Some(Act::File { media_type, base64 }) => {
+                let block = self.begin_block();
+                Cue::Part(Part::File {
+                    block,
+                    media_type,
+                    base64,
+                    native: None,
+                })
+            }
             Some(Act::Pause(duration)) => Cue::Wait(duration),
             Some(Act::Hold) => Cue::Hold,
             Some(Act::Fail(error) | Act::Full(error)) => Cue::Fail(error),
@@ -307,5 +317,6 @@ fn words_of_block(block: &Block) -> u64 {
     match block {
         Block::Text { text, .. } | Block::Reasoning { text, .. } => words_in(text),
         Block::ToolCall { input, .. } => words_in(&input.to_string()),
+        Block::File { .. } => 1,
     }
 }

@@ -16,8 +16,8 @@ pub const PAUSE_MAX: Duration = Duration::from_secs(3600);
 /// How much of an offending line an error shows.
 const FOUND_CHARS_MAX: usize = 60;
 
-const VERBS: &str = "turn, task, next, think, summary, say, call, repeat, raw, pause, hold, retry, full, fail or \
-     usage";
+const VERBS: &str = "turn, task, next, think, summary, say, call, repeat, raw, cite, file, pause, hold, retry, full, \
+     fail or usage";
 
 /// What the rehearsal model answers, turn by turn.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -151,6 +151,8 @@ fn parse_act(verb: &str, rest: &str) -> Result<Act, String> {
         "raw" => serde_json::from_str(rest)
             .map(Act::Raw)
             .map_err(|error| format!("JSON after `raw` ({error})")),
+        "cite" => parse_cite(rest),
+        "file" => parse_file(rest),
         "pause" => parse_pause(rest),
         "hold" if rest.is_empty() => Ok(Act::Hold),
         "hold" => Err("`hold` alone on its line".to_owned()),
@@ -162,6 +164,30 @@ fn parse_act(verb: &str, rest: &str) -> Result<Act, String> {
         "fail" => parse_fail(rest),
         "usage" => parse_usage(rest),
         _ => Err(VERBS.to_owned()),
+    }
+}
+
+/// An address, and perhaps a title behind it.
+fn parse_cite(rest: &str) -> Result<Act, String> {
+    let (url, title) = rest.split_once(' ').unwrap_or((rest, ""));
+    if url.is_empty() {
+        return Err("an address after `cite`".to_owned());
+    }
+    let title = Some(title.trim()).filter(|title| !title.is_empty());
+    Ok(Act::Cite {
+        url: url.to_owned(),
+        title: title.map(str::to_owned),
+    })
+}
+
+/// A media type, and the file in base64.
+fn parse_file(rest: &str) -> Result<Act, String> {
+    match rest.split_once(' ') {
+        Some((media_type, base64)) if media_type.contains('/') => Ok(Act::File {
+            media_type: media_type.to_owned(),
+            base64: base64.trim().into(),
+        }),
+        Some(_) | None => Err("a media type and base64 after `file`".to_owned()),
     }
 }
 
@@ -275,7 +301,13 @@ fn fill(act: &Act, place: &ScriptPosition<'_>) -> Act {
         },
         Act::Fail(error) | Act::Full(error) => error.message = place.fill(&error.message),
         Act::Retry(why) => *why = place.fill(why),
-        Act::Call { .. } | Act::Raw(_) | Act::Pause(_) | Act::Hold | Act::Usage(_) => {}
+        Act::Call { .. }
+        | Act::Raw(_)
+        | Act::Cite { .. }
+        | Act::File { .. }
+        | Act::Pause(_)
+        | Act::Hold
+        | Act::Usage(_) => {}
     }
     act
 }

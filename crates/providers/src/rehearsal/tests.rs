@@ -121,7 +121,9 @@ fn assert_well_formed(parts: &[Part], error: Option<&ProviderError>) {
                 let json = end(&mut open, *block, "call");
                 assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), *input);
             }
-            Part::Raw(_) | Part::Retrying { .. } => assert!(open.is_none()),
+            Part::Raw(_) | Part::Source { .. } | Part::File { .. } | Part::Retrying { .. } => {
+                assert!(open.is_none());
+            }
             Part::Finish { .. } => finished = true,
         }
     }
@@ -146,7 +148,8 @@ fn end(open: &mut Option<(u32, &str, String)>, block: u32, kind: &str) -> String
 async fn a_step_with_every_kind_of_block_is_told_in_order() {
     let model = scripted(
         "# a comment\n\nturn greeting\n  think hm\n  summary so\n  say Hello  there\\nfriend\n  \
-         call bash {\"command\": \"ls\"}\n  call read {}\n  repeat 2 ab\n  raw {\"x\":1}\n",
+         call bash {\"command\": \"ls\"}\n  call read {}\n  repeat 2 ab\n  raw {\"x\":1}\n  \
+         cite https://a.example/ A page\n  file image/png aGk=\n",
     );
     let (parts, error) = play(&model, vec![user("hi you")]).await;
     assert_well_formed(&parts, error.as_ref());
@@ -167,6 +170,12 @@ async fn a_step_with_every_kind_of_block_is_told_in_order() {
         summary: true
     }));
     assert!(parts.contains(&Part::Raw(json!({"x": 1}))));
+    assert!(parts.contains(&Part::Source {
+        url: "https://a.example/".to_owned(),
+        title: Some("A page".to_owned()),
+    }));
+    let is_file = |part: &Part| matches!(part, Part::File { media_type, base64, .. } if media_type == "image/png" && &**base64 == "aGk=");
+    assert!(parts.iter().any(is_file));
     assert_eq!(
         calls_of(&parts),
         [

@@ -106,6 +106,7 @@ fn ending(ended: Ended) -> Ending {
     match ended {
         Ended::Asleep => Ending::Asleep,
         Ended::Deleted => Ending::Deleted,
+        Ended::HandedOver => Ending::HandedOver,
         Ended::Failed => Ending::Failed,
     }
 }

@@ -15,6 +15,11 @@ const STEPS: [&str; 5] = [
     include_str!("../../migrations/sqlite/5_deleted.sql"),
 ];
 
+/// How many steps there are.
+pub(super) fn count() -> u32 {
+    STEPS.len() as u32
+}
+
 /// Takes the steps that are missing: all of them, or none.
 pub(super) fn run(connection: &mut Connection) -> Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -17,7 +17,7 @@ use crate::{Result, StoreError};
 pub const APPLICATION_ID: i32 = 0x4472_6167;
 /// Small pages, because most commits change a few bytes on each of a few pages, and every page
 /// that changed is written whole. Measured by the example `amplification`.
-const PAGE_BYTES: u32 = 1024;
+pub(super) const PAGE_BYTES: u32 = 1024;
 /// How much log may gather before it is moved into the database file. Pages that change with
 /// every commit are moved once per round, so longer rounds write less.
 const CHECKPOINT_BYTES: u32 = 8 * 1024 * 1024;
@@ -29,6 +29,8 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// More than there are different statements, so that each is prepared once.
 pub(super) const STATEMENTS_KEPT: usize = 64;
 
+/// Held by whoever opens the database.
+pub(super) const GATE: &str = "gate.lock";
 pub(super) const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
@@ -49,7 +51,7 @@ pub(super) fn open(path: &Path, label: &str) -> Result<Opened> {
     let owners = home.join(OWNERS);
     make_directory(&owners)?;
     // One process opens at a time: migrations and the clearing of dead owners race nobody.
-    let gate = leases::lock_file(&owners.join("gate.lock")).map_err(io_failed)?;
+    let gate = leases::lock_file(&owners.join(GATE)).map_err(io_failed)?;
     gate.lock().map_err(io_failed)?;
 
     claim(&path, home)?;

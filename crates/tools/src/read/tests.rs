@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use base64::Engine as _;
+use vocabulary::ContentBlock;
+
 use super::lines::ANSWER_BYTES_MAX;
 use super::*;
 use crate::scratch::Scratch;

@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
+use vocabulary::ContentBlock;
+
 use super::*;
 use crate::scratch::{Scratch, Witness};
 use crate::web::Options;
@@ -318,6 +320,29 @@ async fn what_is_not_text_is_described() {
         let shown = text(web(allowing(&station)), &station.url(path)).await;
         assert_eq!(shown, expected, "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_picture_is_shown_as_one() {
+    const DOT: &[u8] =
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
+    let station = Station::start(|_| ok("image/jpeg", DOT)).await;
+    let url = station.url("/dot");
+    let shown = run(web(allowing(&station)), json!({"url": url})).await;
+    let Ok(ToolOutput::Content(blocks)) = shown else {
+        panic!("{shown:?}");
+    };
+    let [
+        ContentBlock::Text(words),
+        ContentBlock::Image { media_type, base64 },
+    ] = &blocks[..]
+    else {
+        panic!("{blocks:?}");
+    };
+    assert!(words.starts_with(&format!("{url} is ")), "{words}");
+    // What it is, whatever its server says.
+    assert_eq!(media_type, "image/png");
+    assert!(base64.starts_with("iVBORw0KGgo"), "{base64}");
 }
 
 #[tokio::test]

@@ -123,6 +123,8 @@ fn no_answer_may_be_taken_for_something_else() {
             ("GET /schema/cowork.json", &[bearer], 200),
             ("POST /ticket", &[bearer], 200),
             ("GET /ws", &[bearer], 400),
+            ("GET /metrics", &[bearer], 200),
+            ("GET /metrics", &[], 401),
             ("GET /", &[], 401),
             ("GET /", &[bearer, "origin: https://evil.example"], 403),
             ("GET /nothing", &[bearer], 404),

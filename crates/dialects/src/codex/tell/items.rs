@@ -67,11 +67,13 @@ pub fn compacted(item: &ItemId) -> ThreadItem<'_> {
     ThreadItem::ContextCompaction { id: item.as_str() }
 }
 
-pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> ThreadItem<'a> {
+/// What the model wrote; a file that it made has no place in this protocol.
+pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> Option<ThreadItem<'a>> {
     let id = item.as_str();
     match body {
-        Item::AgentMessage { text, .. } => ThreadItem::AgentMessage { id, text },
-        Item::Reasoning { kind, text, .. } => reasoning(id, *kind, text),
+        Item::AgentMessage { text, .. } => Some(ThreadItem::AgentMessage { id, text }),
+        Item::Reasoning { kind, text, .. } => Some(reasoning(id, *kind, text)),
+        Item::File { .. } => None,
     }
 }
 

@@ -49,11 +49,9 @@ pub fn finished(
     match told.endpoint {
         Endpoint::Zane if items::is_silent(body) => Vec::new(),
         Endpoint::Zane | Endpoint::Codex => {
-            vec![items::completed(
-                told,
-                &tag.turn,
-                items::written(item, body),
-            )]
+            let written = items::written(item, body);
+            let frame = written.map(|item| items::completed(told, &tag.turn, item));
+            frame.into_iter().collect()
         }
     }
 }

@@ -107,7 +107,7 @@ pub fn count(fact: &Fact) -> u32 {
     match fact {
         Fact::Step { what, .. } => match what {
             StepFact::Started | StepFact::Finished { .. } | StepFact::Failed { .. } => 2,
-            StepFact::RawReceived { .. } => 1,
+            StepFact::Cited { .. } | StepFact::RawReceived { .. } => 1,
             StepFact::Delayed { discards: true, .. } => 3,
             StepFact::Delayed { .. }
             | StepFact::Compacted { .. }

@@ -10,7 +10,7 @@ use crate::Frame;
 use crate::cowork::names::{spell_speaker, summarises};
 use crate::cowork::wire::conversation::ReasoningMode;
 use crate::cowork::wire::part::{
-    ContentId, FinishReason, Part, Request, Response, Usage as WireUsage,
+    ContentId, FinishReason, Part, Request, Response, SourceType, Usage as WireUsage,
 };
 use crate::frame::AsText;
 
@@ -121,6 +121,19 @@ pub fn finished(chunks: Chunks<'_>, content: u32, body: &Item) -> Vec<Frame> {
             id,
             mode: reasoning_mode(*kind, chunks.tag.model.as_deref()),
         },
+        Item::File {
+            media_type, base64, ..
+        } => Part::File { media_type, base64 },
+    })]
+}
+
+/// A page that the model names; its address is also its id.
+pub fn cited(chunks: Chunks<'_>, url: &str, title: Option<&str>) -> Vec<Frame> {
+    vec![chunks.first(Part::Source {
+        id: url,
+        source_type: SourceType::Url,
+        url,
+        title,
     })]
 }
 

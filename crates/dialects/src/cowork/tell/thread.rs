@@ -34,6 +34,10 @@ pub fn settings_changed(
     if named(&[Changed::Mcp]) {
         frames.push(show::session_settings(told.session, settings));
     }
+    if named(&[Changed::Observability]) {
+        let status = show::observability_status(told.session, settings, told.event.at);
+        frames.push(status);
+    }
     if named(&[
         Changed::AutoApprove,
         Changed::MaxSteps,

@@ -314,13 +314,13 @@ fn the_tool_that_asks_is_listed_under_both_its_names() {
     let mut stub = Stub::connected();
     stub.say(json!({ "type": "list_tools", "sessionId": SESSION }));
     let tool = |name: &str| (name.to_owned(), format!("What {name} does."));
-    stub.reply(Ok(Reply::Tools(vec![tool("bash"), tool("ask")])));
+    stub.reply(Ok(Reply::Tools(vec![tool("ask"), tool("bash")])));
     assert_eq!(
         stub.take()[0]["tools"],
         json!([
-            { "name": "bash", "description": "What bash does." },
-            { "name": "ask", "description": "What ask does." },
             { "name": "AskUserQuestion", "description": "What ask does." },
+            { "name": "ask", "description": "What ask does." },
+            { "name": "bash", "description": "What bash does." },
         ])
     );
 }

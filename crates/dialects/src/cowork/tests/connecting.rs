@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use vocabulary::{
     Answer, ApprovalAnswer, AskFact, AskId, AskKind, Call, Closing, Fact, McpReply, NoteFact,
-    OpenAsk, Refusal, Reply, Seq, ThreadView, Why,
+    OpenAsk, Refusal, Reply, Seq, ThreadId, ThreadView, Why,
 };
 
 use super::backup::shown;
@@ -370,12 +370,26 @@ fn a_question_told_live_meanwhile_is_not_asked_twice() {
 fn an_unknown_session_is_silently_a_new_one() {
     let mut stub = Stub::opened(&[("resumeSessionId", OTHER)]);
     stub.reply(Err(Refusal::new(Why::UnknownThread, "there is none")));
-    assert_eq!(stub.call(), &creation());
+    assert_eq!(stub.call(), &creation_of(ThreadId::parse(OTHER)));
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
     stub.reply(Ok(Reply::View(Box::new(view()))));
     let hello = stub.take().remove(0);
     assert_eq!(hello["sessionId"], SESSION);
     assert_eq!(hello.get("isResume"), None);
+}
+
+#[test]
+fn a_session_that_was_given_out_and_never_kept_is_resumed() {
+    let mut stub = Stub::opened(&[("resumeSessionId", SESSION)]);
+    stub.say(json!({ "type": "ping", "sessionId": SESSION }));
+    stub.reply(Err(Refusal::new(Why::UnknownThread, "there is none")));
+    assert_eq!(stub.call(), &creation_of(ThreadId::parse(SESSION)));
+    stub.reply(Ok(Reply::Thread(Box::new(thread()))));
+    stub.reply(Ok(Reply::View(Box::new(view()))));
+    let frames = stub.take();
+    assert_eq!(frames[0]["sessionId"], SESSION);
+    assert_eq!(frames[0]["isResume"], true);
+    assert_eq!(frames[5]["type"], "pong", "what was queued is heard");
 }
 
 #[test]
@@ -417,8 +431,13 @@ fn what_is_said_before_the_greeting_is_heard_after_it() {
 
 /// The thread of a new socket: cowork's rules say what asks there.
 fn creation() -> Call {
+    creation_of(None)
+}
+
+fn creation_of(resumed: Option<ThreadId>) -> Call {
     Call::CreateThread(Box::new(vocabulary::NewThread {
         approvals_expected: Some(vocabulary::Approvals::Ask),
+        resumed,
         ..vocabulary::NewThread::default()
     }))
 }

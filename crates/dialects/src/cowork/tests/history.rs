@@ -111,6 +111,15 @@ fn history_is_told_message_by_message() {
             }),
         ),
         entry(
+            2,
+            1,
+            finished(Item::File {
+                media_type: "image/png".to_owned(),
+                base64: "aGk=".into(),
+                native: None,
+            }),
+        ),
+        entry(
             3,
             1,
             Fact::Tool(ToolEvent {
@@ -166,6 +175,7 @@ fn history_is_told_message_by_message() {
                     "content": [
                         { "type": "reasoning", "text": "Hm." },
                         { "type": "text", "text": "Let me look." },
+                        { "type": "file", "data": "aGk=", "mediaType": "image/png" },
                         {
                             "type": "tool-call",
                             "toolCallId": "call_1",

@@ -183,6 +183,7 @@ fn a_connection_ends_with_its_session() {
     for (ending, code) in [
         (Ending::Asleep, Reason::GOING_AWAY),
         (Ending::Deleted, Reason::NORMAL),
+        (Ending::HandedOver, Reason::TRY_AGAIN_LATER),
         (Ending::Failed, Reason::TRY_AGAIN_LATER),
     ] {
         let mut stub = Stub::connected();

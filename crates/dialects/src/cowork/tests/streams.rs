@@ -338,3 +338,38 @@ fn what_nobody_knows_is_told_with_the_fallbacks() {
     });
     assert_eq!(frames, [whole]);
 }
+
+#[test]
+fn sources_and_files_are_parts() {
+    let cited = |title: Option<&str>| Fact::Step {
+        tag: tag(3),
+        what: StepFact::Cited {
+            url: "https://a.example/".to_owned(),
+            title: title.map(str::to_owned),
+        },
+    };
+    let mut source = json!({
+        "id": "https://a.example/",
+        "sourceType": "url",
+        "url": "https://a.example/",
+    });
+    check(cited(None), &[chunk(3, "source", source.clone())]);
+    source["title"] = json!("A");
+    check(cited(Some("A")), &[chunk(3, "source", source)]);
+    let base64 = "A".repeat(5000);
+    let made = Fact::Item {
+        tag: tag(4),
+        item: ItemId::new("i1"),
+        content: 1,
+        what: ItemFact::Finished {
+            began: None,
+            body: Item::File {
+                media_type: "image/png".to_owned(),
+                base64: base64.as_str().into(),
+                native: None,
+            },
+        },
+    };
+    let part = json!({ "mediaType": "image/png", "base64": base64 });
+    check(made, &[chunk(4, "file", part)]);
+}

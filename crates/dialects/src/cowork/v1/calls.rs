@@ -8,6 +8,8 @@ use crate::pending::Pending;
 pub enum Cowork1Purpose {
     /// Events tell the outcome; a refusal is told.
     Nothing,
+    /// A new model, which then becomes the default of the project.
+    Model,
     Tools,
     /// To sign in, the catalog first.
     ConnectCatalog,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vocabulary::{
-    Answer, ApprovalAnswer, Call, Cause, Changes, CheckpointCall, Fact, Idempotency, ModelRef,
-    Refusal, Reply, Seq, StartTurn, ThreadCard, ThreadFact, ThreadView, TurnFact, Why,
+    Answer, ApprovalAnswer, Call, Cause, Changed, Changes, CheckpointCall, Fact, Idempotency,
+    ModelRef, Refusal, Reply, Seq, StartTurn, ThreadCard, ThreadFact, ThreadView, TurnFact, Why,
 };
 
 use super::super::act::SKIPPED;
@@ -101,7 +101,7 @@ impl Cowork1Session {
                     ..Changes::default()
                 };
                 let call = Call::ChangeThread { thread, changes };
-                calls.make(out, Cowork1Purpose::Nothing, call);
+                calls.make(out, Cowork1Purpose::Model, call);
             }
             ClientMessage::ListTools {} => {
                 calls.make(out, Cowork1Purpose::Tools, Call::ListTools { thread })
@@ -277,6 +277,11 @@ impl Cowork1Session {
                 let frame = backup::requested(&self.id, &self.card, &now, compared);
                 out.push(Action::Send(frame));
             }
+            Cowork1Purpose::Model => {
+                let (thread, settings) = (self.card.id, vec![Changed::Model]);
+                let call = Call::KeepDefaults { thread, settings };
+                calls.make(out, Cowork1Purpose::Nothing, call);
+            }
             Cowork1Purpose::Nothing | Cowork1Purpose::Prompt | Cowork1Purpose::Backup(_) => {}
         }
         Ok(())
@@ -300,6 +305,7 @@ impl Cowork1Session {
             Cowork1Purpose::Prompt
                 if matches!(refusal.why, Why::UnknownAsk | Why::AlreadyAnswered) => {}
             Cowork1Purpose::Nothing
+            | Cowork1Purpose::Model
             | Cowork1Purpose::Tools
             | Cowork1Purpose::Prompt
             | Cowork1Purpose::Backup(_)

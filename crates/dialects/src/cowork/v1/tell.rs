@@ -33,6 +33,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             | StepFact::Pruned { .. }
             | StepFact::Finished { .. }
             | StepFact::Failed { .. }
+            | StepFact::Cited { .. }
             | StepFact::RawReceived { .. } => Vec::new(),
         },
         Fact::Ask { what, .. } => asked(session, what),

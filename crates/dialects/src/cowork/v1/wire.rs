@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vocabulary::{Ask, AskKind, ModelRef, ThreadCard};
@@ -142,11 +144,13 @@ pub fn config<'a>(card: &ThreadCard, model: &'a ModelRef) -> ConfigSubset<'a> {
             (provider.as_str(), model)
         }
     };
+    let output = card.output_folder().map(Path::to_owned);
+    let output = output.unwrap_or_else(|| card.usual_output_folder());
     ConfigSubset {
         provider,
         model: AsText(model),
         working_directory: card.directory.to_string_lossy().into_owned(),
-        output_directory: card.directory.join("output").to_string_lossy().into_owned(),
+        output_directory: output.to_string_lossy().into_owned(),
     }
 }
 

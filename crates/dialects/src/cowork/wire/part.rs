@@ -176,6 +176,17 @@ pub enum Part<'a> {
         tool_call_id: &'a str,
         tool_name: &'a str,
     },
+    Source {
+        id: &'a str,
+        source_type: SourceType,
+        url: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+    },
+    File {
+        media_type: &'a str,
+        base64: &'a str,
+    },
     /// Under a key of its own, so that a `type` inside cannot be taken for the part's.
     Raw {
         raw: Cow<'a, Value>,
@@ -209,10 +220,18 @@ impl Part<'_> {
             Part::ToolError { .. } => PartType::ToolError,
             Part::ToolOutputDenied { .. } => PartType::ToolOutputDenied,
             Part::ToolApprovalRequest { .. } => PartType::ToolApprovalRequest,
+            Part::Source { .. } => PartType::Source,
+            Part::File { .. } => PartType::File,
             Part::Raw { .. } => PartType::Raw,
             Part::Unknown { .. } => PartType::Unknown,
         }
     }
+}
+
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SourceType {
+    Url,
 }
 
 /// A call, as `tool_call` is and `tool_approval_request` has it.

@@ -49,6 +49,9 @@ pub struct PublicConfig<'a> {
     pub provider: ProviderName,
     pub model: AsText<ModelName<'a>>,
     pub working_directory: Cow<'a, str>,
+    /// Only where one is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_directory: Option<Cow<'a, str>>,
 }
 
 /// Server -> Client Events: session_settings.
@@ -198,6 +201,11 @@ pub enum AssistantContent<'a> {
         tool_call_id: &'a str,
         tool_name: &'a str,
         input: &'a Value,
+    },
+    /// A file that the model made; `data` is base64.
+    File {
+        data: &'a str,
+        media_type: &'a str,
     },
 }
 

@@ -68,7 +68,7 @@ impl<'a> At<'a> {
 
     pub fn finished(self, tag: &'a StreamTag, body: &'a Item) -> Option<Spelled<'a>> {
         match body {
-            Item::AgentMessage { .. } => None,
+            Item::AgentMessage { .. } | Item::File { .. } => None,
             Item::Reasoning { .. } => Some(Spelled::Numbered(ServerEvent::ThinkingComplete {
                 session_id: self.session_id,
                 turn_id: tag.turn.as_str(),

@@ -1,7 +1,9 @@
 //! Sessions are listed, made, changed and deleted, and everyone of the tenant is told.
 
 use serde_json::{Value, json};
-use vocabulary::{ArchivedThreads, Call, Changes, Notice, Reply, Thread, ThreadPage, ThreadQuery};
+use vocabulary::{
+    ArchivedThreads, Call, Changes, NamedModel, Notice, Reply, Thread, ThreadPage, ThreadQuery,
+};
 
 use super::stub::Stub;
 use crate::cowork::tests::samples::{NOW, OTHER, SESSION, thread, thread_id};
@@ -121,4 +123,23 @@ fn an_answer_of_the_wrong_kind_leaves_nobody_waiting() {
         (&sent[0]["type"], &sent[0]["requestId"]),
         (&json!("error"), &json!("l"))
     );
+}
+
+#[test]
+fn an_agent_type_that_is_a_program_of_the_users_chooses_it() {
+    for (agent_type, expected) in [
+        ("claude-code", Some("claude-code")),
+        ("codex-acp", Some("codex-acp")),
+        ("gemini-cli", Some("gemini-cli")),
+        ("coding-agent", None),
+    ] {
+        let mut stub = Stub::connected();
+        stub.say(json!({"type": "create_session", "agentType": agent_type}));
+        let Call::CreateThread(new) = stub.call() else {
+            panic!("{:?}", stub.asked)
+        };
+        let expected = expected.map(|name| NamedModel::DefaultOf(name.to_owned()));
+        assert_eq!(new.changes.named_model, expected);
+        assert_eq!(new.labels["agentType"], agent_type);
+    }
 }

@@ -290,6 +290,7 @@ impl<'a> ModelAnswer<'a> {
         self.bytes += match part {
             Part::TextDelta { text, .. } | Part::ReasoningDelta { text, .. } => text.len(),
             Part::ToolInputDelta { json, .. } => json.len(),
+            Part::File { base64, .. } => base64.len(),
             // tidy: wildcard, because only these have a length.
             _ => 0,
         };

@@ -254,6 +254,7 @@ impl Reading {
             | StepFact::Delayed { .. }
             | StepFact::Finished { .. }
             | StepFact::Failed { .. }
+            | StepFact::Cited { .. }
             | StepFact::RawReceived { .. } => {}
         }
     }
@@ -333,7 +334,10 @@ impl Reading {
             Block::ToolCall { call_id, input, .. } if *call_id == call.call_id => {
                 input["command"].as_str()
             }
-            Block::ToolCall { .. } | Block::Text { .. } | Block::Reasoning { .. } => None,
+            Block::ToolCall { .. }
+            | Block::Text { .. }
+            | Block::Reasoning { .. }
+            | Block::File { .. } => None,
         });
         match command {
             None => call.name.clone(),
@@ -411,10 +415,20 @@ impl Reading {
     }
 }
 
-fn written(body: Item) -> Block {
+/// What an item is in the conversation.
+pub fn written(body: Item) -> Block {
     match body {
         Item::AgentMessage { text, native, .. } => Block::Text { text, native },
         Item::Reasoning { text, native, .. } => Block::Reasoning { text, native },
+        Item::File {
+            media_type,
+            base64,
+            native,
+        } => Block::File {
+            media_type,
+            base64,
+            native,
+        },
     }
 }
 

@@ -114,11 +114,11 @@ impl AnswerEnding {
     }
 }
 
-/// Whether there are words or calls in it.
+/// Whether there are words, calls or files in it.
 pub fn says_something(blocks: &[Block]) -> bool {
     blocks.iter().any(|block| match block {
         Block::Text { text, .. } => !text.trim().is_empty(),
-        Block::ToolCall { .. } => true,
+        Block::ToolCall { .. } | Block::File { .. } => true,
         Block::Reasoning { .. } => false,
     })
 }

@@ -119,7 +119,10 @@ fn call_of(messages: &[Arc<Message>], at: usize, result: &ToolResult) -> Option<
             input,
             ..
         } if *call_id == result.call_id => Some(format!("{name} {input}")),
-        Block::ToolCall { .. } | Block::Text { .. } | Block::Reasoning { .. } => None,
+        Block::ToolCall { .. }
+        | Block::Text { .. }
+        | Block::Reasoning { .. }
+        | Block::File { .. } => None,
     })
 }
 

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use vocabulary::{Entry, IndexedTurn, Refusal, ThreadId};
+use vocabulary::{
+    Entry, Fact, IndexedTurn, ItemFact, Refusal, StepFact, ThreadId, ToolEvent, ToolFact,
+};
 
 use crate::limits::ENTRIES_PER_PAGE;
 use crate::session::storage;
@@ -24,6 +26,7 @@ pub async fn of_messages(
     };
     let mut entries = Vec::new();
     while read.page(ENTRIES_PER_PAGE, &mut entries).await? {}
+    drop_superseded(&mut entries);
     read.complete(&mut entries).await?;
     Ok(entries)
 }
@@ -56,8 +59,53 @@ pub async fn of_turns(
             break;
         }
     }
+    drop_superseded(&mut entries);
     read.complete(&mut entries).await?;
     Ok(entries)
+}
+
+/// What a model had written of an answer that broke off is nobody's any more once another one has begun to
+/// come in its place; until then it is all there is.
+fn drop_superseded(entries: &mut Vec<Entry>) {
+    // From the end on: what was written last, and where an answer broke off before it.
+    let (mut written, mut broken) = (None, None);
+    let mut superseded = Vec::new();
+    for (at, entry) in entries.iter().enumerate().rev() {
+        let Some(tag) = entry.event.fact.tag() else {
+            continue;
+        };
+        let step = Some((&tag.turn, tag.step));
+        match &entry.event.fact {
+            Fact::Item {
+                what: ItemFact::Finished { .. },
+                ..
+            } if broken == step => superseded.push(at),
+            Fact::Item {
+                what: ItemFact::Finished { .. },
+                ..
+            } => written = step,
+            Fact::Tool(ToolEvent {
+                what: ToolFact::Planned { .. },
+                call,
+                ..
+            }) if call.agent.is_none() && broken != step => written = step,
+            Fact::Step {
+                what: StepFact::Delayed { discards: true, .. },
+                ..
+            } if written == step => broken = step,
+            Fact::Item { .. }
+            | Fact::Tool(_)
+            | Fact::Step { .. }
+            | Fact::Thread(_)
+            | Fact::Turn(_)
+            | Fact::Ask { .. }
+            | Fact::Files(_)
+            | Fact::Note(_) => {}
+        }
+    }
+    for at in superseded {
+        entries.remove(at);
+    }
 }
 
 /// Reads on in a transcript.

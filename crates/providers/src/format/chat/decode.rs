@@ -98,6 +98,11 @@ impl ChatDecoder {
             self.blocks.count(refusal.len())?;
             self.refusal.push_str(refusal);
         }
+        for annotation in delta["annotations"].as_array().into_iter().flatten() {
+            let link = &annotation["url_citation"];
+            let url = link["url"].as_str().unwrap_or("");
+            self.blocks.cite(url, link["title"].as_str(), out)?;
+        }
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             self.call(call, out)?;
         }

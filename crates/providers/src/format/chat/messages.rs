@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::details::ReasoningDetails;
 use crate::format::history::{
-    AssistantPart, HistoryCall, HistoryResult, HistoryTurn, PICTURES_OF, UserPart, turns,
+    AssistantPart, FILE_MADE, HistoryCall, HistoryResult, HistoryTurn, PICTURES_OF, UserPart, turns,
 };
 use crate::format::{RequestTarget, ThoughtReplay, Wire, family};
 use crate::{MessageImage, ModelRequest};
@@ -102,6 +102,7 @@ fn assistant(said: &[AssistantPart<'_>]) -> Option<Value> {
     for each in said {
         match each {
             AssistantPart::Text { text, .. } => texts.push(*text),
+            AssistantPart::File { .. } => texts.push(FILE_MADE),
             AssistantPart::Reasoning { .. } => {}
             AssistantPart::Call(each) => calls.push(call(each)),
         }

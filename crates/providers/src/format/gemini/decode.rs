@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use vocabulary::Native;
 
-use crate::format::blocks::{BlockKey, BlockKind, Blocks, CallInput};
+use crate::format::blocks::{BlockKey, BlockKind, Blocks, CallInput, MadeFile};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
@@ -89,15 +89,45 @@ impl GeminiDecoder {
         for part in parts.into_iter().flatten() {
             self.part(part, out)?;
         }
+        self.grounded(&candidate["groundingMetadata"], out)?;
         match candidate["finishReason"].as_str() {
             Some(reason) => self.stopped(reason, candidate["finishMessage"].as_str(), out),
             None => Ok(()),
         }
     }
 
+    /// What a search found that the answer rests on.
+    fn grounded(&mut self, grounding: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let chunks = grounding["groundingChunks"].as_array();
+        for chunk in chunks.into_iter().flatten() {
+            let found = match &chunk["web"] {
+                Value::Null => &chunk["retrievedContext"],
+                web => web,
+            };
+            let url = found["uri"].as_str().unwrap_or("");
+            self.blocks.cite(url, found["title"].as_str(), out)?;
+        }
+        Ok(())
+    }
+
+    fn made(&mut self, part: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        self.end_prose(None, out);
+        let data = &part["inlineData"];
+        let file = MadeFile {
+            media_type: text(data, "mimeType").unwrap_or("image/png").to_owned(),
+            base64: data["data"].as_str().unwrap_or("").into(),
+            native: self.native(part, &["thoughtSignature"]),
+        };
+        self.blocks.file(file, out)
+    }
+
     fn part(&mut self, part: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         if part["functionCall"].is_object() {
             return self.call(part, out);
+        }
+        // A picture among its thoughts is a draft of the one that it shows.
+        if part["inlineData"]["data"].is_string() && part["thought"] != true {
+            return self.made(part, out);
         }
         let Some(said) = part["text"].as_str() else {
             self.end_prose(None, out);

@@ -128,13 +128,34 @@ impl MessagesDecoder {
                 let input = input.cloned();
                 (self.call(block), OpenKind::Call { input })
             }
+            Some("web_search_tool_result") => return self.found(value, out),
             _ => return self.blocks.raw(value.clone(), out),
         };
         let key = self.blocks.start(shown, out)?;
         let index = value["index"].as_u64();
         self.open.push(OpenContentBlock { index, key, kind });
         let said = text(block, "text").or_else(|| text(block, "thinking"));
-        self.blocks.grow(key, said.unwrap_or(""), out)
+        self.blocks.grow(key, said.unwrap_or(""), out)?;
+        for citation in block["citations"].as_array().into_iter().flatten() {
+            self.cite(citation, out)?;
+        }
+        Ok(())
+    }
+
+    /// What the service's own search found; where it found nothing it says why.
+    fn found(&mut self, value: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let Some(results) = value["content_block"]["content"].as_array() else {
+            return self.blocks.raw(value.clone(), out);
+        };
+        for result in results {
+            self.cite(result, out)?;
+        }
+        Ok(())
+    }
+
+    fn cite(&mut self, source: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let url = source["url"].as_str().unwrap_or("");
+        self.blocks.cite(url, source["title"].as_str(), out)
     }
 
     fn call(&mut self, block: &Value) -> BlockKind {
@@ -162,6 +183,10 @@ impl MessagesDecoder {
                 return self.blocks.count(piece.len());
             }
             (Some("input_json_delta"), OpenKind::Call { .. }) => text(delta, "partial_json"),
+            // One that names a place in a document has no address.
+            (Some("citations_delta"), OpenKind::Text) if delta["citation"]["url"].is_string() => {
+                return self.cite(&delta["citation"], out);
+            }
             _ => return self.blocks.raw(value.clone(), out),
         };
         self.blocks.grow(open.key, piece.unwrap_or(""), out)

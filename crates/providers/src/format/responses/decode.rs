@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::items::OutputItems;
-use crate::format::blocks::{BlockKey, BlockKind, Blocks, CallInput};
+use crate::format::blocks::{BlockKey, BlockKind, Blocks, CallInput, MadeFile};
 use crate::format::{Decode, SseEvent, count, cut_off, failure, native, parse_event, text};
 use crate::{ErrorKind, ModelUsage, Part, ProviderError, StopCause};
 
@@ -47,6 +47,9 @@ impl ResponsesDecoder {
             }
             "response.output_text.delta" => self.grow(value, BlockKind::Text, delta, out),
             "response.output_text.done" => self.text_done(value, out),
+            "response.output_text.annotation.added" if is_link(&value["annotation"]) => {
+                self.cite(&value["annotation"], out)
+            }
             "response.refusal.delta" => {
                 self.blocks.count(delta.len())?;
                 self.refusal.push_str(delta);
@@ -110,8 +113,25 @@ impl ResponsesDecoder {
             Some("message") => self.whole_message(at, item, out),
             Some("reasoning") => self.whole_reasoning(at, item, out),
             Some("function_call" | "custom_tool_call") => self.whole_call(at, item, out),
+            Some("image_generation_call") if item["result"].is_string() => self.made(item, out),
             _ => self.blocks.raw(item.clone(), out),
         }
+    }
+
+    fn cite(&mut self, annotation: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let url = annotation["url"].as_str().unwrap_or("");
+        self.blocks.cite(url, annotation["title"].as_str(), out)
+    }
+
+    /// A picture that the service's own tool has made.
+    fn made(&mut self, item: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        let format = text(item, "output_format").unwrap_or("png");
+        let file = MadeFile {
+            media_type: format!("image/{format}"),
+            base64: item["result"].as_str().unwrap_or("").into(),
+            native: None,
+        };
+        self.blocks.file(file, out)
     }
 
     fn whole_message(
@@ -126,6 +146,11 @@ impl ResponsesDecoder {
         let mut parts = item["content"].as_array().into_iter().flatten();
         if let Some(refusal) = parts.find(|part| part["type"] == "refusal") {
             return Err(self.refused(refusal["refusal"].as_str()));
+        }
+        let parts = item["content"].as_array().into_iter().flatten();
+        let links = parts.flat_map(|part| part["annotations"].as_array().into_iter().flatten());
+        for link in links.filter(|annotation| is_link(annotation)) {
+            self.cite(link, out)?;
         }
         let phase = item.get("phase").filter(|phase| phase.is_string());
         let native = phase.map(|phase| native(&self.origin, json!({ "phase": phase })));
@@ -380,6 +405,11 @@ impl Decode for ResponsesDecoder {
     fn finished(&self) -> bool {
         self.blocks.finished()
     }
+}
+
+/// Whether an annotation names a page; others name files of the account.
+fn is_link(annotation: &Value) -> bool {
+    annotation["type"] == "url_citation"
 }
 
 /// What the model wrote as the input of a call.

@@ -107,7 +107,7 @@ fn story(wire: Wire, target: &RequestTarget) -> ModelRequest {
     let blocks = blocks(wire, target);
     let called = blocks.iter().find_map(|block| match block {
         Block::ToolCall { call_id, .. } => Some(call_id.clone()),
-        Block::Text { .. } | Block::Reasoning { .. } => None,
+        Block::Text { .. } | Block::Reasoning { .. } | Block::File { .. } => None,
     });
     let result = ToolResult {
         call_id: called.expect("a call"),

@@ -173,7 +173,7 @@ fn picture() -> MessageImage {
 fn results(blocks: &[Block]) -> Vec<ToolResult> {
     let calls = blocks.iter().filter_map(|block| match block {
         Block::ToolCall { call_id, name, .. } => Some((call_id, name)),
-        Block::Text { .. } | Block::Reasoning { .. } => None,
+        Block::Text { .. } | Block::Reasoning { .. } | Block::File { .. } => None,
     });
     let result = |(call_id, name): (&String, &String)| {
         let words = ResultBlock::Text("Here it is:".to_owned());

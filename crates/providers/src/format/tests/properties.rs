@@ -38,7 +38,7 @@ fn assert_in_order(parts: &[Part], end: &Result<(), ProviderError>) {
                 assert_eq!(open.take(), Some((*block, "call")));
                 assert!(input.is_object());
             }
-            Part::Raw(_) => assert_eq!(open, None),
+            Part::Raw(_) | Part::Source { .. } | Part::File { .. } => assert_eq!(open, None),
             Part::Retrying { .. } => panic!("a decoder does not retry"),
             Part::Finish { .. } => assert_eq!((open, at), (None, parts.len() - 1)),
         }

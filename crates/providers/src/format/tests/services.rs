@@ -154,7 +154,7 @@ fn results(
 ) -> Vec<ToolResult> {
     let calls = blocks.iter().filter_map(|block| match block {
         Block::ToolCall { call_id, .. } => Some(call_id.clone()),
-        Block::Text { .. } | Block::Reasoning { .. } => None,
+        Block::Text { .. } | Block::Reasoning { .. } | Block::File { .. } => None,
     });
     let content: Vec<_> = std::iter::once(ResultBlock::Text(text.to_owned()))
         .chain(images.iter().cloned().map(ResultBlock::Image))
@@ -208,7 +208,8 @@ fn natives_of(message: &mut Message) -> impl Iterator<Item = &mut Option<Box<Nat
     blocks.iter_mut().map(|block| match block {
         Block::Text { native, .. }
         | Block::Reasoning { native, .. }
-        | Block::ToolCall { native, .. } => native,
+        | Block::ToolCall { native, .. }
+        | Block::File { native, .. } => native,
     })
 }
 

@@ -80,6 +80,7 @@ fn told(model: &str, pieces: &[&str]) -> Vec<String> {
         Block::Text { text, .. } => format!("text: {text}"),
         Block::Reasoning { text, .. } => format!("thought: {text}"),
         Block::ToolCall { name, .. } => format!("call: {name}"),
+        Block::File { media_type, .. } => format!("file: {media_type}"),
     });
     told.collect()
 }

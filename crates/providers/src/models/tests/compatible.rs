@@ -263,7 +263,7 @@ async fn ask(provider: &dyn Provider, request: ModelRequest) -> Result<Vec<Block
 fn go_on(blocks: &[Block]) -> [Message; 2] {
     let call = blocks.iter().find_map(|block| match block {
         Block::ToolCall { call_id, .. } => Some(call_id.clone()),
-        Block::Text { .. } | Block::Reasoning { .. } => None,
+        Block::Text { .. } | Block::Reasoning { .. } | Block::File { .. } => None,
     });
     let result = ToolResult {
         call_id: call.expect("a call"),

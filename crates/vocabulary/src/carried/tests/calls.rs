@@ -3,7 +3,7 @@
 use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
-    Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changes,
+    Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
     CheckpointCall, CheckpointId, FileUpload, GrantScope, Idempotency, Image, LibraryCall, McpCall,
     NewThread, RunCommand, SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn,
     ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
@@ -93,6 +93,10 @@ fn of_threads() -> Vec<Call> {
                 joined_at: Seq::ZERO,
             },
         }),
+        Call::KeepDefaults {
+            thread,
+            settings: vec![Changed::Model],
+        },
         Call::UploadFile(FileUpload {
             thread,
             name: "n".to_owned(),
@@ -226,7 +230,7 @@ fn every_call_comes_back() {
     let thread = thread_id();
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
-    all_come_back(&calls, 30, |call| match call {
+    all_come_back(&calls, 31, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -257,6 +261,7 @@ fn every_call_comes_back() {
         Call::RunCommand(_) => 28,
         Call::Checkpoints { .. } => 23,
         Call::UploadFile(_) => 29,
+        Call::KeepDefaults { .. } => 30,
     });
 }
 

@@ -11,6 +11,7 @@ use vocabulary::{
 };
 
 use super::{Broken, ModelAnswer, Speaker};
+use crate::agents::model::context::written;
 use crate::turn::{DueCall, SessionGone, tooling};
 
 /// The block that is being written.
@@ -76,21 +77,51 @@ impl ModelAnswer<'_> {
                 };
                 self.plan(block, said).await
             }
-            Part::Raw(value) => match self.speaker {
-                Speaker::Agent => {
-                    let tag = self.tag.clone();
-                    self.turn
-                        .tell(Fact::Step {
-                            tag,
-                            what: StepFact::RawReceived { value },
-                        })
-                        .await
-                }
-                Speaker::Sub { .. } => Ok(()),
-            },
+            Part::Source { url, title } => self.note(StepFact::Cited { url, title }).await,
+            Part::Raw(value) => self.note(StepFact::RawReceived { value }).await,
+            Part::File {
+                block,
+                media_type,
+                base64,
+                native,
+            } => {
+                let body = Item::File {
+                    media_type,
+                    base64,
+                    native,
+                };
+                self.keep_file(block, body).await
+            }
             // Taken by `stream`.
             Part::Finish { .. } | Part::Retrying { .. } => Ok(()),
         }
+    }
+
+    /// What only those hear who follow the thread's own agent.
+    async fn note(&self, what: StepFact) -> Result<(), SessionGone> {
+        match self.speaker {
+            Speaker::Agent => {
+                let tag = self.tag.clone();
+                self.turn.tell(Fact::Step { tag, what }).await
+            }
+            Speaker::Sub { .. } => Ok(()),
+        }
+    }
+
+    /// A file is there at once, and as a whole.
+    async fn keep_file(&mut self, content: u32, body: Item) -> Result<(), SessionGone> {
+        self.finish(Whole::Yes, None).await?;
+        self.blocks.push(written(body.clone()));
+        if let Speaker::Sub { .. } = self.speaker {
+            return Ok(());
+        }
+        let fact = Fact::Item {
+            tag: self.tag.clone(),
+            item: self.turn.new_item(),
+            content,
+            what: ItemFact::Finished { body, began: None },
+        };
+        self.turn.tell(fact).await
     }
 
     async fn start(
@@ -202,7 +233,7 @@ impl ModelAnswer<'_> {
             let call = Arc::clone(call);
             return match body {
                 Item::AgentMessage { .. } => self.show(call, "\n".to_owned()).await,
-                Item::Reasoning { .. } => Ok(()),
+                Item::Reasoning { .. } | Item::File { .. } => Ok(()),
             };
         }
         let (tag, item, content) = (self.tag.clone(), open.item, open.content);

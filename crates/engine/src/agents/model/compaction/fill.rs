@@ -62,7 +62,11 @@ pub fn estimate_messages(messages: &[Arc<Message>]) -> u64 {
 fn tokens_of(message: &Message) -> u64 {
     let (bytes, pictures) = match message {
         Message::User(said) => (said.text.len(), said.images.len()),
-        Message::Assistant(blocks) => (blocks.iter().map(block_bytes).sum(), 0),
+        Message::Assistant(blocks) => {
+            let is_file = |block: &&Block| matches!(block, Block::File { .. });
+            let files = blocks.iter().filter(is_file).count();
+            (blocks.iter().map(block_bytes).sum(), files)
+        }
         Message::ToolResults(results) => return results.iter().map(estimate_result).sum(),
     };
     tokens(bytes, pictures)
@@ -81,7 +85,7 @@ fn tokens(bytes: usize, pictures: usize) -> u64 {
 fn block_bytes(block: &Block) -> usize {
     match block {
         Block::Text { text, .. } => text.len(),
-        Block::Reasoning { .. } => 0,
+        Block::Reasoning { .. } | Block::File { .. } => 0,
         Block::ToolCall { name, input, .. } => name.len() + input.to_string().len(),
     }
 }

@@ -84,6 +84,7 @@ fn part_of_block(block: &Block) -> Option<RecordPart> {
     let text = match block {
         Block::Text { text, .. } => format!("Agent: {text}"),
         Block::Reasoning { .. } => return None,
+        Block::File { media_type, .. } => format!("Agent made a file ({media_type})"),
         Block::ToolCall { name, input, .. } => format!("Agent calls {name} {input}"),
     };
     Some(RecordPart::new(Speech::Agent, text))

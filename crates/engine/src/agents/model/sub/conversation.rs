@@ -10,6 +10,7 @@ use vocabulary::{ModelRef, ToolCall};
 
 use super::super::compaction::ContextFill;
 use super::super::{briefing, budgets};
+use crate::library::offer;
 use crate::limits::{
     SUB_AGENT_STEPS_MAX, SUB_AGENT_STEPS_QUICK, SUB_AGENT_STEPS_THOROUGH, SUB_AGENTS_KEPT_MAX,
 };
@@ -79,7 +80,7 @@ fn model_of(turn: &Turn, request: &SpawnRequest) -> ModelRef {
         model,
     };
     if !named.is_empty() {
-        return of_provider(named);
+        return offer::model_named(&turn.shared, &own.provider, &named);
     }
     let by_kind = match &request.kind {
         SpawnKind::Explore => SubAgentModel::Small,

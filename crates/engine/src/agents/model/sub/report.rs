@@ -62,7 +62,10 @@ pub fn text_of(blocks: &[Block]) -> String {
 fn words_of(block: &Block) -> Option<&str> {
     match block {
         Block::Text { text, .. } if !text.trim().is_empty() => Some(text),
-        Block::Text { .. } | Block::Reasoning { .. } | Block::ToolCall { .. } => None,
+        Block::Text { .. }
+        | Block::Reasoning { .. }
+        | Block::ToolCall { .. }
+        | Block::File { .. } => None,
     }
 }
 
@@ -72,7 +75,7 @@ fn call_of(block: &Block) -> Option<String> {
             let line = format!("- {name} {input}");
             Some(line.chars().take(PARTIAL_CALL_CHARS_MAX).collect())
         }
-        Block::Text { .. } | Block::Reasoning { .. } => None,
+        Block::Text { .. } | Block::Reasoning { .. } | Block::File { .. } => None,
     }
 }
 
