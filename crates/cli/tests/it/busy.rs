@@ -27,9 +27,6 @@ enum WhileBusy {
 
 use WhileBusy::{Answered, Ends, Refused, Silent};
 
-/// Not built yet, busy or not.
-const NOT_BUILT: [&str; 2] = ["harness_context_get", "harness_context_set"];
-
 fn table() -> Vec<(&'static str, WhileBusy, Value)> {
     let key = || json!({ "provider": "openai", "methodId": "api_key", "apiKey": "sk-0123456789" });
     let oauth = || json!({ "provider": "codex-cli", "methodId": "oauth_cli" });
@@ -37,6 +34,14 @@ fn table() -> Vec<(&'static str, WhileBusy, Value)> {
     let named = || json!({ "name": "x" });
     let skill = || json!({ "skillName": "commit" });
     let checkpoint = || json!({ "checkpointId": "cp-0001" });
+    let harness = || {
+        json!({
+            "runId": "run-1",
+            "objective": "Wait",
+            "acceptanceCriteria": [],
+            "constraints": [],
+        })
+    };
     let none = || json!({});
     vec![
         ("client_hello", Silent, json!({ "client": "test" })),
@@ -125,6 +130,12 @@ fn table() -> Vec<(&'static str, WhileBusy, Value)> {
         ("session_backup_checkpoint", Refused, none()),
         ("session_backup_restore", Refused, none()),
         ("session_backup_delete_checkpoint", Refused, checkpoint()),
+        ("harness_context_get", Answered("harness_context"), none()),
+        (
+            "harness_context_set",
+            Answered("harness_context"),
+            json!({ "context": harness() }),
+        ),
         ("reset", Refused, none()),
         ("ping", Answered("pong"), none()),
         ("cancel", Ends, none()),
@@ -147,8 +158,7 @@ fn the_table_has_every_message() {
     let section = names.split("[cowork client]\n").nth(1).expect("a section");
     let section = section.split("\n\n").next().unwrap_or_default();
     let all: BTreeSet<&str> = section.lines().collect();
-    let mut known: BTreeSet<&str> = table().iter().map(|row| row.0).collect();
-    known.extend(NOT_BUILT);
+    let known: BTreeSet<&str> = table().iter().map(|row| row.0).collect();
     assert_eq!(known, all);
 }
 

@@ -52,7 +52,7 @@ const TONGUES: &[&str] = &[
     "codex",
     "pioneer",
 ];
-tongue!(cowork asked_on_connecting settings sign_in mcp_settings closed_and_deleted failed_call uploaded);
+tongue!(cowork asked_on_connecting settings sign_in mcp_settings closed_and_deleted failed_call uploaded harness_context);
 tongue!(diminuendo);
 tongue!(zane);
 tongue!(codex);

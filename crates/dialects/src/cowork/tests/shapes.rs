@@ -17,7 +17,7 @@ const RECORDINGS: [&str; 3] = [
 ];
 
 /// What stands below these is a tool's, a model's or a name's, and no field of the protocol.
-const FREE: [&str; 7] = [
+const FREE: [&str; 8] = [
     "rawPart",
     "part.input.",
     "part.output",
@@ -25,6 +25,7 @@ const FREE: [&str; 7] = [
     "methods.",
     "default.",
     "servers[].transport.env.",
+    "context.metadata.",
 ];
 
 /// The fields of one kind of event: where, which types, and in how many of the events.
