@@ -7,6 +7,7 @@
 mod connection;
 mod error;
 mod incoming;
+mod known;
 pub mod limits;
 mod program;
 mod session;
@@ -16,5 +17,6 @@ pub use agent_client_protocol_schema::v1 as schema;
 pub use connection::AgentConnection;
 pub use error::{AcpError, AcpErrorKind};
 pub use incoming::{AgentMessage, AgentReply, AgentRequest, AgentRpcError, RpcId};
+pub use known::{AgentSettings, known_programs};
 pub use program::{AgentProgram, AgentStreams};
 pub use session::{AgentModelChoice, AgentSession, SessionMemory};

@@ -49,8 +49,8 @@ mod traces;
 mod trust;
 mod turn;
 
-pub use acp::{AgentProgram, AgentStreams};
-pub use agents::external::{AgentSettings, ExternalAgent, known_agents};
+pub use acp::{AgentProgram, AgentSettings, AgentStreams};
+pub use agents::external::{ExternalAgent, known_agents};
 pub use agents::{Abilities, Agent, AgentMemory, Agents};
 pub use clock::{Clock, SystemClock};
 pub use grants::Grants;

@@ -4,9 +4,10 @@
 //! Such a program has its own login, its own tools and its own memory. It runs outside of our sandbox, so
 //! nothing here says otherwise.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acp::{AgentProgram, AgentStreams};
+use acp::{AgentProgram, AgentSettings, AgentStreams};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use vocabulary::{AuthMethod, CatalogModel, CatalogProvider, TurnError, TurnErrorKind};
@@ -16,14 +17,12 @@ use crate::turn::{Turn, TurnEnd, TurnStart, writes};
 
 mod conversation;
 mod files;
-mod known;
 mod opening;
 mod permission;
 mod preface;
 mod telling;
 mod tool_calls;
 
-pub use known::{AgentSettings, known_agents};
 pub use opening::is_kept_agent as is_kept;
 
 use conversation::Conversation;
@@ -121,6 +120,12 @@ impl ExternalAgent {
             connected: self.is_there(),
         }
     }
+}
+
+/// All external agents. None of them is looked for before a turn needs it.
+pub fn known_agents(settings: &BTreeMap<String, AgentSettings>) -> Vec<Arc<ExternalAgent>> {
+    let programs = acp::known_programs(settings).into_iter();
+    programs.map(ExternalAgent::new).map(Arc::new).collect()
 }
 
 /// By what a message says which agent's session it belongs to.

@@ -88,10 +88,10 @@ fn words(ear: &Ear) -> Vec<String> {
             }),
             ToolFact::Reached | ToolFact::Progressed { .. } | ToolFact::Exited { .. } => None,
         },
-        Fact::Ask { what, .. } => match what {
-            vocabulary::AskFact::Opened { .. } => Some("asks".to_owned()),
-            _ => None,
-        },
+        Fact::Ask {
+            what: vocabulary::AskFact::Opened { .. },
+            ..
+        } => Some("asks".to_owned()),
         // tidy: wildcard, because only what an agent does is looked at.
         _ => None,
     };

@@ -88,7 +88,7 @@ mod tests {
     fn said(text: &str, session: Option<&str>) -> Arc<Message> {
         let native = session.map(|session| {
             Box::new(Native {
-                origin: "acp:codex-acp".to_owned(),
+                origin: "acp:gemini-cli".to_owned(),
                 value: json!({ "session": session }),
             })
         });
@@ -104,7 +104,7 @@ mod tests {
             Arc::new(Message::user("second")),
             said("two", None),
         ];
-        let last = last_session(&messages, "codex-acp").expect("a session");
+        let last = last_session(&messages, "gemini-cli").expect("a session");
         assert_eq!((&last.id[..], last.known), ("s1", 2));
         assert!(last_session(&messages, "claude-code").is_none());
         let told = of(&messages[last.known..]).expect("something");

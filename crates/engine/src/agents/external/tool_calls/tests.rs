@@ -7,7 +7,7 @@ use super::*;
 
 fn scope() -> Scope {
     Scope {
-        directory: "/work".into(),
+        directory: "/home/user".into(),
         extra: Vec::new(),
         private: Vec::new(),
         spill: None,
@@ -32,7 +32,7 @@ fn line(told: Value) -> String {
 #[test]
 fn a_command_is_what_would_run() {
     let told = json!({"toolCallId": "1", "title": "run it", "kind": "execute",
-                      "rawInput": {"command": ["/bin/bash", "-lc", "touch a && ls"], "cwd": "/work"}});
+                      "rawInput": {"command": ["/bin/bash", "-lc", "touch a && ls"], "cwd": "/home/user"}});
     assert_eq!(line(told), "touch a && ls");
     let told = json!({"toolCallId": "1", "title": "`npm test`", "kind": "execute",
                       "rawInput": {"command": "npm test -- --all"}});
@@ -48,9 +48,9 @@ fn a_command_is_what_would_run() {
 fn an_edit_names_its_files_with_how_they_change() {
     let told = call(
         json!({"toolCallId": "1", "title": "Edit a.txt", "kind": "edit", "status": "completed",
-               "content": [{"type": "diff", "path": "/work/a.txt", "oldText": "one\n", "newText": "two\n"},
-                           {"type": "diff", "path": "/work/new.txt", "newText": "hello\n"}],
-               "locations": [{"path": "/work/a.txt"}, {"path": "/work/b.txt"}]}),
+               "content": [{"type": "diff", "path": "/home/user/a.txt", "oldText": "one\n", "newText": "two\n"},
+                           {"type": "diff", "path": "/home/user/new.txt", "newText": "hello\n"}],
+               "locations": [{"path": "/home/user/a.txt"}, {"path": "/home/user/b.txt"}]}),
     );
     let Subject::Files(files) = subject(&told, &scope()) else {
         panic!("no files")
@@ -156,7 +156,7 @@ fn a_yes_covers_the_same_command_and_no_other() {
         problem: None,
         agent: None,
     };
-    let key = |command, started| grant_key("codex-acp", &made(command, started));
+    let key = |command, started| grant_key("gemini-cli", &made(command, started));
     assert_eq!(key("ls", 1), key("ls", 2));
     assert_ne!(key("ls", 1), key("ls -a", 1));
     assert_ne!(key("ls", 1), grant_key("claude-code", &made("ls", 1)));

@@ -1,11 +1,8 @@
 //! The agents that everyone can choose, and what users say of them and of others.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use acp::AgentProgram;
-
-use super::ExternalAgent;
+use crate::AgentProgram;
 
 /// The three, as they are started where a user says nothing else.
 fn built_in() -> [AgentProgram; 3] {
@@ -60,8 +57,8 @@ impl std::fmt::Debug for AgentSettings {
     }
 }
 
-/// All external agents. None of them is looked for before a turn needs it.
-pub fn known_agents(settings: &BTreeMap<String, AgentSettings>) -> Vec<Arc<ExternalAgent>> {
+/// All agents, in the order of their names. None of them is looked for here.
+pub fn known_programs(settings: &BTreeMap<String, AgentSettings>) -> Vec<AgentProgram> {
     let mut programs: BTreeMap<String, AgentProgram> = built_in()
         .into_iter()
         .map(|program| (program.name.clone(), program))
@@ -84,8 +81,7 @@ pub fn known_agents(settings: &BTreeMap<String, AgentSettings>) -> Vec<Arc<Exter
         }
         program.env.extend(own.env.clone());
     }
-    let agents = programs.into_values().map(ExternalAgent::new);
-    agents.map(Arc::new).collect()
+    programs.into_values().collect()
 }
 
 #[cfg(test)]
@@ -109,13 +105,11 @@ mod tests {
             ("gemini-cli".to_owned(), gemini),
             ("opencode".to_owned(), own),
         ]);
-        let agents = known_agents(&settings);
-        let words = |agent: &Arc<ExternalAgent>| {
-            let program = &agent.program;
+        let words = |program: &AgentProgram| {
             let args = program.args.join(" ");
             format!("{}: {} {args}", program.name, program.command)
         };
-        let words: Vec<String> = agents.iter().map(words).collect();
+        let words: Vec<String> = known_programs(&settings).iter().map(words).collect();
         assert_eq!(
             words,
             [
