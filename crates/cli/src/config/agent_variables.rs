@@ -37,14 +37,14 @@ pub fn of_setting(name: &str, variable: Variable<'_>) -> Option<(&'static str, O
 
 /// What new threads begin with.
 pub fn defaults(variable: Variable<'_>) -> anyhow::Result<ProjectDefaults> {
-    let text = |name| given(name, variable)?.into_string().ok();
+    let text = |name: &str| given(name, variable)?.into_string().ok();
     let flag = |name: &str| {
         let value = text(name).map(|text| values::switch(text.trim()));
         value
             .transpose()
             .with_context(|| format!("{name} cannot be used"))
     };
-    let folder = |name| given(name, variable).map(PathBuf::from);
+    let folder = |name: &str| given(name, variable).map(PathBuf::from);
     Ok(ProjectDefaults {
         provider: text("AGENT_PROVIDER"),
         model: text("AGENT_MODEL"),
