@@ -5,6 +5,7 @@ mod benches;
 mod checkpoints;
 mod checks;
 mod crashes;
+mod defaults;
 mod eval;
 mod grants;
 mod guard;
