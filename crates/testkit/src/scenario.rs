@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use crate::tongue::{Deed, SkillDeed};
+use crate::tongue::{Deed, SettingDeed, SkillDeed};
 use crate::until::{Until, Wanted};
 
 /// One `scenario.toml`.
@@ -112,6 +112,18 @@ pub enum Act {
     Command,
     /// Sends a frame of the dialect's own as it is; `THREAD_a` stands for the thread of the client a.
     Send,
+    /// Uploads a file: its name, then its content in base64: `notes.txt aGVsbG8=`.
+    Upload,
+    /// Says what the work is for.
+    Objective,
+    /// Asks what the work is for.
+    ReadObjective,
+    /// Chooses the model: `openai gpt-5.2`.
+    Model,
+    /// Chooses the model of sub-agents.
+    SubAgentModel,
+    /// Uses no MCP servers.
+    NoMcp,
     /// `kill -9` of the server.
     Kill,
     Restart,
@@ -163,6 +175,10 @@ impl Step {
                 | Act::DeleteSkill
                 | Act::Command
                 | Act::Send
+                | Act::Upload
+                | Act::Objective
+                | Act::Model
+                | Act::SubAgentModel
         );
         match (&self.text, needs_text) {
             (None, true) => bail!("needs a text"),
@@ -219,6 +235,12 @@ impl Step {
             Act::DeleteSkill => Deed::Skill(SkillDeed::Delete(text())),
             Act::Commands => Deed::Skill(SkillDeed::Commands),
             Act::Command => Deed::Skill(SkillDeed::Run(text())),
+            Act::Upload => Deed::Setting(SettingDeed::Upload(text())),
+            Act::Objective => Deed::Setting(SettingDeed::Objective(text())),
+            Act::ReadObjective => Deed::Setting(SettingDeed::ReadObjective),
+            Act::Model => Deed::Setting(SettingDeed::Model(text())),
+            Act::SubAgentModel => Deed::Setting(SettingDeed::SubAgentModel(text())),
+            Act::NoMcp => Deed::Setting(SettingDeed::NoMcp),
             Act::Connect
             | Act::Resume
             | Act::Disconnect
@@ -259,6 +281,12 @@ impl Step {
             | Act::FileVersion
             | Act::Skills
             | Act::ReadSkill
+            | Act::Upload
+            | Act::Objective
+            | Act::ReadObjective
+            | Act::Model
+            | Act::SubAgentModel
+            | Act::NoMcp
             | Act::Commands => Wanted::Done,
             // The skills, then the commands.
             Act::EnableSkill | Act::DisableSkill | Act::DeleteSkill => {

@@ -156,6 +156,12 @@ impl Stage {
             | Act::DisableSkill
             | Act::DeleteSkill
             | Act::Commands
+            | Act::Upload
+            | Act::Objective
+            | Act::ReadObjective
+            | Act::Model
+            | Act::SubAgentModel
+            | Act::NoMcp
             | Act::Command => {
                 if self.say(step).await? == Said::NoWord {
                     let language = self.language.name;

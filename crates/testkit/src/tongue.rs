@@ -41,6 +41,21 @@ pub enum Deed {
         iteration: u64,
     },
     Skill(SkillDeed),
+    Setting(SettingDeed),
+}
+
+/// What a person gives a thread, or sets for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingDeed {
+    /// A file: its name, then its content in base64.
+    Upload(String),
+    /// What the work is for.
+    Objective(String),
+    ReadObjective,
+    /// A provider and one of its models.
+    Model(String),
+    SubAgentModel(String),
+    NoMcp,
 }
 
 /// What a person wants of skills and slash commands.

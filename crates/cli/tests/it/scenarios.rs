@@ -25,6 +25,7 @@ macro_rules! tongue {
                 killed_while_streaming killed_while_asking
                 steered retried broken_off sources compacted sub_agent
                 backups backups_kept file_history patched checked_edit skills skill_loaded mcp_server
+                upload harness_context project_defaults
             }
         }
     };

@@ -305,7 +305,7 @@ impl CoworkSession {
     }
 
     /// A change that the next session of the project shall begin with, as far as it is of that kind
-    /// (Decision 13). The change counts whether or not that can be written.
+    /// (docs/protocols/cowork.md, decision 13). The change counts whether or not that can be written.
     fn change_with_defaults(
         &self,
         out: &mut Vec<Action>,

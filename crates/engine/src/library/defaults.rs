@@ -109,9 +109,9 @@ pub async fn keep(
     if changes.is_empty() {
         return Ok(Reply::Done);
     }
-    let (card, before) = (&found.card, trust::look(shared, &found.card).await?);
     // One after the other, so that what is trusted of one write is what the next one finds.
     let _alone = shared.library.lock().await;
+    let (card, before) = (&found.card, trust::look(shared, &found.card).await?);
     let directory = card.directory.clone();
     let write = move || project_defaults::write(&directory, &changes);
     let writing = tokio::time::timeout(DEFAULTS_WAIT, skills::blocking(write)).await;
@@ -128,9 +128,8 @@ pub async fn keep(
             format!("the project's defaults were not kept: {why}"),
         )
     };
-    match written.map_err(told)? {
-        Some(written) => keep_trust(shared, card, &before, written).await?,
-        None => {}
+    if let Some(written) = written.map_err(told)? {
+        keep_trust(shared, card, &before, written).await?;
     }
     Ok(Reply::Done)
 }

@@ -277,6 +277,7 @@ impl Tongue for Codex {
             | Deed::DeleteCheckpoint(_)
             | Deed::Checkpoints
             | Deed::Skill(_)
+            | Deed::Setting(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => return Ok(None),
         }))

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Deed, Signal, SkillDeed, Tongue};
+use super::{Deed, SettingDeed, Signal, SkillDeed, Tongue};
 
 pub mod backup;
 
@@ -69,6 +69,7 @@ impl Tongue for Cowork {
                 self.frame(kind, &fields)?
             }
             Deed::Skill(deed) => self.skill(deed)?,
+            Deed::Setting(deed) => self.setting(deed)?,
             Deed::Close => self.frame("session_close", &[])?,
         }))
     }
@@ -92,7 +93,12 @@ impl Tongue for Cowork {
             "session_backup_state" => signals.extend(self.ends.backup(&frame)),
             "error" => signals.push(Signal::Refused),
             "session_info" | "messages" | "sessions" | "reset_done" | "skills_list"
-            | "skill_content" | "commands" => signals.push(Signal::Done),
+            | "skill_content" | "commands" | "file_uploaded" | "harness_context" => {
+                signals.push(Signal::Done);
+            }
+            "session_settings" | "session_config" if self.owed.is_empty() => {
+                signals.push(Signal::Done);
+            }
             _ => {}
         }
         // A checkpoint that is told while the greeting is still on its way is not the greeting's.
@@ -142,6 +148,37 @@ impl Cowork {
             SkillDeed::Delete(name) => ("delete_skill", name),
         };
         self.frame(kind, &[("skillName", name.as_str().into())])
+    }
+
+    fn setting(&self, deed: &SettingDeed) -> anyhow::Result<String> {
+        let (kind, fields) = match deed {
+            SettingDeed::Upload(text) => {
+                let (name, content) = text.split_once(' ').unwrap_or((text, ""));
+                let fields = vec![("filename", name.into()), ("contentBase64", content.into())];
+                ("upload_file", fields)
+            }
+            SettingDeed::Objective(text) => {
+                let context = json!({
+                    "runId": "run-1",
+                    "objective": text,
+                    "acceptanceCriteria": ["It works"],
+                    "constraints": [],
+                });
+                ("harness_context_set", vec![("context", context)])
+            }
+            SettingDeed::ReadObjective => ("harness_context_get", Vec::new()),
+            SettingDeed::Model(text) => {
+                let (provider, model) = text.split_once(' ').unwrap_or(("openai", text));
+                let fields = vec![("provider", provider.into()), ("model", model.into())];
+                ("set_model", fields)
+            }
+            SettingDeed::SubAgentModel(model) => {
+                let config = json!({ "subAgentModel": model });
+                ("set_config", vec![("config", config)])
+            }
+            SettingDeed::NoMcp => ("set_enable_mcp", vec![("enableMcp", false.into())]),
+        };
+        self.frame(kind, &fields)
     }
 
     fn approval(&self, approved: bool) -> anyhow::Result<String> {

@@ -39,6 +39,7 @@ impl Tongue for Cowork1 {
             | Deed::Unarchive
             | Deed::Close
             | Deed::Skill(_)
+            | Deed::Setting(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => Ok(None),
             Deed::Checkpoint | Deed::Restore(_) | Deed::DeleteCheckpoint(_) | Deed::Checkpoints => {

@@ -78,6 +78,7 @@ impl Tongue for Diminuendo {
             | Deed::Restore(_)
             | Deed::DeleteCheckpoint(_)
             | Deed::Skill(_)
+            | Deed::Setting(_)
             | Deed::Checkpoints => return Ok(None),
         }))
     }

@@ -101,6 +101,7 @@ impl Tongue for Pioneer {
             | Deed::DeleteCheckpoint(_)
             | Deed::Checkpoints
             | Deed::Skill(_)
+            | Deed::Setting(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => {
                 return Ok(None);
