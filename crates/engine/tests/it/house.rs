@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::{
     Agents, CheckSettings, CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom,
-    ListenOptions, Listener, SystemClock, ThreadState, fold,
+    ListenOptions, Listener, SystemClock, ThreadIdKey, ThreadState, fold,
 };
 use providers::Models;
 use providers::catalog::ModelCatalog;
@@ -74,6 +74,8 @@ pub struct Stage {
     pub checkpoints: CheckpointSetting,
     pub checks: CheckSettings,
     pub clock: Arc<dyn Clock>,
+    /// Without one, ids are as the clock makes them.
+    pub thread_id_key: Option<ThreadIdKey>,
 }
 
 impl Stage {
@@ -99,6 +101,7 @@ impl Stage {
             checkpoints: CheckpointSetting::Off,
             checks: CheckSettings::default(),
             clock: Arc::new(SystemClock),
+            thread_id_key: None,
         }
     }
 
@@ -376,7 +379,7 @@ fn open(
         checks: stage.checks.clone(),
         parts: |_| 1,
         clock: Arc::clone(&stage.clock),
-        thread_id_key: None,
+        thread_id_key: stage.thread_id_key.clone(),
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());
