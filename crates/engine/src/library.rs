@@ -143,9 +143,7 @@ async fn resume(
         Err(refusal) if refusal.why == Why::UnknownThread => {}
         Err(refusal) => return Err(refusal),
     }
-    let is_somebodys = shared.registry.get(id).is_some()
-        || shared.store.thread(id).await.map_err(storage)?.is_some();
-    let is_free = !is_somebodys
+    let is_free = !is_there(shared, id).await?
         && shared.gave_out(id)
         && !shared.store.is_deleted(id).await.map_err(storage)?;
     let id = match is_free {
@@ -153,6 +151,12 @@ async fn resume(
         false => shared.new_thread_id(),
     };
     bear(shared, caller, id, new).await
+}
+
+/// Whether there is a thread of this id, whoever's it is.
+async fn is_there(shared: &Shared, id: ThreadId) -> Result<bool, Refusal> {
+    let is_awake = shared.registry.get(id).is_some();
+    Ok(is_awake || shared.store.thread(id).await.map_err(storage)?.is_some())
 }
 
 async fn by_client_id(
@@ -271,15 +275,14 @@ fn newborn(
 }
 
 pub(crate) async fn delete(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
-    let card = match owned(shared, caller, thread).await {
-        Err(refusal) if refusal.why == Why::UnknownThread && shared.gave_out(thread) => {
-            // Nothing was kept of it, but somebody may still have its id.
-            let lease = registry::acquire(shared, thread).await?;
-            shared.store.delete(lease).await.map_err(storage)?;
-            return Err(refusal);
-        }
-        owned => owned?,
-    };
+    let owned = owned(shared, caller, thread).await;
+    if owned.is_err() && shared.gave_out(thread) && !is_there(shared, thread).await? {
+        // Nothing was kept of it, but somebody may still have its id.
+        let lease = registry::acquire(shared, thread).await?;
+        shared.store.delete(lease).await.map_err(storage)?;
+        shared.store.release(lease).await.map_err(storage)?;
+    }
+    let card = owned?;
     if shared.registry.get(thread).is_some() {
         return router::to_session(shared, caller, Call::DeleteThread { thread }).await;
     }

@@ -71,14 +71,14 @@ impl Health {
 }
 
 /// One thing that was looked at.
-struct CheckResult {
+struct DoctorFinding {
     name: &'static str,
     health: Health,
     /// How it is, and what to do where that is not well.
     words: String,
 }
 
-impl CheckResult {
+impl DoctorFinding {
     fn new(name: &'static str, health: Health, words: impl Into<String>) -> Self {
         Self {
             name,
@@ -107,7 +107,7 @@ pub async fn run(arguments: DoctorArguments, home: &Path) -> anyhow::Result<()> 
     }
 }
 
-fn for_programs(checks: &[CheckResult]) -> Value {
+fn for_programs(checks: &[DoctorFinding]) -> Value {
     let is_well = checks.iter().all(|check| check.health != Health::Fail);
     let checks: Vec<Value> = checks
         .iter()
@@ -116,8 +116,8 @@ fn for_programs(checks: &[CheckResult]) -> Value {
     json!({ "ok": is_well, "checks": checks })
 }
 
-fn for_people(checks: &[CheckResult]) -> String {
-    let line = |check: &CheckResult| {
+fn for_people(checks: &[DoctorFinding]) -> String {
+    let line = |check: &DoctorFinding| {
         let health = format!("{:<4}", check.health.word());
         let health = painted(&health, check.health.colour(), words::colours());
         format!("{health}  {:<10}  {}\n", check.name, harmless(&check.words))
@@ -125,7 +125,7 @@ fn for_people(checks: &[CheckResult]) -> String {
     checks.iter().map(line).collect()
 }
 
-fn look(home: &Path) -> Vec<CheckResult> {
+fn look(home: &Path) -> Vec<DoctorFinding> {
     let mut checks = vec![data_directory(home)];
     checks.extend(databases(home));
     checks.extend(secrets(home));
@@ -135,21 +135,21 @@ fn look(home: &Path) -> Vec<CheckResult> {
     checks
 }
 
-fn data_directory(home: &Path) -> CheckResult {
+fn data_directory(home: &Path) -> DoctorFinding {
     let (name, shown) = ("home", home.display());
     let found = match std::fs::metadata(home) {
         Ok(found) if found.is_dir() => found,
         Ok(_) => {
             let words = format!("{shown} is no directory; choose another with --home");
-            return CheckResult::new(name, Health::Fail, words);
+            return DoctorFinding::new(name, Health::Fail, words);
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let words = format!("{shown} is not there yet; the first start makes it");
-            return CheckResult::new(name, Health::Ok, words);
+            return DoctorFinding::new(name, Health::Ok, words);
         }
         Err(error) => {
             let words = format!("cannot look at {shown} ({error}); choose another with --home");
-            return CheckResult::new(name, Health::Fail, words);
+            return DoctorFinding::new(name, Health::Fail, words);
         }
     };
     let mode = found.mode() & 0o777;
@@ -157,19 +157,19 @@ fn data_directory(home: &Path) -> CheckResult {
     match (is_mine, mode & 0o077) {
         (false, _) => {
             let words = format!("{shown} belongs to another user; choose another with --home");
-            CheckResult::new(name, Health::Fail, words)
+            DoctorFinding::new(name, Health::Fail, words)
         }
-        (true, 0) => CheckResult::new(name, Health::Ok, format!("{shown}, yours alone")),
+        (true, 0) => DoctorFinding::new(name, Health::Ok, format!("{shown}, yours alone")),
         (true, _) => {
             let words = format!(
                 "{shown} is open to other users (mode {mode:03o}): run `chmod 700 {shown}`"
             );
-            CheckResult::new(name, Health::Warn, words)
+            DoctorFinding::new(name, Health::Warn, words)
         }
     }
 }
 
-fn databases(home: &Path) -> Vec<CheckResult> {
+fn databases(home: &Path) -> Vec<DoctorFinding> {
     let mut checks = Vec::new();
     let foreign = home.join("sessions.db");
     if let Ok(DatabasePresence::Other(what)) = sqlite::find(&foreign) {
@@ -178,11 +178,11 @@ fn databases(home: &Path) -> Vec<CheckResult> {
             "{path} belongs to another program (it is {what}) and is left alone; \
              `dragoman sessions import --from {path}` takes its sessions over"
         );
-        checks.push(CheckResult::new("foreign", Health::Ok, words));
+        checks.push(DoctorFinding::new("foreign", Health::Ok, words));
     }
     checks.push(match database::damaged_place(home) {
         Some(path) => database_file(&path),
-        None => CheckResult::new(
+        None => DoctorFinding::new(
             "database",
             Health::Ok,
             "there is none yet; the first session makes it",
@@ -191,67 +191,67 @@ fn databases(home: &Path) -> Vec<CheckResult> {
     checks
 }
 
-fn database_file(path: &Path) -> CheckResult {
+fn database_file(path: &Path) -> DoctorFinding {
     let (name, shown) = ("database", path.display());
     let repair = "stop all servers, copy the data directory, then run `dragoman doctor --repair`";
     if let Ok(DatabasePresence::Lost(what)) = sqlite::find(path) {
         let words = format!("{shown}: {what}; {repair}");
-        return CheckResult::new(name, Health::Fail, words);
+        return DoctorFinding::new(name, Health::Fail, words);
     }
     let report = match sqlite::inspect(path) {
         Ok(report) => report,
         Err(error) => {
             let words = format!("{shown} cannot be read ({error}); {repair}");
-            return CheckResult::new(name, Health::Fail, words);
+            return DoctorFinding::new(name, Health::Fail, words);
         }
     };
     if let Some(first) = report.problems.first() {
         let count = report.problems.len();
         let words = format!("{shown} is damaged ({count} problems, the first: {first}); {repair}");
-        return CheckResult::new(name, Health::Fail, words);
+        return DoctorFinding::new(name, Health::Fail, words);
     }
     if report.shape > report.known_shape {
         let words = format!(
             "{shown} was written by a newer version (shape {}, this one knows {}); use that one",
             report.shape, report.known_shape
         );
-        return CheckResult::new(name, Health::Fail, words);
+        return DoctorFinding::new(name, Health::Fail, words);
     }
     let threads = words::count(report.threads, "session", "sessions");
-    CheckResult::new(
+    DoctorFinding::new(
         name,
         Health::Ok,
         format!("{shown}: {threads}, nothing wrong with it"),
     )
 }
 
-fn secrets(home: &Path) -> Vec<CheckResult> {
+fn secrets(home: &Path) -> Vec<DoctorFinding> {
     let files = SECRETS.iter().map(|name| home.join(name));
     let found = files.filter_map(|file| {
         let mode = std::fs::metadata(&file).ok()?.mode() & 0o777;
         let shown = file.display();
         Some(match mode & 0o077 {
-            0 => CheckResult::new("secret", Health::Ok, format!("{shown}, yours alone")),
+            0 => DoctorFinding::new("secret", Health::Ok, format!("{shown}, yours alone")),
             _ => {
                 let words = format!(
                     "other users may read {shown} (mode {mode:03o}): run `chmod 600 {shown}`"
                 );
-                CheckResult::new("secret", Health::Fail, words)
+                DoctorFinding::new("secret", Health::Fail, words)
             }
         })
     });
     found.collect()
 }
 
-fn servers(home: &Path) -> CheckResult {
+fn servers(home: &Path) -> DoctorFinding {
     let words = match sqlite::is_in_use(home) {
         true => "a process has the database open now",
         false => "no process has the database open",
     };
-    CheckResult::new("servers", Health::Ok, words)
+    DoctorFinding::new("servers", Health::Ok, words)
 }
 
-fn disk(home: &Path) -> CheckResult {
+fn disk(home: &Path) -> DoctorFinding {
     let place = home
         .ancestors()
         .find(|place| place.exists())
@@ -260,7 +260,7 @@ fn disk(home: &Path) -> CheckResult {
         Ok(found) => found.f_bavail.saturating_mul(found.f_frsize),
         Err(error) => {
             let words = format!("cannot see how full the disk is ({error})");
-            return CheckResult::new("disk", Health::Warn, words);
+            return DoctorFinding::new("disk", Health::Warn, words);
         }
     };
     let room = format!("{} free", words::size(free));
@@ -269,26 +269,26 @@ fn disk(home: &Path) -> CheckResult {
             let words = format!(
                 "{room}: nothing can be kept; make room, or choose another place with --home"
             );
-            CheckResult::new("disk", Health::Fail, words)
+            DoctorFinding::new("disk", Health::Fail, words)
         }
         DISK_BYTES_MIN..DISK_BYTES_LOW => {
-            CheckResult::new("disk", Health::Warn, format!("{room}: make room soon"))
+            DoctorFinding::new("disk", Health::Warn, format!("{room}: make room soon"))
         }
-        _ => CheckResult::new("disk", Health::Ok, room),
+        _ => DoctorFinding::new("disk", Health::Ok, room),
     }
 }
 
-fn sandbox() -> CheckResult {
+fn sandbox() -> DoctorFinding {
     let mode = Sandbox::detect().mode();
     match mode {
         Mode::Nothing => {
             let words =
                 "nothing keeps commands in on this machine; `dragoman sandbox check` says why";
-            CheckResult::new("sandbox", Health::Warn, words)
+            DoctorFinding::new("sandbox", Health::Warn, words)
         }
         Mode::Bubblewrap | Mode::Landlock => {
             let words = format!("{}; `dragoman sandbox check` tries it", mode.name());
-            CheckResult::new("sandbox", Health::Ok, words)
+            DoctorFinding::new("sandbox", Health::Ok, words)
         }
     }
 }

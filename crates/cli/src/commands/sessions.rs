@@ -17,9 +17,9 @@ const EXAMPLES: &str = "\
 Examples:
   dragoman sessions                    which sessions are kept, the newest first
   dragoman sessions --json             the same for programs
-  dragoman sessions import --from ~/.cowork/sessions.db --dry-run
+  dragoman sessions import --from ~/old/sessions.db --dry-run
                                        what would be taken over from another program's database
-  dragoman sessions import --from ~/old/.cowork
+  dragoman sessions import --from ~/old
                                        its database and its older snapshots (sessions/*.json)
 
 Nothing is changed where sessions are taken from. Each keeps its id, title, messages, plan and times, and is

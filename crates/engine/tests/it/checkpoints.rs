@@ -130,6 +130,12 @@ fn version(path: &str, iteration: u64, size: u64, kind: FileChangeKind) -> FileV
     }
 }
 
+/// Where it is written down what is kept of a thread.
+fn record(house: &House, thread: ThreadId) -> PathBuf {
+    let home = house.directory().join("home");
+    home.join("session-backups").join(thread.to_string())
+}
+
 fn place(house: &House) -> PathBuf {
     let root = house.directory().join("home/checkpoints");
     Vault::place(&root, house.directory())
@@ -182,7 +188,9 @@ async fn every_turn_leaves_a_checkpoint_and_says_what_it_changed() {
     std::fs::write(house.directory().join("b.txt"), "b\n").expect("a file");
     let (thread, mut ear) = house.heard_thread().await;
     let before = state(&house, thread).await;
-    let place = place(&house).canonicalize().expect("a vault");
+    let vault = place(&house).canonicalize().expect("a vault");
+    let place = record(&house, thread);
+    assert!(!place.exists(), "nothing is kept yet");
     assert_eq!(
         before,
         Checkpoints {
@@ -199,7 +207,7 @@ async fn every_turn_leaves_a_checkpoint_and_says_what_it_changed() {
         now,
         Checkpoints {
             standing: Standing::Ready,
-            directory: Some(place),
+            directory: Some(place.clone()),
             created_at: before.created_at,
             list: vec![Checkpoint {
                 id: CheckpointId(1),
@@ -211,6 +219,11 @@ async fn every_turn_leaves_a_checkpoint_and_says_what_it_changed() {
             }],
         }
     );
+    let written = std::fs::read(place.join("metadata.json")).expect("a record");
+    let written: serde_json::Value = serde_json::from_slice(&written).expect("JSON");
+    assert_eq!(written["sessionId"], thread.to_string());
+    assert_eq!(written["keptIn"], vault.to_string_lossy().as_ref());
+    assert_eq!(written["checkpoints"][0]["id"], "cp-0001");
     let turn_id = ear.facts().iter().find_map(|fact| match fact {
         Fact::Turn(TurnFact::Started { turn, .. }) => Some(turn.clone()),
         _ => None,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::{
     Agents, CheckSettings, CheckpointSetting, Clock, Config, Delivered, Engine, ListenFrom,
-    ListenOptions, Listener, SystemClock, ThreadState, fold,
+    ListenOptions, Listener, SystemClock, ThreadIdKey, ThreadState, fold,
 };
 use providers::Models;
 use providers::catalog::ModelCatalog;
@@ -77,6 +77,8 @@ pub struct Stage {
     pub checks: CheckSettings,
     pub tracing: observability::TracingSettings,
     pub clock: Arc<dyn Clock>,
+    /// Without one, ids are as the clock makes them.
+    pub thread_id_key: Option<ThreadIdKey>,
 }
 
 impl Stage {
@@ -104,6 +106,7 @@ impl Stage {
             checks: CheckSettings::default(),
             tracing: Default::default(),
             clock: Arc::new(SystemClock),
+            thread_id_key: None,
         }
     }
 
@@ -384,7 +387,7 @@ fn open(
         tracing: stage.tracing.clone(),
         parts: |_| 1,
         clock: Arc::clone(&stage.clock),
-        thread_id_key: None,
+        thread_id_key: stage.thread_id_key.clone(),
     };
     let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());

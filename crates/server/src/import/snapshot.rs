@@ -7,17 +7,17 @@ use engine::import::{ForeignBlock, ForeignMessage, ForeignResult, ForeignThread}
 use serde_json::{Map, Value};
 use vocabulary::{ModelRef, PlanStep, PlanStepStatus, Timestamp, Title, TitleSource};
 
-type Fields = Map<String, Value>;
+type SnapshotFields = Map<String, Value>;
 
 /// Objects in which fields may stand.
 const WITHIN: [&str; 4] = ["session", "context", "state", "config"];
 
 /// The session's id.
-pub fn name(fields: &Fields) -> Option<String> {
+pub fn name(fields: &SnapshotFields) -> Option<String> {
     text(fields, &["sessionId", "session_id", "id"])
 }
 
-pub fn parse(fields: &Fields) -> Result<ForeignThread, String> {
+pub fn parse(fields: &SnapshotFields) -> Result<ForeignThread, String> {
     let id = name(fields).ok_or("it has no sessionId")?;
     let directory = text(fields, &["workingDirectory", "working_directory", "cwd"])
         .ok_or("it has no workingDirectory")?;
@@ -52,7 +52,7 @@ pub fn parse(fields: &Fields) -> Result<ForeignThread, String> {
     })
 }
 
-fn find<'a>(fields: &'a Fields, names: &[&str]) -> Option<&'a Value> {
+fn find<'a>(fields: &'a SnapshotFields, names: &[&str]) -> Option<&'a Value> {
     let within = WITHIN
         .iter()
         .filter_map(|name| fields.get(*name)?.as_object());
@@ -61,13 +61,13 @@ fn find<'a>(fields: &'a Fields, names: &[&str]) -> Option<&'a Value> {
         .filter(|value| !value.is_null())
 }
 
-fn text(fields: &Fields, names: &[&str]) -> Option<String> {
+fn text(fields: &SnapshotFields, names: &[&str]) -> Option<String> {
     let text = find(fields, names)?.as_str()?.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// A list, or the text of one.
-fn list(fields: &Fields, names: &[&str]) -> Result<Vec<Value>, String> {
+fn list(fields: &SnapshotFields, names: &[&str]) -> Result<Vec<Value>, String> {
     match find(fields, names) {
         None => Ok(Vec::new()),
         Some(Value::Array(list)) => Ok(list.clone()),
@@ -77,7 +77,7 @@ fn list(fields: &Fields, names: &[&str]) -> Result<Vec<Value>, String> {
     }
 }
 
-fn time(fields: &Fields, names: &[&str]) -> Option<Timestamp> {
+fn time(fields: &SnapshotFields, names: &[&str]) -> Option<Timestamp> {
     let value = find(fields, names)?;
     if let Some(millis) = value.as_i64() {
         return Some(Timestamp(millis));
@@ -86,7 +86,7 @@ fn time(fields: &Fields, names: &[&str]) -> Option<Timestamp> {
     Some(Timestamp(time.as_millisecond()))
 }
 
-fn title(fields: &Fields) -> Title {
+fn title(fields: &SnapshotFields) -> Title {
     let Some(words) = text(fields, &["title"]) else {
         return Title::default();
     };

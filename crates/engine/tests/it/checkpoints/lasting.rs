@@ -83,6 +83,7 @@ async fn a_deleted_thread_is_forgotten() {
     let delete = |thread| Call::DeleteThread { thread };
     house.call(delete(awake)).await.expect("a deletion");
     eventually("forgotten", || known() == names(&[asleep])).await;
+    assert!(!record(&house, awake).exists() && record(&house, asleep).exists());
     house.engine.stop(PATIENCE).await;
     let house = house.crash();
     house.call(delete(asleep)).await.expect("a deletion");
