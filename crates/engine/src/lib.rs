@@ -358,6 +358,13 @@ impl Engine {
         providers.chain(external).map(str::to_owned).collect()
     }
 
+    /// Whether the server's directory wants its clients to be sent what providers sent, beside what it means.
+    pub async fn includes_raw_chunks(&self) -> bool {
+        let directory = &self.shared.config.directory;
+        let defaults = library::defaults::read(&self.shared, directory).await;
+        defaults.raw_chunks.unwrap_or(false)
+    }
+
     /// What stands in the way of an external agent, for people; nothing if none has this name.
     pub fn external_obstacle(&self, name: &str) -> Option<Option<String>> {
         let agent = self.shared.agents.external_named(name)?;

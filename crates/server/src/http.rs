@@ -31,7 +31,7 @@ use crate::limits::{
     WRITE_BUFFER_BYTES,
 };
 use crate::metrics::{self, OpenConnections};
-use crate::table::{TONGUES, Tongue, ZANE};
+use crate::table::{COWORK, TONGUES, Tongue, ZANE};
 
 type Pairs = Query<Vec<(String, String)>>;
 
@@ -284,12 +284,15 @@ async fn upgrade(
     if let Some(offered) = first_subprotocol(&headers) {
         upgrade.set_selected_protocol(offered);
     }
+    // Read only for those whose protocol has a place for it.
+    let includes_raw =
+        tongue.name == COWORK && (site.settings.raw_parts || engine.includes_raw_chunks().await);
     let hello = Hello {
         connection: uuid::Uuid::now_v7().to_string(),
         query: without_secrets(query),
         directory: site.settings.engine.directory.clone(),
         home: site.settings.engine.home.clone(),
-        raw_parts: raw_parts(site.settings.raw_parts),
+        raw_parts: raw_parts(includes_raw),
         providers: Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
         tracing: engine.tracing(),
     };

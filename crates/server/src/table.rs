@@ -29,7 +29,7 @@ pub struct Tongue {
 /// A new dialect is an entry here.
 pub const TONGUES: &[Tongue] = &[
     Tongue {
-        name: "cowork",
+        name: COWORK,
         make: cowork,
         main: &["/ws"],
         own: &["/ws"],
@@ -72,6 +72,8 @@ pub const TONGUES: &[Tongue] = &[
     },
 ];
 
+/// The one whose chunks can carry what a provider sent.
+pub const COWORK: &str = "cowork";
 /// The one whose clients look for a page at `/health`.
 pub const ZANE: &str = "zane";
 

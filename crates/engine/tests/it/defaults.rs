@@ -236,3 +236,13 @@ async fn a_sub_agents_model_is_read_as_it_is_told() {
     assert_eq!(found.settings.sub_agent_model, format!("{PUPPET}/{BIG}"));
     house.change(thread, set("vendor/any")).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn raw_chunks_are_included_where_the_directory_says_so() {
+    let house = House::with(&Puppet::new([]));
+    assert!(!house.engine.includes_raw_chunks().await);
+    put(&file(&house), r#"{"includeRawChunks": true}"#);
+    assert!(house.engine.includes_raw_chunks().await);
+    put(&file(&house), r#"{"includeRawChunks": "yes"}"#);
+    assert!(!house.engine.includes_raw_chunks().await);
+}
