@@ -268,7 +268,6 @@ fn a_whole_session_as_the_desktop_client_drives_it() {
 
 /// What one thread chose greets the next socket, also after a restart.
 #[test]
-#[ignore = "project defaults are not built yet"]
 fn saved_defaults_greet_the_next_socket() {
     tell(LIMIT, async {
         let scratch = Scratch::new()?;
