@@ -53,7 +53,7 @@ const TONGUES: &[&str] = &[
     "codex",
     "pioneer",
 ];
-tongue!(cowork asked_on_connecting settings sign_in mcp_settings closed_and_deleted failed_call uploaded harness_context);
+tongue!(cowork asked_on_connecting settings sign_in mcp_settings closed_and_deleted failed_call);
 tongue!(diminuendo);
 tongue!(zane);
 tongue!(codex);
