@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(masked("123456789"), "1234...6789");
         assert_eq!(masked("12345678"), "********");
         assert_eq!(masked("abc"), "****");
-        assert_eq!(masked(""), "");
+        assert_eq!(masked(""), "****");
         assert_eq!(masked("äöü-schlüssel"), "äöü-...ssel");
     }
 

@@ -160,9 +160,11 @@ impl Cowork {
             SettingDeed::Objective(text) => {
                 let context = json!({
                     "runId": "run-1",
+                    "taskId": "task-7",
                     "objective": text,
                     "acceptanceCriteria": ["It works"],
-                    "constraints": [],
+                    "constraints": ["No new dependencies"],
+                    "metadata": {"team": "web"},
                 });
                 ("harness_context_set", vec![("context", context)])
             }
