@@ -18,6 +18,13 @@ use crate::{Client, Heard, Scratch};
 /// Long enough for a server to notice that a socket is gone.
 const NOTICED: std::time::Duration = std::time::Duration::from_millis(100);
 
+/// A catalog lists the agent programs that a machine has; the one of a story has none.
+const NO_AGENTS: &str = "[agents]
+claude-code = { command = '/none/claude-agent-acp' }
+codex-acp = { command = '/none/codex-acp' }
+gemini-cli = { command = '/none/gemini' }
+";
+
 /// Plays `scenarios/<name>` and compares it with its transcript in this language.
 pub async fn play(
     folder: &Path,
@@ -39,11 +46,11 @@ pub async fn play(
         std::fs::create_dir_all(path.parent().unwrap_or(scratch.home()))?;
         std::fs::write(path, text.replace("SIGN_IN_SERVER", address))?;
     }
-    if let Some(settings) = &scenario.config.settings {
-        let folder = scratch.home().join("config");
-        std::fs::create_dir_all(&folder)?;
-        std::fs::write(folder.join("config.toml"), settings)?;
-    }
+    let config = scratch.home().join("config");
+    std::fs::create_dir_all(&config)?;
+    let settings = scenario.config.settings.as_deref().unwrap_or_default();
+    let settings = format!("{settings}\n{NO_AGENTS}");
+    std::fs::write(config.join("config.toml"), settings)?;
     // One story for all: what asks in the protocol that has rules for it asks in the others.
     let mut launch = Launch::new(binary.as_ref(), &scratch).argument("--approvals=ask");
     if let Some(script) = &scenario.script {
