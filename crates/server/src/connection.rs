@@ -24,9 +24,8 @@ use vocabulary::{Notice, ThreadId, Timestamp};
 
 use crate::door::Door;
 use crate::limits::{
-    BATCH_BYTES_FIRST, CALLS_BESIDE_MAX, CALLS_OPEN_MAX, CALLS_RUNNING_MAX, EVENTS_PER_FLUSH,
-    FRAME_HEADER_BYTES, LISTENERS_MAX, MESSAGES_PER_FLUSH, PING_EVERY, WRITE_BUFFER_BYTES,
-    WRITE_STALL_MAX,
+    CALLS_BESIDE_MAX, CALLS_OPEN_MAX, CALLS_RUNNING_MAX, EVENTS_PER_FLUSH, LISTENERS_MAX,
+    MESSAGES_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
 };
 use crate::pace::Pace;
 use delivering::next_heard;
@@ -61,8 +60,7 @@ pub async fn serve(
         wake_at: None,
         heard_at: Instant::now(),
         pinged: false,
-        unflushed: 0,
-        batch_bytes: BATCH_BYTES_FIRST,
+        unflushed: false,
         pace: Pace::new(Instant::now().into_std()),
     });
     let ended = connection.run(stream, &hello, &stop).await;
@@ -89,11 +87,7 @@ struct Connection {
     wake_at: Option<Instant>,
     heard_at: Instant,
     pinged: bool,
-    /// Bytes that were fed since the last flush.
-    unflushed: usize,
-    /// How many of them may gather: few at first, so that a client that only connects holds no large
-    /// buffer, and more for one that is told a lot.
-    batch_bytes: usize,
+    unflushed: bool,
     pace: Pace,
 }
 
@@ -369,28 +363,15 @@ impl Connection {
     }
 
     async fn feed(&mut self, message: Message) -> Flow {
-        let bytes = FRAME_HEADER_BYTES + payload_bytes(&message);
-        if self.unflushed > 0 && self.unflushed + bytes > self.batch_bytes {
-            self.flush().await?;
-            self.batch_bytes = (self.batch_bytes * 2).min(WRITE_BUFFER_BYTES);
-        }
-        self.unflushed += bytes;
+        self.unflushed = true;
         in_time(self.sink.feed(message)).await
     }
 
     async fn flush(&mut self) -> Flow {
-        if std::mem::take(&mut self.unflushed) == 0 {
+        if !std::mem::take(&mut self.unflushed) {
             return Ok(());
         }
         in_time(self.sink.flush()).await
-    }
-}
-
-fn payload_bytes(message: &Message) -> usize {
-    match message {
-        Message::Text(text) => text.len(),
-        Message::Binary(bytes) | Message::Ping(bytes) | Message::Pong(bytes) => bytes.len(),
-        Message::Close(_) => 0,
     }
 }
 

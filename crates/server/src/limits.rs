@@ -11,10 +11,6 @@ pub const AUTHENTICATE_MAX: Duration = Duration::from_secs(10);
 /// Per socket; the defaults of the WebSocket layer cost twenty times the memory.
 pub const READ_BUFFER_BYTES: usize = 2 << 10;
 pub const WRITE_BUFFER_BYTES: usize = 16 << 10;
-/// What is gathered at first before it is written: the write buffer keeps the size that it once had.
-pub const BATCH_BYTES_FIRST: usize = 2 << 10;
-/// The most that the WebSocket layer puts before a payload.
-pub const FRAME_HEADER_BYTES: usize = 10;
 /// Events written before a flush.
 pub const EVENTS_PER_FLUSH: usize = 64;
 /// Messages of a client that are taken in before their answers are sent off.
