@@ -45,7 +45,7 @@ pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
 fn hand_over(shared: &Shared, requested: &[ThreadId]) {
     for thread in requested {
         if let Some(handle) = shared.registry.get(*thread) {
-            let _ = handle.mail.try_send(Mail::HandOver);
+            let _ = handle.mail.try_send(Box::new(Mail::HandOver));
         }
     }
 }

@@ -390,7 +390,12 @@ impl Engine {
         let mut waits = Vec::new();
         for handle in self.shared.registry.awake() {
             let (done, stopped) = oneshot::channel();
-            if handle.mail.send(Mail::Stop { grace, done }).await.is_ok() {
+            if handle
+                .mail
+                .send(Box::new(Mail::Stop { grace, done }))
+                .await
+                .is_ok()
+            {
                 waits.push(stopped);
             }
         }

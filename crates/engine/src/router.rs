@@ -233,11 +233,11 @@ pub async fn to_session(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Ou
         .registry
         .reach(shared, thread, |handle| {
             let (reply, answer) = oneshot::channel();
-            let mail = Mail::Call {
-                call: Box::new(call.clone()),
+            let mail = Box::new(Mail::Call {
+                call: call.clone(),
                 caller: caller.clone(),
                 reply,
-            };
+            });
             async move {
                 handle.mail.send(mail).await.ok()?;
                 answer.await.ok()

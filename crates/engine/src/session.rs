@@ -61,9 +61,9 @@ pub struct Session {
     acting: Option<Arc<Person>>,
     asking: Asking,
     supplies: TurnSupplies,
-    mail: mpsc::Receiver<Mail>,
+    mail: mpsc::Receiver<Box<Mail>>,
     /// Where whoever works for the session answers; keeps nobody awake.
-    own_mail: mpsc::WeakSender<Mail>,
+    own_mail: mpsc::WeakSender<Box<Mail>>,
     title_asked: bool,
     /// Boxed, because most of the time it only waits.
     checkpoints: Box<CheckpointTasks<oneshot::Sender<Outcome>>>,
@@ -176,9 +176,9 @@ impl Session {
         })
     }
 
-    async fn open_mail(&mut self, mail: Mail) -> Result<Option<RoundOutcome>, Refusal> {
+    async fn open_mail(&mut self, mail: Box<Mail>) -> Result<Option<RoundOutcome>, Refusal> {
         self.resting.idle_since = Instant::now();
-        match mail {
+        match *mail {
             // Boxed, or every session at rest would keep room for it.
             Mail::Call {
                 call,
@@ -186,7 +186,7 @@ impl Session {
                 reply,
             } => {
                 self.acting = Some(Arc::new(Person::from(&caller)));
-                let flow = Box::pin(self.open_call(*call, &caller, reply)).await;
+                let flow = Box::pin(self.open_call(call, &caller, reply)).await;
                 self.acting = None;
                 return flow;
             }

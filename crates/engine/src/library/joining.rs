@@ -63,12 +63,12 @@ async fn reach_to_attach(
         let start = start.as_ref();
         let start = start.map(|(start, caller)| (Box::new(start.clone()), (*caller).clone()));
         let (reply, answer) = oneshot::channel();
-        let mail = Mail::Attach {
+        let mail = Box::new(Mail::Attach {
             audience: wish.audience,
             from: wish.from,
             start,
             reply,
-        };
+        });
         async move {
             handle.mail.send(mail).await.ok()?;
             answer.await.ok()

@@ -38,7 +38,11 @@ async fn awake(shared: &Arc<Shared>, thread: ThreadId) -> Result<SessionView, Re
     let looking = shared.registry.reach(shared, thread, |handle| {
         let (reply, answer) = oneshot::channel();
         async move {
-            handle.mail.send(Mail::Look { reply }).await.ok()?;
+            handle
+                .mail
+                .send(Box::new(Mail::Look { reply }))
+                .await
+                .ok()?;
             answer.await.ok()
         }
     });
@@ -132,7 +136,11 @@ pub async fn locate(shared: &Arc<Shared>, thread: ThreadId) -> Result<Transcript
         .reach(shared, thread, |handle| {
             let (reply, answer) = oneshot::channel();
             async move {
-                handle.mail.send(Mail::Locate { reply }).await.ok()?;
+                handle
+                    .mail
+                    .send(Box::new(Mail::Locate { reply }))
+                    .await
+                    .ok()?;
                 answer.await.ok()
             }
         })

@@ -15,7 +15,7 @@ use crate::Listener;
 /// What reaches a session from outside.
 pub enum Mail {
     Call {
-        call: Box<Call>,
+        call: Call,
         caller: Caller,
         reply: oneshot::Sender<Outcome>,
     },
@@ -94,7 +94,8 @@ pub struct Transcript {
 /// How the rest of the engine reaches a session.
 #[derive(Clone)]
 pub struct Handle {
-    pub mail: mpsc::Sender<Mail>,
+    /// Boxed, because a channel sets room for 32 messages aside, in every session.
+    pub mail: mpsc::Sender<Box<Mail>>,
     pub card: Arc<ThreadCard>,
     pub outbox: Arc<Outbox>,
     pub status: watch::Receiver<Status>,

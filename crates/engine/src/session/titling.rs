@@ -52,7 +52,7 @@ impl Session {
             if let Ok(Some(titled)) = tokio::time::timeout(TITLE_WAIT_MAX, asked).await
                 && let Some(mail) = mail.upgrade()
             {
-                let _ = mail.send(Mail::Titled(titled)).await;
+                let _ = mail.send(Box::new(Mail::Titled(titled))).await;
             }
         });
     }
