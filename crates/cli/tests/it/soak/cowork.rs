@@ -251,18 +251,15 @@ impl Voice for Cowork {
                 desk.expect("reset");
                 Self::frame(desk, "reset", json!({}))
             }
-            Deed::Say(_) | Deed::SayAgain if desk.waits_for("reset") => None,
+            Deed::Say(_) if desk.waits_for("reset") => None,
             Deed::Say(words) if !desk.is_waiting() => {
                 let id = format!("message-{words}");
                 desk.say(&id, words, false);
                 let fields = json!({ "text": words, "clientMessageId": id });
                 Self::frame(desk, "user_message", fields)
             }
-            Deed::SayAgain if !desk.is_waiting() => {
-                let said = desk.said[desk.last_said()?].clone();
-                let fields = json!({ "text": said.words, "clientMessageId": said.id });
-                Self::frame(desk, "user_message", fields)
-            }
+            // Whether it is the same message depends on what the others said in between.
+            Deed::SayAgain => None,
             Deed::Cancel => Self::frame(desk, "cancel", json!({})),
             Deed::Answer { ask, yes, words } => {
                 let ask = desk.asks.get_mut(ask)?;
