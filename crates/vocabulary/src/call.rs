@@ -23,12 +23,15 @@ pub struct Caller {
     pub via: Option<Cow<'static, str>>,
 }
 
+/// What a lone user is called among members.
+pub const LONE_MEMBER: &str = "owner";
+
 impl Caller {
     /// A lone user on their own machine.
     pub fn local() -> Self {
         Self {
             tenant: TenantId::new("local"),
-            member: "owner".to_owned(),
+            member: LONE_MEMBER.to_owned(),
             role: Role::Owner,
             via: None,
         }

@@ -39,8 +39,8 @@ pub use ask::{
 };
 pub use assignment::Assignment;
 pub use call::{
-    ArchivedThreads, Audience, Call, Caller, Changes, Idempotency, NewThread, Role, StartTurn,
-    SteerTurn, ThreadQuery,
+    ArchivedThreads, Audience, Call, Caller, Changes, Idempotency, LONE_MEMBER, NewThread, Role,
+    StartTurn, SteerTurn, ThreadQuery,
 };
 pub use carried::CarriedCall;
 pub use catalog::{
