@@ -69,7 +69,7 @@ async fn tell(shared: &Arc<Shared>, changes: Vec<ListChange>) -> Result<(), Stor
                 }
             }
             // Asked for each time they count.
-            ListEntry::Record(RecordKind::Grant, _) => {}
+            ListEntry::Record(RecordKind::Grant, _) | ListEntry::Credit => {}
         }
     }
     for (tenant, workspace) in trees {

@@ -272,6 +272,7 @@ impl Recorder {
                 high_water: self.high_water_next,
                 receipts: pending.receipts,
                 drafts_done: pending.drafts_done,
+                charge: None,
             },
         }))
     }
