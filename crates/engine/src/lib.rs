@@ -28,6 +28,7 @@ mod ask_numbers;
 mod clock;
 mod codec;
 mod counts;
+mod credits;
 mod efforts;
 mod elsewhere;
 mod grants;
@@ -203,6 +204,7 @@ pub struct Shared {
     pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
+    pub(crate) balances: credits::KnownBalances,
     pub(crate) seen: seen::SeenByThreads,
     pub(crate) tool_specs: turn::specs::ToolSpecCache,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
@@ -258,6 +260,7 @@ impl Engine {
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
             grants: Grants::new(Arc::clone(&store)),
+            balances: Default::default(),
             traces: Traces::new(&config.tracing),
             metrics: Metrics::default(),
             store,
