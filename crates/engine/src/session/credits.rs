@@ -26,11 +26,13 @@ impl Session {
         let known = &self.state.thread.settings;
         let changed = changed_settings(known, &start.changes)?;
         let settings = changed.as_ref().unwrap_or(known);
-        let uses_model = self.shared.agents.of(settings).abilities().uses_model;
-        if !uses_model && !self.shared.agents.is_external(settings) {
-            return Ok(holder);
-        }
-        let model = uses_model.then_some(&settings.model);
+        let agents = &self.shared.agents;
+        let model = match agents.is_external(settings) {
+            // The model that it is chosen by has no price.
+            true => None,
+            false if agents.of(settings).abilities().uses_model => Some(&settings.model),
+            false => return Ok(holder),
+        };
         let said = start.text.len() as u64 / BYTES_PER_TOKEN;
         // What was counted last has the fixed part in it.
         let tokens = said + self.state.context_tokens.max(FIXED_TOKENS_ABOUT);
