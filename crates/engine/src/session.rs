@@ -17,6 +17,7 @@ use crate::{Ended, Shared};
 mod asks;
 mod calls;
 mod checkpoints;
+mod credits;
 mod given;
 mod granting;
 mod jobs;

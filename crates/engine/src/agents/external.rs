@@ -16,6 +16,7 @@ use super::{Abilities, Agent};
 use crate::turn::{Turn, TurnEnd, TurnStart, writes};
 
 mod conversation;
+mod cost;
 mod files;
 mod opening;
 mod permission;

@@ -112,14 +112,23 @@ impl Session {
         if self.resting.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
-        if *start.changes != Changes::default() {
-            self.change(*start.changes.clone()).await?;
-        }
-        self.keep().await?;
         let turn = match &start.client_turn_id {
             Some(id) => TurnId::new(id.as_str()),
             None => TurnId::new(self.shared.new_id().to_string()),
         };
+        let holder = self.reserve_first_step(&turn, &start).await?;
+        let started = self.begin_turn(turn, start).await;
+        if started.is_err() {
+            self.shared.free_reservation(&holder).await;
+        }
+        started
+    }
+
+    async fn begin_turn(&mut self, turn: TurnId, start: StartTurn) -> Result<StartedTurn, Refusal> {
+        if *start.changes != Changes::default() {
+            self.change(*start.changes.clone()).await?;
+        }
+        self.keep().await?;
         let given = receipts(&start, &turn);
         let own = start.client_turn_id.is_none().then(|| own_name(&turn));
         for receipt in given.into_iter().chain(own) {

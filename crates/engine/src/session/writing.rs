@@ -39,7 +39,9 @@ impl Writing {
 impl Session {
     pub(super) fn start_append(&mut self) -> Result<(), Refusal> {
         if self.writing.is_idle()
-            && let Some(append) = self.recorder.next_append(&self.state)?
+            && let Some(append) = self
+                .recorder
+                .next_append(&self.state, &self.shared.balances)?
         {
             self.writing.list_row_sent = append.has_list_row();
             let shared = Arc::clone(&self.shared);

@@ -12,6 +12,7 @@ mod checks;
 mod clocks;
 mod commands;
 mod compactions;
+mod credits;
 mod defaults;
 mod deleting;
 mod durability;

@@ -151,11 +151,12 @@ fn every_refusal_comes_back() {
         Why::NotAvailable,
         Why::Provider,
         Why::ShuttingDown,
+        Why::InsufficientCredits,
         Why::Storage,
         Why::Internal,
     ];
     let refusals: Vec<_> = all.map(|why| Refusal::new(why, "no")).into();
-    all_come_back(&refusals, 18, |refusal| match refusal.why {
+    all_come_back(&refusals, 19, |refusal| match refusal.why {
         Why::Busy => 0,
         Why::UnknownThread => 1,
         Why::UnknownAsk => 2,
@@ -174,6 +175,7 @@ fn every_refusal_comes_back() {
         Why::ShuttingDown => 15,
         Why::Storage => 16,
         Why::Internal => 17,
+        Why::InsufficientCredits => 18,
     });
 }
 

@@ -57,6 +57,7 @@ fn a_turn_ends_in_one_of_two_ways() {
         (TurnErrorKind::Provider, "AGENT_ERROR"),
         (TurnErrorKind::Internal, "AGENT_ERROR"),
         (TurnErrorKind::Budget, "BUDGET_EXHAUSTED"),
+        (TurnErrorKind::InsufficientCredits, "InsufficientCredits"),
         (TurnErrorKind::StepLimit, "STEP_LIMIT"),
         (TurnErrorKind::Loop, "LOOP"),
         (TurnErrorKind::OutputLimit, "OUTPUT_LIMIT"),

@@ -175,6 +175,7 @@ pub enum ErrorCode {
     FileTooLarge,
     RequestAlreadyResolved,
     InvalidCursor,
+    InsufficientCredits,
     /// A value that is of the right type and still cannot be.
     InvalidRequest,
     /// The same client id came with another body.

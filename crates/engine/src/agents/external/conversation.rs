@@ -16,8 +16,9 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
-use vocabulary::{Growth, StopReason, Usage};
+use vocabulary::{Fact, Growth, NoteFact, StopReason, Usage};
 
+use super::cost::ReportedCost;
 use super::opening::{self, OpenedAgent};
 use super::permission::{no, permission, selected, yes};
 use super::telling::{AgentTeller, THOUGHT, TellError};
@@ -44,6 +45,7 @@ pub struct Conversation<'a> {
     session: AgentSession,
     prompt: u64,
     teller: AgentTeller,
+    cost: ReportedCost,
     asking: FuturesUnordered<PendingPermission>,
     heard_at: Instant,
     /// When it was told to stop.
@@ -80,6 +82,7 @@ impl<'a> Conversation<'a> {
             agent,
             connection,
             session: opened.session,
+            cost: opened.cost,
             prompt,
             teller: AgentTeller::new(Arc::clone(turn), agent, &session),
             asking: FuturesUnordered::new(),
@@ -196,6 +199,9 @@ impl<'a> Conversation<'a> {
             SessionUpdate::Plan(plan) => self.teller.plan(&plan).await,
             SessionUpdate::UsageUpdate(usage) => {
                 self.teller.set_context_limit(usage.size);
+                if let Some(cost) = &usage.cost {
+                    self.cost.hear(cost);
+                }
                 Ok(())
             }
             // Its commands, modes and titles are not shown.
@@ -312,15 +318,36 @@ impl<'a> Conversation<'a> {
                 (reason, usage, end, false)
             }
         };
+        let cost_micro_dollars = self.cost.take();
+        if cost_micro_dollars.is_none() {
+            self.tell_uncounted().await?;
+        }
+        let usage = Usage {
+            cost_micro_dollars,
+            ..usage
+        };
         match self.teller.end(reason, usage).await {
             Ok(()) | Err(TellError::TooMuch(_)) => {}
             Err(TellError::Gone) => return Err(SessionGone),
         }
         writes::after_anything(self.turn).await?;
         if !is_lost {
-            opening::keep(self.turn, self.agent, self.connection, self.session);
+            let (connection, session) = (self.connection, self.session);
+            opening::keep(self.turn, self.agent, connection, session, self.cost);
         }
         Ok(end)
+    }
+
+    /// Where the tenant has a balance, nobody should think that this turn was counted.
+    async fn tell_uncounted(&mut self) -> Result<(), SessionGone> {
+        let turn = self.turn;
+        if !matches!(turn.shared.has_balance(&turn.card.tenant).await, Ok(true)) {
+            return Ok(());
+        }
+        let agent = self.agent;
+        tracing::warn!(tenant = %turn.card.tenant, agent, "an agent did not say what its turn cost");
+        let line = format!("[{agent}] it did not say what this turn cost: nothing was counted");
+        turn.tell(Fact::Note(NoteFact::Logged { line })).await
     }
 
     fn how_it_ended(&self, reason: schema::StopReason, cancelled: bool) -> (StopReason, TurnEnd) {
