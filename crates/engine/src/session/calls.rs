@@ -18,7 +18,7 @@ use super::{
     AttachedListener, ListenFrom, Outcome, Replied, RoundOutcome, Session, SessionView, storage,
 };
 use crate::Ended;
-use crate::library::offer;
+use crate::library::{offer, remains};
 use crate::limits::STEERS_MAX;
 use crate::titles;
 use crate::turn::TurnStart;
@@ -46,7 +46,7 @@ impl Session {
             }
             Call::UploadFile(upload) => self.upload(upload).await,
             Call::CloseThread { audience, .. } => self.close(audience),
-            Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
+            Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.shown_thread()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
             | Call::FindThread { .. }
@@ -120,8 +120,7 @@ impl Session {
         for receipt in given.into_iter().chain(own) {
             self.recorder.receipt(receipt);
         }
-        let from = self.state.thread.status;
-        self.tell_status(from, Status::Running, StatusReason::TurnStarted)?;
+        self.tell_status(Status::Running, StatusReason::TurnStarted)?;
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
         let settings = &self.state.thread.settings;
         let agent = self.shared.agents.of(settings);
@@ -303,7 +302,7 @@ impl Session {
         if let Some(archived) = changes.archived {
             self.record(Fact::Thread(ThreadFact::Archived { archived }))?;
         }
-        Ok(Reply::Thread(Box::new(self.state.thread.clone())))
+        Ok(Reply::Thread(Box::new(self.shown_thread())))
     }
 
     pub(super) fn set_title(&mut self, title: Title) -> Result<(), Refusal> {
@@ -376,6 +375,7 @@ impl Session {
         self.checkpoints.forget();
         let grants = &self.shared.grants;
         grants.thread_deleted(&self.card.tenant, self.card.id).await;
+        remains::remove(&self.shared, &self.card).await;
         let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
         let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
@@ -406,7 +406,10 @@ impl Session {
         let (store, reset_at) = (Arc::clone(&self.store), self.state.reset_at);
         let listener = outbox.listen(store, audience, cursor, replay_to, reset_at);
         let started = match start {
-            None => None,
+            None => {
+                self.activate();
+                None
+            }
             Some(start) => match self.start_turn(start).await {
                 Ok(started) => Some(started),
                 Err(refusal) => {
@@ -448,7 +451,7 @@ impl Session {
 
     fn view(&self, head: Seq) -> ThreadView {
         ThreadView {
-            thread: self.state.thread.clone(),
+            thread: self.shown_thread(),
             head,
             turn: self.running_turn(),
             asks: self.state.asks.clone(),

@@ -205,6 +205,7 @@ fn every_notice_comes_back() {
         Notice::TreeChanged {
             workspace: WorkspaceId::new("w"),
         },
+        Notice::ThreadStatusChanged { thread: thread() },
         Notice::Reload,
         Notice::TracingChanged {
             state: Default::default(),
@@ -213,7 +214,7 @@ fn every_notice_comes_back() {
             reason: Cow::Borrowed("restart"),
         },
     ];
-    all_come_back(&notices, 8, |notice| match notice {
+    all_come_back(&notices, 9, |notice| match notice {
         Notice::ThreadAdded { .. } => 0,
         Notice::ThreadChanged { .. } => 1,
         Notice::ThreadRemoved { .. } => 2,
@@ -222,5 +223,6 @@ fn every_notice_comes_back() {
         Notice::Reload => 5,
         Notice::ShuttingDown { .. } => 6,
         Notice::TracingChanged { .. } => 7,
+        Notice::ThreadStatusChanged { .. } => 8,
     });
 }
