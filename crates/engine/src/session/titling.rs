@@ -28,6 +28,10 @@ impl Session {
             return;
         }
         let settings = &self.state.thread.settings;
+        // An agent that uses no model of ours costs nothing, so its title does not, either.
+        if settings.agent.is_some() {
+            return;
+        }
         let budgets = meter::effective(&settings.budgets, &self.shared.config.budgets);
         let spent = Meter::new(self.state.usage, Usage::default());
         if spent.exhausted(&budgets).is_some() {

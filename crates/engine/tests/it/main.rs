@@ -36,6 +36,7 @@ mod recall;
 mod requests;
 mod retiring;
 mod skills;
+mod states;
 mod steering;
 mod sub_agent_ends;
 mod sub_agent_kinds;
