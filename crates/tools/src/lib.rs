@@ -155,6 +155,9 @@ pub struct OutsideAccess {
     /// The place that this one call reads, if it is allowed to. It is found before anybody judges the
     /// call, so that a link that changes meanwhile leads nowhere else.
     pub asked: Option<PathBuf>,
+    /// Whether others own files on this machine that are none of this scope's business: nothing but the
+    /// system's programs and libraries is seen outside of the workspace, whatever a person answers.
+    pub closed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

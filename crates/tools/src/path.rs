@@ -4,6 +4,7 @@
 //! says (no symbolic link leads out). What comes back is the canonical path; it is opened name by name
 //! (see `held`), so that a link swapped in between leads nowhere.
 
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -20,6 +21,10 @@ pub(crate) const PATH_CHARS_MAX: usize = 4096;
 /// Where the workspaces lie that the server makes itself, below its own data. Each is open to its own
 /// threads, although the data around it is private; so what lies there is a workspace and nothing else.
 pub const WORKSPACES: &str = "workspaces";
+
+/// Where what belongs to each tenant lies, below the server's own data: a directory each, with
+/// [`WORKSPACES`] of its own.
+pub const TENANTS: &str = "tenants";
 
 /// The canonical path of `given`, if it lies in the workspace or where `tool` may read besides. The file
 /// need not exist.
@@ -191,10 +196,18 @@ impl Private {
     }
 }
 
-/// Whether `root` is, or lies in, one workspace of those that a private place holds.
+/// Whether `root` is, or lies in, one workspace of those that a private place holds, for itself or for
+/// its tenants.
 pub(crate) fn is_workspace_within(private: &Path, root: &Path) -> bool {
-    let inner = root.strip_prefix(private.join(WORKSPACES));
-    inner.is_ok_and(|inner| inner.components().next().is_some())
+    let Ok(inner) = root.strip_prefix(private) else {
+        return false;
+    };
+    let names: Vec<&OsStr> = inner.iter().collect();
+    match names.as_slice() {
+        [tenants, _, workspaces, _, ..] if *tenants == TENANTS => *workspaces == WORKSPACES,
+        [workspaces, _, ..] => *workspaces == WORKSPACES,
+        [] | [_] => false,
+    }
 }
 
 /// Tells of many paths whether they lie inside one scope.

@@ -152,6 +152,7 @@ pub fn scope(turn: &Turn) -> Scope {
         outside: OutsideAccess {
             home: std::env::home_dir(),
             asked: None,
+            closed: false,
         },
         spill: Some(
             turn.shared

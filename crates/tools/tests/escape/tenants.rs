@@ -1,0 +1,113 @@
+//! The workspaces of tenants: neither commands nor file tools reach what another tenant has, what the
+//! server has, or what lies elsewhere on the machine.
+
+use serde_json::json;
+use tools::{OutsideAccess, Scope, Toolbox};
+
+use crate::fences;
+use crate::world::World;
+
+/// What lies elsewhere: of another tenant with a directory of its own, of the server's user, of nobody.
+const ELSEWHERE: [&str; 6] = [
+    "private/tenants/south/workspaces/one/secret.txt",
+    "private/tenants/south/auth/connections.json",
+    "private/tenants/north/auth/connections.json",
+    "private/spill/other/secret.txt",
+    "private/checkpoints/vault/secret.txt",
+    "southern/secret.txt",
+];
+
+/// The server's data with two tenants in it, and a directory of the second outside of it.
+fn two_tenants() -> (World, Scope) {
+    let world = World::new();
+    for file in ELSEWHERE {
+        let path = world.path(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "SOUTHERN").unwrap();
+    }
+    let mine = world.path("private/tenants/north/workspaces/one");
+    std::fs::create_dir_all(&mine).unwrap();
+    std::fs::write(mine.join("note.txt"), "mine").unwrap();
+    std::os::unix::fs::symlink(world.path(ELSEWHERE[0]), mine.join("link")).unwrap();
+    let scope = Scope {
+        directory: mine,
+        extra: Vec::new(),
+        outside: OutsideAccess {
+            closed: true,
+            ..OutsideAccess::default()
+        },
+        ..world.scope()
+    };
+    (world, scope)
+}
+
+#[tokio::test]
+async fn a_command_sees_its_own_workspace_and_the_system() {
+    for fence in fences() {
+        let mode = fence.mode().name();
+        let (world, scope) = two_tenants();
+        let script = "cat note.txt && echo x > made && cat made && ls /usr >/dev/null && echo fine";
+        let ran = world.run_in(&fence, scope.clone(), script).await;
+        assert_eq!(ran.stdout, "minex\nfine\n", "{mode}: {}", ran.words());
+        let mut scripts = vec!["cat link".to_owned()];
+        for file in ELSEWHERE {
+            let path = world.path(file);
+            let path = path.display();
+            scripts.push(format!("cat {path}"));
+            scripts.push(format!("echo x > {path} && echo ESCAPED"));
+            scripts.push(format!("rm {path} && echo ESCAPED"));
+            scripts.push(format!("ls $(dirname {path})"));
+        }
+        for script in scripts {
+            let ran = world.run_in(&fence, scope.clone(), &script).await;
+            assert_eq!(ran.stdout, "", "{mode}: {script}: {}", ran.words());
+        }
+        for file in ELSEWHERE {
+            let kept = std::fs::read_to_string(world.path(file)).unwrap();
+            assert_eq!(kept, "SOUTHERN", "{mode}: {file}");
+        }
+    }
+}
+
+/// The same attempts, where the scope is that of the server's own user.
+#[tokio::test]
+async fn what_lies_outside_of_the_data_is_seen_where_nothing_is_closed() {
+    let open = tools::Sandbox::nothing();
+    let (world, scope) = two_tenants();
+    let path = world.path("southern/secret.txt");
+    let script = format!("cat {}", path.display());
+    let ran = world.run_in(&open, scope, &script).await;
+    assert_eq!(ran.stdout, "SOUTHERN", "an attempt that attempts nothing");
+}
+
+#[tokio::test]
+async fn file_tools_reach_nothing_else_whatever_holds() {
+    let (world, mut scope) = two_tenants();
+    // A person who says yes is a person of this tenant.
+    scope.outside.asked = Some(world.path("southern"));
+    let cx = world.cx(&tools::Sandbox::nothing(), scope, Default::default());
+    let run = async |tool: &str, input| {
+        let tool = Toolbox::builtin().get(tool).unwrap();
+        let outcome = tool.run(&cx, input).await;
+        format!("{outcome:?}")
+    };
+    let read = run("read", json!({"filePath": "note.txt"})).await;
+    assert!(read.contains("mine"), "{read}");
+    let linked = run("read", json!({"filePath": "link"})).await;
+    assert!(linked.contains("blocked"), "{linked}");
+    for file in ELSEWHERE {
+        let path = world.path(file);
+        let directory = path.parent().unwrap();
+        let attempts = [
+            ("read", json!({"filePath": path})),
+            ("write", json!({"filePath": path, "content": "x"})),
+            ("grep", json!({"pattern": "SOUTHERN", "path": directory})),
+            ("glob", json!({"pattern": "*", "cwd": directory})),
+        ];
+        for (tool, input) in attempts {
+            let said = run(tool, input).await;
+            assert!(said.starts_with("Err("), "{tool} {file}: {said}");
+            assert!(!said.contains("SOUTHERN"), "{tool} {file}: {said}");
+        }
+    }
+}
