@@ -267,7 +267,13 @@ impl PathDisplay {
 
 /// The open directories, as given and as the file system knows them.
 pub(crate) fn roots(scope: &Scope) -> Vec<PathBuf> {
-    both_ways(std::iter::once(&scope.directory).chain(&scope.extra))
+    let given = std::iter::once(&scope.directory).chain(&scope.extra);
+    both_ways(given.filter(|root| {
+        let canonical = std::fs::canonicalize(root);
+        canonical.map_or(!scope.outside.is_closed(), |root| {
+            scope.outside.may_open(&root)
+        })
+    }))
 }
 
 /// What is open for reading though it may lie in a private place.

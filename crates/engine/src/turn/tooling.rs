@@ -152,7 +152,7 @@ pub fn scope(turn: &Turn) -> Scope {
         outside: OutsideAccess {
             home: std::env::home_dir(),
             asked: None,
-            closed: false,
+            own_places: None,
         },
         spill: Some(
             turn.shared

@@ -230,7 +230,7 @@ fn scope(directory: &Path, private: &[PathBuf]) -> Scope {
         outside: OutsideAccess {
             home: std::env::home_dir(),
             asked: None,
-            closed: false,
+            own_places: None,
         },
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn resolve_to_read_from(
 ) -> Result<PathBuf, Failure> {
     match reach(tool, scope, base, given)? {
         ReadReach::Open(path) => Ok(path),
-        ReadReach::Outside(_) if scope.outside.closed => Err(Failure::Error(format!(
+        ReadReach::Outside(_) if scope.outside.is_closed() => Err(Failure::Error(format!(
             "{tool} blocked: {given} is outside the workspace {}, and nothing outside may be read here",
             scope.directory.display()
         ))),
@@ -55,7 +55,7 @@ pub(crate) fn resolve_to_read_from(
 /// The place outside that a person is to be asked for before `given` is read. What cannot be read
 /// anyway is left to the one who tries.
 pub(crate) fn asked_for(scope: &Scope, base: &Path, given: &str) -> Option<PathBuf> {
-    if given.chars().count() > PATH_CHARS_MAX || scope.outside.closed {
+    if given.chars().count() > PATH_CHARS_MAX || scope.outside.is_closed() {
         return None;
     }
     match reach("", scope, base, given) {
@@ -107,7 +107,8 @@ fn reach(tool: &str, scope: &Scope, base: &Path, given: &str) -> Result<ReadReac
     let is_linked_package =
         is_below(&found.plain, &workspace) && has_directory(&found.canonical, NODE_PACKAGES);
     // By their names alone these could be anybody's.
-    let is_named_so = !scope.outside.closed && (is_linked_package || is_package(&found.canonical));
+    let is_named_so =
+        !scope.outside.is_closed() && (is_linked_package || is_package(&found.canonical));
     let is_open = is_inside
         || is_named_so
         || is_below(&found.canonical, &shelves(scope))
@@ -138,7 +139,7 @@ fn is_package(path: &Path) -> bool {
 /// Where toolchains and what projects depend on lie.
 fn libraries(scope: &Scope) -> Vec<PathBuf> {
     let system = LIBRARIES.iter().map(PathBuf::from);
-    if scope.outside.closed {
+    if scope.outside.is_closed() {
         let system: Vec<PathBuf> = system.collect();
         return both_ways(system.iter());
     }

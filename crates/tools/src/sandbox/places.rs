@@ -47,7 +47,11 @@ impl Places {
         toolchains: &[PathBuf],
     ) -> std::io::Result<Self> {
         let directory = scope.directory.canonicalize()?;
-        let extra = real(&scope.extra);
+        if !scope.outside.may_open(&directory) {
+            let message = "the workspace does not lie where its tenant's files are";
+            return Err(std::io::Error::other(message));
+        }
+        let extra = real(&scope.extra).filter(|path| scope.outside.may_open(path));
         let mut roots: Vec<PathBuf> = std::iter::once(directory.clone()).chain(extra).collect();
         // Nobody means the whole machine by a workspace.
         roots.retain(|path| path.parent().is_some() && path.is_dir());
@@ -66,7 +70,7 @@ impl Places {
             .iter()
             .flat_map(|home| CREDENTIALS.iter().map(|name| home.join(name)))
             .collect();
-        let closed = scope.outside.closed;
+        let closed = scope.outside.is_closed();
         let is_personal = |home: &Path, path: &Path| {
             let mut personal = PERSONAL_AT_HOME.iter();
             personal.any(|name| path.starts_with(home.join(name)))

@@ -33,7 +33,7 @@ fn two_tenants() -> (World, Scope) {
         directory: mine,
         extra: Vec::new(),
         outside: OutsideAccess {
-            closed: true,
+            own_places: Some(vec![world.path("private/tenants/north/workspaces")]),
             ..OutsideAccess::default()
         },
         ..world.scope()
@@ -109,5 +109,46 @@ async fn file_tools_reach_nothing_else_whatever_holds() {
             assert!(said.starts_with("Err("), "{tool} {file}: {said}");
             assert!(!said.contains("SOUTHERN"), "{tool} {file}: {said}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_workspace_that_was_replaced_by_a_link_is_none() {
+    let (world, scope) = two_tenants();
+    let elsewhere = world.path("private/tenants/south/workspaces/one");
+    std::fs::remove_dir_all(&scope.directory).unwrap();
+    std::os::unix::fs::symlink(elsewhere, &scope.directory).unwrap();
+    for fence in fences() {
+        let cx = world.cx(&fence, scope.clone(), Default::default());
+        let outcome = world.call(&cx, "cat secret.txt").await;
+        let said = format!("{outcome:?}");
+        assert!(said.contains("where its tenant's files are"), "{said}");
+        let read = Toolbox::builtin().get("read").unwrap();
+        let read = read.run(&cx, json!({"filePath": "secret.txt"})).await;
+        assert!(read.is_err(), "{read:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_further_directory_opens_only_what_is_the_tenants_own() {
+    for fence in fences() {
+        let (world, mut scope) = two_tenants();
+        let own = world.path("private/tenants/north/workspaces/two");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join("second.txt"), "second").unwrap();
+        scope.extra = vec![world.path("southern"), own.clone()];
+        let script = format!(
+            "cat {}/secret.txt {}/second.txt",
+            world.path("southern").display(),
+            own.display()
+        );
+        let ran = world.run_in(&fence, scope.clone(), &script).await;
+        assert_eq!(
+            ran.stdout,
+            "second",
+            "{}: {}",
+            fence.mode().name(),
+            ran.words()
+        );
     }
 }
