@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tools::{Failure, SpawnRequest};
 use vocabulary::{Refusal, StreamTag, ThreadSettings, ToolCall, TurnError, TurnErrorKind};
 
+use crate::tenants::TenantOwn;
 use crate::turn::{Turn, TurnEnd, TurnStart};
 
 pub mod external;
@@ -111,7 +112,10 @@ impl Agents {
 
     /// The agent of a thread with these settings. One that is not here any more fails its turns, in
     /// words.
-    pub(crate) fn of(&self, settings: &ThreadSettings) -> Arc<dyn Agent> {
+    pub(crate) fn of(&self, own: &TenantOwn, settings: &ThreadSettings) -> Arc<dyn Agent> {
+        if self.is_external(settings) && !own.may_leave_sandbox() {
+            return Arc::new(MissingAgent(OUTSIDE.to_owned()));
+        }
         let Some(name) = &settings.agent else {
             return match self.external_named(&settings.model.provider) {
                 Some(agent) => Arc::clone(agent) as _,
@@ -125,8 +129,11 @@ impl Agents {
     }
 
     /// Refuses a name that no agent has; the empty one is the built-in agent's.
-    pub(crate) fn check(&self, name: Option<&str>) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, own: &TenantOwn, name: Option<&str>) -> Result<(), Refusal> {
         match name {
+            Some(name) if self.external_named(name).is_some() && !own.may_leave_sandbox() => {
+                Err(Refusal::invalid("agent", OUTSIDE))
+            }
             Some(name) if !name.is_empty() && !self.named.contains_key(name) => {
                 Err(Refusal::invalid("agent", self.unknown(name)))
             }
@@ -145,6 +152,9 @@ impl Agents {
         }
     }
 }
+
+/// Why a program of the server's user is not for everybody.
+const OUTSIDE: &str = "this agent runs outside of the sandbox, which your tenant may not";
 
 /// Stands for an agent that is not here.
 struct MissingAgent(String);

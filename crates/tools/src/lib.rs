@@ -159,6 +159,8 @@ pub struct OutsideAccess {
     /// that the open directories must lie in. Nothing but the system's programs and libraries is
     /// seen outside of the workspace then, whatever a person answers.
     pub own_places: Option<Vec<PathBuf>>,
+    /// Whether nothing runs without a sandbox, whatever a person answers.
+    pub held: bool,
 }
 
 impl OutsideAccess {

@@ -5,6 +5,7 @@
 //! (see `held`), so that a link swapped in between leads nowhere.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -35,6 +36,19 @@ pub fn resolve(tool: &str, scope: &Scope, given: &str) -> Result<PathBuf, Failur
     found.within(tool, scope, &roots)
 }
 
+/// Opens a plain file of the workspace for reading. No error: it is not in the workspace.
+pub fn open_inside(scope: &Scope, path: &Path) -> Result<File, Option<std::io::Error>> {
+    let (plain, roots) = (flatten(path), roots(scope));
+    // Before it is looked at: what is elsewhere is nobody's business.
+    if !roots.iter().any(|root| plain.starts_with(root)) {
+        return Err(None);
+    }
+    let given = plain.to_str().ok_or(None)?;
+    let found = FoundPath::of("", scope, &scope.directory, given).map_err(|_| None)?;
+    let path = found.within("", scope, &roots).map_err(|_| None)?;
+    crate::held::open(&path).map_err(Some)
+}
+
 /// A path that was given, as the file system knows it, and nobody's secret.
 struct FoundPath<'a> {
     given: &'a str,
@@ -63,8 +77,14 @@ impl<'a> FoundPath<'a> {
         if let Some(why) = private.why(&plain) {
             return Err(blocked(why));
         }
-        let canonical = canonical(&plain)
-            .map_err(|error| Failure::Error(format!("{tool}: cannot resolve {given}: {error}")))?;
+        let canonical = canonical(&plain).map_err(|error| {
+            // What stands in the way elsewhere would tell what is there.
+            let is_outside = || !roots(scope).iter().any(|root| plain.starts_with(root));
+            match scope.outside.is_closed() && is_outside() {
+                true => outside_workspace(tool, scope, given),
+                false => Failure::Error(format!("{tool}: cannot resolve {given}: {error}")),
+            }
+        })?;
         match private.why(&canonical) {
             Some(why) => Err(blocked(why)),
             None => Ok(FoundPath {
@@ -78,18 +98,23 @@ impl<'a> FoundPath<'a> {
     /// The canonical path, if it lies below one of these.
     fn within(self, tool: &str, scope: &Scope, roots: &[PathBuf]) -> Result<PathBuf, Failure> {
         let is_within = |path: &Path| roots.iter().any(|root| path.starts_with(root));
-        let (given, workspace) = (self.given, scope.directory.display());
+        let given = self.given;
         match (is_within(&self.plain), is_within(&self.canonical)) {
             (true, true) => Ok(self.canonical),
             (true, false) => Err(Failure::Error(format!(
                 "{tool} blocked: {given} is a link that leads outside the workspace, to {}",
                 self.canonical.display()
             ))),
-            (false, _) => Err(Failure::Error(format!(
-                "{tool} blocked: {given} is outside the workspace {workspace}"
-            ))),
+            (false, _) => Err(outside_workspace(tool, scope, given)),
         }
     }
+}
+
+fn outside_workspace(tool: &str, scope: &Scope, given: &str) -> Failure {
+    let workspace = scope.directory.display();
+    Failure::Error(format!(
+        "{tool} blocked: {given} is outside the workspace {workspace}"
+    ))
 }
 
 /// As [`resolve`], for a file that will be changed.
@@ -263,6 +288,11 @@ impl PathDisplay {
         let shown = path.strip_prefix(&self.0).unwrap_or(path);
         shown.display().to_string()
     }
+}
+
+/// Whether a path lies below a directory by its letters, which lead no way up.
+pub fn is_below(directory: &Path, path: &Path) -> bool {
+    flatten(path).starts_with(flatten(directory))
 }
 
 /// The open directories, as given and as the file system knows them.

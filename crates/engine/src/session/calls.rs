@@ -124,7 +124,10 @@ impl Session {
         self.tell_status(from, Status::Running, StatusReason::TurnStarted)?;
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
         let settings = &self.state.thread.settings;
-        let agent = self.shared.agents.of(settings);
+        let agent = self
+            .shared
+            .agents
+            .of(&self.shared.own(&self.card.tenant), settings);
         self.record(Fact::Turn(TurnFact::Started {
             turn: turn.clone(),
             cause: start.cause,
@@ -276,10 +279,11 @@ impl Session {
             return Err(Refusal::busy());
         }
         let title = changes.title.as_deref().map(title_of).transpose()?;
-        self.shared.agents.check(changes.agent.as_deref())?;
+        let own = self.shared.own(&self.card.tenant);
+        self.shared.agents.check(&own, changes.agent.as_deref())?;
         let settings = changed_settings(&self.state.thread.settings, &changes)?;
         let obstacle = match &changes.model {
-            Some(model) => offer::obstacle(&self.shared, model).await?,
+            Some(model) => offer::obstacle(&self.shared, &own, model).await?,
             None => None,
         };
         self.keep().await?;

@@ -9,8 +9,9 @@ use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, TurnFact, Usage};
 use super::{Mail, Session};
 use crate::agents::model::compaction;
 use crate::limits::{TITLE_TOKENS_MAX, TITLE_WAIT_MAX};
+use crate::tenants::TenantOwn;
 use crate::turn::meter::{self, Meter};
-use crate::{Shared, prompts, titles};
+use crate::{prompts, titles};
 
 /// What a model made of it.
 pub struct Titled {
@@ -28,13 +29,14 @@ impl Session {
             return;
         }
         let settings = &self.state.thread.settings;
-        let budgets = meter::effective(&settings.budgets, &self.shared.config.budgets);
+        let tenant = self.shared.own(&self.card.tenant);
+        let budgets = meter::effective(&settings.budgets, &tenant.budgets);
         let spent = Meter::new(self.state.usage, Usage::default());
         if spent.exhausted(&budgets).is_some() {
             return;
         }
         let own = &settings.model;
-        let Some(small) = self.shared.models.small_model(&own.provider, &own.model) else {
+        let Some(small) = tenant.models.small_model(&own.provider, &own.model) else {
             return;
         };
         let models = TitleModels {
@@ -45,9 +47,9 @@ impl Session {
             own: own.clone(),
         };
         let said = self.state.thread.preview.clone();
-        let (shared, mail) = (Arc::clone(&self.shared), self.own_mail.clone());
+        let mail = self.own_mail.clone();
         tokio::spawn(async move {
-            let asked = ask(&shared, models, said);
+            let asked = ask(&tenant, models, said);
             // Too late, or a session that sleeps by now: the heuristic title stays.
             if let Ok(Some(titled)) = tokio::time::timeout(TITLE_WAIT_MAX, asked).await
                 && let Some(mail) = mail.upgrade()
@@ -86,17 +88,17 @@ struct TitleModels {
     own: ModelRef,
 }
 
-async fn ask(shared: &Shared, models: TitleModels, said: String) -> Option<Titled> {
+async fn ask(tenant: &TenantOwn, models: TitleModels, said: String) -> Option<Titled> {
     let TitleModels { small, own } = models;
     let is_same = small == own;
-    match ask_one(shared, small, &said).await {
-        None if !is_same => ask_one(shared, own, &said).await,
+    match ask_one(tenant, small, &said).await {
+        None if !is_same => ask_one(tenant, own, &said).await,
         titled => titled,
     }
 }
 
-async fn ask_one(shared: &Shared, model: ModelRef, said: &str) -> Option<Titled> {
-    let provider = shared.models.provider(&model.provider)?;
+async fn ask_one(tenant: &TenantOwn, model: ModelRef, said: &str) -> Option<Titled> {
+    let provider = tenant.models.provider(&model.provider)?;
     let request = ModelRequest {
         model: model.model.clone(),
         system: prompts::TITLE.to_owned(),
@@ -109,7 +111,7 @@ async fn ask_one(shared: &Shared, model: ModelRef, said: &str) -> Option<Titled>
     match compaction::text_of(provider.as_ref(), request).await {
         Ok((text, usage)) => Some(Titled {
             title: titles::tidied(&text),
-            usage: meter::priced(shared, &model, usage),
+            usage: meter::priced(&tenant.models, &model, usage),
             model,
         }),
         Err(error) => {

@@ -189,6 +189,11 @@ impl House {
         self.directory.path()
     }
 
+    /// Where its data lies.
+    pub fn home(&self) -> std::path::PathBuf {
+        self.directory().join("home")
+    }
+
     /// Another process on the same world, at the same time.
     pub fn neighbour(&self) -> Engine {
         open(&self.world, &self.stage, self.directory().to_owned()).1
@@ -403,6 +408,7 @@ fn open(
             Some(tools) => Arc::clone(tools),
             None => Arc::clone(&stage.mcp) as _,
         },
+        tenants: None,
     };
     let engine = Engine::new(config, parts);
     (store, engine)

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{FoundPath, PATH_CHARS_MAX, both_ways, roots, shelves};
+use super::{FoundPath, PATH_CHARS_MAX, both_ways, outside_workspace, roots, shelves};
 use crate::sandbox::known_places::{
     CREDENTIALS, LIBRARIES, LIBRARIES_AT_HOME, LIBRARY_VARIABLES, NOT_FOR_READING, SYSTEM_SECRETS,
 };
@@ -38,10 +38,9 @@ pub(crate) fn resolve_to_read_from(
 ) -> Result<PathBuf, Failure> {
     match reach(tool, scope, base, given)? {
         ReadReach::Open(path) => Ok(path),
-        ReadReach::Outside(_) if scope.outside.is_closed() => Err(Failure::Error(format!(
-            "{tool} blocked: {given} is outside the workspace {}, and nothing outside may be read here",
-            scope.directory.display()
-        ))),
+        ReadReach::Outside(_) if scope.outside.is_closed() => {
+            Err(outside_workspace(tool, scope, given))
+        }
         ReadReach::Outside(path) => match &scope.outside.asked {
             Some(asked) if path.starts_with(asked) => Ok(path),
             Some(_) | None => Err(Failure::Error(format!(

@@ -34,6 +34,7 @@ fn two_tenants() -> (World, Scope) {
         extra: Vec::new(),
         outside: OutsideAccess {
             own_places: Some(vec![world.path("private/tenants/north/workspaces")]),
+            held: true,
             ..OutsideAccess::default()
         },
         ..world.scope()
@@ -73,7 +74,8 @@ async fn a_command_sees_its_own_workspace_and_the_system() {
 #[tokio::test]
 async fn what_lies_outside_of_the_data_is_seen_where_nothing_is_closed() {
     let open = tools::Sandbox::nothing();
-    let (world, scope) = two_tenants();
+    let (world, mut scope) = two_tenants();
+    scope.outside = OutsideAccess::default();
     let path = world.path("southern/secret.txt");
     let script = format!("cat {}", path.display());
     let ran = world.run_in(&open, scope, &script).await;
@@ -151,4 +153,25 @@ async fn a_further_directory_opens_only_what_is_the_tenants_own() {
             ran.words()
         );
     }
+}
+
+#[tokio::test]
+async fn nothing_runs_outside_of_a_sandbox_whatever_a_person_says() {
+    let (world, scope) = two_tenants();
+    let mut fences = fences();
+    fences.push(tools::Sandbox::nothing());
+    for fence in fences {
+        let cx = world.cx(&fence, scope.clone(), Default::default());
+        let escalated = json!({ "escalate": "outside", "reason": "it is needed" });
+        let outcome = world.call_with(&cx, "cat note.txt", escalated).await;
+        let said = format!("{outcome:?}");
+        let mode = fence.mode().name();
+        assert!(
+            said.contains("in the sandbox or not at all"),
+            "{mode}: {said}"
+        );
+    }
+    let cx = world.cx(&tools::Sandbox::nothing(), scope, Default::default());
+    let outcome = world.call(&cx, "cat note.txt").await;
+    assert!(outcome.is_err(), "{outcome:?}");
 }
