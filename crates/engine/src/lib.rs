@@ -346,7 +346,7 @@ impl Engine {
 
     /// The ids of all providers that the catalog of the lone user knows.
     pub fn provider_ids(&self) -> Arc<[String]> {
-        self.provider_ids_of(&TenantId::new("local"))
+        self.provider_ids_of(&TenantId::new(TenantId::LOCAL))
     }
 
     /// The ids of all providers that a tenant's catalog knows.
@@ -363,7 +363,7 @@ impl Engine {
     /// Whether the server's directory wants its clients to be sent what providers sent, beside what it means.
     pub async fn includes_raw_chunks(&self) -> bool {
         let directory = &self.shared.config.directory;
-        let own = self.shared.own(&TenantId::new("local"));
+        let own = self.shared.own(&TenantId::new(TenantId::LOCAL));
         let defaults = library::defaults::read(&self.shared, &own, directory).await;
         defaults.raw_chunks.unwrap_or(false)
     }

@@ -79,9 +79,12 @@ text_id!(
 );
 
 impl TenantId {
+    /// The tenant of a lone user.
+    pub const LOCAL: &'static str = "local";
+
     /// Whether this is the tenant of a lone user, who owns the server.
     pub fn is_local(&self) -> bool {
-        self.as_str() == "local"
+        self.as_str() == Self::LOCAL
     }
 
     /// Whether it can be the name of a directory: 1 to 64 of `a-z`, `0-9`, `_` and `-`, beginning with a
