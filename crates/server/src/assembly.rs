@@ -373,6 +373,22 @@ fn tracing_settings(settings: &Settings) -> TracingSettings {
     tracing
 }
 
+/// Makes what tenants have to themselves.
+struct ModelsAndServers {
+    /// What the server's own models were opened with.
+    server: ModelsOptions,
+}
+
+impl engine::TenantParts for ModelsAndServers {
+    fn models(&self, home: &Path, shares: bool) -> Models {
+        Models::open(self.server.of_tenant(home, shares))
+    }
+
+    fn servers(&self, home: &Path) -> mcp::Servers {
+        mcp::Servers::new(mcp::McpOptions::of_tenant(home))
+    }
+}
+
 fn assemble(
     settings: &Settings,
     ports: Vec<u16>,
@@ -389,6 +405,9 @@ fn assemble(
     let mut options = ModelsOptions::of_process(home);
     options.limits = settings.limits;
     options.scripted.push(Arc::new(Rehearsal::new(script)));
+    let of_tenants = ModelsAndServers {
+        server: options.clone(),
+    };
     let models = Arc::new(Models::open(options));
     let policy = policy(home)?;
     let tracing = tracing_settings(settings);
@@ -416,6 +435,7 @@ fn assemble(
         agents,
         mcp_tools: Arc::clone(&mcp) as _,
         mcp,
+        tenants: Some(Arc::new(of_tenants)),
     };
     let engine = Engine::new(config, parts);
     Ok((engine, models))

@@ -292,16 +292,24 @@ async fn upgrade(
     if let Some(offered) = first_subprotocol(&headers) {
         upgrade.set_selected_protocol(offered);
     }
-    // Read only for those whose protocol has a place for it.
-    let includes_raw =
-        tongue.name == COWORK && (site.settings.raw_parts || engine.includes_raw_chunks().await);
+    let tenant = caller.as_ref().map(|caller| &caller.tenant);
+    let tenant = tenant.filter(|tenant| !tenant.is_local());
+    // Read only for those whose protocol has a place for it, and who own the server's directory.
+    let includes_raw = tongue.name == COWORK
+        && (site.settings.raw_parts || tenant.is_none() && engine.includes_raw_chunks().await);
     let hello = Hello {
         connection: uuid::Uuid::now_v7().to_string(),
         query: without_secrets(query),
         directory: site.settings.engine.directory.clone(),
-        home: site.settings.engine.home.clone(),
+        home: match tenant {
+            Some(tenant) => engine::TenantTerms::home(&site.settings.engine.home, tenant),
+            None => site.settings.engine.home.clone(),
+        },
         raw_parts: raw_parts(includes_raw),
-        providers: Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
+        providers: match tenant {
+            Some(tenant) => engine.provider_ids_of(tenant),
+            None => Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
+        },
         tracing: engine.tracing(),
     };
     let dialect = (tongue.make)(&hello);
