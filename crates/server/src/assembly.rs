@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use engine::Engine;
+use identity::jwt::AuthSettings;
 use observability::TracingSettings;
 use providers::Models;
 use providers::models::ModelsOptions;
@@ -46,6 +47,8 @@ pub struct Settings {
     pub token_file: Option<PathBuf>,
     /// Where the secret key of Langfuse was read from, likewise.
     pub langfuse_key_file: Option<PathBuf>,
+    /// Whose JWTs let clients in.
+    pub auth: AuthSettings,
     pub allow_hosts: Vec<String>,
     pub allow_origins: Vec<String>,
     pub raw_parts: bool,
@@ -69,6 +72,7 @@ impl Settings {
             token: None,
             token_file: None,
             langfuse_key_file: None,
+            auth: AuthSettings::default(),
             allow_hosts: Vec::new(),
             allow_origins: Vec::new(),
             raw_parts: false,

@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 16] = [
+const TABLE: [(&str, &[&str]); 17] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -28,6 +28,7 @@ const TABLE: [(&str, &[&str]); 16] = [
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
     ("observability", &["vocabulary"]),
+    ("identity", &["vocabulary", "store"]),
     (
         "server",
         &[
@@ -39,6 +40,7 @@ const TABLE: [(&str, &[&str]); 16] = [
             "mcp",
             "store",
             "observability",
+            "identity",
         ],
     ),
     (
@@ -53,6 +55,7 @@ const TABLE: [(&str, &[&str]); 16] = [
             "store",
             "server",
             "observability",
+            "identity",
         ],
     ),
     ("terminal", &["dialects"]),
