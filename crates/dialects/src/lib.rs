@@ -55,6 +55,8 @@ pub trait Dialect: Send {
         _outcome: Result<(), NotAuthenticated>,
     ) {
     }
+    /// What the client came in by is not good any more; the socket is closed behind it.
+    fn dismissed(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
     /// A thread this connection listens to told something.
     fn told(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>);
     /// A list this connection watches changed, or the server is about to stop.
@@ -147,6 +149,10 @@ pub enum NotAuthenticated {
     Wrong,
     /// Too many wrong ones came from there; this one was not looked at.
     TooMany { retry_after_ms: i64 },
+    /// It is good, but for other dialects.
+    OtherDialect,
+    /// Whose it is cannot be found out now.
+    NotNow,
 }
 
 /// From where a listener wants to hear.

@@ -70,6 +70,7 @@ async fn tell(shared: &Arc<Shared>, changes: Vec<ListChange>) -> Result<(), Stor
             }
             // Asked for each time they count.
             ListEntry::Record(RecordKind::Grant, _) => {}
+            ListEntry::Record(RecordKind::Tenant | RecordKind::Member | RecordKind::Token, _) => {}
         }
     }
     for (tenant, workspace) in trees {

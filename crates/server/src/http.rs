@@ -177,8 +177,10 @@ async fn zane_health(State(site): State<Arc<Site>>, port: u16) -> Response {
 
 /// A ticket costs the token itself: a ticket for a ticket would live for ever.
 async fn ticket(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
-    let Some(holder) = site.access.token_holder(&headers) else {
-        return gate::no_token();
+    let holder = match site.access.token_holder(&headers).await {
+        Ok(Some(holder)) => holder,
+        Ok(None) => return gate::no_token(),
+        Err(failed) => return gate::not_now(&failed),
     };
     match site.access.tickets.issue(holder, Instant::now()) {
         Some(ticket) => spelled(&json!({

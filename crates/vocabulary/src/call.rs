@@ -1,6 +1,5 @@
 //! Calls: what a client can want of the engine.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -9,40 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
     FileUpload, GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand,
-    SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, TenantId, Thread, ThreadId, TurnId,
+    SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, Thread, ThreadId, TurnId,
     TurnSelection, Verbosity, WorkspaceId,
 };
-
-/// Who calls. The connection learns it from the server's authentication, never from a frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Caller {
-    pub tenant: TenantId,
-    pub member: String,
-    pub role: Role,
-    /// The dialect they speak, where it is known.
-    pub via: Option<Cow<'static, str>>,
-}
-
-impl Caller {
-    /// A lone user on their own machine.
-    pub fn local() -> Self {
-        Self {
-            tenant: TenantId::new("local"),
-            member: "owner".to_owned(),
-            role: Role::Owner,
-            via: None,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
-    Owner,
-    Admin,
-    BillingAdmin,
-    Member,
-    Viewer,
-}
 
 /// Which family of clients listens. The engine only compares them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -416,15 +384,6 @@ impl Call {
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_) => None,
-        }
-    }
-}
-
-impl From<&Caller> for crate::Person {
-    fn from(caller: &Caller) -> Self {
-        Self {
-            member: caller.member.clone(),
-            via: caller.via.clone().map(Cow::into_owned),
         }
     }
 }

@@ -78,6 +78,11 @@ text_id!(
     WorkspaceId
 );
 
+impl TenantId {
+    /// The tenant of a lone user.
+    pub const LOCAL: &'static str = "local";
+}
+
 /// An ask's number: unique in the whole home, the same after every restart, starting at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

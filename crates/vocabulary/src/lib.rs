@@ -9,6 +9,7 @@ mod answer_style;
 mod ask;
 mod assignment;
 mod call;
+mod caller;
 mod carried;
 mod catalog;
 mod checkpoint;
@@ -25,6 +26,7 @@ mod observability;
 mod permissions;
 mod refusal;
 mod reply;
+mod role;
 mod skills;
 mod status;
 mod thread;
@@ -39,9 +41,10 @@ pub use ask::{
 };
 pub use assignment::Assignment;
 pub use call::{
-    ArchivedThreads, Audience, Call, Caller, Changes, Idempotency, NewThread, Role, StartTurn,
-    SteerTurn, ThreadQuery,
+    ArchivedThreads, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn,
+    ThreadQuery,
 };
+pub use caller::{Caller, Credential, CredentialSource};
 pub use carried::CarriedCall;
 pub use catalog::{
     Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge,
@@ -75,6 +78,7 @@ pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
 };
+pub use role::{Permission, Role};
 pub use skills::{
     CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
 };

@@ -76,6 +76,13 @@ pub fn error(code: ErrorCode, message: &str) -> ServerEvent<'_> {
 pub fn not_authenticated(why: NotAuthenticated) -> ServerEvent<'static> {
     match why {
         NotAuthenticated::Wrong => error(ErrorCode::AuthFailed, "this token is nobody's"),
+        NotAuthenticated::OtherDialect => {
+            error(ErrorCode::AuthFailed, "this token is not for this protocol")
+        }
+        NotAuthenticated::NotNow => error(
+            ErrorCode::InternalError,
+            "who you are cannot be found out right now; try again in a moment",
+        ),
         NotAuthenticated::TooMany { retry_after_ms } => ServerEvent::Error {
             code: ErrorCode::AuthRateLimited,
             message: "too many wrong tokens came from there; wait, and send the right one",
