@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use vocabulary::{TenantId, Timestamp};
 
-use super::limits::{CLOCK_SKEW_S, EMAIL_CHARS_MAX, SUBJECT_CHARS_MAX};
+use super::limits::{CLOCK_SKEW_S, EMAIL_BYTES_MAX, SUBJECT_BYTES_MAX};
 use super::{JwtError, JwtSettings, VerifiedToken, skewed};
 
 /// The last second of the year 9999; a later one is a mistake of units.
@@ -24,7 +24,7 @@ pub fn check(
     check_audience(claims, settings.audience())?;
     let ends = check_times(claims, now)?;
     let subject = claims.get("sub").and_then(Value::as_str);
-    let subject = subject.filter(|text| is_name(text, SUBJECT_CHARS_MAX));
+    let subject = subject.filter(|text| is_name(text, SUBJECT_BYTES_MAX));
     Ok(VerifiedToken {
         subject: subject.ok_or(JwtError::Claim("sub"))?.to_owned(),
         email: email(claims)?,
@@ -78,7 +78,9 @@ fn seconds(claims: &Claims, name: &'static str) -> Result<Option<i64>, JwtError>
 fn email(claims: &Claims) -> Result<Option<String>, JwtError> {
     match claims.get("email") {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if is_name(text, EMAIL_CHARS_MAX) => Ok(Some(text.clone())),
+        Some(Value::String(text)) if is_name(text, EMAIL_BYTES_MAX) && text.contains('@') => {
+            Ok(Some(text.clone()))
+        }
         Some(_) => Err(JwtError::Claim("email")),
     }
 }
@@ -100,8 +102,7 @@ fn is_tenant_id(text: &str) -> bool {
 }
 
 /// Something that can be shown and kept.
-fn is_name(text: &str, chars_max: usize) -> bool {
-    !text.trim().is_empty()
-        && text.chars().count() <= chars_max
-        && !text.chars().any(char::is_control)
+fn is_name(text: &str, bytes_max: usize) -> bool {
+    let blank = |each: char| each.is_whitespace() || each.is_control();
+    (1..=bytes_max).contains(&text.len()) && !text.contains(blank)
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 pub const TOKEN_BYTES_MAX: usize = 8 << 10;
 /// By how much the clock of an issuer may differ from ours.
 pub const CLOCK_SKEW_S: i64 = 60;
-/// The longest name of a user, and of an address.
-pub const SUBJECT_CHARS_MAX: usize = 255;
-pub const EMAIL_CHARS_MAX: usize = 254;
+/// The longest name of a user, and the longest address.
+pub const SUBJECT_BYTES_MAX: usize = 200;
+pub const EMAIL_BYTES_MAX: usize = 254;
 
 /// Tokens that were found good, and for how long that is believed.
 pub const CACHED_TOKENS_MAX: usize = 10_000;
