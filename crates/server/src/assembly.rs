@@ -84,6 +84,27 @@ impl Settings {
     }
 }
 
+/// Why a server stops, as clients are told. Whether it comes back, it does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// By SIGTERM: a service manager, or a new version that is put in its place.
+    Terminated,
+    /// By SIGINT: somebody pressed Ctrl-C.
+    Interrupted,
+    /// By SIGHUP: its terminal was closed.
+    HungUp,
+}
+
+impl StopReason {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Terminated => "terminated",
+            Self::Interrupted => "interrupted",
+            Self::HungUp => "hung_up",
+        }
+    }
+}
+
 /// A server whose sockets listen, but which answers "not yet".
 pub struct ListeningServer {
     pub address: SocketAddr,
@@ -134,6 +155,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
         started: Instant::now(),
         closing: CancellationToken::new(),
         stop: CancellationToken::new(),
+        stop_reason: OnceLock::new(),
         connections: TaskTracker::new(),
         connected: Default::default(),
         open: Default::default(),
@@ -246,9 +268,11 @@ impl RunningServer {
     }
 
     /// Lets running turns come to rest, says goodbye to every client, and ends.
-    pub async fn stop(mut self) {
+    pub async fn stop(mut self, reason: StopReason) {
         let since = Instant::now();
-        tracing::info!(clients = self.site.connections.len(), "stopping");
+        let (clients, word) = (self.site.connections.len(), reason.word());
+        tracing::info!(clients, reason = word, "stopping");
+        self.site.stop_reason.get_or_init(|| reason);
         self.site.closing.cancel();
         let resting = self.engine.stop(STOP_GRACE);
         if tokio::time::timeout(STOP_GRACE + STOP_SLACK, resting)

@@ -79,6 +79,10 @@ pub fn not_authenticated(why: NotAuthenticated) -> ServerEvent<'static> {
         NotAuthenticated::OtherDialect => {
             error(ErrorCode::AuthFailed, "this token is not for this protocol")
         }
+        NotAuthenticated::OtherCaller => error(
+            ErrorCode::AuthFailed,
+            "this token is another user's than this connection; open a new one for it",
+        ),
         NotAuthenticated::NotNow => error(
             ErrorCode::InternalError,
             "who you are cannot be found out right now; try again in a moment",
