@@ -44,7 +44,7 @@ pub use call::{
     ArchivedThreads, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn,
     ThreadQuery,
 };
-pub use caller::{Caller, Credential, CredentialSource};
+pub use caller::{Caller, Credential, CredentialSource, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
     Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge,

@@ -73,6 +73,8 @@ impl Diminuendo {
                     session_id: &thread.to_string(),
                     steer_id: item.as_str(),
                     content: &content,
+                    // They know who they are.
+                    user_id: None,
                 });
                 if self.joined.contains_key(&thread) {
                     self.steered = Some(item);

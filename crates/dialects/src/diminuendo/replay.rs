@@ -62,6 +62,7 @@ impl Replay {
                 session_id: &self.session,
                 seq: open.seq.0,
                 ts: open.at.millis(),
+                user_id: None,
             };
             send(out, &at.asked(&open.ask).into_event());
         }

@@ -7,7 +7,7 @@ use vocabulary::{
     ToolEvent, ToolFact, TurnFact,
 };
 
-use super::tell::state as spell_state;
+use super::tell::{state as spell_state, user_id};
 use super::wire::ServerEvent;
 use super::wire::parts::{
     ActiveStatus, ActiveToolCall, CurrentTurn, HistoryItem, Role, SessionMeta,
@@ -65,6 +65,7 @@ pub fn history_item(entry: &Entry) -> Option<HistoryItem<'_>> {
             role: Role::User,
             content: input.shown(),
             turn_id: turn.as_str(),
+            user_id: user_id(&entry.event),
             created_at,
         });
     }
@@ -84,6 +85,7 @@ pub fn history_item(entry: &Entry) -> Option<HistoryItem<'_>> {
             role: Role::Assistant,
             content: text,
             turn_id: tag.turn.as_str(),
+            user_id: None,
             created_at,
         });
     }

@@ -38,6 +38,7 @@ impl<'a> At<'a> {
                 session_id: self.session_id,
                 request_id: AsText(RequestId::first(ask.id)),
                 approved: closing.approved(),
+                user_id: self.user_id,
                 seq: self.seq,
                 ts: self.ts,
             })),

@@ -33,6 +33,7 @@ impl<'a> At<'a> {
         Spelled::Numbered(ServerEvent::TurnStarted {
             session_id: self.session_id,
             turn_id: turn.as_str(),
+            user_id: self.user_id,
             seq: self.seq,
             ts: self.ts,
         })
@@ -49,6 +50,7 @@ impl<'a> At<'a> {
             session_id,
             seq,
             ts,
+            ..
         } = self;
         let turn_id = turn.as_str();
         Spelled::Numbered(match outcome {
@@ -86,6 +88,7 @@ impl<'a> At<'a> {
             session_id: self.session_id,
             steer_id: input.item.as_str(),
             content: input.shown(),
+            user_id: self.user_id,
         })
     }
 

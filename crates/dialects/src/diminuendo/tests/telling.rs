@@ -1,8 +1,12 @@
 //! Which frame each fact is, and what stands in it.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use vocabulary::{
-    ApprovalAnswer, Fact, Growth, ToolOutcome, ToolOutput, TurnErrorKind, TurnId, TurnOutcome,
+    ApprovalAnswer, Event, Fact, Growth, LONE_MEMBER, Person, ToolOutcome, ToolOutput,
+    TurnErrorKind, TurnId, TurnOutcome,
 };
 
 use super::facts;
@@ -175,4 +179,37 @@ fn dotted_twins_have_the_number_of_their_event() {
     }
     let failed = facts::turn_finished(facts::failed(TurnErrorKind::Provider));
     assert_eq!(told(failed, Form::Dotted).len(), 1);
+}
+
+#[test]
+fn who_did_it_is_named_unless_there_is_nobody_else() {
+    let named = |member: &str| -> Vec<(String, Value)> {
+        let by = Person {
+            member: member.to_owned(),
+            via: None,
+        };
+        let answered = facts::closed(7, false, ApprovalAnswer::Once);
+        let all = facts::all().into_iter().chain([answered]);
+        let frames = all.flat_map(|fact| {
+            let happened = Event {
+                by: Some(Arc::new(by.clone())),
+                ..event(fact)
+            };
+            tell(&card(), &happened, Form::Snake)
+        });
+        let frames = frames.map(|frame| parsed(&frame));
+        let kind = |frame: &Value| frame["type"].as_str().unwrap_or_default().to_owned();
+        let named = frames.filter(|frame| frame.get("userId").is_some());
+        named
+            .map(|frame| (kind(&frame), frame["userId"].clone()))
+            .collect()
+    };
+    assert_eq!(named(LONE_MEMBER), []);
+    let told: BTreeSet<String> = named("alice")
+        .into_iter()
+        .inspect(|(_, user)| assert_eq!(*user, "alice"))
+        .map(|(kind, _)| kind)
+        .collect();
+    let expected = ["approval_resolved", "steer_sent", "turn_started"];
+    assert_eq!(told, BTreeSet::from(expected.map(str::to_owned)));
 }

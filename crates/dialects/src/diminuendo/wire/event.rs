@@ -67,6 +67,8 @@ pub enum ServerEvent<'a> {
     TurnStarted {
         session_id: &'a str,
         turn_id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        user_id: Option<&'a str>,
         seq: u64,
         ts: i64,
     },
@@ -177,6 +179,8 @@ pub enum ServerEvent<'a> {
         session_id: &'a str,
         request_id: AsText<RequestId>,
         approved: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        user_id: Option<&'a str>,
         seq: u64,
         ts: i64,
     },
@@ -290,6 +294,8 @@ pub enum ServerEvent<'a> {
         session_id: &'a str,
         steer_id: &'a str,
         content: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        user_id: Option<&'a str>,
     },
     StopAcknowledged {
         session_id: &'a str,

@@ -60,6 +60,8 @@ pub struct HistoryItem<'a> {
     pub role: Role,
     pub content: &'a str,
     pub turn_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<&'a str>,
     pub created_at: i64,
 }
 
