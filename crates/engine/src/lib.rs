@@ -35,6 +35,7 @@ pub mod import;
 mod library;
 pub mod limits;
 mod listener;
+mod members;
 mod notices;
 mod prompts;
 mod registry;
@@ -203,6 +204,8 @@ pub struct Shared {
     pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
+    /// Read when it is first needed: a lone user has nobody to know.
+    pub(crate) identity: Arc<identity::Directory>,
     pub(crate) seen: seen::SeenByThreads,
     pub(crate) tool_specs: turn::specs::ToolSpecCache,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
@@ -258,6 +261,7 @@ impl Engine {
         let shared = Shared {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
             grants: Grants::new(Arc::clone(&store)),
+            identity: Arc::new(identity::Directory::new(Arc::clone(&store))),
             traces: Traces::new(&config.tracing),
             metrics: Metrics::default(),
             store,
@@ -318,6 +322,12 @@ impl Engine {
     /// Hears of changes that concern every client of this server, the newest state first.
     pub fn watch_server(&self) -> Watcher {
         Watcher::of_server(self.shared.traces.watch())
+    }
+
+    /// Who is who, followed from now on: what other processes change of it is heard here.
+    pub fn identity(&self) -> &Arc<identity::Directory> {
+        self.shared.follow_others();
+        &self.shared.identity
     }
 
     /// How the tracing of turns fares.

@@ -14,6 +14,7 @@ use crate::library::{
     self, checkpoints, commands, defaults, joining, keeping, mcp, offer, permissions, pictures,
     reading, sign_in, skills,
 };
+use crate::members;
 use crate::session::{Mail, Outcome, Replied};
 
 /// Answers a call that the caller is allowed to make.
@@ -69,6 +70,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             return Ok(Replied::new(view.head, Reply::View(Box::new(view))));
         }
         Call::Library(call) => keeping::answer(shared, caller, call).await,
+        Call::Members(call) => members::answer(shared, caller, call).await,
         Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared).await))),
         Call::GetProviderStatus { verify } => {
             let statuses = shared.models.statuses(verify).await;
@@ -104,10 +106,13 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::StartTurn(mut start) => {
             settle_changes(shared, caller, start.thread, &mut start.changes).await?;
             start.images = pictures::read(start.images).await?;
-            if let Some(audience) = start.listen {
-                return joining::start_turn(shared, caller, start, audience).await;
-            }
-            return to_session(shared, caller, Call::StartTurn(start)).await;
+            let thread = start.thread;
+            let started = match start.listen {
+                Some(audience) => joining::start_turn(shared, caller, start, audience).await,
+                None => to_session(shared, caller, Call::StartTurn(start)).await,
+            };
+            members::check_started(shared, caller, thread).await;
+            return started;
         }
         Call::SteerTurn(mut steer) => {
             steer.images = pictures::read(steer.images).await?;
@@ -176,7 +181,9 @@ async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> 
         changes: Box::default(),
         listen: None,
     };
-    to_session(shared, caller, Call::StartTurn(start)).await
+    let started = to_session(shared, caller, Call::StartTurn(start)).await;
+    members::check_started(shared, caller, run.thread).await;
+    started
 }
 
 /// What changes mean here, and for this thread.

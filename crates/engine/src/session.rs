@@ -196,9 +196,9 @@ impl Session {
                 start,
                 reply,
             } => {
-                let (start, caller) = start.unzip();
-                self.acting = caller.map(|caller| Arc::new(Person::from(&caller)));
-                Box::pin(self.attach(audience, from, start.map(|start| *start), reply)).await;
+                let caller = start.as_ref().map(|(_, caller)| caller);
+                self.acting = caller.map(|caller| Arc::new(Person::from(caller)));
+                Box::pin(self.attach(audience, from, start, reply)).await;
                 self.acting = None;
             }
             Mail::Look { reply } => self.look(reply),
@@ -217,6 +217,7 @@ impl Session {
                 });
             }
             Mail::Titled(titled) => self.titled(titled)?,
+            Mail::PeopleChanged(people) => self.cancel_turn_of_nobody(&people)?,
             Mail::Stop { grace, done } => self.stop(grace, done),
             Mail::HandOver => self.resting.hand_over_until = Some(Instant::now() + HAND_OVER_WAIT),
         }

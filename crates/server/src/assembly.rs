@@ -28,7 +28,7 @@ use crate::accept::Acceptor;
 use crate::access::Access;
 use crate::descriptors;
 use crate::http::{self, Site};
-use crate::identity::LoneUser;
+use crate::identity::KnownPeople;
 use crate::limits::{GOODBYE_MAX, STOP_GRACE, STOP_SLACK};
 use crate::table::Listen;
 use crate::token::{TOKEN_VARIABLE, Token};
@@ -140,15 +140,15 @@ pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
         let flag = format!("--listen {}", wish.tongue.name);
         own.push((wish.tongue, bind(host, wish.port, &flag).await?));
     }
+    let people = Arc::new(KnownPeople::new(settings.token.clone()));
     let site = Arc::new(Site {
         engine: OnceLock::new(),
+        people: Arc::clone(&people),
         provider_ids: OnceLock::new(),
         access: Access {
             hosts: settings.allow_hosts.clone(),
             origins: settings.allow_origins.clone(),
-            ..Access::new(Box::new(LoneUser {
-                token: settings.token.clone(),
-            }))
+            ..Access::new(people)
         },
         refusals: Default::default(),
         settings,
@@ -196,6 +196,7 @@ impl ListeningServer {
         });
         let (engine, models, store, home_notice) =
             assembling.await.context("the start was cut off")??;
+        self.site.people.open(engine.clone());
         let engine = self.site.engine.get_or_init(|| engine).clone();
         let (recovering, catalog) = (engine.clone(), Arc::clone(&models));
         let home = self.site.settings.engine.home.clone();

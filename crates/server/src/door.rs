@@ -43,6 +43,12 @@ impl Door {
         let (now, token) = (Instant::now(), token.reveal());
         let access = &self.site.access;
         let admitted = access.authenticate(self.arrival.peer, &[&token], now).await;
+        if admitted
+            .as_ref()
+            .is_ok_and(|caller| !caller.speaks(self.via))
+        {
+            return Err(NotAuthenticated::OtherDialect);
+        }
         let caller = admitted.map_err(|denied| match denied {
             Denied::Guessing(wait) => NotAuthenticated::TooMany {
                 retry_after_ms: wait.as_millis() as i64,

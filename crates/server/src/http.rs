@@ -26,6 +26,7 @@ use crate::assembly::{Settings, StopReason};
 use crate::connection;
 use crate::door::Door;
 use crate::gate::{self, RefusalLog};
+use crate::identity::KnownPeople;
 use crate::limits::{
     FRAME_BYTES_MAX, FRAME_BYTES_UNIDENTIFIED_MAX, READ_BUFFER_BYTES, TICKET_LIFE,
     WRITE_BUFFER_BYTES,
@@ -39,6 +40,8 @@ type Pairs = Query<Vec<(String, String)>>;
 pub struct Site {
     /// There once the store is open.
     pub engine: OnceLock<Engine>,
+    /// Who is asked of those who come in; knows nobody before the store is open.
+    pub people: Arc<KnownPeople>,
     /// The ids of all providers, one copy for every connection; made when the first one comes.
     pub provider_ids: OnceLock<Arc<[String]>>,
     pub settings: Settings,
@@ -285,6 +288,9 @@ async fn upgrade(
     };
     if caller.is_none() && !tongue.authenticates {
         return gate::no_token();
+    }
+    if let Some(caller) = caller.as_ref().filter(|caller| !caller.speaks(tongue.name)) {
+        return gate::other_dialect(caller, tongue.name);
     }
     let Ok(mut upgrade) = upgrade else {
         let (status, why) = (StatusCode::BAD_REQUEST, "WebSocket upgrade failed");

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    FileUpload, GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand,
-    SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, Thread, ThreadId, TurnId,
+    FileUpload, GrantScope, Image, LibraryCall, McpCall, MemberCall, ModelRef, NamedModel,
+    RunCommand, SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, Thread, ThreadId, TurnId,
     TurnSelection, Verbosity, WorkspaceId,
 };
 
@@ -108,6 +108,8 @@ pub enum Call {
 
     /// Workspaces and folders.
     Library(LibraryCall),
+    /// Who is in the caller's tenant.
+    Members(MemberCall),
 
     GetCatalog,
     /// `verify`: the providers themselves are asked whether they accept what is saved.
@@ -381,6 +383,7 @@ impl Call {
             | Call::CreateThread(_)
             | Call::FindThread { .. }
             | Call::Library(_)
+            | Call::Members(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_) => None,

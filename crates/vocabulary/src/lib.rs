@@ -19,6 +19,7 @@ mod ids;
 mod item;
 mod library;
 mod mcp;
+mod member;
 mod named_model;
 mod nearest;
 mod notice;
@@ -44,7 +45,7 @@ pub use call::{
     ArchivedThreads, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn,
     ThreadQuery,
 };
-pub use caller::{Caller, Credential, CredentialSource, LONE_MEMBER};
+pub use caller::{Caller, CallerCredential, CredentialOrigin, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
     Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge,
@@ -69,6 +70,7 @@ pub use mcp::{
     McpAuth, McpAuthMode, McpAuthState, McpCall, McpCheck, McpFile, McpLayer, McpReply, McpRunning,
     McpScope, McpServer, McpServerState, McpSnapshot, McpToolInfo, McpTransport,
 };
+pub use member::{Member, MemberCall, MemberReply};
 pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Catalog, Challenge, CheckpointReply, Event, Grant, IndexedTurn, ItemId, LibraryReply, McpReply,
-    ProviderStatus, Refusal, SignedIn, Skill, SkillText, SlashCommand, Thread, ThreadCard,
-    ThreadView, TurnId, UploadedFile, Why,
+    MemberReply, ProviderStatus, Refusal, SignedIn, Skill, SkillText, SlashCommand, Thread,
+    ThreadCard, ThreadView, TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -37,6 +37,7 @@ pub enum Reply {
     Uploaded(Box<UploadedFile>),
     Checkpoints(Box<CheckpointReply>),
     Library(Box<LibraryReply>),
+    Members(Box<MemberReply>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -139,6 +140,7 @@ kinds! {
     uploaded: Uploaded, Box<UploadedFile>;
     checkpoints: Checkpoints, Box<CheckpointReply>;
     library: Library, Box<LibraryReply>;
+    members: Members, Box<MemberReply>;
 }
 
 impl Reply {

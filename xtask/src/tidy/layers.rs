@@ -17,6 +17,7 @@ const TABLE: [(&str, &[&str]); 17] = [
             "acp",
             "snapshots",
             "observability",
+            "identity",
         ],
     ),
     ("callback", &[]),

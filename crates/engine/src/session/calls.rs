@@ -35,7 +35,7 @@ impl Session {
         let outcome = match call {
             Call::DeleteThread { .. } => return self.delete(reply).await,
             Call::Checkpoints { call, .. } => return self.open_checkpoint_call(call, reply).await,
-            Call::StartTurn(start) => self.start_turn(start).await.map(Reply::Turn),
+            Call::StartTurn(start) => self.start_turn(start, caller).await.map(Reply::Turn),
             Call::SteerTurn(steer) => self.steer(steer).await,
             Call::ChangeThread { changes, .. } => self.change(changes).await,
             Call::ResetThread { .. } => self.reset().await,
@@ -58,6 +58,7 @@ impl Session {
             | Call::ListGrants { .. }
             | Call::RevokeGrant { .. }
             | Call::Library(_)
+            | Call::Members(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_)
@@ -94,7 +95,11 @@ impl Session {
         Ok(())
     }
 
-    async fn start_turn(&mut self, start: StartTurn) -> Result<StartedTurn, Refusal> {
+    async fn start_turn(
+        &mut self,
+        start: StartTurn,
+        caller: &Caller,
+    ) -> Result<StartedTurn, Refusal> {
         check_input(&start.text, &start.images)?;
         let message_id = ("clientMessageId", &start.client_message_id);
         check_ids(&[message_id, ("clientTurnId", &start.client_turn_id)])?;
@@ -149,6 +154,7 @@ impl Session {
         }
         self.permit();
         self.run_turn(turn.clone(), TurnStart::Fresh);
+        self.started_by(caller);
         self.think_of_title();
         let (again, joined) = (false, None);
         Ok(StartedTurn {
@@ -388,7 +394,7 @@ impl Session {
         &mut self,
         audience: Audience,
         from: ListenFrom,
-        start: Option<StartTurn>,
+        start: Option<(Box<StartTurn>, Caller)>,
         reply: oneshot::Sender<Result<AttachedListener, Refusal>>,
     ) {
         let head = self.recorder.last();
@@ -407,7 +413,7 @@ impl Session {
         let listener = outbox.listen(store, audience, cursor, replay_to, reset_at);
         let started = match start {
             None => None,
-            Some(start) => match self.start_turn(start).await {
+            Some((start, caller)) => match self.start_turn(*start, &caller).await {
                 Ok(started) => Some(started),
                 Err(refusal) => {
                     let _ = reply.send(Err(refusal));

@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 use tracing::Instrument as _;
 use vocabulary::{
-    Closing, Fact, Person, Refusal, Status, StatusReason, StreamTag, ThreadSettings, ToolFact,
-    ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
+    Caller, Closing, Fact, Permission, Person, Refusal, Status, StatusReason, StreamTag,
+    ThreadSettings, ToolFact, ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId,
+    TurnOutcome,
 };
 
 use super::Session;
@@ -40,6 +41,8 @@ pub struct TurnHandle {
     /// Whether a person cancelled it.
     pub cancelled: bool,
     pub cancelled_by: Option<Arc<Person>>,
+    /// Who started it, where that can end: not for our own user.
+    pub started_by: Option<Box<Caller>>,
     /// What was said to it and it has not heard yet.
     pub steers: Arc<Steers>,
     pub abilities: Abilities,
@@ -117,6 +120,8 @@ impl Session {
             None => self.checkpoints.writes(),
         };
         let trace = self.trace();
+        let before = self.turn.as_mut();
+        let started_by = before.and_then(|turn| turn.started_by.take());
         let running = self.state.turn.as_ref();
         let turn = Arc::new(Turn {
             shared: Arc::clone(&self.shared),
@@ -177,6 +182,7 @@ impl Session {
                 .map(|stopping| stopping.deadline),
             cancelled: false,
             cancelled_by: None,
+            started_by,
             steers,
             abilities,
             meter,
@@ -222,6 +228,30 @@ impl Session {
         turn.force_at
             .get_or_insert_with(|| Instant::now() + CANCEL_GRACE);
         self.close_all_asks(Closing::Cancelled)
+    }
+
+    /// The turn that was just started is this caller's, for as long as they may run it.
+    pub(super) fn started_by(&mut self, caller: &Caller) {
+        if let (Some(turn), Some(_)) = (&mut self.turn, &caller.credential) {
+            turn.started_by = Some(Box::new(caller.clone()));
+        }
+    }
+
+    /// Cancels the turn if who started it is nobody any more, or may not write any more.
+    pub(super) fn cancel_turn_of_nobody(
+        &mut self,
+        people: &identity::People,
+    ) -> Result<(), Refusal> {
+        let turn = self.turn.as_ref();
+        let Some(starter) = turn.and_then(|turn| turn.started_by.as_deref()) else {
+            return Ok(());
+        };
+        let now = people.renew(starter, self.shared.now());
+        if now.is_some_and(|now| now.role.may(Permission::SessionWrite)) {
+            return Ok(());
+        }
+        tracing::info!(thread = %self.card.id, "cancelled a turn whose starter may not run it any more");
+        self.cancel_turn()
     }
 
     /// Records the end of a turn that wound up by itself.

@@ -6,12 +6,12 @@ use crate::{
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
     Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, Folder, Grant,
     GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, LiveItem, McpFile, McpLayer, McpReply,
-    McpSnapshot, MessagePage, OpenAsk, Placement, PlannedCall, ProviderStatus, ReasoningKind,
-    Reply, RestoreAction, RiskCode, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill,
-    SkillLook, SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn,
-    SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp,
-    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput,
-    Verbosity, WorkspaceId,
+    McpSnapshot, Member, MemberReply, MessagePage, OpenAsk, Placement, PlannedCall, ProviderStatus,
+    ReasoningKind, Reply, RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode,
+    Seq, SignedIn, Skill, SkillLook, SkillText, SkillTier, SlashCommand, Standing, StartedTurn,
+    Status, SteeredTurn, SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings,
+    ThreadView, Timestamp, Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage,
+    UploadedFile, UserInput, Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -371,6 +371,22 @@ fn of_library() -> Vec<LibraryReply> {
     ]
 }
 
+fn of_members() -> [MemberReply; 3] {
+    let member = Member {
+        id: "alice".to_owned(),
+        role: Role::Admin,
+        email: Some("alice@example.com".to_owned()),
+        name: None,
+        created_at: Timestamp(1),
+        updated_at: Timestamp(2),
+    };
+    [
+        MemberReply::List(vec![member.clone()]),
+        MemberReply::Set(member),
+        MemberReply::Removed("alice".to_owned()),
+    ]
+}
+
 #[test]
 fn every_reply_comes_back() {
     let mut replies = of_threads();
@@ -378,7 +394,8 @@ fn every_reply_comes_back() {
     let checkpoints = of_checkpoints().into_iter().map(Box::new);
     replies.extend(checkpoints.map(Reply::Checkpoints));
     replies.extend(of_library().into_iter().map(Reply::from));
-    all_come_back(&replies, 23, |reply| match reply {
+    replies.extend(of_members().map(Reply::from));
+    all_come_back(&replies, 24, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -402,5 +419,6 @@ fn every_reply_comes_back() {
         Reply::Library(_) => 17,
         Reply::Turns(_) => 18,
         Reply::Uploaded(_) => 22,
+        Reply::Members(_) => 23,
     });
 }
