@@ -12,6 +12,7 @@ mod key_source;
 mod keys;
 pub mod limits;
 mod settings;
+mod sign_in;
 mod unique_json;
 
 #[cfg(test)]
@@ -23,7 +24,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 use thiserror::Error;
-use vocabulary::{TenantId, Timestamp};
+use vocabulary::{Role, TenantId, Timestamp};
 
 use cache::{CachedToken, TokenCache};
 use compact::CompactToken;
@@ -41,8 +42,8 @@ pub struct VerifiedToken {
     pub subject: String,
     pub email: Option<String>,
     pub tenant: TenantId,
-    /// The words of the role claim, where one is configured and there.
-    pub role: Option<String>,
+    /// What the role claim says, where one is configured, and it is one of ours.
+    pub role: Option<Role>,
     /// The end that it names, and the clock skew that is allowed.
     pub expires_at: Timestamp,
 }

@@ -1,14 +1,14 @@
 //! What a token says: of whom, by whom, for whom, and for how long (RFC 7519, 4.1).
 
 use serde_json::{Map, Value};
-use vocabulary::{TenantId, Timestamp};
+use vocabulary::{Role, TenantId, Timestamp};
 
 use super::limits::{CLOCK_SKEW_S, EMAIL_BYTES_MAX, SUBJECT_BYTES_MAX};
 use super::{JwtError, JwtSettings, VerifiedToken, skewed};
+use crate::tenants::tenant_id;
 
 /// The last second of the year 9999; a later one is a mistake of units.
 const SECONDS_MAX: f64 = 253_402_300_799.0;
-const TENANT_CHARS_MAX: usize = 64;
 
 type Claims = Map<String, Value>;
 
@@ -31,7 +31,7 @@ pub fn check(
         tenant: tenant(claims, settings.tenant_claim())?,
         role: settings.role_claim().and_then(|name| {
             let role = claims.get(name).and_then(Value::as_str);
-            role.map(str::to_owned)
+            role.and_then(Role::parse)
         }),
         expires_at: Timestamp(ends.saturating_add(CLOCK_SKEW_S).saturating_mul(1_000)),
     })
@@ -87,18 +87,8 @@ fn email(claims: &Claims) -> Result<Option<String>, JwtError> {
 
 fn tenant(claims: &Claims, name: &str) -> Result<TenantId, JwtError> {
     let tenant = claims.get(name).and_then(Value::as_str);
-    let tenant = tenant.filter(|text| is_tenant_id(text));
-    tenant.map(TenantId::new).ok_or(JwtError::Tenant)
-}
-
-fn is_tenant_id(text: &str) -> bool {
-    let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let bytes = text.as_bytes();
-    bytes.len() <= TENANT_CHARS_MAX
-        && bytes.first().is_some_and(plain)
-        && bytes
-            .iter()
-            .all(|byte| plain(byte) || matches!(byte, b'_' | b'-'))
+    let tenant = tenant.and_then(|text| tenant_id(text).ok());
+    tenant.ok_or(JwtError::Tenant)
 }
 
 /// Something that can be shown and kept.

@@ -4,6 +4,7 @@ mod bad_tokens;
 mod fetching;
 mod refreshing;
 mod signer;
+mod signing_in;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,7 +120,7 @@ async fn good_tokens_of_three_algorithms_say_whom_they_name() {
             subject: "auth0|ada".to_owned(),
             email: Some("ada@north.example".to_owned()),
             tenant: vocabulary::TenantId::new("north"),
-            role: Some("admin".to_owned()),
+            role: Some(vocabulary::Role::Admin),
             expires_at: NOW.plus_millis(660_000),
         };
         assert_eq!(verified, Ok(expected), "{}", signer.algorithm());
