@@ -132,6 +132,7 @@ pub async fn start(settings: Settings) -> anyhow::Result<RunningServer> {
 
 /// Listens. Nothing that can wait is done before.
 pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
+    let jwt = settings.auth.jwt()?;
     check_exposure(&settings)?;
     let host = settings.host;
     let (main, address) = bind(host, settings.port, "--port").await?;
@@ -140,7 +141,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
         let flag = format!("--listen {}", wish.tongue.name);
         own.push((wish.tongue, bind(host, wish.port, &flag).await?));
     }
-    let people = Arc::new(KnownPeople::new(settings.token.clone()));
+    let people = Arc::new(KnownPeople::new(settings.token.clone(), jwt));
     let site = Arc::new(Site {
         engine: OnceLock::new(),
         people: Arc::clone(&people),
@@ -298,13 +299,15 @@ impl RunningServer {
 
 /// Whoever reaches the port can run commands, so strangers must not reach it without a secret.
 fn check_exposure(settings: &Settings) -> anyhow::Result<()> {
-    if settings.host.is_loopback() || settings.token.is_some() {
+    let asks = settings.token.is_some() || settings.auth.issuer.is_some();
+    if settings.host.is_loopback() || asks {
         return Ok(());
     }
     bail!(
         "{} can be reached from other machines, and no token is set. Set one with \
          --token-file FILE or {TOKEN_VARIABLE} (for example from `openssl rand -hex 32`), \
-         or leave --host away to serve this machine only",
+         name an OpenID provider with --auth-issuer, or leave --host away to serve this machine \
+         only",
         settings.host
     )
 }
