@@ -58,6 +58,7 @@ fn run(flags: ArgMatches) -> anyhow::Result<()> {
             Command::Mcp(arguments) => commands::mcp::run(arguments, &home).await,
             Command::Sessions(arguments) => commands::sessions::run(arguments, &home).await,
             Command::Skills(arguments) => commands::skills::run(arguments, &home).await,
+            Command::Tenants(arguments) => commands::tenants::run(arguments, &home).await,
             Command::Trust(arguments) => commands::trust::run(arguments, &home).await,
             Command::Doctor(arguments) => commands::doctor::run(arguments, &home).await,
             Command::Config(_) => Ok(()),
