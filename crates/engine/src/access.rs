@@ -50,6 +50,7 @@ fn need(call: &Call) -> Need {
         | Call::ReadEvents { .. }
         | Call::ReadTurns { .. }
         | Call::ReadEventsBefore { .. }
+        | Call::Files { .. }
         | Call::GetCatalog
         | Call::GetProviderStatus { .. }
         | Call::ListTools { .. }
@@ -199,6 +200,13 @@ mod tests {
                 thread,
                 upto: Seq::ZERO,
                 limit: 1,
+            },
+            Call::Files {
+                thread,
+                call: vocabulary::FileCall::List {
+                    path: None,
+                    depth: 1,
+                },
             },
             Call::GetCatalog,
             Call::GetProviderStatus { verify: true },

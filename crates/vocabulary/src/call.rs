@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    FileUpload, GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand,
-    SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, TenantId, Thread, ThreadId, TurnId,
-    TurnSelection, Verbosity, WorkspaceId,
+    FileCall, FileUpload, GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel,
+    RunCommand, SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, TenantId, Thread, ThreadId,
+    TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Who calls. The connection learns it from the server's authentication, never from a frame.
@@ -173,6 +173,11 @@ pub enum Call {
     Checkpoints {
         thread: ThreadId,
         call: CheckpointCall,
+    },
+    /// The files of its workspace, as they are now.
+    Files {
+        thread: ThreadId,
+        call: FileCall,
     },
 }
 
@@ -408,7 +413,8 @@ impl Call {
             | Call::RunCommand(RunCommand { thread, .. })
             | Call::UploadFile(FileUpload { thread, .. })
             | Call::KeepDefaults { thread, .. }
-            | Call::Checkpoints { thread, .. } => Some(*thread),
+            | Call::Checkpoints { thread, .. }
+            | Call::Files { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)
             | Call::FindThread { .. }

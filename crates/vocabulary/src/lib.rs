@@ -31,6 +31,7 @@ mod thread;
 mod tool;
 mod turn;
 mod upload;
+mod workspace_files;
 
 pub use answer_style::{SummaryDetail, Verbosity};
 pub use ask::{
@@ -92,3 +93,4 @@ pub use turn::{
     TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };
 pub use upload::{FileUpload, UploadedFile, WorkFolders};
+pub use workspace_files::{FileCall, FileListing, FileReply, ListedFile, ListedKind, ReadFile};
