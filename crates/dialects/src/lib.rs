@@ -117,6 +117,11 @@ pub enum Action {
         tag: Tag,
         call: Call,
     },
+    /// As `Call`, and before all that wait: the request that it is for was made before theirs.
+    CallNext {
+        tag: Tag,
+        call: Call,
+    },
     /// Answered with `Reply::View`, with the last `recent` messages; deliveries start right behind
     /// it.
     Listen {

@@ -193,6 +193,11 @@ impl Connection {
                 self.submit(Job::new(tag, JobKind::Call(call)));
                 Ok(())
             }
+            Action::CallNext { tag, call } => {
+                self.waiting.push_front(Job::new(tag, JobKind::Call(call)));
+                self.start_waiting();
+                Ok(())
+            }
             Action::Listen {
                 tag,
                 thread,
@@ -305,9 +310,10 @@ impl Connection {
         let Finished { tag, outcome, .. } = finished;
         match outcome {
             JobOutcome::Replied(outcome) => {
-                self.start_waiting();
                 self.with_dialect(|dialect, cx, out| dialect.replied(cx, out, tag, outcome))
                     .await?;
+                // Only now: an answer may need one more call, which comes before those that wait.
+                self.start_waiting();
             }
             JobOutcome::Authenticated(outcome) => {
                 let outcome = outcome.map(|caller| self.door.enter(caller));

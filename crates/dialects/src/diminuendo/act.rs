@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Number;
 use vocabulary::{
-    Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, Idempotency,
-    NamedModel, NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, FileCall,
+    Idempotency, NamedModel, NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
 };
 
 use super::calls::{DiminuendoPurpose, Join};
-use super::files::FileQuery;
+use super::files::{CONTENT_BYTES_MAX, FileQuery};
 use super::hear::ClientRequest;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::AGENT_TYPE_LABEL;
@@ -240,10 +240,27 @@ impl Diminuendo {
                 let wanted = DiminuendoPurpose::FileAtIteration(FileQuery { thread, path });
                 (wanted, Call::Checkpoints { thread, call })
             }
-            ClientMessage::ListFiles { session_id, .. }
-            | ClientMessage::ReadFile { session_id, .. } => {
-                thread(&session_id)?;
-                return Err(not_available(name));
+            ClientMessage::ListFiles {
+                session_id,
+                path,
+                depth,
+            } => {
+                let thread = thread(&session_id)?;
+                let depth = depth.unwrap_or(1);
+                let call = FileCall::List { path, depth };
+                (
+                    DiminuendoPurpose::FileList(thread),
+                    Call::Files { thread, call },
+                )
+            }
+            ClientMessage::ReadFile { session_id, path } => {
+                let thread = thread(&session_id)?;
+                let call = FileCall::Read {
+                    path: path.clone(),
+                    bytes_max: CONTENT_BYTES_MAX as u64,
+                };
+                let wanted = DiminuendoPurpose::ReadFile(FileQuery { thread, path });
+                (wanted, Call::Files { thread, call })
             }
             ClientMessage::ManageMembers { .. } => return Err(not_available(name)),
         };
