@@ -262,6 +262,20 @@ impl Variant {
         self as usize
     }
 
+    /// Whether its clients are told of changed files, whoever changed them.
+    pub fn tells_changed_files(self) -> bool {
+        match self {
+            Variant::Diminuendo | Variant::DiminuendoDotted => true,
+            Variant::Cowork
+            | Variant::CoworkRaw
+            | Variant::CoworkRawFull
+            | Variant::Cowork1
+            | Variant::Zane
+            | Variant::Codex
+            | Variant::Pioneer => false,
+        }
+    }
+
     /// Which family of clients this is: they come and go together.
     pub fn audience(self) -> Audience {
         match self {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
+use snapshots::WorkspaceWatch;
 use tokio::sync::mpsc;
 use vocabulary::{Event, Refusal, Seq, ThreadCard};
 
@@ -43,7 +44,11 @@ impl Delivered {
 }
 
 /// One listener's place in a thread.
-pub struct Listener(Feed);
+pub struct Listener {
+    feed: Feed,
+    /// Held for those who want to hear what others do to the files.
+    _watch: Option<Arc<WorkspaceWatch>>,
+}
 
 /// A choice rather than a trait object: nothing is boxed for an event.
 enum Feed {
@@ -61,7 +66,7 @@ struct ChannelListener {
 
 impl From<RingListener> for Listener {
     fn from(listener: RingListener) -> Self {
-        Self(Feed::Ring(listener))
+        Self::new(Feed::Ring(listener))
     }
 }
 
@@ -69,15 +74,27 @@ impl Listener {
     /// Hears what comes through a channel. Who feeds it keeps to the order that [`Delivered`] promises,
     /// and ends with `Ended`; a channel that just closes is a failure.
     pub fn fed(card: Arc<ThreadCard>, feed: mpsc::Receiver<Delivered>) -> Self {
-        Self(Feed::Channel(ChannelListener {
+        Self::new(Feed::Channel(ChannelListener {
             card,
             feed,
             waiting: VecDeque::new(),
         }))
     }
 
+    fn new(feed: Feed) -> Self {
+        Self { feed, _watch: None }
+    }
+
+    /// As long as it listens its workspace is watched.
+    pub(crate) fn watching(self, watch: Option<Arc<WorkspaceWatch>>) -> Self {
+        Self {
+            _watch: watch,
+            ..self
+        }
+    }
+
     pub fn card(&self) -> &Arc<ThreadCard> {
-        match &self.0 {
+        match &self.feed {
             Feed::Ring(listener) => listener.card(),
             Feed::Channel(listener) => &listener.card,
         }
@@ -85,7 +102,7 @@ impl Listener {
 
     /// What the thread holds in memory here for all who listen.
     pub fn held(&self) -> RingSize {
-        match &self.0 {
+        match &self.feed {
             Feed::Ring(listener) => listener.held(),
             Feed::Channel(listener) => RingSize {
                 events: listener.waiting.len() + listener.feed.len(),
@@ -97,7 +114,7 @@ impl Listener {
     /// Waits until there is something to hear, and gives at most about `most` of it.
     /// Cancel-safe: nothing is taken before it is returned.
     pub async fn next(&mut self, most: usize) -> Result<Vec<Delivered>, Refusal> {
-        match &mut self.0 {
+        match &mut self.feed {
             Feed::Ring(listener) => listener.next(most).await,
             Feed::Channel(listener) => Ok(listener.next(most).await),
         }
@@ -105,7 +122,7 @@ impl Listener {
 
     /// The next events that are ready, without waiting and not beyond `upto`.
     pub fn ready(&mut self, upto: Seq, most: usize) -> Vec<Delivered> {
-        match &mut self.0 {
+        match &mut self.feed {
             Feed::Ring(listener) => listener.ready(upto, most),
             Feed::Channel(listener) => listener.ready(upto, most),
         }
@@ -137,7 +154,7 @@ impl ChannelListener {
 
 impl fmt::Debug for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.feed {
             Feed::Ring(listener) => listener.fmt(f),
             Feed::Channel(listener) => write!(f, "Listener(fed, of {:?})", listener.card.id),
         }

@@ -272,10 +272,10 @@ impl Connection {
                 self.beside += 1;
             }
             self.silent.extend(job.silences());
-            let audience = self.dialect.variant().audience();
+            let variant = self.dialect.variant();
             let (engine, door) = (self.engine.clone(), self.door.clone());
             let span = job.span();
-            let work = work(engine, door, audience, job).instrument(span);
+            let work = work(engine, door, variant, job).instrument(span);
             self.running.push(Box::pin(work));
         }
     }

@@ -20,6 +20,7 @@ mod restoring;
 mod telling;
 mod troubles;
 mod waiting;
+mod watching;
 
 use crate::house::{Ear, House, Stage};
 use crate::puppet::{Gate, Play, Puppet, calls, says};

@@ -1,7 +1,7 @@
 //! The files of a workspace through a call: listed and read, and nothing beyond.
 
 use engine::CheckpointSetting;
-use vocabulary::{Call, FileCall, FileListing, FileReply, ReadFile, Refusal, Reply, ThreadId, Why};
+use vocabulary::{Call, FileCall, FileListing, FileReply, ReadFile, Refusal, ThreadId, Why};
 
 use crate::house::{House, Stage};
 use crate::puppet::Puppet;
