@@ -63,6 +63,10 @@ impl<Purpose> Pending<Purpose> {
         self.requests.remove(&tag)
     }
 
+    pub fn open(&self) -> usize {
+        self.requests.len()
+    }
+
     pub fn purposes(&self) -> Values<'_, Tag, Purpose> {
         self.requests.values()
     }

@@ -2,8 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use snapshots::WorkspaceWatch;
 use tokio::sync::mpsc;
 use vocabulary::{Event, Refusal, Seq, ThreadCard};
@@ -59,9 +63,15 @@ enum Feed {
 /// Hears what somebody else hears for it: a session of another process, say.
 struct ChannelListener {
     card: Arc<ThreadCard>,
-    feed: mpsc::Receiver<Delivered>,
+    /// Shared with who waits for news.
+    feed: Arc<Mutex<ChannelFeed>>,
+}
+
+struct ChannelFeed {
+    channel: mpsc::Receiver<Delivered>,
     /// Taken from the channel, and not asked for yet.
     waiting: VecDeque<Delivered>,
+    closed: bool,
 }
 
 impl From<RingListener> for Listener {
@@ -76,8 +86,11 @@ impl Listener {
     pub fn fed(card: Arc<ThreadCard>, feed: mpsc::Receiver<Delivered>) -> Self {
         Self::new(Feed::Channel(ChannelListener {
             card,
-            feed,
-            waiting: VecDeque::new(),
+            feed: Arc::new(Mutex::new(ChannelFeed {
+                channel: feed,
+                waiting: VecDeque::new(),
+                closed: false,
+            })),
         }))
     }
 
@@ -104,10 +117,36 @@ impl Listener {
     pub fn held(&self) -> RingSize {
         match &self.feed {
             Feed::Ring(listener) => listener.held(),
-            Feed::Channel(listener) => RingSize {
-                events: listener.waiting.len() + listener.feed.len(),
-                bytes: 0,
-            },
+            Feed::Channel(listener) => {
+                let feed = listener.feed.lock();
+                RingSize {
+                    events: feed.waiting.len() + feed.channel.len(),
+                    bytes: 0,
+                }
+            }
+        }
+    }
+
+    /// Whether `next` has something to give, or at least to look for.
+    pub fn has_news(&self) -> bool {
+        match &self.feed {
+            Feed::Ring(listener) => listener.has_news(),
+            Feed::Channel(listener) => {
+                let feed = listener.feed.lock();
+                feed.closed || !feed.waiting.is_empty() || !feed.channel.is_empty()
+            }
+        }
+    }
+
+    /// Waits until there may be something to hear, without holding the listener. For who has many of them
+    /// and cannot ask each.
+    pub fn news(&self) -> BoxFuture<'static, ()> {
+        match &self.feed {
+            Feed::Ring(listener) => Box::pin(listener.news()),
+            Feed::Channel(listener) => {
+                let feed = Arc::clone(&listener.feed);
+                Box::pin(poll_fn(move |cx| feed.lock().poll_filled(cx)))
+            }
         }
     }
 
@@ -131,24 +170,36 @@ impl Listener {
 
 impl ChannelListener {
     async fn next(&mut self, most: usize) -> Vec<Delivered> {
-        if self.waiting.is_empty() {
-            match self.feed.recv().await {
-                Some(first) => self.waiting.push_back(first),
-                None => return vec![Delivered::Ended(Ended::Failed)],
-            }
+        poll_fn(|cx| self.feed.lock().poll_filled(cx)).await;
+        if self.feed.lock().waiting.is_empty() {
+            return vec![Delivered::Ended(Ended::Failed)];
         }
         self.ready(Seq(u64::MAX), most)
     }
 
     fn ready(&mut self, upto: Seq, most: usize) -> Vec<Delivered> {
-        while self.waiting.len() < most
-            && let Ok(next) = self.feed.try_recv()
+        let mut feed = self.feed.lock();
+        while feed.waiting.len() < most
+            && let Ok(next) = feed.channel.try_recv()
         {
-            self.waiting.push_back(next);
+            feed.waiting.push_back(next);
         }
         let within = |each: &&Delivered| each.position() <= upto;
-        let count = self.waiting.iter().take(most).take_while(within).count();
-        self.waiting.drain(..count).collect()
+        let count = feed.waiting.iter().take(most).take_while(within).count();
+        feed.waiting.drain(..count).collect()
+    }
+}
+
+impl ChannelFeed {
+    /// Done when something waits, or nothing will come any more.
+    fn poll_filled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.waiting.is_empty() && !self.closed {
+            match ready!(self.channel.poll_recv(cx)) {
+                Some(first) => self.waiting.push_back(first),
+                None => self.closed = true,
+            }
+        }
+        Poll::Ready(())
     }
 }
 

@@ -22,6 +22,7 @@ mod mcp;
 mod people;
 mod protected;
 mod reading;
+mod replay;
 mod scenarios;
 mod schemas;
 mod skills;

@@ -21,7 +21,7 @@ use crate::request_id::RequestId;
 use crate::{Action, Cx};
 
 /// How many sessions one connection may be in.
-const JOINED_MAX: usize = 256;
+const JOINED_MAX: usize = 2_000;
 const NO_CALLER: &str = "say who you are first: send `authenticate` with your token";
 const NO_SUCH_SESSION: &str = "there is no such session";
 
@@ -87,7 +87,9 @@ impl Diminuendo {
                     after: cursor(after_seq.as_ref())?,
                     left: false,
                 };
-                if self.joined.len() + self.calls.joins() >= JOINED_MAX {
+                // Only near the limit it matters which of the open calls are joins.
+                let near = self.joined.len() + self.calls.open() >= JOINED_MAX;
+                if near && self.joined.len() + self.calls.joins() >= JOINED_MAX {
                     let message = format!("a connection may join {JOINED_MAX} sessions at most");
                     return Err((ErrorCode::TooManySessions, message));
                 }
