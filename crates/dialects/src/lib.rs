@@ -121,6 +121,11 @@ pub enum Action {
         tag: Tag,
         call: Call,
     },
+    /// As `Call`, and before all that wait: the request that it is for was made before theirs.
+    CallNext {
+        tag: Tag,
+        call: Call,
+    },
     /// Answered with `Reply::View`, with the last `recent` messages; deliveries start right behind
     /// it.
     Listen {
@@ -266,6 +271,20 @@ impl Variant {
 
     pub fn index(self) -> usize {
         self as usize
+    }
+
+    /// Whether its clients are told of changed files, whoever changed them.
+    pub fn tells_changed_files(self) -> bool {
+        match self {
+            Variant::Diminuendo | Variant::DiminuendoDotted => true,
+            Variant::Cowork
+            | Variant::CoworkRaw
+            | Variant::CoworkRawFull
+            | Variant::Cowork1
+            | Variant::Zane
+            | Variant::Codex
+            | Variant::Pioneer => false,
+        }
     }
 
     /// Which family of clients this is: they come and go together.

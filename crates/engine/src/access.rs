@@ -40,6 +40,7 @@ fn needed(call: &Call) -> Permission {
         | Call::ReadEvents { .. }
         | Call::ReadTurns { .. }
         | Call::ReadEventsBefore { .. }
+        | Call::Files { .. }
         | Call::GetCatalog
         | Call::GetProviderStatus { .. }
         | Call::ListTools { .. }

@@ -235,6 +235,8 @@ pub struct ListenOptions {
     pub from: ListenFrom,
     /// Messages of the transcript to be shown to begin with.
     pub recent: u32,
+    /// Whether files that others change are to be told as they do.
+    pub watch_files: bool,
 }
 
 impl Engine {

@@ -11,8 +11,8 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, defaults, joining, keeping, mcp, offer, permissions, pictures,
-    reading, sign_in, skills,
+    self, checkpoints, commands, defaults, files, joining, keeping, mcp, offer, permissions,
+    pictures, reading, sign_in, skills,
 };
 use crate::members;
 use crate::session::{Mail, Outcome, Replied};
@@ -104,6 +104,10 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::RunCommand(run) => return run_command(shared, caller, run).await,
         Call::Checkpoints { thread, call } => {
             return checkpoint_call(shared, caller, thread, call).await;
+        }
+        Call::Files { thread, call } => {
+            let card = library::owned(shared, caller, thread).await?;
+            files::answer(shared, &card, call).await
         }
         Call::StartTurn(mut start) => {
             settle_changes(shared, caller, start.thread, &mut start.changes).await?;

@@ -59,6 +59,7 @@ mod walk;
 pub mod web;
 mod web_fetch;
 mod web_search;
+pub mod workspace_files;
 mod write;
 
 pub use bash::environment::secret_variables;

@@ -34,6 +34,7 @@ mod thread;
 mod tool;
 mod turn;
 mod upload;
+mod workspace_files;
 
 pub use answer_style::{SummaryDetail, Verbosity};
 pub use ask::{
@@ -98,3 +99,4 @@ pub use turn::{
     TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };
 pub use upload::{FileUpload, UploadedFile, WorkFolders};
+pub use workspace_files::{FileCall, FileListing, FileReply, ListedFile, ListedKind, ReadFile};

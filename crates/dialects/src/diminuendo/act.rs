@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Number;
 use vocabulary::{
-    Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, Idempotency,
-    NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, FileCall,
+    Idempotency, NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
 };
 
 use super::calls::{DiminuendoPurpose, Join};
-use super::files::FileQuery;
+use super::files::{CONTENT_BYTES_MAX, FileQuery};
 use super::hear::ClientRequest;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::AGENT_TYPE_LABEL;
@@ -21,7 +21,7 @@ use crate::request_id::RequestId;
 use crate::{Action, Cx};
 
 /// How many sessions one connection may be in.
-const JOINED_MAX: usize = 256;
+const JOINED_MAX: usize = 2_000;
 const NO_CALLER: &str = "say who you are first: send `authenticate` with your token";
 const NO_SUCH_SESSION: &str = "there is no such session";
 
@@ -87,7 +87,9 @@ impl Diminuendo {
                     after: cursor(after_seq.as_ref())?,
                     left: false,
                 };
-                if self.joined.len() + self.calls.joins() >= JOINED_MAX {
+                // Only near the limit it matters which of the open calls are joins.
+                let near = self.joined.len() + self.calls.open() >= JOINED_MAX;
+                if near && self.joined.len() + self.calls.joins() >= JOINED_MAX {
                     let message = format!("a connection may join {JOINED_MAX} sessions at most");
                     return Err((ErrorCode::TooManySessions, message));
                 }
@@ -240,10 +242,27 @@ impl Diminuendo {
                 let wanted = DiminuendoPurpose::FileAtIteration(FileQuery { thread, path });
                 (wanted, Call::Checkpoints { thread, call })
             }
-            ClientMessage::ListFiles { session_id, .. }
-            | ClientMessage::ReadFile { session_id, .. } => {
-                thread(&session_id)?;
-                return Err(not_available(name));
+            ClientMessage::ListFiles {
+                session_id,
+                path,
+                depth,
+            } => {
+                let thread = thread(&session_id)?;
+                let depth = depth.unwrap_or(1);
+                let call = FileCall::List { path, depth };
+                (
+                    DiminuendoPurpose::FileList(thread),
+                    Call::Files { thread, call },
+                )
+            }
+            ClientMessage::ReadFile { session_id, path } => {
+                let thread = thread(&session_id)?;
+                let call = FileCall::Read {
+                    path: path.clone(),
+                    bytes_max: CONTENT_BYTES_MAX as u64,
+                };
+                let wanted = DiminuendoPurpose::ReadFile(FileQuery { thread, path });
+                (wanted, Call::Files { thread, call })
             }
             ClientMessage::ManageMembers { .. } => return Err(not_available(name)),
         };

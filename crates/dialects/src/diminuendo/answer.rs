@@ -7,7 +7,7 @@ use super::read::Progress;
 use super::replay::Replay;
 use super::wire::ServerEvent;
 use super::wire::parts::ErrorCode;
-use super::{Diminuendo, refuse, send, snapshot};
+use super::{Diminuendo, files, refuse, send, snapshot};
 use crate::Action;
 
 impl Diminuendo {
@@ -102,7 +102,7 @@ impl Diminuendo {
             }
             DiminuendoPurpose::History(read) => {
                 let progress = read
-                    .take_in(reply.messages()?)
+                    .take_in(&reply.messages()?)
                     .map(DiminuendoPurpose::History);
                 self.go_on(out, request_id, progress);
             }
@@ -117,6 +117,16 @@ impl Diminuendo {
             }
             DiminuendoPurpose::FileAtIteration(asked) => {
                 asked.content(&reply.checkpoints()?.content()?, answer);
+            }
+            DiminuendoPurpose::FileList(thread) => {
+                files::list(thread, &reply.files()?.list()?, answer);
+            }
+            DiminuendoPurpose::ReadFile(asked) => {
+                let read = reply.files()?.content()?;
+                match read.content {
+                    Some(content) => asked.content(&content, answer),
+                    None => files::too_large(read.size, answer),
+                }
             }
         }
         Ok(())
@@ -154,7 +164,7 @@ impl Diminuendo {
             Progress::Done(answer) => out.push(Action::Send(answer.frame(request_id))),
             Progress::More(call, wanted) => {
                 let request_id = request_id.map(str::to_owned);
-                self.calls.request(out, request_id, wanted, call);
+                self.calls.go_on(out, request_id, wanted, call);
             }
         }
     }

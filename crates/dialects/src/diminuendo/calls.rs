@@ -37,6 +37,8 @@ pub enum DiminuendoPurpose {
     Events(EventsRead),
     FileHistory(FileQuery),
     FileAtIteration(FileQuery),
+    FileList(ThreadId),
+    ReadFile(FileQuery),
     /// Some notices were missed.
     Reload,
     /// A joined session was reset.
@@ -64,6 +66,17 @@ impl DiminuendoCalls {
         call: Call,
     ) {
         self.make(out, DiminuendoCall { request_id, wanted }, call);
+    }
+
+    /// The next call of a request that needs several: its answer comes before those of later requests.
+    pub fn go_on(
+        &mut self,
+        out: &mut Vec<Action>,
+        request_id: Option<String>,
+        wanted: DiminuendoPurpose,
+        call: Call,
+    ) {
+        self.make_next(out, DiminuendoCall { request_id, wanted }, call);
     }
 
     pub fn join(&mut self, out: &mut Vec<Action>, request_id: Option<String>, join: Join) {

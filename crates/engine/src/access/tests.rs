@@ -72,9 +72,10 @@ fn kind(call: &Call) -> usize {
         Call::UploadFile(_) => 29,
         Call::Checkpoints { .. } => 30,
         Call::Members(_) => 31,
+        Call::Files { .. } => 32,
     }
 }
-const KINDS: usize = 32;
+const KINDS: usize = 33;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -106,6 +107,13 @@ fn reads() -> Vec<Call> {
             thread,
             upto: Seq::ZERO,
             limit: 1,
+        },
+        Call::Files {
+            thread,
+            call: vocabulary::FileCall::List {
+                path: None,
+                depth: 1,
+            },
         },
         Call::GetCatalog,
         Call::GetProviderStatus { verify: true },

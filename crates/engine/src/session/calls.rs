@@ -67,6 +67,7 @@ impl Session {
             | Call::Skills { .. }
             | Call::ListCommands { .. }
             | Call::KeepDefaults { .. }
+            | Call::Files { .. }
             | Call::RunCommand(_) => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",

@@ -428,6 +428,7 @@ pub fn wish(from: ListenFrom) -> ListenOptions {
         audience: Audience(0),
         from,
         recent: 0,
+        watch_files: false,
     }
 }
 

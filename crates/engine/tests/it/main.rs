@@ -51,3 +51,4 @@ mod tracing;
 mod turn_index;
 mod turns;
 mod uploads;
+mod workspace_files;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, FileUpload, GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall,
-    NewThread, Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery,
-    TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
+    DEFAULT_WORKSPACE, FileCall, FileUpload, GrantScope, Idempotency, LibraryCall, LibraryReply,
+    McpCall, NewThread, Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId,
+    ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -31,7 +31,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 45;
+const CALLS: usize = 46;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -65,6 +65,7 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::UploadFile(_) => (42, Shows::NoThread),
         Call::KeepDefaults { .. } => (43, Shows::NoThread),
         Call::Members(_) => (44, Shows::Own),
+        Call::Files { .. } => (45, Shows::NoThread),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -106,6 +107,15 @@ fn every_call(thread: ThreadId, folder: &str) -> Vec<Call> {
     calls.extend(calls_of_library(thread, folder).map(Call::Library));
     let of_checkpoints = calls_of_checkpoints();
     calls.extend(of_checkpoints.map(|call| Call::Checkpoints { thread, call }));
+    let list = FileCall::List {
+        path: None,
+        depth: 1,
+    };
+    let read = FileCall::Read {
+        path: "a".to_owned(),
+        bytes_max: 1,
+    };
+    calls.extend([list, read].map(|call| Call::Files { thread, call }));
     let new = NewThread {
         client_id: Some(CLIENT_ID.to_owned()),
         keep: true,

@@ -104,6 +104,7 @@ impl Stub {
                     self.sent.extend(frames.iter().map(json));
                 }
                 Action::Call { tag, call } => self.asked.push((tag, Asked::Call(call))),
+                Action::CallNext { tag, call } => self.asked.insert(0, (tag, Asked::Call(call))),
                 Action::Listen {
                     tag, thread, from, ..
                 } => self.asked.push((tag, Asked::Listen { thread, from })),

@@ -47,6 +47,54 @@ fn an_event_has_at_most_one_number_and_says_whether() {
     }
 }
 
+/// Of the numbered events these are not kept; the protocol says so of each, or leaves no other choice.
+const EPHEMERAL: [&str; 6] = [
+    "text_delta",
+    "message.delta",
+    "tool_call_start",
+    "tool_call_delta",
+    "thinking_progress",
+    "terminal_stream",
+];
+const KEPT: [&str; 12] = [
+    "turn_started",
+    "turn_complete",
+    "message.complete",
+    "turn_error",
+    "tool_call",
+    "tool_result",
+    "tool_error",
+    "permission_requested",
+    "approval_resolved",
+    "thinking_start",
+    "thinking_complete",
+    "terminal_complete",
+];
+
+#[test]
+fn numbered_events_are_kept_or_not_as_the_protocol_says() {
+    let mut facts = facts::all();
+    facts.push(facts::asked(1, false));
+    facts.push(facts::closed(1, false, ApprovalAnswer::Once));
+    let mut seen = std::collections::BTreeSet::new();
+    for fact in facts {
+        let durable = fact.durable();
+        for frame in told(fact, Form::Dotted) {
+            if frame.get("seq").is_none() {
+                continue;
+            }
+            let kind = frame["type"].as_str().expect("a type").to_owned();
+            let expected = match durable {
+                true => &KEPT[..],
+                false => &EPHEMERAL[..],
+            };
+            assert!(expected.contains(&kind.as_str()), "{kind}");
+            seen.insert(kind);
+        }
+    }
+    assert_eq!(seen.len(), EPHEMERAL.len() + KEPT.len(), "{seen:?}");
+}
+
 #[test]
 fn a_turn_ends_in_one_of_two_ways() {
     let complete = json!({"type": "turn_complete", "turnId": "t1", "finalText": "All of it."});

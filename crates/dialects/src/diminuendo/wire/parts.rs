@@ -143,6 +143,29 @@ pub struct LoggedEvent {
     pub created_at: i64,
 }
 
+/// file_list: one entry.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileEntry<'a> {
+    pub path: &'a str,
+    pub name: &'a str,
+    #[serde(rename = "type")]
+    pub kind: FileType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    pub modified_at: i64,
+}
+
+/// file_list: what lies there. The last two words are ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileType {
+    File,
+    Directory,
+    Symlink,
+    Other,
+}
+
 /// file_content: how the content is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Encoding {

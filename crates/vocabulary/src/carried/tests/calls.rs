@@ -4,9 +4,10 @@ use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
-    CheckpointCall, CheckpointId, FileUpload, GrantScope, Idempotency, Image, LibraryCall, McpCall,
-    MemberCall, NewThread, Role, RunCommand, SandboxMode, Secret, Seq, SignInCall, SkillCall,
-    StartTurn, SteerTurn, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
+    CheckpointCall, CheckpointId, FileCall, FileUpload, GrantScope, Idempotency, Image,
+    LibraryCall, McpCall, MemberCall, NewThread, Role, RunCommand, SandboxMode, Secret, Seq,
+    SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery, TurnId, TurnSelection,
+    WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -231,6 +232,17 @@ fn of_members() -> [MemberCall; 3] {
     ]
 }
 
+fn of_files() -> [FileCall; 2] {
+    let path = "a/b".to_owned();
+    [
+        FileCall::List {
+            path: Some(path.clone()),
+            depth: 2,
+        },
+        FileCall::Read { path, bytes_max: 3 },
+    ]
+}
+
 #[test]
 fn every_call_comes_back() {
     let mut calls = of_threads();
@@ -241,7 +253,8 @@ fn every_call_comes_back() {
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
     calls.extend(of_members().map(Call::Members));
-    all_come_back(&calls, 32, |call| match call {
+    calls.extend(of_files().map(|call| Call::Files { thread, call }));
+    all_come_back(&calls, 33, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -274,6 +287,7 @@ fn every_call_comes_back() {
         Call::UploadFile(_) => 29,
         Call::KeepDefaults { .. } => 30,
         Call::Members(_) => 31,
+        Call::Files { .. } => 32,
     });
 }
 

@@ -4,14 +4,15 @@ use super::{all_come_back, call, event, events, finished, model, tag, thread_id,
 use crate::{
     Account, Approval, Approvals, Ask, AskId, AskKind, AuthMethod, AuthMode, CallRef, Catalog,
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
-    Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, Folder, Grant,
-    GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, LiveItem, McpFile, McpLayer, McpReply,
-    McpSnapshot, Member, MemberReply, MessagePage, OpenAsk, Placement, PlannedCall, ProviderStatus,
-    ReasoningKind, Reply, RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode,
-    Seq, SignedIn, Skill, SkillLook, SkillText, SkillTier, SlashCommand, Standing, StartedTurn,
-    Status, SteeredTurn, SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings,
-    ThreadView, Timestamp, Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage,
-    UploadedFile, UserInput, Verbosity, WorkspaceId,
+    Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, FileListing, FileReply,
+    Folder, Grant, GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, ListedFile, ListedKind,
+    LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk,
+    Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction,
+    RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill, SkillLook,
+    SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail,
+    TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title,
+    Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity,
+    WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -389,6 +390,25 @@ fn of_members() -> [MemberReply; 3] {
     ]
 }
 
+fn of_files() -> [FileReply; 2] {
+    let file = ListedFile {
+        path: "a/b".to_owned(),
+        kind: ListedKind::Link,
+        size: 1,
+        modified_at: Timestamp(2),
+    };
+    [
+        FileReply::List(FileListing {
+            files: vec![file],
+            truncated: true,
+        }),
+        FileReply::Content(ReadFile {
+            size: 2,
+            content: Some(vec![0, 255]),
+        }),
+    ]
+}
+
 #[test]
 fn every_reply_comes_back() {
     let mut replies = of_threads();
@@ -397,7 +417,8 @@ fn every_reply_comes_back() {
     replies.extend(checkpoints.map(Reply::Checkpoints));
     replies.extend(of_library().into_iter().map(Reply::from));
     replies.extend(of_members().map(Reply::from));
-    all_come_back(&replies, 24, |reply| match reply {
+    replies.extend(of_files().map(Reply::Files));
+    all_come_back(&replies, 25, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -422,5 +443,6 @@ fn every_reply_comes_back() {
         Reply::Turns(_) => 18,
         Reply::Uploaded(_) => 22,
         Reply::Members(_) => 23,
+        Reply::Files(_) => 24,
     });
 }
