@@ -58,8 +58,7 @@ pub enum Form {
 pub struct Diminuendo {
     form: Form,
     calls: DiminuendoCalls,
-    /// Nobody is asked who they are, and everyone is the developer (docs/protocols/diminuendo.md,
-    /// decision 9).
+    /// Nobody is asked who they are: docs/protocols/diminuendo.md, decision 9.
     dev_mode: bool,
     /// Whether what happens in the tenant is told already.
     watches: bool,
