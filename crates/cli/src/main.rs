@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{ArgMatches, FromArgMatches as _};
 use server::limits::LAST_WORK_MAX;
-use server::{RunningServer, Settings, StopReason, start};
+use server::{RunningServer, Settings, ShutdownReason, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::arguments::{Arguments, Command};
@@ -133,11 +133,11 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> StopReason {
+    async fn next(&mut self) -> ShutdownReason {
         tokio::select! {
-            _ = self.terminate.recv() => StopReason::Terminated,
-            _ = self.interrupt.recv() => StopReason::Interrupted,
-            _ = self.hangup.recv() => StopReason::HungUp,
+            _ = self.terminate.recv() => ShutdownReason::Terminated,
+            _ = self.interrupt.recv() => ShutdownReason::Interrupted,
+            _ = self.hangup.recv() => ShutdownReason::HungUp,
         }
     }
 }

@@ -62,7 +62,7 @@ pub enum Form {
 pub struct Diminuendo {
     form: Form,
     calls: DiminuendoCalls,
-    /// Nobody is asked who they are, and everyone is the developer (Decision 9).
+    /// Nobody is asked who they are: docs/protocols/diminuendo.md, decision 9.
     dev_mode: bool,
     /// Whether what happens in the tenant is told already.
     watches: bool,
@@ -271,6 +271,11 @@ impl Dialect for Diminuendo {
             // The server has a caller for every yes.
             (Ok(()), None) => {}
         }
+    }
+
+    fn dismissed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>) {
+        let message = "what you came in by is not good any more; sign in again, or ask an owner";
+        send(out, &refuse::error(ErrorCode::Unauthenticated, message));
     }
 
     fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {

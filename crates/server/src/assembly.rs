@@ -86,7 +86,7 @@ impl Settings {
 
 /// Why a server stops, as clients are told. Whether it comes back, it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopReason {
+pub enum ShutdownReason {
     /// By SIGTERM: a service manager, or a new version that is put in its place.
     Terminated,
     /// By SIGINT: somebody pressed Ctrl-C.
@@ -95,7 +95,7 @@ pub enum StopReason {
     HungUp,
 }
 
-impl StopReason {
+impl ShutdownReason {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Terminated => "terminated",
@@ -270,7 +270,7 @@ impl RunningServer {
     }
 
     /// Lets running turns come to rest, says goodbye to every client, and ends.
-    pub async fn stop(mut self, reason: StopReason) {
+    pub async fn stop(mut self, reason: ShutdownReason) {
         let since = Instant::now();
         let (clients, word) = (self.site.connections.len(), reason.word());
         tracing::info!(clients, reason = word, "stopping");

@@ -22,7 +22,7 @@ use tracing::{Instrument as _, info_span};
 
 use crate::accept::Arrival;
 use crate::access::{Access, without_secrets};
-use crate::assembly::{Settings, StopReason};
+use crate::assembly::{Settings, ShutdownReason};
 use crate::connection;
 use crate::door::Door;
 use crate::gate::{self, RefusalLog};
@@ -53,7 +53,7 @@ pub struct Site {
     /// Every client is told to go.
     pub stop: CancellationToken,
     /// Why; there when they are told.
-    pub stop_reason: OnceLock<StopReason>,
+    pub stop_reason: OnceLock<ShutdownReason>,
     pub connections: TaskTracker,
     /// How many clients there have been; the log tells them apart by it.
     pub connected: AtomicU64,
@@ -65,7 +65,7 @@ impl Site {
     /// Why clients are told to go.
     pub fn stop_reason(&self) -> &'static str {
         let reason = self.stop_reason.get().copied();
-        reason.unwrap_or(StopReason::Terminated).word()
+        reason.unwrap_or(ShutdownReason::Terminated).word()
     }
 
     /// The engine, if there is one that takes clients; else why not.

@@ -31,5 +31,5 @@ mod ticket;
 pub mod token;
 
 pub use assembly::{
-    ListeningServer, RunningServer, Settings, StopReason, listen, skill_folders, start,
+    ListeningServer, RunningServer, Settings, ShutdownReason, listen, skill_folders, start,
 };

@@ -4,6 +4,7 @@ mod closing;
 mod descriptors;
 mod doors;
 mod garbage;
+mod jwt;
 mod limits;
 mod on_socket;
 mod pages;

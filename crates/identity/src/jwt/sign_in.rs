@@ -24,26 +24,24 @@ impl Directory {
         }
         let people = self.people().await?;
         let known = people.member(tenant, id);
-        match known {
-            Some(known) if token.email.is_none() || known.email == token.email => {
-                return Ok(Some(known.clone()));
-            }
-            Some(_) => {}
-            None if !settings.provisions() || tenant.as_str() == TenantId::LOCAL => {
-                return Ok(None);
-            }
-            None if people.tenant(tenant).is_none() => {
-                if !self.found_tenant(tenant).await? {
-                    return Ok(None);
-                }
-            }
-            None => {}
+        if let Some(known) = known
+            && (token.email.is_none() || known.email == token.email)
+        {
+            return Ok(Some(known.clone()));
+        }
+        let takes_in = settings.provisions() && tenant.as_str() != TenantId::LOCAL;
+        if known.is_none() && !(takes_in && self.found_tenant(tenant).await?) {
+            return Ok(None);
         }
         self.take_in(token).await
     }
 
-    /// Makes the tenant that somebody is the first to come from; one that was deleted stays so.
+    /// Makes the tenant that somebody is the first to come from, if it is not there. One that was
+    /// deleted stays so.
     async fn found_tenant(&self, tenant: &TenantId) -> Result<bool, IdentityError> {
+        if self.people().await?.tenant(tenant).is_some() {
+            return Ok(true);
+        }
         match self.add_tenant(tenant.as_str(), tenant.as_str()).await {
             Ok(_) => Ok(true),
             // Somebody else was quicker, or it is not to be had.
