@@ -115,6 +115,7 @@ impl<D: Dialect> Connection<D> {
         for action in out {
             match action {
                 Action::Call { tag, call } => self.open.push_back((tag, Some(call))),
+                Action::CallNext { tag, call } => self.open.push_front((tag, Some(call))),
                 Action::Listen { tag, .. } => self.open.push_back((tag, None)),
                 Action::Send(_)
                 | Action::Shared

@@ -120,10 +120,12 @@ pub struct EntryChange {
     /// Relative to the workspace.
     pub path: PathBuf,
     pub what: FileChangeKind,
-    /// The number of the version that lies there now; of the last one if it was removed.
+    /// The number of the version that lies there now; a removal has one, too, under which nothing is kept.
     pub iteration: u64,
     pub size: u64,
     pub kind: FileKind,
+    /// What lay there before, where that was kept.
+    pub was: Option<FileKind>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -146,7 +146,8 @@ pub fn change(
         EntryKind::Kept(kind) => Some(kind),
         EntryKind::LeftOut(_) => None,
     };
-    let (what, shown, kind) = match (kind(old), kind(new)) {
+    let was = kind(old);
+    let (what, shown, kind) = match (was, kind(new)) {
         (None, None) => return None,
         (None, Some(kind)) => (FileChangeKind::Add, new, kind),
         // One that is there but is kept no more did change.
@@ -156,16 +157,21 @@ pub fn change(
         (Some(_), Some(_)) => return None,
     };
     let shown = shown?;
+    let iteration = match new {
+        Some(_) => shown.iteration,
+        None => shown.iteration_gone(),
+    };
     Some(EntryChange {
         path: path_of(path),
         what,
-        iteration: shown.iteration,
+        iteration,
         size: if what == FileChangeKind::Delete {
             0
         } else {
             shown.entry.size
         },
         kind,
+        was,
     })
 }
 

@@ -15,9 +15,10 @@ use crate::lock::{self, Lock};
 use crate::pre_images::PreImages;
 use crate::walk::ScanScope;
 use crate::{
-    EntryChange, Error, KeptCheckpoint, LeftOut, Millis, Moment, Pruned, RestoreStep, Restored,
-    Result, RetentionPolicy, ScanOutcome, ThreadHistory, ThreadOutline, VaultOptions, VaultSize,
-    VerifyReport, WorkControl, database, diff, prune, restore, scan, threads, tree, verify,
+    EntryChange, Error, FileKind, KeptCheckpoint, LeftOut, Millis, Moment, Pruned, RestoreStep,
+    Restored, Result, RetentionPolicy, ScanOutcome, ThreadHistory, ThreadOutline, VaultOptions,
+    VaultSize, VerifyReport, WorkControl, database, diff, prune, restore, scan, threads, tree,
+    verify,
 };
 
 const DATABASE: &str = "vault.db";
@@ -244,6 +245,31 @@ impl Vault {
             .iter()
             .map(|indexed| iteration(&db, indexed))
             .collect()
+    }
+
+    /// The directories that were there at the last look, but for those of these names and what lies in
+    /// them; so many at most, the upper ones first.
+    pub fn directories(&self, but_for: &[&str], most: usize) -> Result<Vec<PathBuf>> {
+        let db = self.db.lock();
+        let kind = database::EntryKind::Kept(FileKind::Directory).code();
+        let sql = "SELECT path FROM head WHERE kind = ?1 ORDER BY length(path)";
+        let mut statement = db.prepare_cached(sql)?;
+        let mut rows = statement.query([kind])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let path = tree::path_of(&row.get::<_, Vec<u8>>(0)?);
+            let is_left_out = |part: Component<'_>| {
+                let name = part.as_os_str();
+                but_for.iter().any(|left_out| name == *left_out)
+            };
+            if !path.components().any(is_left_out) {
+                found.push(path);
+            }
+            if found.len() >= most {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// The content of a version.

@@ -94,6 +94,8 @@ pub struct Hello {
     pub providers: Arc<[String]>,
     /// How the tracing of turns fares.
     pub tracing: Arc<TracingState>,
+    /// Whether the server asks nobody who they are: it is its own user's alone.
+    pub lone_user: bool,
 }
 
 impl Hello {
@@ -119,6 +121,11 @@ pub enum Action {
         tag: Tag,
         call: Call,
     },
+    /// As `Call`, and before all that wait: the request that it is for was made before theirs.
+    CallNext {
+        tag: Tag,
+        call: Call,
+    },
     /// Answered with `Reply::View`, with the last `recent` messages; deliveries start right behind
     /// it.
     Listen {
@@ -128,7 +135,8 @@ pub enum Action {
         recent: u32,
     },
     Unlisten(ThreadId),
-    /// Says who the client is. Until it is taken every call is refused; who is known stays so.
+    /// Says who the client is. Until it is taken every call is refused; who is known stays who they
+    /// are, and may come with a token that is good for longer.
     Authenticate {
         tag: Tag,
         token: Secret,
@@ -151,6 +159,8 @@ pub enum NotAuthenticated {
     TooMany { retry_after_ms: i64 },
     /// It is good, but for other dialects.
     OtherDialect,
+    /// It is good, but the socket is somebody else's.
+    OtherCaller,
     /// Whose it is cannot be found out now.
     NotNow,
 }
@@ -261,6 +271,20 @@ impl Variant {
 
     pub fn index(self) -> usize {
         self as usize
+    }
+
+    /// Whether its clients are told of changed files, whoever changed them.
+    pub fn tells_changed_files(self) -> bool {
+        match self {
+            Variant::Diminuendo | Variant::DiminuendoDotted => true,
+            Variant::Cowork
+            | Variant::CoworkRaw
+            | Variant::CoworkRawFull
+            | Variant::Cowork1
+            | Variant::Zane
+            | Variant::Codex
+            | Variant::Pioneer => false,
+        }
     }
 
     /// Which family of clients this is: they come and go together.

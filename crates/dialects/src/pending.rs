@@ -29,6 +29,12 @@ impl<Purpose> Pending<Purpose> {
         out.push(Action::Call { tag, call });
     }
 
+    /// Before the calls that wait already: one more that an earlier request needs.
+    pub fn make_next(&mut self, out: &mut Vec<Action>, purpose: Purpose, call: Call) {
+        let tag = self.tag(purpose);
+        out.push(Action::CallNext { tag, call });
+    }
+
     /// To hear a thread, with so many of its newest messages.
     pub fn attach(
         &mut self,
@@ -55,6 +61,10 @@ impl<Purpose> Pending<Purpose> {
 
     pub fn take(&mut self, tag: Tag) -> Option<Purpose> {
         self.requests.remove(&tag)
+    }
+
+    pub fn open(&self) -> usize {
+        self.requests.len()
     }
 
     pub fn purposes(&self) -> Values<'_, Tag, Purpose> {

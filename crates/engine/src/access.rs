@@ -1,8 +1,8 @@
 //! Who may do what: the one place that decides. A lone user is the owner and may do everything.
 
 use vocabulary::{
-    Call, Caller, Changes, CheckpointCall, LibraryCall, McpCall, Permission, Refusal, SkillCall,
-    Why,
+    Call, Caller, Changes, CheckpointCall, LibraryCall, McpCall, MemberCall, Permission, Refusal,
+    SkillCall, Why,
 };
 
 /// Whether a caller may make this call.
@@ -40,6 +40,7 @@ fn needed(call: &Call) -> Permission {
         | Call::ReadEvents { .. }
         | Call::ReadTurns { .. }
         | Call::ReadEventsBefore { .. }
+        | Call::Files { .. }
         | Call::GetCatalog
         | Call::GetProviderStatus { .. }
         | Call::ListTools { .. }
@@ -60,6 +61,9 @@ fn needed(call: &Call) -> Permission {
         // Credentials are the whole tenant's.
         Call::SignIn(_) => Permission::TenantAdmin,
         Call::Library(call) => needed_of_library(call),
+        Call::Members(MemberCall::List) => Permission::MemberRead,
+        Call::Members(MemberCall::SetRole { .. }) => Permission::MemberWrite,
+        Call::Members(MemberCall::Remove { .. }) => Permission::MemberDelete,
         Call::Checkpoints { call, .. } => needed_of_checkpoints(call),
         Call::Mcp { call, .. } => needed_of_mcp(call),
         Call::Skills { call, .. } => needed_of_skills(call),

@@ -2,8 +2,13 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use snapshots::WorkspaceWatch;
 use tokio::sync::mpsc;
 use vocabulary::{Event, Refusal, Seq, ThreadCard};
 
@@ -43,7 +48,11 @@ impl Delivered {
 }
 
 /// One listener's place in a thread.
-pub struct Listener(Feed);
+pub struct Listener {
+    feed: Feed,
+    /// Held for those who want to hear what others do to the files.
+    _watch: Option<Arc<WorkspaceWatch>>,
+}
 
 /// A choice rather than a trait object: nothing is boxed for an event.
 enum Feed {
@@ -54,14 +63,20 @@ enum Feed {
 /// Hears what somebody else hears for it: a session of another process, say.
 struct ChannelListener {
     card: Arc<ThreadCard>,
-    feed: mpsc::Receiver<Delivered>,
+    /// Shared with who waits for news.
+    feed: Arc<Mutex<ChannelFeed>>,
+}
+
+struct ChannelFeed {
+    channel: mpsc::Receiver<Delivered>,
     /// Taken from the channel, and not asked for yet.
     waiting: VecDeque<Delivered>,
+    closed: bool,
 }
 
 impl From<RingListener> for Listener {
     fn from(listener: RingListener) -> Self {
-        Self(Feed::Ring(listener))
+        Self::new(Feed::Ring(listener))
     }
 }
 
@@ -69,15 +84,30 @@ impl Listener {
     /// Hears what comes through a channel. Who feeds it keeps to the order that [`Delivered`] promises,
     /// and ends with `Ended`; a channel that just closes is a failure.
     pub fn fed(card: Arc<ThreadCard>, feed: mpsc::Receiver<Delivered>) -> Self {
-        Self(Feed::Channel(ChannelListener {
+        Self::new(Feed::Channel(ChannelListener {
             card,
-            feed,
-            waiting: VecDeque::new(),
+            feed: Arc::new(Mutex::new(ChannelFeed {
+                channel: feed,
+                waiting: VecDeque::new(),
+                closed: false,
+            })),
         }))
     }
 
+    fn new(feed: Feed) -> Self {
+        Self { feed, _watch: None }
+    }
+
+    /// As long as it listens its workspace is watched.
+    pub(crate) fn watching(self, watch: Option<Arc<WorkspaceWatch>>) -> Self {
+        Self {
+            _watch: watch,
+            ..self
+        }
+    }
+
     pub fn card(&self) -> &Arc<ThreadCard> {
-        match &self.0 {
+        match &self.feed {
             Feed::Ring(listener) => listener.card(),
             Feed::Channel(listener) => &listener.card,
         }
@@ -85,19 +115,45 @@ impl Listener {
 
     /// What the thread holds in memory here for all who listen.
     pub fn held(&self) -> RingSize {
-        match &self.0 {
+        match &self.feed {
             Feed::Ring(listener) => listener.held(),
-            Feed::Channel(listener) => RingSize {
-                events: listener.waiting.len() + listener.feed.len(),
-                bytes: 0,
-            },
+            Feed::Channel(listener) => {
+                let feed = listener.feed.lock();
+                RingSize {
+                    events: feed.waiting.len() + feed.channel.len(),
+                    bytes: 0,
+                }
+            }
+        }
+    }
+
+    /// Whether `next` has something to give, or at least to look for.
+    pub fn has_news(&self) -> bool {
+        match &self.feed {
+            Feed::Ring(listener) => listener.has_news(),
+            Feed::Channel(listener) => {
+                let feed = listener.feed.lock();
+                feed.closed || !feed.waiting.is_empty() || !feed.channel.is_empty()
+            }
+        }
+    }
+
+    /// Waits until there may be something to hear, without holding the listener. For who has many of them
+    /// and cannot ask each.
+    pub fn news(&self) -> BoxFuture<'static, ()> {
+        match &self.feed {
+            Feed::Ring(listener) => Box::pin(listener.news()),
+            Feed::Channel(listener) => {
+                let feed = Arc::clone(&listener.feed);
+                Box::pin(poll_fn(move |cx| feed.lock().poll_filled(cx)))
+            }
         }
     }
 
     /// Waits until there is something to hear, and gives at most about `most` of it.
     /// Cancel-safe: nothing is taken before it is returned.
     pub async fn next(&mut self, most: usize) -> Result<Vec<Delivered>, Refusal> {
-        match &mut self.0 {
+        match &mut self.feed {
             Feed::Ring(listener) => listener.next(most).await,
             Feed::Channel(listener) => Ok(listener.next(most).await),
         }
@@ -105,7 +161,7 @@ impl Listener {
 
     /// The next events that are ready, without waiting and not beyond `upto`.
     pub fn ready(&mut self, upto: Seq, most: usize) -> Vec<Delivered> {
-        match &mut self.0 {
+        match &mut self.feed {
             Feed::Ring(listener) => listener.ready(upto, most),
             Feed::Channel(listener) => listener.ready(upto, most),
         }
@@ -114,30 +170,42 @@ impl Listener {
 
 impl ChannelListener {
     async fn next(&mut self, most: usize) -> Vec<Delivered> {
-        if self.waiting.is_empty() {
-            match self.feed.recv().await {
-                Some(first) => self.waiting.push_back(first),
-                None => return vec![Delivered::Ended(Ended::Failed)],
-            }
+        poll_fn(|cx| self.feed.lock().poll_filled(cx)).await;
+        if self.feed.lock().waiting.is_empty() {
+            return vec![Delivered::Ended(Ended::Failed)];
         }
         self.ready(Seq(u64::MAX), most)
     }
 
     fn ready(&mut self, upto: Seq, most: usize) -> Vec<Delivered> {
-        while self.waiting.len() < most
-            && let Ok(next) = self.feed.try_recv()
+        let mut feed = self.feed.lock();
+        while feed.waiting.len() < most
+            && let Ok(next) = feed.channel.try_recv()
         {
-            self.waiting.push_back(next);
+            feed.waiting.push_back(next);
         }
         let within = |each: &&Delivered| each.position() <= upto;
-        let count = self.waiting.iter().take(most).take_while(within).count();
-        self.waiting.drain(..count).collect()
+        let count = feed.waiting.iter().take(most).take_while(within).count();
+        feed.waiting.drain(..count).collect()
+    }
+}
+
+impl ChannelFeed {
+    /// Done when something waits, or nothing will come any more.
+    fn poll_filled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.waiting.is_empty() && !self.closed {
+            match ready!(self.channel.poll_recv(cx)) {
+                Some(first) => self.waiting.push_back(first),
+                None => self.closed = true,
+            }
+        }
+        Poll::Ready(())
     }
 }
 
 impl fmt::Debug for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.feed {
             Feed::Ring(listener) => listener.fmt(f),
             Feed::Channel(listener) => write!(f, "Listener(fed, of {:?})", listener.card.id),
         }

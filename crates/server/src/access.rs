@@ -2,9 +2,11 @@
 //! the secret they carry.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, header};
+use identity::TOKEN_PREFIX;
 use vocabulary::Caller;
 
 use crate::guesses::GuessLimiter;
@@ -15,7 +17,7 @@ use crate::ticket::Tickets;
 
 /// What the operator allows beyond the defaults, and the tickets that are out.
 pub struct Access {
-    pub authenticator: Box<dyn Authenticator>,
+    pub authenticator: Arc<dyn Authenticator>,
     pub tickets: Tickets,
     pub guesses: GuessLimiter,
     /// Names besides the loopback's and the address itself.
@@ -45,7 +47,7 @@ impl From<LookupFailed> for Denied {
 
 impl Access {
     /// Nothing but the defaults.
-    pub fn new(authenticator: Box<dyn Authenticator>) -> Self {
+    pub fn new(authenticator: Arc<dyn Authenticator>) -> Self {
         Self {
             authenticator,
             tickets: Tickets::default(),
@@ -70,7 +72,8 @@ impl Access {
     }
 
     /// Who sends a request: by the token they carry, or a ticket that was made for them; where none
-    /// is needed, as a process of our own user.
+    /// is needed, as a process of our own user. Where none is needed, what is shown does not matter, but for
+    /// a token of ours: it says who it was to be, and that is not forgotten when it is revoked.
     pub async fn admit(
         &self,
         peer: Peer,
@@ -78,9 +81,6 @@ impl Access {
         query: &[(String, String)],
         now: Instant,
     ) -> Result<Caller, Denied> {
-        if let Some(owner) = self.authenticator.by_own_user().await? {
-            return peer.is_own_user().then_some(owner).ok_or(Denied::OtherUser);
-        }
         let named = |name: &str| {
             let found = query.iter().find(|(key, _)| key == name);
             found.map(|(_, value)| value.as_str())
@@ -91,6 +91,12 @@ impl Access {
             return renewed.ok_or(Denied::NoToken);
         }
         let shown: Vec<&str> = bearer(headers).into_iter().chain(named("token")).collect();
+        let is_ours = |token: &&str| token.starts_with(TOKEN_PREFIX);
+        if !shown.iter().any(is_ours)
+            && let Some(owner) = self.authenticator.by_own_user().await?
+        {
+            return peer.is_own_user().then_some(owner).ok_or(Denied::OtherUser);
+        }
         self.authenticate(peer, &shown, now).await
     }
 
@@ -116,12 +122,20 @@ impl Access {
         Err(Denied::WrongToken)
     }
 
+    /// Whether a caller was let in without a token, because nobody needs one.
+    pub async fn is_lone_user(&self, caller: Option<&Caller>) -> bool {
+        let owner = self.authenticator.by_own_user().await;
+        caller.is_some() && owner.is_ok_and(|owner| owner.is_some())
+    }
+
     /// Who sends a request with the token itself, where a ticket is not enough.
     pub async fn token_holder(&self, headers: &HeaderMap) -> Identified {
-        if let Some(owner) = self.authenticator.by_own_user().await? {
+        let shown = bearer(headers);
+        let is_ours = shown.is_some_and(|token| token.starts_with(TOKEN_PREFIX));
+        if !is_ours && let Some(owner) = self.authenticator.by_own_user().await? {
             return Ok(Some(owner));
         }
-        match bearer(headers) {
+        match shown {
             Some(token) => self.authenticator.by_token(token).await,
             None => Ok(None),
         }
@@ -158,7 +172,7 @@ mod tests {
         Access {
             hosts: vec!["team.example".to_owned()],
             origins: vec!["https://team.example".to_owned()],
-            ..Access::new(Box::new(LoneUser { token }))
+            ..Access::new(Arc::new(LoneUser { token }))
         }
     }
 
@@ -209,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_token_only_our_own_user_is_let_in() {
-        let access = Access::new(Box::<LoneUser>::default());
+        let access = Access::new(Arc::<LoneUser>::default());
         let headers = HeaderMap::new();
         let admit = async |peer| access.admit(peer, &headers, &[], Instant::now()).await;
         assert_eq!(admit(peer(own_user())).await, owner());
@@ -268,7 +282,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_token_and_the_tickets_for_it_say_who_somebody_is() {
-        let (access, now) = (Access::new(Box::new(ByName)), Instant::now());
+        let (access, now) = (Access::new(Arc::new(ByName)), Instant::now());
         let headers = HeaderMap::new();
         let admit = async |name: &str, value: &str| {
             let query = query(name, value);

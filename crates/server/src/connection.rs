@@ -7,9 +7,10 @@
 mod delivering;
 mod ending;
 mod jobs;
+mod news;
 mod timing;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use axum::extract::ws::{Message, WebSocket};
 use dialects::{Action, Cx, Dialect, Hello, Reason};
@@ -28,9 +29,10 @@ use crate::limits::{
     MESSAGES_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
 };
 use crate::pace::Pace;
-use delivering::next_heard;
+use delivering::{NextHeard, next_heard};
 use ending::{End, broken};
 use jobs::{Finished, Job, JobKind, JobOutcome, Lane, too_many_listeners, work};
+use news::ListenerNews;
 use timing::until;
 
 /// Serves one client until it goes, is closed, or the server stops.
@@ -52,7 +54,8 @@ pub async fn serve(
         door,
         engine,
         sink,
-        listeners: Vec::new(),
+        listeners: HashMap::new(),
+        news: None,
         silent: Vec::new(),
         waiting: VecDeque::new(),
         running: FuturesUnordered::new(),
@@ -75,7 +78,9 @@ struct Connection {
     door_event: Option<BoxFuture<'static, DoorEvent>>,
     engine: Engine,
     sink: SplitSink<WebSocket, Message>,
-    listeners: Vec<Listener>,
+    listeners: HashMap<ThreadId, Listener>,
+    /// Of many listeners, which have something to tell.
+    news: Option<Box<ListenerNews>>,
     /// Threads that are about to be listened to, or to be listened to anew.
     silent: Vec<ThreadId>,
     watcher: Option<Watcher>,
@@ -129,14 +134,15 @@ impl Connection {
                 message = stream.next(), if may_hear => {
                     Box::pin(self.messages(message, &mut stream)).await
                 }
-                (at, heard) = next_heard(&mut self.listeners, &self.silent) => {
-                    Box::pin(self.heard(at, heard)).await
-                }
+                next = next_heard(&mut self.listeners, &self.silent, &mut self.news) => match next {
+                    NextHeard::Deliveries(thread, heard) => Box::pin(self.heard(thread, heard)).await,
+                    NextHeard::News(thread) => Box::pin(self.hear_news(thread)).await,
+                },
                 notice = next_notice(&mut self.watcher) => Box::pin(self.noticed(&notice)).await,
                 () = stop.cancelled(), if !stopping => {
                     stopping = true;
                     let notice = Notice::ShuttingDown {
-                        reason: "restart".into(),
+                        reason: self.door.site.stop_reason().into(),
                     };
                     Box::pin(self.noticed(&notice)).await
                 }
@@ -194,6 +200,11 @@ impl Connection {
                 self.submit(Job::new(tag, JobKind::Call(call)));
                 Ok(())
             }
+            Action::CallNext { tag, call } => {
+                self.waiting.push_front(Job::new(tag, JobKind::Call(call)));
+                self.start_waiting();
+                Ok(())
+            }
             Action::Listen {
                 tag,
                 thread,
@@ -213,8 +224,7 @@ impl Connection {
                 Ok(())
             }
             Action::Unlisten(thread) => {
-                self.listeners
-                    .retain(|listener| listener.card().id != thread);
+                self.listeners.remove(&thread);
                 Ok(())
             }
             Action::Watch => {
@@ -268,22 +278,22 @@ impl Connection {
                 self.beside += 1;
             }
             self.silent.extend(job.silences());
-            let audience = self.dialect.variant().audience();
+            let variant = self.dialect.variant();
             let (engine, door) = (self.engine.clone(), self.door.clone());
             let span = job.span();
-            let work = work(engine, door, audience, job).instrument(span);
+            let work = work(engine, door, variant, job).instrument(span);
             self.running.push(Box::pin(work));
         }
     }
 
     async fn finished(&mut self, finished: Finished) -> Flow {
-        if let Some(at) = self.listener_of(finished.thread) {
-            loop {
-                let before = self.listeners[at].ready(finished.as_of, EVENTS_PER_FLUSH);
+        if let Some(thread) = finished.thread {
+            while let Some(listener) = self.listeners.get_mut(&thread) {
+                let before = listener.ready(finished.as_of, EVENTS_PER_FLUSH);
                 if before.is_empty() {
                     break;
                 }
-                self.deliver(at, before).await?;
+                self.deliver(thread, before).await?;
             }
         }
         self.replied(finished).await
@@ -291,14 +301,15 @@ impl Connection {
 
     async fn replied(&mut self, mut finished: Finished) -> Flow {
         if let Some(listener) = finished.listener.take() {
-            self.listeners
-                .retain(|known| known.card().id != listener.card().id);
-            self.listeners.push(listener);
+            let thread = listener.card().id;
+            self.listeners.insert(thread, listener);
+            self.look_at(thread);
         }
         if let Some(silenced) = finished.silenced
             && let Some(at) = self.silent.iter().position(|each| *each == silenced)
         {
             self.silent.swap_remove(at);
+            self.look_at(silenced);
         }
         if finished.lane == Lane::Beside {
             self.beside -= 1;
@@ -306,9 +317,10 @@ impl Connection {
         let Finished { tag, outcome, .. } = finished;
         match outcome {
             JobOutcome::Replied(outcome) => {
-                self.start_waiting();
                 self.with_dialect(|dialect, cx, out| dialect.replied(cx, out, tag, outcome))
                     .await?;
+                // Only now: an answer may need one more call, which comes before those that wait.
+                self.start_waiting();
             }
             JobOutcome::Authenticated(outcome) => {
                 let outcome = outcome.map(|caller| self.door.enter(caller));
@@ -354,14 +366,7 @@ impl Connection {
 
     /// Asked before anything is done, so that what is refused has changed nothing.
     fn may_listen(&self, thread: ThreadId) -> bool {
-        self.listeners.len() < LISTENERS_MAX || self.listener_of(Some(thread)).is_some()
-    }
-
-    fn listener_of(&self, thread: Option<ThreadId>) -> Option<usize> {
-        let thread = thread?;
-        self.listeners
-            .iter()
-            .position(|listener| listener.card().id == thread)
+        self.listeners.len() < LISTENERS_MAX || self.listeners.contains_key(&thread)
     }
 
     async fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Flow {

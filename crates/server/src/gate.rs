@@ -77,7 +77,7 @@ pub async fn check(
     let page = request.headers().get(header::ORIGIN).cloned();
     let mut response = match check_names(&site, &arrival, &request) {
         Ok(()) => {
-            let asked = Asked {
+            let asked = RequestHead {
                 method: request.method(),
                 uri: request.uri(),
                 headers: request.headers(),
@@ -174,7 +174,7 @@ fn check_page(site: &Site, text: &str, host: &Authority<'_>) -> Checked<()> {
 }
 
 /// What of a request says who sends it. The body is not for two at once, and this is waited with.
-struct Asked<'a> {
+struct RequestHead<'a> {
     method: &'a Method,
     uri: &'a Uri,
     headers: &'a HeaderMap,
@@ -184,7 +184,7 @@ struct Asked<'a> {
 async fn check_sender(
     site: &Site,
     arrival: &Arrival,
-    asked: Asked<'_>,
+    asked: RequestHead<'_>,
     late: &[&str],
 ) -> Checked<Sender> {
     let uri = asked.uri;
@@ -246,6 +246,17 @@ fn denial(site: &Site, arrival: &Arrival, denied: &Denied, now: Instant) -> Resp
         }
         Denied::NotNow(failed) => not_now(failed),
     }
+}
+
+/// The answer to who may speak other dialects only.
+pub fn other_dialect(caller: &Caller, dialect: &str) -> Response {
+    let credential = caller.credential.as_ref();
+    let allowed = credential.map(|credential| credential.dialects.join(", "));
+    let message = format!(
+        "this token is not for {dialect}; it is for {}. Make another with `dragoman tokens create`\n",
+        allowed.unwrap_or_default()
+    );
+    (StatusCode::FORBIDDEN, message).into_response()
 }
 
 /// The answer where nobody can say whose token it is.

@@ -23,7 +23,7 @@ pub const CALLS_RUNNING_MAX: usize = 64;
 /// line, and holds up what is behind it.
 pub const CALLS_BESIDE_MAX: usize = 4;
 /// Threads that one connection listens to.
-pub const LISTENERS_MAX: usize = 1_024;
+pub const LISTENERS_MAX: usize = 2_048;
 /// Messages that one connection may send at once, and per second after that. A client that sends
 /// more is read more slowly: nothing is lost, and others get their turn.
 pub const MESSAGES_BURST: u32 = 20_000;

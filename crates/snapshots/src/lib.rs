@@ -22,6 +22,7 @@ mod thread_snapshots;
 mod translate;
 mod turn_writes;
 mod vault_place;
+mod watch;
 
 pub use error::SnapshotError;
 pub use reads::{CheckpointReads, state};
@@ -36,6 +37,7 @@ pub use thread_snapshots::{CheckpointSummary, SnapshotDetail, ThreadSnapshots};
 pub use translate::inside;
 pub use turn_writes::{TurnWrites, WriteScope};
 pub use vault_place::VaultPlace;
+pub use watch::WorkspaceWatch;
 
 /// Whether files are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,5 +34,14 @@ pub const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 /// What happened to a workspace and its sessions have not heard yet.
 pub const WORKSPACE_EVENTS_MAX: usize = 64;
+/// How long changes from outside are gathered before they are looked at; longer where they go on and on.
+pub const WATCH_PAUSE: Duration = Duration::from_millis(200);
+pub const WATCH_PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Directories of one workspace that are watched. What changes in others is seen when a turn ends.
+pub const WATCHED_DIRECTORIES_MAX: usize = 4_096;
+/// Paths that are looked at one by one; if more changed, everything is.
+pub const WATCHED_PATHS_MAX: usize = 256;
+/// How often everything is looked at again because new directories came meanwhile.
+pub const WATCHED_ROUNDS_MAX: usize = 4;
 /// Checkpoints are pruned this often where any are taken.
 pub const PRUNE_EVERY: Duration = Duration::from_secs(3_600);

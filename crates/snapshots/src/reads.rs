@@ -1,6 +1,7 @@
 //! Questions about a thread's checkpoints that need no session: how they stand, what a restore would
 //! do, how files differ, and their versions.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use checkpoints::{Moment, Vault, WorkControl};
@@ -119,21 +120,25 @@ impl<'a> CheckpointReads<'a> {
     }
 
     pub async fn history(&self, path: String) -> Result<CheckpointReply, Refusal> {
-        let inside = translate::checked_path(&self.card.directory, &path)?;
+        let inside = self.known_path(&path)?;
         let history = move |vault: &Vault| vault.history(&inside);
         let history = self.scanner.read(history).await.map_err(refused)?;
         if history.is_empty() {
-            let message = format!("nothing is kept of {path:?}");
-            return Err(Refusal::new(Why::UnknownFile, message));
+            return Err(unknown_file(&path));
         }
         Ok(CheckpointReply::History(history))
     }
 
     pub async fn file_at(&self, path: String, iteration: u64) -> Result<CheckpointReply, Refusal> {
-        let inside = translate::checked_path(&self.card.directory, &path)?;
+        let inside = self.known_path(&path)?;
         let content = move |vault: &Vault| vault.content(&inside, iteration);
         let (iteration, content) = self.scanner.read(content).await.map_err(refused)?;
         Ok(CheckpointReply::File { content, iteration })
+    }
+
+    /// A path of the workspace. One that leads out of it is answered as one of which nothing is kept.
+    fn known_path(&self, path: &str) -> Result<PathBuf, Refusal> {
+        translate::inside(&self.card.directory, path).ok_or_else(|| unknown_file(path))
     }
 
     /// The states of the files at these checkpoints; `None` is the original.
@@ -159,6 +164,10 @@ impl<'a> CheckpointReads<'a> {
         }
         Ok(moments)
     }
+}
+
+fn unknown_file(path: &str) -> Refusal {
+    Refusal::new(Why::UnknownFile, format!("nothing is kept of {path:?}"))
 }
 
 fn nothing_kept() -> Refusal {

@@ -19,7 +19,8 @@ use crate::limits::{
 };
 use crate::scan_queue::ScanQueue;
 use crate::{
-    CheckpointSetting, SnapshotClock, SnapshotError, SnapshotSettings, VaultPlace, translate,
+    CheckpointSetting, SnapshotClock, SnapshotError, SnapshotSettings, VaultPlace, WorkspaceWatch,
+    translate,
 };
 
 /// The scanners of all workspaces where threads are awake.
@@ -60,6 +61,8 @@ pub struct WorkspaceScanner {
     /// Each session has a channel of its own: one for all would be a lock that every round of every
     /// session takes.
     listeners: Mutex<Vec<mpsc::Sender<WorkspaceEvent>>>,
+    /// While somebody wants to hear what others change.
+    pub(crate) watch: Mutex<Weak<WorkspaceWatch>>,
     pruned_at: Mutex<Option<Instant>>,
     /// Restores of this process that are under way.
     pub(crate) restores: AtomicUsize,
@@ -102,6 +105,7 @@ impl WorkspaceScanners {
             queue: Mutex::new(ScanQueue::new()),
             expedite: Notify::new(),
             listeners: Mutex::default(),
+            watch: Mutex::default(),
             pruned_at: Mutex::default(),
             restores: AtomicUsize::new(0),
             cancel: Arc::default(),

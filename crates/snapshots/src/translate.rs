@@ -3,7 +3,9 @@
 use std::path::{Component, Path, PathBuf};
 
 use checkpoints::{EntryChange, FileKind, RestoreStep, WorkProgress};
-use vocabulary::{Checkpoint, CheckpointId, FileVersion, Refusal, Timestamp, Touched};
+use vocabulary::{
+    Checkpoint, CheckpointId, FileChangeKind, FileVersion, Refusal, Timestamp, Touched,
+};
 
 use crate::limits::FILES_CHANGED_MAX;
 
@@ -24,14 +26,26 @@ pub fn list(kept: &checkpoints::ThreadHistory) -> Vec<Checkpoint> {
 
 /// The files among these changes, as many as one fact names.
 pub fn files(changes: &[EntryChange]) -> Vec<FileVersion> {
-    let is_file = |change: &&EntryChange| change.kind == FileKind::File;
-    let files = changes.iter().filter(is_file).map(|change| FileVersion {
+    changes
+        .iter()
+        .filter_map(file)
+        .take(FILES_CHANGED_MAX)
+        .collect()
+}
+
+fn file(change: &EntryChange) -> Option<FileVersion> {
+    let (kind, size) = match (change.was, change.kind) {
+        (_, FileKind::File) => (change.what, change.size),
+        // A directory or a link lies in its place: as a file it is gone.
+        (Some(FileKind::File), FileKind::Directory | FileKind::Link) => (FileChangeKind::Delete, 0),
+        (_, FileKind::Directory | FileKind::Link) => return None,
+    };
+    Some(FileVersion {
         path: change.path.to_string_lossy().into_owned(),
         iteration: change.iteration,
-        size: change.size,
-        kind: change.what,
-    });
-    files.take(FILES_CHANGED_MAX).collect()
+        size,
+        kind,
+    })
 }
 
 pub fn touched(step: RestoreStep) -> Touched {

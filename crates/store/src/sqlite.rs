@@ -162,7 +162,7 @@ impl Store for SqliteStore {
     async fn delete(&self, lease: Lease) -> Result<bool> {
         let owner = self.owner.clone();
         self.writer
-            .run(move |db| append::delete(db, &owner, lease))
+            .erase(move |db| append::delete(db, &owner, lease))
             .await
     }
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    FileUpload, GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel, RunCommand,
-    SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, Thread, ThreadId, TurnId,
-    TurnSelection, Verbosity, WorkspaceId,
+    FileCall, FileUpload, GrantScope, Image, LibraryCall, McpCall, MemberCall, ModelRef,
+    NamedModel, RunCommand, SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, Thread,
+    ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -108,6 +108,8 @@ pub enum Call {
 
     /// Workspaces and folders.
     Library(LibraryCall),
+    /// Who is in the caller's tenant.
+    Members(MemberCall),
 
     GetCatalog,
     /// `verify`: the providers themselves are asked whether they accept what is saved.
@@ -141,6 +143,11 @@ pub enum Call {
     Checkpoints {
         thread: ThreadId,
         call: CheckpointCall,
+    },
+    /// The files of its workspace, as they are now.
+    Files {
+        thread: ThreadId,
+        call: FileCall,
     },
 }
 
@@ -376,11 +383,13 @@ impl Call {
             | Call::RunCommand(RunCommand { thread, .. })
             | Call::UploadFile(FileUpload { thread, .. })
             | Call::KeepDefaults { thread, .. }
-            | Call::Checkpoints { thread, .. } => Some(*thread),
+            | Call::Checkpoints { thread, .. }
+            | Call::Files { thread, .. } => Some(*thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)
             | Call::FindThread { .. }
             | Call::Library(_)
+            | Call::Members(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_) => None,

@@ -18,13 +18,13 @@ pub struct Caller {
     pub email: Option<Box<str>>,
     /// By what they came in; nothing for our own user, and for who has the server's own token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub credential: Option<Box<Credential>>,
+    pub credential: Option<Box<CallerCredential>>,
 }
 
 /// What somebody showed to be let in. The secret itself is not in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Credential {
-    pub source: CredentialSource,
+pub struct CallerCredential {
+    pub source: CredentialOrigin,
     /// From then on it is worth nothing; never when absent.
     pub expires_at: Option<Timestamp>,
     /// The dialects that it is good for; all of them when there is none.
@@ -33,7 +33,7 @@ pub struct Credential {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CredentialSource {
+pub enum CredentialOrigin {
     /// A token of ours, by its id.
     ApiToken(Box<str>),
     /// A token that somebody else signed: the issuer's name, and its word for who it is.

@@ -199,7 +199,8 @@ pub struct FileIteration {
 pub struct FileVersion {
     /// Relative to the workspace.
     pub path: String,
-    /// The number of the version that this change made; of the last one when it was deleted.
+    /// The number of the version that this change made. A deletion has one, too, under which nothing is
+    /// kept.
     pub iteration: u64,
     pub size: u64,
     pub kind: crate::FileChangeKind,

@@ -19,6 +19,7 @@ mod ids;
 mod item;
 mod library;
 mod mcp;
+mod member;
 mod named_model;
 mod nearest;
 mod notice;
@@ -33,6 +34,7 @@ mod thread;
 mod tool;
 mod turn;
 mod upload;
+mod workspace_files;
 
 pub use answer_style::{SummaryDetail, Verbosity};
 pub use ask::{
@@ -44,7 +46,7 @@ pub use call::{
     ArchivedThreads, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn,
     ThreadQuery,
 };
-pub use caller::{Caller, Credential, CredentialSource, LONE_MEMBER};
+pub use caller::{Caller, CallerCredential, CredentialOrigin, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
     Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge,
@@ -69,11 +71,12 @@ pub use mcp::{
     McpAuth, McpAuthMode, McpAuthState, McpCall, McpCheck, McpFile, McpLayer, McpReply, McpRunning,
     McpScope, McpServer, McpServerState, McpSnapshot, McpToolInfo, McpTransport,
 };
+pub use member::{Member, MemberCall, MemberReply};
 pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
-pub use permissions::{Approvals, SandboxInForce, SandboxMode};
+pub use permissions::{Approvals, SandboxInForce, SandboxMechanism, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
@@ -96,3 +99,4 @@ pub use turn::{
     TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };
 pub use upload::{FileUpload, UploadedFile, WorkFolders};
+pub use workspace_files::{FileCall, FileListing, FileReply, ListedFile, ListedKind, ReadFile};

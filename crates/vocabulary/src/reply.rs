@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Catalog, Challenge, CheckpointReply, Event, Grant, IndexedTurn, ItemId, LibraryReply, McpReply,
-    ProviderStatus, Refusal, SignedIn, Skill, SkillText, SlashCommand, Thread, ThreadCard,
-    ThreadView, TurnId, UploadedFile, Why,
+    Catalog, Challenge, CheckpointReply, Event, FileReply, Grant, IndexedTurn, ItemId,
+    LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal, SignedIn, Skill, SkillText,
+    SlashCommand, Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -36,7 +36,9 @@ pub enum Reply {
     Commands(Vec<SlashCommand>),
     Uploaded(Box<UploadedFile>),
     Checkpoints(Box<CheckpointReply>),
+    Files(FileReply),
     Library(Box<LibraryReply>),
+    Members(Box<MemberReply>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -138,7 +140,9 @@ kinds! {
     commands: Commands, Vec<SlashCommand>;
     uploaded: Uploaded, Box<UploadedFile>;
     checkpoints: Checkpoints, Box<CheckpointReply>;
+    files: Files, FileReply;
     library: Library, Box<LibraryReply>;
+    members: Members, Box<MemberReply>;
 }
 
 impl Reply {

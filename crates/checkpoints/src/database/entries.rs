@@ -59,6 +59,11 @@ impl TreeEntry {
         self.kind == EntryKind::Kept(kind)
     }
 
+    /// Whether each of its contents has a number.
+    pub fn has_versions(&self) -> bool {
+        self.is(FileKind::File) || self.is(FileKind::Link)
+    }
+
     /// What this entry adds to the digest of its moment. Sizes of what is not kept are not told.
     pub fn digest(&self, path: &[u8]) -> i64 {
         Checksum::new()
@@ -88,6 +93,13 @@ pub struct IndexEntry {
     pub iteration: u64,
     /// Of `head` only.
     pub stamp: StatStamp,
+}
+
+impl IndexEntry {
+    /// The number that its removal has.
+    pub fn iteration_gone(&self) -> u64 {
+        self.iteration + u64::from(self.entry.has_versions())
+    }
 }
 
 fn index_sum(path: &[u8], indexed: &IndexEntry, until: Option<Moment>) -> Checksum {

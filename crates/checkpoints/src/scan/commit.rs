@@ -6,7 +6,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::blobs::{self, BlobLocation, BlobRow, BlobWriter, Hash};
 use crate::database::{
-    self, EntryKind, IndexEntry, MomentRow, StatStamp, TreeEntry, write_head, write_past,
+    self, EntryKind, IndexEntry, MomentRow, PAST, StatStamp, TreeEntry, read_past, write_head,
+    write_past,
 };
 use crate::vault::{Vault, now};
 use crate::{Error, FileKind, Moment, Result, ScanOutcome, tree};
@@ -201,17 +202,26 @@ impl Commit<'_> {
         let last = match old {
             Some(old) => old.iteration,
             None if first => 0,
-            None => {
-                let sql = "SELECT max(iteration) FROM past WHERE path = ?1";
-                let mut statement = self.db.prepare_cached(sql)?;
-                let last: Option<u64> = statement.query_row([path], |row| row.get(0))?;
-                last.unwrap_or(0)
-            }
+            None => self.last_iteration(path)?,
         };
         let same =
             old.is_some_and(|old| old.entry.kind == entry.kind && old.entry.blob == entry.blob);
-        let counts = entry.is(FileKind::File) || entry.is(FileKind::Link);
+        // That a file is gone, and a directory in its place, has a number, too.
+        let counts = entry.has_versions()
+            || (entry.is(FileKind::Directory) && old.is_some_and(|old| old.entry.has_versions()));
         Ok(if counts && !same { last + 1 } else { last })
+    }
+
+    /// The last number of a path where nothing lies: what was removed there took one, too.
+    fn last_iteration(&self, path: &[u8]) -> Result<u64> {
+        let sql = format!("SELECT {PAST} FROM past WHERE path = ?1 ORDER BY since DESC LIMIT 1");
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query([path])?;
+        let Some(row) = rows.next()? else {
+            return Ok(0);
+        };
+        let (_, last, _) = read_past(row)?;
+        Ok(last.iteration_gone())
     }
 
     fn keep_contents(&mut self, since: Moment) -> Result<u64> {

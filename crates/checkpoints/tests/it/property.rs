@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use checkpoints::{Error, KeptCheckpoint, Moment};
+use checkpoints::{Error, FileKind, KeptCheckpoint, Moment};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use vocabulary::{FileChangeKind, Trigger};
@@ -374,10 +374,35 @@ fn a_change_names_the_version_that_it_made() {
     std::fs::remove_file(world.at("file")).unwrap();
     let scan = world.scan();
     assert_eq!(scan.changes[0].what, FileChangeKind::Delete);
-    let last = world
-        .vault
-        .content(Path::new("file"), scan.changes[0].iteration);
-    assert_eq!(last.unwrap().1, b"three");
+    assert_eq!(scan.changes[0].iteration, 4);
+    let content = |number| world.vault.content(Path::new("file"), number);
+    assert_eq!(content(3).unwrap().1, b"three");
+    assert!(content(4).is_err(), "nothing is kept of a removal");
+    world.write("file", "four");
+    assert_eq!(world.scan().changes[0].iteration, 5);
+    assert_eq!(content(5).unwrap().1, b"four");
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_file_removes_it() {
+    let world = World::new();
+    world.write("file", "one");
+    world.begin();
+    std::fs::remove_file(world.at("file")).unwrap();
+    world.write("file/inner", "two");
+    let told = |scan: checkpoints::ScanOutcome| -> Vec<_> {
+        let changes = scan.changes.iter();
+        changes
+            .map(|change| (change.was, change.kind, change.iteration))
+            .collect()
+    };
+    let (file, directory) = (FileKind::File, FileKind::Directory);
+    let became_directory = [(Some(file), directory, 2), (None, file, 1)];
+    assert_eq!(told(world.scan()), became_directory);
+    std::fs::remove_dir_all(world.at("file")).unwrap();
+    world.write("file", "three");
+    let became_file = [(Some(directory), file, 3), (Some(file), file, 2)];
+    assert_eq!(told(world.scan()), became_file);
 }
 
 /// A clock tick is longer than it takes to write a file twice.

@@ -23,6 +23,7 @@ mod mcp;
 mod people;
 mod protected;
 mod reading;
+mod replay;
 mod scenarios;
 mod schemas;
 mod skills;

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use serde_json::Number;
 use vocabulary::{
-    Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, Idempotency,
-    NamedModel, NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
+    Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, FileCall,
+    Idempotency, NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
 };
 
 use super::calls::{DiminuendoPurpose, Join};
-use super::files::FileQuery;
+use super::files::{CONTENT_BYTES_MAX, FileQuery};
 use super::hear::ClientRequest;
 use super::read::{EventsRead, HistoryRead};
 use super::snapshot::AGENT_TYPE_LABEL;
 use super::wire::ServerEvent;
 use super::wire::client::{AnswerValue, Answers, ClientMessage};
 use super::wire::parts::ErrorCode;
-use super::{Diminuendo, Form, authenticated, refuse};
+use super::{Diminuendo, Form, refuse};
 use crate::request_id::RequestId;
 use crate::{Action, Cx};
 
 /// How many sessions one connection may be in.
-const JOINED_MAX: usize = 256;
+const JOINED_MAX: usize = 2_000;
 const NO_CALLER: &str = "say who you are first: send `authenticate` with your token";
 const NO_SUCH_SESSION: &str = "there is no such session";
 
@@ -55,11 +55,11 @@ impl Diminuendo {
                     self.form = Form::Dotted;
                 }
                 match cx.caller {
-                    Some(caller) => {
-                        let frame = authenticated(caller).answer(request_id.as_deref());
-                        out.push(Action::Send(frame));
+                    // Whatever it is, it says nothing that counts.
+                    Some(caller) if self.dev_mode => {
+                        self.welcome_caller(out, caller, request_id.as_deref());
                     }
-                    None => {
+                    Some(_) | None => {
                         let pending = &mut self.authentications;
                         pending.authenticate(out, request_id, token.into());
                     }
@@ -87,7 +87,9 @@ impl Diminuendo {
                     after: cursor(after_seq.as_ref())?,
                     left: false,
                 };
-                if self.joined.len() + self.calls.joins() >= JOINED_MAX {
+                // Only near the limit it matters which of the open calls are joins.
+                let near = self.joined.len() + self.calls.open() >= JOINED_MAX;
+                if near && self.joined.len() + self.calls.joins() >= JOINED_MAX {
                     let message = format!("a connection may join {JOINED_MAX} sessions at most");
                     return Err((ErrorCode::TooManySessions, message));
                 }
@@ -240,10 +242,27 @@ impl Diminuendo {
                 let wanted = DiminuendoPurpose::FileAtIteration(FileQuery { thread, path });
                 (wanted, Call::Checkpoints { thread, call })
             }
-            ClientMessage::ListFiles { session_id, .. }
-            | ClientMessage::ReadFile { session_id, .. } => {
-                thread(&session_id)?;
-                return Err(not_available(name));
+            ClientMessage::ListFiles {
+                session_id,
+                path,
+                depth,
+            } => {
+                let thread = thread(&session_id)?;
+                let depth = depth.unwrap_or(1);
+                let call = FileCall::List { path, depth };
+                (
+                    DiminuendoPurpose::FileList(thread),
+                    Call::Files { thread, call },
+                )
+            }
+            ClientMessage::ReadFile { session_id, path } => {
+                let thread = thread(&session_id)?;
+                let call = FileCall::Read {
+                    path: path.clone(),
+                    bytes_max: CONTENT_BYTES_MAX as u64,
+                };
+                let wanted = DiminuendoPurpose::ReadFile(FileQuery { thread, path });
+                (wanted, Call::Files { thread, call })
             }
             ClientMessage::ManageMembers { .. } => return Err(not_available(name)),
         };
@@ -276,15 +295,10 @@ fn cursor(after_seq: Option<&Number>) -> Result<Option<Seq>, Refused> {
     }
 }
 
-/// Agent types that are programs of the user's; every other one is the server's own agent.
-const EXTERNAL_AGENT_TYPES: [&str; 3] = ["claude-code", "codex-acp", "gemini-cli"];
-
 fn create(agent_type: String, name: Option<String>) -> Call {
-    let is_external = EXTERNAL_AGENT_TYPES.contains(&agent_type.as_str());
-    let named_model = is_external.then(|| NamedModel::DefaultOf(agent_type.clone()));
     Call::CreateThread(Box::new(NewThread {
         changes: Changes {
-            named_model,
+            agent: Some(agent_type.clone()),
             ..Changes::default()
         },
         title: name.map(|name| name.trim().to_owned()),

@@ -7,7 +7,7 @@ use super::read::Progress;
 use super::replay::Replay;
 use super::wire::ServerEvent;
 use super::wire::parts::ErrorCode;
-use super::{Diminuendo, refuse, send, snapshot};
+use super::{Diminuendo, files, refuse, send, snapshot};
 use crate::Action;
 
 impl Diminuendo {
@@ -32,7 +32,7 @@ impl Diminuendo {
                 let thread = reply.thread()?;
                 let session = snapshot::meta(&thread);
                 answer(ServerEvent::SessionCreated { session });
-                self.answered = Some(*thread);
+                self.created(out, Some(&thread));
             }
             DiminuendoPurpose::Rename => {
                 let thread = reply.thread()?;
@@ -89,6 +89,12 @@ impl Diminuendo {
                     tell_state(out, None, &view);
                 }
             }
+            DiminuendoPurpose::Fence => {
+                let view = reply.view()?;
+                if let Some(joined) = self.joined.get_mut(&view.thread.card.id) {
+                    joined.fence(out, &view);
+                }
+            }
             DiminuendoPurpose::Reload => {
                 for thread in &reply.threads()?.threads {
                     self.session_updated(out, thread);
@@ -96,7 +102,7 @@ impl Diminuendo {
             }
             DiminuendoPurpose::History(read) => {
                 let progress = read
-                    .take_in(reply.messages()?)
+                    .take_in(&reply.messages()?)
                     .map(DiminuendoPurpose::History);
                 self.go_on(out, request_id, progress);
             }
@@ -111,6 +117,16 @@ impl Diminuendo {
             }
             DiminuendoPurpose::FileAtIteration(asked) => {
                 asked.content(&reply.checkpoints()?.content()?, answer);
+            }
+            DiminuendoPurpose::FileList(thread) => {
+                files::list(thread, &reply.files()?.list()?, answer);
+            }
+            DiminuendoPurpose::ReadFile(asked) => {
+                let read = reply.files()?.content()?;
+                match read.content {
+                    Some(content) => asked.content(&content, answer),
+                    None => files::too_large(read.size, answer),
+                }
             }
         }
         Ok(())
@@ -148,7 +164,7 @@ impl Diminuendo {
             Progress::Done(answer) => out.push(Action::Send(answer.frame(request_id))),
             Progress::More(call, wanted) => {
                 let request_id = request_id.map(str::to_owned);
-                self.calls.request(out, request_id, wanted, call);
+                self.calls.go_on(out, request_id, wanted, call);
             }
         }
     }

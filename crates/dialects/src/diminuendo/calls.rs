@@ -37,10 +37,14 @@ pub enum DiminuendoPurpose {
     Events(EventsRead),
     FileHistory(FileQuery),
     FileAtIteration(FileQuery),
+    FileList(ThreadId),
+    ReadFile(FileQuery),
     /// Some notices were missed.
     Reload,
     /// A joined session was reset.
     Snapshot,
+    /// What holds the commands of a joined session may be another.
+    Fence,
 }
 
 #[derive(Debug)]
@@ -64,6 +68,17 @@ impl DiminuendoCalls {
         self.make(out, DiminuendoCall { request_id, wanted }, call);
     }
 
+    /// The next call of a request that needs several: its answer comes before those of later requests.
+    pub fn go_on(
+        &mut self,
+        out: &mut Vec<Action>,
+        request_id: Option<String>,
+        wanted: DiminuendoPurpose,
+        call: Call,
+    ) {
+        self.make_next(out, DiminuendoCall { request_id, wanted }, call);
+    }
+
     pub fn join(&mut self, out: &mut Vec<Action>, request_id: Option<String>, join: Join) {
         let thread = join.thread;
         let from = join.after.map_or(StartAt::Head, StartAt::After);
@@ -77,6 +92,19 @@ impl DiminuendoCalls {
         let recent = RECENT_MESSAGES_MAX;
         let call = Call::ReadThread { thread, recent };
         self.request(out, None, DiminuendoPurpose::Snapshot, call);
+    }
+
+    /// What holds the commands of a session now.
+    pub fn look_at_fence(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
+        let call = Call::ReadThread { thread, recent: 0 };
+        self.request(out, None, DiminuendoPurpose::Fence, call);
+    }
+
+    /// Whether this connection itself is making a session.
+    pub fn creates(&self) -> bool {
+        let is_create =
+            |waiting: &DiminuendoCall| matches!(waiting.wanted, DiminuendoPurpose::Create);
+        self.purposes().any(is_create)
     }
 
     /// Joins that are still under way end as soon as they begin.

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use vocabulary::{FileChangeKind, FileIteration, FileVersion, ThreadId};
+use vocabulary::{
+    FileChangeKind, FileIteration, FileListing, FileVersion, ListedFile, ListedKind, ThreadId,
+};
 
 use super::refuse;
 use super::wire::ServerEvent;
-use super::wire::parts::{Encoding, ErrorCode, IterationMeta};
+use super::wire::parts::{Encoding, ErrorCode, FileEntry, FileType, IterationMeta};
 
 /// As much of a file as fits into one frame, whatever it is spelled in.
-const CONTENT_BYTES_MAX: usize = 8 << 20;
+pub const CONTENT_BYTES_MAX: usize = 8 << 20;
 
 /// A file that a client asked about, as it named it.
 #[derive(Debug)]
@@ -37,11 +39,7 @@ impl FileQuery {
     /// `file_content`: text as it is, anything else in base64.
     pub fn content(&self, content: &[u8], answer: impl FnOnce(ServerEvent<'_>)) {
         if content.len() > CONTENT_BYTES_MAX {
-            let message = format!(
-                "the file has {} bytes; at most {CONTENT_BYTES_MAX} are sent",
-                content.len()
-            );
-            return answer(refuse::error(ErrorCode::FileTooLarge, &message));
+            return too_large(content.len() as u64, answer);
         }
         let (encoding, text) = spelled(content);
         answer(ServerEvent::FileContent {
@@ -51,6 +49,37 @@ impl FileQuery {
             encoding,
             size: content.len() as u64,
         });
+    }
+}
+
+pub fn too_large(bytes: u64, answer: impl FnOnce(ServerEvent<'_>)) {
+    let message = format!("the file has {bytes} bytes; at most {CONTENT_BYTES_MAX} are sent");
+    answer(refuse::error(ErrorCode::FileTooLarge, &message));
+}
+
+/// `file_list`, handed on because it borrows its session's id.
+pub fn list(thread: ThreadId, listing: &FileListing, answer: impl FnOnce(ServerEvent<'_>)) {
+    answer(ServerEvent::FileList {
+        session_id: &thread.to_string(),
+        files: listing.files.iter().map(entry).collect(),
+        truncated: listing.truncated,
+    });
+}
+
+fn entry(file: &ListedFile) -> FileEntry<'_> {
+    let kind = match file.kind {
+        ListedKind::File => FileType::File,
+        ListedKind::Directory => FileType::Directory,
+        ListedKind::Link => FileType::Symlink,
+        ListedKind::Special => FileType::Other,
+    };
+    let name = file.path.rsplit('/').next().unwrap_or_default();
+    FileEntry {
+        path: &file.path,
+        name,
+        kind,
+        size: (kind == FileType::File).then_some(file.size),
+        modified_at: file.modified_at.millis(),
     }
 }
 
@@ -71,15 +100,13 @@ fn spelled(content: &[u8]) -> (Encoding, Cow<'_, str>) {
     }
 }
 
-/// `file_changed`; there is no word for a file that is gone.
-pub fn changed<'a>(session_id: &'a str, file: &'a FileVersion) -> Option<ServerEvent<'a>> {
-    match file.kind {
-        FileChangeKind::Add | FileChangeKind::Update => Some(ServerEvent::FileChanged {
-            session_id,
-            path: &file.path,
-            iteration: file.iteration,
-            size: file.size,
-        }),
-        FileChangeKind::Delete => None,
+/// `file_changed`, also of a file that is gone (docs/protocols/diminuendo.md, decision 10).
+pub fn changed<'a>(session_id: &'a str, file: &'a FileVersion) -> ServerEvent<'a> {
+    ServerEvent::FileChanged {
+        session_id,
+        path: &file.path,
+        iteration: file.iteration,
+        size: file.size,
+        deleted: file.kind == FileChangeKind::Delete,
     }
 }

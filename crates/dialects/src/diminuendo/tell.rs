@@ -36,9 +36,7 @@ pub fn tell(card: &ThreadCard, event: &Event, form: Form) -> Vec<Frame> {
     let mut buffer = [0; 36];
     let session: &str = card.id.0.hyphenated().encode_lower(&mut buffer);
     if let Fact::Files(FilesFact::Changed { files, .. }) = &event.fact {
-        let told = files
-            .iter()
-            .filter_map(|file| files::changed(session, file));
+        let told = files.iter().map(|file| files::changed(session, file));
         return told.map(|told| told.frame()).collect();
     }
     let Some(spelled) = spell(session, event) else {
@@ -185,12 +183,13 @@ pub fn state(status: Status) -> SessionStatus {
     }
 }
 
-fn spell_reason(reason: StatusReason) -> &'static str {
+pub fn spell_reason(reason: StatusReason) -> &'static str {
     match reason {
         StatusReason::TurnStarted => "turn_started",
         StatusReason::TurnComplete => "turn_complete",
         StatusReason::UserStopped => "user_stopped",
         StatusReason::TurnFailed => "turn_error",
+        StatusReason::AgentLost => "agent_disconnected",
         StatusReason::AskOpened => "waiting_for_user",
         StatusReason::AskClosed => "request_resolved",
         StatusReason::Woken => "activated",

@@ -71,9 +71,11 @@ fn kind(call: &Call) -> usize {
         Call::KeepDefaults { .. } => 28,
         Call::UploadFile(_) => 29,
         Call::Checkpoints { .. } => 30,
+        Call::Members(_) => 31,
+        Call::Files { .. } => 32,
     }
 }
-const KINDS: usize = 31;
+const KINDS: usize = 33;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -105,6 +107,13 @@ fn reads() -> Vec<Call> {
             thread,
             upto: Seq::ZERO,
             limit: 1,
+        },
+        Call::Files {
+            thread,
+            call: vocabulary::FileCall::List {
+                path: None,
+                depth: 1,
+            },
         },
         Call::GetCatalog,
         Call::GetProviderStatus { verify: true },
@@ -254,6 +263,17 @@ fn library() -> Vec<(Call, MayBe)> {
     calls.map(|(call, may)| (Call::Library(call), may)).to_vec()
 }
 
+fn members() -> [(Call, MayBe); 3] {
+    let id = || "alice".to_owned();
+    let role = Role::Viewer;
+    let calls = [
+        (MemberCall::List, MANAGERS),
+        (MemberCall::SetRole { id: id(), role }, MANAGERS),
+        (MemberCall::Remove { id: id() }, OWNERS),
+    ];
+    calls.map(|(call, may)| (Call::Members(call), may))
+}
+
 fn checkpoints() -> Vec<(Call, MayBe)> {
     let (to, path) = (None::<CheckpointId>, None::<String>);
     let id = CheckpointId(1);
@@ -376,6 +396,7 @@ fn server() -> McpServer {
 
 fn table() -> Vec<(Call, MayBe)> {
     let mut table = vec![(Call::DeleteThread { thread: thread() }, MANAGERS)];
+    table.extend(members());
     table.extend(reads().into_iter().map(|call| (call, ALL)));
     table.extend(writes().into_iter().map(|call| (call, WRITERS)));
     table.extend(library());

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use snapshots::CheckpointReads;
+use tools::workspace_files::is_refused;
 use vocabulary::{CheckpointCall, CheckpointReply, Refusal, Reply, ThreadCard, Why};
 
 use crate::Shared;
@@ -18,6 +19,11 @@ pub async fn read(
         let shown = awake.as_ref().map(|handle| &handle.checkpoints);
         CheckpointReads::of(&shared.scanners, card, shown)
     };
+    if let CheckpointCall::History { path } | CheckpointCall::FileAt { path, .. } = &call
+        && is_refused(&shared.config.policy, path.clone())
+    {
+        return Err(Refusal::new(Why::UnknownFile, "nothing is kept of it"));
+    }
     let reply = match call {
         CheckpointCall::Get => {
             let handle = shared.registry.wake(shared, card.id).await?;

@@ -16,14 +16,19 @@ pub async fn attach(
     thread: ThreadId,
     wish: ListenOptions,
 ) -> Result<(ThreadView, Listener), Refusal> {
-    owned(shared, caller, thread).await?;
+    let card = owned(shared, caller, thread).await?;
     let attached = reach_to_attach(shared, thread, wish, None).await?;
     // Counted before this one came.
     if attached.seen.view.listeners == 0 {
         servers::warm(shared, &attached.seen.view.thread);
     }
     let view = reading::complete(shared, attached.seen, wish.recent).await?;
-    Ok((view, attached.listener))
+    let scanner = match wish.watch_files {
+        true => shared.scanners.of(&card.directory),
+        false => None,
+    };
+    let watch = scanner.map(|scanner| scanner.watch());
+    Ok((view, attached.listener.watching(watch)))
 }
 
 /// Starts a turn and listens to it, in one step of its session.
@@ -39,6 +44,7 @@ pub async fn start_turn(
         audience,
         from: ListenFrom::Head,
         recent: 0,
+        watch_files: false,
     };
     let attached = reach_to_attach(shared, thread, wish, Some((start, caller))).await?;
     let Some(mut started) = attached.started else {

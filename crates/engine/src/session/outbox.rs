@@ -321,6 +321,24 @@ impl RingListener {
         }
     }
 
+    pub fn has_news(&self) -> bool {
+        let head = *self.head.borrow();
+        self.replay_to.is_some() || head.visible > self.cursor || head.ended.is_some()
+    }
+
+    /// Done when there may be something to hear.
+    pub fn news(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (mut head, cursor) = (self.head.clone(), self.cursor);
+        let has_news = self.has_news();
+        async move {
+            if !has_news {
+                let news = |head: &Head| head.visible > cursor || head.ended.is_some();
+                // An outbox that is gone is news, too.
+                let _ = head.wait_for(news).await;
+            }
+        }
+    }
+
     /// The next events that are ready, without waiting and not beyond `upto`.
     pub fn ready(&mut self, upto: Seq, most: usize) -> Vec<Delivered> {
         let visible = self.head.borrow().visible.min(upto);

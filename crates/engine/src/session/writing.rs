@@ -61,8 +61,8 @@ impl Session {
         self.recorder.appended();
         if std::mem::take(&mut self.writing.list_row_sent) {
             match std::mem::replace(&mut self.announced, true) {
-                true => self.shared.thread_changed(&self.state.thread),
-                false => self.shared.thread_added(&self.state.thread),
+                true => self.shared.thread_changed(&self.shown_thread()),
+                false => self.shared.thread_added(&self.shown_thread()),
             }
         }
         Ok(())

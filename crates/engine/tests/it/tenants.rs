@@ -6,9 +6,9 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, FileUpload, GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall,
-    NewThread, Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery,
-    TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
+    DEFAULT_WORKSPACE, FileCall, FileUpload, GrantScope, Idempotency, LibraryCall, LibraryReply,
+    McpCall, NewThread, Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId,
+    ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -31,7 +31,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 44;
+const CALLS: usize = 46;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -64,6 +64,8 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::RunCommand(_) => (28, Shows::NoThread),
         Call::UploadFile(_) => (42, Shows::NoThread),
         Call::KeepDefaults { .. } => (43, Shows::NoThread),
+        Call::Members(_) => (44, Shows::Own),
+        Call::Files { .. } => (45, Shows::NoThread),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -101,9 +103,19 @@ fn place_in_checkpoints(call: &CheckpointCall) -> usize {
 fn every_call(thread: ThreadId, folder: &str) -> Vec<Call> {
     let mut calls = calls_of_thread(thread);
     calls.extend(calls_of_server());
+    calls.push(Call::Members(vocabulary::MemberCall::List));
     calls.extend(calls_of_library(thread, folder).map(Call::Library));
     let of_checkpoints = calls_of_checkpoints();
     calls.extend(of_checkpoints.map(|call| Call::Checkpoints { thread, call }));
+    let list = FileCall::List {
+        path: None,
+        depth: 1,
+    };
+    let read = FileCall::Read {
+        path: "a".to_owned(),
+        bytes_max: 1,
+    };
+    calls.extend([list, read].map(|call| Call::Files { thread, call }));
     let new = NewThread {
         client_id: Some(CLIENT_ID.to_owned()),
         keep: true,

@@ -1,9 +1,9 @@
 //! Jobs: what a dialect wants of the engine, and how it came out.
 
-use dialects::{NotAuthenticated, Tag};
+use dialects::{NotAuthenticated, Tag, Variant};
 use engine::{Engine, ListenFrom, ListenOptions, Listener};
 use tracing::{Span, debug_span};
-use vocabulary::{Audience, Call, Caller, Refusal, Reply, Secret, Seq, ThreadId, Why};
+use vocabulary::{Call, Caller, Refusal, Reply, Secret, Seq, ThreadId, Why};
 
 use crate::door::Door;
 use crate::limits::LISTENERS_MAX;
@@ -111,7 +111,7 @@ pub struct Finished {
 }
 
 /// Does it, and says which events go before the answer.
-pub async fn work(engine: Engine, door: Door, audience: Audience, job: Job) -> Finished {
+pub async fn work(engine: Engine, door: Door, variant: Variant, job: Job) -> Finished {
     let silenced = job.silences();
     let Job { tag, what, lane } = job;
     let done = |thread, as_of, outcome, listener| Finished {
@@ -147,9 +147,10 @@ pub async fn work(engine: Engine, door: Door, audience: Audience, job: Job) -> F
             Some(caller),
         ) => {
             let wish = ListenOptions {
-                audience,
+                audience: variant.audience(),
                 from,
                 recent,
+                watch_files: variant.tells_changed_files(),
             };
             let heard = engine.listen(caller, thread, wish).await;
             // Who listened before hears what is in the answer before the answer, like any reply.

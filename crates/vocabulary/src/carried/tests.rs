@@ -207,6 +207,7 @@ fn every_notice_comes_back() {
         Notice::TreeChanged {
             workspace: WorkspaceId::new("w"),
         },
+        Notice::ThreadStatusChanged { thread: thread() },
         Notice::Reload,
         Notice::TracingChanged {
             state: Default::default(),
@@ -215,7 +216,7 @@ fn every_notice_comes_back() {
             reason: Cow::Borrowed("restart"),
         },
     ];
-    all_come_back(&notices, 8, |notice| match notice {
+    all_come_back(&notices, 9, |notice| match notice {
         Notice::ThreadAdded { .. } => 0,
         Notice::ThreadChanged { .. } => 1,
         Notice::ThreadRemoved { .. } => 2,
@@ -224,5 +225,6 @@ fn every_notice_comes_back() {
         Notice::Reload => 5,
         Notice::ShuttingDown { .. } => 6,
         Notice::TracingChanged { .. } => 7,
+        Notice::ThreadStatusChanged { .. } => 8,
     });
 }

@@ -80,7 +80,9 @@ impl Stub {
                 Action::Send(frame) => self.sent.push(json_of(&frame)),
                 Action::Shared => self.shared += 1,
                 Action::WakeAt(_) | Action::Authenticate { .. } | Action::WatchServer => {}
-                Action::Call { tag, call } => self.calls.push((tag, Some(call))),
+                Action::Call { tag, call } | Action::CallNext { tag, call } => {
+                    self.calls.push((tag, Some(call)))
+                }
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::Unlisten(thread) => self.unlistened.push(thread),
                 Action::Watch => self.watches = true,
@@ -226,6 +228,7 @@ pub fn view() -> ThreadView {
         sandbox: vocabulary::SandboxInForce {
             holds: true,
             network: false,
+            mechanism: vocabulary::SandboxMechanism::Bubblewrap,
         },
         effort: None,
     }

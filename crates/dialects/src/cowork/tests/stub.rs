@@ -100,7 +100,9 @@ impl Stub {
                     self.order.push("shared".to_owned());
                     self.shared += 1;
                 }
-                Action::Call { tag, call } => self.calls.push((tag, Some(call))),
+                Action::Call { tag, call } | Action::CallNext { tag, call } => {
+                    self.calls.push((tag, Some(call)))
+                }
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::WakeAt(at) => self.wake_at = Some(at),
                 Action::Close(reason) => self.closed = Some(reason),

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    Call, CheckpointCall, CheckpointReply, Fact, FileChangeKind, FileIteration, FileVersion,
-    FilesFact, Refusal, Reply, TurnId, Why,
+    Call, CheckpointCall, CheckpointReply, Fact, FileCall, FileChangeKind, FileIteration,
+    FileListing, FileReply, FileVersion, FilesFact, ListedFile, ListedKind, ReadFile, Refusal,
+    Reply, TurnId, Why,
 };
 
 use super::stub::Stub;
@@ -121,6 +122,8 @@ fn what_is_not_there_is_not_found() {
     for (kind, fields) in [
         ("file_history", json!({"path": "gone"})),
         ("file_at_iteration", json!({"path": "gone", "iteration": 0})),
+        ("read_file", json!({"path": "gone"})),
+        ("list_files", json!({"path": "gone"})),
     ] {
         for (why, message, code, told) in [
             (
@@ -142,11 +145,84 @@ fn what_is_not_there_is_not_found() {
 }
 
 #[test]
+fn a_directory_is_listed() {
+    let mut stub = said("list_files", json!({"path": "src", "depth": 2}));
+    let asked = FileCall::List {
+        path: Some("src".to_owned()),
+        depth: 2,
+    };
+    assert!(matches!(stub.call(), Call::Files { call, .. } if *call == asked));
+    let file = |path: &str, kind, size| ListedFile {
+        path: path.to_owned(),
+        kind,
+        size,
+        modified_at: NOW,
+    };
+    let files = vec![
+        file("src/a", ListedKind::Directory, 0),
+        file("src/a/b.rs", ListedKind::File, 7),
+        file("src/l", ListedKind::Link, 0),
+        file("src/p", ListedKind::Special, 0),
+    ];
+    let listing = FileListing {
+        files,
+        truncated: true,
+    };
+    stub.reply(Ok(Reply::Files(FileReply::List(listing))));
+    let at = NOW.millis();
+    assert_eq!(
+        stub.take(),
+        [
+            json!({"type": "file_list", "sessionId": SESSION, "truncated": true, "requestId": "r1",
+            "files": [
+                {"path": "src/a", "name": "a", "type": "directory", "modifiedAt": at},
+                {"path": "src/a/b.rs", "name": "b.rs", "type": "file", "size": 7, "modifiedAt": at},
+                {"path": "src/l", "name": "l", "type": "symlink", "modifiedAt": at},
+                {"path": "src/p", "name": "p", "type": "other", "modifiedAt": at},
+            ]})
+        ]
+    );
+    let mut bare = said("list_files", json!({}));
+    assert!(matches!(
+        bare.call(),
+        Call::Files {
+            call: FileCall::List {
+                path: None,
+                depth: 1
+            },
+            ..
+        }
+    ));
+    bare.reply(Ok(Reply::Files(FileReply::List(FileListing::default()))));
+    assert_eq!(bare.take()[0]["files"], json!([]));
+}
+
+#[test]
+fn a_file_is_read_whole_or_not_at_all() {
+    let read = |size, content| {
+        let mut stub = said("read_file", json!({"path": "a"}));
+        assert!(matches!(
+            stub.call(),
+            Call::Files { call: FileCall::Read { bytes_max, .. }, .. } if *bytes_max == 8 << 20
+        ));
+        let read = ReadFile { size, content };
+        stub.reply(Ok(Reply::Files(FileReply::Content(read))));
+        stub.take().remove(0)
+    };
+    assert_eq!(
+        read(2, Some(b"hi".to_vec())),
+        json!({"type": "file_content", "sessionId": SESSION, "path": "a", "content": "hi",
+            "encoding": "utf-8", "size": 2, "requestId": "r1"})
+    );
+    assert_eq!(read(9 << 20, None)["code"], "FileTooLarge");
+}
+
+#[test]
 fn each_file_that_changed_is_told_without_a_number() {
     let file = |path: &str, kind| FileVersion {
         path: path.to_owned(),
         iteration: 2,
-        size: 5,
+        size: if kind == FileChangeKind::Delete { 0 } else { 5 },
         kind,
     };
     let changed = Fact::Files(FilesFact::Changed {
@@ -163,5 +239,7 @@ fn each_file_that_changed_is_told_without_a_number() {
     };
     let mut stub = Stub::joined(view());
     stub.hear(Heard::Live(&event(changed)));
-    assert_eq!(stub.take(), [shown("a.txt"), shown("new.txt")]);
+    let gone = json!({"type": "file_changed", "sessionId": SESSION, "path": "gone.txt",
+        "iteration": 2, "size": 0, "deleted": true});
+    assert_eq!(stub.take(), [shown("a.txt"), gone, shown("new.txt")]);
 }

@@ -43,11 +43,11 @@ fn a_wrong_message_is_told_which_field_and_what_it_should_be() {
         "SessionNotFound",
         "there is no such session",
     );
-    let read = json!({"type": "read_file", "sessionId": SESSION, "path": "a.txt"});
+    let read = json!({"type": "read_file", "sessionId": SESSION, "path": " "});
     check(
         &read.to_string(),
-        "NotAvailable",
-        "read_file is not available in this build yet",
+        invalid,
+        "read_file: path must be a string that is not empty",
     );
 }
 

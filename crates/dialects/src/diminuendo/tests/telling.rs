@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    ApprovalAnswer, Event, Fact, Growth, LONE_MEMBER, Person, ToolOutcome, ToolOutput,
-    TurnErrorKind, TurnId, TurnOutcome,
+    ApprovalAnswer, AskFact, Event, Fact, Growth, LONE_MEMBER, Person, SubAgent, ToolOutcome,
+    ToolOutput, TurnErrorKind, TurnId, TurnOutcome,
 };
 
 use super::facts;
@@ -45,6 +45,54 @@ fn an_event_has_at_most_one_number_and_says_whether() {
         let numbers = frames.iter().filter(has_seq).count();
         assert_eq!(numbers, usize::from(numbered), "{frames:?}");
     }
+}
+
+/// Of the numbered events these are not kept; the protocol says so of each, or leaves no other choice.
+const EPHEMERAL: [&str; 6] = [
+    "text_delta",
+    "message.delta",
+    "tool_call_start",
+    "tool_call_delta",
+    "thinking_progress",
+    "terminal_stream",
+];
+const KEPT: [&str; 12] = [
+    "turn_started",
+    "turn_complete",
+    "message.complete",
+    "turn_error",
+    "tool_call",
+    "tool_result",
+    "tool_error",
+    "permission_requested",
+    "approval_resolved",
+    "thinking_start",
+    "thinking_complete",
+    "terminal_complete",
+];
+
+#[test]
+fn numbered_events_are_kept_or_not_as_the_protocol_says() {
+    let mut facts = facts::all();
+    facts.push(facts::asked(1, false));
+    facts.push(facts::closed(1, false, ApprovalAnswer::Once));
+    let mut seen = std::collections::BTreeSet::new();
+    for fact in facts {
+        let durable = fact.durable();
+        for frame in told(fact, Form::Dotted) {
+            if frame.get("seq").is_none() {
+                continue;
+            }
+            let kind = frame["type"].as_str().expect("a type").to_owned();
+            let expected = match durable {
+                true => &KEPT[..],
+                false => &EPHEMERAL[..],
+            };
+            assert!(expected.contains(&kind.as_str()), "{kind}");
+            seen.insert(kind);
+        }
+    }
+    assert_eq!(seen.len(), EPHEMERAL.len() + KEPT.len(), "{seen:?}");
 }
 
 #[test]
@@ -158,8 +206,40 @@ fn a_question_has_no_number() {
             json!({"type": "question_requested", "sessionId": SESSION, "requestId": "req-7",
                 "questions": [{"id": "q-Which?", "question": "Which?",
                                "options": [{"label": "yes"}],
-                               "multiSelect": false, "required": true}]})
+                               "multiSelect": false, "required": true}],
+                "context": "asked by the tool bash, which waits for it"})
         ]
+    );
+}
+
+#[test]
+fn a_question_says_who_wants_to_know_where_that_is_not_the_agent_itself() {
+    let context = |name: &str, kind: Option<&str>| {
+        let mut fact = facts::asked(7, true);
+        let Fact::Ask {
+            what: AskFact::Opened { ask },
+            ..
+        } = &mut fact
+        else {
+            panic!("no ask")
+        };
+        ask.call.name = name.to_owned();
+        ask.call.agent = kind.map(|kind| {
+            Box::new(SubAgent {
+                parent: vocabulary::ItemId::new("p"),
+                kind: kind.to_owned(),
+                depth: 1,
+            })
+        });
+        told(fact, Form::Snake).remove(0)["context"].clone()
+    };
+    assert_eq!(context("ask", None), serde_json::Value::Null);
+    let sub_agent = context("ask", Some("explore"));
+    assert_eq!(sub_agent, "asked by a sub-agent: explore");
+    let tool = context("mcp__notes__add", Some("explore"));
+    assert_eq!(
+        tool,
+        "asked by the tool mcp__notes__add of a sub-agent: explore"
     );
 }
 

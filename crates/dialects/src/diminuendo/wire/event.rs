@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 use super::parts::{
-    ActiveToolCall, CurrentTurn, Encoding, ErrorCode, HistoryItem, Identity, IterationMeta,
-    LoggedEvent, Question, SessionMeta, SessionStatus, ToolStatus,
+    ActiveToolCall, CurrentTurn, Encoding, ErrorCode, FileEntry, HistoryItem, Identity,
+    IterationMeta, LoggedEvent, Question, SandboxState, SessionMeta, SessionStatus, ToolStatus,
 };
 use crate::frame::AsText;
 use crate::request_id::RequestId;
@@ -163,6 +163,9 @@ pub enum ServerEvent<'a> {
         session_id: &'a str,
         request_id: AsText<RequestId>,
         questions: Vec<Question<'a>>,
+        /// Why it is asked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        context: Option<Cow<'a, str>>,
     },
     PermissionRequested {
         session_id: &'a str,
@@ -222,6 +225,24 @@ pub enum ServerEvent<'a> {
         ts: i64,
     },
 
+    // Sandbox
+    SandboxInit {
+        session_id: &'a str,
+        provider: &'static str,
+    },
+    SandboxProvisioning {
+        session_id: &'a str,
+        phase: &'static str,
+        message: &'a str,
+    },
+    SandboxReady {
+        session_id: &'a str,
+    },
+    SandboxRemoved {
+        session_id: &'a str,
+        reason: &'static str,
+    },
+
     // State & Snapshots
     StateSnapshot {
         session_id: &'a str,
@@ -230,6 +251,8 @@ pub enum ServerEvent<'a> {
         current_turn: Option<CurrentTurn<'a>>,
         recent_history: Vec<HistoryItem<'a>>,
         subscriber_count: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sandbox: Option<SandboxState>,
     },
     StreamSnapshot {
         session_id: &'a str,
@@ -270,6 +293,13 @@ pub enum ServerEvent<'a> {
     },
 
     // File System
+    FileList {
+        session_id: &'a str,
+        files: Vec<FileEntry<'a>>,
+        /// Ours: there is more than one list may have.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        truncated: bool,
+    },
     FileContent {
         session_id: &'a str,
         path: &'a str,
@@ -287,6 +317,9 @@ pub enum ServerEvent<'a> {
         path: &'a str,
         iteration: u64,
         size: u64,
+        /// Ours: it is gone.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        deleted: bool,
     },
 
     // Control
@@ -310,10 +343,20 @@ pub enum ServerEvent<'a> {
     History {
         session_id: &'a str,
         items: Vec<HistoryItem<'a>>,
+        /// Ours: whether a limit left something out.
+        has_more: bool,
+        /// Ours: the `afterSeq` of the next part, where there is one after this.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        next_after_seq: Option<u64>,
     },
     Events {
         session_id: &'a str,
         events: Vec<LoggedEvent>,
+        /// Ours: whether a limit left something out.
+        has_more: bool,
+        /// Ours: the `afterSeq` of the next part.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        next_after_seq: Option<u64>,
     },
 
     // Errors

@@ -52,6 +52,14 @@ pub struct CurrentTurn<'a> {
     pub status: SessionStatus,
 }
 
+/// state_snapshot: what fences commands in.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxState {
+    pub status: &'static str,
+    pub provider: &'static str,
+}
+
 /// One message of `history` and of `recentHistory`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -106,6 +114,9 @@ pub enum ToolStatus {
 #[serde(rename_all = "camelCase")]
 pub struct Question<'a> {
     pub id: &'a str,
+    /// A word or two for it: an addition of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<&'a str>,
     pub question: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<QuestionOption<'a>>,
@@ -130,6 +141,29 @@ pub struct LoggedEvent {
     pub kind: String,
     pub data: Map<String, Value>,
     pub created_at: i64,
+}
+
+/// file_list: one entry.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileEntry<'a> {
+    pub path: &'a str,
+    pub name: &'a str,
+    #[serde(rename = "type")]
+    pub kind: FileType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    pub modified_at: i64,
+}
+
+/// file_list: what lies there. The last two words are ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileType {
+    File,
+    Directory,
+    Symlink,
+    Other,
 }
 
 /// file_content: how the content is spelled.

@@ -57,7 +57,9 @@ impl Stub {
         for action in out {
             match action {
                 Action::Send(frame) => self.sent.push(samples::json(&frame)),
-                Action::Call { tag, call } => self.calls.push((tag, Some(call))),
+                Action::Call { tag, call } | Action::CallNext { tag, call } => {
+                    self.calls.push((tag, Some(call)))
+                }
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::Close(_) => self.closed = true,
                 Action::Shared

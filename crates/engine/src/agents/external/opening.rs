@@ -10,7 +10,7 @@ use vocabulary::{AgentMode, Fact, NoteFact, Refusal, TurnError, TurnErrorKind};
 
 use super::super::model::{self, context};
 use super::cost::ReportedCost;
-use super::{DEFAULT_MODEL, ExternalAgent, failed, preface};
+use super::{DEFAULT_MODEL, ExternalAgent, failed, failed_with, preface};
 use crate::turn::{SessionGone, Turn, TurnEnd};
 
 /// An agent that is ready, and what it is to be told.
@@ -98,7 +98,7 @@ pub async fn open(
 
 fn end_of(why: NotOpened) -> TurnEnd {
     match why {
-        NotOpened::Agent(error) => failed(error.message),
+        NotOpened::Agent(error) => failed_with(error),
         NotOpened::Mode(message) => failed(message),
         NotOpened::Log(refusal) => TurnEnd::Failed(TurnError {
             kind: TurnErrorKind::Internal,

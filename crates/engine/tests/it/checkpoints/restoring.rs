@@ -26,7 +26,7 @@ async fn a_restore_puts_files_back_and_can_be_undone() {
         (3, AUTOMATIC, false, true),
     ];
     assert_eq!(gist(&now.list), three);
-    let gone = version("b.txt", 1, 0, FileChangeKind::Delete);
+    let gone = version("b.txt", 2, 0, FileChangeKind::Delete);
     let gone = Fact::Files(FilesFact::Changed {
         turn: None,
         files: vec![gone],

@@ -4,9 +4,10 @@ use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
-    CheckpointCall, CheckpointId, FileUpload, GrantScope, Idempotency, Image, LibraryCall, McpCall,
-    NewThread, RunCommand, SandboxMode, Secret, Seq, SignInCall, SkillCall, StartTurn, SteerTurn,
-    ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
+    CheckpointCall, CheckpointId, FileCall, FileUpload, GrantScope, Idempotency, Image,
+    LibraryCall, McpCall, MemberCall, NewThread, Role, RunCommand, SandboxMode, Secret, Seq,
+    SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery, TurnId, TurnSelection,
+    WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -221,6 +222,27 @@ fn of_checkpoints() -> Vec<CheckpointCall> {
     ]
 }
 
+fn of_members() -> [MemberCall; 3] {
+    let id = || "alice".to_owned();
+    let role = Role::BillingAdmin;
+    [
+        MemberCall::List,
+        MemberCall::SetRole { id: id(), role },
+        MemberCall::Remove { id: id() },
+    ]
+}
+
+fn of_files() -> [FileCall; 2] {
+    let path = "a/b".to_owned();
+    [
+        FileCall::List {
+            path: Some(path.clone()),
+            depth: 2,
+        },
+        FileCall::Read { path, bytes_max: 3 },
+    ]
+}
+
 #[test]
 fn every_call_comes_back() {
     let mut calls = of_threads();
@@ -230,7 +252,9 @@ fn every_call_comes_back() {
     let thread = thread_id();
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
-    all_come_back(&calls, 31, |call| match call {
+    calls.extend(of_members().map(Call::Members));
+    calls.extend(of_files().map(|call| Call::Files { thread, call }));
+    all_come_back(&calls, 33, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -262,6 +286,8 @@ fn every_call_comes_back() {
         Call::Checkpoints { .. } => 23,
         Call::UploadFile(_) => 29,
         Call::KeepDefaults { .. } => 30,
+        Call::Members(_) => 31,
+        Call::Files { .. } => 32,
     });
 }
 

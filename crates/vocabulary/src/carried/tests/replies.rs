@@ -4,14 +4,15 @@ use super::{all_come_back, call, event, events, finished, model, tag, thread_id,
 use crate::{
     Account, Approval, Approvals, Ask, AskId, AskKind, AuthMethod, AuthMode, CallRef, Catalog,
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
-    Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, Folder, Grant,
-    GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, LiveItem, McpFile, McpLayer, McpReply,
-    McpSnapshot, MessagePage, OpenAsk, Placement, PlannedCall, ProviderStatus, ReasoningKind,
-    Reply, RestoreAction, RiskCode, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill,
-    SkillLook, SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn,
-    SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp,
-    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput,
-    Verbosity, WorkspaceId,
+    Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, FileListing, FileReply,
+    Folder, Grant, GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, ListedFile, ListedKind,
+    LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk,
+    Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction,
+    RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill, SkillLook,
+    SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail,
+    TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title,
+    Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity,
+    WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -149,6 +150,7 @@ fn view() -> Box<ThreadView> {
         sandbox: SandboxInForce {
             holds: true,
             network: false,
+            mechanism: crate::SandboxMechanism::Landlock,
         },
         effort: Some("high".to_owned()),
     })
@@ -371,6 +373,42 @@ fn of_library() -> Vec<LibraryReply> {
     ]
 }
 
+fn of_members() -> [MemberReply; 3] {
+    let member = Member {
+        id: "alice".to_owned(),
+        role: Role::Admin,
+        email: Some("alice@example.com".to_owned()),
+        name: None,
+        created_at: Timestamp(1),
+        updated_at: Timestamp(2),
+        removed_at: None,
+    };
+    [
+        MemberReply::List(vec![member.clone()]),
+        MemberReply::Set(member),
+        MemberReply::Removed("alice".to_owned()),
+    ]
+}
+
+fn of_files() -> [FileReply; 2] {
+    let file = ListedFile {
+        path: "a/b".to_owned(),
+        kind: ListedKind::Link,
+        size: 1,
+        modified_at: Timestamp(2),
+    };
+    [
+        FileReply::List(FileListing {
+            files: vec![file],
+            truncated: true,
+        }),
+        FileReply::Content(ReadFile {
+            size: 2,
+            content: Some(vec![0, 255]),
+        }),
+    ]
+}
+
 #[test]
 fn every_reply_comes_back() {
     let mut replies = of_threads();
@@ -378,7 +416,9 @@ fn every_reply_comes_back() {
     let checkpoints = of_checkpoints().into_iter().map(Box::new);
     replies.extend(checkpoints.map(Reply::Checkpoints));
     replies.extend(of_library().into_iter().map(Reply::from));
-    all_come_back(&replies, 23, |reply| match reply {
+    replies.extend(of_members().map(Reply::from));
+    replies.extend(of_files().map(Reply::Files));
+    all_come_back(&replies, 25, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -402,5 +442,7 @@ fn every_reply_comes_back() {
         Reply::Library(_) => 17,
         Reply::Turns(_) => 18,
         Reply::Uploaded(_) => 22,
+        Reply::Members(_) => 23,
+        Reply::Files(_) => 24,
     });
 }

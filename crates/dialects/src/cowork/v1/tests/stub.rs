@@ -59,7 +59,9 @@ impl Stub {
             match action {
                 Action::Send(frame) => self.sent.push(json(&frame)),
                 Action::Shared => shared += 1,
-                Action::Call { tag, call } => self.calls.push((tag, Some(call))),
+                Action::Call { tag, call } | Action::CallNext { tag, call } => {
+                    self.calls.push((tag, Some(call)))
+                }
                 Action::Listen { tag, .. } => self.calls.push((tag, None)),
                 Action::Close(reason) => self.closed = Some(reason),
                 Action::Unlisten(_)
