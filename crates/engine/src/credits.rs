@@ -86,7 +86,7 @@ impl Shared {
         let outcome = self.store.reserve_credit(holder, change).await;
         match outcome.map_err(storage)? {
             ReservationOutcome::Unlimited | ReservationOutcome::Reserved => Ok(()),
-            ReservationOutcome::Short { .. } => Err(refused(too_little(cost))),
+            ReservationOutcome::Short { available } => Err(refused(too_little(cost, available))),
         }
     }
 
@@ -162,7 +162,13 @@ fn dearest(price: &catalog::Price, input_tokens: u64, output_tokens: u64) -> u64
     price.of(plain).max(price.of(cached))
 }
 
-fn too_little(cost: u64) -> String {
+/// Says what the step may cost, not what the balance is: not everybody who runs turns may know that.
+fn too_little(cost: u64, available: i64) -> String {
+    if available <= 0 {
+        return "not enough credit: the balance is used up, or all of it is reserved by other \
+                turns; have credit added, or wait until those have ended"
+            .to_owned();
+    }
     format!(
         "not enough credit: the next step may cost up to ${}, and less than that is free of the \
          balance; have credit added, or wait until other turns have ended",
@@ -223,7 +229,9 @@ impl StepCredit {
                 }
                 None
             }
-            Ok(ReservationOutcome::Short { .. }) => Some(insufficient(too_little(cost))),
+            Ok(ReservationOutcome::Short { available }) => {
+                Some(insufficient(too_little(cost, available)))
+            }
             Err(error) => Some(internal(error.to_string())),
         })
     }

@@ -20,7 +20,7 @@ macro_rules! tongue {
                 approved_command denied_command
                 question_answered question_skipped question_left_blank
                 cancel_while_streaming cancel_while_a_command_runs cancel_while_asking
-                busy provider_error reset archived
+                busy provider_error reset archived credit_used_up
                 resume_warm resume_cold two_sockets joined_while_streaming
                 killed_while_streaming killed_while_asking
                 steered retried broken_off sources compacted sub_agent
@@ -67,7 +67,7 @@ mod cowork1 {
         plain_answer reasoning plan
         approved_command denied_command
         question_answered question_skipped question_left_blank
-        provider_error reset archived
+        provider_error reset archived credit_used_up
         resume_warm resume_cold two_sockets
         killed_while_asking
         steered retried broken_off sources compacted sub_agent
