@@ -143,11 +143,16 @@ fn a_session_that_another_server_takes_is_told_to_sleep_here() {
         there.send_json(&join).await?;
         let snapshot = there.until_type("state_snapshot").await?;
         assert_eq!(snapshot["session"]["status"], "inactive");
-        for expected in ["deactivating", "inactive"] {
-            let state = here.until_type("session_state").await?;
-            assert_eq!(state["state"], expected);
-            assert_eq!(state["reason"], "handed_over");
+        let mut told = Vec::new();
+        for kind in ["session_state", "sandbox_removed", "session_state"] {
+            let frame = here.until_type(kind).await?;
+            assert_eq!(frame["reason"], "handed_over");
+            told.push(frame["state"].clone());
         }
+        assert_eq!(
+            told,
+            [json!("deactivating"), Value::Null, json!("inactive")]
+        );
         let run = json!({"type": "run_turn", "sessionId": session, "text": "over here"});
         there.send_json(&run).await?;
         let complete = there.until_type("turn_complete").await?;
