@@ -29,6 +29,11 @@ const NO_STORY: &[NoStory] = &[
         "heartbeat",
         "it comes every 30 seconds, and a story is shorter",
     ),
+    (
+        "diminuendo",
+        "sandbox_removed",
+        "it takes two servers on one home",
+    ),
     ("diminuendo", "list_files", "not written yet"),
     ("diminuendo", "read_file", "not written yet"),
     ("diminuendo", "manage_members", "not written yet"),

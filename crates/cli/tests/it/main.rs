@@ -13,6 +13,7 @@ mod desktop;
 mod doctor;
 mod eval;
 mod fresh_sessions;
+mod gateway_sessions;
 mod grants;
 mod guard;
 mod harmless;

@@ -132,7 +132,7 @@ impl Diminuendo {
         Ok(())
     }
 
-    /// The snapshots, what is replayed, its end, what waits for an answer, then live
+    /// The snapshots, how it wakes up, what is replayed, its end, what waits for an answer, then live
     /// (docs/protocols/diminuendo.md, decision 5).
     fn join(
         &mut self,
@@ -143,6 +143,9 @@ impl Diminuendo {
     ) {
         tell_state(out, request_id, view);
         let mut replay = Replay::new(join.thread.to_string(), view);
+        if !join.left {
+            replay.wake(out);
+        }
         if join.after.is_none() || join.left {
             replay.caught_up(out, view.head);
         }

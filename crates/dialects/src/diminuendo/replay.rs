@@ -57,7 +57,7 @@ impl Replay {
     /// The end of the replay: all open asks that it had not told are told now.
     pub fn caught_up(&mut self, out: &mut Vec<Action>, head: Seq) {
         self.tell_hole(out);
-        let joined = std::mem::take(&mut self.joining);
+        self.joining = false;
         let session_id = self.session.as_str();
         send(
             out,
@@ -75,9 +75,11 @@ impl Replay {
             };
             send(out, &at.asked(&open.ask).into_event());
         }
-        if joined {
-            self.state.wake(out, &self.session);
-        }
+    }
+
+    /// A session that slept wakes up for who joins it.
+    pub fn wake(&mut self, out: &mut Vec<Action>) {
+        self.state.wake(out, &self.session);
     }
 
     /// Nothing more comes from the session.

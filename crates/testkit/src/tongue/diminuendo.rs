@@ -137,7 +137,7 @@ impl Tongue for Diminuendo {
 
 /// The state is told behind the request, and behind the end of a turn.
 fn rest_or_asked(frame: &Value) -> Vec<Signal> {
-    let on_the_way = frame["reason"] == "turn_started";
+    let on_the_way = matches!(frame["reason"].as_str(), Some("turn_started" | "activated"));
     match frame["state"].as_str() {
         Some("waiting") => vec![Signal::Asked],
         Some("ready" | "error") if !on_the_way => vec![Signal::Rest],

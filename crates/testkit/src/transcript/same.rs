@@ -77,6 +77,9 @@ impl Same {
         for (path, shown) in &self.paths {
             text = text.replace(path, shown);
         }
+        // What fences commands in depends on the machine.
+        text = text.replace(r#""provider":"landlock""#, r#""provider":"bubblewrap""#);
+        text = text.replace("landlock was tried out", "bubblewrap was tried out");
         let mut out = String::with_capacity(text.len());
         let mut rest = text.as_str();
         while let Some(first) = rest.chars().next() {

@@ -175,7 +175,7 @@ impl<'a> Conversation<'a> {
     fn cancel(&mut self) -> Option<PromptEnding> {
         self.cancelled_at = Some(Instant::now());
         let told = self.connection.cancel(&self.session.id);
-        told.err().map(|error| PromptEnding::Lost(error))
+        told.err().map(PromptEnding::Lost)
     }
 
     fn answered(&self, result: Result<serde_json::Value, AgentRpcError>) -> PromptEnding {
@@ -232,7 +232,7 @@ impl<'a> Conversation<'a> {
 
     fn reply(&self, id: RpcId, reply: AgentReply) -> Option<PromptEnding> {
         let sent = self.connection.reply(id, reply);
-        sent.err().map(|error| PromptEnding::Lost(error))
+        sent.err().map(PromptEnding::Lost)
     }
 
     /// Puts a permission request before whoever decides; others may come meanwhile.
