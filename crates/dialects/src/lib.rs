@@ -55,6 +55,8 @@ pub trait Dialect: Send {
         _outcome: Result<(), NotAuthenticated>,
     ) {
     }
+    /// What the client came in by is not good any more; the socket is closed behind it.
+    fn dismissed(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
     /// A thread this connection listens to told something.
     fn told(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>);
     /// A list this connection watches changed, or the server is about to stop.
@@ -92,6 +94,8 @@ pub struct Hello {
     pub providers: Arc<[String]>,
     /// How the tracing of turns fares.
     pub tracing: Arc<TracingState>,
+    /// Whether the server asks nobody who they are: it is its own user's alone.
+    pub lone_user: bool,
 }
 
 impl Hello {
@@ -131,7 +135,8 @@ pub enum Action {
         recent: u32,
     },
     Unlisten(ThreadId),
-    /// Says who the client is. Until it is taken every call is refused; who is known stays so.
+    /// Says who the client is. Until it is taken every call is refused; who is known stays who they
+    /// are, and may come with a token that is good for longer.
     Authenticate {
         tag: Tag,
         token: Secret,
@@ -152,6 +157,12 @@ pub enum NotAuthenticated {
     Wrong,
     /// Too many wrong ones came from there; this one was not looked at.
     TooMany { retry_after_ms: i64 },
+    /// It is good, but for other dialects.
+    OtherDialect,
+    /// It is good, but the socket is somebody else's.
+    OtherCaller,
+    /// Whose it is cannot be found out now.
+    NotNow,
 }
 
 /// From where a listener wants to hear.

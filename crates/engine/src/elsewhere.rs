@@ -11,7 +11,7 @@ use vocabulary::{
 
 use crate::limits::FOLLOW_AGAIN_AFTER;
 use crate::session::Mail;
-use crate::{Shared, library};
+use crate::{Shared, library, members};
 
 /// Goes on until the engine is gone.
 pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
@@ -23,7 +23,9 @@ pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
         let told = match found {
             Ok(found) => {
                 if found.missed {
+                    shared.balances.forget_all();
                     shared.notify_all_to_reload();
+                    people_changed(&shared).await;
                 }
                 hand_over(&shared, &found.requested);
                 tell(&shared, found.changes).await
@@ -35,7 +37,9 @@ pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
             drop(shared);
             tokio::time::sleep(FOLLOW_AGAIN_AFTER).await;
             if let Some(shared) = engine.upgrade() {
+                shared.balances.forget_all();
                 shared.notify_all_to_reload();
+                people_changed(&shared).await;
             }
         }
     }
@@ -52,6 +56,14 @@ fn hand_over(shared: &Shared, requested: &[ThreadId]) {
 
 async fn tell(shared: &Arc<Shared>, changes: Vec<ListChange>) -> Result<(), StoreError> {
     let mut trees = BTreeSet::new();
+    let of_people = |change: &ListChange| {
+        use RecordKind::{Member, Tenant, Token};
+        matches!(change.what, ListEntry::Record(Tenant | Member | Token, _))
+    };
+    // First of all: who may less from now on sees nothing of the rest.
+    if changes.iter().any(of_people) {
+        people_changed(shared).await;
+    }
     for ListChange {
         tenant,
         what,
@@ -70,12 +82,19 @@ async fn tell(shared: &Arc<Shared>, changes: Vec<ListChange>) -> Result<(), Stor
             }
             // Asked for each time they count.
             ListEntry::Record(RecordKind::Grant, _) => {}
+            ListEntry::Credit => shared.balances.forget(&tenant),
+            ListEntry::Record(RecordKind::Tenant | RecordKind::Member | RecordKind::Token, _) => {}
         }
     }
     for (tenant, workspace) in trees {
         shared.tree_changed(&tenant, workspace);
     }
     Ok(())
+}
+
+async fn people_changed(shared: &Arc<Shared>) {
+    shared.identity.changed();
+    members::cancel_turns_of_nobody(shared).await;
 }
 
 async fn thread(

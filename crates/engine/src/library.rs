@@ -14,6 +14,7 @@ pub(crate) mod permissions;
 pub(crate) mod pictures;
 pub(crate) mod reading;
 mod records;
+pub(crate) mod remains;
 pub(crate) mod sign_in;
 pub(crate) mod skills;
 mod workspaces;
@@ -39,7 +40,9 @@ pub(crate) async fn owned(
     caller: &Caller,
     thread: ThreadId,
 ) -> Result<ThreadCard, Refusal> {
-    let card = match shared.registry.get(thread) {
+    // What is another's takes the way of what is not there, whether or not it is awake.
+    let awake = shared.registry.get(thread);
+    let card = match awake.filter(|handle| handle.card.tenant == caller.tenant) {
         Some(handle) => Some((*handle.card).clone()),
         None => shared
             .store
@@ -70,7 +73,8 @@ pub(crate) async fn list(
 
 /// From its session where it is awake: a thread that is not kept is nowhere else.
 pub(crate) async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
-    if shared.registry.get(thread).is_some() {
+    let awake = shared.registry.get(thread);
+    if awake.is_some_and(|handle| handle.card.tenant == caller.tenant) {
         return router::to_session(shared, caller, Call::GetThread { thread }).await;
     }
     let kept = shared.store.thread(thread).await.map_err(storage)?;
@@ -89,7 +93,7 @@ pub(crate) fn status(shared: &Shared, thread: &Thread) -> Status {
 }
 
 /// The state of a thread that no process has awake.
-pub(super) fn asleep(status: Status) -> Status {
+pub(crate) fn asleep(status: Status) -> Status {
     match status {
         Status::Waiting | Status::Error => status,
         Status::Inactive
@@ -184,17 +188,24 @@ async fn bear(
     id: ThreadId,
     mut new: NewThread,
 ) -> Result<Reply, Refusal> {
-    let keep = new.keep;
+    let (keep, own) = (new.keep, shared.usable_own(&caller.tenant)?);
+    shared.agents.check(&own, new.changes.agent.as_deref())?;
     let of_workspace = workspaces::directory(shared, caller, new.workspace.as_ref()).await?;
-    let directory = new.directory.clone().unwrap_or(of_workspace);
-    shared.agents.check(new.changes.agent.as_deref())?;
-    let defaults = defaults::read(shared, &directory).await;
+    let directory = match new.directory.take().or(of_workspace) {
+        Some(directory) => own.admit(directory)?,
+        None => match own.usual_directory(id).await? {
+            Some(directory) => directory,
+            // Several servers may share one home, each started for a directory of its own.
+            None => shared.config.directory.clone(),
+        },
+    };
+    let defaults = defaults::read(shared, &own, &directory).await;
     let model = match &new.changes.model {
         Some(model) => {
-            offer::obstacle(shared, model).await?;
+            offer::obstacle(shared, &own, model).await?;
             model.clone()
         }
-        None => defaults::model(shared, &defaults).await,
+        None => defaults::model(shared, &own, &defaults).await,
     };
     new.changes.sub_agent_model = new
         .changes
@@ -203,7 +214,7 @@ async fn bear(
     new.changes.mcp = new.changes.mcp.or(defaults.mcp);
     new.changes.observability = new.changes.observability.or(defaults.observability);
     let usual = new.usual_folders;
-    let folders = defaults::folders(shared, &directory, &defaults, usual).await;
+    let folders = defaults::folders(shared, &own, &directory, &defaults, usual).await;
     let mut thread = newborn(shared, caller, id, (directory, model), new);
     thread.card.folders = folders;
     let handle = waking::born(shared, thread.clone(), keep).await?;
@@ -246,7 +257,7 @@ fn newborn(
             auto_approve: changes.auto_approve.unwrap_or(config.auto_approve),
             approvals: changes
                 .approvals
-                .or(config.approvals)
+                .or(shared.own(&caller.tenant).approvals)
                 .or(new.approvals_expected)
                 .unwrap_or(Approvals::Auto),
             sandbox: changes.sandbox.unwrap_or_default(),
@@ -295,6 +306,7 @@ pub(crate) async fn delete(shared: &Arc<Shared>, caller: &Caller, thread: Thread
         scanner.forget(thread, std::future::ready(()));
     }
     shared.grants.thread_deleted(&card.tenant, thread).await;
+    remains::remove(shared, &card).await;
     shared.thread_removed(&card);
     Ok(Replied::new(Seq::ZERO, Reply::Done))
 }

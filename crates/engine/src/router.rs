@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use vocabulary::{
-    Call, Caller, Cause, Changes, CheckpointCall, Refusal, Reply, RunCommand, Seq, SkillCall,
-    StartTurn, ThreadId, Why,
+    Call, Caller, Cause, Changes, CheckpointCall, Image, Refusal, Reply, RunCommand, Seq,
+    SkillCall, StartTurn, ThreadId, Why,
 };
 
 use crate::Shared;
@@ -14,17 +14,20 @@ use crate::library::{
     self, checkpoints, commands, defaults, files, joining, keeping, mcp, offer, permissions,
     pictures, reading, sign_in, skills,
 };
+use crate::members;
 use crate::session::{Mail, Outcome, Replied};
 
 /// Answers a call that the caller is allowed to make.
 pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
+    let own = shared.own(&caller.tenant);
     let reply = match call {
         Call::ListThreads(query) => library::list(shared, caller, &query).await,
         Call::CreateThread(mut new) => {
-            permissions::settle(shared, &mut new.changes).await?;
-            offer::settle_sub_agent_model(shared, &mut new.changes, "").await?;
-            offer::settle_model(shared, &mut new.changes, None).await?;
-            efforts::check(shared, &new.changes, None).await?;
+            permissions::settle(shared, &own, &mut new.changes).await?;
+            shared.agents.settle(&own, &mut new.changes)?;
+            offer::settle_sub_agent_model(&own, &mut new.changes, "").await?;
+            offer::settle_model(shared, &own, &mut new.changes, None).await?;
+            efforts::check(shared, &own, &new.changes, None).await?;
             library::create(shared, caller, *new).await
         }
         Call::FindThread { name } => keeping::find(shared, caller, &name).await,
@@ -69,12 +72,13 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             return Ok(Replied::new(view.head, Reply::View(Box::new(view))));
         }
         Call::Library(call) => keeping::answer(shared, caller, call).await,
-        Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared).await))),
+        Call::Members(call) => members::answer(shared, caller, call).await,
+        Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared, &own).await))),
         Call::GetProviderStatus { verify } => {
-            let statuses = shared.models.statuses(verify).await;
+            let statuses = own.models.statuses(verify).await;
             Ok(Reply::ProviderStatus(statuses))
         }
-        Call::SignIn(call) => sign_in::answer(shared, call).await,
+        Call::SignIn(call) => sign_in::answer(shared, &own, call).await,
         Call::ListTools { thread } => {
             let card = library::owned(shared, caller, thread).await?;
             Ok(Reply::Tools(offer::tool_names(shared, &card)))
@@ -107,14 +111,17 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         }
         Call::StartTurn(mut start) => {
             settle_changes(shared, caller, start.thread, &mut start.changes).await?;
-            start.images = pictures::read(start.images).await?;
-            if let Some(audience) = start.listen {
-                return joining::start_turn(shared, caller, start, audience).await;
-            }
-            return to_session(shared, caller, Call::StartTurn(start)).await;
+            start.images = seen(shared, caller, start.thread, start.images).await?;
+            let thread = start.thread;
+            let started = match start.listen {
+                Some(audience) => joining::start_turn(shared, caller, start, audience).await,
+                None => to_session(shared, caller, Call::StartTurn(start)).await,
+            };
+            members::check_started(shared, caller, thread).await;
+            return started;
         }
         Call::SteerTurn(mut steer) => {
-            steer.images = pictures::read(steer.images).await?;
+            steer.images = seen(shared, caller, steer.thread, steer.images).await?;
             return to_session(shared, caller, Call::SteerTurn(steer)).await;
         }
         Call::ListGrants { thread } => {
@@ -145,6 +152,20 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
     };
     reply.map(|reply| Replied::new(Seq::ZERO, reply))
+}
+
+/// Pictures that come with a message, read.
+async fn seen(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    thread: ThreadId,
+    images: Vec<Image>,
+) -> Result<Vec<Image>, Refusal> {
+    if images.is_empty() {
+        return Ok(images);
+    }
+    let card = library::owned(shared, caller, thread).await?;
+    pictures::read(shared, &card, images).await
 }
 
 /// A turn goes on with what it began with: what it uses is not changed under it.
@@ -180,7 +201,9 @@ async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> 
         changes: Box::default(),
         listen: None,
     };
-    to_session(shared, caller, Call::StartTurn(start)).await
+    let started = to_session(shared, caller, Call::StartTurn(start)).await;
+    members::check_started(shared, caller, run.thread).await;
+    started
 }
 
 /// What changes mean here, and for this thread.
@@ -190,11 +213,13 @@ async fn settle_changes(
     thread: ThreadId,
     changes: &mut Changes,
 ) -> Result<(), Refusal> {
-    permissions::settle(shared, changes).await?;
+    let tenant = shared.own(&caller.tenant);
+    permissions::settle(shared, &tenant, changes).await?;
+    shared.agents.settle(&tenant, changes)?;
     if changes.sub_agent_model.is_some() {
         let found = library::get(shared, caller, thread).await?.reply.thread()?;
         let own = &found.settings.model.provider;
-        offer::settle_sub_agent_model(shared, changes, own).await?;
+        offer::settle_sub_agent_model(&tenant, changes, own).await?;
     }
     let names_model = changes.named_model.is_some() || changes.model.is_some();
     if !names_model && efforts::unusual(changes).is_none() {
@@ -202,8 +227,8 @@ async fn settle_changes(
     }
     let thread = library::get(shared, caller, thread).await?;
     let in_use = thread.reply.thread()?.settings.model;
-    offer::settle_model(shared, changes, Some(&in_use)).await?;
-    efforts::check(shared, changes, Some(&in_use)).await
+    offer::settle_model(shared, &tenant, changes, Some(&in_use)).await?;
+    efforts::check(shared, &tenant, changes, Some(&in_use)).await
 }
 
 async fn checkpoint_call(

@@ -2,20 +2,22 @@
 //! the secret they carry.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, header};
+use identity::TOKEN_PREFIX;
 use vocabulary::Caller;
 
 use crate::guesses::GuessLimiter;
-use crate::identity::Authenticator;
+use crate::identity::{Authenticator, Identified, LookupFailed};
 use crate::origin::{Authority, Origin};
 use crate::peer::Peer;
 use crate::ticket::Tickets;
 
 /// What the operator allows beyond the defaults, and the tickets that are out.
 pub struct Access {
-    pub authenticator: Box<dyn Authenticator>,
+    pub authenticator: Arc<dyn Authenticator>,
     pub tickets: Tickets,
     pub guesses: GuessLimiter,
     /// Names besides the loopback's and the address itself.
@@ -33,11 +35,19 @@ pub enum Denied {
     WrongToken,
     /// It tried too many wrong ones, and was not heard.
     Guessing(Duration),
+    /// Nobody knows whose it is right now.
+    NotNow(LookupFailed),
+}
+
+impl From<LookupFailed> for Denied {
+    fn from(failed: LookupFailed) -> Self {
+        Denied::NotNow(failed)
+    }
 }
 
 impl Access {
     /// Nothing but the defaults.
-    pub fn new(authenticator: Box<dyn Authenticator>) -> Self {
+    pub fn new(authenticator: Arc<dyn Authenticator>) -> Self {
         Self {
             authenticator,
             tickets: Tickets::default(),
@@ -62,54 +72,73 @@ impl Access {
     }
 
     /// Who sends a request: by the token they carry, or a ticket that was made for them; where none
-    /// is needed, as a process of our own user.
-    pub fn admit(
+    /// is needed, as a process of our own user. Where none is needed, what is shown does not matter, but for
+    /// a token of ours: it says who it was to be, and that is not forgotten when it is revoked.
+    pub async fn admit(
         &self,
         peer: Peer,
         headers: &HeaderMap,
         query: &[(String, String)],
         now: Instant,
     ) -> Result<Caller, Denied> {
-        if let Some(owner) = self.authenticator.by_own_user() {
-            return peer.is_own_user().then_some(owner).ok_or(Denied::OtherUser);
-        }
         let named = |name: &str| {
             let found = query.iter().find(|(key, _)| key == name);
             found.map(|(_, value)| value.as_str())
         };
         let by_ticket = named("ticket").and_then(|ticket| self.tickets.redeem(ticket, now));
         if let Some(caller) = by_ticket {
-            return Ok(caller);
+            let renewed = self.authenticator.renew(&caller).await?;
+            return renewed.ok_or(Denied::NoToken);
         }
-        let shown = bearer(headers).into_iter().chain(named("token"));
-        self.authenticate(peer, shown, now)
+        let shown: Vec<&str> = bearer(headers).into_iter().chain(named("token")).collect();
+        let is_ours = |token: &&str| token.starts_with(TOKEN_PREFIX);
+        if !shown.iter().any(is_ours)
+            && let Some(owner) = self.authenticator.by_own_user().await?
+        {
+            return peer.is_own_user().then_some(owner).ok_or(Denied::OtherUser);
+        }
+        self.authenticate(peer, &shown, now).await
     }
 
     /// Whose one of these tokens is. Who has shown too many wrong ones is not heard for a while.
-    pub fn authenticate<'a>(
+    pub async fn authenticate(
         &self,
         peer: Peer,
-        shown: impl Iterator<Item = &'a str>,
+        shown: &[&str],
         now: Instant,
     ) -> Result<Caller, Denied> {
-        let mut shown = shown.peekable();
-        if shown.peek().is_none() {
+        if shown.is_empty() {
             return Err(Denied::NoToken);
         }
         if let Some(wait) = self.guesses.wait(peer, now) {
             return Err(Denied::Guessing(wait));
         }
-        if let Some(caller) = shown.find_map(|token| self.authenticator.by_token(token)) {
-            return Ok(caller);
+        for token in shown {
+            if let Some(caller) = self.authenticator.by_token(token).await? {
+                return Ok(caller);
+            }
         }
         self.guesses.wrong(peer, now);
         Err(Denied::WrongToken)
     }
 
+    /// Whether a caller was let in without a token, because nobody needs one.
+    pub async fn is_lone_user(&self, caller: Option<&Caller>) -> bool {
+        let owner = self.authenticator.by_own_user().await;
+        caller.is_some() && owner.is_ok_and(|owner| owner.is_some())
+    }
+
     /// Who sends a request with the token itself, where a ticket is not enough.
-    pub fn token_holder(&self, headers: &HeaderMap) -> Option<Caller> {
-        let by_token = || self.authenticator.by_token(bearer(headers)?);
-        self.authenticator.by_own_user().or_else(by_token)
+    pub async fn token_holder(&self, headers: &HeaderMap) -> Identified {
+        let shown = bearer(headers);
+        let is_ours = shown.is_some_and(|token| token.starts_with(TOKEN_PREFIX));
+        if !is_ours && let Some(owner) = self.authenticator.by_own_user().await? {
+            return Ok(Some(owner));
+        }
+        match shown {
+            Some(token) => self.authenticator.by_token(token).await,
+            None => Ok(None),
+        }
     }
 }
 
@@ -143,7 +172,7 @@ mod tests {
         Access {
             hosts: vec!["team.example".to_owned()],
             origins: vec!["https://team.example".to_owned()],
-            ..Access::new(Box::new(LoneUser { token }))
+            ..Access::new(Arc::new(LoneUser { token }))
         }
     }
 
@@ -166,95 +195,113 @@ mod tests {
         vec![(name.to_owned(), value.to_owned())]
     }
 
-    #[test]
-    fn the_token_comes_in_a_header_a_query_or_as_a_ticket_from_anybody() {
+    #[tokio::test]
+    async fn the_token_comes_in_a_header_a_query_or_as_a_ticket_from_anybody() {
         let access = guarded();
         let now = Instant::now();
         for user in [own_user(), own_user() + 1] {
-            let admit = |headers: &HeaderMap, query: &[(String, String)]| {
-                access.admit(peer(user), headers, query, now)
+            let admit = async |headers: &HeaderMap, query: &[(String, String)]| {
+                access.admit(peer(user), headers, query, now).await
             };
             let mut headers = HeaderMap::new();
-            assert_eq!(admit(&headers, &[]), Err(Denied::NoToken));
-            assert_eq!(admit(&headers, &query("token", SECRET)), owner());
+            assert_eq!(admit(&headers, &[]).await, Err(Denied::NoToken));
+            assert_eq!(admit(&headers, &query("token", SECRET)).await, owner());
             let ticket = access
                 .tickets
                 .issue(Caller::local(), now)
                 .expect("a ticket");
-            assert_eq!(admit(&headers, &query("ticket", &ticket)), owner());
-            let again = admit(&headers, &query("ticket", &ticket));
+            assert_eq!(admit(&headers, &query("ticket", &ticket)).await, owner());
+            let again = admit(&headers, &query("ticket", &ticket)).await;
             assert_eq!(again, Err(Denied::NoToken));
             let value = format!("bearer {SECRET}").parse().expect("a header");
             headers.insert("authorization", value);
-            assert_eq!(admit(&headers, &[]), owner());
-            assert_eq!(access.token_holder(&headers), Some(Caller::local()));
+            assert_eq!(admit(&headers, &[]).await, owner());
+            let holder = access.token_holder(&headers).await;
+            assert_eq!(holder, Ok(Some(Caller::local())));
         }
     }
 
-    #[test]
-    fn without_a_token_only_our_own_user_is_let_in() {
-        let access = Access::new(Box::<LoneUser>::default());
-        let admit = |peer| access.admit(peer, &HeaderMap::new(), &[], Instant::now());
-        assert_eq!(admit(peer(own_user())), owner());
-        assert_eq!(admit(peer(own_user() + 1)), Err(Denied::OtherUser));
+    #[tokio::test]
+    async fn without_a_token_only_our_own_user_is_let_in() {
+        let access = Access::new(Arc::<LoneUser>::default());
+        let headers = HeaderMap::new();
+        let admit = async |peer| access.admit(peer, &headers, &[], Instant::now()).await;
+        assert_eq!(admit(peer(own_user())).await, owner());
+        assert_eq!(admit(peer(own_user() + 1)).await, Err(Denied::OtherUser));
         let unknown = Peer {
             user: None,
             ..peer(0)
         };
-        assert_eq!(admit(unknown), Err(Denied::OtherUser));
+        assert_eq!(admit(unknown).await, Err(Denied::OtherUser));
     }
 
-    #[test]
-    fn who_guesses_is_not_heard_for_a_while_even_if_right() {
+    #[tokio::test]
+    async fn who_guesses_is_not_heard_for_a_while_even_if_right() {
         let access = guarded();
         let now = Instant::now();
-        let guess =
-            |secret, now| access.admit(peer(7), &HeaderMap::new(), &query("token", secret), now);
+        let headers = HeaderMap::new();
+        let guess_as = async |user, secret, now| {
+            let shown = query("token", secret);
+            access.admit(peer(user), &headers, &shown, now).await
+        };
         for _ in 0..GUESSES_BURST {
-            assert_eq!(guess("wrong", now), Err(Denied::WrongToken));
+            assert_eq!(guess_as(7, "wrong", now).await, Err(Denied::WrongToken));
         }
-        assert_eq!(guess(SECRET, now), Err(Denied::Guessing(GUESS_EVERY)));
-        assert_eq!(guess(SECRET, now + GUESS_EVERY), owner());
-        let elsewhere = access.admit(peer(8), &HeaderMap::new(), &query("token", SECRET), now);
-        assert_eq!(elsewhere, owner());
+        let waits = Err(Denied::Guessing(GUESS_EVERY));
+        assert_eq!(guess_as(7, SECRET, now).await, waits);
+        assert_eq!(guess_as(7, SECRET, now + GUESS_EVERY).await, owner());
+        assert_eq!(guess_as(8, SECRET, now).await, owner());
     }
 
     /// Every tenant's name is its token.
     struct ByName;
 
+    #[async_trait::async_trait]
     impl Authenticator for ByName {
-        fn by_token(&self, token: &str) -> Option<Caller> {
-            ["north", "south"].contains(&token).then(|| Caller {
+        async fn by_token(&self, token: &str) -> Identified {
+            let caller = || Caller {
                 tenant: TenantId::new(token),
                 role: Role::Viewer,
                 ..Caller::local()
-            })
+            };
+            Ok(["north", "south"].contains(&token).then(caller))
         }
 
-        fn by_own_user(&self) -> Option<Caller> {
+        async fn by_own_user(&self) -> Identified {
+            Ok(None)
+        }
+
+        async fn renew(&self, caller: &Caller) -> Identified {
+            Ok(Some(caller.clone()))
+        }
+
+        fn changes(&self) -> Option<tokio::sync::watch::Receiver<u64>> {
             None
         }
     }
 
-    #[test]
-    fn a_token_and_the_tickets_for_it_say_who_somebody_is() {
-        let (access, now) = (Access::new(Box::new(ByName)), Instant::now());
-        let admit = |query: &[(String, String)]| {
-            let admitted = access.admit(peer(own_user()), &HeaderMap::new(), query, now);
+    #[tokio::test]
+    async fn a_token_and_the_tickets_for_it_say_who_somebody_is() {
+        let (access, now) = (Access::new(Arc::new(ByName)), Instant::now());
+        let headers = HeaderMap::new();
+        let admit = async |name: &str, value: &str| {
+            let query = query(name, value);
+            let admitted = access.admit(peer(own_user()), &headers, &query, now).await;
             admitted.map(|caller| (caller.tenant.to_string(), caller.role))
         };
         for tenant in ["north", "south"] {
             let expected = Ok((tenant.to_owned(), Role::Viewer));
-            assert_eq!(admit(&query("token", tenant)), expected);
+            assert_eq!(admit("token", tenant).await, expected);
             let mut headers = HeaderMap::new();
             let value = format!("Bearer {tenant}").parse().expect("a header");
             headers.insert("authorization", value);
-            let holder = access.token_holder(&headers).expect("a holder");
+            let holder = access.token_holder(&headers).await;
+            let holder = holder.expect("a lookup").expect("a holder");
             let ticket = access.tickets.issue(holder, now).expect("a ticket");
-            assert_eq!(admit(&query("ticket", &ticket)), expected);
+            assert_eq!(admit("ticket", &ticket).await, expected);
         }
-        assert_eq!(admit(&query("token", "east")), Err(Denied::WrongToken));
-        assert_eq!(access.token_holder(&HeaderMap::new()), None);
+        assert_eq!(admit("token", "east").await, Err(Denied::WrongToken));
+        assert_eq!(access.token_holder(&headers).await, Ok(None));
     }
 
     #[test]

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use vocabulary::{Notice, ThreadId, Timestamp};
 
-use crate::door::Door;
+use crate::door::{Dismissed, Door, DoorEvent};
 use crate::limits::{
     CALLS_BESIDE_MAX, CALLS_OPEN_MAX, CALLS_RUNNING_MAX, EVENTS_PER_FLUSH, LISTENERS_MAX,
     MESSAGES_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
@@ -50,7 +50,7 @@ pub async fn serve(
     let mut connection = Box::new(Connection {
         watcher: None,
         dialect,
-        shut: door.shut(),
+        door_event: door.first_event(),
         door,
         engine,
         sink,
@@ -74,8 +74,8 @@ pub async fn serve(
 struct Connection {
     dialect: Box<dyn Dialect>,
     door: Door,
-    /// Comes when a client has not said in time who it is.
-    shut: Option<BoxFuture<'static, ()>>,
+    /// Comes when a client has not said in time who it is, or may be another by now.
+    door_event: Option<BoxFuture<'static, DoorEvent>>,
     engine: Engine,
     sink: SplitSink<WebSocket, Message>,
     listeners: HashMap<ThreadId, Listener>,
@@ -127,6 +127,10 @@ impl Connection {
             flow = tokio::select! {
                 biased;
                 Some(finished) = self.running.next() => Box::pin(self.finished(finished)).await,
+                // Before the next message: it is theirs who they are by now.
+                event = next_door_event(&mut self.door_event), if self.door_event.is_some() => {
+                    Box::pin(self.at_door(event)).await
+                }
                 message = stream.next(), if may_hear => {
                     Box::pin(self.messages(message, &mut stream)).await
                 }
@@ -138,12 +142,9 @@ impl Connection {
                 () = stop.cancelled(), if !stopping => {
                     stopping = true;
                     let notice = Notice::ShuttingDown {
-                        reason: "restart".into(),
+                        reason: self.door.site.stop_reason().into(),
                     };
                     Box::pin(self.noticed(&notice)).await
-                }
-                () = shut(&mut self.shut), if self.shut.is_some() => {
-                    Err(End::Close(Reason::new(Reason::POLICY, "nobody said who this is")))
                 }
                 () = alarm.as_mut() => {
                     let flow = Box::pin(self.alarmed(may_hear)).await;
@@ -323,7 +324,9 @@ impl Connection {
             }
             JobOutcome::Authenticated(outcome) => {
                 let outcome = outcome.map(|caller| self.door.enter(caller));
-                self.shut = self.shut.take().filter(|_| self.door.caller.is_none());
+                if self.door.caller.is_some() {
+                    self.door_event = self.door.first_event();
+                }
                 // What waits behind it is already theirs.
                 self.start_waiting();
                 self.with_dialect(|dialect, cx, out| dialect.authenticated(cx, out, tag, outcome))
@@ -335,6 +338,30 @@ impl Connection {
             self.noticed(&notice).await?;
         }
         Ok(())
+    }
+
+    async fn at_door(&mut self, event: DoorEvent) -> Flow {
+        match event {
+            DoorEvent::Shut => {
+                let reason = Reason::new(Reason::POLICY, "nobody said who this is");
+                Err(End::Close(reason))
+            }
+            DoorEvent::Renew => {
+                // Before it is asked: what changes meanwhile is asked for again.
+                self.door_event = self.door.next_event();
+                match self.door.renew().await {
+                    Ok(()) => Ok(()),
+                    Err(Dismissed) => self.dismiss().await,
+                }
+            }
+        }
+    }
+
+    async fn dismiss(&mut self) -> Flow {
+        self.with_dialect(|dialect, cx, out| dialect.dismissed(cx, out))
+            .await?;
+        let reason = Reason::new(Reason::POLICY, "what you came in by is not good any more");
+        Err(End::Close(reason))
     }
 
     /// Asked before anything is done, so that what is refused has changed nothing.
@@ -403,9 +430,9 @@ async fn next_notice(watcher: &mut Option<Watcher>) -> Notice {
     }
 }
 
-async fn shut(shut: &mut Option<BoxFuture<'static, ()>>) {
-    match shut {
-        Some(shut) => shut.await,
+async fn next_door_event(event: &mut Option<BoxFuture<'static, DoorEvent>>) -> DoorEvent {
+    match event {
+        Some(event) => event.await,
         None => std::future::pending().await,
     }
 }

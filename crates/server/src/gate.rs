@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::Extension;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use vocabulary::Caller;
@@ -13,6 +13,7 @@ use vocabulary::Caller;
 use crate::accept::Arrival;
 use crate::access::Denied;
 use crate::http::Site;
+use crate::identity::LookupFailed;
 use crate::limits::QUERY_BYTES_MAX;
 use crate::log_limiter::LogLimiter;
 use crate::origin::{Authority, Origin};
@@ -76,7 +77,12 @@ pub async fn check(
     let page = request.headers().get(header::ORIGIN).cloned();
     let mut response = match check_names(&site, &arrival, &request) {
         Ok(()) => {
-            let mut response = match check_sender(&site, &arrival, &request, &late) {
+            let asked = RequestHead {
+                method: request.method(),
+                uri: request.uri(),
+                headers: request.headers(),
+            };
+            let mut response = match check_sender(&site, &arrival, asked, &late).await {
                 Ok(sender) => {
                     request.extensions_mut().insert(sender);
                     next.run(request).await
@@ -167,29 +173,35 @@ fn check_page(site: &Site, text: &str, host: &Authority<'_>) -> Checked<()> {
     Err(refuse((StatusCode::FORBIDDEN, message)))
 }
 
+/// What of a request says who sends it. The body is not for two at once, and this is waited with.
+struct RequestHead<'a> {
+    method: &'a Method,
+    uri: &'a Uri,
+    headers: &'a HeaderMap,
+}
+
 /// Who sends a request, if they may; nobody, where everybody may, or where they may say it later.
-fn check_sender(
+async fn check_sender(
     site: &Site,
     arrival: &Arrival,
-    request: &Request,
+    asked: RequestHead<'_>,
     late: &[&str],
 ) -> Checked<Sender> {
-    let uri = request.uri();
+    let uri = asked.uri;
     let too_long = |query: &str| query.len() > QUERY_BYTES_MAX;
     if uri.query().is_some_and(too_long) {
         let answer = (StatusCode::URI_TOO_LONG, "the query is too long\n");
         return Err(refuse_for("the query is too long", answer));
     }
     // A browser's question whether it may ask carries no secret, by its rules.
-    if request.method() == Method::OPTIONS || OPEN_PAGES.contains(&uri.path()) {
+    if asked.method == Method::OPTIONS || OPEN_PAGES.contains(&uri.path()) {
         return Ok(Sender(None));
     }
     let query = Query::<Vec<(String, String)>>::try_from_uri(uri);
     let query = query.map(|Query(pairs)| pairs).unwrap_or_default();
     let now = Instant::now();
-    let admitted = site
-        .access
-        .admit(arrival.peer, request.headers(), &query, now);
+    let admitted = site.access.admit(arrival.peer, asked.headers, &query, now);
+    let admitted = admitted.await;
     if admitted == Err(Denied::NoToken) && late.contains(&uri.path()) {
         return Ok(Sender(None));
     }
@@ -198,7 +210,7 @@ fn check_sender(
         match denied {
             Denied::NoToken => refuse_for("no token", answer),
             Denied::Guessing(_) => refuse_for("too many wrong tokens", answer),
-            Denied::OtherUser | Denied::WrongToken => refuse(answer),
+            Denied::OtherUser | Denied::WrongToken | Denied::NotNow(_) => refuse(answer),
         }
     })?;
     arrival.seat.identify();
@@ -232,7 +244,27 @@ fn denial(site: &Site, arrival: &Arrival, denied: &Denied, now: Instant) -> Resp
             let message = "too many wrong tokens came from there; wait, and send the right one\n";
             (StatusCode::TOO_MANY_REQUESTS, retry, message).into_response()
         }
+        Denied::NotNow(failed) => not_now(failed),
     }
+}
+
+/// The answer to who may speak other dialects only.
+pub fn other_dialect(caller: &Caller, dialect: &str) -> Response {
+    let credential = caller.credential.as_ref();
+    let allowed = credential.map(|credential| credential.dialects.join(", "));
+    let message = format!(
+        "this token is not for {dialect}; it is for {}. Make another with `dragoman tokens create`\n",
+        allowed.unwrap_or_default()
+    );
+    (StatusCode::FORBIDDEN, message).into_response()
+}
+
+/// The answer where nobody can say whose token it is.
+pub fn not_now(failed: &LookupFailed) -> Response {
+    tracing::warn!(%failed, "a token was not looked up");
+    let retry = [(header::RETRY_AFTER, "1")];
+    let message = "who you are cannot be found out right now; try again in a moment\n";
+    (StatusCode::SERVICE_UNAVAILABLE, retry, message).into_response()
 }
 
 pub fn log_wrong_token(site: &Site, arrival: &Arrival, now: Instant) {

@@ -14,10 +14,23 @@ pub enum RecordKind {
     Placement,
     /// What a person allowed for longer than once.
     Grant,
+    /// Who has threads, members and tokens of its own; all of them under one tenant id.
+    Tenant,
+    Member,
+    /// An API token; the hash of its secret.
+    Token,
 }
 
 impl RecordKind {
-    const ALL: [Self; 4] = [Self::Workspace, Self::Folder, Self::Placement, Self::Grant];
+    const ALL: [Self; 7] = [
+        Self::Workspace,
+        Self::Folder,
+        Self::Placement,
+        Self::Grant,
+        Self::Tenant,
+        Self::Member,
+        Self::Token,
+    ];
 
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
@@ -30,6 +43,9 @@ impl RecordKind {
             RecordKind::Folder => "folder",
             RecordKind::Placement => "placement",
             RecordKind::Grant => "grant",
+            RecordKind::Tenant => "tenant",
+            RecordKind::Member => "member",
+            RecordKind::Token => "token",
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Calls: what a client can want of the engine.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -8,41 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    FileCall, FileUpload, GrantScope, Image, LibraryCall, McpCall, ModelRef, NamedModel,
-    RunCommand, SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, TenantId, Thread, ThreadId,
-    TurnId, TurnSelection, Verbosity, WorkspaceId,
+    FileCall, FileUpload, GrantScope, Image, LibraryCall, McpCall, MemberCall, ModelRef,
+    NamedModel, RunCommand, SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, Thread,
+    ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
-
-/// Who calls. The connection learns it from the server's authentication, never from a frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Caller {
-    pub tenant: TenantId,
-    pub member: String,
-    pub role: Role,
-    /// The dialect they speak, where it is known.
-    pub via: Option<Cow<'static, str>>,
-}
-
-impl Caller {
-    /// A lone user on their own machine.
-    pub fn local() -> Self {
-        Self {
-            tenant: TenantId::new("local"),
-            member: "owner".to_owned(),
-            role: Role::Owner,
-            via: None,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
-    Owner,
-    Admin,
-    BillingAdmin,
-    Member,
-    Viewer,
-}
 
 /// Which family of clients listens. The engine only compares them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -140,6 +108,8 @@ pub enum Call {
 
     /// Workspaces and folders.
     Library(LibraryCall),
+    /// Who is in the caller's tenant.
+    Members(MemberCall),
 
     GetCatalog,
     /// `verify`: the providers themselves are asked whether they accept what is saved.
@@ -419,18 +389,10 @@ impl Call {
             | Call::CreateThread(_)
             | Call::FindThread { .. }
             | Call::Library(_)
+            | Call::Members(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_) => None,
-        }
-    }
-}
-
-impl From<&Caller> for crate::Person {
-    fn from(caller: &Caller) -> Self {
-        Self {
-            member: caller.member.clone(),
-            via: caller.via.clone().map(Cow::into_owned),
         }
     }
 }

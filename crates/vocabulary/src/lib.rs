@@ -9,6 +9,7 @@ mod answer_style;
 mod ask;
 mod assignment;
 mod call;
+mod caller;
 mod carried;
 mod catalog;
 mod checkpoint;
@@ -18,6 +19,7 @@ mod ids;
 mod item;
 mod library;
 mod mcp;
+mod member;
 mod named_model;
 mod nearest;
 mod notice;
@@ -25,6 +27,7 @@ mod observability;
 mod permissions;
 mod refusal;
 mod reply;
+mod role;
 mod skills;
 mod status;
 mod thread;
@@ -40,9 +43,10 @@ pub use ask::{
 };
 pub use assignment::Assignment;
 pub use call::{
-    ArchivedThreads, Audience, Call, Caller, Changes, Idempotency, NewThread, Role, StartTurn,
-    SteerTurn, ThreadQuery,
+    ArchivedThreads, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn,
+    ThreadQuery,
 };
+pub use caller::{Caller, CallerCredential, CredentialOrigin, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
     Account, AuthMethod, AuthMode, Catalog, CatalogModel, CatalogProvider, Challenge,
@@ -67,15 +71,17 @@ pub use mcp::{
     McpAuth, McpAuthMode, McpAuthState, McpCall, McpCheck, McpFile, McpLayer, McpReply, McpRunning,
     McpScope, McpServer, McpServerState, McpSnapshot, McpToolInfo, McpTransport,
 };
+pub use member::{Member, MemberCall, MemberReply};
 pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
-pub use permissions::{Approvals, SandboxInForce, SandboxMode};
+pub use permissions::{Approvals, SandboxInForce, SandboxMechanism, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
 };
+pub use role::{Permission, Role};
 pub use skills::{
     CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
 };

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Catalog, Challenge, CheckpointReply, Event, FileReply, Grant, IndexedTurn, ItemId,
-    LibraryReply, McpReply, ProviderStatus, Refusal, SignedIn, Skill, SkillText, SlashCommand,
-    Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
+    LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal, SignedIn, Skill, SkillText,
+    SlashCommand, Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -38,6 +38,7 @@ pub enum Reply {
     Checkpoints(Box<CheckpointReply>),
     Files(FileReply),
     Library(Box<LibraryReply>),
+    Members(Box<MemberReply>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -141,6 +142,7 @@ kinds! {
     checkpoints: Checkpoints, Box<CheckpointReply>;
     files: Files, FileReply;
     library: Library, Box<LibraryReply>;
+    members: Members, Box<MemberReply>;
 }
 
 impl Reply {

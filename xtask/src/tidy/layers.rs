@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 16] = [
+const TABLE: [(&str, &[&str]); 17] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -17,6 +17,7 @@ const TABLE: [(&str, &[&str]); 16] = [
             "acp",
             "snapshots",
             "observability",
+            "identity",
         ],
     ),
     ("callback", &[]),
@@ -28,6 +29,7 @@ const TABLE: [(&str, &[&str]); 16] = [
     ("snapshots", &["vocabulary", "checkpoints"]),
     ("store", &["vocabulary"]),
     ("observability", &["vocabulary"]),
+    ("identity", &["vocabulary", "store"]),
     (
         "server",
         &[
@@ -39,6 +41,7 @@ const TABLE: [(&str, &[&str]); 16] = [
             "mcp",
             "store",
             "observability",
+            "identity",
         ],
     ),
     (
@@ -53,6 +56,7 @@ const TABLE: [(&str, &[&str]); 16] = [
             "store",
             "server",
             "observability",
+            "identity",
         ],
     ),
     ("terminal", &["dialects"]),

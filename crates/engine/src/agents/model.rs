@@ -13,6 +13,7 @@ use vocabulary::{
 };
 
 use super::{Abilities, Agent};
+use crate::credits::StepCredit;
 use crate::prompts;
 use crate::telemetry;
 use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer, servers};
@@ -73,7 +74,7 @@ impl Agent for ModelAgent {
 }
 
 async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGone> {
-    let Some(provider) = turn.shared.models.provider(&turn.model.provider) else {
+    let Some(provider) = turn.own().models.provider(&turn.model.provider) else {
         let message = format!(
             "there is no provider {:?}; choose another model",
             turn.model.provider
@@ -280,6 +281,9 @@ impl Talk<'_> {
         {
             return Ok(StepOutcome::Ended(end));
         }
+        if let Some(end) = self.cover().await? {
+            return Ok(StepOutcome::Ended(end));
+        }
         self.turn
             .tell(Fact::Step {
                 tag: tag.clone(),
@@ -302,7 +306,11 @@ impl Talk<'_> {
                     TurnEnd::Cancelled,
                 ),
                 Broken::Provider(error) if error.kind == ErrorKind::ContextTooLong => {
-                    match self.compact(Some(error)).await? {
+                    let end = match self.compact(Some(error)).await? {
+                        None => self.cover().await?,
+                        end => end,
+                    };
+                    match end {
                         None => continue,
                         Some(end) => (stop_reason(&end), TOO_LONG.to_owned(), end),
                     }
@@ -323,10 +331,21 @@ impl Talk<'_> {
         }
     }
 
+    /// Gives the turn's end where the tenant's balance does not cover the next request.
+    async fn cover(&mut self) -> Result<Option<TurnEnd>, SessionGone> {
+        let turn = self.turn;
+        if turn.shared.balances.has_none(&turn.card.tenant) {
+            return Ok(None);
+        }
+        let request = self.request();
+        let covered = StepCredit::Agent.cover(turn, &turn.model, &request).await?;
+        Ok(covered.map(TurnEnd::Failed))
+    }
+
     async fn finish_step(&mut self, answered: Answered) -> Result<StepOutcome, SessionGone> {
         let next = self.endings.follow_up(&answered);
         let turn = self.turn;
-        let usage = meter::priced(&turn.shared, &turn.model, answered.usage);
+        let usage = meter::priced(&turn.own().models, &turn.model, answered.usage);
         let thread_usage = turn.meter.add(usage);
         turn.tell(Fact::Step {
             tag: turn.tag(self.step),
@@ -358,9 +377,11 @@ impl Talk<'_> {
         let request = self.request();
         let provider = self.provider.as_ref();
         let refused = because.is_some();
-        match compaction::summarise(turn, provider, &turn.model, &request, refused).await? {
+        let credit = &mut StepCredit::Agent;
+        match compaction::summarise(turn, provider, &turn.model, &request, refused, credit).await? {
             Summarised::Text(summary) => self.go_on_from(&summary, &request).await,
             Summarised::Cancelled => Ok(Some(TurnEnd::Cancelled)),
+            Summarised::NotCovered(error) => Ok(Some(TurnEnd::Failed(error))),
             Summarised::Failed(error) => {
                 self.fill.could_not_be_summarised();
                 let Some(because) = because else {
@@ -405,12 +426,12 @@ const TOO_LONG: &str = "the conversation is too long for the model";
 /// Why nothing more may be spent on this model, if so.
 pub fn exhausted(turn: &Turn, model: &ModelRef) -> Option<String> {
     let budgets = budgets(turn);
-    meter::unpriced(&turn.shared, model, &budgets).or_else(|| turn.meter.exhausted(&budgets))
+    meter::unpriced(&turn.own().models, model, &budgets).or_else(|| turn.meter.exhausted(&budgets))
 }
 
 fn budgets(turn: &Turn) -> Budgets {
     let own = turn.permits.borrow().settings.budgets.clone();
-    meter::effective(&own, &turn.shared.config.budgets)
+    meter::effective(&own, &turn.own().budgets)
 }
 
 /// What the model of a turn is told and offered; made anew only when the mode or the tools change.
@@ -462,7 +483,7 @@ async fn tell_surroundings(turn: &Turn, surroundings: &Surroundings) -> Result<(
 async fn tell_retirement(turn: &Turn) -> Result<(), SessionGone> {
     let ModelRef { provider, model } = turn.model.as_ref();
     let today = catalog::day(turn.shared.now().0);
-    let Some(words) = turn.shared.models.retirement(provider, model, today) else {
+    let Some(words) = turn.own().models.retirement(provider, model, today) else {
         return Ok(());
     };
     let line = format!("[warn] {words}");

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
+use tools::Scope;
 use tools::workspace_files::WorkspaceFiles;
-use tools::{OutsideAccess, Scope};
 use vocabulary::{FileCall, FileReply, Refusal, Reply, ThreadCard, Why};
 
 use super::skills;
@@ -18,15 +18,13 @@ pub async fn answer(
     if let FileCall::List { depth: 0, .. } = call {
         return Err(Refusal::invalid("depth", "depth must be at least 1"));
     }
+    let own = shared.own(&card.tenant);
     let scope = Scope {
-        // So that keys are known by where they lie, should the workspace be a home directory.
-        outside: OutsideAccess {
-            home: std::env::home_dir(),
-            asked: None,
-        },
+        // With the home directory: keys are known by where they lie in it, should it be the workspace.
+        outside: own.outside(),
         ..skills::scope(shared, card)
     };
-    let policy = Arc::clone(&shared.config.policy);
+    let policy = Arc::clone(&own.policy);
     let look = move || -> io::Result<FileReply> {
         let files = WorkspaceFiles::open(&scope, &policy)?;
         Ok(match call {

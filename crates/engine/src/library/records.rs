@@ -59,8 +59,8 @@ async fn read_once(
             RecordKind::Workspace => library.workspaces = decode(&read.records)?,
             RecordKind::Folder => library.folders = decode(&read.records)?,
             RecordKind::Placement => library.placements = decode(&read.records)?,
-            // Not of the library: see `grants`.
-            RecordKind::Grant => {}
+            // Not of the library: see `grants`, and the crate `identity`.
+            RecordKind::Grant | RecordKind::Tenant | RecordKind::Member | RecordKind::Token => {}
         }
     }
     let workspaces = &mut library.workspaces;

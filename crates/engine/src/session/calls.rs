@@ -18,7 +18,7 @@ use super::{
     AttachedListener, ListenFrom, Outcome, Replied, RoundOutcome, Session, SessionView, storage,
 };
 use crate::Ended;
-use crate::library::offer;
+use crate::library::{offer, remains};
 use crate::limits::STEERS_MAX;
 use crate::titles;
 use crate::turn::TurnStart;
@@ -35,7 +35,7 @@ impl Session {
         let outcome = match call {
             Call::DeleteThread { .. } => return self.delete(reply).await,
             Call::Checkpoints { call, .. } => return self.open_checkpoint_call(call, reply).await,
-            Call::StartTurn(start) => self.start_turn(start).await.map(Reply::Turn),
+            Call::StartTurn(start) => self.start_turn(start, caller).await.map(Reply::Turn),
             Call::SteerTurn(steer) => self.steer(steer).await,
             Call::ChangeThread { changes, .. } => self.change(changes).await,
             Call::ResetThread { .. } => self.reset().await,
@@ -46,7 +46,7 @@ impl Session {
             }
             Call::UploadFile(upload) => self.upload(upload).await,
             Call::CloseThread { audience, .. } => self.close(audience),
-            Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
+            Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.shown_thread()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
             | Call::FindThread { .. }
@@ -58,6 +58,7 @@ impl Session {
             | Call::ListGrants { .. }
             | Call::RevokeGrant { .. }
             | Call::Library(_)
+            | Call::Members(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_)
@@ -95,7 +96,11 @@ impl Session {
         Ok(())
     }
 
-    async fn start_turn(&mut self, start: StartTurn) -> Result<StartedTurn, Refusal> {
+    async fn start_turn(
+        &mut self,
+        start: StartTurn,
+        caller: &Caller,
+    ) -> Result<StartedTurn, Refusal> {
         check_input(&start.text, &start.images)?;
         let message_id = ("clientMessageId", &start.client_message_id);
         check_ids(&[message_id, ("clientTurnId", &start.client_turn_id)])?;
@@ -108,24 +113,40 @@ impl Session {
         if self.resting.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
-        if *start.changes != Changes::default() {
-            self.change(*start.changes.clone()).await?;
-        }
-        self.keep().await?;
         let turn = match &start.client_turn_id {
             Some(id) => TurnId::new(id.as_str()),
             None => TurnId::new(self.shared.new_id().to_string()),
         };
+        let holder = self.reserve_first_step(&turn, &start).await?;
+        let started = self.begin_turn(turn, start, caller).await;
+        if started.is_err() {
+            self.shared.free_reservation(&holder).await;
+        }
+        started
+    }
+
+    async fn begin_turn(
+        &mut self,
+        turn: TurnId,
+        start: StartTurn,
+        caller: &Caller,
+    ) -> Result<StartedTurn, Refusal> {
+        if *start.changes != Changes::default() {
+            self.change(*start.changes.clone()).await?;
+        }
+        self.keep().await?;
         let given = receipts(&start, &turn);
         let own = start.client_turn_id.is_none().then(|| own_name(&turn));
         for receipt in given.into_iter().chain(own) {
             self.recorder.receipt(receipt);
         }
-        let from = self.state.thread.status;
-        self.tell_status(from, Status::Running, StatusReason::TurnStarted)?;
+        self.tell_status(Status::Running, StatusReason::TurnStarted)?;
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
         let settings = &self.state.thread.settings;
-        let agent = self.shared.agents.of(settings);
+        let agent = self
+            .shared
+            .agents
+            .of(&self.shared.own(&self.card.tenant), settings);
         self.record(Fact::Turn(TurnFact::Started {
             turn: turn.clone(),
             cause: start.cause,
@@ -150,6 +171,7 @@ impl Session {
         }
         self.permit();
         self.run_turn(turn.clone(), TurnStart::Fresh);
+        self.started_by(caller);
         self.think_of_title();
         let (again, joined) = (false, None);
         Ok(StartedTurn {
@@ -277,10 +299,11 @@ impl Session {
             return Err(Refusal::busy());
         }
         let title = changes.title.as_deref().map(title_of).transpose()?;
-        self.shared.agents.check(changes.agent.as_deref())?;
+        let own = self.shared.own(&self.card.tenant);
+        self.shared.agents.check(&own, changes.agent.as_deref())?;
         let settings = changed_settings(&self.state.thread.settings, &changes)?;
         let obstacle = match &changes.model {
-            Some(model) => offer::obstacle(&self.shared, model).await?,
+            Some(model) => offer::obstacle(&self.shared, &own, model).await?,
             None => None,
         };
         self.keep().await?;
@@ -304,7 +327,7 @@ impl Session {
         if let Some(archived) = changes.archived {
             self.record(Fact::Thread(ThreadFact::Archived { archived }))?;
         }
-        Ok(Reply::Thread(Box::new(self.state.thread.clone())))
+        Ok(Reply::Thread(Box::new(self.shown_thread())))
     }
 
     pub(super) fn set_title(&mut self, title: Title) -> Result<(), Refusal> {
@@ -377,6 +400,7 @@ impl Session {
         self.checkpoints.forget();
         let grants = &self.shared.grants;
         grants.thread_deleted(&self.card.tenant, self.card.id).await;
+        remains::remove(&self.shared, &self.card).await;
         let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
         let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
@@ -389,7 +413,7 @@ impl Session {
         &mut self,
         audience: Audience,
         from: ListenFrom,
-        start: Option<StartTurn>,
+        start: Option<(Box<StartTurn>, Caller)>,
         reply: oneshot::Sender<Result<AttachedListener, Refusal>>,
     ) {
         let head = self.recorder.last();
@@ -407,8 +431,11 @@ impl Session {
         let (store, reset_at) = (Arc::clone(&self.store), self.state.reset_at);
         let listener = outbox.listen(store, audience, cursor, replay_to, reset_at);
         let started = match start {
-            None => None,
-            Some(start) => match self.start_turn(start).await {
+            None => {
+                self.activate();
+                None
+            }
+            Some((start, caller)) => match self.start_turn(*start, &caller).await {
                 Ok(started) => Some(started),
                 Err(refusal) => {
                     let _ = reply.send(Err(refusal));
@@ -449,7 +476,7 @@ impl Session {
 
     fn view(&self, head: Seq) -> ThreadView {
         ThreadView {
-            thread: self.state.thread.clone(),
+            thread: self.shown_thread(),
             head,
             turn: self.running_turn(),
             asks: self.state.asks.clone(),

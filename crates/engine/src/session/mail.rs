@@ -32,6 +32,8 @@ pub enum Mail {
     Locate { reply: oneshot::Sender<Transcript> },
     /// A model thought of a title.
     Titled(super::titling::Titled),
+    /// Somebody may more, or less, or is gone: perhaps who started the turn.
+    PeopleChanged(Arc<identity::People>),
     /// Another process wants the thread.
     HandOver,
     /// Come to rest: the server is stopping.

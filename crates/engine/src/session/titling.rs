@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use providers::{Message, ModelRequest, RequestPurpose};
-use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, TurnFact, Usage};
+use vocabulary::{Fact, ModelRef, Refusal, TenantId, Title, TitleSource, TurnFact, Usage};
 
 use super::{Mail, Session};
 use crate::agents::model::compaction;
@@ -28,13 +28,18 @@ impl Session {
             return;
         }
         let settings = &self.state.thread.settings;
-        let budgets = meter::effective(&settings.budgets, &self.shared.config.budgets);
+        // An agent that uses no model of ours costs nothing, so its title does not, either.
+        if settings.agent.is_some() {
+            return;
+        }
+        let tenant = self.shared.own(&self.card.tenant);
+        let budgets = meter::effective(&settings.budgets, &tenant.budgets);
         let spent = Meter::new(self.state.usage, Usage::default());
         if spent.exhausted(&budgets).is_some() {
             return;
         }
         let own = &settings.model;
-        let Some(small) = self.shared.models.small_model(&own.provider, &own.model) else {
+        let Some(small) = tenant.models.small_model(&own.provider, &own.model) else {
             return;
         };
         let models = TitleModels {
@@ -46,8 +51,9 @@ impl Session {
         };
         let said = self.state.thread.preview.clone();
         let (shared, mail) = (Arc::clone(&self.shared), self.own_mail.clone());
+        let tenant = self.card.tenant.clone();
         tokio::spawn(async move {
-            let asked = ask(&shared, models, said);
+            let asked = ask(&shared, &tenant, models, said);
             // Too late, or a session that sleeps by now: the heuristic title stays.
             if let Ok(Some(titled)) = tokio::time::timeout(TITLE_WAIT_MAX, asked).await
                 && let Some(mail) = mail.upgrade()
@@ -86,17 +92,32 @@ struct TitleModels {
     own: ModelRef,
 }
 
-async fn ask(shared: &Shared, models: TitleModels, said: String) -> Option<Titled> {
+async fn ask(
+    shared: &Shared,
+    tenant: &TenantId,
+    models: TitleModels,
+    said: String,
+) -> Option<Titled> {
     let TitleModels { small, own } = models;
     let is_same = small == own;
-    match ask_one(shared, small, &said).await {
-        None if !is_same => ask_one(shared, own, &said).await,
+    match ask_one(shared, tenant, small, &said).await {
+        None if !is_same => ask_one(shared, tenant, own, &said).await,
         titled => titled,
     }
 }
 
-async fn ask_one(shared: &Shared, model: ModelRef, said: &str) -> Option<Titled> {
-    let provider = shared.models.provider(&model.provider)?;
+async fn ask_one(
+    shared: &Shared,
+    tenant: &TenantId,
+    model: ModelRef,
+    said: &str,
+) -> Option<Titled> {
+    let can_pay = shared.can_pay_beside(tenant, &model, TITLE_TOKENS_MAX);
+    if !can_pay.await {
+        return None;
+    }
+    let models = Arc::clone(&shared.own(tenant).models);
+    let provider = models.provider(&model.provider)?;
     let request = ModelRequest {
         model: model.model.clone(),
         system: prompts::TITLE.to_owned(),
@@ -109,7 +130,7 @@ async fn ask_one(shared: &Shared, model: ModelRef, said: &str) -> Option<Titled>
     match compaction::text_of(provider.as_ref(), request).await {
         Ok((text, usage)) => Some(Titled {
             title: titles::tidied(&text),
-            usage: meter::priced(shared, &model, usage),
+            usage: meter::priced(&models, &model, usage),
             model,
         }),
         Err(error) => {

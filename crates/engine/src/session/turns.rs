@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 use tracing::Instrument as _;
 use vocabulary::{
-    Closing, Fact, Person, Refusal, Status, StatusReason, StreamTag, ThreadSettings, ToolFact,
-    ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
+    Caller, Closing, Fact, Permission, Person, Refusal, Status, StatusReason, StreamTag,
+    ThreadSettings, ToolFact, ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId,
+    TurnOutcome,
 };
 
 use super::Session;
@@ -40,6 +41,8 @@ pub struct TurnHandle {
     /// Whether a person cancelled it.
     pub cancelled: bool,
     pub cancelled_by: Option<Arc<Person>>,
+    /// Who started it, where that can end: not for our own user.
+    pub started_by: Option<Box<Caller>>,
     /// What was said to it and it has not heard yet.
     pub steers: Arc<Steers>,
     pub abilities: Abilities,
@@ -102,7 +105,10 @@ impl Session {
         let cancel = CancellationToken::new();
         let running = self.state.turn.as_ref();
         let settings = &self.state.thread.settings;
-        let agent = self.shared.agents.of(settings);
+        let agent = self
+            .shared
+            .agents
+            .of(&self.shared.own(&self.card.tenant), settings);
         let abilities = agent.abilities();
         let model = match running.and_then(|turn| turn.model.as_ref()) {
             Some(model) => Arc::clone(model),
@@ -117,6 +123,8 @@ impl Session {
             None => self.checkpoints.writes(),
         };
         let trace = self.trace();
+        let before = self.turn.as_mut();
+        let started_by = before.and_then(|turn| turn.started_by.take());
         let running = self.state.turn.as_ref();
         let turn = Arc::new(Turn {
             shared: Arc::clone(&self.shared),
@@ -177,6 +185,7 @@ impl Session {
                 .map(|stopping| stopping.deadline),
             cancelled: false,
             cancelled_by: None,
+            started_by,
             steers,
             abilities,
             meter,
@@ -224,6 +233,30 @@ impl Session {
         self.close_all_asks(Closing::Cancelled)
     }
 
+    /// The turn that was just started is this caller's, for as long as they may run it.
+    pub(super) fn started_by(&mut self, caller: &Caller) {
+        if let (Some(turn), Some(_)) = (&mut self.turn, &caller.credential) {
+            turn.started_by = Some(Box::new(caller.clone()));
+        }
+    }
+
+    /// Cancels the turn if who started it is nobody any more, or may not write any more.
+    pub(super) fn cancel_turn_of_nobody(
+        &mut self,
+        people: &identity::People,
+    ) -> Result<(), Refusal> {
+        let turn = self.turn.as_ref();
+        let Some(starter) = turn.and_then(|turn| turn.started_by.as_deref()) else {
+            return Ok(());
+        };
+        let now = people.renew(starter, self.shared.now());
+        if now.is_some_and(|now| now.role.may(Permission::SessionWrite)) {
+            return Ok(());
+        }
+        tracing::info!(thread = %self.card.id, "cancelled a turn whose starter may not run it any more");
+        self.cancel_turn()
+    }
+
     /// Records the end of a turn that wound up by itself.
     pub(super) fn finish_turn(&mut self, outcome: TurnOutcome) -> Result<(), Refusal> {
         let Some(running) = &self.state.turn else {
@@ -245,7 +278,6 @@ impl Session {
             model: running.model.clone(),
         });
         self.close_all_asks(Closing::Cancelled)?;
-        let from = self.state.thread.status;
         self.forget_turn_grants(turn);
         let by = self
             .turn
@@ -258,9 +290,12 @@ impl Session {
             TurnOutcome::Failed(error) if error.kind == TurnErrorKind::ServerRestart => {
                 StatusReason::ServerRestart
             }
+            TurnOutcome::Failed(error) if error.kind == TurnErrorKind::AgentLost => {
+                StatusReason::AgentLost
+            }
             TurnOutcome::Failed(_) => StatusReason::TurnFailed,
         };
-        self.tell_status(from, self.state.thread.status, reason)?;
+        self.tell_status(self.state.thread.status, reason)?;
         let writes = self.turn.take().map(|turn| turn.writes);
         self.live = Default::default();
         self.asking.early.clear();

@@ -31,7 +31,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 45;
+const CALLS: usize = 46;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -64,7 +64,8 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::RunCommand(_) => (28, Shows::NoThread),
         Call::UploadFile(_) => (42, Shows::NoThread),
         Call::KeepDefaults { .. } => (43, Shows::NoThread),
-        Call::Files { .. } => (44, Shows::NoThread),
+        Call::Members(_) => (44, Shows::Own),
+        Call::Files { .. } => (45, Shows::NoThread),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -102,6 +103,7 @@ fn place_in_checkpoints(call: &CheckpointCall) -> usize {
 fn every_call(thread: ThreadId, folder: &str) -> Vec<Call> {
     let mut calls = calls_of_thread(thread);
     calls.extend(calls_of_server());
+    calls.push(Call::Members(vocabulary::MemberCall::List));
     calls.extend(calls_of_library(thread, folder).map(Call::Library));
     let of_checkpoints = calls_of_checkpoints();
     calls.extend(of_checkpoints.map(|call| Call::Checkpoints { thread, call }));

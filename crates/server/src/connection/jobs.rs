@@ -126,7 +126,7 @@ pub async fn work(engine: Engine, door: Door, variant: Variant, job: Job) -> Fin
     let refused = |refusal| done(None, Seq::ZERO, JobOutcome::Replied(Err(refusal)), None);
     match (what, &door.caller) {
         (JobKind::Authenticate(token), _) => {
-            let outcome = JobOutcome::Authenticated(door.authenticate(token));
+            let outcome = JobOutcome::Authenticated(door.authenticate(token).await);
             done(None, Seq::ZERO, outcome, None)
         }
         (JobKind::Call(_) | JobKind::Listen { .. }, None) => refused(nobody()),

@@ -5,8 +5,9 @@ use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
     CheckpointCall, CheckpointId, FileCall, FileUpload, GrantScope, Idempotency, Image,
-    LibraryCall, McpCall, NewThread, RunCommand, SandboxMode, Secret, Seq, SignInCall, SkillCall,
-    StartTurn, SteerTurn, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
+    LibraryCall, McpCall, MemberCall, NewThread, Role, RunCommand, SandboxMode, Secret, Seq,
+    SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery, TurnId, TurnSelection,
+    WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -232,6 +233,16 @@ fn of_files() -> [FileCall; 2] {
     ]
 }
 
+fn of_members() -> [MemberCall; 3] {
+    let id = || "alice".to_owned();
+    let role = Role::BillingAdmin;
+    [
+        MemberCall::List,
+        MemberCall::SetRole { id: id(), role },
+        MemberCall::Remove { id: id() },
+    ]
+}
+
 #[test]
 fn every_call_comes_back() {
     let mut calls = of_threads();
@@ -242,7 +253,8 @@ fn every_call_comes_back() {
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
     calls.extend(of_files().map(|call| Call::Files { thread, call }));
-    all_come_back(&calls, 32, |call| match call {
+    calls.extend(of_members().map(Call::Members));
+    all_come_back(&calls, 33, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -274,7 +286,8 @@ fn every_call_comes_back() {
         Call::Checkpoints { .. } => 23,
         Call::UploadFile(_) => 29,
         Call::KeepDefaults { .. } => 30,
-        Call::Files { .. } => 31,
+        Call::Members(_) => 31,
+        Call::Files { .. } => 32,
     });
 }
 

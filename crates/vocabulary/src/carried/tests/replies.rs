@@ -6,12 +6,13 @@ use crate::{
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
     Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, FileListing, FileReply,
     Folder, Grant, GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, ListedFile, ListedKind,
-    LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, MessagePage, OpenAsk, Placement,
-    PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction, RiskCode,
-    RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill, SkillLook, SkillText,
-    SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId,
-    Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree,
-    Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
+    LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk,
+    Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction,
+    RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill, SkillLook,
+    SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail,
+    TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title,
+    Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity,
+    WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -149,6 +150,7 @@ fn view() -> Box<ThreadView> {
         sandbox: SandboxInForce {
             holds: true,
             network: false,
+            mechanism: crate::SandboxMechanism::Landlock,
         },
         effort: Some("high".to_owned()),
     })
@@ -390,6 +392,23 @@ fn of_files() -> [FileReply; 2] {
     ]
 }
 
+fn of_members() -> [MemberReply; 3] {
+    let member = Member {
+        id: "alice".to_owned(),
+        role: Role::Admin,
+        email: Some("alice@example.com".to_owned()),
+        name: None,
+        created_at: Timestamp(1),
+        updated_at: Timestamp(2),
+        removed_at: None,
+    };
+    [
+        MemberReply::List(vec![member.clone()]),
+        MemberReply::Set(member),
+        MemberReply::Removed("alice".to_owned()),
+    ]
+}
+
 #[test]
 fn every_reply_comes_back() {
     let mut replies = of_threads();
@@ -398,7 +417,8 @@ fn every_reply_comes_back() {
     replies.extend(checkpoints.map(Reply::Checkpoints));
     replies.extend(of_library().into_iter().map(Reply::from));
     replies.extend(of_files().map(Reply::Files));
-    all_come_back(&replies, 24, |reply| match reply {
+    replies.extend(of_members().map(Reply::from));
+    all_come_back(&replies, 25, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -422,6 +442,7 @@ fn every_reply_comes_back() {
         Reply::Library(_) => 17,
         Reply::Turns(_) => 18,
         Reply::Uploaded(_) => 22,
-        Reply::Files(_) => 23,
+        Reply::Members(_) => 23,
+        Reply::Files(_) => 24,
     });
 }
