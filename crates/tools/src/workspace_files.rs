@@ -53,8 +53,12 @@ impl<'a> WorkspaceFiles<'a> {
     pub fn open(scope: &Scope, policy: &'a Policy) -> Result<Self> {
         let flags = HOLD | OFlags::DIRECTORY;
         let root = rustix::fs::open(&scope.directory, flags, Mode::empty())?;
+        let real = path_of(&root)?;
+        if !scope.outside.may_open(&real) {
+            return Err(ErrorKind::NotFound.into());
+        }
         Ok(Self {
-            real: path_of(&root)?,
+            real,
             named: scope.directory.clone(),
             private: Private::of(scope),
             policy,

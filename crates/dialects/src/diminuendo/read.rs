@@ -6,7 +6,7 @@ mod events;
 mod history;
 
 use serde::Serialize;
-use vocabulary::Call;
+use vocabulary::{Call, Seq};
 
 use super::wire::ServerEvent;
 use crate::Frame;
@@ -44,9 +44,19 @@ pub struct ReadAnswer {
 /// What an answer says of what is not in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MoreToRead {
-    pub has_more: bool,
+    /// Nothing where all was wanted, and is there.
+    pub has_more: Option<bool>,
     /// The position to go on from.
     pub next_after_seq: Option<u64>,
+}
+
+impl MoreToRead {
+    fn new(limit: Option<u64>, has_more: bool, next: Option<Seq>) -> Self {
+        Self {
+            has_more: (limit.is_some() || has_more).then_some(has_more),
+            next_after_seq: next.map(|seq| seq.0),
+        }
+    }
 }
 
 impl ReadAnswer {

@@ -20,7 +20,7 @@ pub async fn read(
         CheckpointReads::of(&shared.scanners, card, shown)
     };
     if let CheckpointCall::History { path } | CheckpointCall::FileAt { path, .. } = &call
-        && is_refused(&shared.config.policy, path.clone())
+        && is_refused(&shared.own(&card.tenant).policy, path.clone())
     {
         return Err(Refusal::new(Why::UnknownFile, "nothing is kept of it"));
     }

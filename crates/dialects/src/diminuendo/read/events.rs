@@ -79,10 +79,8 @@ impl EventsRead {
     }
 
     fn finish(self, has_more: bool) -> ReadAnswer {
-        let more = MoreToRead {
-            has_more,
-            next_after_seq: has_more.then_some(self.told.0),
-        };
+        let next = has_more.then_some(self.told);
+        let more = MoreToRead::new(self.limit, has_more, next);
         let Self { list, session, .. } = self;
         ReadAnswer {
             list,

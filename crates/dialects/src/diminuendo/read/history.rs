@@ -152,10 +152,7 @@ impl HistoryRead {
     }
 
     fn finish(self, has_more: bool, next: Option<Seq>) -> ReadAnswer {
-        let more = MoreToRead {
-            has_more,
-            next_after_seq: next.map(|seq| seq.0),
-        };
+        let more = MoreToRead::new(self.limit, has_more, next);
         let Self { list, session, .. } = self;
         ReadAnswer {
             list,

@@ -343,8 +343,9 @@ pub enum ServerEvent<'a> {
     History {
         session_id: &'a str,
         items: Vec<HistoryItem<'a>>,
-        /// Ours: whether a limit left something out.
-        has_more: bool,
+        /// Ours: whether a limit left something out; not there where there was none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        has_more: Option<bool>,
         /// Ours: the `afterSeq` of the next part, where there is one after this.
         #[serde(skip_serializing_if = "Option::is_none")]
         next_after_seq: Option<u64>,
@@ -352,8 +353,9 @@ pub enum ServerEvent<'a> {
     Events {
         session_id: &'a str,
         events: Vec<LoggedEvent>,
-        /// Ours: whether a limit left something out.
-        has_more: bool,
+        /// Ours: whether a limit left something out; not there where there was none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        has_more: Option<bool>,
         /// Ours: the `afterSeq` of the next part.
         #[serde(skip_serializing_if = "Option::is_none")]
         next_after_seq: Option<u64>,
