@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    auth, checkpoints, doctor, grants, mcp, models, sandbox, sessions, skills, trust,
+    auth, checkpoints, doctor, grants, mcp, members, models, sandbox, sessions, skills, tenants,
+    tokens, trust,
 };
 use crate::{commands, config};
 
@@ -25,6 +26,8 @@ Examples:
   dragoman sessions                 which sessions are kept; `import` takes over another program's
   dragoman skills                   which skills agents can load; `new` makes one
   dragoman trust                    which workspaces are trusted; `revoke` takes it back
+  dragoman tokens                   which tokens let programs in; `create`, `revoke`
+  dragoman tenants                  who has threads of its own; `dragoman members` who is in one
   dragoman doctor                   whether anything is wrong; `--repair` mends a damaged database
   dragoman config                   every setting, its value, and where that came from
 
@@ -91,6 +94,12 @@ pub enum Command {
     Skills(skills::SkillsArguments),
     /// See which workspaces' own skills, commands and servers may be used, and take it back
     Trust(trust::TrustArguments),
+    /// See which tenants there are, make one, shut one
+    Tenants(tenants::TenantsArguments),
+    /// See who is in a tenant, add people, change their roles, remove them
+    Members(members::MembersArguments),
+    /// See which API tokens there are, make one, take one back
+    Tokens(tokens::TokensArguments),
     /// See whether anything is wrong, and save what can be read of a damaged database
     Doctor(doctor::DoctorArguments),
     /// See every setting, its value, and where that came from

@@ -24,6 +24,7 @@ mod answer;
 mod calls;
 mod files;
 pub mod hear;
+mod members;
 mod pace;
 mod read;
 mod refuse;
@@ -219,6 +220,11 @@ impl Dialect for Diminuendo {
         }
     }
 
+    fn dismissed(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>) {
+        let message = "what you came in by is not good any more; sign in again, or ask an owner";
+        send(out, &refuse::error(ErrorCode::Unauthenticated, message));
+    }
+
     fn told(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, delivery: Delivery<'_>) {
         if let Heard::Live(event) = delivery.what
             && self.was_answered(event)
@@ -280,13 +286,13 @@ impl Dialect for Diminuendo {
     fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
 }
 
-/// A lone user is shown as the developer of the protocol's dev mode; of others no address is known.
+/// A lone user is shown as the developer of the protocol's dev mode; an address that is not known is empty.
 fn authenticated(caller: &Caller) -> ServerEvent<'_> {
-    let lone = Caller::local();
-    let is_lone = (&caller.tenant, &caller.member) == (&lone.tenant, &lone.member);
-    let (user_id, email) = match is_lone {
-        true => (DEV_USER, DEV_EMAIL),
-        false => (caller.member.as_str(), ""),
+    let user_id = members::shown_id(&caller.tenant, &caller.member);
+    let email = match &caller.email {
+        Some(email) => email,
+        None if user_id == DEV_USER => DEV_EMAIL,
+        None => "",
     };
     ServerEvent::Authenticated {
         identity: Identity {

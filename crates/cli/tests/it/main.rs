@@ -15,6 +15,7 @@ mod fresh_sessions;
 mod grants;
 mod guard;
 mod harmless;
+mod identity;
 mod imports;
 mod jobs;
 mod late_join;

@@ -16,7 +16,7 @@ use super::snapshot::AGENT_TYPE_LABEL;
 use super::wire::ServerEvent;
 use super::wire::client::{AnswerValue, Answers, ClientMessage};
 use super::wire::parts::ErrorCode;
-use super::{Diminuendo, Form, authenticated, refuse};
+use super::{Diminuendo, Form, authenticated, members, refuse};
 use crate::request_id::RequestId;
 use crate::{Action, Cx};
 
@@ -48,7 +48,7 @@ impl Diminuendo {
             request_id,
             message,
         } = hearing;
-        let is_stranger = cx.caller.is_none();
+        let stranger = || (ErrorCode::Unauthenticated, NO_CALLER.to_owned());
         let (wanted, call) = match message {
             ClientMessage::Authenticate { token, features } => {
                 if features.iter().any(|feature| feature == "dotted") {
@@ -77,7 +77,7 @@ impl Diminuendo {
                 return Ok(());
             }
             // The rest is for those whom we know.
-            _ if is_stranger => return Err((ErrorCode::Unauthenticated, NO_CALLER.to_owned())),
+            _ if cx.caller.is_none() => return Err(stranger()),
             ClientMessage::JoinSession {
                 session_id,
                 after_seq,
@@ -245,7 +245,16 @@ impl Diminuendo {
                 thread(&session_id)?;
                 return Err(not_available(name));
             }
-            ClientMessage::ManageMembers { .. } => return Err(not_available(name)),
+            ClientMessage::ManageMembers {
+                action,
+                user_id,
+                role,
+            } => {
+                let (user_id, role) = (user_id.as_deref(), role.as_deref());
+                let tenant = cx.caller.ok_or_else(stranger)?.tenant.clone();
+                let call = members::call(&tenant, &action, user_id, role)?;
+                (DiminuendoPurpose::Members(tenant), call)
+            }
         };
         self.calls.request(out, request_id, wanted, call);
         Ok(())

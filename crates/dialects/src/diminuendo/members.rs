@@ -1,0 +1,92 @@
+//! manage_members: the members of the caller's tenant.
+
+use vocabulary::{Call, Caller, Member, MemberCall, MemberReply, Role, TenantId};
+
+use super::DEV_USER;
+use super::wire::ServerEvent;
+use super::wire::parts::{ErrorCode, MemberMeta, MemberRole};
+
+/// A call for what a client wants, or which field is missing. Fields that are there were checked.
+pub fn call(
+    tenant: &TenantId,
+    action: &str,
+    user_id: Option<&str>,
+    role: Option<&str>,
+) -> Result<Call, (ErrorCode, String)> {
+    let missing = |field: &str| {
+        let message = format!("manage_members: {field} is missing for {action}");
+        (ErrorCode::InvalidMessage, message)
+    };
+    let id = || {
+        let user_id = user_id.ok_or_else(|| missing("userId"))?;
+        Ok(own_id(tenant, user_id).into_owned())
+    };
+    let call = match action {
+        "list" => MemberCall::List,
+        "remove" => MemberCall::Remove { id: id()? },
+        // The last one that the table of messages lets through.
+        _ => MemberCall::SetRole {
+            id: id()?,
+            role: role.and_then(Role::parse).ok_or_else(|| missing("role"))?,
+        },
+    };
+    Ok(Call::Members(call))
+}
+
+pub fn answer(tenant: &TenantId, reply: &MemberReply, answer: impl FnOnce(ServerEvent<'_>)) {
+    match reply {
+        MemberReply::List(members) => {
+            let members = members.iter().map(|member| meta(tenant, member));
+            let members = members.collect();
+            answer(ServerEvent::MemberList { members });
+        }
+        MemberReply::Set(member) => answer(ServerEvent::MemberUpdated {
+            user_id: shown_id(tenant, &member.id),
+            role: wire_role(member.role),
+        }),
+        MemberReply::Removed(id) => answer(ServerEvent::MemberRemoved {
+            user_id: shown_id(tenant, id),
+        }),
+    }
+}
+
+fn meta<'a>(tenant: &TenantId, member: &'a Member) -> MemberMeta<'a> {
+    // Whoever runs the server is a member without a record.
+    let recorded = (member.created_at.millis() > 0).then_some(member);
+    MemberMeta {
+        user_id: shown_id(tenant, &member.id),
+        role: wire_role(member.role),
+        created_at: recorded.map(|member| member.created_at.millis()),
+        updated_at: recorded.map(|member| member.updated_at.millis()),
+        email: member.email.as_deref(),
+        name: member.name.as_deref(),
+    }
+}
+
+fn wire_role(role: Role) -> MemberRole {
+    match role {
+        Role::Owner => MemberRole::Owner,
+        Role::Admin => MemberRole::Admin,
+        Role::BillingAdmin => MemberRole::BillingAdmin,
+        Role::Member => MemberRole::Member,
+        Role::Viewer => MemberRole::Viewer,
+    }
+}
+
+/// A lone user is shown as the developer of the protocol's dev mode.
+pub fn shown_id<'a>(tenant: &TenantId, id: &'a str) -> &'a str {
+    let lone = Caller::local();
+    match *tenant == lone.tenant && id == lone.member {
+        true => DEV_USER,
+        false => id,
+    }
+}
+
+/// And is meant by that name.
+fn own_id<'a>(tenant: &TenantId, shown: &'a str) -> std::borrow::Cow<'a, str> {
+    let lone = Caller::local();
+    match *tenant == lone.tenant && shown == DEV_USER {
+        true => lone.member.into(),
+        false => shown.into(),
+    }
+}
