@@ -1,4 +1,4 @@
-//! `cargo xtask coverage`: which message of the cowork protocols is shown by which story and tested where.
+//! `cargo xtask coverage`: which message of a protocol is shown by which story and tested where.
 //!
 //! Nothing of it is written by hand: the messages are those of the published schemas, the stories those whose
 //! transcripts have them, the tests those that name them. A message that no story shows is a finding.
@@ -17,14 +17,32 @@ use crate::tidy::Finding;
 use crate::tidy::protocols::schema;
 use tests_naming::TestsNaming;
 
-pub const PAGE: &str = "docs/protocols/cowork-coverage.md";
 const UPDATE: &str = "`cargo xtask coverage --update`";
 
 /// A protocol, a message of it, and a reason.
 type NoStory = (&'static str, &'static str, &'static str);
 
 /// What no story shows, and why. It is a finding when one does.
-const NO_STORY: &[NoStory] = &[];
+const NO_STORY: &[NoStory] = &[
+    (
+        "diminuendo",
+        "heartbeat",
+        "it comes every 30 seconds, and a story is shorter",
+    ),
+    ("diminuendo", "list_files", "not written yet"),
+    ("diminuendo", "read_file", "not written yet"),
+    ("diminuendo", "manage_members", "not written yet"),
+];
+
+/// A page of tables, and the protocols that are on it.
+struct CoveragePage {
+    path: &'static str,
+    /// What its first line calls them.
+    subject: &'static str,
+    /// Where one reads what the messages mean.
+    meanings: &'static str,
+    protocols: &'static [Covered],
+}
 
 /// A protocol, the headline of its part, and whose tests are about it.
 struct Covered {
@@ -33,16 +51,33 @@ struct Covered {
     tests: &'static str,
 }
 
-const PROTOCOLS: [Covered; 2] = [
-    Covered {
-        schema: "cowork",
-        title: "Protocol 7",
-        tests: "crates/dialects/src/cowork/tests/",
+const PAGES: [CoveragePage; 2] = [
+    CoveragePage {
+        path: "docs/protocols/cowork-coverage.md",
+        subject: "cowork protocols",
+        meanings: "cowork.md",
+        protocols: &[
+            Covered {
+                schema: "cowork",
+                title: "Protocol 7",
+                tests: "crates/dialects/src/cowork/tests/",
+            },
+            Covered {
+                schema: "cowork1",
+                title: "Protocol 1",
+                tests: "crates/dialects/src/cowork/v1/tests/",
+            },
+        ],
     },
-    Covered {
-        schema: "cowork1",
-        title: "Protocol 1",
-        tests: "crates/dialects/src/cowork/v1/tests/",
+    CoveragePage {
+        path: "docs/protocols/diminuendo-coverage.md",
+        subject: "diminuendo protocol",
+        meanings: "diminuendo.md",
+        protocols: &[Covered {
+            schema: "diminuendo",
+            title: "Version 1",
+            tests: "crates/dialects/src/diminuendo/tests/",
+        }],
     },
 ];
 
@@ -61,7 +96,8 @@ pub struct CoverageSources {
     /// By protocol: what a story shows to be missing.
     unavailable: BTreeSet<(String, String)>,
     tests: TestsNaming,
-    page: String,
+    /// By path.
+    pages: BTreeMap<String, String>,
     no_story: &'static [NoStory],
 }
 
@@ -93,7 +129,9 @@ impl CoverageSources {
                     self.read_transcript(story, tongue, text);
                 }
             }
-            _ if path == PAGE => self.page = text.to_owned(),
+            _ if PAGES.iter().any(|page| page.path == path) => {
+                self.pages.insert(path.to_owned(), text.to_owned());
+            }
             _ if path.ends_with(".rs") => self.tests.take(path, text),
             _ => {}
         }
@@ -142,9 +180,9 @@ impl CoverageSources {
         Ok(messages.into_keys().map(row).collect())
     }
 
-    pub fn render(&self) -> anyhow::Result<String> {
-        let mut text = page::OPENING.to_owned();
-        for covered in &PROTOCOLS {
+    fn render(&self, page: &CoveragePage) -> anyhow::Result<String> {
+        let mut text = page::opening(page);
+        for covered in page.protocols {
             for (side, mark, title) in SIDES {
                 let rows = self.rows(covered, (side, mark))?;
                 page::table(&mut text, &format!("{}: {title}", covered.title), &rows);
@@ -173,8 +211,13 @@ impl CoverageSources {
     }
 
     pub fn check(&self) -> Vec<Finding> {
+        let pages = PAGES.iter();
+        pages.flat_map(|page| self.check_page(page)).collect()
+    }
+
+    fn check_page(&self, page: &CoveragePage) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for covered in &PROTOCOLS {
+        for covered in page.protocols {
             for (side, mark, _) in SIDES {
                 let rows = self.rows(covered, (side, mark)).unwrap_or_default();
                 findings.extend(
@@ -183,14 +226,14 @@ impl CoverageSources {
                 );
             }
         }
-        match self.render() {
-            Ok(text) if text == self.page => {}
+        match self.render(page) {
+            Ok(text) if self.pages.get(page.path) == Some(&text) => {}
             Ok(_) => findings.push(Finding::error(
-                PAGE,
+                page.path,
                 1,
                 format!("is not what the code says: run {UPDATE}"),
             )),
-            Err(error) => findings.push(Finding::error(PAGE, 1, format!("{error:#}"))),
+            Err(error) => findings.push(Finding::error(page.path, 1, format!("{error:#}"))),
         }
         findings
     }
@@ -208,13 +251,15 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
             sources.take(&path, &text);
         }
     }
-    if update {
-        fs::write(root().join(PAGE), sources.render()?)
-            .with_context(|| format!("cannot write {PAGE}"))?;
-        println!("{PAGE} rewritten");
-        return Ok(());
+    for page in &PAGES {
+        let (path, text) = (page.path, sources.render(page)?);
+        if update {
+            fs::write(root().join(path), text).with_context(|| format!("cannot write {path}"))?;
+            println!("{path} rewritten");
+        } else {
+            print!("{text}");
+        }
     }
-    print!("{}", sources.render()?);
     Ok(())
 }
 
@@ -228,6 +273,15 @@ mod tests {
         {"properties": {"type": {"const": "sing"}}}
     ]}, "server": {"oneOf": []}}"#;
 
+    impl CoverageSources {
+        fn write_pages(&mut self) {
+            for page in &PAGES {
+                let text = self.render(page).expect("a page");
+                self.take(page.path, &text);
+            }
+        }
+    }
+
     fn sources() -> CoverageSources {
         let mut sources = CoverageSources {
             no_story: &[("cowork", "upload_file", "nobody uploads")],
@@ -236,6 +290,7 @@ mod tests {
         for (path, text) in [
             ("schemas/cowork.json", SCHEMA),
             ("schemas/cowork1.json", r#"{"client": {}, "server": {}}"#),
+            ("schemas/diminuendo.json", r#"{"client": {}, "server": {}}"#),
             (
                 "scenarios/hello/cowork.transcript",
                 "# a story\n\n# a: say\na> {\"type\":\"say\"}\na< {\"type\":\"said\"}\n",
@@ -253,7 +308,7 @@ mod tests {
     #[test]
     fn a_message_without_a_story_is_a_finding() {
         let mut sources = sources();
-        sources.page = sources.render().expect("a page");
+        sources.write_pages();
         let told: Vec<String> = sources.check().into_iter().map(|each| each.what).collect();
         assert_eq!(
             told,
@@ -261,7 +316,7 @@ mod tests {
         );
         let shown = "> {\"type\":\"sing\"}\n> {\"type\":\"upload_file\"}\n";
         sources.take("scenarios/song/cowork.transcript", shown);
-        sources.page = sources.render().expect("a page");
+        sources.write_pages();
         let told: Vec<String> = sources.check().into_iter().map(|each| each.what).collect();
         assert_eq!(
             told,
@@ -272,10 +327,12 @@ mod tests {
     #[test]
     fn the_page_is_what_the_code_says() {
         let mut sources = sources();
-        let text = sources.render().expect("a page");
+        sources.write_pages();
+        let text = sources.pages[PAGES[0].path].clone();
         let row = "| `say` | works | [hello](../../scenarios/hello) | `words_are_heard` |";
         assert!(text.contains(row), "{text}");
-        sources.page = text.replace("words_are_heard", "words_are_lost");
+        let other = text.replace("words_are_heard", "words_are_lost");
+        sources.take(PAGES[0].path, &other);
         let last = sources.check().pop().expect("a finding");
         assert!(last.what.contains("is not what the code says"), "{last}");
     }

@@ -25,6 +25,7 @@ Examples:
   dragoman mcp                      which MCP servers are configured; `add`, `login`, `check`
   dragoman sessions                 which sessions are kept; `import` takes over another program's
   dragoman skills                   which skills agents can load; `new` makes one
+  dragoman tenants credit           what a tenant may still spend; `--add 10` gives it more
   dragoman trust                    which workspaces are trusted; `revoke` takes it back
   dragoman tokens                   which tokens let programs in; `create`, `revoke`
   dragoman tenants                  who has threads of its own; `dragoman members` who is in one
@@ -94,7 +95,7 @@ pub enum Command {
     Skills(skills::SkillsArguments),
     /// See which workspaces' own skills, commands and servers may be used, and take it back
     Trust(trust::TrustArguments),
-    /// See which tenants there are, make one, shut one
+    /// See which tenants there are and what they may spend, make one, shut one
     Tenants(tenants::TenantsArguments),
     /// See who is in a tenant, add people, change their roles, remove them
     Members(members::MembersArguments),

@@ -23,6 +23,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::ListThreads(query) => library::list(shared, caller, &query).await,
         Call::CreateThread(mut new) => {
             permissions::settle(shared, &mut new.changes).await?;
+            shared.agents.settle(&mut new.changes)?;
             offer::settle_sub_agent_model(shared, &mut new.changes, "").await?;
             offer::settle_model(shared, &mut new.changes, None).await?;
             efforts::check(shared, &new.changes, None).await?;
@@ -194,6 +195,7 @@ async fn settle_changes(
     changes: &mut Changes,
 ) -> Result<(), Refusal> {
     permissions::settle(shared, changes).await?;
+    shared.agents.settle(changes)?;
     if changes.sub_agent_model.is_some() {
         let found = library::get(shared, caller, thread).await?.reply.thread()?;
         let own = &found.settings.model.provider;

@@ -124,6 +124,7 @@ impl Player {
             server: self.server.clone(),
             authorizer: Arc::new(PlayerAuthorizer(Arc::clone(&self.sign_in))),
             refused: EndReason::default(),
+            stream_answered: Arc::default(),
         };
         let transport = http::transport(access, &self.url, HashMap::new());
         let served = PlayerHandler.serve(transport).await;

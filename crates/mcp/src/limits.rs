@@ -25,6 +25,8 @@ pub(crate) const REQUEST_MAX: Duration = Duration::from_secs(30);
 pub(crate) const CLOSE_MAX: Duration = Duration::from_secs(20);
 /// How long a server may take to say that it is there.
 pub(crate) const PING_MAX: Duration = Duration::from_secs(5);
+/// How long the first call waits for the stream that a server speaks on by itself.
+pub(crate) const STREAM_WAIT_MAX: Duration = Duration::from_secs(2);
 /// A connection that was silent for so long is asked whether it is there before it is used.
 pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(60);
 /// A connection that nobody used for so long is let go.

@@ -5,6 +5,7 @@
 //! clients are therefore as cheap as they can be.
 
 mod disk;
+mod joined;
 mod latency;
 mod memory;
 mod relay;
@@ -22,7 +23,7 @@ pub use server::{Bench, Size};
 pub use table::Table;
 
 /// Every bench, in the order of the table.
-pub const NAMES: [&str; 17] = [
+pub const NAMES: [&str; 18] = [
     "fsync",
     "start",
     "idle",
@@ -40,6 +41,7 @@ pub const NAMES: [&str; 17] = [
     "turns",
     "memory",
     "sockets",
+    "joined",
 ];
 
 /// Runs one of them. One that takes far longer than it should has failed.
@@ -74,6 +76,7 @@ async fn measure(name: &str, bench: &Bench, table: &mut Table) -> anyhow::Result
         "turns" => memory::turns(bench, table).await,
         "memory" => memory::many_turns(bench, table).await,
         "sockets" => memory::sockets(bench, table).await,
+        "joined" => joined::joined(bench, table).await,
         unknown => bail!(
             "there is no bench `{unknown}`; there are {}",
             NAMES.join(", ")

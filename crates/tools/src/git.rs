@@ -7,7 +7,9 @@ mod index;
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use crate::path;
 
 pub use config::{GitSetting, parse as parse_config};
 pub use index::gitlinks as parse_gitlinks;
@@ -165,7 +167,7 @@ fn collect(repository: &Repository, file: &Path, depth: usize, places: &mut Vec<
         let Some(value) = &setting.value else {
             continue;
         };
-        let from = |base: &Path| flat(&base.join(home_expanded(value)));
+        let from = |base: &Path| path::flatten(&base.join(path::home_expanded(value)));
         match (setting.section.as_str(), setting.name.as_str()) {
             ("core", "hookspath") => places.push(from(&repository.top)),
             ("include" | "includeif", "path") => {
@@ -179,26 +181,6 @@ fn collect(repository: &Repository, file: &Path, depth: usize, places: &mut Vec<
             _ => {}
         }
     }
-}
-
-fn home_expanded(value: &str) -> PathBuf {
-    match (value.strip_prefix("~/"), std::env::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest),
-        (Some(_) | None, _) => PathBuf::from(value),
-    }
-}
-
-/// Without `.` and `..`, by the letters alone.
-fn flat(path: &Path) -> PathBuf {
-    let mut flat = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(flat.pop()),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => flat.push(part),
-        }
-    }
-    flat
 }
 
 /// Whether a repository is the one that git was started in.

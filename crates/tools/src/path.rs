@@ -271,6 +271,14 @@ fn both_ways<'a>(given: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
         .collect()
 }
 
+/// A path as people write it in settings: `~/` is the user's own directory.
+pub(crate) fn home_expanded(value: &str) -> PathBuf {
+    match (value.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        (Some(_) | None, _) => PathBuf::from(value),
+    }
+}
+
 /// Removes `.` and `..` by their letters alone.
 pub(crate) fn flatten(path: &Path) -> PathBuf {
     let mut flat = PathBuf::new();

@@ -86,7 +86,8 @@ impl ProjectDefaults {
         };
         let flag = |name: &str| root.get(name).and_then(Value::as_bool);
         let folder = |name: &str| {
-            let folder = path::flatten(&directory.join(text(name)?));
+            let folder = path::home_expanded(&text(name)?);
+            let folder = path::flatten(&directory.join(folder));
             let is_open = author == DefaultsAuthor::User || folder.starts_with(directory);
             is_open.then_some(folder)
         };

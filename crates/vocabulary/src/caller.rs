@@ -40,12 +40,15 @@ pub enum CredentialOrigin {
     SignIn { issuer: Box<str>, subject: Box<str> },
 }
 
+/// What a lone user is called among members.
+pub const LONE_MEMBER: &str = "owner";
+
 impl Caller {
     /// A lone user on their own machine.
     pub fn local() -> Self {
         Self {
             tenant: TenantId::new(TenantId::LOCAL),
-            member: "owner".to_owned(),
+            member: LONE_MEMBER.to_owned(),
             role: Role::Owner,
             via: None,
             email: None,

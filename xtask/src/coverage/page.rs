@@ -2,15 +2,27 @@
 
 use std::fmt::Write as _;
 
-use super::MessageRow;
+use super::{CoveragePage, MessageRow};
 
-pub const OPENING: &str = "\
-# The cowork protocols, message by message
+pub fn opening(page: &CoveragePage) -> String {
+    let CoveragePage {
+        subject, meanings, ..
+    } = page;
+    let tongues = page.protocols.iter();
+    let tongues: Vec<String> = tongues
+        .map(|covered| format!("`scenarios::{}::…`", covered.schema))
+        .collect();
+    format!(
+        "\
+# The {subject}, message by message
 
 Made by `cargo xtask coverage --update` from the schemas, the transcripts of the [scenarios](../../scenarios) and the tests; `cargo xtask tidy`
-says when it is out of date, and when no story shows a message. What each one means is on [its page](cowork.md). A few stories and tests
-stand for all that have it; a story is a test, too (`scenarios::cowork::…`, `scenarios::cowork1::…`).
-";
+says when it is out of date, and when no story shows a message. What each one means is on [its page]({meanings}). A few stories and tests
+stand for all that have it; a story is a test, too ({}).
+",
+        tongues.join(", ")
+    )
+}
 
 /// Enough to find the rest.
 const NAMES_SHOWN_MAX: usize = 3;

@@ -1,4 +1,4 @@
-//! `dragoman tenants`: who has threads, members and tokens of its own on this server.
+//! `dragoman tenants`: who has threads, members and tokens of its own on this server, and what each may spend.
 
 use std::path::Path;
 
@@ -10,6 +10,8 @@ use server::database;
 
 use super::checkpoints::words;
 use super::table::aligned;
+
+pub mod credit;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,6 +52,8 @@ pub enum TenantsCommand {
         #[arg(long)]
         email: Option<String>,
     },
+    /// See what a tenant may still spend, and change it
+    Credit(credit::CreditArguments),
     /// Shut a tenant for good; its id is not given again
     Delete {
         #[arg(value_name = "ID")]
@@ -59,9 +63,10 @@ pub enum TenantsCommand {
 
 pub async fn run(arguments: TenantsArguments, home: &Path) -> anyhow::Result<()> {
     let TenantsArguments { what, json } = arguments;
-    let directory = open(home, "tenants").await?;
     match what.unwrap_or(TenantsCommand::List) {
+        TenantsCommand::Credit(arguments) => credit::run(arguments, json, home).await,
         TenantsCommand::List => {
+            let directory = open(home, "tenants").await?;
             let people = directory.people().await.map_err(explained)?;
             told(&people, json)
         }
@@ -76,6 +81,7 @@ pub async fn run(arguments: TenantsArguments, home: &Path) -> anyhow::Result<()>
                 email,
                 ..MemberChange::default()
             };
+            let directory = open(home, "tenants").await?;
             let made = directory.create_tenant(&id, &name, &owner, &about).await;
             let tenant = made.map_err(explained)?;
             match json {
@@ -87,6 +93,7 @@ pub async fn run(arguments: TenantsArguments, home: &Path) -> anyhow::Result<()>
             }
         }
         TenantsCommand::Delete { id } => {
+            let directory = open(home, "tenants").await?;
             directory.delete_tenant(&id).await.map_err(explained)?;
             match json {
                 true => words::say_json(&json!({ "deleted": id })),

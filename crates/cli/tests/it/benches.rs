@@ -51,4 +51,5 @@ benches! {
     turns: "turns",
     memory: "memory",
     sockets: "sockets",
+    joined: "joined",
 }

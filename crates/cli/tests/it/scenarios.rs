@@ -54,7 +54,7 @@ const TONGUES: &[&str] = &[
     "pioneer",
 ];
 tongue!(cowork asked_on_connecting settings sign_in mcp_settings closed_and_deleted failed_call);
-tongue!(diminuendo);
+tongue!(diminuendo gateway);
 tongue!(zane);
 tongue!(codex);
 tongue!(pioneer);

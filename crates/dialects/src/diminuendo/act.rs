@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Number;
 use vocabulary::{
     Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, Idempotency,
-    NamedModel, NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
+    NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
 };
 
 use super::calls::{DiminuendoPurpose, Join};
@@ -285,15 +285,10 @@ fn cursor(after_seq: Option<&Number>) -> Result<Option<Seq>, Refused> {
     }
 }
 
-/// Agent types that are programs of the user's; every other one is the server's own agent.
-const EXTERNAL_AGENT_TYPES: [&str; 3] = ["claude-code", "codex-acp", "gemini-cli"];
-
 fn create(agent_type: String, name: Option<String>) -> Call {
-    let is_external = EXTERNAL_AGENT_TYPES.contains(&agent_type.as_str());
-    let named_model = is_external.then(|| NamedModel::DefaultOf(agent_type.clone()));
     Call::CreateThread(Box::new(NewThread {
         changes: Changes {
-            named_model,
+            agent: Some(agent_type.clone()),
             ..Changes::default()
         },
         title: name.map(|name| name.trim().to_owned()),

@@ -29,6 +29,7 @@ fn code(why: &Why) -> (ErrorCode, Option<i64>) {
         Why::OwnedElsewhere => (ErrorCode::SessionUnavailable, Some(RETRY_MS)),
         Why::NotAvailable => (ErrorCode::NotAvailable, None),
         Why::ShuttingDown => (ErrorCode::ServerShuttingDown, Some(RETRY_MS)),
+        Why::InsufficientCredits => (ErrorCode::InsufficientCredits, None),
         Why::Storage => (ErrorCode::InternalError, Some(RETRY_MS)),
         Why::Provider | Why::Internal => (ErrorCode::InternalError, None),
     }
@@ -55,6 +56,7 @@ pub fn refusal(refusal: &Refusal) -> ServerEvent<'_> {
         | Why::NotAvailable
         | Why::Provider
         | Why::ShuttingDown
+        | Why::InsufficientCredits
         | Why::Storage
         | Why::Internal => &refusal.message,
     };

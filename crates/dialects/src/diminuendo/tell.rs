@@ -1,8 +1,8 @@
 //! Events as this protocol's frames: stateless, the same for everyone, at any time.
 
 use vocabulary::{
-    AskFact, Event, Fact, FilesFact, ItemFact, Status, StatusReason, StepFact, ThreadCard,
-    ThreadFact, ToolEvent, ToolFact,
+    AskFact, Event, Fact, FilesFact, ItemFact, LONE_MEMBER, Status, StatusReason, StepFact,
+    ThreadCard, ThreadFact, ToolEvent, ToolFact,
 };
 
 use super::Form;
@@ -127,6 +127,7 @@ pub fn spell<'a>(session_id: &'a str, event: &'a Event) -> Option<Spelled<'a>> {
         session_id,
         seq: event.seq.0,
         ts: event.at.millis(),
+        user_id: user_id(event),
     };
     match &event.fact {
         Fact::Item { tag, what, .. } => match what {
@@ -162,6 +163,14 @@ pub struct At<'a> {
     pub session_id: &'a str,
     pub seq: u64,
     pub ts: i64,
+    /// Who did it, where that says something.
+    pub user_id: Option<&'a str>,
+}
+
+/// The member who caused an event. A lone user is not named: there is nobody else.
+pub fn user_id(event: &Event) -> Option<&str> {
+    let member = event.by.as_deref()?.member.as_str();
+    (member != LONE_MEMBER).then_some(member)
 }
 
 pub fn state(status: Status) -> SessionStatus {
@@ -176,12 +185,13 @@ pub fn state(status: Status) -> SessionStatus {
     }
 }
 
-fn spell_reason(reason: StatusReason) -> &'static str {
+pub fn spell_reason(reason: StatusReason) -> &'static str {
     match reason {
         StatusReason::TurnStarted => "turn_started",
         StatusReason::TurnComplete => "turn_complete",
         StatusReason::UserStopped => "user_stopped",
         StatusReason::TurnFailed => "turn_error",
+        StatusReason::AgentLost => "agent_disconnected",
         StatusReason::AskOpened => "waiting_for_user",
         StatusReason::AskClosed => "request_resolved",
         StatusReason::Woken => "activated",

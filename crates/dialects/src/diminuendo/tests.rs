@@ -10,6 +10,7 @@ mod members;
 mod reading;
 mod refusals;
 mod replaying;
+mod states;
 mod stub;
 mod talking;
 mod telling;

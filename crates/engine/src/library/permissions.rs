@@ -1,6 +1,7 @@
 //! What a caller may set of a thread's permissions: nothing is promised that does not hold.
 
-use vocabulary::{Changes, Refusal, SandboxInForce, SandboxMode, ThreadSettings};
+use tools::sandbox::Mode;
+use vocabulary::{Changes, Refusal, SandboxInForce, SandboxMechanism, SandboxMode, ThreadSettings};
 
 use crate::Shared;
 
@@ -11,6 +12,7 @@ pub async fn in_force_for(shared: &Shared, settings: &ThreadSettings) -> Sandbox
         true => SandboxInForce {
             holds: false,
             network: true,
+            mechanism: SandboxMechanism::Nothing,
         },
         false => in_force(shared).await,
     }
@@ -19,10 +21,16 @@ pub async fn in_force_for(shared: &Shared, settings: &ThreadSettings) -> Sandbox
 /// What really holds commands here.
 async fn in_force(shared: &Shared) -> SandboxInForce {
     let sandbox = shared.sandbox().await;
-    let holds = sandbox.mode() != tools::sandbox::Mode::Nothing;
+    let mechanism = match sandbox.mode() {
+        Mode::Bubblewrap => SandboxMechanism::Bubblewrap,
+        Mode::Landlock => SandboxMechanism::Landlock,
+        Mode::Nothing => SandboxMechanism::Nothing,
+    };
+    let holds = mechanism != SandboxMechanism::Nothing;
     SandboxInForce {
         holds,
         network: !holds || sandbox.network(),
+        mechanism,
     }
 }
 

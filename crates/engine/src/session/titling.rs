@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use providers::{Message, ModelRequest, RequestPurpose};
-use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, TurnFact, Usage};
+use vocabulary::{Fact, ModelRef, Refusal, TenantId, Title, TitleSource, TurnFact, Usage};
 
 use super::{Mail, Session};
 use crate::agents::model::compaction;
@@ -28,6 +28,10 @@ impl Session {
             return;
         }
         let settings = &self.state.thread.settings;
+        // An agent that uses no model of ours costs nothing, so its title does not, either.
+        if settings.agent.is_some() {
+            return;
+        }
         let budgets = meter::effective(&settings.budgets, &self.shared.config.budgets);
         let spent = Meter::new(self.state.usage, Usage::default());
         if spent.exhausted(&budgets).is_some() {
@@ -46,8 +50,9 @@ impl Session {
         };
         let said = self.state.thread.preview.clone();
         let (shared, mail) = (Arc::clone(&self.shared), self.own_mail.clone());
+        let tenant = self.card.tenant.clone();
         tokio::spawn(async move {
-            let asked = ask(&shared, models, said);
+            let asked = ask(&shared, &tenant, models, said);
             // Too late, or a session that sleeps by now: the heuristic title stays.
             if let Ok(Some(titled)) = tokio::time::timeout(TITLE_WAIT_MAX, asked).await
                 && let Some(mail) = mail.upgrade()
@@ -86,16 +91,30 @@ struct TitleModels {
     own: ModelRef,
 }
 
-async fn ask(shared: &Shared, models: TitleModels, said: String) -> Option<Titled> {
+async fn ask(
+    shared: &Shared,
+    tenant: &TenantId,
+    models: TitleModels,
+    said: String,
+) -> Option<Titled> {
     let TitleModels { small, own } = models;
     let is_same = small == own;
-    match ask_one(shared, small, &said).await {
-        None if !is_same => ask_one(shared, own, &said).await,
+    match ask_one(shared, tenant, small, &said).await {
+        None if !is_same => ask_one(shared, tenant, own, &said).await,
         titled => titled,
     }
 }
 
-async fn ask_one(shared: &Shared, model: ModelRef, said: &str) -> Option<Titled> {
+async fn ask_one(
+    shared: &Shared,
+    tenant: &TenantId,
+    model: ModelRef,
+    said: &str,
+) -> Option<Titled> {
+    let can_pay = shared.can_pay_beside(tenant, &model, TITLE_TOKENS_MAX);
+    if !can_pay.await {
+        return None;
+    }
     let provider = shared.models.provider(&model.provider)?;
     let request = ModelRequest {
         model: model.model.clone(),

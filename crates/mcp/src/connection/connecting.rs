@@ -74,6 +74,7 @@ fn http_parts(
         server: order.server.clone(),
         authorizer: Arc::clone(&order.authorizer),
         refused: notes.refused.clone(),
+        stream_answered: Arc::default(),
     };
     Ok((access, url, headers))
 }

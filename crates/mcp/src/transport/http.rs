@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, Url, redirect};
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::BoxedSseResponse;
 use rmcp::transport::streamable_http_client::{
@@ -15,9 +15,10 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 use secrecy::ExposeSecret as _;
+use tokio::sync::SetOnce;
 
 use super::{EndReason, HttpAuthorizer, HttpCredential, HttpRefused};
-use crate::limits::MESSAGE_BYTES_MAX;
+use crate::limits::{MESSAGE_BYTES_MAX, STREAM_WAIT_MAX};
 use crate::{ConfiguredServer, McpPlace};
 
 const USER_AGENT: &str = concat!("dragoman/", env!("CARGO_PKG_VERSION"));
@@ -104,9 +105,29 @@ pub(crate) struct HttpAccess {
     pub authorizer: Arc<dyn HttpAuthorizer>,
     /// Why the last request was refused.
     pub refused: EndReason,
+    /// Set when the server answered the request for the stream that it speaks on by itself.
+    pub stream_answered: Arc<SetOnce<()>>,
 }
 
 impl HttpAccess {
+    /// A server that asks us something during a call may do so on its own stream, and what it says
+    /// there before the stream is open is lost. So calls wait for it a little; one that has no session
+    /// has no such stream.
+    async fn await_stream(&self, message: &ClientJsonRpcMessage, has_session: bool) {
+        let is_call = matches!(
+            message,
+            JsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::CallToolRequest(_))
+        );
+        if is_call && has_session {
+            let wait = tokio::time::timeout(STREAM_WAIT_MAX, self.stream_answered.wait());
+            if wait.await.is_err() {
+                // A server that answers only when it has something to say is waited for once.
+                let _ = self.stream_answered.set(());
+            }
+        }
+    }
+
     pub async fn credential(&self) -> Option<HttpCredential> {
         self.authorizer.credential(&self.place, &self.server).await
     }
@@ -243,6 +264,7 @@ impl StreamableHttpClient for HttpAccess {
         headers: HttpHeaders,
         bytes_max: usize,
     ) -> Result<StreamableHttpPostResponse, StreamableHttpError<Self::Error>> {
+        self.await_stream(&message, session_id.is_some()).await;
         self.attempt(&headers, |bearer, headers| {
             let (uri, message) = (uri.clone(), message.clone());
             let session_id = session_id.clone();
@@ -291,14 +313,18 @@ impl StreamableHttpClient for HttpAccess {
         headers: HttpHeaders,
         bytes_max: usize,
     ) -> Result<BoxedSseResponse, StreamableHttpError<Self::Error>> {
-        self.attempt(&headers, |bearer, headers| {
-            let (uri, session_id) = (uri.clone(), session_id.clone());
-            let last_event = last_event.clone();
-            self.client.get_stream_with_max_sse_event_size(
-                uri, session_id, last_event, bearer, headers, bytes_max,
-            )
-        })
-        .await
+        let answer = self
+            .attempt(&headers, |bearer, headers| {
+                let (uri, session_id) = (uri.clone(), session_id.clone());
+                let last_event = last_event.clone();
+                self.client.get_stream_with_max_sse_event_size(
+                    uri, session_id, last_event, bearer, headers, bytes_max,
+                )
+            })
+            .await;
+        // Only the first answer counts: the stream is opened once, whatever comes of it.
+        let _ = self.stream_answered.set(());
+        answer
     }
 }
 

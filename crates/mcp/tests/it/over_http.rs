@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Router;
@@ -305,4 +307,44 @@ async fn a_server_that_is_not_there_says_so_without_its_secrets() {
         "{:?}",
         offer.notes
     );
+}
+
+/// Gives its clients a session, takes its time to open their stream, and says at a call whether it did.
+async fn slow_to_open() -> String {
+    let open = Arc::new(AtomicBool::new(false));
+    let opened = Arc::clone(&open);
+    let stream = async move || {
+        // What it takes to open: the call must wait for it.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        opened.store(true, Ordering::SeqCst);
+        let body = Body::from_stream(futures_util::stream::pending::<std::io::Result<Bytes>>());
+        let response = Response::builder().header("content-type", "text/event-stream");
+        response.body(body).unwrap()
+    };
+    let asked = async move |body: Bytes| {
+        let mut message: Value = serde_json::from_slice(&body).unwrap();
+        if message["method"] == "tools/call" {
+            let words = format!("open: {}", open.load(Ordering::SeqCst));
+            message["params"]["arguments"]["block"]["text"] = json!(words);
+        }
+        let mut response = match answer(&message) {
+            Some(answer) => respond(StatusCode::OK, answer.to_string()),
+            None => respond(StatusCode::ACCEPTED, ""),
+        };
+        let session = "session-1".parse().unwrap();
+        response.headers_mut().insert("mcp-session-id", session);
+        response
+    };
+    let router = Router::new().route("/mcp", get(stream).post(asked));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}/mcp")
+}
+
+#[tokio::test]
+async fn a_call_waits_for_the_stream_on_which_the_server_may_ask_back() {
+    let url = slow_to_open().await;
+    let workshop = Workshop::new();
+    assert_eq!(echo(&workshop, http(url)).await, "open: true");
 }

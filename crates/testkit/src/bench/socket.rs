@@ -30,6 +30,16 @@ impl Socket {
     }
 
     async fn open(port: u16, path: &str) -> anyhow::Result<Self> {
+        let mut socket = Self::upgrade(port, path).await?;
+        let hello = socket.until("\"server_hello\"").await?;
+        let hello: serde_json::Value = serde_json::from_str(&hello)?;
+        let session = hello["sessionId"].as_str();
+        socket.session = session.context("no session in server_hello")?.to_owned();
+        Ok(socket)
+    }
+
+    /// Connects by whichever dialect the path has; the caller speaks it.
+    pub async fn upgrade(port: u16, path: &str) -> anyhow::Result<Self> {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
         stream.set_nodelay(true)?;
         let request = format!(
@@ -45,10 +55,6 @@ impl Socket {
             session: String::new(),
         };
         socket.upgraded().await?;
-        let hello = socket.until("\"server_hello\"").await?;
-        let hello: serde_json::Value = serde_json::from_str(&hello)?;
-        let session = hello["sessionId"].as_str();
-        socket.session = session.context("no session in server_hello")?.to_owned();
         Ok(socket)
     }
 
@@ -96,6 +102,13 @@ impl Socket {
 
     pub async fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         Ok(self.stream.write_all(bytes).await?)
+    }
+
+    /// Sends one message as it is.
+    pub async fn send(&mut self, text: &str) -> anyhow::Result<()> {
+        let mut bytes = Vec::new();
+        frame(&mut bytes, TEXT, text.as_bytes());
+        self.write(&bytes).await
     }
 
     pub async fn user_message(&mut self, text: &str) -> anyhow::Result<()> {

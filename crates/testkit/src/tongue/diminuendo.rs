@@ -157,12 +157,16 @@ fn asked(frame: &Value) -> Option<Asked> {
 }
 
 impl Diminuendo {
-    /// Who comes back asks for everything since the beginning.
+    /// Who comes back asks for everything since the beginning; who has a session goes on with it.
     fn authenticated(&mut self) -> anyhow::Result<Vec<Signal>> {
-        self.next = Some(match self.resumes {
-            true => self.frame("join_session", &[("afterSeq", 0.into())])?,
-            false => r#"{"type":"create_session","agentType":"coding-agent"}"#.to_owned(),
-        });
+        let came_back = std::mem::take(&mut self.resumes);
+        self.next = match (came_back, &self.session) {
+            (true, _) => Some(self.frame("join_session", &[("afterSeq", 0.into())])?),
+            (false, None) => {
+                Some(r#"{"type":"create_session","agentType":"coding-agent"}"#.to_owned())
+            }
+            (false, Some(_)) => None,
+        };
         Ok(Vec::new())
     }
 

@@ -139,3 +139,16 @@ fn what_is_written_leaves_the_rest_as_it_was() {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), broken);
     }
 }
+
+#[test]
+fn the_users_own_directory_may_be_named_by_the_user_only() {
+    let scratch = Scratch::new();
+    let scope = scope(&scratch);
+    let named = r#"{"outputDirectory": "~/out"}"#;
+    put(&scratch, "home/config/config.json", named);
+    let home = std::env::home_dir().unwrap();
+    assert_eq!(ProjectDefaults::read(&scope).output, Some(home.join("out")));
+    std::fs::remove_file(scratch.path("home/config/config.json")).unwrap();
+    put(&scratch, "ws/.cowork/config.json", named);
+    assert_eq!(ProjectDefaults::read(&scope).output, None);
+}

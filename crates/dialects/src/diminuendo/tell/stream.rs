@@ -11,6 +11,7 @@ impl<'a> At<'a> {
             session_id,
             seq,
             ts,
+            ..
         } = self;
         let turn_id = tag.turn.as_str();
         Some(Spelled::Numbered(match opening {
@@ -38,6 +39,7 @@ impl<'a> At<'a> {
             session_id,
             seq,
             ts,
+            ..
         } = self;
         let turn_id = tag.turn.as_str();
         Spelled::Numbered(match growth {

@@ -66,6 +66,7 @@ impl<'a> At<'a> {
             session_id,
             seq,
             ts,
+            ..
         } = self;
         let (turn_id, tool_call_id) = (tag.turn.as_str(), call.call_id.as_str());
         let (status, output) = match outcome {

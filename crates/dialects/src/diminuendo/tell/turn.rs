@@ -33,6 +33,7 @@ impl<'a> At<'a> {
         Spelled::Numbered(ServerEvent::TurnStarted {
             session_id: self.session_id,
             turn_id: turn.as_str(),
+            user_id: self.user_id,
             seq: self.seq,
             ts: self.ts,
         })
@@ -49,6 +50,7 @@ impl<'a> At<'a> {
             session_id,
             seq,
             ts,
+            ..
         } = self;
         let turn_id = turn.as_str();
         Spelled::Numbered(match outcome {
@@ -66,6 +68,7 @@ impl<'a> At<'a> {
                 code: match kind {
                     TurnErrorKind::Provider | TurnErrorKind::Internal => "AGENT_ERROR",
                     TurnErrorKind::Budget => "BUDGET_EXHAUSTED",
+                    TurnErrorKind::InsufficientCredits => "InsufficientCredits",
                     TurnErrorKind::StepLimit => "STEP_LIMIT",
                     TurnErrorKind::Loop => "LOOP",
                     TurnErrorKind::OutputLimit => "OUTPUT_LIMIT",
@@ -86,6 +89,7 @@ impl<'a> At<'a> {
             session_id: self.session_id,
             steer_id: input.item.as_str(),
             content: input.shown(),
+            user_id: self.user_id,
         })
     }
 

@@ -1,8 +1,12 @@
 //! Which frame each fact is, and what stands in it.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use vocabulary::{
-    ApprovalAnswer, Fact, Growth, ToolOutcome, ToolOutput, TurnErrorKind, TurnId, TurnOutcome,
+    ApprovalAnswer, AskFact, Event, Fact, Growth, LONE_MEMBER, Person, SubAgent, ToolOutcome,
+    ToolOutput, TurnErrorKind, TurnId, TurnOutcome,
 };
 
 use super::facts;
@@ -53,6 +57,7 @@ fn a_turn_ends_in_one_of_two_ways() {
         (TurnErrorKind::Provider, "AGENT_ERROR"),
         (TurnErrorKind::Internal, "AGENT_ERROR"),
         (TurnErrorKind::Budget, "BUDGET_EXHAUSTED"),
+        (TurnErrorKind::InsufficientCredits, "InsufficientCredits"),
         (TurnErrorKind::StepLimit, "STEP_LIMIT"),
         (TurnErrorKind::Loop, "LOOP"),
         (TurnErrorKind::OutputLimit, "OUTPUT_LIMIT"),
@@ -153,8 +158,40 @@ fn a_question_has_no_number() {
             json!({"type": "question_requested", "sessionId": SESSION, "requestId": "req-7",
                 "questions": [{"id": "q-Which?", "question": "Which?",
                                "options": [{"label": "yes"}],
-                               "multiSelect": false, "required": true}]})
+                               "multiSelect": false, "required": true}],
+                "context": "asked by the tool bash, which waits for it"})
         ]
+    );
+}
+
+#[test]
+fn a_question_says_who_wants_to_know_where_that_is_not_the_agent_itself() {
+    let context = |name: &str, kind: Option<&str>| {
+        let mut fact = facts::asked(7, true);
+        let Fact::Ask {
+            what: AskFact::Opened { ask },
+            ..
+        } = &mut fact
+        else {
+            panic!("no ask")
+        };
+        ask.call.name = name.to_owned();
+        ask.call.agent = kind.map(|kind| {
+            Box::new(SubAgent {
+                parent: vocabulary::ItemId::new("p"),
+                kind: kind.to_owned(),
+                depth: 1,
+            })
+        });
+        told(fact, Form::Snake).remove(0)["context"].clone()
+    };
+    assert_eq!(context("ask", None), serde_json::Value::Null);
+    let sub_agent = context("ask", Some("explore"));
+    assert_eq!(sub_agent, "asked by a sub-agent: explore");
+    let tool = context("mcp__notes__add", Some("explore"));
+    assert_eq!(
+        tool,
+        "asked by the tool mcp__notes__add of a sub-agent: explore"
     );
 }
 
@@ -175,4 +212,37 @@ fn dotted_twins_have_the_number_of_their_event() {
     }
     let failed = facts::turn_finished(facts::failed(TurnErrorKind::Provider));
     assert_eq!(told(failed, Form::Dotted).len(), 1);
+}
+
+#[test]
+fn who_did_it_is_named_unless_there_is_nobody_else() {
+    let named = |member: &str| -> Vec<(String, Value)> {
+        let by = Person {
+            member: member.to_owned(),
+            via: None,
+        };
+        let answered = facts::closed(7, false, ApprovalAnswer::Once);
+        let all = facts::all().into_iter().chain([answered]);
+        let frames = all.flat_map(|fact| {
+            let happened = Event {
+                by: Some(Arc::new(by.clone())),
+                ..event(fact)
+            };
+            tell(&card(), &happened, Form::Snake)
+        });
+        let frames = frames.map(|frame| parsed(&frame));
+        let kind = |frame: &Value| frame["type"].as_str().unwrap_or_default().to_owned();
+        let named = frames.filter(|frame| frame.get("userId").is_some());
+        named
+            .map(|frame| (kind(&frame), frame["userId"].clone()))
+            .collect()
+    };
+    assert_eq!(named(LONE_MEMBER), []);
+    let told: BTreeSet<String> = named("alice")
+        .into_iter()
+        .inspect(|(_, user)| assert_eq!(*user, "alice"))
+        .map(|(kind, _)| kind)
+        .collect();
+    let expected = ["approval_resolved", "steer_sent", "turn_started"];
+    assert_eq!(told, BTreeSet::from(expected.map(str::to_owned)));
 }

@@ -8,7 +8,8 @@ use serde_json::{Number, Value};
 
 use super::parts::{
     ActiveToolCall, CurrentTurn, Encoding, ErrorCode, HistoryItem, Identity, IterationMeta,
-    LoggedEvent, MemberMeta, MemberRole, Question, SessionMeta, SessionStatus, ToolStatus,
+    LoggedEvent, MemberMeta, MemberRole, Question, SandboxState, SessionMeta, SessionStatus,
+    ToolStatus,
 };
 use crate::frame::AsText;
 use crate::request_id::RequestId;
@@ -67,6 +68,8 @@ pub enum ServerEvent<'a> {
     TurnStarted {
         session_id: &'a str,
         turn_id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        user_id: Option<&'a str>,
         seq: u64,
         ts: i64,
     },
@@ -161,6 +164,9 @@ pub enum ServerEvent<'a> {
         session_id: &'a str,
         request_id: AsText<RequestId>,
         questions: Vec<Question<'a>>,
+        /// Why it is asked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        context: Option<Cow<'a, str>>,
     },
     PermissionRequested {
         session_id: &'a str,
@@ -177,6 +183,8 @@ pub enum ServerEvent<'a> {
         session_id: &'a str,
         request_id: AsText<RequestId>,
         approved: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        user_id: Option<&'a str>,
         seq: u64,
         ts: i64,
     },
@@ -218,6 +226,24 @@ pub enum ServerEvent<'a> {
         ts: i64,
     },
 
+    // Sandbox
+    SandboxInit {
+        session_id: &'a str,
+        provider: &'static str,
+    },
+    SandboxProvisioning {
+        session_id: &'a str,
+        phase: &'static str,
+        message: &'a str,
+    },
+    SandboxReady {
+        session_id: &'a str,
+    },
+    SandboxRemoved {
+        session_id: &'a str,
+        reason: &'static str,
+    },
+
     // State & Snapshots
     StateSnapshot {
         session_id: &'a str,
@@ -226,6 +252,8 @@ pub enum ServerEvent<'a> {
         current_turn: Option<CurrentTurn<'a>>,
         recent_history: Vec<HistoryItem<'a>>,
         subscriber_count: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sandbox: Option<SandboxState>,
     },
     StreamSnapshot {
         session_id: &'a str,
@@ -290,6 +318,8 @@ pub enum ServerEvent<'a> {
         session_id: &'a str,
         steer_id: &'a str,
         content: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        user_id: Option<&'a str>,
     },
     StopAcknowledged {
         session_id: &'a str,

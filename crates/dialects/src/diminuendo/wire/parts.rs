@@ -52,6 +52,14 @@ pub struct CurrentTurn<'a> {
     pub status: SessionStatus,
 }
 
+/// state_snapshot: what fences commands in.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxState {
+    pub status: &'static str,
+    pub provider: &'static str,
+}
+
 /// One message of `history` and of `recentHistory`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -60,6 +68,8 @@ pub struct HistoryItem<'a> {
     pub role: Role,
     pub content: &'a str,
     pub turn_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<&'a str>,
     pub created_at: i64,
 }
 
@@ -130,6 +140,9 @@ pub enum ToolStatus {
 #[serde(rename_all = "camelCase")]
 pub struct Question<'a> {
     pub id: &'a str,
+    /// A word or two for it: an addition of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<&'a str>,
     pub question: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<QuestionOption<'a>>,
@@ -199,6 +212,7 @@ pub enum ErrorCode {
     FileTooLarge,
     RequestAlreadyResolved,
     InvalidCursor,
+    InsufficientCredits,
     /// A value that is of the right type and still cannot be.
     InvalidRequest,
     /// The same client id came with another body.

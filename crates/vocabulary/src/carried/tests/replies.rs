@@ -149,6 +149,7 @@ fn view() -> Box<ThreadView> {
         sandbox: SandboxInForce {
             holds: true,
             network: false,
+            mechanism: crate::SandboxMechanism::Landlock,
         },
         effort: Some("high".to_owned()),
     })
