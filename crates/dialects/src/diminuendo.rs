@@ -63,6 +63,10 @@ pub enum Form {
 pub struct Diminuendo {
     form: Form,
     calls: DiminuendoCalls,
+    /// Nobody is asked who they are, and everyone is the developer (Decision 9).
+    dev_mode: bool,
+    /// Whether what happens in the tenant is told already.
+    watches: bool,
     /// Tokens that are looked at, each with the client's own name for its message.
     authentications: Pending<Option<String>>,
     /// When the messages of the last seconds came.
@@ -97,9 +101,29 @@ impl Diminuendo {
     }
 
     /// The client is somebody now: it hears who, and what happens in its tenant.
-    fn welcome_caller(&self, out: &mut Vec<Action>, caller: &Caller, request_id: Option<&str>) {
-        out.push(Action::Send(authenticated(caller).answer(request_id)));
-        out.push(Action::Watch);
+    fn welcome_caller(&mut self, out: &mut Vec<Action>, caller: &Caller, request_id: Option<&str>) {
+        out.push(Action::Send(self.identity(caller).answer(request_id)));
+        // Who comes with a fresh token has missed nothing.
+        if !std::mem::replace(&mut self.watches, true) {
+            out.push(Action::Watch);
+        }
+    }
+
+    fn identity<'a>(&self, caller: &'a Caller) -> ServerEvent<'a> {
+        let (user_id, email) = match self.dev_mode {
+            true => (DEV_USER, DEV_EMAIL),
+            false => (
+                caller.member.as_str(),
+                caller.email.as_deref().unwrap_or_default(),
+            ),
+        };
+        ServerEvent::Authenticated {
+            identity: Identity {
+                user_id,
+                email,
+                tenant_id: caller.tenant.as_str(),
+            },
+        }
     }
 
     fn beat(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>) {
@@ -179,6 +203,7 @@ impl Dialect for Diminuendo {
         if hello.query("events") == Some("dotted") {
             self.form = Form::Dotted;
         }
+        self.dev_mode = hello.lone_user;
         self.welcome(cx, out, hello);
         self.beat(cx, out);
     }
@@ -323,23 +348,6 @@ impl Dialect for Diminuendo {
     }
 
     fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
-}
-
-/// A lone user is shown as the developer of the protocol's dev mode; an address that is not known is empty.
-fn authenticated(caller: &Caller) -> ServerEvent<'_> {
-    let user_id = members::shown_id(&caller.tenant, &caller.member);
-    let email = match &caller.email {
-        Some(email) => email,
-        None if user_id == DEV_USER => DEV_EMAIL,
-        None => "",
-    };
-    ServerEvent::Authenticated {
-        identity: Identity {
-            user_id,
-            email,
-            tenant_id: caller.tenant.as_str(),
-        },
-    }
 }
 
 /// Whether what holds a session's commands may be another from now on.

@@ -12,6 +12,7 @@ use vocabulary::{
     Changes, NamedModel, Refusal, StreamTag, ThreadSettings, ToolCall, TurnError, TurnErrorKind,
 };
 
+use crate::tenants::TenantOwn;
 use crate::turn::{Turn, TurnEnd, TurnStart};
 
 mod echo;
@@ -120,7 +121,10 @@ impl Agents {
 
     /// The agent of a thread with these settings. One that is not here any more fails its turns, in
     /// words.
-    pub(crate) fn of(&self, settings: &ThreadSettings) -> Arc<dyn Agent> {
+    pub(crate) fn of(&self, own: &TenantOwn, settings: &ThreadSettings) -> Arc<dyn Agent> {
+        if self.is_external(settings) && !own.may_leave_sandbox() {
+            return Arc::new(MissingAgent(OUTSIDE.to_owned()));
+        }
         let Some(name) = &settings.agent else {
             return match self.external_named(&settings.model.provider) {
                 Some(agent) => Arc::clone(agent) as _,
@@ -135,8 +139,8 @@ impl Agents {
 
     /// What a choice of an agent by its name comes to. A program of the user's is chosen by its model,
     /// too, so that clients that show a thread's model show the truth.
-    pub(crate) fn settle(&self, changes: &mut Changes) -> Result<(), Refusal> {
-        self.check(changes.agent.as_deref())?;
+    pub(crate) fn settle(&self, own: &TenantOwn, changes: &mut Changes) -> Result<(), Refusal> {
+        self.check(own, changes.agent.as_deref())?;
         let names_model = changes.model.is_some() || changes.named_model.is_some();
         let Some(name) = &mut changes.agent else {
             return Ok(());
@@ -150,8 +154,11 @@ impl Agents {
     }
 
     /// Refuses a name that no agent has; the empty one is the built-in agent's.
-    pub(crate) fn check(&self, name: Option<&str>) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, own: &TenantOwn, name: Option<&str>) -> Result<(), Refusal> {
         match name {
+            Some(name) if self.external_named(name).is_some() && !own.may_leave_sandbox() => {
+                Err(Refusal::invalid("agent", OUTSIDE))
+            }
             Some(name)
                 if !name.is_empty() && name != BUILT_IN && !self.named.contains_key(name) =>
             {
@@ -170,6 +177,9 @@ impl Agents {
         )
     }
 }
+
+/// Why a program of the server's user is not for everybody.
+const OUTSIDE: &str = "this agent runs outside of the sandbox, which your tenant may not";
 
 /// Stands for an agent that is not here.
 struct MissingAgent(String);

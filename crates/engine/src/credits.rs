@@ -77,7 +77,7 @@ impl Shared {
             return Ok(());
         }
         let cost = match model {
-            Some(model) => self.step_cost(model, tokens, None),
+            Some(model) => self.step_cost(&holder.tenant, model, tokens, None),
             // What others ask models for is not known before; but something must be left.
             None => Ok(1),
         };
@@ -113,7 +113,7 @@ impl Shared {
             Ok(true) => {}
             Err(_) => return false,
         }
-        let Ok(cost) = self.step_cost(model, output_tokens, Some(output_tokens)) else {
+        let Ok(cost) = self.step_cost(tenant, model, output_tokens, Some(output_tokens)) else {
             return false;
         };
         let credit = self.store.credit(tenant).await;
@@ -124,11 +124,13 @@ impl Shared {
     /// What a request that reads so many tokens can cost, or why that cannot be said.
     fn step_cost(
         &self,
+        tenant: &TenantId,
         model: &ModelRef,
         input_tokens: u64,
         output_tokens: Option<u64>,
     ) -> Result<u64, String> {
-        let known = self.models.model(&model.provider, &model.model);
+        let own = self.own(tenant);
+        let known = own.models.model(&model.provider, &model.model);
         let (output, price) = known.map_or((None, None), |known| (known.output, known.price));
         let Some(price) = price else {
             return Err(format!(
@@ -194,13 +196,14 @@ impl StepCredit {
             Err(refusal) => return Ok(Some(internal(refusal.message))),
         }
         let tokens = compaction::estimate(request);
-        let cost = match turn
-            .shared
-            .step_cost(model, tokens, request.max_output_tokens)
-        {
-            Ok(cost) => cost,
-            Err(message) => return Ok(Some(insufficient(message))),
-        };
+        let cost =
+            match turn
+                .shared
+                .step_cost(&turn.card.tenant, model, tokens, request.max_output_tokens)
+            {
+                Ok(cost) => cost,
+                Err(message) => return Ok(Some(insufficient(message))),
+            };
         // What was spent before is charged by then: the reservation stands for this step alone.
         turn.sync().await?;
         let change = match self {

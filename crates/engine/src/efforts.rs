@@ -3,10 +3,11 @@
 
 use providers::ModelRequest;
 use providers::catalog::EFFORTS;
-use vocabulary::{Changes, ModelRef, Refusal, ThreadSettings};
+use vocabulary::{Changes, ModelRef, Refusal, TenantId, ThreadSettings};
 
 use crate::Shared;
 use crate::library::offer;
+use crate::tenants::TenantOwn;
 
 impl Shared {
     /// A request that says how the model is to answer, and nothing else yet. What the model cannot do
@@ -21,9 +22,13 @@ impl Shared {
     }
 
     /// How hard a thread's model is really asked to think; none where it has no efforts.
-    pub(crate) fn effort_in_force(&self, settings: &ThreadSettings) -> Option<String> {
+    pub(crate) fn effort_in_force(
+        &self,
+        tenant: &TenantId,
+        settings: &ThreadSettings,
+    ) -> Option<String> {
         let ModelRef { provider, model } = &settings.model;
-        let model = self.models.model(provider, model)?;
+        let model = self.own(tenant).models.model(provider, model)?;
         model.effort_for(self.wished_effort(settings))
     }
 
@@ -42,6 +47,7 @@ pub fn unusual(changes: &Changes) -> Option<&str> {
 /// Refuses an effort that nobody knows. One that only this model lacks is fine: the next lower counts.
 pub async fn check(
     shared: &Shared,
+    own: &TenantOwn,
     changes: &Changes,
     in_use: Option<&ModelRef>,
 ) -> Result<(), Refusal> {
@@ -50,9 +56,9 @@ pub async fn check(
     };
     let model = match changes.model.as_ref().or(in_use) {
         Some(model) => model.clone(),
-        None => offer::default_model(shared).await,
+        None => offer::default_model(shared, own).await,
     };
-    let known = shared.models.model(&model.provider, &model.model);
+    let known = own.models.model(&model.provider, &model.model);
     let own = known.map(|known| known.efforts).unwrap_or_default();
     if own.iter().any(|each| each == effort) {
         return Ok(());

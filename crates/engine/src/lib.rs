@@ -11,15 +11,14 @@ use std::time::Duration;
 use observability::metrics::MetricsText;
 use observability::{Metrics, TracingSettings};
 use providers::Models;
-use secrecy::SecretString;
 use store::SharedStore;
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tools::ToolSource;
 use tools::policy::Policy;
 use vocabulary::{
-    Approvals, Audience, Budgets, Call, Caller, ModelRef, Refusal, ThreadId, ThreadView, Timestamp,
-    TracingState, Verbosity,
+    Approvals, Audience, Budgets, Call, Caller, ModelRef, Refusal, TenantId, ThreadId, ThreadView,
+    Timestamp, TracingState, Verbosity,
 };
 
 mod access;
@@ -45,6 +44,7 @@ mod seen;
 mod servers;
 mod session;
 mod telemetry;
+mod tenants;
 mod thread_ids;
 mod titles;
 mod traces;
@@ -63,6 +63,7 @@ pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
+pub use tenants::{TenantParts, TenantTerms, TermsError};
 pub use thread_ids::ThreadIdKey;
 pub use trust::{ContentTrust, KeptTrust, TrustedWorkspace};
 pub use turn::checks::{CheckChoice, CheckSettings};
@@ -74,6 +75,7 @@ use notices::Notices;
 use registry::Registry;
 use session::Mail;
 use snapshots::WorkspaceScanners;
+use tenants::Tenants;
 use traces::Traces;
 
 /// What an engine is started with.
@@ -172,6 +174,9 @@ pub struct Parts {
     pub mcp: Arc<mcp::Servers>,
     /// Where turns get the tools of MCP servers from: the same, but in tests.
     pub mcp_tools: Arc<dyn McpTools>,
+    /// What makes keys and MCP servers for tenants other than `local`; without it they have the same,
+    /// as in tests.
+    pub tenants: Option<Arc<dyn TenantParts>>,
 }
 
 /// How commands are fenced in.
@@ -192,13 +197,10 @@ pub enum SandboxSetting {
 /// What every part of the engine shares.
 pub struct Shared {
     pub(crate) store: SharedStore,
-    pub(crate) models: Arc<Models>,
     pub(crate) tools: Vec<Arc<dyn ToolSource>>,
     pub(crate) agents: Agents,
-    pub(crate) mcp: Arc<mcp::Servers>,
-    pub(crate) mcp_tools: Arc<dyn McpTools>,
+    pub(crate) tenants: Tenants,
     sandbox: tokio::sync::OnceCell<Arc<tools::Sandbox>>,
-    pub(crate) web: Arc<tools::Web>,
     pub(crate) config: Config,
     pub(crate) registry: Registry,
     pub(crate) births: Births,
@@ -237,22 +239,16 @@ pub struct ListenOptions {
 
 impl Engine {
     pub fn new(config: Config, parts: Parts) -> Self {
+        let own = tenants::of_server(&config, &parts);
         let Parts {
             store,
-            models,
+            models: _,
             tools,
             agents,
-            mcp,
-            mcp_tools,
+            mcp: _,
+            mcp_tools: _,
+            tenants,
         } = parts;
-        let (keys, searxng) = (Arc::clone(&models), config.searxng_url.clone());
-        let key = move |key: tools::web::SearchService| match key {
-            tools::web::SearchService::Exa | tools::web::SearchService::Brave => {
-                keys.tool_key(key.tool())
-            }
-            tools::web::SearchService::Searxng => searxng.clone().map(SecretString::from),
-        };
-        let web = Arc::new(tools::Web::new(config.web.clone(), Arc::new(key)));
         let clock = Arc::clone(&config.clock);
         let scanners = WorkspaceScanners::new(snapshots::SnapshotSettings {
             home: config.home.clone(),
@@ -268,13 +264,10 @@ impl Engine {
             traces: Traces::new(&config.tracing),
             metrics: Metrics::default(),
             store,
-            models,
             tools,
             agents,
-            mcp,
-            mcp_tools,
+            tenants: Tenants::new(own, tenants),
             sandbox: tokio::sync::OnceCell::new(),
-            web,
             config,
             registry: Registry::default(),
             seen: Default::default(),
@@ -288,13 +281,14 @@ impl Engine {
             stopping: AtomicBool::new(false),
         };
         let shared = Arc::new(shared);
-        servers::fence(&shared);
+        shared.tenants.belong_to(&shared);
         Self { shared }
     }
 
     /// Answers a call, or refuses it and changes nothing.
     pub async fn call(&self, caller: &Caller, call: Call) -> Outcome {
         access::check(caller, &call)?;
+        self.shared.usable_own(&caller.tenant)?;
         if self.shared.stopping.load(Ordering::Relaxed) {
             return Err(Refusal::shutting_down());
         }
@@ -312,6 +306,7 @@ impl Engine {
             return Err(Refusal::shutting_down());
         }
         access::check_hearing(caller)?;
+        self.shared.usable_own(&caller.tenant)?;
         library::joining::attach(&self.shared, caller, thread, wish).await
     }
 
@@ -362,11 +357,18 @@ impl Engine {
         Ok(recovered)
     }
 
-    /// The ids of all providers that the catalog knows.
+    /// The ids of all providers that the catalog of the lone user knows.
     pub fn provider_ids(&self) -> Arc<[String]> {
-        let catalog = self.shared.models.catalog();
+        self.provider_ids_of(&TenantId::new(TenantId::LOCAL))
+    }
+
+    /// The ids of all providers that a tenant's catalog knows.
+    pub fn provider_ids_of(&self, tenant: &TenantId) -> Arc<[String]> {
+        let own = self.shared.own(tenant);
+        let catalog = own.models.catalog();
         let providers = catalog.providers.iter().map(|each| each.id.as_str());
         let external = self.shared.agents.external().iter();
+        let external = external.filter(|_| own.may_leave_sandbox());
         let external = external.map(|agent| agent.name());
         providers.chain(external).map(str::to_owned).collect()
     }
@@ -374,7 +376,8 @@ impl Engine {
     /// Whether the server's directory wants its clients to be sent what providers sent, beside what it means.
     pub async fn includes_raw_chunks(&self) -> bool {
         let directory = &self.shared.config.directory;
-        let defaults = library::defaults::read(&self.shared, directory).await;
+        let own = self.shared.own(&TenantId::new(TenantId::LOCAL));
+        let defaults = library::defaults::read(&self.shared, &own, directory).await;
         defaults.raw_chunks.unwrap_or(false)
     }
 
@@ -417,7 +420,10 @@ impl Engine {
             let _ = stopped.await;
         }
         // Whoever does not end by then ends with the process.
-        let _ = tokio::time::timeout(limits::MCP_STOP_MAX, self.shared.mcp.stop()).await;
+        let own = self.shared.tenants.known();
+        let stopping = own.iter().map(|own| own.mcp.stop());
+        let stopping = futures_util::future::join_all(stopping);
+        let _ = tokio::time::timeout(limits::MCP_STOP_MAX, stopping).await;
         if let Some(exporter) = self.shared.traces.exporter() {
             exporter.close().await;
         }

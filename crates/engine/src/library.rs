@@ -39,7 +39,9 @@ pub(crate) async fn owned(
     caller: &Caller,
     thread: ThreadId,
 ) -> Result<ThreadCard, Refusal> {
-    let card = match shared.registry.get(thread) {
+    // What is another's takes the way of what is not there, whether or not it is awake.
+    let awake = shared.registry.get(thread);
+    let card = match awake.filter(|handle| handle.card.tenant == caller.tenant) {
         Some(handle) => Some((*handle.card).clone()),
         None => shared
             .store
@@ -70,7 +72,8 @@ pub(crate) async fn list(
 
 /// From its session where it is awake: a thread that is not kept is nowhere else.
 pub(crate) async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {
-    if shared.registry.get(thread).is_some() {
+    let awake = shared.registry.get(thread);
+    if awake.is_some_and(|handle| handle.card.tenant == caller.tenant) {
         return router::to_session(shared, caller, Call::GetThread { thread }).await;
     }
     let kept = shared.store.thread(thread).await.map_err(storage)?;
@@ -184,17 +187,24 @@ async fn bear(
     id: ThreadId,
     mut new: NewThread,
 ) -> Result<Reply, Refusal> {
-    let keep = new.keep;
+    let (keep, own) = (new.keep, shared.usable_own(&caller.tenant)?);
+    shared.agents.check(&own, new.changes.agent.as_deref())?;
     let of_workspace = workspaces::directory(shared, caller, new.workspace.as_ref()).await?;
-    let directory = new.directory.clone().unwrap_or(of_workspace);
-    shared.agents.check(new.changes.agent.as_deref())?;
-    let defaults = defaults::read(shared, &directory).await;
+    let directory = match new.directory.take().or(of_workspace) {
+        Some(directory) => own.admit(directory)?,
+        None => match own.usual_directory(id).await? {
+            Some(directory) => directory,
+            // Several servers may share one home, each started for a directory of its own.
+            None => shared.config.directory.clone(),
+        },
+    };
+    let defaults = defaults::read(shared, &own, &directory).await;
     let model = match &new.changes.model {
         Some(model) => {
-            offer::obstacle(shared, model).await?;
+            offer::obstacle(shared, &own, model).await?;
             model.clone()
         }
-        None => defaults::model(shared, &defaults).await,
+        None => defaults::model(shared, &own, &defaults).await,
     };
     new.changes.sub_agent_model = new
         .changes
@@ -203,7 +213,7 @@ async fn bear(
     new.changes.mcp = new.changes.mcp.or(defaults.mcp);
     new.changes.observability = new.changes.observability.or(defaults.observability);
     let usual = new.usual_folders;
-    let folders = defaults::folders(shared, &directory, &defaults, usual).await;
+    let folders = defaults::folders(shared, &own, &directory, &defaults, usual).await;
     let mut thread = newborn(shared, caller, id, (directory, model), new);
     thread.card.folders = folders;
     let handle = waking::born(shared, thread.clone(), keep).await?;
@@ -246,7 +256,7 @@ fn newborn(
             auto_approve: changes.auto_approve.unwrap_or(config.auto_approve),
             approvals: changes
                 .approvals
-                .or(config.approvals)
+                .or(shared.own(&caller.tenant).approvals)
                 .or(new.approvals_expected)
                 .unwrap_or(Approvals::Auto),
             sandbox: changes.sandbox.unwrap_or_default(),

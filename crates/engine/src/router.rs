@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use vocabulary::{
-    Call, Caller, Cause, Changes, CheckpointCall, Refusal, Reply, RunCommand, Seq, SkillCall,
-    StartTurn, ThreadId, Why,
+    Call, Caller, Cause, Changes, CheckpointCall, Image, Refusal, Reply, RunCommand, Seq,
+    SkillCall, StartTurn, ThreadId, Why,
 };
 
 use crate::Shared;
@@ -19,14 +19,15 @@ use crate::session::{Mail, Outcome, Replied};
 
 /// Answers a call that the caller is allowed to make.
 pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
+    let own = shared.own(&caller.tenant);
     let reply = match call {
         Call::ListThreads(query) => library::list(shared, caller, &query).await,
         Call::CreateThread(mut new) => {
-            permissions::settle(shared, &mut new.changes).await?;
-            shared.agents.settle(&mut new.changes)?;
-            offer::settle_sub_agent_model(shared, &mut new.changes, "").await?;
-            offer::settle_model(shared, &mut new.changes, None).await?;
-            efforts::check(shared, &new.changes, None).await?;
+            permissions::settle(shared, &own, &mut new.changes).await?;
+            shared.agents.settle(&own, &mut new.changes)?;
+            offer::settle_sub_agent_model(&own, &mut new.changes, "").await?;
+            offer::settle_model(shared, &own, &mut new.changes, None).await?;
+            efforts::check(shared, &own, &new.changes, None).await?;
             library::create(shared, caller, *new).await
         }
         Call::FindThread { name } => keeping::find(shared, caller, &name).await,
@@ -72,12 +73,12 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         }
         Call::Library(call) => keeping::answer(shared, caller, call).await,
         Call::Members(call) => members::answer(shared, caller, call).await,
-        Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared).await))),
+        Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared, &own).await))),
         Call::GetProviderStatus { verify } => {
-            let statuses = shared.models.statuses(verify).await;
+            let statuses = own.models.statuses(verify).await;
             Ok(Reply::ProviderStatus(statuses))
         }
-        Call::SignIn(call) => sign_in::answer(shared, call).await,
+        Call::SignIn(call) => sign_in::answer(shared, &own, call).await,
         Call::ListTools { thread } => {
             let card = library::owned(shared, caller, thread).await?;
             Ok(Reply::Tools(offer::tool_names(shared, &card)))
@@ -106,7 +107,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         }
         Call::StartTurn(mut start) => {
             settle_changes(shared, caller, start.thread, &mut start.changes).await?;
-            start.images = pictures::read(start.images).await?;
+            start.images = seen(shared, caller, start.thread, start.images).await?;
             let thread = start.thread;
             let started = match start.listen {
                 Some(audience) => joining::start_turn(shared, caller, start, audience).await,
@@ -116,7 +117,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             return started;
         }
         Call::SteerTurn(mut steer) => {
-            steer.images = pictures::read(steer.images).await?;
+            steer.images = seen(shared, caller, steer.thread, steer.images).await?;
             return to_session(shared, caller, Call::SteerTurn(steer)).await;
         }
         Call::ListGrants { thread } => {
@@ -147,6 +148,20 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         | Call::CloseThread { .. }) => return to_session(shared, caller, call).await,
     };
     reply.map(|reply| Replied::new(Seq::ZERO, reply))
+}
+
+/// Pictures that come with a message, read.
+async fn seen(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    thread: ThreadId,
+    images: Vec<Image>,
+) -> Result<Vec<Image>, Refusal> {
+    if images.is_empty() {
+        return Ok(images);
+    }
+    let card = library::owned(shared, caller, thread).await?;
+    pictures::read(shared, &card, images).await
 }
 
 /// A turn goes on with what it began with: what it uses is not changed under it.
@@ -194,12 +209,13 @@ async fn settle_changes(
     thread: ThreadId,
     changes: &mut Changes,
 ) -> Result<(), Refusal> {
-    permissions::settle(shared, changes).await?;
-    shared.agents.settle(changes)?;
+    let tenant = shared.own(&caller.tenant);
+    permissions::settle(shared, &tenant, changes).await?;
+    shared.agents.settle(&tenant, changes)?;
     if changes.sub_agent_model.is_some() {
         let found = library::get(shared, caller, thread).await?.reply.thread()?;
         let own = &found.settings.model.provider;
-        offer::settle_sub_agent_model(shared, changes, own).await?;
+        offer::settle_sub_agent_model(&tenant, changes, own).await?;
     }
     let names_model = changes.named_model.is_some() || changes.model.is_some();
     if !names_model && efforts::unusual(changes).is_none() {
@@ -207,8 +223,8 @@ async fn settle_changes(
     }
     let thread = library::get(shared, caller, thread).await?;
     let in_use = thread.reply.thread()?.settings.model;
-    offer::settle_model(shared, changes, Some(&in_use)).await?;
-    efforts::check(shared, changes, Some(&in_use)).await
+    offer::settle_model(shared, &tenant, changes, Some(&in_use)).await?;
+    efforts::check(shared, &tenant, changes, Some(&in_use)).await
 }
 
 async fn checkpoint_call(

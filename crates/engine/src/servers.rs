@@ -1,11 +1,11 @@
 //! What turns need of MCP servers, and which of them may run.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use mcp::{ConfiguredServer, McpPlace, Offer};
-use vocabulary::{AgentMode, Thread, ThreadCard, ThreadSettings};
+use vocabulary::{AgentMode, TenantId, Thread, ThreadCard, ThreadSettings};
 
 use crate::Shared;
 use crate::trust::servers;
@@ -44,18 +44,20 @@ pub fn place(card: &ThreadCard) -> McpPlace {
     }
 }
 
-/// Has servers run behind what fences commands in.
-pub fn fence(shared: &Arc<Shared>) {
-    let weak = Arc::downgrade(shared);
-    shared.mcp.fence_with(move || {
-        let weak = weak.clone();
+/// Has the servers of a tenant, or the server's own, run behind what fences commands in.
+pub fn fence(engine: Weak<Shared>, servers: &mcp::Servers, tenant: Option<TenantId>) {
+    servers.fence_with(move || {
+        let (engine, tenant) = (engine.clone(), tenant.clone());
         Box::pin(async move {
-            match weak.upgrade() {
-                Some(shared) => {
-                    mcp::Fence::new(shared.sandbox().await, shared.config.private.clone())
-                }
+            let Some(shared) = engine.upgrade() else {
                 // Nobody is left who could use a server.
-                None => mcp::Fence::new(Arc::new(tools::Sandbox::detect()), Vec::new()),
+                return mcp::Fence::new(Arc::new(tools::Sandbox::detect()), Vec::new());
+            };
+            let fence = mcp::Fence::new(shared.sandbox().await, shared.config.private.clone());
+            let own = tenant.map(|tenant| shared.own(&tenant));
+            match own.filter(|own| !own.may_leave_sandbox()) {
+                Some(own) => fence.confined(own.places().unwrap_or_default()),
+                None => fence,
             }
         })
     });
@@ -79,11 +81,11 @@ pub fn warm(shared: &Arc<Shared>, thread: &Thread) {
     let (shared, card) = (Arc::clone(shared), thread.card.clone());
     let trusts_all = thread.settings.auto_approve;
     tokio::spawn(async move {
-        let place = place(&card);
-        let configured = shared.mcp_tools.configured(&place).await;
+        let (place, own) = (place(&card), shared.own(&card.tenant));
+        let configured = own.mcp_tools.configured(&place).await;
         let sorted = servers::sort(&shared, &card, &configured, trusts_all).await;
         if !sorted.allowed.is_empty() {
-            shared.mcp_tools.warm(&place, &sorted.allowed);
+            own.mcp_tools.warm(&place, &sorted.allowed);
         }
     });
 }

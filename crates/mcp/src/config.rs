@@ -55,6 +55,16 @@ impl McpOptions {
         }
     }
 
+    /// Of a tenant whose data lies here: neither the server's user nor the machine has servers for it.
+    pub fn of_tenant(home: &Path) -> Self {
+        Self {
+            home: home.to_owned(),
+            user: None,
+            system: home.join(USER_DIRECTORY).join("system").join(FILE),
+            fenced: true,
+        }
+    }
+
     /// The file of a layer; none where nobody has a home directory.
     pub fn file(&self, layer: McpLayer, workspace: &Path) -> Option<PathBuf> {
         Some(match layer {

@@ -17,6 +17,9 @@ pub struct Fence {
     pub(crate) private: Vec<PathBuf>,
     /// Whether servers of a workspace are held by it.
     pub(crate) holds: bool,
+    /// Where others share the machine: the places that may be open to any server of these, wherever it
+    /// is configured. Without a sandbox none of them runs.
+    pub(crate) own_places: Option<Vec<PathBuf>>,
 }
 
 impl Fence {
@@ -25,6 +28,15 @@ impl Fence {
             sandbox,
             private,
             holds: true,
+            own_places: None,
+        }
+    }
+
+    /// For servers of a tenant that shares the machine with others.
+    pub fn confined(self, own_places: Vec<PathBuf>) -> Self {
+        Self {
+            own_places: Some(own_places),
+            ..self
         }
     }
 }

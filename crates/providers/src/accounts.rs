@@ -51,6 +51,8 @@ pub(crate) enum CredentialSource {
     Environment { variable: String },
     /// In the file of the Codex CLI.
     CodexHome,
+    /// In the file of who runs the server, for those it is shared with.
+    SharedByOperator,
 }
 
 /// Where the credentials of this person are.
@@ -58,6 +60,9 @@ pub(crate) struct Accounts {
     pub connections: Arc<Connections>,
     pub codex: Option<CodexHome>,
     environment: Arc<Environment>,
+    /// Keys of somebody else that are used where nothing of one's own was saved. Only read, and only
+    /// keys: a sign-in is a person's, and renewing it would take it away from them.
+    shared: Option<Connections>,
 }
 
 impl Accounts {
@@ -70,6 +75,15 @@ impl Accounts {
             connections: Arc::new(Connections::new(auth_directory)),
             codex: codex_home.map(CodexHome::new),
             environment,
+            shared: None,
+        }
+    }
+
+    /// Also with the keys that lie in this directory.
+    pub fn sharing(self, auth_directory: Option<PathBuf>) -> Self {
+        Self {
+            shared: auth_directory.map(Connections::new),
+            ..self
         }
     }
 
@@ -80,6 +94,9 @@ impl Accounts {
         if let Ok(saved) = &saved
             && let Some(credential) = saved_credential(saved, &entry.provider.id)
         {
+            return Ok(Some(credential));
+        }
+        if let Some(credential) = self.shared_credential(&entry.provider.id) {
             return Ok(Some(credential));
         }
         let given = self.environment_credential(entry);
@@ -95,6 +112,15 @@ impl Accounts {
             proof,
             source: CredentialSource::CodexHome,
         }))
+    }
+
+    fn shared_credential(&self, provider: &str) -> Option<Credential> {
+        let saved = self.shared.as_ref()?.read().ok()?;
+        let key = saved.services.get(provider)?.api_key.clone()?;
+        Some(Credential {
+            proof: Proof::Key(key),
+            source: CredentialSource::SharedByOperator,
+        })
     }
 
     fn environment_credential(&self, entry: &CatalogEntry) -> Option<Credential> {
@@ -131,7 +157,11 @@ impl Accounts {
     pub fn tool_key(&self, tool: &str) -> Option<SecretString> {
         let saved = self.connections.read().ok();
         let saved = saved.and_then(|saved| saved.tool_keys.get(tool).cloned());
-        saved.or_else(|| {
+        let shared = || {
+            let shared = self.shared.as_ref()?.read().ok()?;
+            shared.tool_keys.get(tool).cloned()
+        };
+        saved.or_else(shared).or_else(|| {
             let variable = format!("{}_API_KEY", tool.to_ascii_uppercase());
             let names = [variable];
             first_set(Some(&names), &self.environment).map(|(_, key)| key.into())

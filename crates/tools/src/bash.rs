@@ -121,6 +121,8 @@ impl Tool for BashTool {
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
         match BashOrder::parse(input) {
             Ok(order) => match order.escalation {
+                // It is refused when it is run: no answer of a person would change that.
+                Some(Escalation::Outside) if scope.outside.held => Judgement::Allow,
                 Some(escalation) => escalation.judgement(&order.for_people(), order.reason),
                 None => match risk::judge_command(scope, order.command) {
                     Judgement::Ask {

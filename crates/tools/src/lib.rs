@@ -2,7 +2,7 @@
 //!
 //! A tool knows neither threads nor clients. What it needs of the world comes with [`ToolCx`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -155,6 +155,27 @@ pub struct OutsideAccess {
     /// The place that this one call reads, if it is allowed to. It is found before anybody judges the
     /// call, so that a link that changes meanwhile leads nowhere else.
     pub asked: Option<PathBuf>,
+    /// Set where others own files on this machine that are none of this scope's business: the places
+    /// that the open directories must lie in. Nothing but the system's programs and libraries is
+    /// seen outside of the workspace then, whatever a person answers.
+    pub own_places: Option<Vec<PathBuf>>,
+    /// Whether nothing runs without a sandbox, whatever a person answers.
+    pub held: bool,
+}
+
+impl OutsideAccess {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.own_places.is_some()
+    }
+
+    /// Whether a directory, as the file system knows it, may be open at all.
+    pub(crate) fn may_open(&self, canonical: &Path) -> bool {
+        let Some(own) = &self.own_places else {
+            return true;
+        };
+        let own = own.iter().filter_map(|place| place.canonicalize().ok());
+        own.into_iter().any(|place| canonical.starts_with(place))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! says (no symbolic link leads out). What comes back is the canonical path; it is opened name by name
 //! (see `held`), so that a link swapped in between leads nowhere.
 
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -21,6 +23,10 @@ pub(crate) const PATH_CHARS_MAX: usize = 4096;
 /// threads, although the data around it is private; so what lies there is a workspace and nothing else.
 pub const WORKSPACES: &str = "workspaces";
 
+/// Where what belongs to each tenant lies, below the server's own data: a directory each, with
+/// [`WORKSPACES`] of its own.
+pub const TENANTS: &str = "tenants";
+
 /// The canonical path of `given`, if it lies in the workspace or where `tool` may read besides. The file
 /// need not exist.
 pub fn resolve(tool: &str, scope: &Scope, given: &str) -> Result<PathBuf, Failure> {
@@ -28,6 +34,19 @@ pub fn resolve(tool: &str, scope: &Scope, given: &str) -> Result<PathBuf, Failur
     let mut roots = roots(scope);
     roots.extend(shelves(scope));
     found.within(tool, scope, &roots)
+}
+
+/// Opens a plain file of the workspace for reading. No error: it is not in the workspace.
+pub fn open_inside(scope: &Scope, path: &Path) -> Result<File, Option<std::io::Error>> {
+    let (plain, roots) = (flatten(path), roots(scope));
+    // Before it is looked at: what is elsewhere is nobody's business.
+    if !roots.iter().any(|root| plain.starts_with(root)) {
+        return Err(None);
+    }
+    let given = plain.to_str().ok_or(None)?;
+    let found = FoundPath::of("", scope, &scope.directory, given).map_err(|_| None)?;
+    let path = found.within("", scope, &roots).map_err(|_| None)?;
+    crate::held::open(&path).map_err(Some)
 }
 
 /// A path that was given, as the file system knows it, and nobody's secret.
@@ -58,8 +77,14 @@ impl<'a> FoundPath<'a> {
         if let Some(why) = private.why(&plain) {
             return Err(blocked(why));
         }
-        let canonical = canonical(&plain)
-            .map_err(|error| Failure::Error(format!("{tool}: cannot resolve {given}: {error}")))?;
+        let canonical = canonical(&plain).map_err(|error| {
+            // What stands in the way elsewhere would tell what is there.
+            let is_outside = || !roots(scope).iter().any(|root| plain.starts_with(root));
+            match scope.outside.is_closed() && is_outside() {
+                true => outside_workspace(tool, scope, given),
+                false => Failure::Error(format!("{tool}: cannot resolve {given}: {error}")),
+            }
+        })?;
         match private.why(&canonical) {
             Some(why) => Err(blocked(why)),
             None => Ok(FoundPath {
@@ -73,18 +98,23 @@ impl<'a> FoundPath<'a> {
     /// The canonical path, if it lies below one of these.
     fn within(self, tool: &str, scope: &Scope, roots: &[PathBuf]) -> Result<PathBuf, Failure> {
         let is_within = |path: &Path| roots.iter().any(|root| path.starts_with(root));
-        let (given, workspace) = (self.given, scope.directory.display());
+        let given = self.given;
         match (is_within(&self.plain), is_within(&self.canonical)) {
             (true, true) => Ok(self.canonical),
             (true, false) => Err(Failure::Error(format!(
                 "{tool} blocked: {given} is a link that leads outside the workspace, to {}",
                 self.canonical.display()
             ))),
-            (false, _) => Err(Failure::Error(format!(
-                "{tool} blocked: {given} is outside the workspace {workspace}"
-            ))),
+            (false, _) => Err(outside_workspace(tool, scope, given)),
         }
     }
+}
+
+fn outside_workspace(tool: &str, scope: &Scope, given: &str) -> Failure {
+    let workspace = scope.directory.display();
+    Failure::Error(format!(
+        "{tool} blocked: {given} is outside the workspace {workspace}"
+    ))
 }
 
 /// As [`resolve`], for a file that will be changed.
@@ -191,10 +221,18 @@ impl Private {
     }
 }
 
-/// Whether `root` is, or lies in, one workspace of those that a private place holds.
+/// Whether `root` is, or lies in, one workspace of those that a private place holds, for itself or for
+/// its tenants.
 pub(crate) fn is_workspace_within(private: &Path, root: &Path) -> bool {
-    let inner = root.strip_prefix(private.join(WORKSPACES));
-    inner.is_ok_and(|inner| inner.components().next().is_some())
+    let Ok(inner) = root.strip_prefix(private) else {
+        return false;
+    };
+    let names: Vec<&OsStr> = inner.iter().collect();
+    match names.as_slice() {
+        [tenants, _, workspaces, _, ..] if *tenants == TENANTS => *workspaces == WORKSPACES,
+        [workspaces, _, ..] => *workspaces == WORKSPACES,
+        [] | [_] => false,
+    }
 }
 
 /// Tells of many paths whether they lie inside one scope.
@@ -252,9 +290,20 @@ impl PathDisplay {
     }
 }
 
+/// Whether a path lies below a directory by its letters, which lead no way up.
+pub fn is_below(directory: &Path, path: &Path) -> bool {
+    flatten(path).starts_with(flatten(directory))
+}
+
 /// The open directories, as given and as the file system knows them.
 pub(crate) fn roots(scope: &Scope) -> Vec<PathBuf> {
-    both_ways(std::iter::once(&scope.directory).chain(&scope.extra))
+    let given = std::iter::once(&scope.directory).chain(&scope.extra);
+    both_ways(given.filter(|root| {
+        let canonical = std::fs::canonicalize(root);
+        canonical.map_or(!scope.outside.is_closed(), |root| {
+            scope.outside.may_open(&root)
+        })
+    }))
 }
 
 /// What is open for reading though it may lie in a private place.

@@ -30,6 +30,14 @@ pub struct Policy {
     ask_timeout: Option<Duration>,
 }
 
+impl Policy {
+    /// The rules of both. The stricter counts, as among the rules of one.
+    pub fn and(mut self, other: Policy) -> Policy {
+        self.rules.extend(other.rules);
+        self
+    }
+}
+
 /// One call of a tool, as far as a policy looks at it.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyCall<'a> {

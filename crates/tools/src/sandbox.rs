@@ -327,6 +327,9 @@ impl Sandbox {
 
     /// How to start a program behind the fence.
     pub fn fence(&self, scope: &Scope, program: &[&OsStr]) -> Result<Fenced, String> {
+        if self.mode == Mode::Nothing && scope.outside.held {
+            return Err(HELD.to_owned());
+        }
         let Some(launcher) = &self.launcher else {
             return Ok(bare(program));
         };
@@ -457,6 +460,10 @@ impl Sandbox {
         }
     }
 }
+
+/// Why a program does not run that only a sandbox may hold.
+pub const HELD: &str = "not run: your tenant shares this server with others, so its programs run in \
+                        the sandbox or not at all";
 
 /// Why every writing command must be asked for where a protected path is a link.
 fn linked(scope: &Scope) -> Option<String> {

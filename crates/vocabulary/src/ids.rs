@@ -81,6 +81,20 @@ text_id!(
 impl TenantId {
     /// The tenant of a lone user.
     pub const LOCAL: &'static str = "local";
+
+    /// Whether this is the tenant of a lone user, who owns the server.
+    pub fn is_local(&self) -> bool {
+        self.as_str() == Self::LOCAL
+    }
+
+    /// Whether it can be the name of a directory: 1 to 64 of `a-z`, `0-9`, `_` and `-`, beginning with a
+    /// letter or a digit.
+    pub fn is_plain(&self) -> bool {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let id = self.as_str().as_bytes();
+        let rest = |byte: &u8| plain(*byte) || matches!(byte, b'_' | b'-');
+        id.len() <= 64 && id.first().is_some_and(|first| plain(*first)) && id.iter().all(rest)
+    }
 }
 
 /// An ask's number: unique in the whole home, the same after every restart, starting at 1.

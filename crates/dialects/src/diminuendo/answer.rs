@@ -80,8 +80,8 @@ impl Diminuendo {
                     self.steered = Some(item);
                 }
             }
-            DiminuendoPurpose::Members(tenant) => {
-                members::answer(&tenant, &*reply.members()?, answer);
+            DiminuendoPurpose::Members => {
+                members::answer(self.dev_mode, &*reply.members()?, answer);
             }
             DiminuendoPurpose::Join(join) => self.join(out, request_id, &join, &*reply.view()?),
             DiminuendoPurpose::Snapshot => {

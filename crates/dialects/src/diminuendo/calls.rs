@@ -1,6 +1,6 @@
 //! DiminuendoCalls that wait for their answer, and what to do with it.
 
-use vocabulary::{Call, Seq, TenantId, ThreadId};
+use vocabulary::{Call, Seq, ThreadId};
 
 use super::files::FileQuery;
 use super::read::{EventsRead, HistoryRead};
@@ -37,8 +37,7 @@ pub enum DiminuendoPurpose {
     Events(EventsRead),
     FileHistory(FileQuery),
     FileAtIteration(FileQuery),
-    /// Of this tenant.
-    Members(TenantId),
+    Members,
     /// Some notices were missed.
     Reload,
     /// A joined session was reset.

@@ -1,6 +1,6 @@
 //! manage_members: the members of the caller's tenant.
 
-use vocabulary::{Call, Caller, Member, MemberCall, MemberReply, Role, TenantId};
+use vocabulary::{Call, Caller, Member, MemberCall, MemberReply, Role};
 
 use super::DEV_USER;
 use super::wire::ServerEvent;
@@ -8,7 +8,7 @@ use super::wire::parts::{ErrorCode, MemberMeta, MemberRole};
 
 /// A call for what a client wants, or which field is missing. Fields that are there were checked.
 pub fn call(
-    tenant: &TenantId,
+    dev_mode: bool,
     action: &str,
     user_id: Option<&str>,
     role: Option<&str>,
@@ -19,7 +19,7 @@ pub fn call(
     };
     let id = || {
         let user_id = user_id.ok_or_else(|| missing("userId"))?;
-        Ok(own_id(tenant, user_id).into_owned())
+        Ok(own_id(dev_mode, user_id))
     };
     let call = match action {
         "list" => MemberCall::List,
@@ -33,28 +33,28 @@ pub fn call(
     Ok(Call::Members(call))
 }
 
-pub fn answer(tenant: &TenantId, reply: &MemberReply, answer: impl FnOnce(ServerEvent<'_>)) {
+pub fn answer(dev_mode: bool, reply: &MemberReply, answer: impl FnOnce(ServerEvent<'_>)) {
     match reply {
         MemberReply::List(members) => {
-            let members = members.iter().map(|member| meta(tenant, member));
+            let members = members.iter().map(|member| meta(dev_mode, member));
             let members = members.collect();
             answer(ServerEvent::MemberList { members });
         }
         MemberReply::Set(member) => answer(ServerEvent::MemberUpdated {
-            user_id: shown_id(tenant, &member.id),
+            user_id: shown_id(dev_mode, &member.id),
             role: wire_role(member.role),
         }),
         MemberReply::Removed(id) => answer(ServerEvent::MemberRemoved {
-            user_id: shown_id(tenant, id),
+            user_id: shown_id(dev_mode, id),
         }),
     }
 }
 
-fn meta<'a>(tenant: &TenantId, member: &'a Member) -> MemberMeta<'a> {
+fn meta<'a>(dev_mode: bool, member: &'a Member) -> MemberMeta<'a> {
     // Whoever runs the server is a member without a record.
     let recorded = (member.created_at.millis() > 0).then_some(member);
     MemberMeta {
-        user_id: shown_id(tenant, &member.id),
+        user_id: shown_id(dev_mode, &member.id),
         role: wire_role(member.role),
         created_at: recorded.map(|member| member.created_at.millis()),
         updated_at: recorded.map(|member| member.updated_at.millis()),
@@ -74,19 +74,17 @@ fn wire_role(role: Role) -> MemberRole {
 }
 
 /// A lone user is shown as the developer of the protocol's dev mode.
-pub fn shown_id<'a>(tenant: &TenantId, id: &'a str) -> &'a str {
-    let lone = Caller::local();
-    match *tenant == lone.tenant && id == lone.member {
+fn shown_id(dev_mode: bool, id: &str) -> &str {
+    match dev_mode && id == Caller::local().member {
         true => DEV_USER,
         false => id,
     }
 }
 
 /// And is meant by that name.
-fn own_id<'a>(tenant: &TenantId, shown: &'a str) -> std::borrow::Cow<'a, str> {
-    let lone = Caller::local();
-    match *tenant == lone.tenant && shown == DEV_USER {
-        true => lone.member.into(),
-        false => shown.into(),
+fn own_id(dev_mode: bool, shown: &str) -> String {
+    match dev_mode && shown == DEV_USER {
+        true => Caller::local().member,
+        false => shown.to_owned(),
     }
 }

@@ -74,7 +74,7 @@ impl Agent for ModelAgent {
 }
 
 async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGone> {
-    let Some(provider) = turn.shared.models.provider(&turn.model.provider) else {
+    let Some(provider) = turn.own().models.provider(&turn.model.provider) else {
         let message = format!(
             "there is no provider {:?}; choose another model",
             turn.model.provider
@@ -345,7 +345,7 @@ impl Talk<'_> {
     async fn finish_step(&mut self, answered: Answered) -> Result<StepOutcome, SessionGone> {
         let next = self.endings.follow_up(&answered);
         let turn = self.turn;
-        let usage = meter::priced(&turn.shared, &turn.model, answered.usage);
+        let usage = meter::priced(&turn.own().models, &turn.model, answered.usage);
         let thread_usage = turn.meter.add(usage);
         turn.tell(Fact::Step {
             tag: turn.tag(self.step),
@@ -426,12 +426,12 @@ const TOO_LONG: &str = "the conversation is too long for the model";
 /// Why nothing more may be spent on this model, if so.
 pub fn exhausted(turn: &Turn, model: &ModelRef) -> Option<String> {
     let budgets = budgets(turn);
-    meter::unpriced(&turn.shared, model, &budgets).or_else(|| turn.meter.exhausted(&budgets))
+    meter::unpriced(&turn.own().models, model, &budgets).or_else(|| turn.meter.exhausted(&budgets))
 }
 
 fn budgets(turn: &Turn) -> Budgets {
     let own = turn.permits.borrow().settings.budgets.clone();
-    meter::effective(&own, &turn.shared.config.budgets)
+    meter::effective(&own, &turn.own().budgets)
 }
 
 /// What the model of a turn is told and offered; made anew only when the mode or the tools change.
@@ -483,7 +483,7 @@ async fn tell_surroundings(turn: &Turn, surroundings: &Surroundings) -> Result<(
 async fn tell_retirement(turn: &Turn) -> Result<(), SessionGone> {
     let ModelRef { provider, model } = turn.model.as_ref();
     let today = catalog::day(turn.shared.now().0);
-    let Some(words) = turn.shared.models.retirement(provider, model, today) else {
+    let Some(words) = turn.own().models.retirement(provider, model, today) else {
         return Ok(());
     };
     let line = format!("[warn] {words}");

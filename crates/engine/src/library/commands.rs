@@ -77,7 +77,10 @@ async fn found(
 /// The prompts of MCP servers that run and that the thread may use.
 fn prompts(shared: &Shared, thread: &Thread) -> Vec<PromptInfo> {
     match thread.settings.mcp {
-        true => shared.mcp.prompts(&place(&thread.card)),
+        true => shared
+            .own(&thread.card.tenant)
+            .mcp
+            .prompts(&place(&thread.card)),
         false => Vec::new(),
     }
 }
@@ -94,7 +97,8 @@ async fn prompt_text(
         prompt.ok_or_else(|| Refusal::invalid("name", format!("Unknown command: {}", run.name)))?;
     let arguments = matched(&prompt.arguments, &run.arguments);
     let place = place(&thread.card);
-    shared.mcp.prompt(&place, &prompt, arguments).await
+    let own = shared.own(&thread.card.tenant);
+    own.mcp.prompt(&place, &prompt, arguments).await
 }
 
 fn matched(names: &[String], arguments: &str) -> Vec<(String, String)> {

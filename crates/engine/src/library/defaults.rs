@@ -13,12 +13,13 @@ use vocabulary::{
 
 use super::{offer, skills};
 use crate::limits::DEFAULTS_WAIT;
+use crate::tenants::TenantOwn;
 use crate::{Shared, trust};
 
 /// What the files of a directory say, under what the server was started with. Files that do not answer
 /// say nothing.
-pub async fn read(shared: &Shared, directory: &Path) -> ProjectDefaults {
-    let scope = skills::scope_of(shared, directory, Vec::new());
+pub async fn read(shared: &Shared, own: &TenantOwn, directory: &Path) -> ProjectDefaults {
+    let scope = skills::scope_of(shared, own, directory, Vec::new());
     let reading = tokio::task::spawn_blocking(move || ProjectDefaults::read(&scope));
     let read = tokio::time::timeout(DEFAULTS_WAIT, reading).await;
     let files = read.ok().and_then(Result::ok).unwrap_or_default();
@@ -27,15 +28,15 @@ pub async fn read(shared: &Shared, directory: &Path) -> ProjectDefaults {
 
 /// The model of a new thread whose client named none: the server's own where a flag or a variable named
 /// it, else the project's, else what is offered first.
-pub async fn model(shared: &Shared, defaults: &ProjectDefaults) -> ModelRef {
+pub async fn model(shared: &Shared, own: &TenantOwn, defaults: &ProjectDefaults) -> ModelRef {
     if let Some(model) = &shared.config.default_model {
         return model.clone();
     }
-    let usual = offer::default_model(shared).await;
-    let Some(model) = named(shared, defaults, &usual) else {
+    let usual = offer::default_model(shared, own).await;
+    let Some(model) = named(shared, own, defaults, &usual) else {
         return usual;
     };
-    match offer::obstacle(shared, &model).await {
+    match offer::obstacle(shared, own, &model).await {
         Ok(_) => model,
         Err(_) => {
             tracing::warn!("a project's default model has no known provider; another is used");
@@ -44,10 +45,15 @@ pub async fn model(shared: &Shared, defaults: &ProjectDefaults) -> ModelRef {
     }
 }
 
-fn named(shared: &Shared, defaults: &ProjectDefaults, usual: &ModelRef) -> Option<ModelRef> {
+fn named(
+    shared: &Shared,
+    own: &TenantOwn,
+    defaults: &ProjectDefaults,
+    usual: &ModelRef,
+) -> Option<ModelRef> {
     match (&defaults.provider, &defaults.model) {
         (Some(provider), None) => {
-            let catalog = shared.models.catalog();
+            let catalog = own.models.catalog();
             let mut providers = catalog.providers.iter();
             let entry = providers.find(|each| each.id == *provider)?;
             let today = providers::catalog::day(shared.now().0);
@@ -57,7 +63,7 @@ fn named(shared: &Shared, defaults: &ProjectDefaults, usual: &ModelRef) -> Optio
         }
         (provider, Some(model)) => {
             let provider = provider.as_ref().unwrap_or(&usual.provider);
-            Some(offer::model_named(shared, provider, model))
+            Some(offer::model_named(own, provider, model))
         }
         (None, None) => None,
     }
@@ -66,6 +72,7 @@ fn named(shared: &Shared, defaults: &ProjectDefaults, usual: &ModelRef) -> Optio
 /// The directories of a new thread beside its own; they are made where they are missing.
 pub async fn folders(
     shared: &Shared,
+    own: &TenantOwn,
     directory: &Path,
     defaults: &ProjectDefaults,
     usual: bool,
@@ -79,11 +86,17 @@ pub async fn folders(
     if usual {
         folders = folders.or_usual(directory);
     }
+    if own.is_confined() {
+        // What a file of the workspace names elsewhere may be another tenant's.
+        let inside = |folder: &PathBuf| tools::path::is_below(directory, folder);
+        folders.output = folders.output.filter(inside);
+        folders.uploads = folders.uploads.filter(inside);
+    }
     if folders == WorkFolders::default() {
         return None;
     }
     let wanted: Vec<_> = folders.all().cloned().collect();
-    let scope = skills::scope_of(shared, directory, wanted.clone());
+    let scope = skills::scope_of(shared, own, directory, wanted.clone());
     let others = usual.then(|| directory.join(tools::folders::OTHER_AGENTS));
     let make = move || {
         // A directory that cannot be made is missed by who uses it, with a reason.

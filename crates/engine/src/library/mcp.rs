@@ -12,7 +12,8 @@ use crate::trust;
 use crate::trust::servers::{self as server_trust, TrustAnswer};
 
 pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result<Reply, Refusal> {
-    let (servers, place) = (&shared.mcp, place(card));
+    let (own, place) = (shared.own(&card.tenant), place(card));
+    let servers = &own.mcp;
     let reply = match call {
         McpCall::Get => McpReply::Servers(snapshot(shared, card).await),
         McpCall::Save {
@@ -75,7 +76,7 @@ pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result
 /// How the servers stand, with those that wait for a person's word.
 async fn snapshot(shared: &Shared, card: &ThreadCard) -> McpSnapshot {
     let place = place(card);
-    let mut snapshot = shared.mcp.snapshot(&place).await;
+    let mut snapshot = shared.own(&card.tenant).mcp.snapshot(&place).await;
     let configured: Vec<ConfiguredServer> = snapshot
         .servers
         .iter()
@@ -122,7 +123,7 @@ fn untrusted(name: &str) -> String {
 }
 
 async fn find(shared: &Shared, place: &McpPlace, name: &str) -> Result<ConfiguredServer, Refusal> {
-    let configured = shared.mcp_tools.configured(place).await;
+    let configured = shared.own(&place.tenant).mcp_tools.configured(place).await;
     let mut servers = configured.iter();
     let server = servers.find(|each| each.server.name == name).cloned();
     server.ok_or_else(|| Refusal::invalid("name", format!("MCP server \"{name}\" not found.")))

@@ -8,9 +8,10 @@ use tools::Toolbox;
 use vocabulary::{Catalog, CatalogModel, CatalogProvider, Changes, ModelRef, Refusal, ThreadCard};
 
 use crate::Shared;
+use crate::tenants::TenantOwn;
 
-pub async fn catalog(shared: &Shared) -> Catalog {
-    let known = shared.models.catalog();
+pub async fn catalog(shared: &Shared, own: &TenantOwn) -> Catalog {
+    let known = own.models.catalog();
     let today = catalog::day(shared.now().0);
     let provider = |entry: &catalog::ProviderInfo| CatalogProvider {
         id: entry.id.clone(),
@@ -21,9 +22,11 @@ pub async fn catalog(shared: &Shared) -> Catalog {
             .map(|model| model.id.clone())
             .unwrap_or_default(),
         auth_methods: entry.auth.clone(),
-        connected: shared.models.connected(&entry.id),
+        connected: own.models.connected(&entry.id),
     };
+    // Programs of the server's user are for who may leave the sandbox.
     let external = shared.agents.external().iter();
+    let external = external.filter(|_| own.may_leave_sandbox());
     let external = external.map(|agent| agent.catalog_entry());
     Catalog {
         providers: known
@@ -32,7 +35,7 @@ pub async fn catalog(shared: &Shared) -> Catalog {
             .map(provider)
             .chain(external)
             .collect(),
-        default: default_model(shared).await,
+        default: default_model(shared, own).await,
     }
 }
 
@@ -43,7 +46,7 @@ fn offered(entry: &catalog::ProviderInfo) -> impl Iterator<Item = &catalog::Mode
 }
 
 /// What a thread uses that names nothing else.
-pub async fn default_model(shared: &Shared) -> ModelRef {
+pub async fn default_model(shared: &Shared, own: &TenantOwn) -> ModelRef {
     let config = &shared.config;
     if let Some(model) = config
         .default_model
@@ -52,7 +55,7 @@ pub async fn default_model(shared: &Shared) -> ModelRef {
     {
         return model.clone();
     }
-    let choice = shared.models.default_model().await;
+    let choice = own.models.default_model().await;
     ModelRef {
         provider: choice.provider,
         model: choice.model,
@@ -61,13 +64,13 @@ pub async fn default_model(shared: &Shared) -> ModelRef {
 
 /// The model that a text means: one of this provider, or, as `provider/model`, one of another. A name of
 /// the provider's own may have a slash in it, too.
-pub fn model_named(shared: &Shared, provider: &str, text: &str) -> ModelRef {
+pub fn model_named(own: &TenantOwn, provider: &str, text: &str) -> ModelRef {
     let of = |provider: &str, model: &str| ModelRef {
         provider: provider.to_owned(),
         model: model.to_owned(),
     };
-    let catalog = shared.models.catalog();
-    let is_own = shared.models.model(provider, text).is_some();
+    let catalog = own.models.catalog();
+    let is_own = own.models.model(provider, text).is_some();
     match text.split_once('/') {
         Some((other, model)) if !is_own && !model.is_empty() => {
             let mut known = catalog.providers.iter();
@@ -83,21 +86,22 @@ pub fn model_named(shared: &Shared, provider: &str, text: &str) -> ModelRef {
 /// Looks up the model that changes name. One that its provider does not have is refused.
 pub async fn settle_model(
     shared: &Shared,
+    own: &TenantOwn,
     changes: &mut Changes,
     in_use: Option<&ModelRef>,
 ) -> Result<(), Refusal> {
     if let Some(named) = changes.named_model.take() {
-        changes.model = catalog(shared).await.find(&named, in_use)?;
+        changes.model = catalog(shared, own).await.find(&named, in_use)?;
     }
     let model = changes.model.as_ref();
     let Some(model) = model.filter(|model| Some(*model) != in_use) else {
         return Ok(());
     };
     // Which models a program of the user's has, only it knows, and only when it runs.
-    if shared.agents.external_named(&model.provider).is_some() {
+    if own.may_leave_sandbox() && shared.agents.external_named(&model.provider).is_some() {
         return Ok(());
     }
-    match shared.models.misnamed(&model.provider, &model.model).await {
+    match own.models.misnamed(&model.provider, &model.model).await {
         Some(words) => Err(Refusal::invalid("model", words)),
         None => Ok(()),
     }
@@ -105,36 +109,41 @@ pub async fn settle_model(
 
 /// Trims the name of a sub-agents' model. One that names its provider must be one of that one's models.
 pub async fn settle_sub_agent_model(
-    shared: &Shared,
+    own: &TenantOwn,
     changes: &mut Changes,
-    own: &str,
+    provider: &str,
 ) -> Result<(), Refusal> {
     let Some(text) = &mut changes.sub_agent_model else {
         return Ok(());
     };
     *text = text.trim().to_owned();
-    let named = model_named(shared, own, text);
+    let named = model_named(own, provider, text);
     if named.model == *text {
         return Ok(());
     }
-    match shared.models.misnamed(&named.provider, &named.model).await {
+    match own.models.misnamed(&named.provider, &named.model).await {
         Some(words) => Err(Refusal::invalid("subAgentModel", words)),
         None => Ok(()),
     }
 }
 
 /// What keeps a model from being used, now or soon, for people. One of an unknown provider is refused.
-pub async fn obstacle(shared: &Shared, model: &ModelRef) -> Result<Option<String>, Refusal> {
-    if let Some(agent) = shared.agents.external_named(&model.provider) {
+pub async fn obstacle(
+    shared: &Shared,
+    own: &TenantOwn,
+    model: &ModelRef,
+) -> Result<Option<String>, Refusal> {
+    let program = shared.agents.external_named(&model.provider);
+    if let Some(agent) = program.filter(|_| own.may_leave_sandbox()) {
         return Ok(agent.obstacle());
     }
-    match shared.models.obstacle(&model.provider).await {
+    match own.models.obstacle(&model.provider).await {
         Some(Obstacle::Unknown(words)) => Err(Refusal::invalid("model", words)),
         Some(Obstacle::NotConnected(words)) => Ok(Some(words)),
         None => {
             let today = catalog::day(shared.now().0);
             let ModelRef { provider, model } = model;
-            Ok(shared.models.retirement(provider, model, today))
+            Ok(own.models.retirement(provider, model, today))
         }
     }
 }

@@ -9,9 +9,12 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use tools::Scope;
 use tools::pictures::{self, BASE64_BYTES_MAX};
-use vocabulary::{Image, Refusal};
+use vocabulary::{Image, Refusal, ThreadCard};
 
+use super::skills;
+use crate::Shared;
 use crate::limits::{IMAGE_BYTES_MAX, IMAGES_MAX};
 
 /// As large as a file may be before it is scaled.
@@ -22,27 +25,34 @@ const ANY_PADDING: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The same pictures, with every file read and none too large.
-pub async fn read(images: Vec<Image>) -> Result<Vec<Image>, Refusal> {
+/// The same pictures, with every file read and none too large. A thread whose tenant shares the server
+/// with others has only files of its workspace read.
+pub async fn read(
+    shared: &Shared,
+    card: &ThreadCard,
+    images: Vec<Image>,
+) -> Result<Vec<Image>, Refusal> {
     // Refused where a whole message is checked; so many are not even read.
     if images.len() > IMAGES_MAX {
         return Ok(images);
     }
     // Many share what one message may have.
     let base64_max = BASE64_BYTES_MAX.min(IMAGE_BYTES_MAX / images.len().max(1));
+    let own = shared.own(&card.tenant);
+    let scope = || own.is_confined().then(|| skills::scope(shared, card));
     let mut read = Vec::with_capacity(images.len());
     for image in images {
         read.push(match image {
             Image::Url(_) => image,
-            Image::Path(_) | Image::Data { .. } => prepared(image, base64_max).await?,
+            Image::Path(_) | Image::Data { .. } => prepared(image, scope(), base64_max).await?,
         });
     }
     Ok(read)
 }
 
-async fn prepared(image: Image, base64_max: usize) -> Result<Image, Refusal> {
+async fn prepared(image: Image, scope: Option<Scope>, base64_max: usize) -> Result<Image, Refusal> {
     let preparing = tokio::task::spawn_blocking(move || match image {
-        Image::Path(path) => load(&path, base64_max),
+        Image::Path(path) => load(&path, scope.as_ref(), base64_max),
         Image::Data { media_type, base64 } => given(media_type, base64, base64_max),
         Image::Url(_) => Ok(image),
     });
@@ -71,7 +81,7 @@ fn given(media_type: String, base64: std::sync::Arc<str>, max: usize) -> Result<
 }
 
 /// Errors name no content: whoever sends a path learns only whether it is a picture.
-fn load(path: &Path, max: usize) -> Result<Image, String> {
+fn load(path: &Path, scope: Option<&Scope>, max: usize) -> Result<Image, String> {
     let name = path.display();
     if !path.is_absolute() {
         return Err(format!(
@@ -80,13 +90,23 @@ fn load(path: &Path, max: usize) -> Result<Image, String> {
     }
     let cannot =
         |error: std::io::Error| format!("the picture {name} cannot be read: {}", error.kind());
-    // Looked at before it is opened: opening a pipe would wait for a writer.
-    let metadata = std::fs::metadata(path).map_err(cannot)?;
-    if !metadata.is_file() {
-        return Err(format!("{name} is not a plain file"));
-    }
+    let file = match scope {
+        Some(scope) => tools::path::open_inside(scope, path).map_err(|why| match why {
+            Some(error) => cannot(error),
+            None => format!(
+                "the picture {name} is not in the workspace; put it there, or send it whole"
+            ),
+        })?,
+        None => {
+            // Looked at before it is opened: opening a pipe would wait for a writer.
+            let metadata = std::fs::metadata(path).map_err(cannot)?;
+            if !metadata.is_file() {
+                return Err(format!("{name} is not a plain file"));
+            }
+            File::open(path).map_err(cannot)?
+        }
+    };
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(cannot)?;
     file.take(FILE_BYTES_MAX + 1)
         .read_to_end(&mut bytes)
         .map_err(cannot)?;
@@ -124,7 +144,7 @@ mod tests {
             std::fs::write(&path, bytes).expect("written");
             path
         };
-        let load = |path: &Path| load(path, BASE64_BYTES_MAX);
+        let load = |path: &Path| load(path, None, BASE64_BYTES_MAX);
         let png = file("a.txt", b"\x89PNG\r\n\x1a\n");
         assert_eq!(load(&png), Ok(data("image/png", b"\x89PNG\r\n\x1a\n")));
         let secret = load(&file("b.png", b"root:x:0:0")).expect_err("no picture");

@@ -89,9 +89,11 @@ pub async fn complete(
     seen: SessionView,
     recent: u32,
 ) -> Result<ThreadView, Refusal> {
+    let (card, settings) = (&seen.view.thread.card, &seen.view.thread.settings);
+    let own = shared.own(&card.tenant);
     let mut view = ThreadView {
-        sandbox: permissions::in_force_for(shared, &seen.view.thread.settings).await,
-        effort: shared.effort_in_force(&seen.view.thread.settings),
+        sandbox: permissions::in_force_for(shared, &own, settings).await,
+        effort: shared.effort_in_force(&card.tenant, settings),
         ..seen.view
     };
     let thread = view.thread.card.id;

@@ -4,13 +4,15 @@ use providers::models::{self, SignInError};
 use secrecy::SecretString;
 use vocabulary::{AuthMode, Challenge, Refusal, Reply, SignInCall, SignedIn, Why};
 
+use crate::tenants::TenantOwn;
 use crate::{ExternalAgent, Shared};
 
-pub async fn answer(shared: &Shared, call: SignInCall) -> Result<Reply, Refusal> {
-    if let Some(agent) = shared.agents.external_named(provider_of(&call)) {
+pub async fn answer(shared: &Shared, own: &TenantOwn, call: SignInCall) -> Result<Reply, Refusal> {
+    let program = shared.agents.external_named(provider_of(&call));
+    if let Some(agent) = program.filter(|_| own.may_leave_sandbox()) {
         return external(agent, &call);
     }
-    let models = &shared.models;
+    let models = &own.models;
     match call {
         SignInCall::Begin { provider, method } => {
             let challenge = models.begin(&provider, &method).await.map_err(refusal)?;

@@ -7,6 +7,7 @@ use tools::{OutsideAccess, Scope};
 use vocabulary::{Refusal, Reply, SkillCall, ThreadCard, Why};
 
 use crate::Shared;
+use crate::tenants::TenantOwn;
 
 pub async fn answer(shared: &Shared, card: &ThreadCard, call: SkillCall) -> Result<Reply, Refusal> {
     let scope = scope(shared, card);
@@ -36,19 +37,23 @@ fn work(scope: &Scope, call: SkillCall) -> Result<Reply, Refusal> {
 
 /// Where skills and commands are looked for. Nothing of the workspace is trusted yet.
 pub fn scope(shared: &Shared, card: &ThreadCard) -> Scope {
-    scope_of(shared, &card.directory, card.folders_outside())
+    let own = shared.own(&card.tenant);
+    scope_of(shared, &own, &card.directory, card.folders_outside())
 }
 
 /// The same of a directory, with others that are open as well.
-pub fn scope_of(shared: &Shared, directory: &Path, extra: Vec<PathBuf>) -> Scope {
+pub fn scope_of(shared: &Shared, own: &TenantOwn, directory: &Path, extra: Vec<PathBuf>) -> Scope {
     Scope {
         directory: directory.to_owned(),
         extra,
-        skills: shared.config.skills.clone(),
+        skills: own.skills.clone(),
         trusted: false,
         read_only: true,
         private: shared.config.private.clone(),
-        outside: OutsideAccess::default(),
+        outside: OutsideAccess {
+            home: None,
+            ..own.outside()
+        },
         spill: None,
     }
 }

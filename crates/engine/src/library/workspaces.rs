@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use store::{RecordChange, RecordKind};
 use vocabulary::{
-    Caller, DEFAULT_WORKSPACE, LibraryReply, Refusal, Reply, TenantId, Timestamp, Why, Workspace,
+    Caller, DEFAULT_WORKSPACE, LibraryReply, Refusal, Reply, TenantId, Timestamp, Workspace,
     WorkspaceChange, WorkspaceDirectory, WorkspaceId,
 };
 
@@ -14,8 +14,6 @@ use crate::limits::{CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX, WORKSPACES_MAX};
 
 const KINDS: &[RecordKind] = &[RecordKind::Workspace];
 const DEFAULT_NAME: &str = "Default Workspace";
-/// The tenant of a lone user, whose directories have plain names.
-const LONE_TENANT: &str = "local";
 const PLAIN_NAME_CHARS_MAX: usize = 64;
 
 /// A workspace that a client wants to have.
@@ -35,13 +33,20 @@ pub async fn list(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal> {
 }
 
 pub async fn default(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal> {
+    let own = shared.own(&caller.tenant);
     change(shared, caller, |library| {
         let active = || library.workspaces.iter().filter(|each| each.is_active);
         let known = active().find(|each| each.is_current).or(active().next());
         if let Some(known) = known {
             return Ok(unchanged((known.clone(), None)));
         }
-        let directory = WorkspaceDirectory::Given(shared.config.directory.clone());
+        let directory = match own.is_confined() {
+            false => WorkspaceDirectory::Given(shared.config.directory.clone()),
+            true => match own.directory() {
+                Some(directory) => WorkspaceDirectory::Given(directory.to_owned()),
+                None => WorkspaceDirectory::Managed,
+            },
+        };
         let mut workspace =
             new_workspace(WorkspaceId::new(DEFAULT_WORKSPACE), directory, shared.now());
         workspace.name = DEFAULT_NAME.to_owned();
@@ -64,6 +69,12 @@ pub async fn create(
         return Err(Refusal::invalid("workspace_id", message));
     }
     let id = WorkspaceId::new(id);
+    let directory = match wanted.directory {
+        WorkspaceDirectory::Given(path) => {
+            WorkspaceDirectory::Given(shared.own(&caller.tenant).admit(path)?)
+        }
+        WorkspaceDirectory::Managed => WorkspaceDirectory::Managed,
+    };
     let name = wanted.name.as_deref().map(str::trim);
     let name = name.filter(|name| !name.is_empty());
     change(shared, caller, |library| {
@@ -76,7 +87,7 @@ pub async fn create(
             let message = format!("there are {WORKSPACES_MAX} workspaces already");
             return Err(Refusal::invalid("workspace_id", message));
         }
-        let mut workspace = new_workspace(id.clone(), wanted.directory.clone(), shared.now());
+        let mut workspace = new_workspace(id.clone(), directory.clone(), shared.now());
         workspace.name = match name {
             Some(name) => short(name),
             None => format!("Workspace {}", count + 1),
@@ -149,47 +160,33 @@ pub fn check(library: &Library, id: &WorkspaceId) -> Result<(), Refusal> {
     }
 }
 
-/// Where the threads of a workspace run; made where it is ours and not there yet.
+/// Where the threads of a workspace run, if it says so; made where it is ours and not there yet.
 pub async fn directory(
     shared: &Shared,
     caller: &Caller,
     id: Option<&WorkspaceId>,
-) -> Result<PathBuf, Refusal> {
-    // Several servers may share one home, each started for a directory of its own.
-    let servers = || shared.config.directory.clone();
+) -> Result<Option<PathBuf>, Refusal> {
     let Some(id) = id.filter(|id| id.as_str() != DEFAULT_WORKSPACE) else {
-        return Ok(servers());
+        return Ok(None);
     };
     let library = records::read(shared, &caller.tenant, KINDS).await?;
     match &known(&library, id)?.directory {
-        WorkspaceDirectory::Given(path) => Ok(path.clone()),
-        WorkspaceDirectory::Managed => managed(shared, &caller.tenant, id).await,
+        WorkspaceDirectory::Given(path) => Ok(Some(path.clone())),
+        WorkspaceDirectory::Managed => managed(shared, &caller.tenant, id).await.map(Some),
     }
 }
 
 async fn managed(shared: &Shared, tenant: &TenantId, id: &WorkspaceId) -> Result<PathBuf, Refusal> {
-    let path = shared
-        .config
-        .home
-        .join(tools::path::WORKSPACES)
-        .join(file_name(tenant, id));
-    let mut make = tokio::fs::DirBuilder::new();
-    make.recursive(true).mode(0o700);
-    make.create(&path).await.map_err(|error| {
-        let message = format!("the workspace's directory cannot be made: {error}");
-        Refusal::new(Why::Storage, message)
-    })?;
-    Ok(path)
+    let own = shared.own(tenant);
+    own.make_workspace(&file_name(tenant, id)).await
 }
 
 /// A workspace's id is whatever a client made up: only a plain one becomes a name as it is.
 fn file_name(tenant: &TenantId, id: &WorkspaceId) -> String {
     let plain = |each: char| each.is_ascii_alphanumeric() || each == '-' || each == '_';
     let text = id.as_str();
-    if tenant.as_str() == LONE_TENANT
-        && text.len() <= PLAIN_NAME_CHARS_MAX
-        && text.chars().all(plain)
-    {
+    // Those of a lone user have plain names.
+    if tenant.is_local() && text.len() <= PLAIN_NAME_CHARS_MAX && text.chars().all(plain) {
         return text.to_owned();
     }
     let hash = blake3::hash(format!("{}\n{text}", tenant.as_str()).as_bytes());

@@ -117,14 +117,19 @@ impl Session {
             None => TurnId::new(self.shared.new_id().to_string()),
         };
         let holder = self.reserve_first_step(&turn, &start).await?;
-        let started = self.begin_turn(turn, start).await;
+        let started = self.begin_turn(turn, start, caller).await;
         if started.is_err() {
             self.shared.free_reservation(&holder).await;
         }
         started
     }
 
-    async fn begin_turn(&mut self, turn: TurnId, start: StartTurn) -> Result<StartedTurn, Refusal> {
+    async fn begin_turn(
+        &mut self,
+        turn: TurnId,
+        start: StartTurn,
+        caller: &Caller,
+    ) -> Result<StartedTurn, Refusal> {
         if *start.changes != Changes::default() {
             self.change(*start.changes.clone()).await?;
         }
@@ -137,7 +142,10 @@ impl Session {
         self.tell_status(Status::Running, StatusReason::TurnStarted)?;
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
         let settings = &self.state.thread.settings;
-        let agent = self.shared.agents.of(settings);
+        let agent = self
+            .shared
+            .agents
+            .of(&self.shared.own(&self.card.tenant), settings);
         self.record(Fact::Turn(TurnFact::Started {
             turn: turn.clone(),
             cause: start.cause,
@@ -290,10 +298,11 @@ impl Session {
             return Err(Refusal::busy());
         }
         let title = changes.title.as_deref().map(title_of).transpose()?;
-        self.shared.agents.check(changes.agent.as_deref())?;
+        let own = self.shared.own(&self.card.tenant);
+        self.shared.agents.check(&own, changes.agent.as_deref())?;
         let settings = changed_settings(&self.state.thread.settings, &changes)?;
         let obstacle = match &changes.model {
-            Some(model) => offer::obstacle(&self.shared, model).await?,
+            Some(model) => offer::obstacle(&self.shared, &own, model).await?,
             None => None,
         };
         self.keep().await?;

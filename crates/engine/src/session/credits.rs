@@ -26,11 +26,11 @@ impl Session {
         let known = &self.state.thread.settings;
         let changed = changed_settings(known, &start.changes)?;
         let settings = changed.as_ref().unwrap_or(known);
-        let agents = &self.shared.agents;
+        let (agents, own) = (&self.shared.agents, self.shared.own(&holder.tenant));
         let model = match agents.is_external(settings) {
             // The model that it is chosen by has no price.
             true => None,
-            false if agents.of(settings).abilities().uses_model => Some(&settings.model),
+            false if agents.of(&own, settings).abilities().uses_model => Some(&settings.model),
             false => return Ok(holder),
         };
         let said = start.text.len() as u64 / BYTES_PER_TOKEN;

@@ -126,7 +126,10 @@ impl Session {
         let taken_over = self.resting.taken_over_at;
         let stays = taken_over.is_some_and(|at| now < at + HAND_OVER_REST);
         let waits = || {
-            let agent = self.shared.agents.of(&self.state.thread.settings);
+            let agent = self.shared.agents.of(
+                &self.shared.own(&self.card.tenant),
+                &self.state.thread.settings,
+            );
             alone && self.state.thread.status == Status::Waiting && agent.abilities().picks_up
         };
         (alone || !stays)

@@ -32,13 +32,14 @@ impl Session {
         if settings.agent.is_some() {
             return;
         }
-        let budgets = meter::effective(&settings.budgets, &self.shared.config.budgets);
+        let tenant = self.shared.own(&self.card.tenant);
+        let budgets = meter::effective(&settings.budgets, &tenant.budgets);
         let spent = Meter::new(self.state.usage, Usage::default());
         if spent.exhausted(&budgets).is_some() {
             return;
         }
         let own = &settings.model;
-        let Some(small) = self.shared.models.small_model(&own.provider, &own.model) else {
+        let Some(small) = tenant.models.small_model(&own.provider, &own.model) else {
             return;
         };
         let models = TitleModels {
@@ -115,7 +116,8 @@ async fn ask_one(
     if !can_pay.await {
         return None;
     }
-    let provider = shared.models.provider(&model.provider)?;
+    let models = Arc::clone(&shared.own(tenant).models);
+    let provider = models.provider(&model.provider)?;
     let request = ModelRequest {
         model: model.model.clone(),
         system: prompts::TITLE.to_owned(),
@@ -128,7 +130,7 @@ async fn ask_one(
     match compaction::text_of(provider.as_ref(), request).await {
         Ok((text, usage)) => Some(Titled {
             title: titles::tidied(&text),
-            usage: meter::priced(shared, &model, usage),
+            usage: meter::priced(&models, &model, usage),
             model,
         }),
         Err(error) => {

@@ -105,7 +105,10 @@ impl Session {
         let cancel = CancellationToken::new();
         let running = self.state.turn.as_ref();
         let settings = &self.state.thread.settings;
-        let agent = self.shared.agents.of(settings);
+        let agent = self
+            .shared
+            .agents
+            .of(&self.shared.own(&self.card.tenant), settings);
         let abilities = agent.abilities();
         let model = match running.and_then(|turn| turn.model.as_ref()) {
             Some(model) => Arc::clone(model),

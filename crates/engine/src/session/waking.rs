@@ -130,7 +130,10 @@ impl Session {
         };
         let events = self.events_since(Seq(turn.started_seq.0 - 1)).await?;
         self.live.catch_up(&events, turn.parts);
-        let agent = self.shared.agents.of(&self.state.thread.settings);
+        let agent = self.shared.agents.of(
+            &self.shared.own(&self.card.tenant),
+            &self.state.thread.settings,
+        );
         if !self.state.asks.is_empty() && agent.abilities().picks_up {
             self.drop_drafts(loaded)?;
             self.close_asks_of_sub_agents("the server stopped")?;

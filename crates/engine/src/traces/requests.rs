@@ -93,7 +93,7 @@ impl<'a> WatchedRequest<'a> {
                 (blocks, None, Some(cancelled))
             }
         };
-        let usage = usage.map(|usage| meter::priced(shared, &self.model, usage));
+        let usage = usage.map(|usage| meter::priced(&self.turn.own().models, &self.model, usage));
         let millis = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         let first_part_ms = self.first_part.map(millis);
         trace.exporter.offer(TraceSpan {

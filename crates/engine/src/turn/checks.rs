@@ -147,7 +147,8 @@ async fn chosen(
     };
     let looked = tokio::task::spawn_blocking(look).await;
     let (mut chosen, complaint) = looked.unwrap_or_default();
-    chosen.retain(|(rule, files)| is_allowed(&turn.shared.config.policy, rule, files));
+    let policy = Arc::clone(&turn.own().policy);
+    chosen.retain(|(rule, files)| is_allowed(&policy, rule, files));
     let is_new = {
         let mut said = turn.checks.complaint.lock();
         let is_new = *said != complaint;

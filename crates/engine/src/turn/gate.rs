@@ -145,6 +145,9 @@ pub async fn may_go_on(turn: &Turn, call: &ToolCall, input: Value) -> Result<(),
 
 async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -> GateDecision {
     let fence = CallSandbox::of(turn, call, scope).await;
+    if scope.outside.held && fence.is_open() {
+        return GateDecision::Refuse(tools::sandbox::HELD.to_owned());
+    }
     let judgement = tool.judge_with(scope, &turn.jobs, &call.input);
     let judgement = match judgement {
         Judgement::Ask { .. } if named_by_user(turn, call) => Judgement::Allow,
@@ -348,7 +351,7 @@ fn decided(turn: &Turn, call: &ToolCall, scope: &Scope, judgement: &Judgement) -
     let hosts: Vec<String> = host_of(call).into_iter().collect();
     let summary = summary(call, paths.first().or(hosts.first()));
     let command = command_of(call);
-    turn.shared.config.policy.decide(&PolicyCall {
+    turn.own().policy.decide(&PolicyCall {
         tool: &call.name,
         summary: &summary,
         command,

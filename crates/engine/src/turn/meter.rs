@@ -1,9 +1,8 @@
 //! The meter: what a turn and its thread have spent, held against what they may spend.
 
 use parking_lot::Mutex;
+use providers::Models;
 use vocabulary::{Budgets, ModelRef, Usage};
-
-use crate::Shared;
 
 /// Shared by everyone who spends for one turn: its own steps, its sub-agents, its compaction.
 pub struct Meter {
@@ -171,9 +170,9 @@ pub fn effective(own: &Budgets, server: &Budgets) -> Budgets {
 }
 
 /// Why a money budget cannot be kept with this model, if so.
-pub fn unpriced(shared: &Shared, model: &ModelRef, budgets: &Budgets) -> Option<String> {
+pub fn unpriced(models: &Models, model: &ModelRef, budgets: &Budgets) -> Option<String> {
     let limited = budgets.turn_micro_dollars.or(budgets.thread_micro_dollars);
-    let known = shared.models.model(&model.provider, &model.model);
+    let known = models.model(&model.provider, &model.model);
     let priced = known.is_some_and(|known| known.price.is_some());
     (limited.is_some() && !priced).then(|| {
         format!(
@@ -186,8 +185,8 @@ pub fn unpriced(shared: &Shared, model: &ModelRef, budgets: &Budgets) -> Option<
 
 /// Usage as the provider counts it, with what it costs where that is known: as the provider says, or
 /// by its prices.
-pub fn priced(shared: &Shared, model: &ModelRef, usage: providers::ModelUsage) -> Usage {
-    let known = shared.models.model(&model.provider, &model.model);
+pub fn priced(models: &Models, model: &ModelRef, usage: providers::ModelUsage) -> Usage {
+    let known = models.model(&model.provider, &model.model);
     let by_price = known.and_then(|known| known.price);
     Usage {
         input_tokens: usage.input_tokens,

@@ -98,7 +98,7 @@ pub async fn open(turn: &Turn, start: &TurnStart) -> Result<Option<String>, Sess
     if !are_used(&turn.permits.borrow().settings) {
         return Ok(None);
     }
-    let configured = turn.shared.mcp_tools.configured(&place(&turn.card)).await;
+    let configured = turn.own().mcp_tools.configured(&place(&turn.card)).await;
     if configured.is_empty() {
         return Ok(None);
     }
@@ -163,9 +163,9 @@ async fn offered(turn: &Turn, wait: Duration) -> Offer {
     if servers.is_empty() {
         return Offer::default();
     }
-    let place = place(&turn.card);
+    let (place, own) = (place(&turn.card), turn.own());
     tokio::select! {
-        offer = turn.shared.mcp_tools.offer(&place, &servers, wait) => offer,
+        offer = own.mcp_tools.offer(&place, &servers, wait) => offer,
         () = turn.cancel.cancelled() => Offer::default(),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tools::{Failure, Host, OutsideAccess, Scope, SpawnRequest, Tool, ToolCx, normalize};
+use tools::{Failure, Host, Scope, SpawnRequest, Tool, ToolCx, normalize};
 use vocabulary::{
     Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, SandboxMode, StreamTag,
     ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
@@ -136,23 +136,21 @@ pub async fn context(turn: &Arc<Turn>, tag: &StreamTag, call: &Arc<ToolCall>) ->
         sandbox: turn.shared.sandbox().await,
         seen: Arc::clone(&turn.seen),
         jobs: Arc::clone(&turn.jobs),
-        web: Arc::clone(&turn.shared.web),
+        web: Arc::clone(&turn.own().web),
     }
 }
 
 /// Where the turn's tools may read and write.
 pub fn scope(turn: &Turn) -> Scope {
+    let own = turn.own();
     Scope {
         directory: turn.card.directory.clone(),
         extra: turn.card.folders_outside(),
-        skills: turn.shared.config.skills.clone(),
+        skills: own.skills.clone(),
         trusted: false,
         read_only: turn.permits.borrow().settings.sandbox == SandboxMode::ReadOnly,
         private: turn.shared.config.private.clone(),
-        outside: OutsideAccess {
-            home: std::env::home_dir(),
-            asked: None,
-        },
+        outside: own.outside(),
         spill: Some(
             turn.shared
                 .config

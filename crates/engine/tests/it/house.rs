@@ -189,6 +189,11 @@ impl House {
         self.directory.path()
     }
 
+    /// Where its data lies.
+    pub fn home(&self) -> std::path::PathBuf {
+        self.directory().join("home")
+    }
+
     /// Another process on the same world, at the same time.
     pub fn neighbour(&self) -> Engine {
         open(&self.world, &self.stage, self.directory().to_owned()).1
@@ -412,6 +417,7 @@ fn engine_on(store: SharedStore, stage: &Stage, directory: PathBuf) -> Engine {
             Some(tools) => Arc::clone(tools),
             None => Arc::clone(&stage.mcp) as _,
         },
+        tenants: None,
     };
     Engine::new(config, parts)
 }

@@ -43,6 +43,7 @@ mod sub_agent_kinds;
 mod sub_agents;
 mod sub_agents_at_once;
 mod summaries;
+mod tenant_places;
 mod tenants;
 mod titling;
 mod toys;

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -209,27 +209,30 @@ fn fenced(
         return tools::Sandbox::nothing().open(words);
     };
     let sandbox = (*fence.sandbox).clone().with_input(true);
-    if !fence.holds || !server.layer.is_of_workspace() {
+    let is_confined = fence.own_places.is_some();
+    if !is_confined && (!fence.holds || !server.layer.is_of_workspace()) {
         return sandbox.open(words);
     }
     let started_in = (directory != place.directory).then(|| directory.to_owned());
     sandbox
         .with_directory(started_in)
-        .fence(&scope(&place.directory, &fence.private), words)
+        .fence(&scope(&place.directory, fence), words)
 }
 
-fn scope(directory: &Path, private: &[PathBuf]) -> Scope {
+fn scope(directory: &Path, fence: &Fence) -> Scope {
     Scope {
         directory: directory.to_owned(),
         extra: Vec::new(),
-        private: private.to_vec(),
+        private: fence.private.clone(),
         spill: None,
         skills: Vec::new(),
         trusted: false,
         read_only: false,
         outside: OutsideAccess {
-            home: std::env::home_dir(),
+            home: std::env::home_dir().filter(|_| fence.own_places.is_none()),
             asked: None,
+            own_places: fence.own_places.clone(),
+            held: fence.own_places.is_some(),
         },
     }
 }

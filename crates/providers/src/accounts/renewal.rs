@@ -181,9 +181,9 @@ impl Renewal {
     async fn keep(&self, source: &CredentialSource, old: &Tokens, new: &Tokens) {
         let kept = match source {
             CredentialSource::CodexHome => self.keep_with_codex(old, new).await,
-            CredentialSource::Saved { .. } | CredentialSource::Environment { .. } => {
-                self.keep_here(Some(old), new).await
-            }
+            CredentialSource::Saved { .. }
+            | CredentialSource::Environment { .. }
+            | CredentialSource::SharedByOperator => self.keep_here(Some(old), new).await,
         };
         if let Err(what) = kept {
             tracing::warn!(

@@ -150,7 +150,9 @@ impl AccountAuthorizer {
             CredentialSource::Environment { variable } => {
                 self.endpoint.bearer_env.contains(variable)
             }
-            CredentialSource::Saved { .. } | CredentialSource::CodexHome => false,
+            CredentialSource::Saved { .. }
+            | CredentialSource::CodexHome
+            | CredentialSource::SharedByOperator => false,
         }
     }
 

@@ -18,7 +18,7 @@ pub struct Candidate {
 pub fn of_credentials(candidates: &[Candidate]) -> Option<ModelChoice> {
     let rank = |candidate: &&Candidate| match candidate.source {
         CredentialSource::Saved { at } => (0, -at),
-        CredentialSource::Environment { .. } => (1, 0),
+        CredentialSource::Environment { .. } | CredentialSource::SharedByOperator => (1, 0),
         CredentialSource::CodexHome => (2, 0),
     };
     // The first of equals: `min_by_key` keeps it.
@@ -27,6 +27,7 @@ pub fn of_credentials(candidates: &[Candidate]) -> Option<ModelChoice> {
         CredentialSource::Saved { .. } => format!("{} is connected", best.name),
         CredentialSource::Environment { variable } => format!("{variable} is set"),
         CredentialSource::CodexHome => "the Codex CLI is signed in".to_owned(),
+        CredentialSource::SharedByOperator => format!("{} is shared by the operator", best.name),
     };
     Some(ModelChoice {
         provider: best.provider.clone(),

@@ -1,10 +1,11 @@
 //! What `Models` is opened with.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::provider_set::own_path;
 use crate::Provider;
 use crate::remote::RequestLimits;
 
@@ -17,6 +18,9 @@ pub struct ModelsOptions {
     /// The home of the Codex CLI, whose sign-in is used when there is no other.
     pub codex_home: Option<PathBuf>,
     pub environment: BTreeMap<String, String>,
+    /// The home of somebody else whose saved keys are used where there are none of one's own, and whose
+    /// catalog where there is none.
+    pub shared: Option<PathBuf>,
     /// Providers that are not reached over the network, by their ids.
     pub scripted: Vec<Arc<dyn Provider>>,
     /// Whether model servers on this machine are looked for.
@@ -35,11 +39,40 @@ impl ModelsOptions {
             home: home.into(),
             codex_home: None,
             environment: BTreeMap::new(),
+            shared: None,
             scripted: Vec::new(),
             probe_local: false,
             keep_lists: false,
             limits: RequestLimits::default(),
             second: Duration::from_secs(1),
+        }
+    }
+
+    /// For a tenant whose data lies in `home`: with nothing of what the process was started with, or of
+    /// what its user has, unless the operator shares it.
+    pub fn of_tenant(&self, home: impl Into<PathBuf>, shares: bool) -> Self {
+        let own = Self {
+            scripted: self.scripted.clone(),
+            keep_lists: self.keep_lists,
+            limits: self.limits,
+            ..Self::new(home)
+        };
+        match shares {
+            true => Self {
+                environment: self.environment.clone(),
+                probe_local: self.probe_local,
+                shared: Some(self.home.clone()),
+                ..own
+            },
+            false => own,
+        }
+    }
+
+    /// Whose catalog counts.
+    pub(super) fn catalog_home(&self) -> &Path {
+        match &self.shared {
+            Some(shared) if !own_path(&self.home).exists() => shared,
+            Some(_) | None => &self.home,
         }
     }
 

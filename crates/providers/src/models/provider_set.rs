@@ -140,7 +140,7 @@ impl ProviderSet {
     }
 }
 
-fn own_path(home: &Path) -> PathBuf {
+pub(super) fn own_path(home: &Path) -> PathBuf {
     home.join("config").join("catalog.toml")
 }
 

@@ -47,11 +47,13 @@ pub struct RemoteModels {
 impl RemoteModels {
     pub fn new(options: ModelsOptions) -> Self {
         let environment = Arc::new(options.environment.clone());
-        let accounts = Arc::new(Accounts::new(
+        let accounts = Accounts::new(
             options.home.join("auth"),
             options.codex_home.clone(),
             Arc::clone(&environment),
-        ));
+        );
+        let shared = options.shared.as_ref().map(|home| home.join("auth"));
+        let accounts = Arc::new(accounts.sharing(shared));
         Self {
             sign_ins: SignIns::new(Arc::clone(&accounts), options.second),
             options,
@@ -63,9 +65,9 @@ impl RemoteModels {
 
     pub fn provider_set(&self) -> &Arc<ProviderSet> {
         self.provider_set.get_or_init(|| {
-            let ModelsOptions { home, limits, .. } = &self.options;
+            let ModelsOptions { limits, .. } = &self.options;
             Arc::new(ProviderSet::open(
-                home,
+                self.options.catalog_home(),
                 &self.environment,
                 &self.accounts,
                 limits,

@@ -101,6 +101,9 @@ fn with_credential(credential: &Credential, result: Option<&CheckResult>) -> Str
             (CredentialSource::CodexHome, _) => {
                 "Signed in with the Codex CLI, not verified yet".to_owned()
             }
+            (CredentialSource::SharedByOperator, _) => {
+                "The server's operator shares a key, not verified yet".to_owned()
+            }
         },
     }
 }

@@ -11,6 +11,7 @@ mod retiring;
 mod server;
 mod signing_in;
 mod standing;
+mod tenants;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use super::group::{self, GroupStart};
 use super::order::BashOrder;
 use crate::bash::git_settings::GitPrograms;
 use crate::jobs::{JobFence, JobReach, ThreadNetwork};
+use crate::sandbox::HELD;
 use crate::sandbox::{Fenced, Mode};
 use crate::{Failure, Sandbox, Scope, ToolCx};
 
@@ -78,6 +79,7 @@ impl Hold {
         let set_up = move || {
             let words = group::words(&command);
             match hold.outside {
+                true if hold.scope.outside.held => Err(HELD.to_owned()),
                 true => hold.sandbox.open(&words),
                 false => hold.sandbox.fence(&hold.scope, &words),
             }

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{FoundPath, PATH_CHARS_MAX, both_ways, roots, shelves};
+use super::{FoundPath, PATH_CHARS_MAX, both_ways, outside_workspace, roots, shelves};
 use crate::sandbox::known_places::{
     CREDENTIALS, LIBRARIES, LIBRARIES_AT_HOME, LIBRARY_VARIABLES, NOT_FOR_READING, SYSTEM_SECRETS,
 };
@@ -38,6 +38,9 @@ pub(crate) fn resolve_to_read_from(
 ) -> Result<PathBuf, Failure> {
     match reach(tool, scope, base, given)? {
         ReadReach::Open(path) => Ok(path),
+        ReadReach::Outside(_) if scope.outside.is_closed() => {
+            Err(outside_workspace(tool, scope, given))
+        }
         ReadReach::Outside(path) => match &scope.outside.asked {
             Some(asked) if path.starts_with(asked) => Ok(path),
             Some(_) | None => Err(Failure::Error(format!(
@@ -51,7 +54,7 @@ pub(crate) fn resolve_to_read_from(
 /// The place outside that a person is to be asked for before `given` is read. What cannot be read
 /// anyway is left to the one who tries.
 pub(crate) fn asked_for(scope: &Scope, base: &Path, given: &str) -> Option<PathBuf> {
-    if given.chars().count() > PATH_CHARS_MAX {
+    if given.chars().count() > PATH_CHARS_MAX || scope.outside.is_closed() {
         return None;
     }
     match reach("", scope, base, given) {
@@ -102,10 +105,12 @@ fn reach(tool: &str, scope: &Scope, base: &Path, given: &str) -> Result<ReadReac
     // Package managers link what several projects use.
     let is_linked_package =
         is_below(&found.plain, &workspace) && has_directory(&found.canonical, NODE_PACKAGES);
+    // By their names alone these could be anybody's.
+    let is_named_so =
+        !scope.outside.is_closed() && (is_linked_package || is_package(&found.canonical));
     let is_open = is_inside
-        || is_linked_package
+        || is_named_so
         || is_below(&found.canonical, &shelves(scope))
-        || is_package(&found.canonical)
         || is_below(&found.canonical, &libraries(scope));
     Ok(match is_open {
         true => ReadReach::Open(found.canonical),
@@ -133,6 +138,10 @@ fn is_package(path: &Path) -> bool {
 /// Where toolchains and what projects depend on lie.
 fn libraries(scope: &Scope) -> Vec<PathBuf> {
     let system = LIBRARIES.iter().map(PathBuf::from);
+    if scope.outside.is_closed() {
+        let system: Vec<PathBuf> = system.collect();
+        return both_ways(system.iter());
+    }
     let at_home = home(scope)
         .into_iter()
         .flat_map(|home| LIBRARIES_AT_HOME.iter().map(move |name| home.join(name)));

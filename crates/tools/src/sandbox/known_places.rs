@@ -88,6 +88,15 @@ pub const READABLE: &[&str] = &[
     "/var/lib/dpkg",
 ];
 
+/// What a command has of its own inside of namespaces, whatever the machine has there.
+pub const OWN_INSIDE: &[&str] = &["/dev", "/run", "/tmp"];
+
+/// What the operator says for everyone on this machine; it may name secrets.
+pub const SETTINGS_OF_MACHINE: &str = "/etc/dragoman";
+
+/// Of what is readable at home: who the user is.
+pub const PERSONAL_AT_HOME: &[&str] = &[".config/git", ".gitconfig", ".gitignore"];
+
 /// The user's own toolchains and what they keep.
 pub const READABLE_AT_HOME: &[&str] = &[
     ".asdf",

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::known_places::{
-    CREDENTIALS, READABLE, READABLE_AT_HOME, SYSTEM_SECRETS, TOOLCHAIN_VARIABLES,
+    CREDENTIALS, OWN_INSIDE, PERSONAL_AT_HOME, READABLE, READABLE_AT_HOME, SETTINGS_OF_MACHINE,
+    SYSTEM_SECRETS, TOOLCHAIN_VARIABLES,
 };
 use crate::{Scope, folders, path};
 
@@ -46,7 +47,11 @@ impl Places {
         toolchains: &[PathBuf],
     ) -> std::io::Result<Self> {
         let directory = scope.directory.canonicalize()?;
-        let extra = real(&scope.extra);
+        if !scope.outside.may_open(&directory) {
+            let message = "the workspace does not lie where its tenant's files are";
+            return Err(std::io::Error::other(message));
+        }
+        let extra = real(&scope.extra).filter(|path| scope.outside.may_open(path));
         let mut roots: Vec<PathBuf> = std::iter::once(directory.clone()).chain(extra).collect();
         // Nobody means the whole machine by a workspace.
         roots.retain(|path| path.parent().is_some() && path.is_dir());
@@ -65,9 +70,18 @@ impl Places {
             .iter()
             .flat_map(|home| CREDENTIALS.iter().map(|name| home.join(name)))
             .collect();
+        let closed = scope.outside.is_closed();
+        let is_personal = |home: &Path, path: &Path| {
+            let mut personal = PERSONAL_AT_HOME.iter();
+            personal.any(|name| path.starts_with(home.join(name)))
+        };
         let home_readable = home
             .iter()
-            .flat_map(|home| readable_at(home, toolchains))
+            .flat_map(|home| {
+                let mut readable = readable_at(home, toolchains);
+                readable.retain(|path| !closed || !is_personal(home, path));
+                readable
+            })
             .collect();
         // Whose workspace holds their home directory means to open it.
         let home = home.filter(|home| {
@@ -79,6 +93,13 @@ impl Places {
             .flat_map(real)
             .chain(listening(&roots))
             .collect();
+        let mut open: Vec<PathBuf> = real(scope.spill.iter().chain(&scope.skills)).collect();
+        if closed {
+            hidden.extend(not_of_the_system());
+            let readable: Vec<PathBuf> = READABLE.iter().map(PathBuf::from).collect();
+            let is_hidden = |path: &PathBuf| hidden.iter().any(|hidden| path.starts_with(hidden));
+            open.extend(real(&readable).filter(is_hidden));
+        }
         hidden.sort();
         hidden.dedup();
         // A workspace is what it is even where a secret place was named the same.
@@ -94,7 +115,7 @@ impl Places {
             hidden,
             home,
             home_readable,
-            open: real(scope.spill.iter().chain(&scope.skills)).collect(),
+            open,
         })
     }
 
@@ -162,6 +183,27 @@ impl Places {
 fn real<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> impl Iterator<Item = PathBuf> {
     let real = paths.into_iter().map(|path| path.canonicalize());
     real.flatten().collect::<Vec<_>>().into_iter()
+}
+
+/// What of the machine is neither a program nor a setting of the system, as far as it is known by the
+/// directories at the root: there others keep their files.
+fn not_of_the_system() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/").into_iter().flatten().flatten();
+    // A link is followed to what it names, which has its own place.
+    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let is_known = |path: &PathBuf| {
+        let path = path.to_str().unwrap_or_default();
+        READABLE.contains(&path) || OWN_INSIDE.contains(&path)
+    };
+    let others = directories.map(|entry| entry.path());
+    let others = others.filter(|path| !is_known(path));
+    others
+        .chain(
+            [PathBuf::from(SETTINGS_OF_MACHINE)]
+                .into_iter()
+                .filter(|path| path.exists()),
+        )
+        .collect()
 }
 
 /// Toolchains in this home directory; those that the user named count only if they lie in it, since

@@ -9,6 +9,7 @@ mod limits;
 mod pdf_files;
 mod protected;
 mod reach;
+mod tenants;
 mod under_home;
 mod world;
 

@@ -57,14 +57,14 @@ pub async fn look_around(turn: &Turn) -> Surroundings {
     };
     let mut scope = tooling::scope(turn);
     scope.trusted = trusted.is_some();
-    let (shared, seen) = (Arc::clone(&turn.shared), Arc::clone(&turn.seen));
+    let (shared, own, seen) = (Arc::clone(&turn.shared), turn.own(), Arc::clone(&turn.seen));
     let look = move || {
         let cache = &shared.workspace_facts;
         Surroundings {
             trusted: is_trusted,
             waits_for_trust,
             has_notebook: seen.has_extension("ipynb") || cache.has_notebook(&scope),
-            ..tools::surroundings::look(&scope, &trusted, Some(&shared.config.home))
+            ..tools::surroundings::look(&scope, &trusted, Some(&own.home))
         }
     };
     let looked = tokio::task::spawn_blocking(look);
@@ -234,7 +234,7 @@ impl BriefedState {
 pub fn works(turn: &Turn, surroundings: &Surroundings, tool: &str) -> bool {
     match tool {
         "ask" => is_attended(turn),
-        "webSearch" => turn.shared.web.can_search(),
+        "webSearch" => turn.own().web.can_search(),
         "notebookEdit" => surroundings.has_notebook,
         tools::SKILL => !surroundings.skills.is_empty() || surroundings.waits_for_trust,
         _ => true,

@@ -237,7 +237,7 @@ impl Turn {
         usage: providers::ModelUsage,
         purpose: Purpose,
     ) -> Result<(), SessionGone> {
-        let usage = meter::priced(&self.shared, model, usage);
+        let usage = meter::priced(&self.own().models, model, usage);
         self.meter.add(usage);
         self.tell(Fact::Turn(TurnFact::UsageAdded {
             turn: Some(self.id.clone()),
@@ -259,6 +259,6 @@ impl Turn {
     }
 
     fn known(&self, model: &ModelRef) -> Option<providers::catalog::Model> {
-        self.shared.models.model(&model.provider, &model.model)
+        self.own().models.model(&model.provider, &model.model)
     }
 }

@@ -113,7 +113,7 @@ pub fn sees(turn: &Turn) -> bool {
 }
 
 pub fn model_sees(turn: &Turn, model: &ModelRef) -> bool {
-    let known = turn.shared.models.model(&model.provider, &model.model);
+    let known = turn.own().models.model(&model.provider, &model.model);
     known.and_then(|known| known.vision) != Some(false)
 }
 

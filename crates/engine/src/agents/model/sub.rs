@@ -38,7 +38,7 @@ pub async fn run(
         return Err(Failure::Error(message));
     }
     let conversation = SubConversation::of(turn, call, &request).await?;
-    let Some(provider) = turn.shared.models.provider(&conversation.model.provider) else {
+    let Some(provider) = turn.own().models.provider(&conversation.model.provider) else {
         let provider = &conversation.model.provider;
         let message = format!("there is no provider {provider:?} for sub-agents");
         return Err(Failure::Error(message));
@@ -286,7 +286,7 @@ impl SubAgentWork<'_> {
 
     async fn count(&self, usage: providers::ModelUsage) -> Result<(), SessionGone> {
         let model = &self.conversation.model;
-        let usage = meter::priced(&self.turn.shared, model, usage);
+        let usage = meter::priced(&self.turn.own().models, model, usage);
         self.turn.meter.add(usage);
         let fact = Fact::Turn(TurnFact::UsageAdded {
             turn: Some(self.turn.id.clone()),

@@ -380,6 +380,7 @@ fn of_members() -> [MemberReply; 3] {
         name: None,
         created_at: Timestamp(1),
         updated_at: Timestamp(2),
+        removed_at: None,
     };
     [
         MemberReply::List(vec![member.clone()]),

@@ -80,7 +80,7 @@ fn model_of(turn: &Turn, request: &SpawnRequest) -> ModelRef {
         model,
     };
     if !named.is_empty() {
-        return offer::model_named(&turn.shared, &own.provider, &named);
+        return offer::model_named(&turn.own(), &own.provider, &named);
     }
     let by_kind = match &request.kind {
         SpawnKind::Explore => SubAgentModel::Small,
@@ -91,12 +91,12 @@ fn model_of(turn: &Turn, request: &SpawnRequest) -> ModelRef {
         SubAgentModel::Same => own.clone(),
         SubAgentModel::Named(model) => of_provider(model),
         SubAgentModel::Small => {
-            let models = &turn.shared.models;
+            let models = &turn.own().models;
             let small = models.small_model(&own.provider, &own.model);
             let small = small.map(of_provider);
             // One whose price is not known cannot be held to a budget.
             let budgets = budgets(turn);
-            let fits = |small: &ModelRef| meter::unpriced(&turn.shared, small, &budgets).is_none();
+            let fits = |small: &ModelRef| meter::unpriced(models, small, &budgets).is_none();
             small.filter(fits).unwrap_or_else(|| own.clone())
         }
     }
