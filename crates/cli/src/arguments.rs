@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    auth, checkpoints, doctor, grants, mcp, models, sandbox, sessions, skills, tenants, trust,
+    auth, checkpoints, doctor, grants, mcp, members, models, sandbox, sessions, skills, tenants,
+    tokens, trust,
 };
 use crate::{commands, config};
 
@@ -26,6 +27,8 @@ Examples:
   dragoman skills                   which skills agents can load; `new` makes one
   dragoman tenants credit           what a tenant may still spend; `--add 10` gives it more
   dragoman trust                    which workspaces are trusted; `revoke` takes it back
+  dragoman tokens                   which tokens let programs in; `create`, `revoke`
+  dragoman tenants                  who has threads of its own; `dragoman members` who is in one
   dragoman doctor                   whether anything is wrong; `--repair` mends a damaged database
   dragoman config                   every setting, its value, and where that came from
 
@@ -90,10 +93,14 @@ pub enum Command {
     Sessions(sessions::SessionsArguments),
     /// See which skills there are, make one, switch one on and off
     Skills(skills::SkillsArguments),
-    /// See what tenants may spend, and change it
-    Tenants(tenants::TenantsArguments),
     /// See which workspaces' own skills, commands and servers may be used, and take it back
     Trust(trust::TrustArguments),
+    /// See which tenants there are and what they may spend, make one, shut one
+    Tenants(tenants::TenantsArguments),
+    /// See who is in a tenant, add people, change their roles, remove them
+    Members(members::MembersArguments),
+    /// See which API tokens there are, make one, take one back
+    Tokens(tokens::TokensArguments),
     /// See whether anything is wrong, and save what can be read of a damaged database
     Doctor(doctor::DoctorArguments),
     /// See every setting, its value, and where that came from

@@ -1,5 +1,5 @@
 //! What `dragoman` can do besides serving: show models, sign in and out, check the sandbox, keep
-//! house among sessions, checkpoints, grants, skills and trust, show the settings.
+//! house among sessions, checkpoints, grants, skills and trust, know tenants, members and tokens, show the settings.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,12 +16,14 @@ pub mod config;
 pub mod doctor;
 pub mod grants;
 pub mod mcp;
+pub mod members;
 pub mod models;
 pub mod sandbox;
 pub mod sessions;
 pub mod skills;
 mod table;
 pub mod tenants;
+pub mod tokens;
 pub mod trust;
 
 /// The models of this machine's user, without a server.

@@ -168,6 +168,19 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// What clients are asked for.
+pub async fn access(running: &RunningServer) -> GreetingLine {
+    let token = running.settings().token.is_some();
+    let text = match (token, running.knows_api_tokens().await) {
+        (true, Some(false)) => "clients need the server's token",
+        (true, Some(true) | None) => "clients need the server's token, or one of `dragoman tokens`",
+        (false, Some(true)) => "clients need a token; `dragoman tokens` lists them",
+        (false, Some(false)) => "processes of your own user, without a token",
+        (false, None) => "nobody, until the data directory can be read",
+    };
+    GreetingLine::plain("Access", text)
+}
+
 /// Which model new threads use, and whether it can be used.
 pub async fn model(running: &RunningServer) -> GreetingLine {
     let (model, obstacle) = running.default_model().await;

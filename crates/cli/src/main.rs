@@ -58,8 +58,10 @@ fn run(flags: ArgMatches) -> anyhow::Result<()> {
             Command::Mcp(arguments) => commands::mcp::run(arguments, &home).await,
             Command::Sessions(arguments) => commands::sessions::run(arguments, &home).await,
             Command::Skills(arguments) => commands::skills::run(arguments, &home).await,
-            Command::Tenants(arguments) => commands::tenants::run(arguments, &home).await,
             Command::Trust(arguments) => commands::trust::run(arguments, &home).await,
+            Command::Tenants(arguments) => commands::tenants::run(arguments, &home).await,
+            Command::Members(arguments) => commands::members::run(arguments, &home).await,
+            Command::Tokens(arguments) => commands::tokens::run(arguments, &home).await,
             Command::Doctor(arguments) => commands::doctor::run(arguments, &home).await,
             Command::Config(_) => Ok(()),
         }
@@ -164,6 +166,7 @@ async fn announce(running: &RunningServer, json: bool) {
     for line in greeting::lines(running) {
         say(&line.shown(colours, width));
     }
+    say(&greeting::access(running).await.shown(colours, width));
     say(&greeting::model(running).await.shown(colours, width));
     say(&greeting::sandbox(running).await.shown(colours, width));
 }

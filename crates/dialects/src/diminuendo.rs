@@ -24,6 +24,7 @@ mod answer;
 mod calls;
 mod files;
 pub mod hear;
+mod members;
 mod pace;
 mod read;
 mod refuse;

@@ -260,6 +260,12 @@ impl RunningServer {
         (words, None)
     }
 
+    /// Whether there are API tokens; none where that cannot be read.
+    pub async fn knows_api_tokens(&self) -> Option<bool> {
+        let people = self.engine.identity().people().await.ok()?;
+        Some(people.has_tokens())
+    }
+
     /// What fences commands in; found out by trying, once.
     pub async fn sandbox(&self) -> Arc<tools::Sandbox> {
         self.engine.sandbox().await

@@ -17,6 +17,7 @@ mod gateway_sessions;
 mod grants;
 mod guard;
 mod harmless;
+mod identity;
 mod imports;
 mod jobs;
 mod late_join;

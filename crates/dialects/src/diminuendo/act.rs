@@ -16,7 +16,7 @@ use super::snapshot::AGENT_TYPE_LABEL;
 use super::wire::ServerEvent;
 use super::wire::client::{AnswerValue, Answers, ClientMessage};
 use super::wire::parts::ErrorCode;
-use super::{Diminuendo, Form, refuse};
+use super::{Diminuendo, Form, members, refuse};
 use crate::request_id::RequestId;
 use crate::{Action, Cx};
 
@@ -264,7 +264,15 @@ impl Diminuendo {
                 let wanted = DiminuendoPurpose::ReadFile(FileQuery { thread, path });
                 (wanted, Call::Files { thread, call })
             }
-            ClientMessage::ManageMembers { .. } => return Err(not_available(name)),
+            ClientMessage::ManageMembers {
+                action,
+                user_id,
+                role,
+            } => {
+                let (user_id, role) = (user_id.as_deref(), role.as_deref());
+                let call = members::call(self.dev_mode, &action, user_id, role)?;
+                (DiminuendoPurpose::Members, call)
+            }
         };
         self.calls.request(out, request_id, wanted, call);
         Ok(())

@@ -7,7 +7,7 @@ use super::read::Progress;
 use super::replay::Replay;
 use super::wire::ServerEvent;
 use super::wire::parts::ErrorCode;
-use super::{Diminuendo, files, refuse, send, snapshot};
+use super::{Diminuendo, files, members, refuse, send, snapshot};
 use crate::Action;
 
 impl Diminuendo {
@@ -79,6 +79,9 @@ impl Diminuendo {
                 if self.joined.contains_key(&thread) {
                     self.steered = Some(item);
                 }
+            }
+            DiminuendoPurpose::Members => {
+                members::answer(self.dev_mode, &*reply.members()?, answer);
             }
             DiminuendoPurpose::Join(join) => self.join(out, request_id, &join, &*reply.view()?),
             DiminuendoPurpose::Snapshot => {

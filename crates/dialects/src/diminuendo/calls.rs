@@ -39,6 +39,7 @@ pub enum DiminuendoPurpose {
     FileAtIteration(FileQuery),
     FileList(ThreadId),
     ReadFile(FileQuery),
+    Members,
     /// Some notices were missed.
     Reload,
     /// A joined session was reset.

@@ -196,6 +196,7 @@ fn implied(fact: &Fact) -> Option<(Status, StatusReason)> {
                     | TurnErrorKind::Loop
                     | TurnErrorKind::OutputLimit
                     | TurnErrorKind::EmptyAnswer
+                    | TurnErrorKind::InsufficientCredits
                     | TurnErrorKind::ContextFull => StatusReason::TurnFailed,
                 };
                 (Status::Error, reason)

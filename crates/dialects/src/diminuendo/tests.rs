@@ -6,6 +6,7 @@ pub(crate) mod facts;
 mod files;
 mod joining;
 mod lists;
+mod members;
 mod reading;
 mod refusals;
 mod replaying;

@@ -41,12 +41,9 @@ pub struct CreditArguments {
     /// No limit any more
     #[arg(long, group = "change")]
     pub none: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
-pub async fn run(arguments: CreditArguments, home: &Path) -> anyhow::Result<()> {
+pub async fn run(arguments: CreditArguments, json: bool, home: &Path) -> anyhow::Result<()> {
     let change = change(&arguments)?;
     let tenant = tenant(&arguments.tenant)?;
     let credit = match (open(home, change.is_some()).await?, change) {
@@ -54,7 +51,7 @@ pub async fn run(arguments: CreditArguments, home: &Path) -> anyhow::Result<()> 
         (Some(store), None) => store.credit(&tenant).await?,
         (Some(store), Some(change)) => store.change_credit(&tenant, change).await?,
     };
-    match arguments.json {
+    match json {
         true => words::say_json(&for_programs(&tenant, credit)),
         false => words::say(for_people(&tenant, credit)),
     }

@@ -83,9 +83,10 @@ fn a_stranger_can_do_nothing_but_say_who_it_is() {
     stub.judge(Ok(Caller {
         tenant: TenantId::new("north"),
         member: "ada".to_owned(),
+        email: Some("ada@example.com".into()),
         ..Caller::local()
     }));
-    let identity = json!({"userId": "ada", "email": "", "tenantId": "north"});
+    let identity = json!({"userId": "ada", "email": "ada@example.com", "tenantId": "north"});
     assert_eq!(
         stub.take(),
         [json!({"type": "authenticated", "identity": identity, "requestId": "r1"})]
@@ -145,6 +146,13 @@ fn the_heart_beats_for_a_stranger_too() {
     stub.sent.clear();
     stub.wake();
     assert_eq!(stub.take_types(), ["heartbeat"]);
+}
+
+#[test]
+fn a_client_that_is_nobody_any_more_is_told_so() {
+    let mut stub = Stub::connected();
+    stub.dismiss();
+    assert_eq!(stub.take_error(), "Unauthenticated");
 }
 
 #[test]

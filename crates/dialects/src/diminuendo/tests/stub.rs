@@ -147,6 +147,11 @@ impl Stub {
         self
     }
 
+    pub fn dismiss(&mut self) -> &mut Self {
+        self.act(None, |dialect, cx, out| dialect.dismissed(cx, out));
+        self
+    }
+
     pub fn hear(&mut self, what: Heard<'_>) -> &mut Self {
         let card = samples::card();
         self.act(Some(what), |dialect, cx, out| {

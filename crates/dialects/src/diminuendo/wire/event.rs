@@ -8,7 +8,8 @@ use serde_json::{Number, Value};
 
 use super::parts::{
     ActiveToolCall, CurrentTurn, Encoding, ErrorCode, FileEntry, HistoryItem, Identity,
-    IterationMeta, LoggedEvent, Question, SandboxState, SessionMeta, SessionStatus, ToolStatus,
+    IterationMeta, LoggedEvent, MemberMeta, MemberRole, Question, SandboxState, SessionMeta,
+    SessionStatus, ToolStatus,
 };
 use crate::frame::AsText;
 use crate::request_id::RequestId;
@@ -367,6 +368,16 @@ pub enum ServerEvent<'a> {
         message: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<i64>,
+    },
+    MemberList {
+        members: Vec<MemberMeta<'a>>,
+    },
+    MemberUpdated {
+        user_id: &'a str,
+        role: MemberRole,
+    },
+    MemberRemoved {
+        user_id: &'a str,
     },
     Pong {
         client_ts: &'a Number,
