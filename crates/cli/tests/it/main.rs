@@ -16,6 +16,7 @@ mod grants;
 mod guard;
 mod harmless;
 mod imports;
+mod isolation;
 mod jobs;
 mod late_join;
 mod mcp;
