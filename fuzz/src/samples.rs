@@ -21,6 +21,7 @@ pub fn hello() -> Hello {
         raw_parts: dialects::RawParts::Full,
         providers: ["rehearsal".to_owned(), "openai".to_owned()].into(),
         tracing: Default::default(),
+        lone_user: true,
     }
 }
 

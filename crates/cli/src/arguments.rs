@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    auth, checkpoints, doctor, grants, mcp, models, sandbox, sessions, skills, trust,
+    auth, checkpoints, doctor, grants, mcp, models, sandbox, sessions, skills, tenants, trust,
 };
 use crate::{commands, config};
 
@@ -24,6 +24,7 @@ Examples:
   dragoman mcp                      which MCP servers are configured; `add`, `login`, `check`
   dragoman sessions                 which sessions are kept; `import` takes over another program's
   dragoman skills                   which skills agents can load; `new` makes one
+  dragoman tenants credit           what a tenant may still spend; `--add 10` gives it more
   dragoman trust                    which workspaces are trusted; `revoke` takes it back
   dragoman doctor                   whether anything is wrong; `--repair` mends a damaged database
   dragoman config                   every setting, its value, and where that came from
@@ -89,6 +90,8 @@ pub enum Command {
     Sessions(sessions::SessionsArguments),
     /// See which skills there are, make one, switch one on and off
     Skills(skills::SkillsArguments),
+    /// See what tenants may spend, and change it
+    Tenants(tenants::TenantsArguments),
     /// See which workspaces' own skills, commands and servers may be used, and take it back
     Trust(trust::TrustArguments),
     /// See whether anything is wrong, and save what can be read of a damaged database

@@ -21,6 +21,7 @@ pub mod sandbox;
 pub mod sessions;
 pub mod skills;
 mod table;
+pub mod tenants;
 pub mod trust;
 
 /// The models of this machine's user, without a server.

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{ArgMatches, FromArgMatches as _};
 use server::limits::LAST_WORK_MAX;
-use server::{RunningServer, Settings, start};
+use server::{RunningServer, Settings, StopReason, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::arguments::{Arguments, Command};
@@ -58,6 +58,7 @@ fn run(flags: ArgMatches) -> anyhow::Result<()> {
             Command::Mcp(arguments) => commands::mcp::run(arguments, &home).await,
             Command::Sessions(arguments) => commands::sessions::run(arguments, &home).await,
             Command::Skills(arguments) => commands::skills::run(arguments, &home).await,
+            Command::Tenants(arguments) => commands::tenants::run(arguments, &home).await,
             Command::Trust(arguments) => commands::trust::run(arguments, &home).await,
             Command::Doctor(arguments) => commands::doctor::run(arguments, &home).await,
             Command::Config(_) => Ok(()),
@@ -101,18 +102,18 @@ async fn serve(settings: Settings, json: bool) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     let running = tokio::select! {
         running = start(settings) => running?,
-        () = signals.next() => return Ok(()),
+        _ = signals.next() => return Ok(()),
     };
-    tokio::select! {
+    let reason = tokio::select! {
         () = announce(&running, json) => signals.next().await,
-        () = signals.next() => {}
-    }
+        reason = signals.next() => reason,
+    };
     if !json {
         say("Stopping …");
     }
     tokio::select! {
-        () = running.stop() => Ok(()),
-        () = signals.next() => bail!("told twice to stop; left at once"),
+        () = running.stop(reason) => Ok(()),
+        _ = signals.next() => bail!("told twice to stop; left at once"),
     }
 }
 
@@ -132,11 +133,11 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> StopReason {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            _ = self.hangup.recv() => {}
+            _ = self.terminate.recv() => StopReason::Terminated,
+            _ = self.interrupt.recv() => StopReason::Interrupted,
+            _ = self.hangup.recv() => StopReason::HungUp,
         }
     }
 }

@@ -215,6 +215,7 @@ impl Dialect for Codex {
                 out.push(Action::Close(reason));
             }
             Notice::ThreadChanged { .. }
+            | Notice::ThreadStatusChanged { .. }
             | Notice::TracingChanged { .. }
             | Notice::Reload
             | Notice::WorkspaceChanged { .. }

@@ -284,6 +284,7 @@ impl Dialect for Cowork {
             }
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
+            | Notice::ThreadStatusChanged { .. }
             | Notice::ThreadRemoved { .. }
             | Notice::WorkspaceChanged { .. }
             | Notice::TreeChanged { .. }

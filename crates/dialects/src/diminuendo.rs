@@ -6,14 +6,14 @@
 use std::collections::{HashMap, VecDeque};
 
 use vocabulary::{
-    Call, Caller, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadFact, ThreadId,
-    ThreadQuery, Timestamp, TurnFact,
+    Call, Caller, Changed, Event, Fact, ItemId, Notice, Refusal, Reply, Thread, ThreadFact,
+    ThreadId, ThreadQuery, Timestamp, TurnFact,
 };
 
 use self::calls::{DiminuendoCall, DiminuendoCalls, DiminuendoPurpose};
 use self::replay::Replay;
 use self::wire::ServerEvent;
-use self::wire::parts::{ErrorCode, Identity, SessionStatus};
+use self::wire::parts::{ErrorCode, Identity};
 use crate::pending::Pending;
 use crate::{
     Action, Cx, Delivery, Dialect, Ending, Heard, Hello, NotAuthenticated, Reason, Tag, Variant,
@@ -29,6 +29,7 @@ mod read;
 mod refuse;
 mod replay;
 mod snapshot;
+mod states;
 pub mod tell;
 pub mod wire;
 
@@ -45,6 +46,9 @@ const DEV_EMAIL: &str = "developer@example.com";
 /// What a watcher that missed notices is told again.
 const RELOADED_SESSIONS_MAX: u32 = 200;
 
+/// How many new sessions are remembered until it is known whose they are; more are told at once.
+const ADDED_MAX: usize = 256;
+
 /// How streamed text is named: with snake-case events alone, or with their dotted twins besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
@@ -58,6 +62,10 @@ pub enum Form {
 pub struct Diminuendo {
     form: Form,
     calls: DiminuendoCalls,
+    /// Nobody is asked who they are, and everyone is the developer (Decision 9).
+    dev_mode: bool,
+    /// Whether what happens in the tenant is told already.
+    watches: bool,
     /// Tokens that are looked at, each with the client's own name for its message.
     authentications: Pending<Option<String>>,
     /// When the messages of the last seconds came.
@@ -67,6 +75,8 @@ pub struct Diminuendo {
     /// What this connection was answered last: the notice of the same would say nothing new.
     answered: Option<Thread>,
     deleted: Option<ThreadId>,
+    /// Sessions that were made while this connection is making one.
+    added: Vec<Thread>,
     /// What this connection was answered that it said: its event follows and says nothing new.
     steered: Option<ItemId>,
 }
@@ -90,9 +100,29 @@ impl Diminuendo {
     }
 
     /// The client is somebody now: it hears who, and what happens in its tenant.
-    fn welcome_caller(&self, out: &mut Vec<Action>, caller: &Caller, request_id: Option<&str>) {
-        out.push(Action::Send(authenticated(caller).answer(request_id)));
-        out.push(Action::Watch);
+    fn welcome_caller(&mut self, out: &mut Vec<Action>, caller: &Caller, request_id: Option<&str>) {
+        out.push(Action::Send(self.identity(caller).answer(request_id)));
+        // Who comes with a fresh token has missed nothing.
+        if !std::mem::replace(&mut self.watches, true) {
+            out.push(Action::Watch);
+        }
+    }
+
+    fn identity<'a>(&self, caller: &'a Caller) -> ServerEvent<'a> {
+        let (user_id, email) = match self.dev_mode {
+            true => (DEV_USER, DEV_EMAIL),
+            false => (
+                caller.member.as_str(),
+                caller.email.as_deref().unwrap_or_default(),
+            ),
+        };
+        ServerEvent::Authenticated {
+            identity: Identity {
+                user_id,
+                email,
+                tenant_id: caller.tenant.as_str(),
+            },
+        }
     }
 
     fn beat(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>) {
@@ -112,6 +142,30 @@ impl Diminuendo {
         send(out, &ServerEvent::SessionUpdated { session });
     }
 
+    /// Whoever made it is answered; everyone else of the tenant is told. While this connection waits
+    /// for an answer of that kind, it is not known whose it is.
+    fn session_added(&mut self, out: &mut Vec<Action>, thread: &Thread) {
+        if self.calls.creates() && self.added.len() < ADDED_MAX {
+            return self.added.push(thread.clone());
+        }
+        self.session_updated(out, thread);
+        // Where it was made by another process, both that and its last change are told at once.
+        self.answered = Some(thread.clone());
+    }
+
+    /// A session of this connection's own was made, or not: what else was added meanwhile is told.
+    fn created(&mut self, out: &mut Vec<Action>, own: Option<&Thread>) {
+        let is_own = |thread: &Thread| own.is_some_and(|own| own.card.id == thread.card.id);
+        let known = self.added.iter().any(is_own);
+        self.added.retain(|thread| !is_own(thread));
+        self.answered = own.filter(|_| !known).cloned();
+        if !self.calls.creates() {
+            for thread in std::mem::take(&mut self.added) {
+                self.session_updated(out, &thread);
+            }
+        }
+    }
+
     fn was_answered(&mut self, event: &Event) -> bool {
         let Fact::Turn(TurnFact::Steered { input, .. }) = &event.fact else {
             return false;
@@ -121,15 +175,8 @@ impl Diminuendo {
 
     /// Nothing more comes from a session; who wants to hear it again joins again.
     fn session_ended(&mut self, out: &mut Vec<Action>, thread: ThreadId, ending: Ending) {
-        let joined = self.joined.remove(&thread).is_some();
-        // A deletion is told to everyone of the tenant, and a server that stops says so.
-        if joined && matches!(ending, Ending::Failed | Ending::HandedOver) {
-            let lost = ServerEvent::SessionState {
-                session_id: &thread.to_string(),
-                state: SessionStatus::Inactive,
-                reason: "agent_disconnected",
-            };
-            send(out, &lost);
+        if let Some(mut joined) = self.joined.remove(&thread) {
+            joined.end(out, ending);
         }
     }
 
@@ -155,6 +202,7 @@ impl Dialect for Diminuendo {
         if hello.query("events") == Some("dotted") {
             self.form = Form::Dotted;
         }
+        self.dev_mode = hello.lone_user;
         self.welcome(cx, out, hello);
         self.beat(cx, out);
     }
@@ -190,7 +238,13 @@ impl Dialect for Diminuendo {
         };
         let request_id = request_id.as_deref();
         // What nobody asked for is not refused to anybody.
-        let unasked = matches!(wanted, DiminuendoPurpose::Snapshot);
+        let unasked = matches!(
+            wanted,
+            DiminuendoPurpose::Snapshot | DiminuendoPurpose::Fence
+        );
+        if let (DiminuendoPurpose::Create, Err(_)) = (&wanted, &outcome) {
+            self.created(out, None);
+        }
         let done = outcome.and_then(|reply| self.answer(out, request_id, wanted, reply));
         if let (Err(refusal), false) = (done, unasked) {
             let frame = refuse::refusal(&refusal).answer(request_id);
@@ -237,13 +291,23 @@ impl Dialect for Diminuendo {
         {
             self.calls.snapshot(out, delivery.card.id);
         }
+        if let Heard::Live(event) = delivery.what
+            && changes_fence(&event.fact)
+        {
+            self.calls.look_at_fence(out, delivery.card.id);
+        }
     }
 
     fn noticed(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, notice: &Notice) {
         match notice {
-            // A thread that is kept tells of itself as changed as soon as it is.
-            Notice::ThreadAdded { .. }
-            | Notice::WorkspaceChanged { .. }
+            Notice::ThreadAdded { thread } => self.session_added(out, thread),
+            Notice::ThreadStatusChanged { thread } => {
+                // It may be equal to what was answered long ago, and still be news.
+                let id = thread.card.id;
+                self.answered.take_if(|answered| answered.card.id == id);
+                self.session_updated(out, thread);
+            }
+            Notice::WorkspaceChanged { .. }
             | Notice::TracingChanged { .. }
             | Notice::TreeChanged { .. } => {}
             Notice::ThreadChanged { thread, .. } => self.session_updated(out, thread),
@@ -280,21 +344,13 @@ impl Dialect for Diminuendo {
     fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
 }
 
-/// A lone user is shown as the developer of the protocol's dev mode; of others no address is known.
-fn authenticated(caller: &Caller) -> ServerEvent<'_> {
-    let lone = Caller::local();
-    let is_lone = (&caller.tenant, &caller.member) == (&lone.tenant, &lone.member);
-    let (user_id, email) = match is_lone {
-        true => (DEV_USER, DEV_EMAIL),
-        false => (caller.member.as_str(), ""),
+/// Whether what holds a session's commands may be another from now on.
+fn changes_fence(fact: &Fact) -> bool {
+    let Fact::Thread(ThreadFact::SettingsChanged { changed, .. }) = fact else {
+        return false;
     };
-    ServerEvent::Authenticated {
-        identity: Identity {
-            user_id,
-            email,
-            tenant_id: caller.tenant.as_str(),
-        },
-    }
+    let decides = [Changed::Model, Changed::Agent, Changed::Sandbox];
+    changed.iter().any(|each| decides.contains(each))
 }
 
 fn send(out: &mut Vec<Action>, event: &ServerEvent<'_>) {

@@ -94,6 +94,8 @@ pub struct Hello {
     pub providers: Arc<[String]>,
     /// How the tracing of turns fares.
     pub tracing: Arc<TracingState>,
+    /// Whether the server asks nobody who they are: it is its own user's alone.
+    pub lone_user: bool,
 }
 
 impl Hello {
@@ -128,7 +130,8 @@ pub enum Action {
         recent: u32,
     },
     Unlisten(ThreadId),
-    /// Says who the client is. Until it is taken every call is refused; who is known stays so.
+    /// Says who the client is. Until it is taken every call is refused; who is known stays who they
+    /// are, and may come with a token that is good for longer.
     Authenticate {
         tag: Tag,
         token: Secret,
@@ -151,6 +154,8 @@ pub enum NotAuthenticated {
     TooMany { retry_after_ms: i64 },
     /// It is good, but for other dialects.
     OtherDialect,
+    /// It is good, but the socket is somebody else's.
+    OtherCaller,
     /// Whose it is cannot be found out now.
     NotNow,
 }

@@ -288,7 +288,8 @@ impl Dialect for Pioneer {
                     self.notify(out, tree_changed(&bound));
                 }
             }
-            Notice::TracingChanged { .. } => {}
+            // Awake or asleep, it is idle for these clients.
+            Notice::ThreadStatusChanged { .. } | Notice::TracingChanged { .. } => {}
             Notice::ShuttingDown { reason } => {
                 self.close(out, Reason::new(Reason::GOING_AWAY, reason.as_ref()));
             }

@@ -8,15 +8,23 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tools::{Failure, SpawnRequest};
-use vocabulary::{Refusal, StreamTag, ThreadSettings, ToolCall, TurnError, TurnErrorKind};
+use vocabulary::{
+    Changes, NamedModel, Refusal, StreamTag, ThreadSettings, ToolCall, TurnError, TurnErrorKind,
+};
 
 use crate::tenants::TenantOwn;
 use crate::turn::{Turn, TurnEnd, TurnStart};
 
+mod echo;
 pub mod external;
 pub mod model;
 
 use external::ExternalAgent;
+
+/// What clients call the built-in loop over a model.
+const BUILT_IN: &str = "coding-agent";
+/// The one that says what it was told.
+const ECHO: &str = "echo";
 
 /// Drives one turn to its end. Everything that happens is told through the turn.
 #[async_trait]
@@ -69,11 +77,12 @@ pub struct Agents {
 }
 
 impl Default for Agents {
-    /// The built-in one alone.
+    /// Those that need no program of the user's.
     fn default() -> Self {
+        let echo: Arc<dyn Agent> = Arc::new(echo::EchoAgent);
         Self {
             built_in: Arc::new(model::ModelAgent),
-            named: BTreeMap::new(),
+            named: BTreeMap::from([(ECHO.to_owned(), echo)]),
             external: Vec::new(),
         }
     }
@@ -128,13 +137,31 @@ impl Agents {
         }
     }
 
+    /// What a choice of an agent by its name comes to. A program of the user's is chosen by its model,
+    /// too, so that clients that show a thread's model show the truth.
+    pub(crate) fn settle(&self, own: &TenantOwn, changes: &mut Changes) -> Result<(), Refusal> {
+        self.check(own, changes.agent.as_deref())?;
+        let names_model = changes.model.is_some() || changes.named_model.is_some();
+        let Some(name) = &mut changes.agent else {
+            return Ok(());
+        };
+        if name == BUILT_IN {
+            name.clear();
+        } else if !names_model && self.external_named(name).is_some() {
+            changes.named_model = Some(NamedModel::DefaultOf(std::mem::take(name)));
+        }
+        Ok(())
+    }
+
     /// Refuses a name that no agent has; the empty one is the built-in agent's.
     pub(crate) fn check(&self, own: &TenantOwn, name: Option<&str>) -> Result<(), Refusal> {
         match name {
             Some(name) if self.external_named(name).is_some() && !own.may_leave_sandbox() => {
                 Err(Refusal::invalid("agent", OUTSIDE))
             }
-            Some(name) if !name.is_empty() && !self.named.contains_key(name) => {
+            Some(name)
+                if !name.is_empty() && name != BUILT_IN && !self.named.contains_key(name) =>
+            {
                 Err(Refusal::invalid("agent", self.unknown(name)))
             }
             Some(_) | None => Ok(()),
@@ -142,14 +169,12 @@ impl Agents {
     }
 
     fn unknown(&self, name: &str) -> String {
-        let known: Vec<&str> = self.named.keys().map(String::as_str).collect();
-        match known.is_empty() {
-            true => format!("there is no agent {name:?}, only the built-in one"),
-            false => format!(
-                "there is no agent {name:?}; there are: {}, and the built-in one",
-                known.join(", ")
-            ),
-        }
+        let named = self.named.keys().map(String::as_str);
+        let known: Vec<&str> = std::iter::once(BUILT_IN).chain(named).collect();
+        format!(
+            "there is no agent {name:?}; there are: {}",
+            known.join(", ")
+        )
     }
 }
 

@@ -23,6 +23,7 @@ pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
         let told = match found {
             Ok(found) => {
                 if found.missed {
+                    shared.balances.forget_all();
                     shared.notify_all_to_reload();
                     people_changed(&shared).await;
                 }
@@ -36,6 +37,7 @@ pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
             drop(shared);
             tokio::time::sleep(FOLLOW_AGAIN_AFTER).await;
             if let Some(shared) = engine.upgrade() {
+                shared.balances.forget_all();
                 shared.notify_all_to_reload();
                 people_changed(&shared).await;
             }
@@ -80,6 +82,7 @@ async fn tell(shared: &Arc<Shared>, changes: Vec<ListChange>) -> Result<(), Stor
             }
             // Asked for each time they count.
             ListEntry::Record(RecordKind::Grant, _) => {}
+            ListEntry::Credit => shared.balances.forget(&tenant),
             ListEntry::Record(RecordKind::Tenant | RecordKind::Member | RecordKind::Token, _) => {}
         }
     }

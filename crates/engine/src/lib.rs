@@ -27,6 +27,7 @@ mod ask_numbers;
 mod clock;
 mod codec;
 mod counts;
+mod credits;
 mod efforts;
 mod elsewhere;
 mod grants;
@@ -208,6 +209,7 @@ pub struct Shared {
     pub(crate) grants: Grants,
     /// Read when it is first needed: a lone user has nobody to know.
     pub(crate) identity: Arc<identity::Directory>,
+    pub(crate) balances: credits::KnownBalances,
     pub(crate) seen: seen::SeenByThreads,
     pub(crate) tool_specs: turn::specs::ToolSpecCache,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
@@ -258,6 +260,7 @@ impl Engine {
             ask_numbers: AskNumbers::new(Arc::clone(&store)),
             grants: Grants::new(Arc::clone(&store)),
             identity: Arc::new(identity::Directory::new(Arc::clone(&store))),
+            balances: Default::default(),
             traces: Traces::new(&config.tracing),
             metrics: Metrics::default(),
             store,

@@ -13,6 +13,7 @@ pub(crate) mod permissions;
 pub(crate) mod pictures;
 pub(crate) mod reading;
 mod records;
+pub(crate) mod remains;
 pub(crate) mod sign_in;
 pub(crate) mod skills;
 mod workspaces;
@@ -91,7 +92,7 @@ pub(crate) fn status(shared: &Shared, thread: &Thread) -> Status {
 }
 
 /// The state of a thread that no process has awake.
-pub(super) fn asleep(status: Status) -> Status {
+pub(crate) fn asleep(status: Status) -> Status {
     match status {
         Status::Waiting | Status::Error => status,
         Status::Inactive
@@ -304,6 +305,7 @@ pub(crate) async fn delete(shared: &Arc<Shared>, caller: &Caller, thread: Thread
         scanner.forget(thread, std::future::ready(()));
     }
     shared.grants.thread_deleted(&card.tenant, thread).await;
+    remains::remove(shared, &card).await;
     shared.thread_removed(&card);
     Ok(Replied::new(Seq::ZERO, Reply::Done))
 }

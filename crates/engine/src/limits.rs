@@ -77,6 +77,10 @@ pub const COMPACT_LARGE_AT_PERCENT: u64 = 50;
 pub const LARGE_CONTEXT_TOKENS: u64 = 1_000_000;
 /// When the conversation is summarised where nobody knows how much the model can read.
 pub const COMPACT_UNKNOWN_AT: u64 = 100_000;
+/// Tokens that a step is thought to write at most, where credit is reserved for it.
+pub const CREDIT_OUTPUT_TOKENS_MAX: u64 = 8_192;
+/// About what a model reads beside what was said: its system prompt, its tools and its surroundings.
+pub const FIXED_TOKENS_ABOUT: u64 = 10_000;
 /// What is kept free for an answer, where conversation and answer share one window, and beside it.
 pub const ANSWER_TOKENS_RESERVED_MAX: u64 = 64_000;
 pub const CONTEXT_TOKENS_SPARE: u64 = 8_000;

@@ -97,6 +97,12 @@ impl Shared {
         self.notify(tenant, Notice::ThreadChanged { thread });
     }
 
+    /// It woke up or fell asleep.
+    pub(crate) fn thread_status_changed(&self, thread: Thread) {
+        let (tenant, thread) = (thread.card.tenant.clone(), Box::new(thread));
+        self.notify(&tenant, Notice::ThreadStatusChanged { thread });
+    }
+
     pub(crate) fn thread_removed(&self, card: &ThreadCard) {
         self.notify(&card.tenant, Notice::ThreadRemoved { thread: card.id });
     }

@@ -24,6 +24,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::ListThreads(query) => library::list(shared, caller, &query).await,
         Call::CreateThread(mut new) => {
             permissions::settle(shared, &own, &mut new.changes).await?;
+            shared.agents.settle(&own, &mut new.changes)?;
             offer::settle_sub_agent_model(&own, &mut new.changes, "").await?;
             offer::settle_model(shared, &own, &mut new.changes, None).await?;
             efforts::check(shared, &own, &new.changes, None).await?;
@@ -210,6 +211,7 @@ async fn settle_changes(
 ) -> Result<(), Refusal> {
     let tenant = shared.own(&caller.tenant);
     permissions::settle(shared, &tenant, changes).await?;
+    shared.agents.settle(&tenant, changes)?;
     if changes.sub_agent_model.is_some() {
         let found = library::get(shared, caller, thread).await?.reply.thread()?;
         let own = &found.settings.model.provider;

@@ -17,6 +17,7 @@ use crate::{Ended, Shared};
 mod asks;
 mod calls;
 mod checkpoints;
+mod credits;
 mod given;
 mod granting;
 mod jobs;
@@ -53,6 +54,7 @@ pub struct Session {
     store: SharedStore,
     card: Arc<ThreadCard>,
     state: ThreadState,
+    /// The state that was told last. The log knows of sleep nothing, so it is not that of `state`.
     status: watch::Sender<Status>,
     recorder: Recorder,
     live: Live,
@@ -299,15 +301,14 @@ impl Session {
         if let Some(turn) = &mut self.state.turn {
             turn.parts = self.live.next_part;
         }
-        let before = self.state.thread.status;
+        // Asked before, because the send takes a lock and most facts are deltas.
+        if let Fact::Thread(ThreadFact::StatusChanged { status, .. }) = fact {
+            self.status.send_replace(status);
+        }
         let seq = self.recorder.record(&mut self.state, at, by, fact)?;
         self.asking.open.set(self.state.asks.len());
         if begins {
             self.live.began_at(seq);
-        }
-        // Asked before, because the send takes a lock and most facts are deltas.
-        if self.state.thread.status != before {
-            self.status.send_replace(self.state.thread.status);
         }
         Ok(seq)
     }
@@ -338,13 +339,10 @@ impl Session {
         }
     }
 
-    /// Tells the states passed through from `from`, after or before the fact that led there.
-    fn tell_status(
-        &mut self,
-        from: Status,
-        to: Status,
-        reason: StatusReason,
-    ) -> Result<(), Refusal> {
+    /// Tells the states passed through from the one that was told last, after or before the fact that
+    /// led there: so none is ever told that cannot follow.
+    fn tell_status(&mut self, to: Status, reason: StatusReason) -> Result<(), Refusal> {
+        let from = *self.status.borrow();
         for status in from.path_to(to) {
             self.record(Fact::Thread(ThreadFact::StatusChanged { status, reason }))?;
         }
@@ -375,6 +373,7 @@ impl Session {
         self.shared
             .registry
             .forget(self.card.id, &self.recorder.outbox);
+        self.tell_lists_of_sleep(ended).await;
         self.recorder.outbox.end(ended);
         self.mail.close();
         // Whoever wrote in the meantime sees the closed door and asks the registry again.

@@ -62,6 +62,7 @@ fn outcome_word(outcome: &TurnOutcome) -> &'static str {
         TurnOutcome::Failed(error) => match error.kind {
             TurnErrorKind::Provider => "failed: the provider said no or went away",
             TurnErrorKind::Budget => "failed: the budget is spent",
+            TurnErrorKind::InsufficientCredits => "failed: the tenant's credit is used up",
             TurnErrorKind::StepLimit => "failed: the step limit is reached",
             TurnErrorKind::Loop => "failed: the same calls again and again",
             TurnErrorKind::OutputLimit => "failed: the output limit is reached",

@@ -27,10 +27,17 @@ pub(crate) fn own_user() -> Member {
         name: None,
         created_at: Timestamp(0),
         updated_at: Timestamp(0),
+        removed_at: None,
     }
 }
 
-fn is_own_user(tenant: &TenantId, id: &str) -> bool {
+/// Those who were not taken out.
+pub(crate) fn present(mut all: Vec<Member>) -> Vec<Member> {
+    all.retain(|member| member.removed_at.is_none());
+    all
+}
+
+pub(crate) fn is_own_user(tenant: &TenantId, id: &str) -> bool {
     let lone = Caller::local();
     *tenant == lone.tenant && id == lone.member
 }
@@ -59,6 +66,7 @@ pub(crate) fn new_member(
         name: None,
         created_at: at,
         updated_at: at,
+        removed_at: None,
     };
     describe(&mut member, about)?;
     Ok(member)
@@ -123,6 +131,7 @@ impl Directory {
             return Err(IdentityError::Permanent(id.to_owned()));
         }
         let plan = |all: Vec<Member>| {
+            let all = present(all);
             let known = all.iter().find(|member| member.id == id);
             let member = match known {
                 Some(known) => {
@@ -175,12 +184,17 @@ impl Directory {
             return Err(IdentityError::Permanent(id.to_owned()));
         }
         let plan = |all: Vec<Member>| {
+            let all = present(all);
             let known = all.iter().find(|member| member.id == id);
             let known = known.ok_or_else(|| IdentityError::UnknownMember(id.to_owned()))?;
             check_within(by, &[known.role])?;
             check_last_owner(tenant, &all, known)?;
+            let gone = Member {
+                removed_at: Some(now()),
+                ..known.clone()
+            };
             Ok(Planned {
-                changes: vec![removed(RecordKind::Member, id)],
+                changes: vec![put(RecordKind::Member, id, &gone)?],
                 outcome: (),
             })
         };

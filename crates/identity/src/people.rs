@@ -7,7 +7,7 @@ use vocabulary::{Member, TenantId};
 
 use crate::IdentityError;
 use crate::change::decode;
-use crate::members::own_user;
+use crate::members::{own_user, present};
 use crate::tenants::{TENANTS, Tenant};
 use crate::tokens::ApiToken;
 
@@ -44,7 +44,7 @@ impl People {
     ) -> Result<(), IdentityError> {
         let id = tenant.id.clone();
         let read = store.records(&id, RecordKind::Member).await?;
-        let mut members: Vec<Member> = decode(&read.records)?;
+        let mut members = present(decode(&read.records)?);
         if id.as_str() == TenantId::LOCAL {
             members.push(own_user());
         }

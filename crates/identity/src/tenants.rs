@@ -66,6 +66,20 @@ impl Directory {
         owner: &str,
         about: &MemberChange,
     ) -> Result<Tenant, IdentityError> {
+        members::new_member(owner, Role::Owner, about, now())?;
+        let tenant = self.add_tenant(id, name).await?;
+        // Nobody can come in before there is one.
+        let owner_change = MemberChange {
+            role: Some(Role::Owner),
+            ..about.clone()
+        };
+        self.set_member(&tenant.id, owner, Role::Owner, &owner_change)
+            .await?;
+        Ok(tenant)
+    }
+
+    /// Makes a tenant in which nobody is yet.
+    pub(crate) async fn add_tenant(&self, id: &str, name: &str) -> Result<Tenant, IdentityError> {
         let id = tenant_id(id)?;
         if name.trim().is_empty() || name.chars().count() > NAME_CHARS_MAX {
             let message = format!("a name has 1 to {NAME_CHARS_MAX} characters");
@@ -74,7 +88,6 @@ impl Directory {
         if id.as_str() == TenantId::LOCAL {
             return Err(IdentityError::TenantTaken(id.to_string()));
         }
-        members::new_member(owner, Role::Owner, about, now())?;
         let tenant = Tenant {
             id: id.clone(),
             name: name.trim().to_owned(),
@@ -93,13 +106,6 @@ impl Directory {
         let all = TenantId::new(TENANTS);
         change(&self.store, &all, RecordKind::Tenant, plan).await?;
         self.changed();
-        // Nobody can come in before there is one.
-        let owner_change = MemberChange {
-            role: Some(Role::Owner),
-            ..about.clone()
-        };
-        self.set_member(&id, owner, Role::Owner, &owner_change)
-            .await?;
         Ok(tenant)
     }
 

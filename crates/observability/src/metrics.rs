@@ -47,9 +47,10 @@ struct ProviderCounts {
 }
 
 /// The kinds of failure, each with its word.
-const FAILURES: [(TurnErrorKind, &str); 10] = [
+const FAILURES: [(TurnErrorKind, &str); 11] = [
     (TurnErrorKind::Provider, "provider"),
     (TurnErrorKind::Budget, "budget"),
+    (TurnErrorKind::InsufficientCredits, "insufficient_credits"),
     (TurnErrorKind::StepLimit, "step_limit"),
     (TurnErrorKind::Loop, "loop"),
     (TurnErrorKind::OutputLimit, "output_limit"),

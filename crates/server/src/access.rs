@@ -122,6 +122,12 @@ impl Access {
         Err(Denied::WrongToken)
     }
 
+    /// Whether a caller was let in without a token, because nobody needs one.
+    pub async fn is_lone_user(&self, caller: Option<&Caller>) -> bool {
+        let owner = self.authenticator.by_own_user().await;
+        caller.is_some() && owner.is_ok_and(|owner| owner.is_some())
+    }
+
     /// Who sends a request with the token itself, where a ticket is not enough.
     pub async fn token_holder(&self, headers: &HeaderMap) -> Identified {
         let shown = bearer(headers);

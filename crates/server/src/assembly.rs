@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use engine::Engine;
+use identity::jwt::AuthSettings;
 use observability::TracingSettings;
 use providers::Models;
 use providers::models::ModelsOptions;
@@ -46,6 +47,8 @@ pub struct Settings {
     pub token_file: Option<PathBuf>,
     /// Where the secret key of Langfuse was read from, likewise.
     pub langfuse_key_file: Option<PathBuf>,
+    /// Whose JWTs let clients in.
+    pub auth: AuthSettings,
     pub allow_hosts: Vec<String>,
     pub allow_origins: Vec<String>,
     pub raw_parts: bool,
@@ -69,6 +72,7 @@ impl Settings {
             token: None,
             token_file: None,
             langfuse_key_file: None,
+            auth: AuthSettings::default(),
             allow_hosts: Vec::new(),
             allow_origins: Vec::new(),
             raw_parts: false,
@@ -76,6 +80,27 @@ impl Settings {
             limits: RequestLimits::default(),
             agents: BTreeMap::new(),
             engine: engine::Config::new(directory, home),
+        }
+    }
+}
+
+/// Why a server stops, as clients are told. Whether it comes back, it does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// By SIGTERM: a service manager, or a new version that is put in its place.
+    Terminated,
+    /// By SIGINT: somebody pressed Ctrl-C.
+    Interrupted,
+    /// By SIGHUP: its terminal was closed.
+    HungUp,
+}
+
+impl StopReason {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Terminated => "terminated",
+            Self::Interrupted => "interrupted",
+            Self::HungUp => "hung_up",
         }
     }
 }
@@ -107,6 +132,7 @@ pub async fn start(settings: Settings) -> anyhow::Result<RunningServer> {
 
 /// Listens. Nothing that can wait is done before.
 pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
+    let jwt = settings.auth.jwt()?;
     check_exposure(&settings)?;
     let host = settings.host;
     let (main, address) = bind(host, settings.port, "--port").await?;
@@ -115,7 +141,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
         let flag = format!("--listen {}", wish.tongue.name);
         own.push((wish.tongue, bind(host, wish.port, &flag).await?));
     }
-    let people = Arc::new(KnownPeople::new(settings.token.clone()));
+    let people = Arc::new(KnownPeople::new(settings.token.clone(), jwt));
     let site = Arc::new(Site {
         engine: OnceLock::new(),
         people: Arc::clone(&people),
@@ -130,6 +156,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
         started: Instant::now(),
         closing: CancellationToken::new(),
         stop: CancellationToken::new(),
+        stop_reason: OnceLock::new(),
         connections: TaskTracker::new(),
         connected: Default::default(),
         open: Default::default(),
@@ -243,9 +270,11 @@ impl RunningServer {
     }
 
     /// Lets running turns come to rest, says goodbye to every client, and ends.
-    pub async fn stop(mut self) {
+    pub async fn stop(mut self, reason: StopReason) {
         let since = Instant::now();
-        tracing::info!(clients = self.site.connections.len(), "stopping");
+        let (clients, word) = (self.site.connections.len(), reason.word());
+        tracing::info!(clients, reason = word, "stopping");
+        self.site.stop_reason.get_or_init(|| reason);
         self.site.closing.cancel();
         let resting = self.engine.stop(STOP_GRACE);
         if tokio::time::timeout(STOP_GRACE + STOP_SLACK, resting)
@@ -270,13 +299,15 @@ impl RunningServer {
 
 /// Whoever reaches the port can run commands, so strangers must not reach it without a secret.
 fn check_exposure(settings: &Settings) -> anyhow::Result<()> {
-    if settings.host.is_loopback() || settings.token.is_some() {
+    let asks = settings.token.is_some() || settings.auth.issuer.is_some();
+    if settings.host.is_loopback() || asks {
         return Ok(());
     }
     bail!(
         "{} can be reached from other machines, and no token is set. Set one with \
          --token-file FILE or {TOKEN_VARIABLE} (for example from `openssl rand -hex 32`), \
-         or leave --host away to serve this machine only",
+         name an OpenID provider with --auth-issuer, or leave --host away to serve this machine \
+         only",
         settings.host
     )
 }

@@ -136,7 +136,7 @@ impl Connection {
                 () = stop.cancelled(), if !stopping => {
                     stopping = true;
                     let notice = Notice::ShuttingDown {
-                        reason: "restart".into(),
+                        reason: self.door.site.stop_reason().into(),
                     };
                     Box::pin(self.noticed(&notice)).await
                 }

@@ -37,11 +37,9 @@ impl Door {
         self.arrival.seat.identify();
     }
 
-    /// Whose token this is. Wrong ones count like those of requests.
+    /// Whose token this is. Wrong ones count like those of requests. On a socket that is somebody's
+    /// already it has to be theirs: then it counts from now on, and until it ends.
     pub async fn authenticate(&self, token: Secret) -> Result<Caller, NotAuthenticated> {
-        if let Some(known) = &self.caller {
-            return Ok(known.clone());
-        }
         let (now, token) = (Instant::now(), token.reveal());
         let access = &self.site.access;
         let admitted = access.authenticate(self.arrival.peer, &[&token], now).await;
@@ -51,7 +49,7 @@ impl Door {
         {
             return Err(NotAuthenticated::OtherDialect);
         }
-        admitted.map_err(|denied| match denied {
+        let caller = admitted.map_err(|denied| match denied {
             Denied::Guessing(wait) => NotAuthenticated::TooMany {
                 retry_after_ms: wait.as_millis() as i64,
             },
@@ -63,7 +61,12 @@ impl Door {
                 gate::log_wrong_token(&self.site, &self.arrival, now);
                 NotAuthenticated::Wrong
             }
-        })
+        })?;
+        // What runs on a socket was begun by one person, and is told to that one.
+        match &self.caller {
+            Some(known) if !is_same_person(known, &caller) => Err(NotAuthenticated::OtherCaller),
+            Some(_) | None => Ok(caller),
+        }
     }
 
     /// What comes first. Between the token and the socket somebody may have revoked it, so who came in by one
@@ -137,6 +140,10 @@ impl Door {
             }
         }
     }
+}
+
+fn is_same_person(one: &Caller, other: &Caller) -> bool {
+    (&one.tenant, &one.member) == (&other.tenant, &other.member)
 }
 
 /// What comes to a socket by time, or by what others do.

@@ -22,7 +22,7 @@ use tracing::{Instrument as _, info_span};
 
 use crate::accept::Arrival;
 use crate::access::{Access, without_secrets};
-use crate::assembly::Settings;
+use crate::assembly::{Settings, StopReason};
 use crate::connection;
 use crate::door::Door;
 use crate::gate::{self, RefusalLog};
@@ -52,6 +52,8 @@ pub struct Site {
     pub closing: CancellationToken,
     /// Every client is told to go.
     pub stop: CancellationToken,
+    /// Why; there when they are told.
+    pub stop_reason: OnceLock<StopReason>,
     pub connections: TaskTracker,
     /// How many clients there have been; the log tells them apart by it.
     pub connected: AtomicU64,
@@ -60,6 +62,12 @@ pub struct Site {
 }
 
 impl Site {
+    /// Why clients are told to go.
+    pub fn stop_reason(&self) -> &'static str {
+        let reason = self.stop_reason.get().copied();
+        reason.unwrap_or(StopReason::Terminated).word()
+    }
+
     /// The engine, if there is one that takes clients; else why not.
     fn open(&self) -> Result<&Engine, &'static str> {
         if self.closing.is_cancelled() {
@@ -297,6 +305,8 @@ async fn upgrade(
     // Read only for those whose protocol has a place for it, and who own the server's directory.
     let includes_raw = tongue.name == COWORK
         && (site.settings.raw_parts || tenant.is_none() && engine.includes_raw_chunks().await);
+    // Asked only for those whose protocol tells it.
+    let lone_user = tongue.authenticates && site.access.is_lone_user(caller.as_ref()).await;
     let hello = Hello {
         connection: uuid::Uuid::now_v7().to_string(),
         query: without_secrets(query),
@@ -311,6 +321,7 @@ async fn upgrade(
             None => Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
         },
         tracing: engine.tracing(),
+        lone_user,
     };
     let dialect = (tongue.make)(&hello);
     let frame_bytes_max = match &caller {

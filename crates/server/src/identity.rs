@@ -1,15 +1,17 @@
 //! Who somebody is: the one place that knows a caller by what they show.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use ::identity::jwt::{JwtError, JwtSettings, JwtVerifier, VerifiedToken, looks_like_jwt};
 use ::identity::{Directory, IdentityError, TOKEN_PREFIX};
 use async_trait::async_trait;
 use engine::Engine;
 use thiserror::Error;
 use tokio::sync::watch;
-use vocabulary::{Caller, Timestamp};
+use vocabulary::{Caller, CallerCredential, CredentialOrigin, Member, Timestamp};
 
+use crate::log_limiter::LogLimiter;
 use crate::token::Token;
 
 /// Who it is cannot be found out now: a store or a service does not answer. Nobody was refused.
@@ -35,20 +37,25 @@ pub trait Authenticator: Send + Sync {
     fn changes(&self) -> Option<watch::Receiver<u64>>;
 }
 
-/// The members of all tenants by their API tokens; and who has the server's own token, or our own user
+/// The members of all tenants by their API tokens and JWTs; and who has the server's own token, or our own user
 /// where nothing at all is asked for.
 #[derive(Default)]
 pub struct KnownPeople {
     pub token: Option<Token>,
+    /// Whose JWTs let people in.
+    jwt: Option<JwtVerifier>,
+    /// What was wrong with those that did not, at its own pace.
+    refused: LogLimiter,
     /// There once the store is open; before, nobody is known.
     engine: OnceLock<Engine>,
 }
 
 impl KnownPeople {
-    pub fn new(token: Option<Token>) -> Self {
+    pub fn new(token: Option<Token>, jwt: Option<JwtSettings>) -> Self {
         Self {
             token,
-            engine: OnceLock::new(),
+            jwt: jwt.map(JwtVerifier::new),
+            ..Self::default()
         }
     }
 
@@ -62,6 +69,45 @@ impl KnownPeople {
         let engine = self.engine.get();
         let starting = || LookupFailed("the server is starting".to_owned());
         engine.map(Engine::identity).ok_or_else(starting)
+    }
+
+    /// The member that a JWT names.
+    async fn by_jwt(&self, verifier: &JwtVerifier, token: &str) -> Identified {
+        let verified = match verifier.verify(token).await {
+            Ok(verified) => verified,
+            Err(unavailable @ JwtError::KeysUnavailable) => {
+                return Err(LookupFailed(unavailable.to_string()));
+            }
+            Err(reason) => {
+                if let Some(due) = self.refused.due(Instant::now()) {
+                    let left_out = due.left_out;
+                    tracing::info!(%reason, left_out, "a JWT was refused");
+                }
+                return Ok(None);
+            }
+        };
+        let settings = verifier.settings();
+        let member = self.directory()?.sign_in(&verified, settings).await?;
+        Ok(member.map(|member| signed_in(verified, member, settings.issuer())))
+    }
+}
+
+fn signed_in(token: VerifiedToken, member: Member, issuer: &str) -> Caller {
+    let credential = CallerCredential {
+        source: CredentialOrigin::SignIn {
+            issuer: issuer.into(),
+            subject: token.subject.into(),
+        },
+        expires_at: Some(token.expires_at),
+        dialects: Vec::new(),
+    };
+    Caller {
+        tenant: token.tenant,
+        member: member.id,
+        role: member.role,
+        via: None,
+        email: member.email.map(String::into_boxed_str),
+        credential: Some(Box::new(credential)),
     }
 }
 
@@ -77,14 +123,17 @@ impl Authenticator for KnownPeople {
         if self.token.as_ref().is_some_and(|known| known.is(token)) {
             return Ok(Some(Caller::local()));
         }
-        match token.starts_with(TOKEN_PREFIX) {
-            true => Ok(self.directory()?.by_token(token).await?),
-            false => Ok(None),
+        if token.starts_with(TOKEN_PREFIX) {
+            return Ok(self.directory()?.by_token(token).await?);
+        }
+        match &self.jwt {
+            Some(verifier) if looks_like_jwt(token) => self.by_jwt(verifier, token).await,
+            Some(_) | None => Ok(None),
         }
     }
 
     async fn by_own_user(&self) -> Identified {
-        if self.token.is_some() {
+        if self.token.is_some() || self.jwt.is_some() {
             return Ok(None);
         }
         let people = self.directory()?.people().await?;

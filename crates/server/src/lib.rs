@@ -30,4 +30,6 @@ pub mod table;
 mod ticket;
 pub mod token;
 
-pub use assembly::{ListeningServer, RunningServer, Settings, listen, skill_folders, start};
+pub use assembly::{
+    ListeningServer, RunningServer, Settings, StopReason, listen, skill_folders, start,
+};

@@ -40,6 +40,11 @@ impl VaultPlace {
         home.join("checkpoints")
     }
 
+    /// Where that of a workspace lies, or would lie.
+    pub fn of_workspace(home: &Path, workspace: &Path) -> PathBuf {
+        Vault::place(&Self::root(home), workspace)
+    }
+
     /// Where this one lies, or would lie.
     pub fn directory(&self) -> PathBuf {
         Vault::place(&self.root, &self.options.workspace)

@@ -17,6 +17,8 @@ pub struct ListChange {
 pub enum ListEntry {
     Thread(ThreadId),
     Record(RecordKind, String),
+    /// What the tenant may spend.
+    Credit,
 }
 
 /// What was changed elsewhere since the last time that was asked, in order, each entry once.

@@ -16,6 +16,7 @@ use vocabulary::{
 
 mod changes;
 mod check;
+mod credits;
 mod cursor;
 mod records;
 pub mod sqlite;
@@ -25,6 +26,9 @@ pub mod testing;
 mod tests;
 
 pub use changes::{ChangesElsewhere, ListChange, ListEntry};
+pub use credits::{
+    Credit, CreditChange, CreditCharge, CreditHolder, ReservationChange, ReservationOutcome,
+};
 pub use records::{Record, RecordChange, RecordKind, Records};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -90,6 +94,8 @@ pub struct Batch {
     pub receipts: Vec<Receipt>,
     /// Items whose drafts are no longer needed.
     pub drafts_done: Vec<ItemId>,
+    /// What its events say was spent, where the tenant may have a limit.
+    pub charge: Option<CreditCharge>,
 }
 
 /// A durable event, serialised once by the engine and never again.
@@ -251,6 +257,22 @@ pub trait Store: Send + Sync + 'static {
         expected: u64,
         changes: Vec<RecordChange>,
     ) -> Result<u64>;
+
+    /// What a tenant may spend; `None` where there is no limit.
+    async fn credit(&self, tenant: &TenantId) -> Result<Option<Credit>>;
+    /// Changes what a tenant may spend, and gives what it is then.
+    async fn change_credit(
+        &self,
+        tenant: &TenantId,
+        change: CreditChange,
+    ) -> Result<Option<Credit>>;
+    /// Changes what a turn has reserved, unless there is not enough. What other turns that run have
+    /// reserved counts, in whatever process.
+    async fn reserve_credit(
+        &self,
+        holder: &CreditHolder,
+        change: ReservationChange,
+    ) -> Result<ReservationOutcome>;
 
     /// Waits until other processes changed lists, and says what. Asked by one at a time; what was
     /// changed before this process came is not told.

@@ -5,6 +5,7 @@
 
 mod append;
 mod changes;
+mod credits;
 mod foreign;
 mod inspect;
 mod leases;
@@ -31,8 +32,9 @@ use vocabulary::{
 };
 
 use crate::{
-    Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record,
-    RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
+    Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow, Lease,
+    LoadedThread, Receipt, Record, RecordChange, RecordKind, Records, ReservationChange,
+    ReservationOutcome, Result, Store, StoreError, StoredEvent,
 };
 use changes::Follower;
 pub use foreign::foreign_sessions;
@@ -160,7 +162,7 @@ impl Store for SqliteStore {
     async fn delete(&self, lease: Lease) -> Result<bool> {
         let owner = self.owner.clone();
         self.writer
-            .run(move |db| append::delete(db, &owner, lease))
+            .erase(move |db| append::delete(db, &owner, lease))
             .await
     }
 
@@ -324,6 +326,35 @@ impl Store for SqliteStore {
         let (owner, tenant) = (self.owner.clone(), tenant.clone());
         self.writer
             .run(move |db| records::write(db, &owner, &tenant, expected, &changes))
+            .await
+    }
+
+    async fn credit(&self, tenant: &TenantId) -> Result<Option<Credit>> {
+        let (owner, tenant) = (self.owner.clone(), tenant.clone());
+        self.readers
+            .run(move |db| credits::read(db, &owner, &tenant))
+            .await
+    }
+
+    async fn change_credit(
+        &self,
+        tenant: &TenantId,
+        change: CreditChange,
+    ) -> Result<Option<Credit>> {
+        let (owner, tenant) = (self.owner.clone(), tenant.clone());
+        self.writer
+            .run(move |db| credits::change(db, &owner, &tenant, change))
+            .await
+    }
+
+    async fn reserve_credit(
+        &self,
+        holder: &CreditHolder,
+        change: ReservationChange,
+    ) -> Result<ReservationOutcome> {
+        let (owner, holder) = (self.owner.clone(), holder.clone());
+        self.writer
+            .run(move |db| credits::reserve(db, &owner, &holder, change))
             .await
     }
 

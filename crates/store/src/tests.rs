@@ -1,5 +1,6 @@
 //! The story on every backend, and what only some backends can do.
 
+mod credits;
 mod property;
 mod sqlite;
 

@@ -27,10 +27,25 @@ pub async fn json(
     body: Option<&Value>,
 ) -> anyhow::Result<Value> {
     let body = body.map_or_else(String::new, Value::to_string);
+    answered_json(method, port, path, ("application/json", &body)).await
+}
+
+/// What a form is answered with at `http://127.0.0.1:port/path`, likewise.
+pub async fn form(port: u16, path: &str, form: &str) -> anyhow::Result<Value> {
+    let body = ("application/x-www-form-urlencoded", form);
+    answered_json("POST", port, path, body).await
+}
+
+async fn answered_json(
+    method: &str,
+    port: u16,
+    path: &str,
+    (kind, body): (&str, &str),
+) -> anyhow::Result<Value> {
     // An older client gets its answer in one piece.
     let request = format!(
         "{method} {path} HTTP/1.0\r\nhost: 127.0.0.1:{port}\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+         content-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     let (status, answer) = tokio::time::timeout(PEER_LIMIT, exchange(port, &request))

@@ -7,10 +7,12 @@ mod aimock;
 mod llama;
 mod llmock;
 mod mcp;
+mod oidc;
 mod otlp;
 mod sdk_types;
 pub mod sign_in;
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +28,7 @@ pub use aimock::Aimock;
 pub use llama::{Llama, LlamaBuild};
 pub use llmock::{Finding, Llmock, Verdict};
 pub use mcp::{McpOAuthServer, mcp_conformance_folder};
+pub use oidc::OidcProvider;
 pub use otlp::OtlpReceiver;
 pub use sdk_types::{SentBody, check_against_sdks};
 
@@ -44,6 +47,12 @@ fn folder(variable: &str) -> anyhow::Result<PathBuf> {
         )
     })?;
     Ok(folder.into())
+}
+
+/// For a peer whose port must be known before it starts.
+fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?.port())
 }
 
 /// A running peer.

@@ -69,12 +69,22 @@ impl Launch {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.binary);
+        let mut command = self.other_command(&[]);
         command
             .arg("--dir")
             .arg(&self.workspace)
             .args(["--port", "0", "--json"])
-            .args(&self.arguments)
+            .args(&self.arguments);
+        if let Some(script) = &self.rehearsal {
+            command.env("DRAGOMAN_REHEARSAL", script);
+        }
+        command
+    }
+
+    fn other_command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(words)
             .current_dir(&self.workspace)
             // A developer's keys and settings must not reach a test.
             .env_clear()
@@ -88,9 +98,6 @@ impl Launch {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        if let Some(script) = &self.rehearsal {
-            command.env("DRAGOMAN_REHEARSAL", script);
-        }
         command
     }
 }
@@ -134,6 +141,16 @@ pub struct Process {
 }
 
 impl Process {
+    /// Runs another command of the program on the same home; gives what it printed.
+    pub async fn operate(&self, words: &[&str]) -> anyhow::Result<String> {
+        let ran = timeout(START_LIMIT, self.launch.other_command(words).output());
+        let output = ran.await.context("it did not end in time")??;
+        if !output.status.success() {
+            bail!("{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
     pub async fn start(launch: &Launch) -> anyhow::Result<Self> {
         let mut child = launch
             .command()

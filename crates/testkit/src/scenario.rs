@@ -124,6 +124,8 @@ pub enum Act {
     SubAgentModel,
     /// Uses no MCP servers.
     NoMcp,
+    /// Runs the program itself, as whoever operates the server does: `tenants credit --set 1`.
+    Operate,
     /// `kill -9` of the server.
     Kill,
     Restart,
@@ -166,6 +168,7 @@ impl Step {
                 | Act::Answer
                 | Act::Title
                 | Act::Wait
+                | Act::Operate
                 | Act::DeleteCheckpoint
                 | Act::FileHistory
                 | Act::FileVersion
@@ -245,6 +248,7 @@ impl Step {
             | Act::Resume
             | Act::Disconnect
             | Act::Send
+            | Act::Operate
             | Act::Kill
             | Act::Restart
             | Act::Terminate
@@ -296,7 +300,9 @@ impl Step {
                 };
             }
             Act::Close | Act::Terminate => Wanted::Closed,
-            Act::Disconnect | Act::Send | Act::Kill | Act::Restart | Act::Wait => Wanted::Nothing,
+            Act::Disconnect | Act::Send | Act::Operate | Act::Kill | Act::Restart | Act::Wait => {
+                Wanted::Nothing
+            }
         })
     }
 
@@ -324,7 +330,9 @@ impl fmt::Display for Step {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = words(&format!("{:?}", self.act));
         match self.act {
-            Act::Kill | Act::Restart | Act::Terminate | Act::Wait => write!(out, "{word}")?,
+            Act::Operate | Act::Kill | Act::Restart | Act::Terminate | Act::Wait => {
+                write!(out, "{word}")?;
+            }
             _ => write!(out, "{}: {word}", self.client)?,
         }
         // What is sent stands right below.

@@ -122,6 +122,11 @@ impl Stage {
                 // Nothing tells a client that the server has seen it go; some greetings count heads.
                 tokio::time::sleep(NOTICED).await;
             }
+            Act::Operate => {
+                let words = step.text.as_deref().unwrap_or_default();
+                let words: Vec<&str> = words.split_whitespace().collect();
+                self.server.operate(&words).await?;
+            }
             Act::Kill => {
                 self.server.kill9().await?;
                 self.lose_sockets();

@@ -75,7 +75,7 @@ pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
-pub use permissions::{Approvals, SandboxInForce, SandboxMode};
+pub use permissions::{Approvals, SandboxInForce, SandboxMechanism, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,

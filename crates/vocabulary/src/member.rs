@@ -16,6 +16,9 @@ pub struct Member {
     pub name: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// When they were taken out. That is kept, so that nobody comes back by signing in again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed_at: Option<Timestamp>,
 }
 
 /// What a client can want of the members of its tenant.

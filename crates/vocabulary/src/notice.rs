@@ -18,6 +18,10 @@ pub enum Notice {
     ThreadRemoved {
         thread: ThreadId,
     },
+    /// It is awake now, or asleep: nothing else of it is another.
+    ThreadStatusChanged {
+        thread: Box<Thread>,
+    },
     WorkspaceChanged {
         what: WorkspaceChange,
         workspace: Box<Workspace>,

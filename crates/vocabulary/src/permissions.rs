@@ -40,4 +40,17 @@ pub struct SandboxInForce {
     pub holds: bool,
     /// Whether commands reach the network.
     pub network: bool,
+    /// By what they are held.
+    #[serde(default)]
+    pub mechanism: SandboxMechanism,
+}
+
+/// By what commands are fenced in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxMechanism {
+    #[default]
+    Nothing,
+    Bubblewrap,
+    Landlock,
 }

@@ -42,6 +42,8 @@ pub enum Why {
     /// A model's service said no, or could not be asked.
     Provider,
     ShuttingDown,
+    /// The tenant's balance does not cover it.
+    InsufficientCredits,
     /// The store could not keep it: a full disk, a lost database.
     Storage,
     Internal,

@@ -112,6 +112,8 @@ pub enum StatusReason {
     TurnComplete,
     UserStopped,
     TurnFailed,
+    /// The program that drove the turn is gone.
+    AgentLost,
     AskOpened,
     AskClosed,
     Woken,
@@ -122,6 +124,32 @@ pub enum StatusReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Rows are where a thread is, columns where it goes, both in the order of `ALL`.
+    const ALLOWED: [&str; 7] = [
+        // inactive, activating, ready, running, waiting, deactivating, error
+        ".x.....", // inactive
+        "x.x...x", // activating
+        "x..x.xx", // ready
+        "..x.xxx", // running
+        "..xx.xx", // waiting
+        "x.....x", // deactivating
+        "x....x.", // error
+    ];
+
+    #[test]
+    fn of_all_49_pairs_only_those_of_the_table_are_steps() {
+        for (from, row) in Status::ALL.into_iter().zip(ALLOWED) {
+            for (to, sign) in Status::ALL.into_iter().zip(row.chars()) {
+                let expected = match sign {
+                    'x' => Ok(to),
+                    _ => Err(IllegalTransition { from, to }),
+                };
+                assert_eq!(from.to(to), expected);
+                assert_eq!(from.path_to(to) == [to], sign == 'x', "{from:?} {to:?}");
+            }
+        }
+    }
 
     #[test]
     fn only_inactive_can_be_activated() {

@@ -190,6 +190,8 @@ pub enum TurnErrorKind {
     Provider,
     /// What may be spent is spent.
     Budget,
+    /// The tenant's balance does not cover the next step.
+    InsufficientCredits,
     /// It may take no more steps.
     StepLimit,
     /// The same calls gave the same results again and again.
@@ -217,6 +219,7 @@ impl TurnErrorKind {
             | TurnErrorKind::EmptyAnswer => true,
             TurnErrorKind::Provider
             | TurnErrorKind::Budget
+            | TurnErrorKind::InsufficientCredits
             | TurnErrorKind::ContextFull
             | TurnErrorKind::ServerRestart
             | TurnErrorKind::AgentLost

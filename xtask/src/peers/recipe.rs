@@ -39,8 +39,9 @@ pub enum Source {
 /// small enough to come inside of a package, served by llama.cpp of two dates; and the SDKs of the
 /// services, for their request types; the types of traces. For MCP: servers that everyone knows, and the protocol's
 /// conformance suite with the Node.js that it needs, and its SDK, which has a server that one must sign
-/// in to. And an agent that speaks the Agent Client Protocol.
-pub const ALL: [Recipe; 9] = [
+/// in to. An agent that speaks the Agent Client Protocol. And an OpenID provider, whose tokens let
+/// clients in.
+pub const ALL: [Recipe; 10] = [
     Recipe {
         name: "aimock",
         version: "1.43.0",
@@ -125,6 +126,15 @@ pub const ALL: [Recipe; 9] = [
         source: Source::Npm {
             package: "@zed-industries/codex-acp@0.16.0",
             entry: "node_modules/@zed-industries/codex-acp-linux-x64/bin/codex-acp",
+        },
+    },
+    Recipe {
+        name: "oidc-provider",
+        version: "9.13.3",
+        variable: "DRAGOMAN_PEER_OIDC_PROVIDER",
+        source: Source::Npm {
+            package: "oidc-provider@9.13.3",
+            entry: "node_modules/oidc-provider/lib/index.js",
         },
     },
 ];

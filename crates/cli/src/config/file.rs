@@ -14,6 +14,8 @@ use tools::checks::{CheckKind, CheckRule, RuleOrigin, read_rules};
 use super::setting::{Setting, SettingKind};
 use super::{Configuration, SETTINGS, agents, values};
 
+/// The settings of sign-in may stand in a table of this name, without it in front.
+const AUTH: &str = "auth";
 /// The most bytes it may have.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -85,18 +87,37 @@ impl ConfigFile {
                     .map_err(|error| (line_of(text, error.at), error.message))?;
                 continue;
             }
-            let setting = known(key.get_ref()).map_err(|error| (line, error.to_string()))?;
-            let wrong = |error: anyhow::Error| (line, format!("`{}`: {error:#}", setting.name));
-            let values = written(setting, value).map_err(wrong)?;
-            // Also where a flag says otherwise: a mistake shows at once, not when the flag goes.
-            let mut scratch = Configuration::blank();
-            for value in &values {
-                setting.apply(&mut scratch, value).map_err(wrong)?;
+            if let (AUTH, DeValue::Table(auth)) = (key.get_ref().as_ref(), value.get_ref()) {
+                for (key, value) in auth {
+                    let name = format!("{AUTH}-{}", key.get_ref());
+                    file.set(&name, value, line_of(text, key.span().start))?;
+                }
+                continue;
             }
-            let entry = FileSetting { line, values };
-            file.settings.insert(setting.name, entry);
+            file.set(key.get_ref(), value, line)?;
         }
         Ok(file)
+    }
+
+    fn set(
+        &mut self,
+        name: &str,
+        value: &Spanned<DeValue<'_>>,
+        line: usize,
+    ) -> Result<(), (usize, String)> {
+        let setting = known(name).map_err(|error| (line, error.to_string()))?;
+        let wrong = |error: anyhow::Error| (line, format!("`{}`: {error:#}", setting.name));
+        let values = written(setting, value).map_err(wrong)?;
+        // Also where a flag says otherwise: a mistake shows at once, not when the flag goes.
+        let mut scratch = Configuration::blank();
+        for value in &values {
+            setting.apply(&mut scratch, value).map_err(wrong)?;
+        }
+        let entry = FileSetting { line, values };
+        if self.settings.insert(setting.name, entry).is_some() {
+            return Err((line, format!("`{}` is set twice", setting.name)));
+        }
+        Ok(())
     }
 }
 
@@ -256,6 +277,37 @@ mod tests {
             let error = error(text);
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn the_settings_of_sign_in_may_stand_in_a_table() {
+        let text = "port = 1\n[auth]\nissuer = \"https://login.example\"\nprovision = false\n";
+        let file = ConfigFile::parse(text).expect("a good file");
+        assert_eq!(file.settings["auth-issuer"].line, 3);
+        assert_eq!(file.settings["auth-provision"].values, ["false"]);
+        for (line, expected) in [
+            (
+                "issuer = 1.5",
+                "line 2: `auth-issuer`: `1.5` is no web address",
+            ),
+            (
+                "jwks-url = 'http://login.example'",
+                "line 2: `auth-jwks-url`: `http://login.example` must begin with https://",
+            ),
+            (
+                "isuer = 'https://login.example'",
+                "line 2: unknown setting `auth-isuer`; did you mean `auth-issuer`?",
+            ),
+            (
+                "tenant-claim = ''",
+                "line 2: `auth-tenant-claim`: give 1 to",
+            ),
+        ] {
+            let error = error(&format!("[auth]\n{line}\n"));
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let twice = "auth-audience = 'a'\n[auth]\naudience = 'b'\n";
+        assert!(error(twice).ends_with("`auth-audience` is set twice"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Every setting of the server, once: its name, its words, its default, and where its value goes.
 
+mod auth;
 mod traces;
 
 use server::origin;
@@ -102,6 +103,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: Path(|all, path| all.settings.token_file = Some(path)),
         ..USUAL
     },
+    auth::AUTH_ISSUER,
+    auth::AUTH_AUDIENCE,
+    auth::AUTH_JWKS_URL,
+    auth::AUTH_TENANT_CLAIM,
+    auth::AUTH_ROLE_CLAIM,
+    auth::AUTH_PROVISION,
     Setting {
         name: "allow-host",
         value: "NAME",

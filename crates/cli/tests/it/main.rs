@@ -6,6 +6,7 @@ mod busy;
 mod checkpoints;
 mod checks;
 mod crashes;
+mod credits;
 mod defaults;
 mod deleting;
 mod desktop;

@@ -10,6 +10,7 @@ mod judged;
 mod mcp_conformance;
 mod mcp_servers;
 mod mcp_sign_in;
+mod open_id;
 mod small_model;
 mod traces;
 mod turns;

@@ -72,6 +72,7 @@ impl From<&Refusal> for CodexError {
             | Why::Conflict
             | Why::Forbidden
             | Why::Unauthenticated
+            | Why::InsufficientCredits
             | Why::OwnedElsewhere => INVALID_REQUEST,
             Why::NotAvailable => METHOD_NOT_FOUND,
             Why::ShuttingDown => OVERLOADED,

@@ -177,6 +177,7 @@ pub fn turn_error(outcome: &TurnOutcome) -> Option<TurnError<'_>> {
             | TurnErrorKind::OutputLimit
             | TurnErrorKind::EmptyAnswer => None,
             TurnErrorKind::ContextFull => Some(CodexErrorInfo::ContextWindowExceeded),
+            TurnErrorKind::InsufficientCredits => Some(CodexErrorInfo::UsageLimitExceeded),
             TurnErrorKind::Budget => Some(CodexErrorInfo::SessionBudgetExceeded),
             TurnErrorKind::ServerRestart | TurnErrorKind::AgentLost | TurnErrorKind::Internal => {
                 Some(CodexErrorInfo::InternalServerError)

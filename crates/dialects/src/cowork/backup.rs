@@ -188,6 +188,7 @@ pub fn refusal_frame(session: &str, backup: &Backup, refusal: &Refusal) -> Frame
         | Why::NotAvailable
         | Why::Provider
         | Why::ShuttingDown
+        | Why::InsufficientCredits
         | Why::Storage
         | Why::Internal => error_frame(session, &refusal.message, BACKUP_ERROR),
     }

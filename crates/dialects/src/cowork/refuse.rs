@@ -26,6 +26,11 @@ pub fn code(why: &Why) -> (ServerErrorCode, ServerErrorSource) {
             ServerErrorCode::PermissionDenied,
             ServerErrorSource::Permissions,
         ),
+        // As for a budget: what its owner allows is used up.
+        Why::InsufficientCredits => (
+            ServerErrorCode::PermissionDenied,
+            ServerErrorSource::Session,
+        ),
         Why::Provider => (ServerErrorCode::ProviderError, ServerErrorSource::Provider),
         Why::NotAvailable | Why::ShuttingDown | Why::Storage | Why::Internal => {
             (ServerErrorCode::InternalError, ServerErrorSource::Session)
@@ -48,7 +53,7 @@ pub fn turn_error_frame(session: &str, error: &TurnError) -> Frame {
             (ServerErrorCode::ProviderError, ServerErrorSource::Provider)
         }
         // What its owner allows is used up; neither the provider nor the server has failed.
-        TurnErrorKind::Budget | TurnErrorKind::StepLimit => (
+        TurnErrorKind::Budget | TurnErrorKind::InsufficientCredits | TurnErrorKind::StepLimit => (
             ServerErrorCode::PermissionDenied,
             ServerErrorSource::Session,
         ),

@@ -175,6 +175,7 @@ impl Dialect for Cowork1 {
             }
             Notice::ThreadAdded { .. }
             | Notice::ThreadChanged { .. }
+            | Notice::ThreadStatusChanged { .. }
             | Notice::ThreadRemoved { .. }
             | Notice::TracingChanged { .. }
             | Notice::Reload

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Number;
 use vocabulary::{
     Answer, ApprovalAnswer, ArchivedThreads, Call, Cause, Changes, CheckpointCall, Idempotency,
-    NamedModel, NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
+    NewThread, Seq, StartTurn, SteerTurn, ThreadId, ThreadQuery,
 };
 
 use super::calls::{DiminuendoPurpose, Join};
@@ -16,7 +16,7 @@ use super::snapshot::AGENT_TYPE_LABEL;
 use super::wire::ServerEvent;
 use super::wire::client::{AnswerValue, Answers, ClientMessage};
 use super::wire::parts::ErrorCode;
-use super::{Diminuendo, Form, authenticated, refuse};
+use super::{Diminuendo, Form, refuse};
 use crate::request_id::RequestId;
 use crate::{Action, Cx};
 
@@ -55,11 +55,11 @@ impl Diminuendo {
                     self.form = Form::Dotted;
                 }
                 match cx.caller {
-                    Some(caller) => {
-                        let frame = authenticated(caller).answer(request_id.as_deref());
-                        out.push(Action::Send(frame));
+                    // Whatever it is, it says nothing that counts.
+                    Some(caller) if self.dev_mode => {
+                        self.welcome_caller(out, caller, request_id.as_deref());
                     }
-                    None => {
+                    Some(_) | None => {
                         let pending = &mut self.authentications;
                         pending.authenticate(out, request_id, token.into());
                     }
@@ -276,15 +276,10 @@ fn cursor(after_seq: Option<&Number>) -> Result<Option<Seq>, Refused> {
     }
 }
 
-/// Agent types that are programs of the user's; every other one is the server's own agent.
-const EXTERNAL_AGENT_TYPES: [&str; 3] = ["claude-code", "codex-acp", "gemini-cli"];
-
 fn create(agent_type: String, name: Option<String>) -> Call {
-    let is_external = EXTERNAL_AGENT_TYPES.contains(&agent_type.as_str());
-    let named_model = is_external.then(|| NamedModel::DefaultOf(agent_type.clone()));
     Call::CreateThread(Box::new(NewThread {
         changes: Changes {
-            named_model,
+            agent: Some(agent_type.clone()),
             ..Changes::default()
         },
         title: name.map(|name| name.trim().to_owned()),

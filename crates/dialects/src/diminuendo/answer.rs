@@ -32,7 +32,7 @@ impl Diminuendo {
                 let thread = reply.thread()?;
                 let session = snapshot::meta(&thread);
                 answer(ServerEvent::SessionCreated { session });
-                self.answered = Some(*thread);
+                self.created(out, Some(&thread));
             }
             DiminuendoPurpose::Rename => {
                 let thread = reply.thread()?;
@@ -87,6 +87,12 @@ impl Diminuendo {
                 view.listeners = view.listeners.saturating_sub(1);
                 if self.joined.contains_key(&view.thread.card.id) {
                     tell_state(out, None, &view);
+                }
+            }
+            DiminuendoPurpose::Fence => {
+                let view = reply.view()?;
+                if let Some(joined) = self.joined.get_mut(&view.thread.card.id) {
+                    joined.fence(out, &view);
                 }
             }
             DiminuendoPurpose::Reload => {

@@ -41,6 +41,8 @@ pub enum DiminuendoPurpose {
     Reload,
     /// A joined session was reset.
     Snapshot,
+    /// What holds the commands of a joined session may be another.
+    Fence,
 }
 
 #[derive(Debug)]
@@ -77,6 +79,19 @@ impl DiminuendoCalls {
         let recent = RECENT_MESSAGES_MAX;
         let call = Call::ReadThread { thread, recent };
         self.request(out, None, DiminuendoPurpose::Snapshot, call);
+    }
+
+    /// What holds the commands of a session now.
+    pub fn look_at_fence(&mut self, out: &mut Vec<Action>, thread: ThreadId) {
+        let call = Call::ReadThread { thread, recent: 0 };
+        self.request(out, None, DiminuendoPurpose::Fence, call);
+    }
+
+    /// Whether this connection itself is making a session.
+    pub fn creates(&self) -> bool {
+        let is_create =
+            |waiting: &DiminuendoCall| matches!(waiting.wanted, DiminuendoPurpose::Create);
+        self.purposes().any(is_create)
     }
 
     /// Joins that are still under way end as soon as they begin.

@@ -29,6 +29,7 @@ fn code(why: &Why) -> (ErrorCode, Option<i64>) {
         Why::OwnedElsewhere => (ErrorCode::SessionUnavailable, Some(RETRY_MS)),
         Why::NotAvailable => (ErrorCode::NotAvailable, None),
         Why::ShuttingDown => (ErrorCode::ServerShuttingDown, Some(RETRY_MS)),
+        Why::InsufficientCredits => (ErrorCode::InsufficientCredits, None),
         Why::Storage => (ErrorCode::InternalError, Some(RETRY_MS)),
         Why::Provider | Why::Internal => (ErrorCode::InternalError, None),
     }
@@ -55,6 +56,7 @@ pub fn refusal(refusal: &Refusal) -> ServerEvent<'_> {
         | Why::NotAvailable
         | Why::Provider
         | Why::ShuttingDown
+        | Why::InsufficientCredits
         | Why::Storage
         | Why::Internal => &refusal.message,
     };
@@ -75,14 +77,22 @@ pub fn error(code: ErrorCode, message: &str) -> ServerEvent<'_> {
 
 pub fn not_authenticated(why: NotAuthenticated) -> ServerEvent<'static> {
     match why {
-        NotAuthenticated::Wrong => error(ErrorCode::AuthFailed, "this token is nobody's"),
+        NotAuthenticated::Wrong => error(
+            ErrorCode::AuthFailed,
+            "this token is nobody's, or not good any more",
+        ),
         NotAuthenticated::OtherDialect => {
             error(ErrorCode::AuthFailed, "this token is not for this protocol")
         }
-        NotAuthenticated::NotNow => error(
-            ErrorCode::InternalError,
-            "who you are cannot be found out right now; try again in a moment",
+        NotAuthenticated::OtherCaller => error(
+            ErrorCode::AuthFailed,
+            "this token is another user's than this connection; open a new one for it",
         ),
+        NotAuthenticated::NotNow => ServerEvent::Error {
+            code: ErrorCode::InternalError,
+            message: "who you are cannot be found out right now; try again in a moment",
+            retry_after_ms: Some(RETRY_MS),
+        },
         NotAuthenticated::TooMany { retry_after_ms } => ServerEvent::Error {
             code: ErrorCode::AuthRateLimited,
             message: "too many wrong tokens came from there; wait, and send the right one",

@@ -4,12 +4,13 @@
 //! The engine gives the holes that ephemeral events left. Durable events that have no numbered
 //! frame in this protocol fall into the holes around them, which this joins to one gap each.
 
-use vocabulary::{AskFact, AskKind, Event, Fact, OpenAsk, Seq, ThreadView};
+use vocabulary::{AskFact, AskKind, Event, Fact, OpenAsk, Seq, ThreadFact, ThreadView, TurnFact};
 
 use super::send;
+use super::states::ToldState;
 use super::tell::{At, Spelled, spell};
 use super::wire::ServerEvent;
-use crate::{Action, Heard};
+use crate::{Action, Ending, Heard};
 
 /// One joined session, as far as its replay goes.
 pub struct Replay {
@@ -19,6 +20,7 @@ pub struct Replay {
     /// What waited for an answer at the moment of joining and has not been told yet.
     open: Vec<OpenAsk>,
     joining: bool,
+    state: ToldState,
 }
 
 impl Replay {
@@ -28,14 +30,21 @@ impl Replay {
             hole: None,
             open: view.asks.clone(),
             joining: true,
+            state: ToldState::of(view),
         }
     }
 
     pub fn hear(&mut self, out: &mut Vec<Action>, what: Heard<'_>) {
         match what {
-            Heard::Live(_) => {
+            Heard::Live(event) => {
                 self.tell_hole(out);
-                out.push(Action::Shared);
+                match event.fact {
+                    Fact::Thread(ThreadFact::StatusChanged { status, reason }) => {
+                        self.state.follow(out, &self.session, status, reason);
+                    }
+                    // tidy: wildcard, because everything else is told as it is.
+                    _ => out.push(Action::Shared),
+                }
             }
             Heard::Gap { after, to } => self.miss(after, to),
             Heard::Replay(event) => self.replayed(out, event),
@@ -48,7 +57,7 @@ impl Replay {
     /// The end of the replay: all open asks that it had not told are told now.
     pub fn caught_up(&mut self, out: &mut Vec<Action>, head: Seq) {
         self.tell_hole(out);
-        self.joining = false;
+        let joined = std::mem::take(&mut self.joining);
         let session_id = self.session.as_str();
         send(
             out,
@@ -66,9 +75,35 @@ impl Replay {
             };
             send(out, &at.asked(&open.ask).into_event());
         }
+        if joined {
+            self.state.wake(out, &self.session);
+        }
+    }
+
+    /// Nothing more comes from the session.
+    pub fn end(&mut self, out: &mut Vec<Action>, ending: Ending) {
+        self.state.end(out, &self.session, ending);
+    }
+
+    /// The session as it is after a change of its settings.
+    pub fn fence(&mut self, out: &mut Vec<Action>, view: &ThreadView) {
+        self.state.fence(out, &self.session, view);
     }
 
     fn replayed(&mut self, out: &mut Vec<Action>, event: &Event) {
+        // Who joins has the state from its snapshot; who was too slow missed it.
+        let missed = (!self.joining).then_some(&event.fact);
+        let begins = missed.filter(|fact| matches!(fact, Fact::Turn(TurnFact::Started { .. })));
+        if let Some(fact) = begins {
+            self.state.infer(out, &self.session, fact);
+        }
+        self.tell_again(out, event);
+        if let Some(fact) = missed {
+            self.state.infer(out, &self.session, fact);
+        }
+    }
+
+    fn tell_again(&mut self, out: &mut Vec<Action>, event: &Event) {
         match spell(&self.session, event) {
             Some(Spelled::Numbered(_)) => {
                 self.tell_hole(out);

@@ -7,6 +7,7 @@ use vocabulary::{
     ToolEvent, ToolFact, TurnFact,
 };
 
+use super::states;
 use super::tell::{state as spell_state, user_id};
 use super::wire::ServerEvent;
 use super::wire::parts::{
@@ -15,23 +16,38 @@ use super::wire::parts::{
 
 /// Where a thread keeps the agent type it was created with.
 pub const AGENT_TYPE_LABEL: &str = "agentType";
-/// What threads are that other protocols made.
-const AGENT_TYPE_DEFAULT: &str = "coding-agent";
+/// The server's own agent.
+const CODING_AGENT: &str = "coding-agent";
+/// Programs of the user's that everyone knows; they are chosen as the provider of a thread's model.
+const KNOWN_PROGRAMS: [&str; 3] = ["claude-code", "codex-acp", "gemini-cli"];
 pub const RECENT_MESSAGES_MAX: u32 = 50;
 
 pub fn meta(thread: &Thread) -> SessionMeta<'_> {
     let name = thread.title.text.as_str();
-    let agent_type = thread.labels.get(AGENT_TYPE_LABEL).map(String::as_str);
     SessionMeta {
         id: thread.card.id.to_string(),
         tenant_id: thread.card.tenant.as_str(),
         name: (!name.is_empty()).then_some(name),
-        agent_type: agent_type.unwrap_or(AGENT_TYPE_DEFAULT),
+        agent_type: agent_type(thread),
         status: spell_state(thread.status),
         archived: thread.archived,
         created_at: thread.card.created_at.millis(),
         updated_at: thread.updated_at.millis(),
         last_activity_at: thread.active_at.map(|at| at.millis()),
+    }
+}
+
+/// What drives its turns now, whatever it was created as: clients of other protocols may have chosen
+/// another.
+fn agent_type(thread: &Thread) -> &str {
+    if let Some(agent) = &thread.settings.agent {
+        return agent;
+    }
+    let provider = thread.settings.model.provider.as_str();
+    let created_as = thread.labels.get(AGENT_TYPE_LABEL).map(String::as_str);
+    match KNOWN_PROGRAMS.contains(&provider) || created_as == Some(provider) {
+        true => provider,
+        false => CODING_AGENT,
     }
 }
 
@@ -51,6 +67,7 @@ pub fn state<'a>(session_id: &'a str, view: &'a ThreadView) -> ServerEvent<'a> {
         }),
         recent_history,
         subscriber_count: view.listeners + 1,
+        sandbox: states::sandbox(view),
     }
 }
 

@@ -185,12 +185,13 @@ pub fn state(status: Status) -> SessionStatus {
     }
 }
 
-fn spell_reason(reason: StatusReason) -> &'static str {
+pub fn spell_reason(reason: StatusReason) -> &'static str {
     match reason {
         StatusReason::TurnStarted => "turn_started",
         StatusReason::TurnComplete => "turn_complete",
         StatusReason::UserStopped => "user_stopped",
         StatusReason::TurnFailed => "turn_error",
+        StatusReason::AgentLost => "agent_disconnected",
         StatusReason::AskOpened => "waiting_for_user",
         StatusReason::AskClosed => "request_resolved",
         StatusReason::Woken => "activated",

@@ -9,6 +9,7 @@ mod lists;
 mod reading;
 mod refusals;
 mod replaying;
+mod states;
 mod stub;
 mod talking;
 mod telling;

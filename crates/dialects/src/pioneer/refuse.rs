@@ -29,6 +29,7 @@ pub fn wrong(method: &str, thread: Option<&str>, refusal: &Refusal) -> PioneerEr
         | Why::NotAvailable
         | Why::Provider
         | Why::ShuttingDown
+        | Why::InsufficientCredits
         | Why::Storage
         | Why::Internal => match method {
             "turn/start" => {

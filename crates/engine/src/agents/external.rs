@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acp::{AgentProgram, AgentSettings, AgentStreams};
+use acp::{AcpError, AcpErrorKind, AgentProgram, AgentSettings, AgentStreams};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use vocabulary::{AuthMethod, CatalogModel, CatalogProvider, TurnError, TurnErrorKind};
@@ -16,6 +16,7 @@ use super::{Abilities, Agent};
 use crate::turn::{Turn, TurnEnd, TurnStart, writes};
 
 mod conversation;
+mod cost;
 mod files;
 mod opening;
 mod permission;
@@ -154,7 +155,7 @@ impl Agent for ExternalAgent {
             // Only now: what the agent changes must be seen to change.
             match Conversation::begin(&turn, &self.program.name, opened) {
                 Ok(conversation) => conversation.run().await,
-                Err(error) => Ok(failed(error.message)),
+                Err(error) => Ok(failed_with(error)),
             }
         };
         // Nobody is left to tell; the session has ended this turn already.
@@ -167,4 +168,16 @@ fn failed(message: String) -> TurnEnd {
         kind: TurnErrorKind::Provider,
         message,
     })
+}
+
+/// A program that is gone, or of no use any more, is something else than one that says no.
+fn failed_with(error: AcpError) -> TurnEnd {
+    let kind = match error.kind {
+        AcpErrorKind::Lost => TurnErrorKind::AgentLost,
+        AcpErrorKind::NotInstalled | AcpErrorKind::SignIn | AcpErrorKind::Refused => {
+            TurnErrorKind::Provider
+        }
+    };
+    let message = error.message;
+    TurnEnd::Failed(TurnError { kind, message })
 }

@@ -13,6 +13,7 @@ use vocabulary::{
 };
 
 use super::{Abilities, Agent};
+use crate::credits::StepCredit;
 use crate::prompts;
 use crate::telemetry;
 use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer, servers};
@@ -280,6 +281,9 @@ impl Talk<'_> {
         {
             return Ok(StepOutcome::Ended(end));
         }
+        if let Some(end) = self.cover().await? {
+            return Ok(StepOutcome::Ended(end));
+        }
         self.turn
             .tell(Fact::Step {
                 tag: tag.clone(),
@@ -302,7 +306,11 @@ impl Talk<'_> {
                     TurnEnd::Cancelled,
                 ),
                 Broken::Provider(error) if error.kind == ErrorKind::ContextTooLong => {
-                    match self.compact(Some(error)).await? {
+                    let end = match self.compact(Some(error)).await? {
+                        None => self.cover().await?,
+                        end => end,
+                    };
+                    match end {
                         None => continue,
                         Some(end) => (stop_reason(&end), TOO_LONG.to_owned(), end),
                     }
@@ -321,6 +329,17 @@ impl Talk<'_> {
                 .await?;
             return Ok(StepOutcome::Ended(end));
         }
+    }
+
+    /// Gives the turn's end where the tenant's balance does not cover the next request.
+    async fn cover(&mut self) -> Result<Option<TurnEnd>, SessionGone> {
+        let turn = self.turn;
+        if turn.shared.balances.has_none(&turn.card.tenant) {
+            return Ok(None);
+        }
+        let request = self.request();
+        let covered = StepCredit::Agent.cover(turn, &turn.model, &request).await?;
+        Ok(covered.map(TurnEnd::Failed))
     }
 
     async fn finish_step(&mut self, answered: Answered) -> Result<StepOutcome, SessionGone> {
@@ -358,9 +377,11 @@ impl Talk<'_> {
         let request = self.request();
         let provider = self.provider.as_ref();
         let refused = because.is_some();
-        match compaction::summarise(turn, provider, &turn.model, &request, refused).await? {
+        let credit = &mut StepCredit::Agent;
+        match compaction::summarise(turn, provider, &turn.model, &request, refused, credit).await? {
             Summarised::Text(summary) => self.go_on_from(&summary, &request).await,
             Summarised::Cancelled => Ok(Some(TurnEnd::Cancelled)),
+            Summarised::NotCovered(error) => Ok(Some(TurnEnd::Failed(error))),
             Summarised::Failed(error) => {
                 self.fill.could_not_be_summarised();
                 let Some(because) = because else {

@@ -1,6 +1,7 @@
 //! What a caller may set of a thread's permissions: nothing is promised that does not hold.
 
-use vocabulary::{Changes, Refusal, SandboxInForce, SandboxMode, ThreadSettings};
+use tools::sandbox::Mode;
+use vocabulary::{Changes, Refusal, SandboxInForce, SandboxMechanism, SandboxMode, ThreadSettings};
 
 use crate::Shared;
 use crate::tenants::TenantOwn;
@@ -16,6 +17,7 @@ pub async fn in_force_for(
         true => SandboxInForce {
             holds: false,
             network: true,
+            mechanism: SandboxMechanism::Nothing,
         },
         false => in_force(shared, own).await,
     }
@@ -24,12 +26,18 @@ pub async fn in_force_for(
 /// What really holds commands here.
 async fn in_force(shared: &Shared, own: &TenantOwn) -> SandboxInForce {
     let sandbox = shared.sandbox().await;
-    let is_there = sandbox.mode() != tools::sandbox::Mode::Nothing;
+    let mechanism = match sandbox.mode() {
+        Mode::Bubblewrap => SandboxMechanism::Bubblewrap,
+        Mode::Landlock => SandboxMechanism::Landlock,
+        Mode::Nothing => SandboxMechanism::Nothing,
+    };
+    let is_there = mechanism != SandboxMechanism::Nothing;
     // Who may not leave it runs nothing where there is none.
     let holds = is_there || !own.may_leave_sandbox();
     SandboxInForce {
         holds,
         network: !holds || is_there && sandbox.network(),
+        mechanism,
     }
 }
 

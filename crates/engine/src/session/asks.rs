@@ -88,12 +88,11 @@ impl Session {
         self.asking.waiters.insert(ask.id, reply);
         self.asking.asked_at = Instant::now();
         telemetry::ask_opened(self.card.id, &ask);
-        let from = self.state.thread.status;
         self.record(Fact::Ask {
             tag,
             what: AskFact::Opened { ask },
         })?;
-        self.tell_status(from, Status::Waiting, StatusReason::AskOpened)
+        self.tell_status(Status::Waiting, StatusReason::AskOpened)
     }
 
     /// Takes a person's answer.
@@ -184,7 +183,6 @@ impl Session {
         let OpenAsk { ask, tag, .. } = open;
         telemetry::ask_closed(self.card.id, &ask, &closing);
         let (id, item, kind) = (ask.id, ask.call.item.clone(), ask.kind.clone());
-        let from = self.state.thread.status;
         self.record(Fact::Ask {
             tag,
             what: AskFact::Closed {
@@ -192,7 +190,7 @@ impl Session {
                 closing: closing.clone(),
             },
         })?;
-        self.tell_status(from, self.state.thread.status, StatusReason::AskClosed)?;
+        self.tell_status(self.state.thread.status, StatusReason::AskClosed)?;
         self.asking.closed.push_back(id);
         if self.asking.closed.len() > CLOSED_ASKS_MAX {
             self.asking.closed.pop_front();

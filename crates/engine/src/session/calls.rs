@@ -18,7 +18,7 @@ use super::{
     AttachedListener, ListenFrom, Outcome, Replied, RoundOutcome, Session, SessionView, storage,
 };
 use crate::Ended;
-use crate::library::offer;
+use crate::library::{offer, remains};
 use crate::limits::STEERS_MAX;
 use crate::titles;
 use crate::turn::TurnStart;
@@ -46,7 +46,7 @@ impl Session {
             }
             Call::UploadFile(upload) => self.upload(upload).await,
             Call::CloseThread { audience, .. } => self.close(audience),
-            Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.state.thread.clone()))),
+            Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.shown_thread()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
             | Call::FindThread { .. }
@@ -112,21 +112,34 @@ impl Session {
         if self.resting.stopping.is_some() {
             return Err(Refusal::shutting_down());
         }
-        if *start.changes != Changes::default() {
-            self.change(*start.changes.clone()).await?;
-        }
-        self.keep().await?;
         let turn = match &start.client_turn_id {
             Some(id) => TurnId::new(id.as_str()),
             None => TurnId::new(self.shared.new_id().to_string()),
         };
+        let holder = self.reserve_first_step(&turn, &start).await?;
+        let started = self.begin_turn(turn, start, caller).await;
+        if started.is_err() {
+            self.shared.free_reservation(&holder).await;
+        }
+        started
+    }
+
+    async fn begin_turn(
+        &mut self,
+        turn: TurnId,
+        start: StartTurn,
+        caller: &Caller,
+    ) -> Result<StartedTurn, Refusal> {
+        if *start.changes != Changes::default() {
+            self.change(*start.changes.clone()).await?;
+        }
+        self.keep().await?;
         let given = receipts(&start, &turn);
         let own = start.client_turn_id.is_none().then(|| own_name(&turn));
         for receipt in given.into_iter().chain(own) {
             self.recorder.receipt(receipt);
         }
-        let from = self.state.thread.status;
-        self.tell_status(from, Status::Running, StatusReason::TurnStarted)?;
+        self.tell_status(Status::Running, StatusReason::TurnStarted)?;
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
         let settings = &self.state.thread.settings;
         let agent = self
@@ -313,7 +326,7 @@ impl Session {
         if let Some(archived) = changes.archived {
             self.record(Fact::Thread(ThreadFact::Archived { archived }))?;
         }
-        Ok(Reply::Thread(Box::new(self.state.thread.clone())))
+        Ok(Reply::Thread(Box::new(self.shown_thread())))
     }
 
     pub(super) fn set_title(&mut self, title: Title) -> Result<(), Refusal> {
@@ -386,6 +399,7 @@ impl Session {
         self.checkpoints.forget();
         let grants = &self.shared.grants;
         grants.thread_deleted(&self.card.tenant, self.card.id).await;
+        remains::remove(&self.shared, &self.card).await;
         let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
         let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
@@ -416,7 +430,10 @@ impl Session {
         let (store, reset_at) = (Arc::clone(&self.store), self.state.reset_at);
         let listener = outbox.listen(store, audience, cursor, replay_to, reset_at);
         let started = match start {
-            None => None,
+            None => {
+                self.activate();
+                None
+            }
             Some((start, caller)) => match self.start_turn(*start, &caller).await {
                 Ok(started) => Some(started),
                 Err(refusal) => {
@@ -458,7 +475,7 @@ impl Session {
 
     fn view(&self, head: Seq) -> ThreadView {
         ThreadView {
-            thread: self.state.thread.clone(),
+            thread: self.shown_thread(),
             head,
             turn: self.running_turn(),
             asks: self.state.asks.clone(),

@@ -8,15 +8,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use store::{Batch, EntryRow, Lease, Receipt, SharedStore, StoreError, StoredEvent};
+use store::{Batch, CreditCharge, EntryRow, Lease, Receipt, SharedStore, StoreError, StoredEvent};
 use vocabulary::{
     Event, Fact, FileVersion, FilesFact, IndexedTurn, ItemFact, ItemId, Person, Refusal, Seq,
-    Timestamp, ToolEvent, ToolFact, Why,
+    TenantId, Timestamp, ToolEvent, ToolFact, TurnFact, Why,
 };
 
 use super::outbox::Outbox;
 use super::state::{ThreadState, changes_list_row};
 use crate::codec;
+use crate::credits::{self, KnownBalances};
 use crate::limits::{CHECKPOINT_TOLD_BYTES, HIGH_WATER_AHEAD, HIGH_WATER_RENEW};
 
 /// Something to do once everything up to a position is on disk, or to drop if that fails.
@@ -59,6 +60,9 @@ struct Unwritten {
     turns: Vec<IndexedTurn>,
     receipts: Vec<Receipt>,
     drafts_done: Vec<ItemId>,
+    /// What the events say was spent, and whether the turn has ended.
+    micro_dollars: u64,
+    turn_over: bool,
     renew: bool,
 }
 
@@ -156,6 +160,8 @@ impl Recorder {
         let payload = codec::encode(event)?;
         let text_bytes = payload.len();
         self.pending.list_row |= changes_list_row(&event.fact);
+        self.pending.micro_dollars += credits::spent(&event.fact);
+        self.pending.turn_over |= matches!(&event.fact, Fact::Turn(TurnFact::Finished { .. }));
         let rows = state.apply(event);
         self.pending.entries.extend(rows.entry);
         self.pending.turns.extend(rows.turn);
@@ -236,7 +242,11 @@ impl Recorder {
     }
 
     /// The next append, if there is something to write and none is under way.
-    pub fn next_append(&mut self, state: &ThreadState) -> Result<Option<Append>, Refusal> {
+    pub fn next_append(
+        &mut self,
+        state: &ThreadState,
+        balances: &KnownBalances,
+    ) -> Result<Option<Append>, Refusal> {
         let Some(lease) = self.lease else {
             return Ok(None);
         };
@@ -249,6 +259,7 @@ impl Recorder {
             .map_err(|error| {
                 Refusal::new(Why::Internal, format!("state cannot be written: {error}"))
             })?;
+        let charge = pending.charge(&state.thread.card.tenant, balances);
         self.high_water_next = Seq(self.last.0 + HIGH_WATER_AHEAD);
         self.appending = Some(Appending {
             first: pending.events.first().map(|event| event.seq),
@@ -272,6 +283,7 @@ impl Recorder {
                 high_water: self.high_water_next,
                 receipts: pending.receipts,
                 drafts_done: pending.drafts_done,
+                charge,
             },
         }))
     }
@@ -341,6 +353,16 @@ impl Unwritten {
             && self.drafts_done.is_empty()
             && !self.renew
             && !self.list_row
+    }
+
+    /// What is to be charged with it, unless the tenant is known to have no balance.
+    fn charge(&self, tenant: &TenantId, balances: &KnownBalances) -> Option<CreditCharge> {
+        let is_due = self.micro_dollars > 0 || self.turn_over;
+        (is_due && !balances.has_none(tenant)).then(|| CreditCharge {
+            tenant: tenant.clone(),
+            micro_dollars: self.micro_dollars,
+            turn_over: self.turn_over,
+        })
     }
 }
 

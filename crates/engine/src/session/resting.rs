@@ -2,10 +2,12 @@
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use vocabulary::{Seq, Status};
+use vocabulary::{Seq, Status, Thread};
 
 use super::Session;
 use super::shrinking::Shrinking;
+use crate::Ended;
+use crate::library::asleep;
 use crate::limits::{HAND_OVER_REST, SLEEP_AFTER};
 
 pub struct Resting {
@@ -149,6 +151,44 @@ impl Session {
         stopping.done.push(done);
         if let Some(turn) = &mut self.turn {
             turn.force_at.get_or_insert(deadline);
+        }
+    }
+
+    /// The thread as lists show it: in the state that was told.
+    pub(super) fn shown_thread(&self) -> Thread {
+        Thread {
+            status: *self.status.borrow(),
+            ..self.state.thread.clone()
+        }
+    }
+
+    /// Whoever listens keeps the thread awake. Its state on the way is told by who brings the news to
+    /// the listener, which is the first one: nobody else could hear it.
+    pub(super) fn activate(&mut self) {
+        if *self.status.borrow() == Status::Inactive {
+            self.status.send_replace(Status::Ready);
+            if self.announced {
+                self.shared.thread_status_changed(self.shown_thread());
+            }
+        }
+    }
+
+    /// Lists show from now on what the store has of it.
+    pub(super) async fn tell_lists_of_sleep(&mut self, ended: Ended) {
+        let kept = match ended {
+            Ended::Deleted => return,
+            // A server that stops says so to everyone.
+            Ended::Asleep | Ended::HandedOver if self.resting.stopping.is_some() => return,
+            Ended::Asleep | Ended::HandedOver => Some(self.state.thread.clone()),
+            // What was not committed did not happen.
+            Ended::Failed => self.store.thread(self.card.id).await.ok().flatten(),
+        };
+        let Some(mut thread) = kept.filter(|_| self.announced) else {
+            return;
+        };
+        thread.status = asleep(thread.status);
+        if thread.status != *self.status.borrow() {
+            self.shared.thread_status_changed(thread);
         }
     }
 }

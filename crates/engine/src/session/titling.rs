@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use providers::{Message, ModelRequest, RequestPurpose};
-use vocabulary::{Fact, ModelRef, Refusal, Title, TitleSource, TurnFact, Usage};
+use vocabulary::{Fact, ModelRef, Refusal, TenantId, Title, TitleSource, TurnFact, Usage};
 
 use super::{Mail, Session};
 use crate::agents::model::compaction;
 use crate::limits::{TITLE_TOKENS_MAX, TITLE_WAIT_MAX};
-use crate::tenants::TenantOwn;
 use crate::turn::meter::{self, Meter};
-use crate::{prompts, titles};
+use crate::{Shared, prompts, titles};
 
 /// What a model made of it.
 pub struct Titled {
@@ -29,6 +28,10 @@ impl Session {
             return;
         }
         let settings = &self.state.thread.settings;
+        // An agent that uses no model of ours costs nothing, so its title does not, either.
+        if settings.agent.is_some() {
+            return;
+        }
         let tenant = self.shared.own(&self.card.tenant);
         let budgets = meter::effective(&settings.budgets, &tenant.budgets);
         let spent = Meter::new(self.state.usage, Usage::default());
@@ -47,9 +50,10 @@ impl Session {
             own: own.clone(),
         };
         let said = self.state.thread.preview.clone();
-        let mail = self.own_mail.clone();
+        let (shared, mail) = (Arc::clone(&self.shared), self.own_mail.clone());
+        let tenant = self.card.tenant.clone();
         tokio::spawn(async move {
-            let asked = ask(&tenant, models, said);
+            let asked = ask(&shared, &tenant, models, said);
             // Too late, or a session that sleeps by now: the heuristic title stays.
             if let Ok(Some(titled)) = tokio::time::timeout(TITLE_WAIT_MAX, asked).await
                 && let Some(mail) = mail.upgrade()
@@ -88,17 +92,32 @@ struct TitleModels {
     own: ModelRef,
 }
 
-async fn ask(tenant: &TenantOwn, models: TitleModels, said: String) -> Option<Titled> {
+async fn ask(
+    shared: &Shared,
+    tenant: &TenantId,
+    models: TitleModels,
+    said: String,
+) -> Option<Titled> {
     let TitleModels { small, own } = models;
     let is_same = small == own;
-    match ask_one(tenant, small, &said).await {
-        None if !is_same => ask_one(tenant, own, &said).await,
+    match ask_one(shared, tenant, small, &said).await {
+        None if !is_same => ask_one(shared, tenant, own, &said).await,
         titled => titled,
     }
 }
 
-async fn ask_one(tenant: &TenantOwn, model: ModelRef, said: &str) -> Option<Titled> {
-    let provider = tenant.models.provider(&model.provider)?;
+async fn ask_one(
+    shared: &Shared,
+    tenant: &TenantId,
+    model: ModelRef,
+    said: &str,
+) -> Option<Titled> {
+    let can_pay = shared.can_pay_beside(tenant, &model, TITLE_TOKENS_MAX);
+    if !can_pay.await {
+        return None;
+    }
+    let models = Arc::clone(&shared.own(tenant).models);
+    let provider = models.provider(&model.provider)?;
     let request = ModelRequest {
         model: model.model.clone(),
         system: prompts::TITLE.to_owned(),
@@ -111,7 +130,7 @@ async fn ask_one(tenant: &TenantOwn, model: ModelRef, said: &str) -> Option<Titl
     match compaction::text_of(provider.as_ref(), request).await {
         Ok((text, usage)) => Some(Titled {
             title: titles::tidied(&text),
-            usage: meter::priced(&tenant.models, &model, usage),
+            usage: meter::priced(&models, &model, usage),
             model,
         }),
         Err(error) => {

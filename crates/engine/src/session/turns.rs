@@ -278,7 +278,6 @@ impl Session {
             model: running.model.clone(),
         });
         self.close_all_asks(Closing::Cancelled)?;
-        let from = self.state.thread.status;
         self.forget_turn_grants(turn);
         let by = self
             .turn
@@ -291,9 +290,12 @@ impl Session {
             TurnOutcome::Failed(error) if error.kind == TurnErrorKind::ServerRestart => {
                 StatusReason::ServerRestart
             }
+            TurnOutcome::Failed(error) if error.kind == TurnErrorKind::AgentLost => {
+                StatusReason::AgentLost
+            }
             TurnOutcome::Failed(_) => StatusReason::TurnFailed,
         };
-        self.tell_status(from, self.state.thread.status, reason)?;
+        self.tell_status(self.state.thread.status, reason)?;
         let writes = self.turn.take().map(|turn| turn.writes);
         self.live = Default::default();
         self.asking.early.clear();

@@ -21,6 +21,7 @@ use super::state::{CallState, ThreadState};
 use super::turns::TurnSupplies;
 use super::writing::Writing;
 use super::{Handle, Session, storage, turn_index};
+use crate::library::asleep;
 use crate::limits::{MAILBOX_CALLS_MAX, REPLAY_PAGE};
 use crate::turn::{DueCall, TurnStart};
 use crate::{Shared, codec};
@@ -81,7 +82,7 @@ fn lay(shared: &Arc<Shared>, state: ThreadState, standing: LogStanding) -> (Sess
     let head = standing.high_water.max(standing.last_seq);
     let outbox = Outbox::new(Arc::clone(&card), head);
     let (to_mail, mail) = mpsc::channel(MAILBOX_CALLS_MAX);
-    let status = watch::Sender::new(state.thread.status);
+    let status = watch::Sender::new(asleep(state.thread.status));
     let own_mail = to_mail.downgrade();
     let checkpoints = Box::new(CheckpointTasks::new(&shared.scanners, &card));
     let handle = Handle {

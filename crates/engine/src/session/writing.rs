@@ -39,7 +39,9 @@ impl Writing {
 impl Session {
     pub(super) fn start_append(&mut self) -> Result<(), Refusal> {
         if self.writing.is_idle()
-            && let Some(append) = self.recorder.next_append(&self.state)?
+            && let Some(append) = self
+                .recorder
+                .next_append(&self.state, &self.shared.balances)?
         {
             self.writing.list_row_sent = append.has_list_row();
             let shared = Arc::clone(&self.shared);
@@ -59,8 +61,8 @@ impl Session {
         self.recorder.appended();
         if std::mem::take(&mut self.writing.list_row_sent) {
             match std::mem::replace(&mut self.announced, true) {
-                true => self.shared.thread_changed(&self.state.thread),
-                false => self.shared.thread_added(&self.state.thread),
+                true => self.shared.thread_changed(&self.shown_thread()),
+                false => self.shared.thread_added(&self.shown_thread()),
             }
         }
         Ok(())

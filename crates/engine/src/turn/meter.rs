@@ -151,7 +151,8 @@ fn over_money(whose: &str, spent: Usage, budget: Option<u64>) -> Option<String> 
     })
 }
 
-fn dollars(micro: u64) -> String {
+/// Micro-dollars as people read them.
+pub fn dollars(micro: u64) -> String {
     format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000)
         .trim_end_matches('0')
         .trim_end_matches('.')

@@ -125,7 +125,7 @@ async fn an_agent_that_is_not_there_is_refused_and_one_that_went_fails_its_turns
         thread,
         changes: changes.clone(),
     };
-    let words = "there is no agent \"owl\"; there are: parrot, and the built-in one";
+    let words = "there is no agent \"owl\"; there are: coding-agent, echo, parrot";
     let refused = house.call(change).await.expect_err("a refusal");
     assert_eq!(refused.message, words);
     let new = NewThread {
@@ -143,7 +143,7 @@ async fn an_agent_that_is_not_there_is_refused_and_one_that_went_fails_its_turns
     assert_eq!(error.kind, TurnErrorKind::Internal);
     assert_eq!(
         error.message,
-        "there is no agent \"parrot\", only the built-in one; choose another agent"
+        "there is no agent \"parrot\"; there are: coding-agent, echo; choose another agent"
     );
 }
 
@@ -293,4 +293,49 @@ fn limits(schema: &Value) -> Vec<String> {
         Value::Array(list) => list.iter().flat_map(limits).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_echo_says_what_it_was_told_without_a_model() {
+    let puppet = Puppet::new([]);
+    let house = House::with(&puppet);
+    let (thread, mut ear) = house.heard_thread().await;
+    house.change(thread, chosen("echo")).await;
+    let text = "a first line\nand a second one, which is longer";
+    house.say(thread, text).await.expect("a turn");
+    assert_eq!(ear.completed().await, text);
+    let pieces = ear.facts().into_iter().filter_map(|fact| match fact {
+        Fact::Item {
+            what: ItemFact::Grew { delta, .. },
+            ..
+        } => Some(delta.as_str()),
+        _ => None,
+    });
+    let pieces: Vec<&str> = pieces.collect();
+    assert!(pieces.len() > 1, "{pieces:?}");
+    assert_eq!(pieces.concat(), text);
+    assert!(puppet.requests().is_empty(), "not even for a title");
+    assert_eq!(house.kept(thread).await.state.usage, Default::default());
+    // The conversation goes on with the built-in agent, by its own name.
+    house.change(thread, chosen("coding-agent")).await;
+    puppet.then(providers::RequestPurpose::Answer, [says("I see")]);
+    house.say(thread, "and now?").await.expect("a turn");
+    assert_eq!(ear.completed().await, "I see");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_nobody_knows_is_refused_and_all_are_named() {
+    let house = House::staged(stage(&Puppet::new([])));
+    let new = NewThread {
+        changes: chosen("nosuchagent"),
+        keep: true,
+        ..NewThread::default()
+    };
+    let refused = house.call(Call::CreateThread(Box::new(new))).await;
+    let refusal = refused.expect_err("an agent that is not there");
+    assert_eq!(refusal.why, Why::invalid("agent"));
+    assert_eq!(
+        refusal.message,
+        "there is no agent \"nosuchagent\"; there are: coding-agent, echo, parrot"
+    );
 }

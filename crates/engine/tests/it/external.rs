@@ -10,6 +10,7 @@ use vocabulary::{
     NoteFact, PlanStepStatus, SandboxMode, StepFact, ThreadId, ToolFact, ToolOutcome, TurnFact,
 };
 
+mod credits;
 mod hostile;
 mod memory;
 mod stub;

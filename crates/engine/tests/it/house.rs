@@ -199,6 +199,11 @@ impl House {
         open(&self.world, &self.stage, self.directory().to_owned()).1
     }
 
+    /// An engine like this one, on another store.
+    pub fn engine_on(&self, store: SharedStore) -> Engine {
+        engine_on(store, &self.stage, self.directory().to_owned())
+    }
+
     /// The process dies without a word, and another one opens the same world.
     pub fn crash(self) -> Self {
         let stage = self.stage.clone();
@@ -368,6 +373,11 @@ fn open(
     directory: PathBuf,
 ) -> (Arc<Faulty<MemoryStore>>, Engine) {
     let store = Arc::new(Faulty::new(world.open()));
+    let engine = engine_on(store.clone(), stage, directory);
+    (store, engine)
+}
+
+fn engine_on(store: SharedStore, stage: &Stage, directory: PathBuf) -> Engine {
     let config = Config {
         home: directory.join("home"),
         private: vec![directory.join("home")],
@@ -394,12 +404,11 @@ fn open(
         clock: Arc::clone(&stage.clock),
         thread_id_key: stage.thread_id_key.clone(),
     };
-    let shared: SharedStore = store.clone();
     let models = Arc::new(stage.models());
     let mut tools: Vec<Arc<dyn ToolSource>> = vec![Arc::new(stage.tools.clone())];
     tools.extend(stage.sources.iter().cloned());
     let parts = engine::Parts {
-        store: shared,
+        store,
         models,
         tools,
         agents: stage.agents.clone(),
@@ -410,8 +419,7 @@ fn open(
         },
         tenants: None,
     };
-    let engine = Engine::new(config, parts);
-    (store, engine)
+    Engine::new(config, parts)
 }
 
 /// Listens as one of an audience, without the transcript.

@@ -218,8 +218,6 @@ async fn a_plain_answer_is_told_in_order() {
     assert_eq!(
         kinds(&ear),
         [
-            "status",
-            "ready",
             "running",
             "turn started",
             "title",

@@ -280,14 +280,23 @@ fn kind_of(status: Option<u16>) -> ErrorKind {
 }
 
 fn parse_usage(rest: &str) -> Result<Act, String> {
-    let (input, output) = split_word(rest);
-    match (input.parse(), output.parse()) {
-        (Ok(input_tokens), Ok(output_tokens)) => Ok(Act::Usage(ModelUsage {
-            input_tokens,
-            output_tokens,
-            ..ModelUsage::default()
-        })),
-        _ => Err("`usage IN OUT`, two whole numbers".to_owned()),
+    let (input, rest) = split_word(rest);
+    let (output, cost) = split_word(rest);
+    let cost = Some(cost).filter(|cost| !cost.is_empty());
+    match (
+        input.parse(),
+        output.parse(),
+        cost.map(str::parse).transpose(),
+    ) {
+        (Ok(input_tokens), Ok(output_tokens), Ok(cost_micro_dollars)) => {
+            Ok(Act::Usage(ModelUsage {
+                input_tokens,
+                output_tokens,
+                cost_micro_dollars,
+                ..ModelUsage::default()
+            }))
+        }
+        _ => Err("`usage IN OUT [MICRO-DOLLARS]`, whole numbers".to_owned()),
     }
 }
 

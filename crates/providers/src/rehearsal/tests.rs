@@ -196,7 +196,7 @@ async fn a_step_with_every_kind_of_block_is_told_in_order() {
 #[tokio::test]
 async fn the_place_in_a_script_is_found_from_the_request_alone() {
     let model = scripted(
-        "turn\n say one\n call x {}\nnext\n say got {result} for {user}\nturn\n say two\n usage 7 8\n",
+        "turn\n say one\n call x {}\nnext\n say got {result} for {user}\nturn\n say two\n usage 7 8 90\n",
     );
     let (parts, _) = play(&model, vec![user("a")]).await;
     assert_eq!(text_of(&parts), "one");
@@ -209,6 +209,7 @@ async fn the_place_in_a_script_is_found_from_the_request_alone() {
     assert_eq!(text_of(&parts), "two");
     let usage = finish_of(&parts).1;
     assert_eq!((usage.input_tokens, usage.output_tokens), (7, 8));
+    assert_eq!(usage.cost_micro_dollars, Some(90));
     let (parts, _) = play(&model, [second, vec![answered(), user("c")]].concat()).await;
     assert!(text_of(&parts).contains("script has ended: it has no answer for turn 3, step 1"));
 }
@@ -309,7 +310,7 @@ fn errors_name_the_line_what_was_found_and_what_was_expected() {
         ),
         (
             "turn\nusage 1",
-            "expected `usage IN OUT`, two whole numbers",
+            "expected `usage IN OUT [MICRO-DOLLARS]`, whole numbers",
         ),
         ("turn *\nturn", "expected no turn after `turn *`"),
     ];

@@ -5,7 +5,7 @@ use vocabulary::{Seq, TenantId, Thread, ThreadId};
 
 use super::changes::{has_readers, note};
 use super::leases::{Owner, check_fence};
-use super::{queries, signed, turns};
+use super::{credits, queries, signed, turns};
 use crate::check::LogHead;
 use crate::{Batch, Draft, Lease, ListChange, ListEntry, Receipt, Result, StoreError};
 
@@ -56,6 +56,9 @@ pub(super) fn append(
     for item in &batch.drafts_done {
         db.prepare_cached("DELETE FROM drafts WHERE thread = ?1 AND item = ?2")?
             .execute(params![number, item.as_str()])?;
+    }
+    if let Some(charge) = &batch.charge {
+        credits::charge(db, lease.thread, charge)?;
     }
     write_state(db, number, head, batch)
 }
@@ -202,6 +205,7 @@ pub(super) fn draft(db: &Connection, owner: &Owner, lease: Lease, draft: &Draft)
 /// Everything that points to the thread's number goes with it. The lease stays until released.
 pub(super) fn delete(db: &Connection, owner: &Owner, lease: Lease) -> Result<bool> {
     check_fence(db, owner, lease)?;
+    credits::forget(db, lease.thread)?;
     db.prepare_cached("INSERT OR IGNORE INTO deleted (id) VALUES (?1)")?
         .execute([lease.thread.to_string()])?;
     let mut delete = db.prepare_cached("DELETE FROM threads WHERE id = ?1 RETURNING tenant")?;

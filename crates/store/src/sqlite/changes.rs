@@ -23,6 +23,7 @@ pub(super) const CHANGES_KEPT: i64 = 1024;
 const THREAD: &str = "thread";
 /// A thread that its writer would like to have.
 const REQUEST: &str = "request";
+const CREDIT: &str = "credit";
 const EVENTS_BYTES: usize = 4096;
 
 /// Whether there may be somebody to read changes. One that died counts until the next one comes.
@@ -36,6 +37,7 @@ pub(super) fn note(db: &Connection, owner: &Owner, change: &ListChange) -> Resul
     let (kind, id) = match &change.what {
         ListEntry::Thread(id) => (THREAD, id.to_string()),
         ListEntry::Record(kind, id) => (kind.name(), id.clone()),
+        ListEntry::Credit => (CREDIT, String::new()),
     };
     let tenant = change.tenant.as_str();
     write(db, owner, (tenant, kind, &id), change.is_new)
@@ -96,6 +98,7 @@ pub(super) fn after(db: &Connection, owner: &str, last: i64) -> Result<(ChangesE
         }
         let entry = match RecordKind::named(&kind) {
             Some(kind) => Some(ListEntry::Record(kind, id)),
+            None if kind == CREDIT => Some(ListEntry::Credit),
             None => ThreadId::parse(&id).map(ListEntry::Thread),
         };
         // A kind that a newer version has names no thread, and is no list of ours.

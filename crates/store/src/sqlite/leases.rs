@@ -17,7 +17,7 @@ use vocabulary::ThreadId;
 
 use super::append::count_up;
 use super::open::io_failed;
-use super::{changes, queries, signed};
+use super::{changes, credits, queries, signed};
 use crate::{Lease, Result, StoreError};
 
 const LOCK_MODE: u32 = 0o600;
@@ -121,7 +121,7 @@ impl Owner {
 
     /// Probes with a shared lock, so that two who probe do not take each other for the owner.
     /// What cannot be probed counts as alive: better to refuse than to write twice.
-    fn is_alive(&self, id: &str) -> bool {
+    pub(super) fn is_alive(&self, id: &str) -> bool {
         if id == self.id {
             return true;
         }
@@ -148,6 +148,7 @@ pub(super) fn lock_file(path: &Path) -> io::Result<File> {
 /// Nothing is left of a dead owner, so that nobody waits for it or writes for it to read.
 fn clear(db: &Connection, dead: &str) -> Result<()> {
     db.execute("DELETE FROM leases WHERE owner = ?1", [dead])?;
+    db.execute("DELETE FROM credit_reservations WHERE owner = ?1", [dead])?;
     db.execute("DELETE FROM owners WHERE id = ?1", [dead])?;
     Ok(())
 }
@@ -182,8 +183,11 @@ pub(super) fn acquire(db: &Connection, owner: &Owner, thread: ThreadId) -> Resul
 /// A lease that was lost is no longer this process's to give back.
 pub(super) fn release(db: &Connection, lease: Lease) -> Result<()> {
     let mut release = db.prepare_cached("DELETE FROM leases WHERE thread = ?1 AND fence = ?2")?;
-    release.execute(params![lease.thread.to_string(), signed(lease.fence)?])?;
-    Ok(())
+    let released = release.execute(params![lease.thread.to_string(), signed(lease.fence)?])?;
+    match released {
+        0 => Ok(()),
+        _ => credits::forget(db, lease.thread),
+    }
 }
 
 /// To be called in the transaction that writes.

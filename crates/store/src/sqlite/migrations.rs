@@ -7,12 +7,13 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::{Result, StoreError};
 
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("../../migrations/sqlite/1_first.sql"),
     include_str!("../../migrations/sqlite/2_records.sql"),
     include_str!("../../migrations/sqlite/3_turns.sql"),
     include_str!("../../migrations/sqlite/4_changes.sql"),
     include_str!("../../migrations/sqlite/5_deleted.sql"),
+    include_str!("../../migrations/sqlite/6_credits.sql"),
 ];
 
 /// How many steps there are.

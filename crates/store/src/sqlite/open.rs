@@ -125,6 +125,8 @@ fn configure(connection: &Connection) -> Result<()> {
     // What a savepoint would undo is kept in memory, not in yet another file.
     set("temp_store", &"MEMORY")?;
     set("journal_size_limit", &LOG_BYTES_KEPT)?;
+    // What was deleted, or replaced, is overwritten: it must not be found in a free page.
+    set("secure_delete", &true)?;
     let page_bytes: u32 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
     set("wal_autocheckpoint", &(CHECKPOINT_BYTES / page_bytes))?;
     Ok(())

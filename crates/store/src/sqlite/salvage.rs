@@ -43,7 +43,7 @@ pub struct SalvagedTable {
     key: &'static str,
 }
 
-const TABLES: [SalvagedTable; 5] = [
+const TABLES: [SalvagedTable; 6] = [
     SalvagedTable {
         name: "settings",
         columns: 3,
@@ -68,6 +68,11 @@ const TABLES: [SalvagedTable; 5] = [
         name: "deleted",
         columns: 1,
         key: "id",
+    },
+    SalvagedTable {
+        name: "credits",
+        columns: 3,
+        key: "tenant",
     },
 ];
 

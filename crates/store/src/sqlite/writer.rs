@@ -6,16 +6,19 @@
 use std::fs::File;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::leases::Owner;
-use super::open::io_failed;
+use super::open::{BUSY_TIMEOUT, io_failed};
 use crate::{Result, StoreError};
 
 /// How many jobs may wait; more callers wait for a place.
 const QUEUE_LENGTH: usize = 1024;
+/// How long the log is waited for when it is to be emptied; appends wait meanwhile.
+const EMPTY_LOG_WAIT: Duration = Duration::from_millis(100);
 /// How many jobs share one commit at most.
 const GROUP_LENGTH: usize = 256;
 
@@ -47,10 +50,28 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T> + Send + 'static,
     {
+        self.queue(work, false).await
+    }
+
+    /// The same for what removes something for good: the log, which still has it, is emptied.
+    pub(super) async fn erase<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T> + Send + 'static,
+    {
+        self.queue(work, true).await
+    }
+
+    async fn queue<T, F>(&self, work: F, erases: bool) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T> + Send + 'static,
+    {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(QueuedWrite {
             work: Some(work),
             outcome: None,
+            erases,
             reply,
         });
         let jobs = self.jobs.as_ref().ok_or_else(stopped)?;
@@ -87,12 +108,15 @@ fn stopped() -> StoreError {
 trait WriteJob: Send {
     /// Whether it did what it should; else what it wrote must be undone.
     fn run(&mut self, db: &Connection) -> bool;
+    /// Whether nothing of what it removed may be left in the log.
+    fn erases(&self) -> bool;
     fn answer(self: Box<Self>, committed: &Result<()>);
 }
 
 struct QueuedWrite<T, F> {
     work: Option<F>,
     outcome: Option<Result<T>>,
+    erases: bool,
     reply: oneshot::Sender<Result<T>>,
 }
 
@@ -104,6 +128,10 @@ where
     fn run(&mut self, db: &Connection) -> bool {
         self.outcome = self.work.take().map(|work| work(db));
         matches!(self.outcome, Some(Ok(_)))
+    }
+
+    fn erases(&self) -> bool {
+        self.erases
     }
 
     fn answer(self: Box<Self>, committed: &Result<()>) {
@@ -123,6 +151,7 @@ fn write(
     mut waiting: mpsc::Receiver<Box<dyn WriteJob>>,
     committed_to_all: impl Fn(),
 ) {
+    let mut to_erase = false;
     while let Some(first) = waiting.blocking_recv() {
         let mut group = vec![first];
         while group.len() < GROUP_LENGTH
@@ -134,11 +163,28 @@ fn write(
         if let Err(error) = &committed {
             tracing::error!(%error, jobs = group.len(), "a group could not be committed");
         }
+        to_erase |= group.iter().any(|job| job.erases());
+        // Somebody may be reading from the log; then it is tried again after the next write.
+        to_erase = to_erase && !empty_log(db);
         for job in group {
             job.answer(&committed);
         }
         committed_to_all();
     }
+}
+
+/// Moves everything from the log into the database and cuts the log to nothing; whether that was
+/// possible now.
+fn empty_log(db: &Connection) -> bool {
+    let emptied = db.busy_timeout(EMPTY_LOG_WAIT).and_then(|()| {
+        db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+            row.get::<_, i64>(0)
+        })
+    });
+    if let Err(error) = db.busy_timeout(BUSY_TIMEOUT) {
+        tracing::error!(%error, "the writer waits less for other processes from now on");
+    }
+    matches!(emptied, Ok(0))
 }
 
 fn commit(db: &Connection, group: &mut [Box<dyn WriteJob>]) -> Result<()> {

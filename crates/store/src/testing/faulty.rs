@@ -10,8 +10,9 @@ use vocabulary::{
 };
 
 use crate::{
-    Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, LoadedThread, Receipt, Record,
-    RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
+    Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow, Lease,
+    LoadedThread, Receipt, Record, RecordChange, RecordKind, Records, ReservationChange,
+    ReservationOutcome, Result, Store, StoreError, StoredEvent,
 };
 
 /// Passes everything on to the store inside, but for the faults it was told.
@@ -248,6 +249,28 @@ impl<S: Store> Store for Faulty<S> {
     ) -> Result<u64> {
         self.check()?;
         self.inner.write_records(tenant, expected, changes).await
+    }
+
+    async fn credit(&self, tenant: &TenantId) -> Result<Option<Credit>> {
+        self.inner.credit(tenant).await
+    }
+
+    async fn change_credit(
+        &self,
+        tenant: &TenantId,
+        change: CreditChange,
+    ) -> Result<Option<Credit>> {
+        self.check()?;
+        self.inner.change_credit(tenant, change).await
+    }
+
+    async fn reserve_credit(
+        &self,
+        holder: &CreditHolder,
+        change: ReservationChange,
+    ) -> Result<ReservationOutcome> {
+        self.check()?;
+        self.inner.reserve_credit(holder, change).await
     }
 
     async fn changed_elsewhere(&self) -> Result<ChangesElsewhere> {

@@ -1,5 +1,6 @@
 //! The store in memory: for tests, and for a server that shall keep nothing.
 
+mod credits;
 mod library;
 mod world;
 
@@ -14,8 +15,9 @@ use vocabulary::{
 };
 
 use crate::{
-    Batch, ChangesElsewhere, Counter, Draft, EntryRow, Lease, ListChange, ListEntry, LoadedThread,
-    Receipt, Record, RecordChange, RecordKind, Records, Result, Store, StoreError, StoredEvent,
+    Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow, Lease,
+    ListChange, ListEntry, LoadedThread, Receipt, Record, RecordChange, RecordKind, Records,
+    ReservationChange, ReservationOutcome, Result, Store, StoreError, StoredEvent,
 };
 use world::World;
 
@@ -89,6 +91,7 @@ impl Store for MemoryStore {
         let mut world = self.world.lock();
         if world.check_fence(self.owner, lease).is_ok() {
             world.leases.remove(&lease.thread);
+            world.credits.forget(lease.thread);
         }
         Ok(())
     }
@@ -115,6 +118,7 @@ impl Store for MemoryStore {
         let mut world = self.world.lock();
         world.check_fence(self.owner, lease)?;
         world.deleted.insert(lease.thread);
+        world.credits.forget(lease.thread);
         let Some(removed) = world.threads.remove(&lease.thread) else {
             return Ok(false);
         };
@@ -318,6 +322,32 @@ impl Store for MemoryStore {
             .extend(noted.into_iter().map(|change| (by, change)));
         self.changed.notify_waiters();
         Ok(written)
+    }
+
+    async fn credit(&self, tenant: &TenantId) -> Result<Option<Credit>> {
+        let world = self.world.lock();
+        Ok(world.credits.read(tenant, |owner| world.is_alive(owner)))
+    }
+
+    async fn change_credit(
+        &self,
+        tenant: &TenantId,
+        change: CreditChange,
+    ) -> Result<Option<Credit>> {
+        let changed = self
+            .world
+            .lock()
+            .change_credit(self.owner, tenant, change)?;
+        self.changed.notify_waiters();
+        Ok(changed)
+    }
+
+    async fn reserve_credit(
+        &self,
+        holder: &CreditHolder,
+        change: ReservationChange,
+    ) -> Result<ReservationOutcome> {
+        self.world.lock().reserve_credit(self.owner, holder, change)
     }
 
     async fn changed_elsewhere(&self) -> Result<ChangesElsewhere> {

@@ -3,6 +3,7 @@
 //! `open` starts a process on the same world each time it is called; dropping the store ends
 //! that process. The chapters build on each other's world but not on each other's threads.
 
+mod credits;
 mod elsewhere;
 mod leases;
 mod lists;
@@ -37,6 +38,10 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
     records::records_are_written_in_batches(&open).await;
     records::a_batch_from_an_older_picture_is_refused(&open).await;
     records::concurrent_writers_lose_nothing(&open).await;
+
+    credits::who_has_no_balance_has_no_limit(&open()).await;
+    credits::what_is_spent_is_written_with_its_events(&open).await;
+    credits::turns_reserve_of_one_balance_in_all_processes(&open).await;
 
     leases::a_thread_is_awake_in_one_process_only(&open).await;
     leases::an_older_lease_can_no_longer_write(&open).await;

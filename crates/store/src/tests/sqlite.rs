@@ -298,3 +298,43 @@ async fn the_dead_are_cleared_away_at_the_next_opening() {
     let _alive = open(&path);
     assert_eq!(files(), 3, "the gate, the mark and the one who lives");
 }
+
+#[tokio::test]
+async fn nothing_of_a_deleted_thread_is_found_in_any_file() {
+    const MARK: &str = "a-word-that-stands-nowhere-else";
+    let (home, path) = scratch();
+    let is_found = || {
+        let files = std::fs::read_dir(home.path()).expect("a directory");
+        files
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.is_file())
+            .any(|path| {
+                let bytes = std::fs::read(path).expect("reads");
+                bytes
+                    .windows(MARK.len())
+                    .any(|each| each == MARK.as_bytes())
+            })
+    };
+    let store = open(&path);
+    let (lease, _other) = (created(&store, 1).await, created(&store, 2).await);
+    for seq in 2..40 {
+        // Rows of many sizes, each state in the place of the one before.
+        let text = format!("{MARK} {}", "x".repeat(seq as usize * 300));
+        let events = vec![StoredEvent {
+            payload: Bytes::from(text.clone()),
+            ..an_event(seq)
+        }];
+        let batch = Batch {
+            events,
+            state: Bytes::from(text),
+            ..a_batch(&[])
+        };
+        store
+            .append(lease, Seq(seq - 1), batch)
+            .await
+            .expect("kept");
+    }
+    assert!(is_found());
+    assert!(store.delete(lease).await.expect("deleted"));
+    assert!(!is_found());
+}

@@ -1,12 +1,11 @@
 //! The packages of the MCP project: its conformance suite, and the server of its SDK's examples that
 //! one must sign in to.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 
 use tokio::process::Command;
 
-use super::{Peer, folder};
+use super::{Peer, folder, free_port};
 
 const FOLDER: &str = "DRAGOMAN_PEER_MCP_CONFORMANCE";
 const EXAMPLE: &str =
@@ -47,9 +46,4 @@ impl McpOAuthServer {
     pub fn url(&self) -> String {
         format!("http://localhost:{}/mcp", self.peer.port)
     }
-}
-
-fn free_port() -> anyhow::Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?.port())
 }

@@ -151,11 +151,12 @@ fn every_refusal_comes_back() {
         Why::NotAvailable,
         Why::Provider,
         Why::ShuttingDown,
+        Why::InsufficientCredits,
         Why::Storage,
         Why::Internal,
     ];
     let refusals: Vec<_> = all.map(|why| Refusal::new(why, "no")).into();
-    all_come_back(&refusals, 18, |refusal| match refusal.why {
+    all_come_back(&refusals, 19, |refusal| match refusal.why {
         Why::Busy => 0,
         Why::UnknownThread => 1,
         Why::UnknownAsk => 2,
@@ -174,6 +175,7 @@ fn every_refusal_comes_back() {
         Why::ShuttingDown => 15,
         Why::Storage => 16,
         Why::Internal => 17,
+        Why::InsufficientCredits => 18,
     });
 }
 
@@ -205,6 +207,7 @@ fn every_notice_comes_back() {
         Notice::TreeChanged {
             workspace: WorkspaceId::new("w"),
         },
+        Notice::ThreadStatusChanged { thread: thread() },
         Notice::Reload,
         Notice::TracingChanged {
             state: Default::default(),
@@ -213,7 +216,7 @@ fn every_notice_comes_back() {
             reason: Cow::Borrowed("restart"),
         },
     ];
-    all_come_back(&notices, 8, |notice| match notice {
+    all_come_back(&notices, 9, |notice| match notice {
         Notice::ThreadAdded { .. } => 0,
         Notice::ThreadChanged { .. } => 1,
         Notice::ThreadRemoved { .. } => 2,
@@ -222,5 +225,6 @@ fn every_notice_comes_back() {
         Notice::Reload => 5,
         Notice::ShuttingDown { .. } => 6,
         Notice::TracingChanged { .. } => 7,
+        Notice::ThreadStatusChanged { .. } => 8,
     });
 }

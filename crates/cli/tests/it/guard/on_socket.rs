@@ -69,8 +69,28 @@ fn who_is_not_known_can_do_nothing_and_who_is_can_go_on() {
         let refused = answer(&mut client, shows("wrong")).await?;
         assert_eq!(refused["code"], "AUTH_FAILED");
         let known = answer(&mut client, shows(SECRET)).await?;
-        assert_eq!(known["identity"]["tenantId"], "local");
+        let identity = json!({"userId": "owner", "email": "", "tenantId": "local"});
+        assert_eq!(known["identity"], identity, "no dev mode beside a token");
         assert_eq!(answer(&mut client, list).await?["type"], "session_list");
+        Ok(())
+    });
+}
+
+#[test]
+fn who_is_known_may_show_a_token_again_and_a_wrong_one_changes_nothing() {
+    tell(LIMIT, async {
+        let door = guarded().await?;
+        let mut client = stranger(&door).await?;
+        for (token, expected) in [
+            (SECRET, "authenticated"),
+            (SECRET, "authenticated"),
+            ("wrong", "error"),
+            (SECRET, "authenticated"),
+        ] {
+            assert_eq!(answer(&mut client, shows(token)).await?["type"], expected);
+        }
+        let list = answer(&mut client, json!({"type": "list_sessions"})).await?;
+        assert_eq!(list["type"], "session_list");
         Ok(())
     });
 }

@@ -27,7 +27,7 @@ fn before_the_store_is_open_requests_are_told_to_wait() {
         let running = listening.open().await?;
         assert_eq!(raw::ask(address, "GET /readyz", &[]).await?.0, 200);
         assert_eq!(raw::upgrade_status(address, "/ws", &[]).await?, 101);
-        running.stop().await;
+        running.stop(server::StopReason::Terminated).await;
         Ok(())
     });
 }

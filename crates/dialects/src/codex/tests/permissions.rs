@@ -23,7 +23,11 @@ fn the_answer_tells_what_is_in_force() {
         view.thread.settings.approvals = approvals;
         view.thread.settings.auto_approve = auto_approve;
         view.thread.settings.sandbox = sandbox;
-        view.sandbox = SandboxInForce { holds, network };
+        view.sandbox = SandboxInForce {
+            holds,
+            network,
+            ..SandboxInForce::default()
+        };
         told(view)
     };
     let writes = |network: bool| {

@@ -254,22 +254,28 @@ fn a_delay_is_an_error_that_is_tried_again() {
 }
 
 #[test]
-fn a_budget_ends_a_turn_with_a_reason_of_its_own() {
-    let message = "the turn may use 1000 tokens".to_owned();
-    let kind = TurnErrorKind::Budget;
-    let mut stub = Stub::started(Endpoint::Codex);
-    let told = stub.tell(turn_finished(TurnOutcome::Failed(TurnError {
-        kind,
-        message,
-    })));
-    let methods = methods(&told);
-    assert_eq!(
-        methods,
-        ["error", "thread/status/changed", "turn/completed"]
-    );
-    let info = json!("sessionBudgetExceeded");
-    assert_eq!(told[0]["params"]["error"]["codexErrorInfo"], info);
-    assert_eq!(told[2]["params"]["turn"]["error"]["codexErrorInfo"], info);
+fn what_may_be_spent_ends_a_turn_with_a_reason_of_its_own() {
+    for (kind, info) in [
+        (TurnErrorKind::Budget, json!("sessionBudgetExceeded")),
+        (
+            TurnErrorKind::InsufficientCredits,
+            json!("usageLimitExceeded"),
+        ),
+    ] {
+        let message = "the turn may use 1000 tokens".to_owned();
+        let mut stub = Stub::started(Endpoint::Codex);
+        let told = stub.tell(turn_finished(TurnOutcome::Failed(TurnError {
+            kind,
+            message,
+        })));
+        let methods = methods(&told);
+        assert_eq!(
+            methods,
+            ["error", "thread/status/changed", "turn/completed"]
+        );
+        assert_eq!(told[0]["params"]["error"]["codexErrorInfo"], info);
+        assert_eq!(told[2]["params"]["turn"]["error"]["codexErrorInfo"], info);
+    }
 }
 
 #[test]

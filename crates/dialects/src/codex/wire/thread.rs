@@ -126,6 +126,7 @@ pub struct TurnError<'a> {
 pub enum CodexErrorInfo {
     ContextWindowExceeded,
     SessionBudgetExceeded,
+    UsageLimitExceeded,
     InternalServerError,
     /// The status is in the words only.
     ResponseStreamDisconnected {

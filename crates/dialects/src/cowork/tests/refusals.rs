@@ -24,6 +24,7 @@ fn each_refusal_has_a_code_and_a_source() {
         (Why::Unauthenticated, "permission_denied", "permissions"),
         (Why::NotAvailable, "internal_error", "session"),
         (Why::ShuttingDown, "internal_error", "session"),
+        (Why::InsufficientCredits, "permission_denied", "session"),
         (Why::Storage, "internal_error", "session"),
         (Why::Internal, "internal_error", "session"),
     ] {

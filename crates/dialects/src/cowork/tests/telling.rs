@@ -154,6 +154,11 @@ fn a_turn_that_did_not_complete_says_only_how_it_ended() {
         (TurnErrorKind::Provider, "provider_error", "provider"),
         (TurnErrorKind::ContextFull, "provider_error", "provider"),
         (TurnErrorKind::Budget, "permission_denied", "session"),
+        (
+            TurnErrorKind::InsufficientCredits,
+            "permission_denied",
+            "session",
+        ),
         (TurnErrorKind::ServerRestart, "internal_error", "session"),
         (TurnErrorKind::AgentLost, "internal_error", "session"),
         (TurnErrorKind::Internal, "internal_error", "session"),

@@ -1,5 +1,7 @@
 //! The agent waits for a person.
 
+use std::borrow::Cow;
+
 use vocabulary::{Ask, AskKind, Closing};
 
 use super::{At, Spelled};
@@ -27,6 +29,7 @@ impl<'a> At<'a> {
                 session_id,
                 request_id,
                 questions: questions.iter().map(question).collect(),
+                context: context(ask),
             }),
         }
     }
@@ -46,9 +49,30 @@ impl<'a> At<'a> {
     }
 }
 
+/// The tool by which the agent itself asks; every other call that asks says so.
+const ASK_TOOL: &str = "ask";
+
+/// Who wants to know, where that is not the session's own agent.
+fn context(ask: &Ask) -> Option<Cow<'_, str>> {
+    let asks_itself = ask.call.name == ASK_TOOL;
+    match (&ask.call.agent, asks_itself) {
+        (Some(agent), true) => Some(Cow::Owned(format!("asked by a sub-agent: {}", agent.kind))),
+        (Some(agent), false) => Some(Cow::Owned(format!(
+            "asked by the tool {} of a sub-agent: {}",
+            ask.call.name, agent.kind
+        ))),
+        (None, false) if !ask.call.name.is_empty() => Some(Cow::Owned(format!(
+            "asked by the tool {}, which waits for it",
+            ask.call.name
+        ))),
+        (None, _) => None,
+    }
+}
+
 fn question(question: &vocabulary::Question) -> Question<'_> {
     Question {
         id: &question.id,
+        header: question.header.as_deref(),
         question: &question.question,
         options: question
             .options

@@ -68,6 +68,7 @@ impl<'a> At<'a> {
                 code: match kind {
                     TurnErrorKind::Provider | TurnErrorKind::Internal => "AGENT_ERROR",
                     TurnErrorKind::Budget => "BUDGET_EXHAUSTED",
+                    TurnErrorKind::InsufficientCredits => "InsufficientCredits",
                     TurnErrorKind::StepLimit => "STEP_LIMIT",
                     TurnErrorKind::Loop => "LOOP",
                     TurnErrorKind::OutputLimit => "OUTPUT_LIMIT",

@@ -95,15 +95,67 @@ fn a_stranger_can_do_nothing_but_say_who_it_is() {
     assert_eq!(stub.asked.len(), 1);
 }
 
+/// Somebody who showed a token.
+fn ada() -> Caller {
+    Caller {
+        tenant: TenantId::new("north"),
+        member: "ada".to_owned(),
+        email: Some("ada@north.example".into()),
+        ..Caller::local()
+    }
+}
+
+#[test]
+fn a_known_client_may_show_a_fresh_token_and_stays_who_it_is() {
+    let mut stub = Stub::opened_by(Some(ada()), &[]);
+    let identity = json!({"userId": "ada", "email": "ada@north.example", "tenantId": "north"});
+    let sent = stub.take();
+    assert_eq!(sent[0]["requiresAuth"], false);
+    assert_eq!(sent[2]["identity"], identity);
+    assert!(std::mem::take(&mut stub.watches));
+
+    let shows = json!({"type": "authenticate", "token": "fresh"});
+    stub.say(shows.clone());
+    stub.judge(Ok(ada()));
+    let again = json!({"type": "authenticated", "identity": identity});
+    assert_eq!((stub.take(), stub.watches), (vec![again], false));
+
+    stub.say(shows.clone());
+    stub.judge(Err(NotAuthenticated::OtherCaller));
+    let words = stub.sent[0]["message"].as_str().expect("words").to_owned();
+    assert!(words.contains("another user's"), "{words}");
+    assert_eq!(stub.take_error(), "AUTH_FAILED");
+    stub.say(shows);
+    stub.judge(Err(NotAuthenticated::Wrong));
+    assert_eq!(stub.take_error(), "AUTH_FAILED");
+    stub.say(json!({"type": "list_sessions"}));
+    assert_eq!(stub.asked.len(), 1);
+}
+
+#[test]
+fn who_showed_the_servers_own_token_is_no_developer() {
+    let mut stub = Stub::opened_by(Some(Caller::local()), &[]);
+    let identity = json!({"userId": "owner", "email": "", "tenantId": "local"});
+    assert_eq!(stub.take()[2]["identity"], identity);
+}
+
+#[test]
+fn the_heart_beats_for_a_stranger_too() {
+    let mut stub = Stub::opened_by(None, &[]);
+    stub.sent.clear();
+    stub.wake();
+    assert_eq!(stub.take_types(), ["heartbeat"]);
+}
+
 #[test]
 fn a_server_that_stops_says_so_last() {
     let mut stub = Stub::connected();
     stub.notice(&Notice::ShuttingDown {
-        reason: "restart".into(),
+        reason: "terminated".into(),
     });
     assert_eq!(
         stub.take(),
-        [json!({"type": "server_shutdown", "reason": "restart", "ts": NOW.millis()})]
+        [json!({"type": "server_shutdown", "reason": "terminated", "ts": NOW.millis()})]
     );
     let reason = stub.closed.expect("closed");
     assert_eq!(reason.code, Reason::GOING_AWAY);

@@ -131,17 +131,20 @@ fn a_cursor_that_cannot_be_is_refused() {
 
 #[test]
 fn a_session_that_ends_ends_nothing_else() {
+    let state = |state: &str, reason: &str| json!({"type": "session_state", "sessionId": SESSION, "state": state, "reason": reason});
+    let removed =
+        |reason: &str| json!({"type": "sandbox_removed", "sessionId": SESSION, "reason": reason});
+    let let_go = |reason: &str| {
+        vec![
+            state("deactivating", reason),
+            removed(reason),
+            state("inactive", reason),
+        ]
+    };
     for (ending, told) in [
         (Ending::Deleted, vec![]),
-        (
-            Ending::Failed,
-            vec![json!({
-                "type": "session_state",
-                "sessionId": SESSION,
-                "state": "inactive",
-                "reason": "agent_disconnected",
-            })],
-        ),
+        (Ending::Failed, let_go("session_failed")),
+        (Ending::HandedOver, let_go("handed_over")),
     ] {
         let mut stub = Stub::joined(view());
         stub.hear(Heard::Ended(ending));

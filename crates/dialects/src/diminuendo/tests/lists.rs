@@ -1,9 +1,7 @@
 //! Sessions are listed, made, changed and deleted, and everyone of the tenant is told.
 
 use serde_json::{Value, json};
-use vocabulary::{
-    ArchivedThreads, Call, Changes, NamedModel, Notice, Reply, Thread, ThreadPage, ThreadQuery,
-};
+use vocabulary::{ArchivedThreads, Call, Changes, Notice, Reply, Thread, ThreadPage, ThreadQuery};
 
 use super::stub::Stub;
 use crate::cowork::tests::samples::{NOW, OTHER, SESSION, thread, thread_id};
@@ -29,8 +27,9 @@ fn a_session_is_made_with_its_type_and_kept() {
     };
     assert!(new.keep);
     assert_eq!(new.title.as_deref(), Some("Mine"));
+    assert_eq!(new.changes.agent.as_deref(), Some("echo"));
     let mut made = named("Mine");
-    made.labels = new.labels.clone();
+    made.settings.agent = new.changes.agent.clone();
     stub.reply(Ok(Reply::Thread(Box::new(made))));
     let sent = stub.take();
     assert_eq!(sent[0]["type"], "session_created");
@@ -126,20 +125,77 @@ fn an_answer_of_the_wrong_kind_leaves_nobody_waiting() {
 }
 
 #[test]
-fn an_agent_type_that_is_a_program_of_the_users_chooses_it() {
-    for (agent_type, expected) in [
-        ("claude-code", Some("claude-code")),
-        ("codex-acp", Some("codex-acp")),
-        ("gemini-cli", Some("gemini-cli")),
-        ("coding-agent", None),
-    ] {
+fn the_agent_type_is_what_drives_the_session_now() {
+    let told = |thread: Thread| {
         let mut stub = Stub::connected();
-        stub.say(json!({"type": "create_session", "agentType": agent_type}));
-        let Call::CreateThread(new) = stub.call() else {
-            panic!("{:?}", stub.asked)
-        };
-        let expected = expected.map(|name| NamedModel::DefaultOf(name.to_owned()));
-        assert_eq!(new.changes.named_model, expected);
-        assert_eq!(new.labels["agentType"], agent_type);
+        stub.notice(&Notice::ThreadChanged {
+            thread: Box::new(thread),
+        });
+        stub.take().remove(0)["session"]["agentType"].clone()
+    };
+    let by = |provider: &str, label: &str| {
+        let mut thread = thread();
+        thread.settings.model.provider = provider.to_owned();
+        let label = ("agentType".to_owned(), label.to_owned());
+        thread.labels = [label].into();
+        thread
+    };
+    // Made by another protocol, or changed by one since.
+    assert_eq!(told(by("claude-code", "coding-agent")), "claude-code");
+    assert_eq!(told(by("rehearsal", "claude-code")), "coding-agent");
+    // An agent of the settings file.
+    assert_eq!(told(by("mine", "mine")), "mine");
+    // Older versions took any word.
+    assert_eq!(told(by("rehearsal", "researcher")), "coding-agent");
+    let mut echo = thread();
+    echo.settings.agent = Some("echo".to_owned());
+    assert_eq!(told(echo), "echo");
+}
+
+#[test]
+fn a_session_that_others_make_is_told_and_ones_own_is_answered() {
+    let made = |id: &str| {
+        let mut thread = thread();
+        thread.card.id = thread_id(id);
+        thread
+    };
+    let added = |id: &str| Notice::ThreadAdded {
+        thread: Box::new(made(id)),
+    };
+    let told = |stub: &mut Stub| -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let sent = stub.take();
+        let each = |frame: &Value| (text(&frame["type"]), text(&frame["session"]["id"]));
+        sent.iter().map(each).collect()
+    };
+    let pair = |kind: &str, id: &str| (kind.to_owned(), id.to_owned());
+    let mut stub = Stub::connected();
+    stub.notice(&added(OTHER));
+    assert_eq!(told(&mut stub), [pair("session_updated", OTHER)]);
+    // The notice of one's own comes before the answer, or after it.
+    for is_before in [true, false] {
+        let mut stub = Stub::connected();
+        stub.say(json!({"type": "create_session", "agentType": "echo"}));
+        stub.notice(&added(OTHER));
+        if is_before {
+            stub.notice(&added(SESSION));
+        }
+        assert_eq!(told(&mut stub), [], "it is not known yet whose it is");
+        stub.reply(Ok(Reply::Thread(Box::new(made(SESSION)))));
+        if !is_before {
+            stub.notice(&added(SESSION));
+        }
+        let expected = [
+            pair("session_created", SESSION),
+            pair("session_updated", OTHER),
+        ];
+        assert_eq!(told(&mut stub), expected);
+        // Awake and asleep again it is as it was made, and that is news.
+        for _ in 0..2 {
+            stub.notice(&Notice::ThreadStatusChanged {
+                thread: Box::new(made(SESSION)),
+            });
+            assert_eq!(told(&mut stub), [pair("session_updated", SESSION)]);
+        }
     }
 }

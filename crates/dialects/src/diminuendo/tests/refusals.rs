@@ -75,6 +75,7 @@ fn each_reason_has_its_code() {
         (Why::AlreadyAnswered, "RequestAlreadyResolved"),
         (Why::Forbidden, "Forbidden"),
         (Why::Unauthenticated, "Unauthenticated"),
+        (Why::InsufficientCredits, "InsufficientCredits"),
         (Why::Storage, "InternalError"),
     ] {
         let mut stub = Stub::connected();

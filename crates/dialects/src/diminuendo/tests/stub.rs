@@ -32,15 +32,22 @@ pub struct Stub {
 }
 
 impl Stub {
+    /// By the lone user of a server that asks nobody who they are.
     pub fn opened(query: &[(&str, &str)]) -> Self {
-        Self::opened_by(Some(Caller::local()), query)
+        Self::opened_at(Some(Caller::local()), query, true)
     }
 
+    /// At one that does.
     pub fn opened_by(caller: Option<Caller>, query: &[(&str, &str)]) -> Self {
+        Self::opened_at(caller, query, false)
+    }
+
+    fn opened_at(caller: Option<Caller>, query: &[(&str, &str)], lone_user: bool) -> Self {
         let query = query.iter().map(|(k, v)| (k.to_string(), v.to_string()));
         let hello = Hello {
             connection: "c1".to_owned(),
             query: query.collect(),
+            lone_user,
             ..Hello::default()
         };
         let mut stub = Self {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vocabulary::{
-    ApprovalAnswer, Event, Fact, Growth, LONE_MEMBER, Person, ToolOutcome, ToolOutput,
-    TurnErrorKind, TurnId, TurnOutcome,
+    ApprovalAnswer, AskFact, Event, Fact, Growth, LONE_MEMBER, Person, SubAgent, ToolOutcome,
+    ToolOutput, TurnErrorKind, TurnId, TurnOutcome,
 };
 
 use super::facts;
@@ -57,6 +57,7 @@ fn a_turn_ends_in_one_of_two_ways() {
         (TurnErrorKind::Provider, "AGENT_ERROR"),
         (TurnErrorKind::Internal, "AGENT_ERROR"),
         (TurnErrorKind::Budget, "BUDGET_EXHAUSTED"),
+        (TurnErrorKind::InsufficientCredits, "InsufficientCredits"),
         (TurnErrorKind::StepLimit, "STEP_LIMIT"),
         (TurnErrorKind::Loop, "LOOP"),
         (TurnErrorKind::OutputLimit, "OUTPUT_LIMIT"),
@@ -157,8 +158,40 @@ fn a_question_has_no_number() {
             json!({"type": "question_requested", "sessionId": SESSION, "requestId": "req-7",
                 "questions": [{"id": "q-Which?", "question": "Which?",
                                "options": [{"label": "yes"}],
-                               "multiSelect": false, "required": true}]})
+                               "multiSelect": false, "required": true}],
+                "context": "asked by the tool bash, which waits for it"})
         ]
+    );
+}
+
+#[test]
+fn a_question_says_who_wants_to_know_where_that_is_not_the_agent_itself() {
+    let context = |name: &str, kind: Option<&str>| {
+        let mut fact = facts::asked(7, true);
+        let Fact::Ask {
+            what: AskFact::Opened { ask },
+            ..
+        } = &mut fact
+        else {
+            panic!("no ask")
+        };
+        ask.call.name = name.to_owned();
+        ask.call.agent = kind.map(|kind| {
+            Box::new(SubAgent {
+                parent: vocabulary::ItemId::new("p"),
+                kind: kind.to_owned(),
+                depth: 1,
+            })
+        });
+        told(fact, Form::Snake).remove(0)["context"].clone()
+    };
+    assert_eq!(context("ask", None), serde_json::Value::Null);
+    let sub_agent = context("ask", Some("explore"));
+    assert_eq!(sub_agent, "asked by a sub-agent: explore");
+    let tool = context("mcp__notes__add", Some("explore"));
+    assert_eq!(
+        tool,
+        "asked by the tool mcp__notes__add of a sub-agent: explore"
     );
 }
 

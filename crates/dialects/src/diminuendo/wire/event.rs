@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 
 use super::parts::{
     ActiveToolCall, CurrentTurn, Encoding, ErrorCode, HistoryItem, Identity, IterationMeta,
-    LoggedEvent, Question, SessionMeta, SessionStatus, ToolStatus,
+    LoggedEvent, Question, SandboxState, SessionMeta, SessionStatus, ToolStatus,
 };
 use crate::frame::AsText;
 use crate::request_id::RequestId;
@@ -163,6 +163,9 @@ pub enum ServerEvent<'a> {
         session_id: &'a str,
         request_id: AsText<RequestId>,
         questions: Vec<Question<'a>>,
+        /// Why it is asked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        context: Option<Cow<'a, str>>,
     },
     PermissionRequested {
         session_id: &'a str,
@@ -222,6 +225,24 @@ pub enum ServerEvent<'a> {
         ts: i64,
     },
 
+    // Sandbox
+    SandboxInit {
+        session_id: &'a str,
+        provider: &'static str,
+    },
+    SandboxProvisioning {
+        session_id: &'a str,
+        phase: &'static str,
+        message: &'a str,
+    },
+    SandboxReady {
+        session_id: &'a str,
+    },
+    SandboxRemoved {
+        session_id: &'a str,
+        reason: &'static str,
+    },
+
     // State & Snapshots
     StateSnapshot {
         session_id: &'a str,
@@ -230,6 +251,8 @@ pub enum ServerEvent<'a> {
         current_turn: Option<CurrentTurn<'a>>,
         recent_history: Vec<HistoryItem<'a>>,
         subscriber_count: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sandbox: Option<SandboxState>,
     },
     StreamSnapshot {
         session_id: &'a str,

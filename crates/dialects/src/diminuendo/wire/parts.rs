@@ -52,6 +52,14 @@ pub struct CurrentTurn<'a> {
     pub status: SessionStatus,
 }
 
+/// state_snapshot: what fences commands in.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxState {
+    pub status: &'static str,
+    pub provider: &'static str,
+}
+
 /// One message of `history` and of `recentHistory`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -106,6 +114,9 @@ pub enum ToolStatus {
 #[serde(rename_all = "camelCase")]
 pub struct Question<'a> {
     pub id: &'a str,
+    /// A word or two for it: an addition of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<&'a str>,
     pub question: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<QuestionOption<'a>>,
@@ -175,6 +186,7 @@ pub enum ErrorCode {
     FileTooLarge,
     RequestAlreadyResolved,
     InvalidCursor,
+    InsufficientCredits,
     /// A value that is of the right type and still cannot be.
     InvalidRequest,
     /// The same client id came with another body.

@@ -77,6 +77,7 @@ pub fn view() -> ThreadView {
         sandbox: vocabulary::SandboxInForce {
             holds: true,
             network: false,
+            mechanism: vocabulary::SandboxMechanism::Bubblewrap,
         },
         effort: None,
     }

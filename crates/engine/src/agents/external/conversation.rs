@@ -9,19 +9,20 @@ use acp::schema::{
     ToolCallId,
 };
 use acp::{
-    AcpError, AgentConnection, AgentMessage, AgentReply, AgentRequest, AgentRpcError, AgentSession,
-    RpcId,
+    AcpError, AcpErrorKind, AgentConnection, AgentMessage, AgentReply, AgentRequest, AgentRpcError,
+    AgentSession, RpcId,
 };
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
-use vocabulary::{Growth, StopReason, Usage};
+use vocabulary::{Fact, Growth, NoteFact, StopReason, Usage};
 
+use super::cost::ReportedCost;
 use super::opening::{self, OpenedAgent};
 use super::permission::{no, permission, selected, yes};
 use super::telling::{AgentTeller, THOUGHT, TellError};
-use super::{failed, files, tool_calls};
+use super::{failed, failed_with, files, tool_calls};
 use crate::limits::{AGENT_CALL_SILENCE_MAX, AGENT_CANCEL_MAX, AGENT_SILENCE_MAX};
 use crate::turn::gate::external::{self, ExternalVerdict};
 use crate::turn::{SessionGone, Turn, TurnEnd, writes};
@@ -44,6 +45,7 @@ pub struct Conversation<'a> {
     session: AgentSession,
     prompt: u64,
     teller: AgentTeller,
+    cost: ReportedCost,
     asking: FuturesUnordered<PendingPermission>,
     heard_at: Instant,
     /// When it was told to stop.
@@ -62,7 +64,7 @@ enum ConversationEvent {
 enum PromptEnding {
     Answered(PromptResponse),
     Stopped,
-    Lost(String),
+    Lost(AcpError),
 }
 
 impl<'a> Conversation<'a> {
@@ -80,6 +82,7 @@ impl<'a> Conversation<'a> {
             agent,
             connection,
             session: opened.session,
+            cost: opened.cost,
             prompt,
             teller: AgentTeller::new(Arc::clone(turn), agent, &session),
             asking: FuturesUnordered::new(),
@@ -96,7 +99,8 @@ impl<'a> Conversation<'a> {
                 Ok(Some(ending)) => break ending,
                 Err(TellError::Gone) => return Err(SessionGone),
                 Err(TellError::TooMuch(why)) => {
-                    break PromptEnding::Lost(format!("{}: {why}", self.agent));
+                    let words = format!("{}: {why}", self.agent);
+                    break PromptEnding::Lost(unfit(words));
                 }
             }
         };
@@ -139,15 +143,15 @@ impl<'a> Conversation<'a> {
             ConversationEvent::Cancelled => Ok(self.cancel()),
             ConversationEvent::Silence if self.cancelled_at.is_some() => {
                 let words = format!("{}: it did not stop when it was told to", self.agent);
-                Ok(Some(PromptEnding::Lost(words)))
+                Ok(Some(PromptEnding::Lost(unfit(words))))
             }
             ConversationEvent::Silence => {
                 let minutes = self.patience().as_secs() / 60;
                 let words = format!("{}: it said nothing for {minutes} minutes", self.agent);
-                Ok(Some(PromptEnding::Lost(words)))
+                Ok(Some(PromptEnding::Lost(unfit(words))))
             }
             ConversationEvent::Decided(asked, verdict) => self.answer(asked, verdict?).await,
-            ConversationEvent::Said(Err(error)) => Ok(Some(PromptEnding::Lost(error.message))),
+            ConversationEvent::Said(Err(error)) => Ok(Some(PromptEnding::Lost(error))),
             ConversationEvent::Said(Ok(AgentMessage::Update(update)))
                 if update.session_id != self.session.id =>
             {
@@ -171,7 +175,7 @@ impl<'a> Conversation<'a> {
     fn cancel(&mut self) -> Option<PromptEnding> {
         self.cancelled_at = Some(Instant::now());
         let told = self.connection.cancel(&self.session.id);
-        told.err().map(|error| PromptEnding::Lost(error.message))
+        told.err().map(|error| PromptEnding::Lost(error))
     }
 
     fn answered(&self, result: Result<serde_json::Value, AgentRpcError>) -> PromptEnding {
@@ -183,7 +187,7 @@ impl<'a> Conversation<'a> {
         };
         match parsed {
             Ok(answer) => PromptEnding::Answered(answer),
-            Err(error) => PromptEnding::Lost(error.message),
+            Err(error) => PromptEnding::Lost(error),
         }
     }
 
@@ -196,6 +200,9 @@ impl<'a> Conversation<'a> {
             SessionUpdate::Plan(plan) => self.teller.plan(&plan).await,
             SessionUpdate::UsageUpdate(usage) => {
                 self.teller.set_context_limit(usage.size);
+                if let Some(cost) = &usage.cost {
+                    self.cost.hear(cost);
+                }
                 Ok(())
             }
             // Its commands, modes and titles are not shown.
@@ -225,7 +232,7 @@ impl<'a> Conversation<'a> {
 
     fn reply(&self, id: RpcId, reply: AgentReply) -> Option<PromptEnding> {
         let sent = self.connection.reply(id, reply);
-        sent.err().map(|error| PromptEnding::Lost(error.message))
+        sent.err().map(|error| PromptEnding::Lost(error))
     }
 
     /// Puts a permission request before whoever decides; others may come meanwhile.
@@ -296,8 +303,8 @@ impl<'a> Conversation<'a> {
                 TurnEnd::Cancelled,
                 true,
             ),
-            PromptEnding::Lost(message) => {
-                let end = failed(message);
+            PromptEnding::Lost(error) => {
+                let end = failed_with(error);
                 (StopReason::Error, Usage::default(), end, true)
             }
             PromptEnding::Stopped => (
@@ -312,15 +319,36 @@ impl<'a> Conversation<'a> {
                 (reason, usage, end, false)
             }
         };
+        let cost_micro_dollars = self.cost.take();
+        if cost_micro_dollars.is_none() {
+            self.tell_uncounted().await?;
+        }
+        let usage = Usage {
+            cost_micro_dollars,
+            ..usage
+        };
         match self.teller.end(reason, usage).await {
             Ok(()) | Err(TellError::TooMuch(_)) => {}
             Err(TellError::Gone) => return Err(SessionGone),
         }
         writes::after_anything(self.turn).await?;
         if !is_lost {
-            opening::keep(self.turn, self.agent, self.connection, self.session);
+            let (connection, session) = (self.connection, self.session);
+            opening::keep(self.turn, self.agent, connection, session, self.cost);
         }
         Ok(end)
+    }
+
+    /// Where the tenant has a balance, nobody should think that this turn was counted.
+    async fn tell_uncounted(&mut self) -> Result<(), SessionGone> {
+        let turn = self.turn;
+        if !matches!(turn.shared.has_balance(&turn.card.tenant).await, Ok(true)) {
+            return Ok(());
+        }
+        let agent = self.agent;
+        tracing::warn!(tenant = %turn.card.tenant, agent, "an agent did not say what its turn cost");
+        let line = format!("[{agent}] it did not say what this turn cost: nothing was counted");
+        turn.tell(Fact::Note(NoteFact::Logged { line })).await
     }
 
     fn how_it_ended(&self, reason: schema::StopReason, cancelled: bool) -> (StopReason, TurnEnd) {
@@ -345,6 +373,11 @@ impl<'a> Conversation<'a> {
             _ => (StopReason::Stop, TurnEnd::Completed),
         }
     }
+}
+
+/// It is still there, and the turn ends all the same.
+fn unfit(message: String) -> AcpError {
+    AcpError::new(AcpErrorKind::Refused, message)
 }
 
 fn spent(usage: &schema::Usage) -> Usage {

@@ -9,13 +9,15 @@ use providers::{Message, MessageImage};
 use vocabulary::{AgentMode, Fact, NoteFact, Refusal, TurnError, TurnErrorKind};
 
 use super::super::model::{self, context};
-use super::{DEFAULT_MODEL, ExternalAgent, failed, preface};
+use super::cost::ReportedCost;
+use super::{DEFAULT_MODEL, ExternalAgent, failed, failed_with, preface};
 use crate::turn::{SessionGone, Turn, TurnEnd};
 
 /// An agent that is ready, and what it is to be told.
 pub struct OpenedAgent {
     pub connection: AgentConnection,
     pub session: AgentSession,
+    pub cost: ReportedCost,
     pub words: Vec<ContentBlock>,
 }
 
@@ -24,6 +26,16 @@ struct KeptAgent {
     agent: String,
     connection: AgentConnection,
     session: AgentSession,
+    cost: ReportedCost,
+}
+
+/// An agent that was started just now.
+struct StartedAgent {
+    connection: AgentConnection,
+    session: AgentSession,
+    cost: ReportedCost,
+    /// What it must be told.
+    untold: Option<String>,
 }
 
 /// Why a turn does not begin.
@@ -41,11 +53,18 @@ impl From<AcpError> for NotOpened {
 }
 
 /// Keeps an agent for the next turn of its thread.
-pub fn keep(turn: &Turn, agent: &str, connection: AgentConnection, session: AgentSession) {
+pub fn keep(
+    turn: &Turn,
+    agent: &str,
+    connection: AgentConnection,
+    session: AgentSession,
+    cost: ReportedCost,
+) {
     *turn.memory.lock() = Some(Box::new(KeptAgent {
         agent: agent.to_owned(),
         connection,
         session,
+        cost,
     }));
 }
 
@@ -79,7 +98,7 @@ pub async fn open(
 
 fn end_of(why: NotOpened) -> TurnEnd {
     match why {
-        NotOpened::Agent(error) => failed(error.message),
+        NotOpened::Agent(error) => failed_with(error),
         NotOpened::Mode(message) => failed(message),
         NotOpened::Log(refusal) => TurnEnd::Failed(TurnError {
             kind: TurnErrorKind::Internal,
@@ -108,8 +127,18 @@ async fn opened(
         Some((said, before)) => (Some(said), before),
         None => (None, &[][..]),
     };
-    let (mut connection, mut session, untold) = match kept {
-        Some(kept) => (kept.connection, kept.session, None),
+    let StartedAgent {
+        mut connection,
+        mut session,
+        cost,
+        untold,
+    } = match kept {
+        Some(kept) => StartedAgent {
+            connection: kept.connection,
+            session: kept.session,
+            cost: kept.cost,
+            untold: None,
+        },
         None => started(agent, turn, before).await?,
     };
     agent.models.lock().clone_from(&session.models().to_vec());
@@ -133,17 +162,18 @@ async fn opened(
     let opened = OpenedAgent {
         connection,
         session,
+        cost,
         words,
     };
     Ok((opened, notes))
 }
 
-/// Starts the agent, and takes up its session of before if there was one. Gives what it must be told.
+/// Starts the agent, and takes up its session of before if there was one.
 async fn started(
     agent: &ExternalAgent,
     turn: &Turn,
     before: &[Arc<Message>],
-) -> Result<(AgentConnection, AgentSession, Option<String>), AcpError> {
+) -> Result<StartedAgent, AcpError> {
     let directory = &turn.card.directory;
     let mut connection = match &agent.streams {
         Some(streams) => AgentConnection::over(&agent.program, streams()).await?,
@@ -153,17 +183,25 @@ async fn started(
         }
     };
     let last = preface::last_session(before, agent.name());
-    let (session, unknown) = match &last {
-        None => (connection.new_session(directory).await?, before),
+    let new = ReportedCost::of_new_session();
+    let (session, cost, unknown) = match &last {
+        None => (connection.new_session(directory).await?, new, before),
         Some(last) => {
             let old = connection.old_session(&last.id, directory).await?;
             match old {
-                (session, SessionMemory::Everything) => (session, &before[last.known..]),
-                (session, SessionMemory::Nothing) => (session, before),
+                (session, SessionMemory::Everything) => {
+                    (session, ReportedCost::default(), &before[last.known..])
+                }
+                (session, SessionMemory::Nothing) => (session, new, before),
             }
         }
     };
-    Ok((connection, session, preface::of(unknown)))
+    Ok(StartedAgent {
+        connection,
+        session,
+        cost,
+        untold: preface::of(unknown),
+    })
 }
 
 /// Gives the agent the mode and the model of the thread.

@@ -13,15 +13,17 @@ use providers::{
     Block, ErrorKind, Message, ModelRequest, Part, Provider, ProviderError, RequestPurpose,
 };
 use tokio::time::timeout;
-use vocabulary::{Fact, ModelRef, PlanStep, Purpose, Refusal, StepFact, StreamTag, TurnFact, Why};
+use vocabulary::{
+    Fact, ModelRef, PlanStep, Purpose, Refusal, StepFact, StreamTag, TurnError, TurnFact, Why,
+};
 
 use super::{SessionGone, Turn, context, meter};
+use crate::credits::StepCredit;
 use crate::limits::{MODEL_SILENCE_MAX, SUMMARY_BYTES_MAX, SUMMARY_TOKENS_MAX, SUMMARY_WAIT_MAX};
 use crate::session::state::ThreadState;
 use crate::traces::requests::{RequestEnd, WatchedRequest};
 
-use fill::BYTES_PER_TOKEN;
-pub use fill::{ContextFill, compact_at, estimate, estimate_result};
+pub use fill::{BYTES_PER_TOKEN, ContextFill, compact_at, estimate, estimate_result};
 use kept::KeptBudget;
 
 /// What the record for a summary may fill of what the model reads.
@@ -39,6 +41,8 @@ pub const DOES_NOT_FIT: &str = "the conversation is nearly as long as the model 
 pub enum Summarised {
     Text(String),
     Failed(ProviderError),
+    /// The tenant's balance does not cover it.
+    NotCovered(TurnError),
     Cancelled,
 }
 
@@ -51,6 +55,7 @@ pub async fn summarise(
     model: &ModelRef,
     request: &ModelRequest,
     refused: bool,
+    credit: &mut StepCredit,
 ) -> Result<Summarised, SessionGone> {
     let known = turn.known(model);
     let max_output_tokens = Some(summary_tokens(known.as_ref()));
@@ -65,9 +70,11 @@ pub async fn summarise(
             purpose: RequestPurpose::Summary,
             ..request.clone()
         };
-        match ask(turn, provider, model, asked).await? {
+        match ask(turn, provider, model, asked, credit).await? {
             Summarised::Failed(_) => {}
-            summarised @ (Summarised::Text(_) | Summarised::Cancelled) => return Ok(summarised),
+            summarised @ (Summarised::Text(_)
+            | Summarised::NotCovered(_)
+            | Summarised::Cancelled) => return Ok(summarised),
         }
     }
     let room = compact_at(known.as_ref()) * BYTES_PER_TOKEN * RECORD_PERCENT / 100;
@@ -84,7 +91,7 @@ pub async fn summarise(
         purpose: RequestPurpose::Summary,
         ..ModelRequest::default()
     };
-    ask(turn, provider, model, asked).await
+    ask(turn, provider, model, asked, credit).await
 }
 
 /// How long a summary may be: as long as the model can write, and its window has room for.
@@ -101,7 +108,11 @@ async fn ask(
     provider: &dyn Provider,
     model: &ModelRef,
     request: ModelRequest,
+    credit: &mut StepCredit,
 ) -> Result<Summarised, SessionGone> {
+    if let Some(error) = credit.cover(turn, model, &request).await? {
+        return Ok(Summarised::NotCovered(error));
+    }
     let watched = WatchedRequest::begin(turn, model, &request, None);
     let answered = tokio::select! {
         biased;

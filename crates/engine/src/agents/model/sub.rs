@@ -14,6 +14,7 @@ use super::endings::{self, AnswerEndings, FollowUp};
 use super::repetition::RecentCalls;
 use super::wrap_up::{NO_MORE_CALLS, WrapUp};
 use super::{calls, context, exhausted};
+use crate::credits::StepCredit;
 use crate::limits::SUB_AGENT_DEPTH_MAX;
 use crate::turn::meter::SubAgentShare;
 use crate::turn::{DueCall, SessionGone, Turn, meter, offer, tooling};
@@ -54,6 +55,7 @@ pub async fn run(
         },
         steps_max: conversation::steps_max(&request),
         share: turn.meter.share(&super::budgets(turn)),
+        credit: StepCredit::SubAgent(0),
         provider,
         conversation,
         endings: AnswerEndings::default(),
@@ -67,6 +69,8 @@ pub async fn run(
         Ok(end) | Err(SubAgentStop::Ended(end)) => end,
         Err(SubAgentStop::Gone) => return Err(cancelled("cancelled".to_owned())),
     };
+    let credit = std::mem::replace(&mut work.credit, StepCredit::SubAgent(0));
+    credit.give_back(turn).await;
     work.result(end)
 }
 
@@ -77,6 +81,7 @@ struct SubAgentWork<'a> {
     agent: SubAgent,
     steps_max: u32,
     share: SubAgentShare<'a>,
+    credit: StepCredit,
     provider: Arc<dyn Provider>,
     conversation: SubConversation,
     endings: AnswerEndings,
@@ -172,6 +177,7 @@ impl SubAgentWork<'_> {
             self.compact(None).await?;
         }
         let answered = loop {
+            self.cover().await?;
             let (turn, provider) = (self.turn, self.provider.as_ref());
             let asked = answer::ask(turn, provider, self.tag, speaker.clone(), self.request());
             match asked.await {
@@ -204,6 +210,20 @@ impl SubAgentWork<'_> {
         Ok((next, answered.calls))
     }
 
+    /// Sees to it that the tenant's balance covers its next request.
+    async fn cover(&mut self) -> Result<(), SubAgentStop> {
+        let turn = self.turn;
+        if turn.shared.balances.has_none(&turn.card.tenant) {
+            return Ok(());
+        }
+        let request = self.request();
+        let model = &self.conversation.model;
+        match self.credit.cover(turn, model, &request).await? {
+            None => Ok(()),
+            Some(error) => Err(SubAgentStop::Ended(SubAgentEnd::Failed(error.message))),
+        }
+    }
+
     /// Puts a summary in the place of its conversation. `because`: the conversation was refused as too
     /// long; otherwise it goes on as it is where none can be made.
     async fn compact(&mut self, because: Option<String>) -> Result<(), SubAgentStop> {
@@ -211,8 +231,9 @@ impl SubAgentWork<'_> {
         let (turn, provider) = (self.turn, self.provider.as_ref());
         let conversation = &mut self.conversation;
         let model = &conversation.model;
+        let (refused, credit) = (because.is_some(), &mut self.credit);
         let summarised =
-            compaction::summarise(turn, provider, model, &request, because.is_some()).await?;
+            compaction::summarise(turn, provider, model, &request, refused, credit).await?;
         match (summarised, because) {
             (Summarised::Text(summary), _) => {
                 let compact_at = turn.compact_at(model);
@@ -224,6 +245,9 @@ impl SubAgentWork<'_> {
                     true => Ok(()),
                     false => Err(full(compaction::DOES_NOT_FIT.to_owned())),
                 }
+            }
+            (Summarised::NotCovered(error), _) => {
+                Err(SubAgentStop::Ended(SubAgentEnd::Failed(error.message)))
             }
             (Summarised::Cancelled, _) => Err(SubAgentStop::Ended(SubAgentEnd::Cancelled)),
             (Summarised::Failed(_), None) => {

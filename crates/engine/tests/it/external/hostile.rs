@@ -2,7 +2,10 @@
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use vocabulary::{Call, Fact, ToolFact, ToolOutcome, ToolOutput, TurnErrorKind, TurnOutcome};
+use vocabulary::{
+    Call, Fact, Status, StatusReason, ThreadFact, ToolFact, ToolOutcome, ToolOutput, TurnErrorKind,
+    TurnOutcome,
+};
 
 use super::stub::{SESSION, StubAgent, methods, params, permission};
 use super::{chosen, house, words};
@@ -104,7 +107,13 @@ async fn the_death_of_an_agent_ends_its_turn_in_words() {
     let (house, _) = house(dies);
     let (thread, mut ear) = chosen(&house).await;
     house.say(thread, "go").await.expect("a turn");
-    assert_eq!(ear.failed().await.message, "stub: it closed its output");
+    let error = ear.failed().await;
+    assert_eq!(error.kind, TurnErrorKind::AgentLost);
+    assert_eq!(error.message, "stub: it closed its output");
+    let told = ear.fact(|fact| matches!(fact, Fact::Thread(_))).await;
+    let (status, reason) = (Status::Error, StatusReason::AgentLost);
+    let expected = ThreadFact::StatusChanged { status, reason };
+    assert_eq!(told, Fact::Thread(expected));
     let words = words(&ear);
     assert!(words.contains(&"interrupted".to_owned()), "{words:?}");
     let log = house.log(thread).await;

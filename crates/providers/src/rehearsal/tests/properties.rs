@@ -30,6 +30,7 @@ proptest! {
                 Just("pause 3ms".to_owned()),
                 Just("fail 500 oh".to_owned()),
                 Just("usage 1 2".to_owned()),
+                Just("usage 1 2 3".to_owned()),
             ],
             0..8,
         ),

@@ -8,6 +8,7 @@ use vocabulary::{
     IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp, TurnSelection,
 };
 
+use super::credits::CreditRows;
 use super::library::Library;
 use crate::check::LogHead;
 use crate::cursor::Cursor;
@@ -29,6 +30,7 @@ pub(super) struct World {
     pub(super) requests: Vec<(usize, ThreadId)>,
     pub(super) deleted: std::collections::HashSet<ThreadId>,
     pub(super) settings: HashMap<(TenantId, String), String>,
+    pub(super) credits: CreditRows,
 }
 
 #[derive(Clone, Copy)]
@@ -162,6 +164,12 @@ impl World {
         });
         if let Some(kept) = kept {
             check_rows(kept, &batch)?;
+        }
+        if kept.is_none() && batch.thread.is_none() {
+            return Err(StoreError::UnknownThread);
+        }
+        if let Some(charge) = &batch.charge {
+            self.credits.charge(lease.thread, charge)?;
         }
         match (self.threads.get_mut(&lease.thread), &batch.thread) {
             (Some(kept), _) => kept.take_in(head, batch),

@@ -149,6 +149,7 @@ fn view() -> Box<ThreadView> {
         sandbox: SandboxInForce {
             holds: true,
             network: false,
+            mechanism: crate::SandboxMechanism::Landlock,
         },
         effort: Some("high".to_owned()),
     })
@@ -379,6 +380,7 @@ fn of_members() -> [MemberReply; 3] {
         name: None,
         created_at: Timestamp(1),
         updated_at: Timestamp(2),
+        removed_at: None,
     };
     [
         MemberReply::List(vec![member.clone()]),
