@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use observability::metrics::{Gauge, MetricsText};
+use vocabulary::{Caller, Permission};
 
+use crate::gate;
 use crate::http::Site;
 use crate::table::{TONGUES, Tongue};
 
@@ -47,8 +50,21 @@ impl Drop for OpenConnection {
     }
 }
 
-/// Who may see it is decided before, as for everything that is not open to all.
-pub async fn page(State(site): State<Arc<Site>>) -> Response {
+/// What the whole server does is the business of who runs it, and of no other tenant.
+fn may_see(caller: Option<&Caller>) -> bool {
+    caller.is_some_and(|caller| {
+        caller.tenant.is_local() && caller.role.may(Permission::TenantAdmin)
+    })
+}
+
+pub async fn page(
+    State(site): State<Arc<Site>>,
+    Extension(gate::Sender(caller)): Extension<gate::Sender>,
+) -> Response {
+    if !may_see(caller.as_ref()) {
+        let message = "metrics are for an owner of the server's own tenant\n";
+        return (StatusCode::FORBIDDEN, message).into_response();
+    }
     let mut out = MetricsText::default();
     let name = "dragoman_connections";
     out.gauge(name, "Clients that are connected, by dialect.");
@@ -82,4 +98,26 @@ fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use vocabulary::{Role, TenantId};
+
+    use super::*;
+
+    #[test]
+    fn only_an_owner_of_the_servers_own_tenant_sees_metrics() {
+        let caller = |tenant: &str, role| Caller {
+            tenant: TenantId::new(tenant),
+            role,
+            ..Caller::local()
+        };
+        assert!(may_see(Some(&Caller::local())));
+        assert!(!may_see(None));
+        assert!(!may_see(Some(&caller("north", Role::Owner))));
+        for role in [Role::Admin, Role::BillingAdmin, Role::Member, Role::Viewer] {
+            assert!(!may_see(Some(&caller("local", role))));
+        }
+    }
 }

@@ -19,6 +19,7 @@ mod guard;
 mod harmless;
 mod identity;
 mod imports;
+mod isolation;
 mod jobs;
 mod late_join;
 mod mcp;
