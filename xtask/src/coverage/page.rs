@@ -33,19 +33,21 @@ pub fn table(text: &mut String, title: &str, rows: &[MessageRow]) {
         "\n## {title}\n\n| message | status | stories | tests |\n|---|---|---|---|\n"
     );
     for row in rows {
-        let status = match (row.available, row.stories.is_empty()) {
-            (true, false) => "works",
-            (true, true) | (false, _) => "not available",
+        let is_shown = !row.stories.is_empty() || row.excuse.is_some() && !row.tests.is_empty();
+        let status = match row.available && is_shown {
+            true => "works",
+            false => "not available",
         };
         let story = |name: &String| format!("[{name}](../../scenarios/{name})");
         let stories = row.stories.iter().take(NAMES_SHOWN_MAX).map(story);
+        let excuse = row.excuse.map(|why| format!("none: {why}"));
         let tests = row.tests.iter().take(NAMES_SHOWN_MAX);
         let tests = tests.map(|name| format!("`{name}`"));
         let _ = writeln!(
             text,
             "| `{}` | {status} | {} | {} |",
             row.message,
-            stories.collect::<Vec<_>>().join(", "),
+            stories.chain(excuse).collect::<Vec<_>>().join(", "),
             tests.collect::<Vec<_>>().join(", ")
         );
     }

@@ -44,7 +44,6 @@ impl Diminuendo {
         hearing: ClientRequest,
     ) -> Result<(), Refused> {
         let ClientRequest {
-            name,
             request_id,
             message,
         } = hearing;
@@ -277,11 +276,6 @@ impl Diminuendo {
         self.calls.request(out, request_id, wanted, call);
         Ok(())
     }
-}
-
-fn not_available(name: &str) -> Refused {
-    let message = format!("{name} is not available in this build yet");
-    (ErrorCode::NotAvailable, message)
 }
 
 fn thread(session_id: &str) -> Result<ThreadId, Refused> {

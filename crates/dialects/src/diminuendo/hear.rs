@@ -17,7 +17,6 @@ const REPEATED_CHARS_MAX: usize = 80;
 /// A frame that was understood.
 #[derive(Debug)]
 pub struct ClientRequest {
-    pub name: &'static str,
     pub request_id: Option<String>,
     pub message: ClientMessage,
 }
@@ -95,7 +94,6 @@ fn read(
         UnreadableMessage::invalid(format!("{name}: {}", repeated(&error.to_string())))
     })?;
     Ok(ClientRequest {
-        name,
         request_id,
         message,
     })

@@ -15,6 +15,7 @@ fn member(id: &str, role: Role) -> Member {
         name: None,
         created_at: Timestamp(5),
         updated_at: Timestamp(7),
+        removed_at: None,
     }
 }
 
