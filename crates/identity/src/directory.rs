@@ -14,33 +14,62 @@ use crate::{IdentityError, People};
 
 pub struct Directory {
     pub(crate) store: SharedStore,
+    loader: Arc<PeopleLoader>,
+    /// When it was last written that a token was used.
+    pub(crate) used: Mutex<HashMap<String, Timestamp>>,
+}
+
+/// Reads everybody, for all who ask at the same time.
+struct PeopleLoader {
+    store: SharedStore,
     /// What was read, and at which number of changes.
     known: Mutex<Option<(u64, Arc<People>)>>,
     /// One reads for all who ask meanwhile.
     loading: tokio::sync::Mutex<()>,
     /// How often something has changed.
     changes: watch::Sender<u64>,
-    /// When it was last written that a token was used.
-    pub(crate) used: Mutex<HashMap<String, Timestamp>>,
 }
 
 impl Directory {
     /// Reads nothing yet.
     pub fn new(store: SharedStore) -> Self {
-        Self {
-            store,
+        let loader = PeopleLoader {
+            store: Arc::clone(&store),
             known: Mutex::default(),
             loading: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
+        };
+        Self {
+            store,
+            loader: Arc::new(loader),
             used: Mutex::default(),
         }
     }
 
     /// Everybody, as of the last change that this process has heard of.
     pub async fn people(&self) -> Result<Arc<People>, IdentityError> {
-        if let Some(people) = self.current() {
+        if let Some(people) = self.loader.current() {
             return Ok(people);
         }
+        // In a task of its own: who asked may not be polled for a while, and all others wait for it.
+        let loader = Arc::clone(&self.loader);
+        let loading = tokio::spawn(async move { loader.load().await });
+        loading.await.unwrap_or(Err(IdentityError::Busy))
+    }
+
+    /// Something changed, here or in another process: whoever holds a caller has to ask again.
+    pub fn changed(&self) {
+        self.loader.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Counts the changes.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.loader.changes.subscribe()
+    }
+}
+
+impl PeopleLoader {
+    async fn load(&self) -> Result<Arc<People>, IdentityError> {
         let _one = self.loading.lock().await;
         for _ in 0..LOAD_TRIES_MAX {
             if let Some(people) = self.current() {
@@ -58,16 +87,6 @@ impl Directory {
         let known = self.known.lock();
         let (at, people) = known.as_ref()?;
         (*at == *self.changes.borrow()).then(|| Arc::clone(people))
-    }
-
-    /// Something changed, here or in another process: whoever holds a caller has to ask again.
-    pub fn changed(&self) {
-        self.changes.send_modify(|count| *count += 1);
-    }
-
-    /// Counts the changes.
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tenants, members and tokens, as their users meet them.
 
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use store::SharedStore;
@@ -327,4 +329,18 @@ proptest! {
             }
         });
     }
+}
+
+#[tokio::test]
+async fn who_asked_first_and_is_not_polled_holds_nobody_up() {
+    let [here, _] = two();
+    let mut first = Box::pin(here.people());
+    // It has begun, and is left alone.
+    assert!(
+        std::future::poll_fn(|cx| Poll::Ready(first.as_mut().poll(cx)))
+            .await
+            .is_pending()
+    );
+    let second = tokio::time::timeout(Duration::from_secs(5), here.people()).await;
+    assert!(second.expect("held up").is_ok());
 }
