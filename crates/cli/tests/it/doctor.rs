@@ -18,16 +18,18 @@ const PAGE: u64 = 1024;
 /// A check of `dragoman doctor --json`, by its name.
 async fn check(scratch: &Scratch, name: &str) -> anyhow::Result<(String, String)> {
     let (_, said) = dragoman(scratch, &["doctor", "--json"]).await?;
-    // An error follows what is printed.
-    let told: Value = serde_json::Deserializer::from_str(&said)
-        .into_iter()
-        .next()
-        .context("nothing said")??;
+    let told = printed(&said)?;
     let checks = told["checks"].as_array().context("no checks")?;
     let named = checks.iter().find(|check| check["name"] == name);
     let named = named.with_context(|| format!("no check {name} in {said}"))?;
     let text = |field: &str| named[field].as_str().unwrap_or_default().to_owned();
     Ok((text("status"), text("message")))
+}
+
+/// What was printed; an error, or a word about a session that is lost, follows it.
+fn printed(said: &str) -> anyhow::Result<Value> {
+    let mut values = serde_json::Deserializer::from_str(said).into_iter();
+    Ok(values.next().context("nothing said")??)
 }
 
 fn database(scratch: &Scratch) -> PathBuf {
@@ -95,7 +97,7 @@ async fn repaired(
     );
     let (well, said) = dragoman(&site.scratch, &["doctor", "--repair", "--json"]).await?;
     ensure!(well, "{said}");
-    let told: Value = serde_json::from_str(&said)?;
+    let told = printed(&said)?;
     let aside = told["keptAside"].as_str().context("nothing kept aside")?;
     ensure!(
         std::fs::read(aside)? == damaged,
