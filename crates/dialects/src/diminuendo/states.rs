@@ -191,6 +191,7 @@ fn implied(fact: &Fact) -> Option<(Status, StatusReason)> {
                     TurnErrorKind::Provider
                     | TurnErrorKind::Internal
                     | TurnErrorKind::Budget
+                    | TurnErrorKind::InsufficientCredits
                     | TurnErrorKind::StepLimit
                     | TurnErrorKind::Loop
                     | TurnErrorKind::OutputLimit
