@@ -52,9 +52,8 @@ impl Drop for OpenConnection {
 
 /// What the whole server does is the business of who runs it, and of no other tenant.
 fn may_see(caller: Option<&Caller>) -> bool {
-    caller.is_some_and(|caller| {
-        caller.tenant.is_local() && caller.role.may(Permission::TenantAdmin)
-    })
+    caller
+        .is_some_and(|caller| caller.tenant.is_local() && caller.role.may(Permission::TenantAdmin))
 }
 
 pub async fn page(
