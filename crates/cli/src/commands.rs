@@ -4,9 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use engine::TenantTerms;
 use providers::Models;
 use providers::models::{ModelChoice, ModelsOptions};
 use providers::rehearsal::Rehearsal;
+use vocabulary::TenantId;
 
 use crate::screen::harmless;
 
@@ -35,6 +37,18 @@ fn models_of(home: &Path) -> Models {
         eprintln!("dragoman: {}", harmless(&warning));
     }
     models
+}
+
+/// The models of a tenant, with its own keys and those that it shares.
+fn models_of_tenant(home: &Path, tenant: &TenantId) -> anyhow::Result<Models> {
+    if tenant.is_local() {
+        return Ok(models_of(home));
+    }
+    let terms = TenantTerms::read(home, tenant)?;
+    let mut options = ModelsOptions::of_process(home);
+    options.scripted.push(Arc::new(Rehearsal::default()));
+    let own = TenantTerms::home(home, tenant);
+    Ok(Models::open(options.of_tenant(own, terms.shared_keys)))
 }
 
 /// Which model new threads use, and why.

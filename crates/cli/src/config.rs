@@ -7,7 +7,7 @@ mod choices;
 pub mod file;
 mod setting;
 mod table;
-mod values;
+pub(crate) mod values;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@ use vocabulary::{
     Timestamp, TurnError, TurnErrorKind, TurnFact, TurnOutcome, Why,
 };
 
+use crate::library::remains;
 use crate::limits::{HAND_OVER_WAIT, TURN_FACTS_PER_ROUND};
 use crate::turn::{FromTurn, TurnEnd};
 use crate::{Ended, Shared};
@@ -369,6 +370,11 @@ impl Session {
             && let Err(error) = self.store.release(lease).await
         {
             tracing::warn!(thread = %self.card.id, %error, "lease not released");
+        }
+        if !self.recorder.kept && !self.card.tenant.is_local() {
+            // Nothing of it is kept, and so neither is the workspace that was made for it. Before anybody
+            // can make it anew.
+            remains::remove(&self.shared, &self.card).await;
         }
         self.shared
             .registry

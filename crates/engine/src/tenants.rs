@@ -44,11 +44,11 @@ pub struct TenantOwn {
     /// When its new threads ask that say nothing themselves.
     pub approvals: Option<Approvals>,
     /// Absent for the lone user, who may do everything.
-    confined: Option<Confinement>,
+    confined: Option<TenantBounds>,
 }
 
 /// What holds a tenant that shares the server with others.
-struct Confinement {
+struct TenantBounds {
     terms: TenantTerms,
     stamp: TermsStamp,
     /// Why nothing works for it, for people.
@@ -274,7 +274,7 @@ impl Shared {
             policy: Arc::new(policy),
             budgets: meter::effective(&terms.budgets, &self.config.budgets),
             approvals: terms.approvals.or(self.config.approvals),
-            confined: Some(Confinement {
+            confined: Some(TenantBounds {
                 terms,
                 stamp,
                 trouble,

@@ -9,9 +9,9 @@ use providers::catalog::ProviderInfo;
 use providers::{ErrorKind, Models};
 use secrecy::SecretString;
 use serde_json::json;
-use vocabulary::{AuthMethod, AuthMode, ProviderStatus};
+use vocabulary::{AuthMethod, AuthMode, ProviderStatus, TenantId};
 
-use super::{models_of, table};
+use super::{models_of, models_of_tenant, table};
 use crate::screen::harmless;
 
 const EXAMPLES: &str = "\
@@ -22,6 +22,7 @@ Examples:
   dragoman auth login anthropic --key-stdin < key.txt
   dragoman auth status
   dragoman auth logout openai
+  dragoman auth --tenant acme login openai   a key for the threads of tenant acme alone
 
 Keys are kept in auth/connections.json under the data directory, readable by you alone. A key in
 the environment (OPENAI_API_KEY and the like) works too, and is not saved.";
@@ -32,6 +33,9 @@ const KEY_BYTES_MAX: u64 = 16 << 10;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AuthArguments {
+    /// For this tenant, and not for the server's own user
+    #[arg(long, value_name = "TENANT", global = true)]
+    pub tenant: Option<String>,
     #[command(subcommand)]
     pub what: AuthCommand,
 }
@@ -64,7 +68,10 @@ pub enum AuthCommand {
 }
 
 pub async fn run(arguments: AuthArguments, home: &Path) -> anyhow::Result<()> {
-    let models = models_of(home);
+    let models = match &arguments.tenant {
+        Some(tenant) => models_of_tenant(home, &TenantId::new(tenant.as_str()))?,
+        None => models_of(home),
+    };
     match arguments.what {
         AuthCommand::Login {
             provider,

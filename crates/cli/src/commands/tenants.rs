@@ -12,6 +12,7 @@ use super::checkpoints::words;
 use super::table::aligned;
 
 pub mod credit;
+pub mod set;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,6 +55,8 @@ pub enum TenantsCommand {
     },
     /// See what a tenant may still spend, and change it
     Credit(credit::CreditArguments),
+    /// See what a tenant is given of the server and may do, and change it
+    Set(set::SetArguments),
     /// Shut a tenant for good; its id is not given again
     Delete {
         #[arg(value_name = "ID")]
@@ -65,6 +68,7 @@ pub async fn run(arguments: TenantsArguments, home: &Path) -> anyhow::Result<()>
     let TenantsArguments { what, json } = arguments;
     match what.unwrap_or(TenantsCommand::List) {
         TenantsCommand::Credit(arguments) => credit::run(arguments, json, home).await,
+        TenantsCommand::Set(arguments) => set::run(arguments, json, home),
         TenantsCommand::List => {
             let directory = open(home, "tenants").await?;
             let people = directory.people().await.map_err(explained)?;

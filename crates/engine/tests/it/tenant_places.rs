@@ -280,3 +280,51 @@ async fn a_projects_file_opens_no_directory_elsewhere() {
     assert_eq!(thread.card.folders_outside(), Vec::<PathBuf>::new());
     assert!(!elsewhere.exists());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_thread_that_is_not_kept_leaves_no_directory() {
+    let house = House::with(&Puppet::new([]));
+    let north = tenant("north");
+    let call = Call::CreateThread(Box::default());
+    let made = house.call_as(&north, call).await.and_then(Reply::thread);
+    let card = made.expect("a thread").card;
+    assert!(card.directory.is_dir());
+    let close = Call::CloseThread {
+        thread: card.id,
+        audience: vocabulary::Audience(0),
+    };
+    house.call_as(&north, close).await.expect("closed");
+    // It ends by itself: nobody listens, and nothing happened in it.
+    let call = || Call::GetThread { thread: card.id };
+    while house.call_as(&north, call()).await.is_ok() {
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+    assert!(!card.directory.exists());
+}
+
+#[tokio::test(start_paused = true)]
+async fn skills_of_the_server_and_of_another_tenant_are_not_there() {
+    let house = House::with(&Puppet::new([]));
+    let north = tenant("north");
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: does {name}\n---\nDo it.\n");
+    let places = [
+        (house.home(), "of-the-server"),
+        (home(&house, "south"), "of-the-south"),
+        (home(&house, "north"), "of-the-north"),
+    ];
+    for (place, name) in &places {
+        write(
+            &place.join("skills").join(name).join("SKILL.md"),
+            &skill(name),
+        );
+    }
+    let thread = made(&house, &north, NewThread::default()).await;
+    let thread = thread.expect("a thread").card.id;
+    let call = Call::Skills {
+        thread,
+        call: vocabulary::SkillCall::List,
+    };
+    let listed = format!("{:?}", house.call_as(&north, call).await.expect("a list"));
+    let seen = places.map(|(_, name)| listed.contains(name));
+    assert_eq!(seen, [false, false, true], "{listed}");
+}

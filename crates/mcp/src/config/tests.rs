@@ -230,3 +230,24 @@ async fn files_are_read_again_only_when_they_changed() {
     std::fs::remove_file(path).expect("removed");
     assert!(get().await.servers.is_empty());
 }
+
+#[test]
+fn a_tenant_has_no_server_of_the_user_or_of_the_machine() {
+    let mut ground = Ground::new();
+    for (layer, name) in [
+        (McpLayer::System, "of-the-machine"),
+        (McpLayer::UserLegacy, "of-the-user"),
+        (McpLayer::User, "of-the-server"),
+        (McpLayer::Workspace, "of-the-workspace"),
+    ] {
+        ground.write(layer, &file(&[(name, "run")]));
+    }
+    assert_eq!(commands(&ground.read()).len(), 4);
+    ground.options = McpOptions::of_tenant(&ground.scratch.path().join("home/tenants/north"));
+    ground.write(McpLayer::User, &file(&[("of-the-north", "run")]));
+    let names: Vec<String> = commands(&ground.read())
+        .into_iter()
+        .map(|each| each.0)
+        .collect();
+    assert_eq!(names, ["of-the-north", "of-the-workspace"]);
+}
