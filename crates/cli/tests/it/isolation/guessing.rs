@@ -53,7 +53,7 @@ async fn settle(site: &TwoTenants) -> anyhow::Result<Names> {
         .say(&Deed::Say("show me an approval".to_owned()))?;
     waiting.send_all(said.into_iter().collect()).await?;
     waiting.until(Signal::Asked).await?;
-    let ask = find(&waiting.client.heard().to_vec(), &["requestId"]).context("an ask")?;
+    let ask = find(waiting.client.heard(), &["requestId"]).context("an ask")?;
 
     let mut rpc = site.client(NORTH, known("pioneer")?, None).await?;
     rpc.until(Signal::Connected).await?;
