@@ -190,7 +190,7 @@ pub(crate) fn of_server(config: &Config, parts: &crate::Parts) -> TenantOwn {
         home: config.home.clone(),
         skills: config.skills.clone(),
         policy: Arc::clone(&config.policy),
-        budgets: config.budgets.clone(),
+        budgets: config.budgets,
         approvals: config.approvals,
         confined: None,
     }

@@ -107,6 +107,11 @@ impl Guest {
             "{} hears of {other}: {frame}",
             TENANTS[self.tenant]
         );
+        // Others of its tenant start threads, too, and in codex a tongue takes every one for its own.
+        let own = self.tongue.thread().unwrap_or("no thread yet");
+        if frame.starts_with(r#"{"method":"thread/started""#) && !frame.contains(own) {
+            return Ok((frame, Vec::new()));
+        }
         let signals = self.tongue.hear(&frame)?;
         let replies = self.tongue.follow_up();
         self.send_all(replies).await?;
@@ -127,6 +132,15 @@ impl Guest {
     async fn converse(&mut self, words: &str) -> anyhow::Result<()> {
         let said = self.tongue.say(&Deed::Say(words.to_owned()))?;
         self.send_all(said.into_iter().collect()).await?;
-        self.until(Signal::Rest).await
+        // A session that wakes is at rest, too, before the turn begins.
+        let mut is_answered = false;
+        loop {
+            let (frame, signals) = self.next().await.context("waiting for the end of a turn")?;
+            is_answered |= signals.iter().any(|each| matches!(each, Signal::Text(_)))
+                || frame.contains("assistant_message");
+            if is_answered && signals.contains(&Signal::Rest) {
+                return Ok(());
+            }
+        }
     }
 }

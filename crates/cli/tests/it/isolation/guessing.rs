@@ -53,7 +53,7 @@ async fn settle(site: &TwoTenants) -> anyhow::Result<Names> {
         .say(&Deed::Say("show me an approval".to_owned()))?;
     waiting.send_all(said.into_iter().collect()).await?;
     waiting.until(Signal::Asked).await?;
-    let ask = find(&waiting.client.heard().to_vec(), &["requestId"]).context("an ask")?;
+    let ask = find(waiting.client.heard(), &["requestId"]).context("an ask")?;
 
     let mut rpc = site.client(NORTH, known("pioneer")?, None).await?;
     rpc.until(Signal::Connected).await?;
@@ -176,6 +176,12 @@ async fn answers(guest: &mut Guest, dialect: &str, sample: &Value) -> anyhow::Re
     Ok(heard)
 }
 
+/// Reads up to the answer of a fence.
+async fn drain(guest: &mut Guest, dialect: &str) -> anyhow::Result<()> {
+    let (_, is_pong) = fence(dialect, "");
+    guest.client.until(is_pong).await.map(drop)
+}
+
 /// A frame without what is new each time.
 fn steady(value: &mut Value) {
     match value {
@@ -282,6 +288,10 @@ async fn guess(
         // some take no more than so many messages at once.
         let mut guest = site.client(SOUTH, language, None).await?;
         guest.until(Signal::Connected).await?;
+        // What comes of arriving is no answer.
+        let (quiet, _) = fence(language.name, guest.tongue.thread().unwrap_or_default());
+        guest.client.send(quiet.to_string()).await?;
+        drain(&mut guest, language.name).await?;
         let mut said = Vec::new();
         for (sample, names) in [(foreign.clone(), &names[0]), (missing, &names[1])] {
             let sample = complete(sample, guest.tongue.thread(), names, language);
