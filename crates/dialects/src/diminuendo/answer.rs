@@ -135,7 +135,7 @@ impl Diminuendo {
         Ok(())
     }
 
-    /// The snapshots, how it wakes up, what is replayed, its end, what waits for an answer, then live
+    /// The snapshots, what is replayed, its end, what waits for an answer, how it wakes up, then live
     /// (docs/protocols/diminuendo.md, decision 5).
     fn join(
         &mut self,
@@ -147,7 +147,7 @@ impl Diminuendo {
         tell_state(out, request_id, view);
         let mut replay = Replay::new(join.thread.to_string(), view);
         if !join.left {
-            replay.wake(out);
+            replay.wake();
         }
         if join.after.is_none() || join.left {
             replay.caught_up(out, view.head);

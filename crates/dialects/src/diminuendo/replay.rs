@@ -20,6 +20,8 @@ pub struct Replay {
     /// What waited for an answer at the moment of joining and has not been told yet.
     open: Vec<OpenAsk>,
     joining: bool,
+    /// Whether it wakes up for who joins, which is news of the time after the replay.
+    wakes: bool,
     state: ToldState,
 }
 
@@ -30,6 +32,7 @@ impl Replay {
             hole: None,
             open: view.asks.clone(),
             joining: true,
+            wakes: false,
             state: ToldState::of(view),
         }
     }
@@ -54,7 +57,7 @@ impl Replay {
         }
     }
 
-    /// The end of the replay: all open asks that it had not told are told now.
+    /// The end of the replay: all open asks that it had not told are told now, then how it wakes up.
     pub fn caught_up(&mut self, out: &mut Vec<Action>, head: Seq) {
         self.tell_hole(out);
         self.joining = false;
@@ -75,11 +78,14 @@ impl Replay {
             };
             send(out, &at.asked(&open.ask).into_event());
         }
+        if std::mem::take(&mut self.wakes) {
+            self.state.wake(out, &self.session);
+        }
     }
 
     /// A session that slept wakes up for who joins it.
-    pub fn wake(&mut self, out: &mut Vec<Action>) {
-        self.state.wake(out, &self.session);
+    pub fn wake(&mut self) {
+        self.wakes = true;
     }
 
     /// Nothing more comes from the session.

@@ -11,6 +11,8 @@ pub struct Diminuendo {
     /// What to say next.
     next: Option<String>,
     resumes: bool,
+    /// Whether the session slept when it was joined, and wakes up now.
+    wakes: bool,
     ask: Option<Asked>,
     /// Whether no turn runs, or only one that was told to stop.
     quiet: bool,
@@ -98,7 +100,15 @@ impl Tongue for Diminuendo {
                 self.next = Some(self.frame("join_session", &[])?);
                 Vec::new()
             }
-            "replay_complete" => vec![Signal::Connected],
+            "state_snapshot" => {
+                self.wakes = frame["session"]["status"] == "inactive";
+                Vec::new()
+            }
+            "replay_complete" if !self.wakes => vec![Signal::Connected],
+            "session_state" if frame["reason"] == "activated" => {
+                let is_awake = frame["state"] == "ready" && std::mem::take(&mut self.wakes);
+                is_awake.then_some(Signal::Connected).into_iter().collect()
+            }
             "text_delta" => {
                 let text = frame["text"].as_str().unwrap_or_default();
                 vec![Signal::Text(text.to_owned())]

@@ -46,23 +46,23 @@ fn who_joins_a_sleeping_session_hears_it_wake_and_what_fences_it_in() {
         kinds,
         [
             "state_snapshot",
+            "replay_complete",
             "session_state",
             "sandbox_init",
             "sandbox_provisioning",
             "sandbox_provisioning",
             "sandbox_ready",
-            "session_state",
-            "replay_complete"
+            "session_state"
         ]
     );
     assert_eq!(sent[0]["session"]["status"], "inactive");
     assert_eq!(sent[0]["sandbox"], Value::Null, "nothing is set up yet");
     assert_eq!(states(&sent), [Status::Activating, Status::Ready]);
-    assert_eq!(sent[1]["reason"], "activated");
-    assert_eq!(sent[2]["provider"], "bubblewrap");
-    assert_eq!(sent[3]["phase"], "creating");
+    assert_eq!(sent[2]["reason"], "activated");
+    assert_eq!(sent[3]["provider"], "bubblewrap");
+    assert_eq!(sent[4]["phase"], "creating");
     assert_eq!(
-        sent[4]["message"],
+        sent[5]["message"],
         "commands may write in the workspace, and do not reach the network"
     );
     // Who comes later finds it awake.
@@ -80,9 +80,9 @@ fn a_sandbox_that_does_not_hold_is_not_claimed() {
     let kinds = stub.take_types();
     let expected = [
         "state_snapshot",
-        "session_state",
-        "session_state",
         "replay_complete",
+        "session_state",
+        "session_state",
     ];
     assert_eq!(kinds, expected);
     stub.hear(Heard::Ended(Ending::HandedOver));
