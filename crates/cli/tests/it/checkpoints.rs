@@ -273,7 +273,7 @@ fn a_diff_is_of_the_last_turn_unless_told_otherwise() {
             last["changes"],
             json!([
                 change("app.txt", "modified", 6, 3),
-                change("gone.txt", "removed", 0, 1),
+                change("gone.txt", "removed", 0, 2),
                 change("new.txt", "added", 4, 1),
             ])
         );

@@ -139,6 +139,9 @@ fn a_session_that_another_server_takes_is_told_to_sleep_here() {
         let join = json!({"type": "join_session", "sessionId": session});
         here.send_json(&join).await?;
         here.until_type("replay_complete").await?;
+        for state in ["activating", "ready"] {
+            assert_eq!(here.until_type("session_state").await?["state"], state);
+        }
         let mut there = arrive(&right).await?;
         there.send_json(&join).await?;
         let snapshot = there.until_type("state_snapshot").await?;

@@ -165,7 +165,7 @@ fn what_one_changes_in_its_lists_the_clients_of_the_other_see() {
         // Either way: one of them was alone when it came.
         for (here, there) in [(0, 1), (1, 0)] {
             let both = [&mut left, &mut right];
-            let new = json!({"type": "create_session", "agentType": "coding", "name": "first"});
+            let new = json!({"type": "create_session", "agentType": "coding-agent", "name": "first"});
             let made = change(both[here], new, "session_created").await?;
             let id = made["session"]["id"].clone();
             shows(both[there], &id, "first").await?;
@@ -187,7 +187,7 @@ fn what_a_server_did_before_it_was_killed_is_seen_elsewhere() {
         let mut pair = Pair::open().await?;
         let mut left = watcher(&pair.left).await?;
         let mut right = watcher(&pair.right).await?;
-        let new = json!({"type": "create_session", "agentType": "coding", "name": "last"});
+        let new = json!({"type": "create_session", "agentType": "coding-agent", "name": "last"});
         let made = change(&mut left, new, "session_created").await?;
         pair.left.kill9().await?;
         shows(&mut right, &made["session"]["id"], "last").await
