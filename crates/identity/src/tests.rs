@@ -286,7 +286,7 @@ async fn two_processes_that_demote_the_last_two_owners_leave_one() {
         );
         assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
         there.changed();
-        assert_eq!(owners(&*there.people().await.expect("people"), &tenant), 1);
+        assert_eq!(owners(&there.people().await.expect("people"), &tenant), 1);
     }
 }
 

@@ -20,6 +20,9 @@ const TURNS: usize = 14;
 /// After this turn the conversation begins anew.
 const RESET_AFTER: usize = 7;
 
+/// Others were tried, too; one is enough for every run.
+const SEED: u64 = 17;
+
 struct Story {
     url: String,
     session: String,
@@ -30,14 +33,11 @@ struct Story {
 
 #[test]
 fn whoever_comes_back_knows_what_happened() {
-    for seed in [17] {
-        tell(LIMIT, async move {
-            let site = Site::open().await?;
-            story(&site, seed)
-                .await
-                .with_context(|| format!("seed {seed}"))
-        });
-    }
+    tell(LIMIT, async move {
+        let site = Site::open().await?;
+        let told = story(&site, SEED).await;
+        told.with_context(|| format!("seed {SEED}"))
+    });
 }
 
 /// A client may send 1 MB at once, a server more: what has no pages comes whole.

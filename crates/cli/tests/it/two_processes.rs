@@ -165,7 +165,8 @@ fn what_one_changes_in_its_lists_the_clients_of_the_other_see() {
         // Either way: one of them was alone when it came.
         for (here, there) in [(0, 1), (1, 0)] {
             let both = [&mut left, &mut right];
-            let new = json!({"type": "create_session", "agentType": "coding-agent", "name": "first"});
+            let new =
+                json!({"type": "create_session", "agentType": "coding-agent", "name": "first"});
             let made = change(both[here], new, "session_created").await?;
             let id = made["session"]["id"].clone();
             shows(both[there], &id, "first").await?;

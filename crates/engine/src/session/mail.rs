@@ -13,6 +13,10 @@ use super::outbox::Outbox;
 use crate::Listener;
 
 /// What reaches a session from outside.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it waits in a box of its own, which is gone as soon as it is heard"
+)]
 pub enum Mail {
     Call {
         call: Call,
